@@ -1,0 +1,114 @@
+package gpu
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Bounds on one encoded Snapshot.
+const (
+	MaxLineBytes          = 4 << 20 // with the newline
+	MaxDevices            = 256
+	MaxProcessesPerDevice = 4096
+)
+
+// ErrLine is in the chain of every error of Encode and Decode.
+var ErrLine = errors.New("bad snapshot line")
+
+// Encode writes s as one JSON line with its newline. Nil slices become empty.
+func Encode(s Snapshot) ([]byte, error) {
+	s = s.normal()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: encoding: %w", ErrLine, err)
+	}
+	if len(b)+1 > MaxLineBytes {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrLine, len(b)+1, MaxLineBytes)
+	}
+	return append(b, '\n'), nil
+}
+
+// Decode reads what Encode wrote, with or without the newline. Unknown fields
+// are ignored, so that child and daemon may differ in version over an upgrade;
+// anything after the one value is an error.
+func Decode(line []byte) (Snapshot, error) {
+	if len(line) > MaxLineBytes {
+		return Snapshot{}, fmt.Errorf("%w: %d bytes, at most %d", ErrLine, len(line), MaxLineBytes)
+	}
+	var s Snapshot
+	if err := json.Unmarshal(bytes.TrimSpace(line), &s); err != nil {
+		return Snapshot{}, fmt.Errorf("%w: decoding: %w", ErrLine, err)
+	}
+	s = s.normal()
+	if err := s.check(); err != nil {
+		return Snapshot{}, err
+	}
+	return s, nil
+}
+
+// normal returns s with empty instead of nil slices; the caller's slices are
+// left as they are.
+func (s Snapshot) normal() Snapshot {
+	s.Devices = slices.Clone(s.Devices)
+	if s.Devices == nil {
+		s.Devices = []Device{}
+	}
+	for i := range s.Devices {
+		if s.Devices[i].Processes == nil {
+			s.Devices[i].Processes = []Process{}
+		}
+	}
+	return s
+}
+
+func (s Snapshot) check() error {
+	if !s.Problem.known() {
+		return fmt.Errorf("%w: unknown problem %q", ErrLine, printable(string(s.Problem), maxWord))
+	}
+	if s.Problem != ProblemNone && len(s.Devices) > 0 {
+		return fmt.Errorf("%w: problem %q together with devices", ErrLine, s.Problem)
+	}
+	if len(s.Devices) > MaxDevices {
+		return fmt.Errorf("%w: %d devices, at most %d", ErrLine, len(s.Devices), MaxDevices)
+	}
+	seen := make(map[string]bool, len(s.Devices))
+	for i, d := range s.Devices {
+		if err := d.check(); err != nil {
+			return fmt.Errorf("%w: device %d: %w", ErrLine, i, err)
+		}
+		if d.UUID != "" && seen[d.UUID] {
+			return fmt.Errorf("%w: device %d: uuid %q twice", ErrLine, i, d.UUID)
+		}
+		seen[d.UUID] = true
+	}
+	return nil
+}
+
+func (d Device) check() error {
+	switch d.Health {
+	case HealthOK, HealthLost, HealthError:
+	default:
+		return fmt.Errorf("unknown health %q", printable(string(d.Health), maxWord))
+	}
+	if d.UUID == "" && d.Health == HealthOK {
+		return errors.New("no uuid")
+	}
+	if d.Index < 0 || d.Minor < -1 {
+		return fmt.Errorf("index %d, minor %d", d.Index, d.Minor)
+	}
+	if len(d.Processes) > MaxProcessesPerDevice {
+		return fmt.Errorf("%d processes, at most %d", len(d.Processes), MaxProcessesPerDevice)
+	}
+	for _, p := range d.Processes {
+		if p.PID <= 0 || p.UsedBytes < -1 || p.UID < -1 {
+			return fmt.Errorf("process %d: used bytes %d, uid %d", p.PID, p.UsedBytes, p.UID)
+		}
+	}
+	return nil
+}

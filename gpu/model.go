@@ -1,0 +1,37 @@
+package gpu
+
+import (
+	"strings"
+	"unicode"
+)
+
+// TypeMatches says whether the device is of the type that somebody asked for:
+// every word of want, split at anything but letters and digits and compared
+// without case, is a word of Name. "a100" and "A100-SXM4" match "NVIDIA
+// A100-SXM4-80GB"; "a10" and "a100-40gb" do not. An empty want matches every
+// device; one without a letter or digit matches none.
+func (d Device) TypeMatches(want string) bool {
+	if strings.TrimSpace(want) == "" {
+		return true
+	}
+	asked := typeWords(want)
+	if len(asked) == 0 {
+		return false
+	}
+	has := make(map[string]bool)
+	for _, w := range typeWords(d.Name) {
+		has[w] = true
+	}
+	for _, w := range asked {
+		if !has[w] {
+			return false
+		}
+	}
+	return true
+}
+
+func typeWords(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}

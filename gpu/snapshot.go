@@ -1,0 +1,68 @@
+package gpu
+
+// Snapshot is what the driver said about all GPUs at one moment. Problem other
+// than ProblemNone means that nothing is known about any device (Devices is
+// then empty), which is not the same as a machine without GPUs.
+type Snapshot struct {
+	Seq           uint64   `json:"seq"`             // the number of the request this answers
+	TakenUnixNano int64    `json:"taken_unix_nano"` // when reading began
+	Driver        string   `json:"driver,omitempty"`
+	NVMLVersion   string   `json:"nvml_version,omitempty"`
+	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA that the driver can run, "12.4"
+	Problem       Problem  `json:"problem,omitempty"`
+	Detail        string   `json:"detail,omitempty"` // what the library itself said about Problem
+	Devices       []Device `json:"devices"`
+}
+
+// Device is one GPU. Where it is not HealthOK only Index, UUID, Minor, Name and
+// PCI can be relied on, as far as they were ever read.
+type Device struct {
+	Index            int       `json:"index"`     // NVML's, may change over a reboot
+	UUID             string    `json:"uuid"`      // "GPU-…", the identity; "" if never read
+	Minor            int       `json:"minor"`     // of /dev/nvidia<minor>; -1 unknown
+	Name             string    `json:"name"`      // "NVIDIA A100-SXM4-80GB"
+	PCI              string    `json:"pci"`       // "00000000:07:00.0"
+	NUMANode         int       `json:"numa_node"` // -1 unknown or not a NUMA machine
+	MIG              bool      `json:"mig"`       // MIG mode is on: no job can use the whole GPU
+	Health           Health    `json:"health"`
+	HealthDetail     string    `json:"health_detail,omitempty"`
+	MemTotalBytes    uint64    `json:"mem_total_bytes"`
+	MemUsedBytes     uint64    `json:"mem_used_bytes"`
+	MemFreeBytes     uint64    `json:"mem_free_bytes"` // the driver's own figure, never total - used
+	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
+	UtilGPUPercent   int       `json:"util_gpu_percent"`       // -1 unknown
+	UtilMemPercent   int       `json:"util_mem_percent"`       // -1 unknown
+	TempC            int       `json:"temp_c"`                 // -1 unknown
+	PowerMilliW      int64     `json:"power_milli_w"`          // -1 unknown
+	PowerLimitMilliW int64     `json:"power_limit_milli_w"`    // -1 unknown
+	EnergyMilliJ     int64     `json:"energy_milli_j"`         // since the driver was loaded; -1 unknown
+	ComputeMode      string    `json:"compute_mode,omitempty"` // "default", "exclusive-process", "prohibited"; "" unknown
+	Processes        []Process `json:"processes"`
+}
+
+// Process is one process that holds a context on a Device.
+type Process struct {
+	PID       int    `json:"pid"`
+	Kind      string `json:"kind"`       // "compute", "graphics", "mps", joined by "+" where it is several
+	UsedBytes int64  `json:"used_bytes"` // -1 unknown
+	UID       int    `json:"uid"`        // -1 unknown
+	Comm      string `json:"comm,omitempty"`
+	Unit      string `json:"unit,omitempty"` // systemd unit by its cgroup; "" if none or dead
+	Dead      bool   `json:"dead,omitempty"` // not in /proc: a ghost (or in another pid namespace)
+}
+
+// The kinds of Process, in the order in which Process.Kind joins them.
+const (
+	KindCompute  = "compute"
+	KindGraphics = "graphics"
+	KindMPS      = "mps"
+)
+
+// Health says whether a Device answers.
+type Health string
+
+const (
+	HealthOK    Health = "ok"
+	HealthLost  Health = "lost"  // the driver says that it is gone from the bus
+	HealthError Health = "error" // a call that every GPU must answer went wrong
+)
