@@ -1,0 +1,84 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// WholeGPU is one GPU in milli-GPUs.
+const WholeGPU = 1000
+
+// MaxGPUs is the largest number of GPUs a request may name; it bounds what a
+// hostile request can make the daemon work on.
+const MaxGPUs = 1024
+
+// ParseGPUs reads an amount of GPUs: 0, 0.01 to 0.99 in steps of one
+// hundredth, 1, 1.5, 2 and so on. It returns milli-GPUs.
+func ParseGPUs(s string) (milli int, err error) {
+	bad := fmt.Errorf("%q is not an amount of GPUs: use 0, a fraction such as 0.5, or a number such as 2 (exact GPUs are chosen with --gpu-ids)", s)
+	whole, frac, hasFrac := strings.Cut(s, ".")
+	w, err := strconv.ParseUint(whole, 10, 16)
+	if err != nil {
+		return 0, bad
+	}
+	f := uint64(0)
+	if hasFrac {
+		if len(frac) < 1 || len(frac) > 2 {
+			return 0, bad
+		}
+		if f, err = strconv.ParseUint(frac, 10, 8); err != nil {
+			return 0, bad
+		}
+		if len(frac) == 1 {
+			f *= 10
+		}
+	}
+	if w > MaxGPUs {
+		return 0, fmt.Errorf("%q is too many GPUs: at most %d", s, MaxGPUs)
+	}
+	return int(w*WholeGPU + f*10), nil
+}
+
+// FormatGPUs prints an amount of milli-GPUs the way ParseGPUs reads it.
+func FormatGPUs(milli int) string {
+	return strconv.FormatFloat(float64(milli)/WholeGPU, 'f', -1, 64)
+}
+
+// ParseGPUList reads physical GPU indexes such as "0,2" or "0-3", sorted,
+// without duplicates. The empty text is the empty list.
+func ParseGPUList(s string) ([]int, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var list []int
+	for part := range strings.SplitSeq(s, ",") {
+		lo, hi, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			hi = lo
+		}
+		a, errA := strconv.ParseUint(lo, 10, 16)
+		b, errB := strconv.ParseUint(hi, 10, 16)
+		if errA != nil || errB != nil || b < a || b >= MaxGPUs {
+			return nil, fmt.Errorf("%q is not a list of GPU indexes: use 0,2 or 0-3 (see 'gpusched gpus')", s)
+		}
+		for i := a; i <= b; i++ {
+			list = append(list, int(i))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// FormatGPUList prints indexes as "0,2,3"; the empty list is "-".
+func FormatGPUList(list []int) string {
+	if len(list) == 0 {
+		return "-"
+	}
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(parts, ",")
+}

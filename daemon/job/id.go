@@ -1,0 +1,56 @@
+package job
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ID numbers a job, from 1 upwards, in submit order. 0 is no job.
+type ID int64
+
+// String returns the decimal form, as in "gpujob-42.service".
+func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+
+// ParseID reads a decimal id. Signs, leading zeros and 0 are refused, so that
+// one job has one spelling.
+func ParseID(s string) (ID, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != s {
+		return 0, fmt.Errorf("%q is not a job id: ids are numbers such as 42 (see 'gpusched list')", s)
+	}
+	return ID(n), nil
+}
+
+// maxIDList bounds what a range such as 1-999999999 may expand to.
+const maxIDList = 100_000
+
+// ParseIDs reads a list of ids and ranges such as "12,14-16" in the order
+// given. Duplicates are kept out.
+func ParseIDs(s string) ([]ID, error) {
+	var ids []ID
+	seen := map[ID]bool{}
+	for part := range strings.SplitSeq(s, ",") {
+		lo, hi, isRange := strings.Cut(part, "-")
+		first, err := ParseID(lo)
+		if err != nil {
+			return nil, err
+		}
+		last := first
+		if isRange {
+			if last, err = ParseID(hi); err != nil {
+				return nil, err
+			}
+		}
+		if last < first || int64(last-first) >= maxIDList {
+			return nil, fmt.Errorf("range %q is empty or too long (at most %d jobs)", part, maxIDList)
+		}
+		for id := first; id <= last; id++ {
+			if !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,69 @@
+package job
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Class is the coarse part of a job's place in the queue; a higher class goes
+// first whatever the numbers inside it are.
+type Class int
+
+// The classes, lowest first.
+const (
+	Scavenger Class = iota - 2
+	Low
+	Normal
+	High
+	Interactive
+)
+
+var classNames = map[Class]string{
+	Scavenger: "scavenger", Low: "low", Normal: "normal", High: "high", Interactive: "interactive",
+}
+
+// String returns the class as people type it.
+func (c Class) String() string { return classNames[c] }
+
+// Priority is a job's place in the queue: the class first, then the number,
+// both higher-first.
+type Priority struct {
+	Class  Class `json:"class"`
+	Number int   `json:"number"`
+}
+
+// maxPriority bounds the number, in either direction.
+const maxPriority = 1_000_000
+
+// ParsePriority reads a number (class normal) or the name of a class.
+func ParsePriority(s string) (Priority, error) {
+	for _, c := range []Class{Scavenger, Low, Normal, High, Interactive} {
+		if s == c.String() {
+			return Priority{Class: c}, nil
+		}
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < -maxPriority || n > maxPriority {
+		return Priority{}, fmt.Errorf("%q is not a priority: use a number (higher goes first) or one of scavenger, low, normal, high, interactive", s)
+	}
+	return Priority{Number: n}, nil
+}
+
+// String prints the priority the way ParsePriority reads it.
+func (p Priority) String() string {
+	if p.Class == Normal && p.Number != 0 {
+		return strconv.Itoa(p.Number)
+	}
+	return p.Class.String()
+}
+
+// Before tells whether p goes before q.
+func (p Priority) Before(q Priority) bool {
+	if p.Class != q.Class {
+		return p.Class > q.Class
+	}
+	return p.Number > q.Number
+}
+
+// Raised tells whether p is above what anyone may ask for oneself.
+func (p Priority) Raised() bool { return p.Class > Normal || p.Number > 0 }

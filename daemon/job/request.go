@@ -1,0 +1,77 @@
+package job
+
+import "time"
+
+// Owner is the account a job belongs to, as the kernel reported it for the
+// connection that submitted the job.
+type Owner struct {
+	UID  int    `json:"uid"`
+	GID  int    `json:"gid"`
+	User string `json:"user"` // the name for people; the number in digits where the host has no name
+}
+
+// Request is what a job asks of the machine. It is all that placement reads.
+// Zero values mean "not asked".
+type Request struct {
+	GPUMilli     int           `json:"gpu_milli"`           // 0: no GPU
+	GPUIDs       []int         `json:"gpu_ids,omitempty"`   // exactly these physical indexes, sorted
+	GPUsFrom     []int         `json:"gpus_from,omitempty"` // any of these physical indexes, sorted
+	GPUType      string        `json:"gpu_type,omitempty"`
+	GPUMemBytes  int64         `json:"gpu_mem_bytes,omitempty"` // per GPU, really free at the start
+	MemBytes     int64         `json:"mem_bytes,omitempty"`     // host memory; the site's default is filled in at submit
+	CPUs         int           `json:"cpus,omitempty"`          // CPU time limit in whole CPUs
+	TimeLimit    time.Duration `json:"time_limit,omitempty"`
+	Grace        time.Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; the site's default is filled in at submit
+	Priority     Priority      `json:"priority"`
+	Requeue      bool          `json:"requeue,omitempty"`       // start again when a reboot took the job
+	GPUVisible   string        `json:"gpu_visible,omitempty"`   // "" or "uuid": how CUDA_VISIBLE_DEVICES names GPUs
+	DefaultedMem bool          `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the user's word
+}
+
+// Label is what the submitter says about the job for people to read.
+type Label struct {
+	Name    string            `json:"name"`
+	Comment string            `json:"comment,omitempty"`
+	Tags    map[string]string `json:"tags,omitempty"`
+}
+
+// EnvMode is how the environment of the submitter reaches the job.
+type EnvMode string
+
+// The modes of --env.
+const (
+	EnvInherit EnvMode = "inherit" // the submitter's environment as it was at submit
+	EnvClean   EnvMode = "clean"   // HOME, USER, LOGNAME, SHELL, PATH, LANG only
+	EnvLogin   EnvMode = "login"   // clean, then through the user's login shell
+)
+
+// Payload is the private part of a job: only its owner and admins may read it.
+// It travels from the submitter to the store and from there to the launcher,
+// byte for byte, and is never kept in the scheduler's memory.
+type Payload struct {
+	Argv    []string `json:"argv"`
+	EnvMode EnvMode  `json:"env_mode"`
+	Env     []string `json:"env"` // K=V; the whole environment for inherit, additions otherwise
+	Dir     string   `json:"dir"` // absolute
+	Umask   int      `json:"umask"`
+	Limits  []Limit  `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
+}
+
+// Limit is one resource limit of the submitter, by systemd's name without
+// "Limit" (NOFILE, MEMLOCK, …). Unlimited is math.MaxUint64.
+type Limit struct {
+	Name string `json:"name"`
+	Soft uint64 `json:"soft"`
+	Hard uint64 `json:"hard"`
+}
+
+// Submission is a request to queue a job, after the server has put in the
+// identity of the connection.
+type Submission struct {
+	Key     string // request key: the same owner and key is the same job
+	Owner   Owner
+	Admin   bool // the submitter may raise priorities
+	Label   Label
+	Request Request
+	Payload Payload
+}

@@ -1,0 +1,104 @@
+package job
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+)
+
+// Launch says what the launcher could not do before the command began. The
+// empty value means that the command began.
+type Launch string
+
+// The launcher's failures, in the words of its status line.
+const (
+	LaunchSpec   Launch = "spec"   // its instructions were unreadable
+	LaunchChdir  Launch = "chdir"  // the working directory
+	LaunchExec   Launch = "exec"   // the command itself
+	LaunchFilter Launch = "filter" // the device filter is not active
+	LaunchLimits Launch = "limits" // umask or resource limits
+	LaunchUnit   Launch = "unit"   // systemd could not start the unit at all
+)
+
+// Result is how one attempt ended.
+type Result struct {
+	Outcome  State         `json:"outcome"` // a terminal state
+	ExitCode int           `json:"exit_code"`
+	Signal   int           `json:"signal,omitempty"`
+	Launch   Launch        `json:"launch,omitempty"`
+	Errno    int           `json:"errno,omitempty"`
+	Detail   string        `json:"detail,omitempty"` // printable, nothing private
+	By       string        `json:"by,omitempty"`     // who cancelled it
+	Limit    time.Duration `json:"limit,omitempty"`  // the time limit it met
+	MemBytes int64         `json:"mem_bytes,omitempty"`
+}
+
+// launchWords finish the sentence "could not start: …".
+var launchWords = map[Launch]string{
+	LaunchSpec:   "its private instructions could not be read",
+	LaunchChdir:  "its working directory could not be entered",
+	LaunchExec:   "its command could not be run",
+	LaunchFilter: "the kernel's device filter is not active, so its GPUs would be open to everybody",
+	LaunchLimits: "its resource limits could not be set",
+	LaunchUnit:   "systemd refused its unit",
+}
+
+// Sentence says for people what happened and, where it helps, what to do next.
+func (r Result) Sentence() string {
+	switch r.Outcome {
+	case Completed:
+		return "completed: exit code 0"
+	case Cancelled:
+		if r.By != "" {
+			return "cancelled by " + r.By
+		}
+		return "cancelled"
+	case TimedOut:
+		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", r.Limit)
+	case OutOfMemory:
+		if r.MemBytes > 0 {
+			return fmt.Sprintf("killed for going over its host memory limit of %s (ask for more with --mem)", FormatSize(r.MemBytes))
+		}
+		return "killed because the host ran out of memory"
+	case Lost:
+		return "lost: " + r.Detail
+	}
+	return r.failure()
+}
+
+func (r Result) failure() string {
+	switch {
+	case r.Launch != "":
+		text := "could not start: " + launchWords[r.Launch]
+		if r.Errno != 0 {
+			text += ": " + syscall.Errno(r.Errno).Error()
+		}
+		if r.Detail != "" {
+			text += " (" + r.Detail + ")"
+		}
+		return text
+	case r.Signal != 0:
+		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, SignalName(r.Signal))
+	default:
+		return fmt.Sprintf("failed: exit code %d", r.ExitCode)
+	}
+}
+
+// Code is the exit status that 'gpusched wait' and 'run' give for the result:
+// the command's own, 128+N for a signal, 124 for the time limit, 125 where the
+// command never began, 137 where the kernel killed it for memory.
+func (r Result) Code() int {
+	switch {
+	case r.Outcome == TimedOut:
+		return 124
+	case r.Outcome == OutOfMemory:
+		return 128 + int(syscall.SIGKILL)
+	case r.Launch != "" || r.Outcome == Lost:
+		return 125
+	case r.Signal != 0:
+		return 128 + r.Signal
+	case r.Outcome == Cancelled && r.ExitCode == 0:
+		return 128 + int(syscall.SIGTERM)
+	}
+	return r.ExitCode
+}

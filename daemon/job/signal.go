@@ -1,0 +1,40 @@
+package job
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// signalNames are Linux's standard signals by number.
+var signalNames = [...]string{
+	1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
+	11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 16: "STKFLT", 17: "CHLD", 18: "CONT", 19: "STOP",
+	20: "TSTP", 21: "TTIN", 22: "TTOU", 23: "URG", 24: "XCPU", 25: "XFSZ", 26: "VTALRM", 27: "PROF", 28: "WINCH",
+	29: "IO", 30: "PWR", 31: "SYS",
+}
+
+// maxSignal is the highest real-time signal on Linux.
+const maxSignal = 64
+
+// SignalName returns the name without SIG, or "RT" and the number.
+func SignalName(n int) string {
+	if n > 0 && n < len(signalNames) {
+		return signalNames[n]
+	}
+	return "RT" + strconv.Itoa(n)
+}
+
+// ParseSignal reads USR1, SIGUSR1 or 10.
+func ParseSignal(s string) (int, error) {
+	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")
+	for n, known := range signalNames {
+		if known != "" && known == name {
+			return n, nil
+		}
+	}
+	if n, err := strconv.Atoi(s); err == nil && n > 0 && n <= maxSignal {
+		return n, nil
+	}
+	return 0, fmt.Errorf("%q is not a signal: use a name such as USR1 or a number from 1 to %d", s, maxSignal)
+}

@@ -1,0 +1,48 @@
+package job
+
+import "slices"
+
+// State is where a job is in its life.
+type State string
+
+// The states. Ending covers the time between the command's end and the moment
+// when everything it started is gone.
+const (
+	Queued      State = "queued"
+	Starting    State = "starting"
+	Running     State = "running"
+	Ending      State = "ending"
+	Completed   State = "completed"
+	Failed      State = "failed"
+	Cancelled   State = "cancelled"
+	TimedOut    State = "timed-out"
+	OutOfMemory State = "out-of-memory"
+	Lost        State = "lost" // its unit is gone and nobody can say how it ended
+)
+
+// states lists all states in the order of a job's life.
+var states = []State{Queued, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
+
+// States returns all states in the order of a job's life.
+func States() []State { return slices.Clone(states) }
+
+// transitions is the whole life cycle. Starting may be entered again from
+// ending or starting only through queued.
+var transitions = map[State][]State{
+	Queued:   {Starting, Cancelled},
+	Starting: {Running, Ending, Queued},
+	Running:  {Ending},
+	Ending:   {Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost, Queued},
+}
+
+// Next tells whether a job may go from s to t in one step.
+func (s State) Next(t State) bool { return slices.Contains(transitions[s], t) }
+
+// Terminal tells whether a job in s has ended for good.
+func (s State) Terminal() bool { return len(transitions[s]) == 0 }
+
+// Live tells whether a job in s has, or may have, a unit.
+func (s State) Live() bool { return s == Starting || s == Running || s == Ending }
+
+// Valid tells whether s is one of the states.
+func (s State) Valid() bool { return slices.Contains(states, s) }

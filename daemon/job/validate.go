@@ -1,0 +1,173 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sizes a submission may have. The kernel's own bounds are the model: one
+// argument is at most 128 KiB, all of argv and environment at most 2 MiB.
+const (
+	MaxArgBytes     = 128<<10 - 1
+	MaxPayloadBytes = 2 << 20
+	MaxNameBytes    = 128
+	MaxCommentBytes = 1024
+	MaxTags         = 16
+	MaxKeyBytes     = 64
+)
+
+// Problems is every fault found in one submission or configuration.
+type Problems []string
+
+// Error joins the problems, one a line.
+func (p Problems) Error() string { return strings.Join(p, "\n") }
+
+// Err returns nil when there is no problem.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+func (p *Problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// Validate reports everything that is wrong with the form of a submission.
+// Whether this machine can ever run it is the scheduler's question.
+func (s *Submission) Validate() error {
+	var p Problems
+	if len(s.Key) > MaxKeyBytes || !Printable(s.Key) {
+		p.addf("the request key is not printable or longer than %d bytes", MaxKeyBytes)
+	}
+	s.Label.check(&p)
+	s.Request.check(&p)
+	s.Payload.check(&p)
+	return p.Err()
+}
+
+func (l *Label) check(p *Problems) {
+	if l.Name == "" || len(l.Name) > MaxNameBytes || !Printable(l.Name) {
+		p.addf("the job name must be 1 to %d bytes of printable text (--name)", MaxNameBytes)
+	}
+	if len(l.Comment) > MaxCommentBytes || !Printable(l.Comment) {
+		p.addf("the comment must be printable and at most %d bytes (--comment)", MaxCommentBytes)
+	}
+	if len(l.Tags) > MaxTags {
+		p.addf("%d tags are too many: at most %d (--tag)", len(l.Tags), MaxTags)
+	}
+	for k, v := range l.Tags {
+		if k == "" || len(k)+len(v) > MaxNameBytes || !Printable(k) || !Printable(v) {
+			p.addf("a tag must be KEY=VALUE, printable and at most %d bytes (--tag)", MaxNameBytes)
+			break
+		}
+	}
+}
+
+func (r *Request) check(p *Problems) {
+	switch {
+	case r.GPUMilli < 0 || r.GPUMilli > MaxGPUs*WholeGPU || r.GPUMilli%10 != 0:
+		p.addf("the amount of GPUs is out of range: use 0 to %d (--gpus)", MaxGPUs)
+	case r.GPUMilli%WholeGPU != 0:
+		p.addf("parts of a GPU cannot be given out by this release: ask a whole number of GPUs instead of %s (--gpus)", FormatGPUs(r.GPUMilli))
+	case len(r.GPUIDs) > 0 && r.GPUMilli != len(r.GPUIDs)*WholeGPU:
+		p.addf("--gpu-ids names %d GPUs but --gpus asks %s: leave --gpus out", len(r.GPUIDs), FormatGPUs(r.GPUMilli))
+	case len(r.GPUsFrom) > 0 && r.GPUMilli > len(r.GPUsFrom)*WholeGPU:
+		p.addf("--gpus-from names %d GPUs but --gpus asks %s", len(r.GPUsFrom), FormatGPUs(r.GPUMilli))
+	}
+	if len(r.GPUIDs) > 0 && len(r.GPUsFrom) > 0 {
+		p.addf("--gpu-ids and --gpus-from exclude each other: exact GPUs, or a set to choose from")
+	}
+	if !ascending(r.GPUIDs) || !ascending(r.GPUsFrom) {
+		p.addf("GPU indexes must be listed once each, in order, below %d", MaxGPUs)
+	}
+	if r.GPUMilli == 0 && (r.GPUMemBytes > 0 || r.GPUType != "" || len(r.GPUsFrom) > 0) {
+		p.addf("a job with --gpus 0 has no use for --gpu-mem, --gpu-type or --gpus-from")
+	}
+	if len(r.GPUType) > MaxNameBytes || !Printable(r.GPUType) {
+		p.addf("the GPU type must be a short printable text such as a100 (--gpu-type)")
+	}
+	if r.GPUMemBytes < 0 || r.GPUMemBytes > MaxSize || r.MemBytes < 0 || r.MemBytes > MaxSize {
+		p.addf("a memory size is out of range: at most 1024T (--mem, --gpu-mem)")
+	}
+	if r.CPUs < 0 || r.CPUs > 8192 {
+		p.addf("the number of CPUs is out of range: use 1 to 8192 (--cpus)")
+	}
+	if r.TimeLimit < 0 || r.TimeLimit > MaxDuration || r.Grace < 0 || r.Grace > MaxDuration {
+		p.addf("a duration is out of range: at most 10 years (--time, --grace)")
+	}
+	if n := r.Priority; n.Class < Scavenger || n.Class > Interactive || n.Number < -maxPriority || n.Number > maxPriority {
+		p.addf("the priority is out of range: use -%d to %d or a class (--priority)", maxPriority, maxPriority)
+	}
+	if r.GPUVisible != "" && r.GPUVisible != "uuid" {
+		p.addf("GPUs can be named by index or uuid, not by %q (--gpu-visible)", r.GPUVisible)
+	}
+}
+
+func ascending(list []int) bool {
+	for i, n := range list {
+		if n < 0 || n >= MaxGPUs || (i > 0 && n <= list[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (y *Payload) check(p *Problems) {
+	total := 0
+	for _, list := range [][]string{y.Argv, y.Env} {
+		for _, s := range list {
+			total += len(s) + 1
+			if len(s) > MaxArgBytes {
+				p.addf("an argument or variable has %d bytes: Linux passes at most %d in one (put it in a file)", len(s), MaxArgBytes)
+			}
+			if strings.IndexByte(s, 0) >= 0 {
+				p.addf("an argument or variable contains a NUL byte, which no program can receive")
+			}
+		}
+	}
+	if total > MaxPayloadBytes {
+		p.addf("the command and environment have %d bytes: at most %d (use --env clean, or put data in a file)", total, MaxPayloadBytes)
+	}
+	if len(y.Argv) == 0 || y.Argv[0] == "" {
+		p.addf("there is no command to run: 'gpusched submit -- python train.py'")
+	}
+	for _, kv := range y.Env {
+		if i := strings.IndexByte(kv, '='); i <= 0 {
+			p.addf("an environment entry is not NAME=VALUE")
+			break
+		}
+	}
+	if !filepath.IsAbs(y.Dir) || len(y.Dir) > 4096 || strings.IndexByte(y.Dir, 0) >= 0 {
+		p.addf("the working directory must be an absolute path of at most 4096 bytes (--chdir)")
+	}
+	if y.Umask < 0 || y.Umask > 0o777 {
+		p.addf("the umask is not a file mode mask")
+	}
+	switch y.EnvMode {
+	case EnvInherit, EnvClean, EnvLogin:
+	default:
+		p.addf("the environment mode must be inherit, clean or login (--env)")
+	}
+}
+
+// Printable tells whether s can be shown on anybody's terminal as it is: valid
+// UTF-8 of graphic characters and plain spaces, no control or format codes
+// (which could move the cursor, change colours or reverse the text).
+func Printable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if r != ' ' && (!unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r)) {
+			return false
+		}
+	}
+	return true
+}
+
+// ErrTerminal says that a job has ended and can't be acted on.
+var ErrTerminal = errors.New("the job has already ended")
