@@ -1,0 +1,69 @@
+package api
+
+// Code is a kind of error, from a closed list.
+type Code string
+
+// The codes. Each has one exit status of the CLI (ExitStatus).
+const (
+	CodeInternal    Code = "internal"
+	CodeUsage       Code = "usage"        // the request is malformed
+	CodeNotFound    Code = "not-found"    // no such job or GPU
+	CodeForbidden   Code = "forbidden"    // not permitted
+	CodeUnreachable Code = "unreachable"  // the daemon does not answer
+	CodeNever       Code = "never"        // can never be met by this machine
+	CodeWaitTimeout Code = "wait-timeout" // the wait was shorter than the job
+	CodePolicy      Code = "policy"       // refused by the site's rules
+	CodeConflict    Code = "conflict"     // not in this state, such as cancelling an ended job
+	CodeUnavailable Code = "unavailable"  // for the moment, such as a full disk
+)
+
+// exitStatus is the table of CLI.md.
+var exitStatus = map[Code]int{
+	CodeInternal: 1, CodeConflict: 1, CodeUnavailable: 1,
+	CodeUsage: 2, CodeNotFound: 3, CodeForbidden: 4, CodeUnreachable: 5,
+	CodeNever: 6, CodeWaitTimeout: 7, CodePolicy: 8,
+}
+
+// httpStatus is how a code travels.
+var httpStatus = map[Code]int{
+	CodeInternal: 500, CodeUsage: 400, CodeNotFound: 404, CodeForbidden: 403, CodeUnreachable: 502,
+	CodeNever: 422, CodeWaitTimeout: 408, CodePolicy: 429, CodeConflict: 409, CodeUnavailable: 503,
+}
+
+// ExitStatus returns the CLI's exit status for the code; unknown codes are 1.
+func (c Code) ExitStatus() int {
+	if n, ok := exitStatus[c]; ok {
+		return n
+	}
+	return 1
+}
+
+// HTTPStatus returns the HTTP status for the code; unknown codes are 500.
+func (c Code) HTTPStatus() int {
+	if n, ok := httpStatus[c]; ok {
+		return n
+	}
+	return 500
+}
+
+// Error is what goes over the wire when something is refused: what and why in
+// Message, what next in Hint.
+type Error struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Error returns the message with the hint in brackets.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + " (" + e.Hint + ")"
+}
+
+// ErrorReply wraps an Error on the wire.
+type ErrorReply struct {
+	Schema string `json:"schema"`
+	Error  Error  `json:"error"`
+}
