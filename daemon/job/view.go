@@ -1,0 +1,125 @@
+package job
+
+import "time"
+
+// Actor is who asks for something, as the kernel reported the connection.
+type Actor struct {
+	UID   int
+	GID   int
+	User  string
+	Admin bool // root or a member of the admin group
+}
+
+// MayControl tells whether the actor may act on a job of the owner and read
+// its private part.
+func (a Actor) MayControl(o Owner) bool { return a.Admin || a.UID == o.UID }
+
+// Query selects jobs. Zero fields select everything live.
+type Query struct {
+	IDs     []ID   // these, live or ended; nil: by the other fields
+	Ended   int    // also this many ended jobs, newest first
+	UID     *int   // of this user
+	State   State  // in this state (an ended state searches the ended ones)
+	Name    string // with exactly this name
+	Reasons bool   // fill in why each waiting job waits
+}
+
+// JobView is one job with the reasons for which it waits.
+type JobView struct {
+	Job
+	Reasons  []Reason
+	Attempts []Attempt // filled in for a query by id: earlier ones and the current
+}
+
+// GPUProcess is one process that the driver reports on a GPU.
+type GPUProcess struct {
+	PID       int
+	UID       int // -1: unknown
+	Comm      string
+	UsedBytes int64 // -1: unknown
+	Job       ID    // 0: from outside
+}
+
+// GPUView is one GPU as the scheduler sees it.
+type GPUView struct {
+	Index         int
+	UUID          string
+	Minor         int
+	Name          string
+	PCI           string
+	State         string // free, busy, paused, cleaning, suspect, lost, unknown
+	StateDetail   string
+	Control       GPUControl
+	Jobs          []ID
+	MemTotalBytes uint64
+	MemUsedBytes  uint64
+	MemFreeBytes  uint64
+	UtilPercent   int   // -1: unknown
+	TempC         int   // -1: unknown
+	PowerMilliW   int64 // -1: unknown
+	Processes     []GPUProcess
+}
+
+// View answers a Query: jobs live first in queue order, then ended ones,
+// newest first; and the GPUs.
+type View struct {
+	Jobs          []JobView
+	GPUs          []GPUView
+	Driver        string
+	CUDA          string
+	Problem       string // of the GPU source; "" when all is well
+	ProblemDetail string
+	SampledAt     time.Time
+	Counts        map[State]int // all live jobs, whatever was asked
+	StartedAt     time.Time     // of the daemon
+}
+
+// Health is how well a part works.
+type Health string
+
+// The healths, best first.
+const (
+	Healthy  Health = "HEALTHY"
+	Degraded Health = "DEGRADED"
+	Failing  Health = "FAILING"
+)
+
+// Check is one part of the system and how it is.
+type Check struct {
+	Name   string
+	Health Health
+	Detail string
+	Next   string // what to do when it is not healthy
+}
+
+// CommandKind is what an actor wants done.
+type CommandKind string
+
+// The commands.
+const (
+	CommandCancel    CommandKind = "cancel"     // end the job
+	CommandSignal    CommandKind = "signal"     // send Signal to the job's processes
+	CommandPauseGPU  CommandKind = "pause-gpu"  // nothing new on GPU
+	CommandResumeGPU CommandKind = "resume-gpu" // undo the pause
+)
+
+// Command is one wish of an actor about a job or a GPU.
+type Command struct {
+	Kind   CommandKind
+	Job    ID
+	GPU    int // physical index
+	Signal int
+	Reason string
+}
+
+// Property is one unit property rendered for reading.
+type Property struct {
+	Name, Value string
+}
+
+// Submitted answers a submission.
+type Submitted struct {
+	JobView
+	Known bool       // the request key was known, nothing new was queued
+	Unit  []Property // dry run only
+}

@@ -1,0 +1,26 @@
+package server
+
+import (
+	"context"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Backend is what the server needs of the daemon. Errors meant for people are
+// *job.Refusal; any other error is internal and is logged, not shown.
+type Backend interface {
+	// Submit queues a job and returns once it is on disk. A dry run answers
+	// the same and queues nothing.
+	Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error)
+	// Do carries out a command. Rights on jobs are checked by the backend,
+	// which knows the owner; the route table has checked the rest.
+	Do(ctx context.Context, who job.Actor, c job.Command) error
+	// Query returns what was asked, as of after everything acknowledged.
+	Query(ctx context.Context, q job.Query) (job.View, error)
+	// Wait blocks until the job has ended, or ctx is done.
+	Wait(ctx context.Context, id job.ID) (job.JobView, error)
+	// Payload returns a job's private part. The server has checked the right.
+	Payload(ctx context.Context, id job.ID) (job.Payload, error)
+	// Health checks every part.
+	Health(ctx context.Context) []job.Check
+}
