@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,30 +19,46 @@ type Owner struct {
 }
 
 // OwnerOf reads who pid belongs to from procRoot ("/proc"). A pid that is not
-// there, or a zombie (its context is already gone or never will be), is not
-// Alive; a file that cannot be read leaves its field unknown.
+// there is not Alive, nor is a zombie without other threads: the driver has
+// let go of it already or never will. A file that cannot be read leaves its
+// field unknown.
 func OwnerOf(procRoot string, pid int) Owner {
 	dir := filepath.Join(procRoot, strconv.Itoa(pid))
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
 	if pid <= 0 || err != nil {
 		return Owner{UID: -1}
 	}
-	o := Owner{Alive: true, UID: -1}
-	for line := range bytes.Lines(status) {
-		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+	o := ownerOfStatus(string(status))
+	if !o.Alive {
+		return o
+	}
+	if cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
+		o.Unit = UnitOfCgroup(string(cgroup))
+	}
+	return o
+}
+
+// ownerOfStatus reads all but the unit from the text of /proc/PID/status. A
+// group leader that ended before its other threads reads as a zombie too, so
+// the number of threads decides.
+func ownerOfStatus(text string) Owner {
+	o := Owner{UID: -1}
+	ended, threads := false, 1
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		switch key {
 		case "Name":
 			o.Comm = printable(value, maxWord)
 		case "State":
-			o.Alive = !strings.HasPrefix(value, "Z") && !strings.HasPrefix(value, "X")
+			ended = strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X")
 		case "Uid":
 			o.UID = firstNumber(value)
+		case "Threads":
+			threads = firstNumber(value)
 		}
 	}
-	if cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil && o.Alive {
-		o.Unit = UnitOfCgroup(string(cgroup))
-	}
+	o.Alive = !ended || threads > 1
 	return o
 }
 
@@ -59,24 +74,22 @@ func firstNumber(fields string) int {
 	return n
 }
 
-// UnitOfCgroup finds the systemd unit in the text of /proc/PID/cgroup: of the
-// version 2 line ("0::/…"), or of the name=systemd hierarchy where that line is
-// absent or empty, the last *.service or *.scope component that starts with
-// JobUnitPrefix, else the deepest *.service, *.scope or *.slice component, else
-// "". A job that runs a systemd or a container of its own below its unit is
-// thereby still the job's.
+// UnitOfCgroup finds the systemd unit in the text of /proc/PID/cgroup, by the
+// version 2 line ("0::/…"), or by the name=systemd hierarchy where that line is
+// absent or names no unit. "" means none.
+//
+// A job's unit is only believed where systemd puts it: directly below slices.
+// Anything a job runs below it (a container, a systemd of its own) is the job's
+// too; but a service that a user gives such a name in the user manager, or
+// inside a container, is not: it would hide foreign use behind somebody's job.
+// Everything else belongs to the deepest unit that does not pretend to be a job.
 func UnitOfCgroup(text string) string {
 	unit := ""
 	for line := range strings.Lines(text) {
-		id, rest, ok := strings.Cut(strings.TrimRight(line, "\n"), ":")
-		if !ok {
-			continue
-		}
+		id, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
 		controllers, path, ok := strings.Cut(rest, ":")
-		if !ok {
-			continue
-		}
 		switch {
+		case !ok:
 		case id == "0" && controllers == "":
 			if u := unitOfPath(path); u != "" {
 				return u
@@ -89,19 +102,24 @@ func UnitOfCgroup(text string) string {
 }
 
 func unitOfPath(path string) string {
-	job, deepest := "", ""
+	deepest, inSlices := "", true
 	for part := range strings.SplitSeq(strings.TrimSuffix(path, " (deleted)"), "/") {
-		isService := strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope")
-		if !isService && !strings.HasSuffix(part, ".slice") {
-			continue
+		switch {
+		case part == "":
+		case strings.HasSuffix(part, ".slice"):
+			deepest = part
+		case strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope"):
+			isJob := strings.HasPrefix(part, JobUnitPrefix)
+			if isJob && inSlices {
+				return printable(part, maxUnit)
+			}
+			if !isJob {
+				deepest = part
+			}
+			inSlices = false
+		default:
+			inSlices = false
 		}
-		deepest = part
-		if isService && strings.HasPrefix(part, JobUnitPrefix) {
-			job = part
-		}
-	}
-	if job != "" {
-		return printable(job, maxUnit)
 	}
 	return printable(deepest, maxUnit)
 }

@@ -1,0 +1,48 @@
+package gpu
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTypeMatches(t *testing.T) {
+	tests := []struct {
+		name, want string
+		matches    bool
+	}{
+		{"NVIDIA A100-SXM4-80GB", "a100", true},
+		{"NVIDIA A100-SXM4-80GB", "A100", true},
+		{"NVIDIA A100-SXM4-80GB", "a100-80gb", true},
+		{"NVIDIA A100-SXM4-80GB", "nvidia a100", true},
+		{"NVIDIA A100-SXM4-80GB", "80GB", true},
+		{"NVIDIA A100-SXM4-80GB", "", true},
+		{"NVIDIA A100-SXM4-80GB", " ", true},
+		{"NVIDIA A100-SXM4-80GB", "-", false},
+		{"NVIDIA A100-SXM4-80GB", "a10", false},
+		{"NVIDIA A10", "a100", false},
+		{"NVIDIA A100-SXM4-80GB", "a100-40gb", false},
+		{"NVIDIA GeForce RTX 4090", "rtx-4090", true},
+		{"NVIDIA GeForce RTX 4090", "rtx4090", false},
+		{"NVIDIA GeForce RTX 4090", "4090", true},
+		{"", "a100", false},
+	}
+	for _, tt := range tests {
+		if got := (Device{Name: tt.name}).TypeMatches(tt.want); got != tt.matches {
+			t.Errorf("%q matches %q = %t, want %t", tt.name, tt.want, got, tt.matches)
+		}
+	}
+}
+
+func TestEveryProblemHasASentence(t *testing.T) {
+	if got := ProblemNone.Sentence(); got != "" {
+		t.Errorf("no problem says %q", got)
+	}
+	seen := map[string]bool{}
+	for _, p := range append(Problems(), "of-a-later-version") {
+		s := p.Sentence()
+		if seen[s] || !strings.HasSuffix(s, ".") || len(s) < 60 {
+			t.Errorf("%q says %q", p, s)
+		}
+		seen[s] = true
+	}
+}

@@ -1,0 +1,110 @@
+package gpu
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestUnitOfCgroup(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"job", "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-17.service\n", "gpujob-17.service"},
+		{"below a job", "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-17.service/sub/app.scope\n", "gpujob-17.service"},
+		{"systemd inside a job", "0::/gpujobs.slice/gpujob-1.service/system.slice/gpujob-9.service\n", "gpujob-1.service"},
+		{"deleted", "0::/gpujobs.slice/gpujob-17.service (deleted)\n", "gpujob-17.service"},
+		{"session", "0::/user.slice/user-1001.slice/session-3.scope\n", "session-3.scope"},
+		{"user service", "0::/user.slice/user-1001.slice/user@1001.service/app.slice/tune.service\n", "tune.service"},
+		{"user service with a job's name", "0::/user.slice/user-1001.slice/user@1001.service/app.slice/gpujob-5.service\n", "app.slice"},
+		{"container service with a job's name", "0::/system.slice/docker-abc.scope/system.slice/gpujob-5.service\n", "system.slice"},
+		{"plain directory with a job's name below", "0::/docker/abc/gpujob-5.service\n", ""},
+		{"only a slice", "0::/user.slice\n", "user.slice"},
+		{"root", "0::/\n", ""},
+		{"no newline", "0::/system.slice/sshd.service", "sshd.service"},
+		{"hybrid, empty version 2", "12:devices:/x.service\n1:name=systemd:/system.slice/cron.service\n0::/\n", "cron.service"},
+		{"hybrid, both", "1:name=systemd:/system.slice/a.service\n0::/system.slice/b.service\n", "b.service"},
+		{"only version 1 controllers", "4:memory:/system.slice/a.service\n", ""},
+		{"colon in the path", "0::/system.slice/a:b.service\n", "a:b.service"},
+		{"control characters", "0::/system.slice/a\x1b[31m.service\n", "a?[31m.service"},
+		{"empty", "", ""},
+		{"garbage", "::::\n:\nfoo\n", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := UnitOfCgroup(tt.text); got != tt.want {
+				t.Errorf("UnitOfCgroup(%q) = %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+// Invariant 5.
+func FuzzUnitOfCgroup(f *testing.F) {
+	f.Add("0::/gpujobs.slice/gpujob-17.service\n1:name=systemd:/a.slice\n")
+	f.Add("0::/\xff\x00.service (deleted)")
+	f.Fuzz(func(t *testing.T, text string) {
+		unit := UnitOfCgroup(text)
+		if unit != printable(unit, maxUnit) || !utf8.ValidString(unit) {
+			t.Errorf("unit %q is not printable or too long", unit)
+		}
+		if strings.HasPrefix(unit, JobUnitPrefix) && !strings.Contains(text, "/"+JobUnitPrefix) {
+			t.Errorf("a job %q out of %q", unit, text)
+		}
+	})
+}
+
+func TestOwnerOfStatus(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       Owner
+	}{
+		{"running", "Name:\tpython\nUmask:\t0022\nState:\tR (running)\nUid:\t1001\t0\t0\t0\nThreads:\t9\n", Owner{Alive: true, UID: 1001, Comm: "python"}},
+		{"zombie", "Name:\tpython\nState:\tZ (zombie)\nUid:\t1001\t1\t1\t1\nThreads:\t1\n", Owner{UID: 1001, Comm: "python"}},
+		{"leader gone, threads left", "Name:\tx\nState:\tZ (zombie)\nUid:\t5\t5\t5\t5\nThreads:\t3\n", Owner{Alive: true, UID: 5, Comm: "x"}},
+		{"colon and control characters in the name", "Name:\ta:b\x07\nState:\tS\nUid:\t1\nThreads:\t1\n", Owner{Alive: true, UID: 1, Comm: "a:b?"}},
+		{"no uid", "Name:\tx\nState:\tS\nUid:\tmany\n", Owner{Alive: true, UID: -1, Comm: "x"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := ownerOfStatus(tt.text); got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOwnerOfSelf(t *testing.T) {
+	o := OwnerOf("/proc", os.Getpid())
+	if !o.Alive || o.UID != os.Getuid() || o.Comm == "" {
+		t.Errorf("self is %+v", o)
+	}
+}
+
+func TestOwnerOfTheDead(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{cmd.Process.Pid, 0, -1} {
+		if got := OwnerOf("/proc", pid); got != (Owner{UID: -1}) {
+			t.Errorf("pid %d is %+v", pid, got)
+		}
+	}
+}
+
+func TestOwnerOfWithoutCgroup(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, strconv.Itoa(7))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "status"), []byte("Name:\tx\nState:\tS\nUid:\t3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := OwnerOf(root, 7), (Owner{Alive: true, UID: 3, Comm: "x"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
