@@ -89,7 +89,7 @@ func UnitOfCgroup(text string) string {
 		id, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
 		controllers, path, ok := strings.Cut(rest, ":")
 		switch {
-		case !ok:
+		case !ok || !strings.HasPrefix(path, "/"):
 		case id == "0" && controllers == "":
 			if u := unitOfPath(path); u != "" {
 				return u
