@@ -1,0 +1,52 @@
+package vm
+
+import (
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// A child is a process on the host that must not outlive us: the kernel kills it when we die.
+type child struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended and was reaped
+	err  error         // of Wait; read it after done
+}
+
+// startChild starts cmd and reaps it. The death signal is sent when the thread that started the process ends, so one
+// goroutine keeps that thread until the process is gone; it ends with the process.
+func startChild(cmd *exec.Cmd) (*child, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	c := &child{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			c.err = cmd.Wait()
+			close(c.done)
+		}
+	}()
+	return c, <-started
+}
+
+// ended tells whether the process is gone.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the process and waits until it is gone. Safe to call again.
+func (c *child) kill() {
+	c.cmd.Process.Kill()
+	<-c.done
+}

@@ -1,0 +1,109 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// outputLimit is how long Run waits, after the command has ended, for what it left running to close its output.
+const outputLimit = 2 * time.Second
+
+// A Result is how a command in a machine ended.
+type Result struct {
+	Stdout, Stderr string
+	Code           int // exit code, or 128+N for a death by signal N
+}
+
+// Err is nil for exit code 0, and else an error that shows the code and both outputs.
+func (r Result) Err() error {
+	if r.Code == 0 {
+		return nil
+	}
+	return fmt.Errorf("exit code %d\n%s%s", r.Code, tail(r.Stderr, 20), tail(r.Stdout, 20))
+}
+
+// Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, the
+// command's process group is killed. A code other than 0 is no error; an error means that the command's fate is unknown.
+// What a command leaves running in the background lives on, its output is lost two seconds after the command's end.
+func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
+	cmd := m.Command(ctx, user, argv...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	cmd.WaitDelay = outputLimit
+	err := cmd.Run()
+	r := Result{Stdout: stdout.String(), Stderr: stderr.String()}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return r, fmt.Errorf("run %s: %w", strings.Join(argv, " "), ctx.Err())
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return r, nil
+	case errors.As(err, &exit) && !m.gone():
+		r.Code = exitCode(exit)
+		return r, nil
+	}
+	return r, fmt.Errorf("run %s: %w\n%s", strings.Join(argv, " "), err, r.Stderr)
+}
+
+// exitCode is the code as a shell would give it.
+func exitCode(exit *exec.ExitError) int {
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// Sh runs a script by bash in the machine; otherwise as Run.
+func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
+	return m.Run(ctx, user, nil, "bash", "-c", script)
+}
+
+// Command is the command that Run would run, not started: for programs that are talked to while they run.
+// Its Wait gives an *exec.ExitError as usual.
+func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
+	return m.command(ctx, user, argv, false)
+}
+
+// Terminal is Command on a terminal of the machine's own, for a program that talks to a person through our terminal.
+func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *exec.Cmd {
+	return m.command(ctx, user, argv, true)
+}
+
+func (m *Machine) command(ctx context.Context, user string, argv []string, tty bool) *exec.Cmd {
+	if user == "" {
+		user = "root"
+	}
+	argv = append([]string{"/usr/local/libexec/vm-as", user}, argv...)
+	if m.emu != nil {
+		return m.emu.command(ctx, argv, tty)
+	}
+	return m.box.command(ctx, argv, tty)
+}
+
+// Journal runs journalctl as root with args and returns what it printed.
+func (m *Machine) Journal(ctx context.Context, args ...string) (string, error) {
+	r, err := m.Run(ctx, "", nil, append([]string{"journalctl", "--no-pager"}, args...)...)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("journal: %w", err)
+	}
+	return r.Stdout, nil
+}
+
+// quote makes one line for a shell out of a command.
+func quote(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}

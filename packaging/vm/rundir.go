@@ -1,0 +1,126 @@
+package vm
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// RunRoot is where machines that run keep their disks and sockets: on disk, and short enough for socket names.
+const RunRoot = "/var/tmp/gpusched-vm"
+
+// A runDir is the directory of one machine. Its owner holds a lock on the file "lock" in it while it lives.
+type runDir struct {
+	id   string
+	path string
+	lock *os.File
+}
+
+// newRunDir makes a run directory and takes its lock before anybody can see it.
+func newRunDir() (*runDir, error) {
+	if err := os.MkdirAll(RunRoot, 0o700); err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	var random [5]byte
+	rand.Read(random[:])
+	d := &runDir{id: hex.EncodeToString(random[:])}
+	hidden := filepath.Join(RunRoot, ".new-"+d.id)
+	d.path = filepath.Join(RunRoot, d.id)
+	if err := os.Mkdir(hidden, 0o700); err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(hidden, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	d.lock = lock
+	if err := errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(hidden, d.path)); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	return d, nil
+}
+
+func (d *runDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// remove ends the machine's processes and takes its control group and directory away, in that order.
+func (d *runDir) remove() error {
+	group, err := scopeNamed(d.id)
+	if err == nil {
+		err = group.remove()
+	}
+	if err == nil {
+		err = d.removeFiles()
+	}
+	d.lock.Close()
+	if err != nil {
+		return fmt.Errorf("clean up machine %s: %w", d.id, err)
+	}
+	return nil
+}
+
+// removeFiles removes the lock last, so that a removal cut short is still recognised and finished later.
+func (d *runDir) removeFiles() error {
+	entries, err := os.ReadDir(d.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			errs = append(errs, os.RemoveAll(d.file(e.Name())))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return os.RemoveAll(d.path)
+}
+
+// removeStale cleans up after machines whose owner is gone. One that is still owned is left alone.
+func removeStale() error {
+	entries, err := os.ReadDir(RunRoot)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("stale machines: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		unborn := strings.HasPrefix(e.Name(), ".new-")
+		switch {
+		case err != nil: // gone meanwhile
+		case !unborn:
+			errs = append(errs, removeIfStale(e.Name()))
+		case time.Since(info.ModTime()) > time.Minute:
+			errs = append(errs, os.RemoveAll(filepath.Join(RunRoot, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func removeIfStale(id string) error {
+	d := &runDir{id: id, path: filepath.Join(RunRoot, id)}
+	lock, err := os.OpenFile(d.file("lock"), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		os.Remove(d.path) // an empty rest of a removal; anything else stays and is reported by its owner
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("stale machine %s: %w", id, err)
+	}
+	d.lock = lock
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		lock.Close()
+		return nil
+	}
+	return d.remove()
+}

@@ -1,0 +1,114 @@
+package vm
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A scope is the control group (v2) that holds a machine's processes: one write ends them all.
+type scope struct{ path string }
+
+// scopeNamed is the scope of the machine of that id; it need not exist.
+func scopeNamed(id string) (scope, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return scope{}, fmt.Errorf("control groups: %w", err)
+	}
+	root, ok := cgroup2Mount(string(mounts))
+	if !ok {
+		return scope{}, errors.New("control groups: this host has no cgroup v2 hierarchy mounted, and a machine needs one")
+	}
+	return scope{filepath.Join(root, "gpusched-vm-"+id)}, nil
+}
+
+// cgroup2Mount finds where /proc/self/mountinfo says that cgroup v2 is mounted.
+func cgroup2Mount(mountinfo string) (string, bool) {
+	lines := bufio.NewScanner(strings.NewReader(mountinfo))
+	for lines.Scan() {
+		before, after, ok := strings.Cut(lines.Text(), " - ")
+		fields := strings.Fields(before)
+		if ok && len(fields) > 4 && strings.HasPrefix(after, "cgroup2 ") {
+			return fields[4], true
+		}
+	}
+	return "", false
+}
+
+// open creates the group if it is missing and opens it, to start processes in it.
+func (s scope) open(sub string) (*os.File, error) {
+	dir := filepath.Join(s.path, sub)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("control group: %w", err)
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("control group: %w", err)
+	}
+	return f, nil
+}
+
+// start starts cmd in the group, as a child.
+func (s scope) start(cmd *exec.Cmd) (*child, error) {
+	group, err := s.open("")
+	if err != nil {
+		return nil, err
+	}
+	defer group.Close()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.UseCgroupFD = true
+	cmd.SysProcAttr.CgroupFD = int(group.Fd())
+	return startChild(cmd)
+}
+
+// remove kills what is in the group and takes the group away. A group that is not there is fine.
+func (s scope) remove() error {
+	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(s.path, "cgroup.kill"), []byte("1"), 0); err != nil {
+		return fmt.Errorf("control group: kill: %w", err)
+	}
+	// The kernel gives no event for "the last task has left the group for rmdir"; it is a matter of milliseconds.
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		err := s.removeTree()
+		if err == nil || !errors.Is(err, syscall.EBUSY) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// removeTree removes the group's directories, children first.
+func (s scope) removeTree() error {
+	var dirs []string
+	err := filepath.WalkDir(s.path, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("control group: %w", err)
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, syscall.ENOENT) {
+			return fmt.Errorf("control group: remove %s: %w", dir, err)
+		}
+	}
+	return nil
+}
