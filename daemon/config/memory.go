@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// MemKind says how the host memory of a job that asks none is found.
+type MemKind string
+
+// The kinds of DefaultMem.
+const (
+	MemAuto  MemKind = "auto"  // by the machine's size, see DefaultMem.For
+	MemNone  MemKind = "none"  // no limit
+	MemFixed MemKind = "fixed" // Bytes
+)
+
+// DefaultMem is the host memory of a job that asks none.
+type DefaultMem struct {
+	Kind  MemKind
+	Bytes int64 // of MemFixed
+}
+
+// Bounds of the automatic default of a job without a GPU.
+const (
+	autoMinBytes = 1 << 30
+	autoMaxBytes = 8 << 30
+)
+
+// For returns the bytes of a job that holds gpuMilli thousandths of a GPU, on
+// a machine with ramBytes of memory and gpus GPUs; 0 is no limit. Automatic
+// is 90 % of the memory divided by the number of GPUs, times the job's GPUs; a
+// job without GPUs gets a sixteenth of the memory, at least 1 GiB and at most
+// 8 GiB. It never returns more than the machine has.
+func (m DefaultMem) For(gpuMilli int, ramBytes int64, gpus int) int64 {
+	switch m.Kind {
+	case MemNone:
+		return 0
+	case MemFixed:
+		return m.Bytes
+	}
+	if gpuMilli <= 0 || gpus <= 0 {
+		return min(max(ramBytes/16, autoMinBytes), autoMaxBytes, ramBytes)
+	}
+	perGPU := ramBytes / 10 * 9 / int64(gpus)
+	return min(perGPU/job.WholeGPU*int64(gpuMilli), ramBytes)
+}
+
+// String prints the value the way a file spells it.
+func (m DefaultMem) String() string {
+	if m.Kind == MemFixed {
+		return spellSize(m.Bytes)
+	}
+	return string(m.Kind)
+}
+
+func parseDefaultMem(s string) (DefaultMem, error) {
+	switch MemKind(s) {
+	case MemAuto, MemNone:
+		return DefaultMem{Kind: MemKind(s)}, nil
+	}
+	n, err := job.ParseSize(s)
+	if err != nil {
+		return DefaultMem{}, fmt.Errorf("%q is neither a size nor auto or none: write 16G, auto or none", s)
+	}
+	return DefaultMem{Kind: MemFixed, Bytes: n}, nil
+}
+
+// Share is a part of something: a percentage of it, or bytes.
+type Share struct {
+	Percent int   // 0 to 90; counts when Bytes is 0
+	Bytes   int64 // counts when above 0
+}
+
+// maxSharePercent leaves something for jobs.
+const maxSharePercent = 90
+
+// Of returns the share in bytes of a total, never more than the total.
+func (s Share) Of(total int64) int64 {
+	if s.Bytes > 0 {
+		return min(s.Bytes, total)
+	}
+	return total / 100 * int64(s.Percent)
+}
+
+// String prints the share the way a file spells it.
+func (s Share) String() string {
+	if s.Bytes > 0 {
+		return spellSize(s.Bytes)
+	}
+	return strconv.Itoa(s.Percent) + "%"
+}
+
+func parseShare(s string) (Share, error) {
+	if digits, ok := strings.CutSuffix(s, "%"); ok {
+		n, err := strconv.ParseUint(digits, 10, 8)
+		if err != nil || n > maxSharePercent {
+			return Share{}, fmt.Errorf("%q is not a percentage from 0%% to %d%%", s, maxSharePercent)
+		}
+		return Share{Percent: int(n)}, nil
+	}
+	n, err := job.ParseSize(s)
+	if err != nil {
+		return Share{}, fmt.Errorf("%q is neither a percentage nor a size: write 5%% or 8G", s)
+	}
+	return Share{Bytes: n}, nil
+}
+
+// spellSize prints bytes exactly, with the largest unit that keeps them whole.
+func spellSize(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}} {
+		if n >= u.size && n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
