@@ -17,7 +17,6 @@ const (
 	ReasonGPUSuspect  ReasonCode = "gpu-suspect"  // Job left it, and something of it is still there
 	ReasonGPUExcluded ReasonCode = "gpu-excluded" // not among --gpu-ids or --gpus-from
 	ReasonGPUType     ReasonCode = "gpu-type"     // not of --gpu-type; Detail is its model
-	ReasonGPUAhead    ReasonCode = "gpu-ahead"    // free, but promised to Job, which goes first
 	ReasonGPUFree     ReasonCode = "gpu-free"     // this one would do; more are needed
 	ReasonGPUCount    ReasonCode = "gpu-count"    // Need GPUs at once, Have would do now
 	ReasonHostMemory  ReasonCode = "host-memory"  // Need bytes, Have not promised to running jobs
@@ -28,7 +27,6 @@ const (
 // reasonCodes is the closed list, for the test that the manual names each.
 var reasonCodes = []ReasonCode{
 	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUCleaning,
-	ReasonGPUSuspect, ReasonGPUExcluded, ReasonGPUType, ReasonGPUAhead, ReasonGPUFree, ReasonGPUCount,
 	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample,
 }
 
@@ -69,8 +67,6 @@ func (r Reason) Sentence() string {
 		return "not among the GPUs the job may use"
 	case ReasonGPUType:
 		return "another model" + inBrackets(r.Detail)
-	case ReasonGPUAhead:
-		return fmt.Sprintf("goes to job %d first", r.Job)
 	case ReasonGPUFree:
 		return "free"
 	}
