@@ -1,0 +1,143 @@
+package units
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Phase is where a job's unit is in its life.
+type Phase string
+
+// The phases. An exited unit holds its result until it is stopped.
+const (
+	PhaseAbsent        Phase = "absent"          // systemd does not know it
+	PhaseStarting      Phase = "starting"        // queued, or the launcher is not executed yet
+	PhaseRunning       Phase = "running"         // the main process lives
+	PhaseStopping      Phase = "stopping"        // on its way down, the result may still change: look again
+	PhaseExited        Phase = "exited"          // the main process ended and Exit says how
+	PhaseFailedToStart Phase = "failed-to-start" // systemd never got to execute the launcher
+)
+
+// Launch says which step before the command failed. The values are those of
+// job.Launch.
+type Launch string
+
+// The failures of a launch; the empty value means that the command began.
+const (
+	LaunchSpec   Launch = "spec"   // exit status 225
+	LaunchChdir  Launch = "chdir"  // 200
+	LaunchExec   Launch = "exec"   // 203
+	LaunchFilter Launch = "filter" // 226
+	LaunchLimits Launch = "limits" // 227
+	LaunchUnit   Launch = "unit"   // systemd itself could not start the unit
+)
+
+// StatusPrefix starts the launcher's status line, "gpusched-launch:exec".
+const StatusPrefix = "gpusched-launch:"
+
+// Exit is how a unit's main process ended. It means something in the phases
+// exited, failed-to-start and, as far as known, stopping.
+type Exit struct {
+	Code    int // exit status; 0 where Signal is set
+	Signal  int
+	OOM     bool   // the kernel killed it for memory
+	Timeout bool   // RuntimeMaxUSec ended it
+	Launch  Launch // "": the command began
+	Errno   int    // of the launch failure; 0 unknown
+	Detail  string // for people: which step of systemd's failed
+}
+
+// launchStatus is the exit status that goes with each word of the launcher.
+// Status and word must agree before a launch failure is believed (invariant 6).
+func launchStatus(l Launch) int32 {
+	switch l {
+	case LaunchSpec:
+		return 225
+	case LaunchChdir:
+		return 200
+	case LaunchExec:
+		return 203
+	case LaunchFilter:
+		return 226
+	case LaunchLimits:
+		return 227
+	}
+	return -1
+}
+
+// Decode reads what became of a unit.
+func Decode(s Status) (Phase, Exit) {
+	phase := phaseOf(s)
+	switch phase {
+	case PhaseFailedToStart:
+		return phase, startFailure(s)
+	case PhaseExited, PhaseStopping:
+		return phase, exitOf(s)
+	}
+	return phase, Exit{}
+}
+
+func phaseOf(s Status) Phase {
+	ended := s.MainCode != 0
+	switch s.Active {
+	case ActiveActivating:
+		return PhaseStarting
+	case ActiveActive, ActiveReloading:
+		if s.Sub == SubExited {
+			return PhaseExited
+		}
+		return PhaseRunning
+	case ActiveDeactivating:
+		return PhaseStopping
+	case ActiveFailed:
+		if s.WasActive {
+			return PhaseExited
+		}
+		return PhaseFailedToStart
+	}
+	switch { // inactive, or a word of some later systemd
+	case s.Load == LoadNotFound || s.Load == "":
+		return PhaseAbsent
+	case s.JobPending:
+		return PhaseStarting
+	case ended && s.WasActive:
+		return PhaseExited
+	}
+	return PhaseAbsent
+}
+
+func exitOf(s Status) Exit {
+	e := Exit{OOM: s.Result == ResultOOM, Timeout: s.Result == ResultTimeout}
+	switch s.MainCode {
+	case CLDExited:
+		e.Code = int(s.MainStatus)
+	case CLDKilled, CLDDumped:
+		e.Signal = int(s.MainStatus)
+	}
+	if l := launchOf(s); l != "" {
+		e.Launch, e.Errno = l, int(s.StatusErrno)
+	}
+	return e
+}
+
+func launchOf(s Status) Launch {
+	word, ok := strings.CutPrefix(s.StatusText, StatusPrefix)
+	if !ok || s.MainCode != CLDExited || s.MainStatus != launchStatus(Launch(word)) {
+		return ""
+	}
+	return Launch(word)
+}
+
+// startFailure reads a unit that never became active: the exit status, if any,
+// is systemd's own.
+func startFailure(s Status) Exit {
+	e := exitOf(s)
+	e.Launch, e.Errno = LaunchUnit, 0
+	e.Detail = "systemd: " + s.Result
+	if s.MainCode == CLDExited && s.Result == ResultExitCode {
+		if step, ok := execSteps[s.MainStatus]; ok {
+			e.Detail = fmt.Sprintf("systemd could not %s (%d)", step, s.MainStatus)
+		}
+	}
+	return e
+}

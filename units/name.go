@@ -1,0 +1,39 @@
+package units
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The fixed parts of unit names.
+const (
+	Prefix  = "gpujob-"
+	suffix  = ".service"
+	Pattern = Prefix + "*" + suffix // what List asks systemd for
+)
+
+// Name returns the unit of job id, "gpujob-42.service".
+func Name(id int64) string { return Prefix + strconv.FormatInt(id, 10) + suffix }
+
+// ParseName returns the job whose unit this is; false for every other name.
+// Signs, leading zeros, 0 and numbers beyond an id are no job's name, so that
+// one job has one name.
+func ParseName(name string) (int64, bool) {
+	rest, ok := strings.CutPrefix(name, Prefix)
+	if !ok {
+		return 0, false
+	}
+	digits, ok := strings.CutSuffix(rest, suffix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || id <= 0 || Name(id) != name {
+		return 0, false
+	}
+	return id, true
+}
+
+// Slice returns the slice of a user's jobs, "gpujobs-u1001.slice", which lies
+// in gpujobs.slice. An administrator may cap it with an ordinary drop-in.
+func Slice(uid int) string { return "gpujobs-u" + strconv.Itoa(uid) + ".slice" }

@@ -1,0 +1,157 @@
+package units
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/gpusched/gpusched/cgroup"
+)
+
+// Properties returns the properties of a job's unit, in a fixed order.
+func Properties(s Spec) []Property {
+	var p []Property
+	p = append(p, service(s)...)
+	p = append(p, identity(s)...)
+	p = append(p, devices(s)...)
+	p = append(p, limits(s)...)
+	p = append(p, rlimits(s)...)
+	return append(p, journal(s)...)
+}
+
+// service is what makes the unit a job. ExecStart is the plain form: systemd
+// 252 loses ExecStartEx at the next daemon-reload.
+func service(s Spec) []Property {
+	return []Property{
+		{"Description", description(s)},
+		{"Type", "exec"},
+		{"RemainAfterExit", true},
+		{"ExecStart", []ExecCommand{{s.Launcher, []string{s.Launcher, s.SpecPath}, false}}},
+		{"NotifyAccess", "main"},
+		{"KillMode", "control-group"},
+		{"SendSIGKILL", true},
+		{"TimeoutStopUSec", usec(s.Grace)},
+		{"RuntimeMaxUSec", orInfinity(usec(s.MaxRuntime))},
+		{"OOMPolicy", "kill"},
+		{"IgnoreSIGPIPE", false},
+	}
+}
+
+func identity(s Spec) []Property {
+	p := []Property{
+		{"Slice", Slice(s.UID)},
+		{"User", strconv.Itoa(s.UID)},
+	}
+	if s.GID != 0 {
+		p = append(p, Property{"Group", strconv.Itoa(s.GID)})
+	}
+	return p
+}
+
+func devices(s Spec) []Property {
+	var allow []DeviceAllow
+	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), "rw"}) }
+	for _, g := range s.GPUs {
+		add(cgroup.GPU(g.Minor))
+	}
+	if len(s.GPUs) > 0 {
+		add(cgroup.Device{Major: cgroup.NvidiaMajor, Minor: cgroup.CtlMinor})
+	}
+	for _, d := range s.Devices {
+		if !d.Reserved() {
+			add(d)
+		}
+	}
+	p := []Property{{"DevicePolicy", "closed"}}
+	if len(allow) > 0 {
+		p = append(p, Property{"DeviceAllow", allow})
+	}
+	return p
+}
+
+func limits(s Spec) []Property {
+	p := []Property{
+		{"MemoryAccounting", true},
+		{"CPUAccounting", true},
+		{"TasksAccounting", true},
+	}
+	if s.Limits.MemBytes > 0 {
+		p = append(p, Property{"MemoryMax", uint64(s.Limits.MemBytes)}, Property{"MemorySwapMax", uint64(0)})
+	}
+	if s.Limits.TasksMax > 0 {
+		p = append(p, Property{"TasksMax", s.Limits.TasksMax})
+	}
+	if s.Limits.CPUs > 0 {
+		p = append(p, Property{"CPUQuotaPerSecUSec", uint64(s.Limits.CPUs) * 1_000_000})
+	}
+	return p
+}
+
+// rlimits names the hard limit first: a soft one may not go above it.
+func rlimits(s Spec) []Property {
+	var p []Property
+	for _, l := range s.Rlimits {
+		p = append(p, Property{"Limit" + l.Name, l.Hard}, Property{"Limit" + l.Name + "Soft", l.Soft})
+	}
+	return p
+}
+
+func journal(s Spec) []Property {
+	fields := [][]byte{
+		fmt.Appendf(nil, "GPUSCHED_JOB=%d", s.ID),
+		fmt.Appendf(nil, "GPUSCHED_ATTEMPT=%d", s.Attempt),
+	}
+	for _, g := range s.GPUs {
+		fields = append(fields, []byte("GPUSCHED_GPU="+g.UUID))
+	}
+	return []Property{
+		{"StandardInput", "null"},
+		{"StandardOutput", "journal"},
+		{"StandardError", "journal"},
+		{"SyslogIdentifier", Prefix + strconv.FormatInt(s.ID, 10)},
+		{"LogRateLimitIntervalUSec", uint64(0)},
+		{"LogExtraFields", fields},
+	}
+}
+
+// description reads well in systemctl status: job, user and GPUs.
+func description(s Spec) string {
+	where := "without a GPU"
+	if len(s.GPUs) > 0 {
+		idx := make([]string, len(s.GPUs))
+		for i, g := range s.GPUs {
+			idx[i] = strconv.Itoa(g.Index)
+		}
+		where = "on GPU " + strings.Join(idx, ",")
+	}
+	return fmt.Sprintf("gpusched job %d (%s) of %s %s", s.ID, printable(s.JobName), printable(s.User), where)
+}
+
+const maxName = 100 // runes of a name in a description
+
+// printable keeps what a terminal or a unit file should not see out of a name.
+func printable(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range name {
+		if n++; n > maxName {
+			break
+		}
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			r = '?'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func usec(d time.Duration) uint64 { return uint64(max(d, 0) / time.Microsecond) }
+
+func orInfinity(n uint64) uint64 {
+	if n == 0 {
+		return Infinity
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package units
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+)
+
+// Spec is all that a job's unit is made of. It has no place for a command, an
+// environment or a directory (invariant 2).
+type Spec struct {
+	ID      int64
+	Attempt int // from 1
+	UID     int
+	GID     int    // 0: the account's own group, as the host knows it at start
+	User    string // for people to read
+	JobName string // public by design: it is in the unit's description
+
+	GPUs    []GPU           // of this attempt; none: a job without GPUs
+	Devices []cgroup.Device // more nodes that the site lets jobs open
+	Limits  cgroup.Limits
+	Rlimits []Rlimit
+
+	MaxRuntime time.Duration // backstop behind the daemon's own limit; 0: none
+	Grace      time.Duration // between SIGTERM and SIGKILL
+
+	Launcher string // absolute path of gpusched-job
+	SpecPath string // absolute path of the job's private instructions
+}
+
+// GPU is one GPU of an attempt: the index people use, the minor number of its
+// node, and the UUID that identifies it.
+type GPU struct {
+	Index int
+	Minor uint32
+	UUID  string
+}
+
+// Rlimit is one resource limit by systemd's name without "Limit" (NOFILE,
+// MEMLOCK, …). Infinity is math.MaxUint64.
+type Rlimit struct {
+	Name       string
+	Soft, Hard uint64
+}

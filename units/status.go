@@ -1,0 +1,57 @@
+package units
+
+// Status is what systemd says of one unit at one moment, in its own words.
+// The zero value, but for the name, is an absent unit.
+type Status struct {
+	Name         string
+	Load         string // loaded, not-found, bad-setting, masked, …
+	Active       string // active, activating, deactivating, inactive, failed
+	Sub          string // running, exited, dead, …
+	Result       string // success, exit-code, signal, oom-kill, timeout, …
+	InvocationID string // hex; "" until it started
+	ControlGroup string // path below the root of the hierarchy; "" none
+
+	MainCode    int32  // CLD_EXITED and so on; 0: the main process has not ended
+	MainStatus  int32  // exit status or signal, as MainCode says
+	StatusText  string // the last STATUS= of the main process
+	StatusErrno int32  // the last ERRNO=
+	WasActive   bool   // the main process was executed, in this invocation
+	JobPending  bool   // systemd still has a start or stop in its queue
+
+	CPUNSec    uint64 // Infinity: unknown
+	MemoryPeak uint64 // bytes; Infinity: unknown, as on systemd before 255
+	Started    uint64 // realtime microseconds at which the main process started; 0: unknown
+	Ended      uint64 // the same for its end
+}
+
+// The words of systemd that matter here.
+const (
+	LoadLoaded   = "loaded"
+	LoadNotFound = "not-found"
+
+	ActiveActive       = "active"
+	ActiveActivating   = "activating"
+	ActiveDeactivating = "deactivating"
+	ActiveInactive     = "inactive"
+	ActiveFailed       = "failed"
+	ActiveReloading    = "reloading"
+
+	SubRunning = "running"
+	SubExited  = "exited"
+	SubDead    = "dead"
+	SubFailed  = "failed"
+
+	ResultSuccess  = "success"
+	ResultExitCode = "exit-code"
+	ResultSignal   = "signal"
+	ResultCoreDump = "core-dump"
+	ResultOOM      = "oom-kill"
+	ResultTimeout  = "timeout"
+)
+
+// How a main process ended, as in siginfo.
+const (
+	CLDExited int32 = 1
+	CLDKilled int32 = 2
+	CLDDumped int32 = 3
+)
