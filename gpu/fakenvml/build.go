@@ -1,0 +1,146 @@
+package fakenvml
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed c
+var source embed.FS
+
+// Names of what is built, as they are installed.
+const (
+	LibraryName = "libnvidia-ml.so.1"
+	SimCUDAName = "simcuda"
+)
+
+// Option changes what Build builds.
+type Option func(*build)
+
+// Without leaves names out of what the library exports, as an older driver does.
+func Without(names ...string) Option {
+	return func(b *build) { b.without = append(b.without, names...) }
+}
+
+type build struct {
+	without []string
+}
+
+// Build compiles the fake library into dir and returns its path. It needs cc,
+// and go with the go-nvml module at hand (it runs inside this module).
+func Build(dir string, options ...Option) (lib string, err error) {
+	var b build
+	for _, o := range options {
+		o(&b)
+	}
+	header, err := nvmlHeader()
+	if err != nil {
+		return "", err
+	}
+	work, err := unpack()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	if err := b.generate(work, header); err != nil {
+		return "", err
+	}
+	lib = filepath.Join(dir, LibraryName)
+	return lib, compile("-shared", "-fPIC", "-pthread", "-isystem", filepath.Dir(header), "-Wl,-Bsymbolic",
+		"-Wl,-soname,"+LibraryName, "-Wl,--version-script="+filepath.Join(work, "exports"), "-o", lib,
+		filepath.Join(work, "nvml.c"), filepath.Join(work, "state.c"), filepath.Join(work, "stubs.c"))
+}
+
+// BuildSimCUDA compiles simcuda into dir, statically, and returns its path.
+func BuildSimCUDA(dir string) (path string, err error) {
+	work, err := unpack()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	path = filepath.Join(dir, SimCUDAName)
+	return path, compile("-static", "-o", path, filepath.Join(work, "simcuda.c"), filepath.Join(work, "state.c"))
+}
+
+// nvmlHeader finds nvml.h in the module cache.
+func nvmlHeader() (string, error) {
+	var stderr bytes.Buffer
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("finding nvml.h: go list: %w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	header := filepath.Join(strings.TrimSpace(string(out)), "pkg", "nvml", "nvml.h")
+	if _, err := os.Stat(header); err != nil {
+		return "", fmt.Errorf("finding nvml.h (try \"go mod download\"): %w", err)
+	}
+	return header, nil
+}
+
+func unpack() (string, error) {
+	work, err := os.MkdirTemp("", "fakenvml-")
+	if err != nil {
+		return "", fmt.Errorf("unpacking the sources: %w", err)
+	}
+	files, err := source.ReadDir("c")
+	if err != nil {
+		return "", fmt.Errorf("unpacking the sources: %w", err)
+	}
+	for _, f := range files {
+		text, err := source.ReadFile("c/" + f.Name())
+		if err != nil {
+			return "", fmt.Errorf("unpacking the sources: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(work, f.Name()), text, 0o600); err != nil {
+			return "", fmt.Errorf("unpacking the sources: %w", err)
+		}
+	}
+	return work, nil
+}
+
+// generate writes stubs.c, a weak stub per export, and exports, the version
+// script that hides everything else.
+func (b build) generate(work, header string) error {
+	text, err := os.ReadFile(header)
+	if err != nil {
+		return fmt.Errorf("reading nvml.h: %w", err)
+	}
+	names := Exports(text)
+	for _, n := range b.without {
+		if !slices.Contains(names, n) {
+			return fmt.Errorf("leaving out %q: nvml.h declares no such function", n)
+		}
+	}
+	var stubs, script strings.Builder
+	script.WriteString("{ global:\n")
+	for _, n := range names {
+		fmt.Fprintf(&stubs, "__attribute__((weak)) int %s(void) { return 3; }\n", n)
+		if !slices.Contains(b.without, n) {
+			fmt.Fprintf(&script, "%s;\n", n)
+		}
+	}
+	script.WriteString("local: *; };\n")
+	if err := os.WriteFile(filepath.Join(work, "stubs.c"), []byte(stubs.String()), 0o600); err != nil {
+		return fmt.Errorf("writing the stubs: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(work, "exports"), []byte(script.String()), 0o600); err != nil {
+		return fmt.Errorf("writing the list of exports: %w", err)
+	}
+	return nil
+}
+
+func compile(args ...string) error {
+	args = append([]string{"-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-Wno-deprecated-declarations"}, args...)
+	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("compiling with cc: %w\n%s", err, out)
+	}
+	return nil
+}

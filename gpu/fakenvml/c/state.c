@@ -1,0 +1,237 @@
+#define _GNU_SOURCE
+#include "state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *fake_dir(void)
+{
+	const char *dir = getenv("FAKENVML_DIR");
+	return dir && *dir ? dir : "/run/fakenvml";
+}
+
+static void gpu_default(struct fake_gpu *g, int index)
+{
+	memset(g, 0, sizeof *g);
+	snprintf(g->uuid, sizeof g->uuid, "GPU-fa4e0000-0000-4000-8000-%012d", index);
+	snprintf(g->name, sizeof g->name, "NVIDIA A100-SXM4-80GB");
+	snprintf(g->pci, sizeof g->pci, "00000000:%02X:00.0", 7 + 8 * index);
+	g->minor = index;
+	g->mem_mib = 81920;
+	g->reserved_mib = 512;
+	g->temp = 34;
+	g->power_mw = 62000;
+	g->limit_mw = 400000;
+	g->energy_mj = -1;
+}
+
+static int set_text(char *to, size_t size, const char *value)
+{
+	return snprintf(to, size, "%s", value) < (int)size;
+}
+
+static int set_int(int *to, const char *value)
+{
+	char *end;
+	long n = strtol(value, &end, 10);
+	*to = (int)n;
+	return *value && !*end;
+}
+
+static int set_size(long long *to, const char *value)
+{
+	char *end;
+	*to = strtoll(value, &end, 10);
+	return *value && !*end;
+}
+
+static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
+{
+	if (!strcmp(key, "uuid")) return set_text(g->uuid, sizeof g->uuid, value);
+	if (!strcmp(key, "name")) return set_text(g->name, sizeof g->name, value);
+	if (!strcmp(key, "pci")) return set_text(g->pci, sizeof g->pci, value);
+	if (!strcmp(key, "minor")) return set_int(&g->minor, value);
+	if (!strcmp(key, "temp")) return set_int(&g->temp, value);
+	if (!strcmp(key, "util")) return set_int(&g->util, value);
+	if (!strcmp(key, "mig")) return set_int(&g->mig, value);
+	if (!strcmp(key, "mode")) return set_int(&g->mode, value);
+	if (!strcmp(key, "lost")) return set_int(&g->lost, value);
+	if (!strcmp(key, "hang")) return set_int(&g->hang, value);
+	if (!strcmp(key, "error")) return set_int(&g->error, value);
+	if (!strcmp(key, "slow_ms")) return set_int(&g->slow_ms, value);
+	if (!strcmp(key, "mem_mib")) return set_size(&g->mem_mib, value);
+	if (!strcmp(key, "reserved_mib")) return set_size(&g->reserved_mib, value);
+	if (!strcmp(key, "used_mib")) return set_size(&g->used_mib, value);
+	if (!strcmp(key, "power_mw")) return set_size(&g->power_mw, value);
+	if (!strcmp(key, "limit_mw")) return set_size(&g->limit_mw, value);
+	if (!strcmp(key, "energy_mj")) return set_size(&g->energy_mj, value);
+	return 0;
+}
+
+// Cuts key=value or key="a value" off the front of *line; 0 at its end, -1 if it is neither.
+static int next_pair(char **line, char **key, char **value)
+{
+	char *p = *line + strspn(*line, " \t\r\n");
+	if (!*p)
+		return 0;
+	*key = p;
+	p += strcspn(p, "= \t\r\n");
+	if (*p != '=')
+		return -1;
+	*p++ = 0;
+	int quoted = *p == '"';
+	*value = p += quoted;
+	p += strcspn(p, quoted ? "\"" : " \t\r\n");
+	if (quoted && !*p)
+		return -1;
+	if (*p)
+		*p++ = 0;
+	*line = p;
+	return 1;
+}
+
+static int gpu_parse(struct fake_gpu *g, char *line)
+{
+	char *key, *value;
+	int more;
+	while ((more = next_pair(&line, &key, &value)) > 0) {
+		if (!gpu_set(g, key, value)) {
+			fprintf(stderr, "fakenvml: %s/gpus: bad setting %s=%s\n", fake_dir(), key, value);
+			return 0;
+		}
+	}
+	if (more < 0)
+		fprintf(stderr, "fakenvml: %s/gpus: not key=value: %s\n", fake_dir(), line);
+	return more == 0;
+}
+
+int fake_gpus(struct fake_gpu *out, int max)
+{
+	char path[4096], line[1024];
+	snprintf(path, sizeof path, "%s/gpus", fake_dir());
+	FILE *f = fopen(path, "re");
+	if (!f && errno != ENOENT) {
+		fprintf(stderr, "fakenvml: %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	if (!f) {
+		int n = max < 4 ? max : 4;
+		for (int i = 0; i < n; i++)
+			gpu_default(&out[i], i);
+		return n;
+	}
+	int n = 0;
+	while (n < max && fgets(line, sizeof line, f)) {
+		char *p = line + strspn(line, " \t\r\n");
+		if (!*p || *p == '#')
+			continue;
+		gpu_default(&out[n], n);
+		if (!gpu_parse(&out[n++], p)) {
+			n = -1;
+			break;
+		}
+	}
+	fclose(f);
+	return n;
+}
+
+unsigned long long fake_start_time(int pid)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	char *p = strrchr(text, ')'); // the name before it may hold anything
+	if (!p || strlen(p) < 3 || p[2] == 'Z' || p[2] == 'X')
+		return 0;
+	unsigned long long start = 0;
+	for (int field = 3; field <= 22 && p; field++) {
+		p = strchr(p, ' ');
+		if (p && field == 22)
+			start = strtoull(p + 1, NULL, 10);
+		else if (p)
+			p++;
+	}
+	return start ? start : 1;
+}
+
+static int kinds_of(const char *value)
+{
+	int kinds = 0;
+	kinds |= strstr(value, "compute") ? KIND_COMPUTE : 0;
+	kinds |= strstr(value, "graphics") ? KIND_GRAPHICS : 0;
+	kinds |= strstr(value, "mps") ? KIND_MPS : 0;
+	return kinds;
+}
+
+// Reads one claim; 0 if it does not count.
+static int claim_read(int dirfd, const char *name, struct fake_claim *c)
+{
+	char text[256], end;
+	unsigned long long start = 0;
+	memset(c, 0, sizeof *c);
+	if (sscanf(name, "%d-%d%c", &c->pid, &c->minor, &end) != 2 || c->pid <= 0)
+		return 0;
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	c->kinds = KIND_COMPUTE;
+	for (char *save, *word = strtok_r(text, " \t\r\n", &save); word; word = strtok_r(NULL, " \t\r\n", &save)) {
+		if (!strcmp(word, "ghost")) c->ghost = 1;
+		else if (!strcmp(word, "unknown")) c->unknown = 1;
+		else if (!strncmp(word, "util=", 5)) c->util = atoi(word + 5);
+		else if (!strncmp(word, "start=", 6)) start = strtoull(word + 6, NULL, 10);
+		else if (!strncmp(word, "kind=", 5)) c->kinds = kinds_of(word + 5);
+		else c->bytes = strtoull(word, NULL, 10);
+	}
+	if (c->ghost)
+		return 1;
+	unsigned long long now = fake_start_time(c->pid);
+	if (now && (!start || start == now))
+		return 1;
+	unlinkat(dirfd, name, 0); // the holder is gone; only its owner and root can
+	return 0;
+}
+
+int fake_claims(struct fake_claim *out, int max)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s/claims", fake_dir());
+	DIR *d = opendir(path);
+	if (!d)
+		return 0;
+	int n = 0;
+	for (struct dirent *e; n < max && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			n += claim_read(dirfd(d), e->d_name, &out[n]);
+	closedir(d);
+	return n;
+}
+
+unsigned long long fake_used(const struct fake_gpu *gpu, const struct fake_claim *claims, int n)
+{
+	unsigned long long used = gpu->used_mib * FAKE_MIB;
+	for (int i = 0; i < n; i++)
+		if (claims[i].minor == gpu->minor)
+			used += claims[i].bytes;
+	return used;
+}
+
+unsigned long long fake_free(const struct fake_gpu *gpu, const struct fake_claim *claims, int n)
+{
+	unsigned long long taken = gpu->reserved_mib * FAKE_MIB + fake_used(gpu, claims, n);
+	unsigned long long total = gpu->mem_mib * FAKE_MIB;
+	return taken < total ? total - taken : 0;
+}

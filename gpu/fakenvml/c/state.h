@@ -1,0 +1,38 @@
+// The state directory that the fake library and simcuda share: what GPUs there
+// are and which processes hold memory on them. See doc.go of the Go package.
+#pragma once
+
+#define FAKE_MAX_GPUS 64
+#define FAKE_MAX_CLAIMS 4096
+#define FAKE_MIB (1024ULL * 1024ULL)
+
+enum { KIND_COMPUTE = 1, KIND_GRAPHICS = 2, KIND_MPS = 4 };
+
+struct fake_gpu {
+	char uuid[80], name[96], pci[32];
+	int minor, temp, util, mig, mode;
+	long long mem_mib, reserved_mib, used_mib;
+	long long power_mw, limit_mw, energy_mj; // energy_mj < 0: power times uptime
+	int lost;    // 1: calls say so, 2: even the handle is refused
+	int hang;    // calls on it never return
+	int error;   // calls on it return this code
+	int slow_ms; // each call on it takes this long
+};
+
+struct fake_claim {
+	int pid, minor, kinds, ghost, unknown, util;
+	unsigned long long bytes;
+};
+
+// Each returns how many it filled in, or -1 with a line on stderr.
+int fake_gpus(struct fake_gpu *out, int max);
+int fake_claims(struct fake_claim *out, int max);
+
+// Bytes that are neither reserved nor used nor claimed on gpu.
+unsigned long long fake_free(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
+unsigned long long fake_used(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
+
+const char *fake_dir(void);
+
+// The start time of a live process, 0 if it is gone (or a zombie).
+unsigned long long fake_start_time(int pid);

@@ -1,0 +1,31 @@
+// Package fakenvml builds, with the C compiler of the machine, a libnvidia-ml.so.1
+// that needs no GPU and no driver, and simcuda, a program that behaves like a
+// CUDA program towards its surroundings. Tests and the demo run the real child,
+// the real NVML binding and real processes against them.
+//
+// Both live by a state directory (FAKENVML_DIR, by default DefaultDir):
+//
+//	gpus      a line per GPU of key=value pairs; absent: four A100 of 80 GiB
+//	claims/   a file <pid>-<minor> per process and GPU: the bytes it holds, then
+//	          words: kind=compute|graphics|mps (joined by +), util=N, start=N
+//	          (clock ticks, against pid reuse), unknown (the driver does not
+//	          tell how much), ghost (counts although the process is gone)
+//	init      a number: what nvmlInit answers; or hang, or crash
+//
+// The keys of gpus: uuid name pci minor mem_mib reserved_mib used_mib (use that
+// no process accounts for) temp util power_mw limit_mw energy_mj mig mode,
+// lost (1: calls say so, 2: no handle either), hang (calls never return),
+// error (calls return that code), slow_ms (per call). The file is read again
+// when it changes; the number of GPUs is fixed at nvmlInit, as in the real one.
+//
+// Invariants, cited by tests:
+//
+//  1. The library exports every name that nvml.h declares, so that a caller
+//     who forgot a guard is found by leaving one out (Without), not by luck.
+//  2. A claim of a process that has gone does not count, unless it is a ghost;
+//     whoever may delete it, does.
+//  3. free + used + reserved = total, and free never runs below zero.
+//  4. simcuda takes memory on all its GPUs or on none, and never more than is free.
+//
+// Nothing here is linked into the daemon.
+package fakenvml
