@@ -1,0 +1,23 @@
+// Package store keeps the durable state of the scheduler in one SQLite file:
+// jobs, their private payloads, their attempts, and what administrators decided
+// about GPUs.
+//
+// It decides nothing: it writes the records it is given and reads them back.
+// It never opens a file named by a user and never logs.
+//
+// Invariants, cited by tests; Check verifies those of the data:
+//
+//  1. A Commit that returned nil is on disk, whole; one that returned an error
+//     or never returned has changed nothing or everything, never a part.
+//  2. A failed Commit (full disk, I/O error) leaves the store usable: the next
+//     one works as soon as the cause is gone.
+//  3. Ids are never given out twice, whatever was ended or lost: NextID only
+//     grows.
+//  4. The private part of a job is in payloads and nowhere else; no listing
+//     reads that table.
+//  5. Reads do not wait for the writer, nor it for them.
+//  6. A file from a newer release is refused untouched; one from an older is
+//     copied beside itself before it is changed.
+//  7. A job in a terminal state has a result; the current attempt of a job is
+//     its highest; a request key names one job per user.
+package store

@@ -1,0 +1,30 @@
+// Package launch is the launcher that stands between a job's unit and its
+// command: the private spec file that the daemon writes for it, and what it
+// does with that file. The daemon imports it to write (Write, Remove, Sweep)
+// and to understand a failure (ParseStatus); cmd/gpusched-job runs it (Main).
+//
+// The launcher runs as the job's user, as the ExecStart of the job's unit. It
+// never has more rights than the job, never forks, and is gone once the
+// command runs: the command has its process id. The daemon's half never opens
+// a path that a user named and never follows a link.
+//
+// Invariants, cited by tests:
+//
+//  1. What the submitter wrote (arguments, environment, directory) reaches the
+//     command byte for byte; nothing is expanded, decoded or normalised.
+//  2. A spec file is complete or absent, readable by the job's user and root
+//     only, and Read accepts none that belongs to somebody else.
+//  3. Where the spec requires the device filter, the command of a job starts
+//     only after the kernel refused the probe node (or, for a job without
+//     GPUs, no GPU could be opened), its own GPUs are reachable, and no other
+//     GPU is.
+//  4. The GPU variables are ours: whatever the submitter's environment said
+//     about GPUs, service manager or login session does not reach the job.
+//  5. Before the command begins every signal is at its default and unblocked,
+//     no descriptor above 2 is passed on, and the umask and soft limits are
+//     those of the spec.
+//  6. Every failure says on stderr what, why and what next, tells the service
+//     manager its code and errno, and exits with the code's status.
+//  7. What Decode accepts, Encode writes, and Decode reads the same again; a
+//     damaged file is an error, never a panic or a large allocation.
+package launch

@@ -1,0 +1,55 @@
+package launch
+
+// MaxSpecBytes bounds a spec file. It leaves room above the largest payload
+// that a submission may have.
+const MaxSpecBytes = 4 << 20
+
+// The ways in which the submitter's environment reaches the job.
+const (
+	EnvInherit = "inherit" // Spec.Env is the whole environment
+	EnvClean   = "clean"   // Spec.Env adds to the few variables every login has
+	EnvLogin   = "login"   // as clean, on top of what the user's login shell sets
+)
+
+// VisibleUUID makes CUDA_VISIBLE_DEVICES name GPUs by UUID. Any other value
+// of Spec.Visible stands for integers.
+const VisibleUUID = "uuid"
+
+// Spec is what the launcher needs to know of one attempt of one job. Strings
+// are bytes as the submitter sent them, not necessarily UTF-8.
+type Spec struct {
+	JobID   int64
+	Attempt int
+
+	Argv    []string // at least the command; not looked at by anybody but execve
+	EnvMode string   // EnvInherit, EnvClean or EnvLogin
+	Env     []string // K=V; the last of several for one name wins
+	Dir     string   // absolute
+	Umask   int
+
+	Home, User, Shell string // used where the unit's environment lacks them
+
+	GPUs       []GPU  // in the order of their indexes; empty: a job without GPUs
+	ShareMilli int    // what the job asked for, in thousandths of a GPU
+	GPUMemMiB  int64  // asked for per GPU; 0: nothing was said
+	Visible    string // "index" (or empty) or VisibleUUID
+
+	RequireFilter bool   // do not start without the device filter
+	ProbePath     string // a device node that no job is ever allowed
+
+	SoftLimits []Limit
+}
+
+// GPU is one GPU of the attempt.
+type GPU struct {
+	Index int    // physical, as the driver counts in PCI bus order
+	Minor int    // of its node /dev/nvidia<Minor>
+	UUID  string // as the driver spells it
+}
+
+// Limit is a soft resource limit by systemd's name without "Limit" (NOFILE,
+// MEMLOCK, …). Unlimited is math.MaxUint64.
+type Limit struct {
+	Name string
+	Soft uint64
+}
