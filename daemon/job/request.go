@@ -74,4 +74,9 @@ type Submission struct {
 	Label   Label
 	Request Request
 	Payload Payload
+
+	// What the site decides unless the submitter does: nil is the site's
+	// default. The scheduler fills in Request.Grace and Request.Requeue.
+	Grace   *time.Duration
+	Requeue *bool
 }

@@ -1,0 +1,231 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// busy is the action that is under way for a job.
+type busy int
+
+const (
+	idle busy = iota
+	starting
+	stopping
+	inspecting
+)
+
+// live is a job that has not ended. Only job is durable.
+type live struct {
+	job   job.Job
+	busy  busy
+	again bool // the unit changed while it was being inspected
+}
+
+// Core is the state of the scheduler. It must be used by one goroutine.
+type Core struct {
+	policy   Policy
+	boot     string
+	jobs     map[job.ID]*live // that have not ended
+	active   map[job.ID]*live // those that have a unit or may have one
+	queue    []sched.Waiting  // the queued ones, in order
+	perUser  map[int]int      // queued jobs by uid
+	nextID   job.ID
+	keys     keyring
+	devices  []*device // by index
+	controls map[string]job.GPUControl
+	listed   bool // the units have been listed since New
+
+	problem   gpu.Problem // of the last sample
+	detail    string
+	driver    string
+	cuda      string
+	seen      bool // any sample has arrived
+	sampledAt time.Time
+	taken     time.Time // when the last good sample was taken, by the core's clock
+	asked     uint64    // the number of the last Sample action
+
+	out     Effects
+	touched []job.ID // jobs to record, in the order first touched
+	payload map[job.ID]*job.Payload
+	replies []pendingReply
+	replan  bool
+}
+
+// pendingReply is a reply whose job is read at the end of the step.
+type pendingReply struct {
+	Reply
+	id job.ID
+}
+
+// Restored is the durable state that New starts from.
+type Restored struct {
+	NextID job.ID
+	Jobs   []job.Job // that have not ended
+	GPUs   []job.GPUControl
+}
+
+// New makes a core from what is on record. It places nothing until it has been
+// told by Listed which units exist. Boot is the id of the running boot.
+func New(p Policy, boot string, r Restored) *Core {
+	c := &Core{
+		policy: p, boot: boot, nextID: max(r.NextID, 1),
+		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, controls: map[string]job.GPUControl{},
+		keys: newKeyring(), payload: map[job.ID]*job.Payload{},
+	}
+	for _, j := range r.Jobs {
+		l := &live{job: j}
+		c.jobs[j.ID] = l
+		c.keys.add(j.Owner.UID, j.Key, j.ID)
+		c.nextID = max(c.nextID, j.ID+1)
+		if j.State == job.Queued {
+			c.enqueue(l)
+		} else {
+			c.active[j.ID] = l
+		}
+	}
+	for _, g := range r.GPUs {
+		c.controls[g.UUID] = g
+	}
+	return c
+}
+
+// Step consumes one event. The effects belong to the caller.
+func (c *Core) Step(ev Event, now time.Time) Effects {
+	c.out, c.touched, c.replies = Effects{}, nil, nil
+	c.apply(ev, now)
+	if c.replan {
+		c.replan = false
+		c.pass(now)
+	}
+	c.flush(now)
+	return c.out
+}
+
+func (c *Core) apply(ev Event, now time.Time) {
+	switch e := ev.(type) {
+	case Submit:
+		c.submit(e, now)
+	case Command:
+		c.command(e, now)
+	case Sampled:
+		c.sampled(e, now)
+	case Started:
+		c.started(e, now)
+	case StartFailed:
+		c.startFailed(e, now)
+	case Stopped:
+		c.stopped(e, now)
+	case Inspected:
+		c.inspected(e, now)
+	case Changed:
+		c.changed(e)
+	case Listed:
+		c.list(e, now)
+	case Measured:
+		c.measured(e)
+	case Tick:
+		c.tick(e, now)
+	case Configured:
+		c.configure(e.Policy)
+	}
+}
+
+// flush turns what the step touched into records and replies.
+func (c *Core) flush(now time.Time) {
+	for _, id := range c.touched {
+		j := c.jobs[id].job
+		c.out.Records = append(c.out.Records, Record{Job: &j, Payload: c.payload[id]})
+		delete(c.payload, id)
+	}
+	for _, r := range c.replies {
+		r.ID = r.id
+		if l := c.jobs[r.id]; l != nil {
+			v := c.jobView(l, now, true)
+			r.Job = &v
+		}
+		c.out.Replies = append(c.out.Replies, r.Reply)
+	}
+	for _, id := range c.touched {
+		if c.jobs[id].job.State.Terminal() {
+			delete(c.jobs, id)
+		}
+	}
+}
+
+func (c *Core) act(a Action) { c.out.Actions = append(c.out.Actions, a) }
+
+// touch has the job recorded at the end of the step.
+func (c *Core) touch(l *live) {
+	if !slices.Contains(c.touched, l.job.ID) {
+		c.touched = append(c.touched, l.job.ID)
+	}
+}
+
+// move takes the job to another state of the transition table. A move that the
+// table does not allow is a fault of the program, found by the tests.
+func (c *Core) move(l *live, to job.State, now time.Time) {
+	if !l.job.State.Next(to) {
+		panic("core: job " + l.job.ID.String() + " can't go from " + string(l.job.State) + " to " + string(to))
+	}
+	if l.job.State == job.Queued {
+		c.dequeue(l)
+	}
+	l.job.State, l.job.ChangedAt = to, now
+	if to == job.Queued {
+		c.enqueue(l)
+	}
+	if to.Live() {
+		c.active[l.job.ID] = l
+	} else {
+		delete(c.active, l.job.ID)
+	}
+	c.touch(l)
+	c.replan = true
+}
+
+// edit changes the current attempt. Attempts are never changed in place, since
+// records and views share them.
+func (c *Core) edit(l *live, change func(*job.Attempt)) {
+	a := *l.job.Attempt
+	change(&a)
+	l.job.Attempt = &a
+	c.touch(l)
+}
+
+// before is the order of the queue: priority, then id.
+func before(a, b sched.Waiting) int {
+	switch {
+	case a.Request.Priority.Before(b.Request.Priority):
+		return -1
+	case b.Request.Priority.Before(a.Request.Priority):
+		return 1
+	}
+	return int(a.ID - b.ID)
+}
+
+func (c *Core) enqueue(l *live) {
+	w := sched.Waiting{ID: l.job.ID, Request: &l.job.Request}
+	at, _ := slices.BinarySearchFunc(c.queue, w, before)
+	c.queue = slices.Insert(c.queue, at, w)
+	c.perUser[l.job.Owner.UID]++
+}
+
+func (c *Core) dequeue(l *live) {
+	w := sched.Waiting{ID: l.job.ID, Request: &l.job.Request}
+	if at, ok := slices.BinarySearchFunc(c.queue, w, before); ok {
+		c.queue = slices.Delete(c.queue, at, at+1)
+	}
+	if c.perUser[l.job.Owner.UID]--; c.perUser[l.job.Owner.UID] == 0 {
+		delete(c.perUser, l.job.Owner.UID)
+	}
+}
+
+// activeIDs returns the ids of the jobs that have a unit or may have one, in
+// order.
+func (c *Core) activeIDs() []job.ID { return slices.Sorted(maps.Keys(c.active)) }

@@ -1,0 +1,87 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// tick does what has come due.
+func (c *Core) tick(e Tick, now time.Time) {
+	for _, id := range c.activeIDs() {
+		l := c.jobs[id]
+		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
+			c.halt(l, job.StopTime, "", now)
+		}
+		if e.Retry && l.busy == idle {
+			c.again(l, now)
+		}
+	}
+	c.lookAgain(now)
+}
+
+// again repeats what failed or was left undone.
+func (c *Core) again(l *live, now time.Time) {
+	switch {
+	case l.job.State == job.Ending:
+		c.wind(l, now)
+	case l.job.State == job.Starting:
+		c.inspect(l)
+	}
+}
+
+// lookAgain asks for a sample where a GPU is due to be looked at again, and
+// has the queue considered where one turned from cleaning to suspect.
+func (c *Core) lookAgain(now time.Time) {
+	due := false
+	for _, d := range c.devices {
+		if d.after != nil && !d.after.next.IsZero() && !now.Before(d.after.next) {
+			d.after.next = time.Time{}
+			due = true
+		}
+	}
+	if due {
+		c.look()
+	}
+}
+
+// limitAt is when a running job meets its time limit; zero: never.
+func limitAt(j *job.Job) time.Time {
+	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" {
+		return time.Time{}
+	}
+	return j.Attempt.StartedAt.Add(j.Request.TimeLimit)
+}
+
+// Deadline is when the next Tick is needed; zero: not before something else
+// happens.
+func (c *Core) Deadline() time.Time {
+	var first time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	for _, l := range c.active {
+		sooner(limitAt(&l.job))
+	}
+	for _, d := range c.devices {
+		if d.after != nil {
+			sooner(d.after.next)
+		}
+	}
+	return first
+}
+
+// measured keeps the peaks of running jobs, to be recorded with their result.
+func (c *Core) measured(e Measured) {
+	for _, u := range e.Usage {
+		l := c.active[u.Job]
+		if l == nil {
+			continue
+		}
+		a := *l.job.Attempt
+		a.PeakMemBytes, a.CPUTime = max(a.PeakMemBytes, u.PeakMemBytes), max(a.CPUTime, u.CPUTime)
+		l.job.Attempt = &a
+	}
+}

@@ -1,0 +1,197 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// device is one GPU over time. Nothing of it is durable: after a restart the
+// first sample tells.
+type device struct {
+	gpu.Device
+	present bool           // in the last sample
+	jobs    map[int]job.ID // pid → job, of its processes
+	after   *departure     // the job that left it, until it is clean
+	base    int64          // memory that no process accounted for when the last job came; -1 unknown
+}
+
+// departure is a job that left a GPU which is not known to be clean yet.
+type departure struct {
+	job    job.ID
+	since  time.Time
+	number uint64        // a sample of this number or later counts
+	retry  time.Duration // until the next look
+	next   time.Time
+}
+
+// The times between looks at a GPU that is not clean.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// unaccounted is the memory in use that the driver assigns to no process, or
+// -1 when it does not say how much its processes use.
+func (d *device) unaccounted() int64 {
+	rest := int64(d.MemUsedBytes)
+	for _, p := range d.Processes {
+		if p.UsedBytes < 0 {
+			return -1
+		}
+		rest -= p.UsedBytes
+	}
+	return max(0, rest)
+}
+
+func (c *Core) sampled(e Sampled, now time.Time) {
+	c.seen, c.replan, c.sampledAt = true, true, now
+	c.problem, c.detail = e.Snap.Problem, e.Snap.Detail
+	if c.problem != "" {
+		for _, d := range c.devices {
+			d.present = false
+		}
+		return
+	}
+	c.taken, c.driver, c.cuda = now, e.Snap.Driver, e.Snap.CUDAVersion
+	for _, d := range c.devices {
+		d.present = false
+	}
+	for _, g := range e.Snap.Devices {
+		if len(c.policy.OnlyGPUs) == 0 || slices.Contains(c.policy.OnlyGPUs, g.Index) {
+			c.merge(g, e.Jobs)
+		}
+	}
+	for _, d := range c.devices {
+		c.inspectDeparture(d, e.Number, now)
+	}
+}
+
+// merge takes in one device of a sample. A GPU that answers with an error
+// keeps the figures it had.
+func (c *Core) merge(g gpu.Device, jobs map[int]job.ID) {
+	at := slices.IndexFunc(c.devices, func(d *device) bool { return d.UUID == g.UUID || (g.UUID == "" && d.Index == g.Index) })
+	if at < 0 {
+		if g.UUID == "" {
+			return // never read: nothing can be promised by its name
+		}
+		c.devices = append(c.devices, &device{base: -1})
+		at = len(c.devices) - 1
+	}
+	d := c.devices[at]
+	if g.Health != gpu.HealthOK {
+		d.Health, d.HealthDetail, d.present = g.Health, g.HealthDetail, true
+		if d.UUID == "" {
+			d.Device = g
+		}
+		return
+	}
+	d.Device, d.present, d.jobs = g, true, map[int]job.ID{}
+	for _, p := range g.Processes {
+		if id, ok := jobs[p.PID]; ok {
+			d.jobs[p.PID] = id
+		}
+	}
+	slices.SortFunc(c.devices, func(a, b *device) int { return a.Index - b.Index })
+}
+
+// inspectDeparture gives a GPU free again when a sample taken after the job
+// left shows it clean, or plans the next look.
+func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
+	dep := d.after
+	if dep == nil || number < dep.number || !d.present || d.Health != gpu.HealthOK {
+		return
+	}
+	if c.clean(d) {
+		d.after = nil
+		return
+	}
+	dep.retry = min(max(2*dep.retry, firstRetry), lastRetry)
+	dep.next = now.Add(dep.retry)
+}
+
+// clean tells whether nothing of an earlier job is on the GPU: no process of a
+// job that does not hold it, no process that is dead, no memory that nobody
+// accounts for beyond what was there before.
+func (c *Core) clean(d *device) bool {
+	holder := c.holder(d)
+	for _, p := range d.Processes {
+		if id := d.jobs[p.PID]; p.Dead || (id != 0 && (holder == nil || id != holder.job.ID)) {
+			return false
+		}
+	}
+	rest := d.unaccounted()
+	return rest < 0 || d.base < 0 || rest <= d.base+c.policy.MemSlackBytes
+}
+
+// holder returns the job that holds the GPU, or nil.
+func (c *Core) holder(d *device) *live {
+	for _, l := range c.active {
+		if slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.GPURef) bool { return r.UUID == d.UUID }) {
+			return l
+		}
+	}
+	return nil
+}
+
+// leave marks the GPUs of a job that ended and asks for a look at them.
+func (c *Core) leave(l *live, now time.Time) {
+	if len(l.job.Attempt.GPUs) == 0 {
+		return
+	}
+	number := c.look()
+	for _, r := range l.job.Attempt.GPUs {
+		for _, d := range c.devices {
+			if d.UUID == r.UUID {
+				d.after = &departure{job: l.job.ID, since: now, number: number}
+			}
+		}
+	}
+}
+
+// look asks for a sample and returns its number.
+func (c *Core) look() uint64 {
+	c.asked++
+	c.act(Sample{Number: c.asked})
+	return c.asked
+}
+
+// state is what placement may do with the GPU, with a word of explanation.
+func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
+	control := c.controls[d.UUID]
+	switch {
+	case c.problem != "":
+		return sched.Unknown, c.problem.Sentence()
+	case !d.present:
+		return sched.Lost, "the driver does not list it any more"
+	case d.Health != gpu.HealthOK:
+		return sched.Lost, d.HealthDetail
+	case d.MIG:
+		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
+	case c.policy.StaleAfter > 0 && now.Sub(c.taken) > c.policy.StaleAfter:
+		return sched.Unknown, "the last sample is too old"
+	case control.Paused:
+		return sched.Paused, control.Reason
+	case d.after == nil:
+		return sched.OK, ""
+	case now.Sub(d.after.since) > c.policy.CleaningTimeout:
+		return sched.Suspect, c.remains(d)
+	}
+	return sched.Cleaning, ""
+}
+
+// remains says what keeps a GPU from being clean.
+func (c *Core) remains(d *device) string {
+	for _, p := range d.Processes {
+		if p.Dead {
+			return "a dead process still holds its memory"
+		}
+		if d.jobs[p.PID] != 0 {
+			return "a process of an ended job still runs on it"
+		}
+	}
+	return job.FormatSize(d.unaccounted()) + " of its memory is in use by no process"
+}

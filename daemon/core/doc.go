@@ -1,0 +1,30 @@
+// Package core is the life cycle of all jobs as one pure state machine.
+//
+// Step consumes one Event at a given time and returns Effects: what must be
+// made durable, what must be done, and what must be answered, in this order:
+// records are durable before actions start, and actions start before replies
+// go out. Whoever executes the effects may die between any two of them; the
+// next core, made from the records by New, goes on from there when it has been
+// told by a Listed event which units exist.
+//
+// The core never reads a clock, never does I/O, starts no goroutine and holds
+// no lock: one goroutine owns it.
+//
+// Invariants (Check verifies 1 to 5):
+//
+//  1. Every job that is known and has not ended is in exactly one state; the
+//     queue holds exactly the queued ones, by priority and then by id.
+//  2. A GPU is held by at most one job, and a job that holds GPUs holds all
+//     that it asked.
+//  3. A job has at most one action under way, and none while it is queued.
+//  4. A job with a unit has an attempt that has not ended; a queued job's last
+//     attempt has ended.
+//  5. Only what the transition table of daemon/job allows happens to a state.
+//  6. A unit is started only for an attempt that is on record, and for one
+//     attempt at most once: after a doubt the unit is looked for first, and
+//     systemd refuses a second unit of the same name.
+//  7. A result is on record before the unit that tells it is collected.
+//  8. A GPU that a job left is given on only after a sample taken later shows
+//     that nothing of the job is on it.
+//  9. Replaying the records gives the durable state of the core.
+package core

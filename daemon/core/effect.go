@@ -1,0 +1,75 @@
+package core
+
+import "github.com/gpusched/gpusched/daemon/job"
+
+// Effects is what one Step wants done, in this order: Records durable in one
+// transaction, then Actions begun, then Replies sent.
+type Effects struct {
+	Records []Record
+	Actions []Action
+	Replies []Reply
+}
+
+// Record is one row to make durable: a job as it is now (with the payload the
+// first time), or what was decided about a GPU.
+type Record struct {
+	Job     *job.Job
+	Payload *job.Payload
+	GPU     *job.GPUControl
+}
+
+// Action is something to do outside, which is answered by an event.
+type Action interface{ action() }
+
+// Start starts the unit of the job's current attempt; answered by Started or
+// StartFailed.
+type Start struct{ Job job.Job }
+
+// Stop ends every process of the job's unit and collects it; answered by
+// Stopped.
+type Stop struct {
+	Job     job.ID
+	Attempt int
+}
+
+// Inspect asks systemd about one unit; answered by Inspected.
+type Inspect struct {
+	Job     job.ID
+	Attempt int
+}
+
+// Signal sends a signal to all processes of a job; not answered.
+type Signal struct {
+	Job    job.ID
+	Signal int
+}
+
+// Sample asks for a look at the GPUs that begins from now on; answered by
+// Sampled with this number or a higher one.
+type Sample struct{ Number uint64 }
+
+// Forget removes what was prepared for a job that needs it no more; not
+// answered.
+type Forget struct{ Job job.ID }
+
+// Orphan reports a unit that has a job's name but belongs to no job on record;
+// not answered.
+type Orphan struct{ Job job.ID }
+
+func (Start) action()   {}
+func (Stop) action()    {}
+func (Inspect) action() {}
+func (Signal) action()  {}
+func (Sample) action()  {}
+func (Forget) action()  {}
+func (Orphan) action()  {}
+
+// Reply answers the event with the same token: a refusal, or the job after the
+// step (nil for commands about a GPU).
+type Reply struct {
+	Token   Token
+	Refusal *job.Refusal
+	ID      job.ID
+	Job     *job.JobView // nil where the job has ended already, or there is none
+	Known   bool         // a submit whose request key was known
+}

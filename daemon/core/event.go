@@ -1,0 +1,152 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Event is something that happened outside the core.
+type Event interface{ event() }
+
+// Token names the one who waits for a reply; the core only hands it back.
+type Token uint64
+
+// Submit asks to queue a job. The submission has passed Validate.
+type Submit struct {
+	Token      Token
+	Submission job.Submission
+}
+
+// Command asks for something about a job or a GPU.
+type Command struct {
+	Token Token
+	Who   job.Actor
+	What  job.Command
+}
+
+// Sampled brings a look at the GPUs that began after the Sample action with
+// the given number. Jobs tells which job a process id belongs to. A snapshot
+// with a Problem means that nothing is known.
+type Sampled struct {
+	Number uint64
+	Snap   gpu.Snapshot
+	Jobs   map[int]job.ID
+}
+
+// Phase is where a unit is.
+type Phase int
+
+// The phases of a unit.
+const (
+	Absent Phase = iota
+	Activating
+	Active
+	Exited // the command ended, successfully or not; the unit still exists
+)
+
+// Unit is what systemd says of a job's unit.
+type Unit struct {
+	Job        job.ID
+	Phase      Phase
+	Invocation string
+	Exit       Exit // in phase Exited
+}
+
+// Exit is how a unit's command ended.
+type Exit struct {
+	Code         int
+	Signal       int
+	OOM          bool
+	Timeout      bool // systemd's own time limit
+	Launch       job.Launch
+	Errno        int
+	Detail       string
+	PeakMemBytes int64
+	CPUTime      time.Duration
+}
+
+// Started answers a Start action: the unit was started and is as Unit says.
+type Started struct {
+	Job     job.ID
+	Attempt int
+	Unit    Unit
+}
+
+// StartFailure says how a Start action failed.
+type StartFailure int
+
+// The ways in which a start fails.
+const (
+	StartUnsure  StartFailure = iota // the bus broke; the unit may exist or not
+	StartExists                      // a unit of that name exists already
+	StartRefused                     // systemd will not run it; Detail says why
+)
+
+// StartFailed answers a Start action that failed.
+type StartFailed struct {
+	Job     job.ID
+	Attempt int
+	How     StartFailure
+	Launch  job.Launch
+	Detail  string
+}
+
+// Stopped answers a Stop action: no process of the unit is left and the unit
+// is collected, or, if not OK, that is not certain.
+type Stopped struct {
+	Job     job.ID
+	Attempt int
+	OK      bool
+}
+
+// Inspected answers an Inspect action. OK is false when systemd could not be
+// asked.
+type Inspected struct {
+	Job     job.ID
+	Attempt int
+	Unit    Unit
+	OK      bool
+}
+
+// Changed says that something happened to a unit.
+type Changed struct{ Job job.ID }
+
+// Listed brings all job units there are, at start and now and then.
+type Listed struct {
+	Boot  string
+	Units []Unit
+}
+
+// Measured brings what running jobs have used so far.
+type Measured struct {
+	Usage []Usage
+}
+
+// Usage is the host memory and CPU time of one running job.
+type Usage struct {
+	Job          job.ID
+	PeakMemBytes int64
+	CPUTime      time.Duration
+}
+
+// Tick says that a deadline may have come, or that pending actions which
+// failed should be tried again.
+type Tick struct{ Retry bool }
+
+// Configured brings a new policy.
+type Configured struct{ Policy Policy }
+
+func (Submit) event()      {}
+func (Command) event()     {}
+func (Sampled) event()     {}
+func (Started) event()     {}
+func (StartFailed) event() {}
+func (Stopped) event()     {}
+func (Inspected) event()   {}
+func (Changed) event()     {}
+func (Listed) event()      {}
+func (Measured) event()    {}
+func (Tick) event()        {}
+func (Configured) event()  {}

@@ -1,0 +1,242 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// attempt finds the live job whose current attempt an answer speaks of. A late
+// answer about an earlier attempt finds nothing.
+func (c *Core) attempt(id job.ID, number int) *live {
+	l := c.active[id]
+	if l == nil || l.job.Attempt.Number != number {
+		return nil
+	}
+	return l
+}
+
+func (c *Core) started(e Started, now time.Time) {
+	l := c.attempt(e.Job, e.Attempt)
+	if l == nil {
+		return
+	}
+	l.busy = idle
+	c.observe(l, e.Unit, now)
+}
+
+func (c *Core) startFailed(e StartFailed, now time.Time) {
+	l := c.attempt(e.Job, e.Attempt)
+	if l == nil {
+		return
+	}
+	l.busy = idle
+	switch e.How {
+	case StartExists:
+		c.inspect(l)
+	case StartRefused:
+		c.edit(l, func(a *job.Attempt) {
+			a.Result = &job.Result{Outcome: job.Failed, Launch: e.Launch, Detail: e.Detail}
+		})
+		c.wind(l, now)
+	case StartUnsure:
+		// The next listing or retry tells whether the unit exists.
+	}
+}
+
+// wind brings a job to its end: every process of its unit stopped, the unit
+// collected.
+func (c *Core) wind(l *live, now time.Time) {
+	if l.job.State != job.Ending {
+		c.move(l, job.Ending, now)
+	}
+	if l.busy == idle || l.busy == inspecting {
+		l.busy = stopping
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+	}
+}
+
+func (c *Core) stopped(e Stopped, now time.Time) {
+	l := c.attempt(e.Job, e.Attempt)
+	if l == nil || l.job.State != job.Ending {
+		return
+	}
+	l.busy = idle
+	if e.OK {
+		c.ended(l, now)
+	}
+}
+
+// changed takes the hint that something happened to a unit. While an action of
+// ours is under way its answer will tell.
+func (c *Core) changed(e Changed) {
+	l := c.active[e.Job]
+	if l == nil || l.job.State != job.Running {
+		return
+	}
+	l.again = l.busy == inspecting
+	c.inspect(l)
+}
+
+func (c *Core) inspect(l *live) {
+	if l.busy == idle {
+		l.busy = inspecting
+		c.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+	}
+}
+
+func (c *Core) inspected(e Inspected, now time.Time) {
+	l := c.attempt(e.Job, e.Attempt)
+	if l == nil {
+		return
+	}
+	if l.busy != inspecting {
+		return // a stop was decided meanwhile
+	}
+	l.busy = idle
+	if e.OK {
+		c.see(l, e.Unit, true, now)
+	}
+	if l.again && l.busy == idle {
+		l.again = false
+		c.inspect(l)
+	}
+}
+
+// list compares all live jobs with the units that exist.
+func (c *Core) list(e Listed, now time.Time) {
+	c.boot, c.listed, c.replan = e.Boot, true, true
+	units := map[job.ID]Unit{}
+	for _, u := range e.Units {
+		units[u.Job] = u
+		if c.active[u.Job] == nil {
+			c.nextID = max(c.nextID, u.Job+1)
+			c.act(Orphan{Job: u.Job})
+		}
+	}
+	for _, id := range c.activeIDs() {
+		l := c.active[id]
+		if l.busy == idle {
+			u := units[id]
+			u.Job = id
+			c.see(l, u, false, now)
+		}
+	}
+}
+
+// see takes in what systemd says of a job's unit while no action of ours is
+// under way. Only a fresh look, asked for after the job was last touched, is
+// believed when it says that there is no unit.
+func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
+	a := l.job.Attempt
+	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
+		u = Unit{Job: u.Job, Phase: Absent}
+	}
+	if u.Phase != Absent {
+		c.observe(l, u, now)
+		return
+	}
+	switch {
+	case l.job.State == job.Ending:
+		c.wind(l, now)
+	case a.BootID != c.boot:
+		c.lost(l, "the machine was restarted while the job ran", now)
+	case !fresh:
+		c.inspect(l)
+	case l.job.State == job.Starting && l.job.Stop != "":
+		c.wind(l, now)
+	case l.job.State == job.Starting:
+		c.start(l)
+	default:
+		c.lost(l, "its unit was stopped or removed from outside gpusched", now)
+	}
+}
+
+// start asks for the unit of the current attempt, which is on record or in
+// this step's records.
+func (c *Core) start(l *live) {
+	l.busy = starting
+	c.touch(l)
+	c.act(Start{Job: l.job})
+}
+
+// observe takes in a unit that exists.
+func (c *Core) observe(l *live, u Unit, now time.Time) {
+	if u.Phase == Absent || u.Phase == Activating {
+		return
+	}
+	if l.job.State == job.Starting {
+		c.move(l, job.Running, now)
+		c.replan = false // a start frees nothing
+		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.InvocationID = now, u.Invocation })
+	}
+	switch {
+	case l.job.State == job.Ending:
+		c.wind(l, now)
+	case u.Phase == Exited:
+		c.edit(l, func(a *job.Attempt) {
+			r := resultOf(u.Exit, &l.job)
+			a.Result = &r
+			a.PeakMemBytes = max(a.PeakMemBytes, u.Exit.PeakMemBytes)
+			a.CPUTime = max(a.CPUTime, u.Exit.CPUTime)
+		})
+		c.wind(l, now)
+	case l.job.Stop != "":
+		c.wind(l, now)
+	}
+}
+
+// resultOf translates the end of a unit's command.
+func resultOf(e Exit, j *job.Job) job.Result {
+	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: e.Detail}
+	switch {
+	case e.OOM:
+		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
+	case e.Timeout && j.Request.TimeLimit > 0:
+		r.Outcome, r.Limit = job.TimedOut, j.Request.TimeLimit
+	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
+		r.Outcome = job.Completed
+	default:
+		r.Outcome = job.Failed
+	}
+	return r
+}
+
+// lost ends an attempt whose unit is gone and told nobody how it ended.
+func (c *Core) lost(l *live, why string, now time.Time) {
+	c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: why} })
+	c.wind(l, now)
+}
+
+// ended closes the attempt: no process of the unit is left. The job has its
+// result, or goes back to the queue when the machine, not the job, ended it.
+func (c *Core) ended(l *live, now time.Time) {
+	r := finalResult(&l.job)
+	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
+	c.leave(l, now)
+	c.act(Forget{Job: l.job.ID})
+	if r.Outcome == job.Lost && l.job.Request.Requeue && l.job.Attempt.BootID != c.boot {
+		c.move(l, job.Queued, now)
+		return
+	}
+	l.job.Result = &r
+	c.move(l, r.Outcome, now)
+}
+
+// finalResult puts together how the command ended and why it was told to.
+func finalResult(j *job.Job) job.Result {
+	r := job.Result{Outcome: job.Lost, Detail: "nothing is known of its end"}
+	if j.Attempt.Result != nil {
+		r = *j.Attempt.Result
+		if r.Outcome != job.Lost {
+			return r // it ended by itself before it was stopped
+		}
+	}
+	switch j.Stop {
+	case job.StopCancel:
+		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
+	case job.StopTime:
+		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
+	}
+	return r
+}
