@@ -22,8 +22,8 @@ type Config struct {
 // Jobs is what jobs get without asking, and the most they may ask.
 type Jobs struct {
 	DefaultMem          DefaultMem    // host memory of a job that asks none
-	DefaultTime         time.Duration // time limit of a job that asks none; 0: none
-	MaxTime             time.Duration // the longest time limit; 0: no bound, and a job without a limit is fine
+	DefaultTime         time.Duration // time limit of a job that asks none; 0: MaxTime (see TimeLimit)
+	MaxTime             time.Duration // the longest time limit; 0: no bound
 	DefaultGrace        time.Duration // between SIGTERM and SIGKILL for a job that asks none
 	MaxGrace            time.Duration // the longest grace that may be asked
 	TasksMax            int           // processes and threads of one job
@@ -32,6 +32,18 @@ type Jobs struct {
 	MaxQueuedPerUser    int           // the same for one user
 	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
 	AllowRaisedPriority bool          // whether users may go above priority normal
+}
+
+// TimeLimit returns the limit of a job that asks for one or, with 0, asks none;
+// 0 is no limit. Whether what is asked is allowed is MaxTime's question.
+func (j Jobs) TimeLimit(asked time.Duration) time.Duration {
+	switch {
+	case asked > 0:
+		return asked
+	case j.DefaultTime > 0:
+		return j.DefaultTime
+	}
+	return j.MaxTime
 }
 
 // GPUs is how GPUs are watched, shared out and checked.

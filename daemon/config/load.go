@@ -1,12 +1,104 @@
 package config
 
-// Origin is where a value was written.
-type Origin struct {
-	File   string
-	Line   int // from 1
-	Column int // from 1
+// Load reads the files in the order in which they count, over the defaults,
+// the way the daemon does: each must be changeable by root alone. The error is
+// Problems, with the zero Config and no Origins. No files is no error.
+func Load(paths []string) (Config, Origins, error) { return Read(paths, RootOnly) }
+
+// Read is Load with another rule for who may own the files.
+func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
+	m := newMerge()
+	for _, path := range paths {
+		data, err := readFile(path, owner)
+		if err != nil {
+			m.problems.addf(Origin{File: path}, "", "cannot be read: %v", err)
+			continue
+		}
+		m.file(path, data)
+	}
+	m.rules()
+	if err := m.problems.err(); err != nil {
+		return Config{}, nil, err
+	}
+	return m.cfg, m.origins, nil
 }
 
-// Origins holds the origin of each key that a file sets, by its full name such
-// as "jobs.default_mem". A key that is not in it has its default.
-type Origins map[string]Origin
+// Parse is Read for one file whose content is at hand; name is what positions
+// call it.
+func Parse(name string, data []byte) (Config, Origins, error) {
+	m := newMerge()
+	m.file(name, data)
+	m.rules()
+	if err := m.problems.err(); err != nil {
+		return Config{}, nil, err
+	}
+	return m.cfg, m.origins, nil
+}
+
+// merge is the state of one Read.
+type merge struct {
+	cfg      Config
+	origins  Origins
+	problems Problems
+	bad      map[string]bool // keys with a problem, which no rule looks at
+	said     map[string]bool // sections reported
+}
+
+func newMerge() merge {
+	return merge{cfg: Default(), origins: Origins{}, bad: map[string]bool{}, said: map[string]bool{}}
+}
+
+// file applies one file, key by key.
+func (m *merge) file(name string, data []byte) {
+	doc := parseDocument(name, data, &m.problems)
+	known := map[string]key{}
+	for _, k := range keys() {
+		known[k.full()] = k
+	}
+	for _, e := range doc {
+		full, ok := m.resolve(e)
+		if !ok {
+			continue
+		}
+		if err := known[full].bind(&m.cfg).parse(e.value); err != nil {
+			m.bad[full] = true
+			m.problems.addf(e.at, full, "%s: %v", full, err)
+			continue
+		}
+		delete(m.bad, full)
+		m.origins[full] = e.at
+	}
+}
+
+// rules checks what no key can check alone.
+func (m *merge) rules() {
+	for _, r := range rules() {
+		if m.bad[r.key] || m.bad[r.other] {
+			continue
+		}
+		text := r.check(&m.cfg)
+		if text == "" {
+			continue
+		}
+		at, ok := m.origins[r.key]
+		if !ok {
+			at = m.origins[r.other]
+		}
+		m.problems.addf(at, r.key, "%s", text)
+	}
+}
+
+// Validate reports everything that is wrong with a Config that was made by
+// hand: each value against its key, and the rules between keys. What Load
+// returned is valid. The error is Problems without positions.
+func (c Config) Validate() error {
+	var m merge
+	m.cfg = c
+	for _, k := range keys() {
+		if err := k.bind(&m.cfg).check(); err != nil {
+			m.problems.addf(Origin{}, k.full(), "%s: %v", k.full(), err)
+		}
+	}
+	m.rules()
+	return m.problems.err()
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// entry is one thing a file says.
+type entry struct {
+	path  []string
+	value any    // of a key; nil for a table
+	table bool   // a [table] header
+	at    Origin // of the key's name
+}
+
+// parseDocument reads a file into its entries, in order. A file that is not
+// TOML is one problem, at the place where the reader gave up.
+//
+// The values come from the decoder, which knows the whole language, and the
+// places from a second walk over the syntax, which the decoder has accepted by
+// then.
+func parseDocument(name string, data []byte, problems *Problems) []entry {
+	var values map[string]any
+	if err := toml.Unmarshal(data, &values); err != nil {
+		at := Origin{File: name}
+		var decodeErr *toml.DecodeError
+		if errors.As(err, &decodeErr) {
+			at.Line, at.Column = decodeErr.Position()
+		}
+		problems.addf(at, "", "it is not TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
+		return nil
+	}
+	w := walk{name: name, values: values, problems: problems}
+	w.parser.Reset(data)
+	for w.parser.NextExpression() {
+		w.expression(w.parser.Expression())
+	}
+	return w.entries
+}
+
+// walk collects the entries of one file.
+type walk struct {
+	name     string
+	parser   unstable.Parser
+	values   map[string]any
+	table    []string
+	list     bool // inside a [[table]]
+	entries  []entry
+	problems *Problems
+}
+
+func (w *walk) expression(n *unstable.Node) {
+	switch n.Kind {
+	case unstable.Table:
+		path, at := w.key(n)
+		w.table, w.list = path, false
+		w.entries = append(w.entries, entry{path: path, table: true, at: at})
+	case unstable.ArrayTable:
+		path, at := w.key(n)
+		w.table, w.list = path, true
+		w.problems.addf(at, strings.Join(path, "."), "[[%s]] starts a list of sections, there are none: write [%s]", printKey(path), printKey(path))
+	case unstable.KeyValue:
+		if !w.list {
+			w.pair(w.table, n)
+		}
+	}
+}
+
+// pair adds a key with its value; section = { key = value } is the same as the
+// key in its section.
+func (w *walk) pair(table []string, n *unstable.Node) {
+	path, at := w.key(n)
+	path = append(append([]string(nil), table...), path...)
+	value := n.Value()
+	if value.Kind != unstable.InlineTable || len(path) > 1 {
+		w.entries = append(w.entries, entry{path: path, value: lookUp(w.values, path), at: at})
+		return
+	}
+	w.entries = append(w.entries, entry{path: path, table: true, at: at})
+	for it := value.Children(); it.Next(); {
+		if child := it.Node(); child.Kind == unstable.KeyValue {
+			w.pair(path, child)
+		}
+	}
+}
+
+// key returns the dotted key of a node and where it begins.
+func (w *walk) key(n *unstable.Node) (path []string, at Origin) {
+	for it := n.Key(); it.Next(); {
+		part := it.Node()
+		if path == nil {
+			start := w.parser.Shape(part.Raw).Start
+			at = Origin{File: w.name, Line: start.Line, Column: start.Column}
+		}
+		path = append(path, string(part.Data))
+	}
+	return path, at
+}
+
+// lookUp finds a value by its path; nil where there is none.
+func lookUp(values map[string]any, path []string) any {
+	var v any = values
+	for _, part := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[part]
+	}
+	return v
+}

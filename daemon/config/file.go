@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// MaxFileBytes bounds one file, and with it the depth the parser can be sent to.
+const MaxFileBytes = 256 << 10
+
+// Files returns the files that count, in the order in which they do: main, then
+// the *.toml of dir by name. What is not there is left out; hidden files and
+// other suffixes (such as an editor's or a package manager's leftovers) are not
+// read.
+func Files(main, dir string) ([]string, error) {
+	var files []string
+	switch _, err := os.Lstat(main); {
+	case err == nil:
+		files = append(files, main)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("looking for settings: %w", err)
+	}
+	entries, err := os.ReadDir(dir) // by name
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("looking for settings: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".toml") && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return slices.Clip(files), nil
+}
+
+// OwnerCheck says what is wrong with who may change an open file; nil if
+// nothing is.
+type OwnerCheck func(fs.FileInfo) error
+
+// RootOnly wants a file of root's that root alone can change.
+func RootOnly(info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.New("its owner is not known")
+	}
+	mode := info.Mode().Perm()
+	switch {
+	case st.Uid != 0:
+		return fmt.Errorf("it belongs to uid %d, not to root: the daemon acts on it as root ('chown root:root' it after reading it)", st.Uid)
+	case mode&0o002 != 0:
+		return fmt.Errorf("everybody can write it (mode %04o): 'chmod 0644' it", mode)
+	case mode&0o020 != 0 && st.Gid != 0:
+		return fmt.Errorf("group %d can write it (mode %04o): 'chmod 0644' it", st.Gid, mode)
+	}
+	return nil
+}
+
+// AnyOwner accepts every file; for looking at drafts without acting on them.
+func AnyOwner(fs.FileInfo) error { return nil }
+
+// readFile reads one file. What is checked is the file that is read: the open
+// descriptor, not the name.
+func readFile(path string, owner OwnerCheck) ([]byte, error) {
+	// Without O_NONBLOCK a FIFO of that name would hold the daemon up for ever.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
+	}
+	if err := owner(info); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	if err != nil {
+		return nil, reason(err)
+	}
+	if len(data) > MaxFileBytes {
+		return nil, fmt.Errorf("it has more than %d bytes", MaxFileBytes)
+	}
+	return data, nil
+}
+
+// reason strips the path, which the problem names already.
+func reason(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
+	}
+	return err
+}

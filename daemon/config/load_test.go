@@ -1,0 +1,228 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// write makes files in a fresh directory, in the order given, and returns
+// their paths.
+func write(t *testing.T, contents ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for i, c := range contents {
+		path := filepath.Join(dir, string(rune('a'+i))+".toml")
+		if err := os.WriteFile(path, []byte(c), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	const all = `
+[jobs]
+default_mem = "16G"
+default_time = "2h"
+max_time = "1-12"
+default_grace = "1m"
+max_grace = "5m"
+tasks_max = 100
+max_running = 2
+max_queued = 3
+max_queued_per_user = 4
+requeue = false
+allow_raised_priority = true
+[gpus]
+sample_interval = "1s"
+sample_timeout = "2s"
+only = [3, 0]
+extra_devices = ["/dev/fuse"]
+device_filter = "prefer"
+cleaning_timeout = "3s"
+memory_slack = "0"
+nvml_library = "/opt/libnvidia-ml.so.1"
+settle_time = ""
+[daemon]
+log_level = "debug"
+starts_in_flight = 5
+admin_group = "wheel"
+host_mem_reserve = "8G"
+`
+	want := Config{
+		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
+			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, TasksMax: 100, MaxRunning: 2, MaxQueued: 3, MaxQueuedPerUser: 4, AllowRaisedPriority: true},
+		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
+			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1"},
+		Daemon: Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
+	}
+	got, origins, err := Read(write(t, all), AnyOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for _, k := range keys() { // so that a new key cannot be forgotten here
+		if _, ok := origins[k.full()]; !ok {
+			t.Errorf("%s is not in the test's file", k.full())
+		}
+	}
+	if reflect.DeepEqual(got.Jobs, Default().Jobs) || origins["jobs.default_mem"].Line != 3 {
+		t.Errorf("origin %v", origins["jobs.default_mem"])
+	}
+}
+
+// Invariant 5.
+func TestLaterFilesWinKeyByKey(t *testing.T) {
+	paths := write(t,
+		"[jobs]\nmax_running = 1\nmax_queued = 10\n",
+		"jobs.max_running = 2\n",
+		"jobs = { tasks_max = 50 }\n")
+	cfg, origins, err := Read(paths, AnyOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Jobs.MaxRunning != 2 || cfg.Jobs.MaxQueued != 10 || cfg.Jobs.TasksMax != 50 {
+		t.Errorf("got %+v", cfg.Jobs)
+	}
+	want := Origins{
+		"jobs.max_running": {paths[1], 1, 1},
+		"jobs.max_queued":  {paths[0], 3, 1},
+		"jobs.tasks_max":   {paths[2], 1, 10},
+	}
+	if !reflect.DeepEqual(origins, want) {
+		t.Errorf("origins %v, want %v", origins, want)
+	}
+}
+
+func TestAKeyThatIsSetRightLaterIsStillReported(t *testing.T) {
+	_, _, err := Read(write(t, "[jobs]\nmax_running = 0\n", "[jobs]\nmax_running = 5\n"), AnyOwner)
+	if err == nil || strings.Count(err.Error(), "\n") != 0 {
+		t.Errorf("got %v, want the one problem of the first file", err)
+	}
+}
+
+func TestNoFilesIsTheDefault(t *testing.T) {
+	cfg, origins, err := Load(nil)
+	if err != nil || !reflect.DeepEqual(cfg, Default()) || len(origins) != 0 {
+		t.Errorf("got %+v, %v, %v", cfg, origins, err)
+	}
+}
+
+func TestFilesInOrder(t *testing.T) {
+	dir := t.TempDir()
+	drop := filepath.Join(dir, "conf.d")
+	if err := os.Mkdir(drop, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	main := filepath.Join(dir, "gpusched.toml")
+	for _, name := range []string{"20-b.toml", "10-a.toml", "10-a.toml~", ".hidden.toml", "README", "5.toml.dpkg-old"} {
+		if err := os.WriteFile(filepath.Join(drop, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name      string
+		main, dir string
+		want      []string
+	}{
+		{"no main file", main, drop, []string{drop + "/10-a.toml", drop + "/20-b.toml"}},
+		{"nothing", main, dir + "/absent", nil},
+	} {
+		got, err := Files(tt.main, tt.dir)
+		if err != nil || !reflect.DeepEqual(append([]string(nil), got...), tt.want) {
+			t.Errorf("%s: got %v, %v", tt.name, got, err)
+		}
+	}
+	if err := os.WriteFile(main, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Files(main, drop); err != nil || len(got) != 3 || got[0] != main {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := Files(main, main); err == nil {
+		t.Error("a file in the place of the directory is not reported")
+	}
+}
+
+// Invariant 4.
+func TestOnlyFilesOfRoot(t *testing.T) {
+	type file struct {
+		uid, gid uint32
+		mode     fs.FileMode
+	}
+	for _, tt := range []struct {
+		name string
+		file file
+		bad  string
+	}{
+		{"root's", file{0, 0, 0o644}, ""},
+		{"root's, private", file{0, 0, 0o600}, ""},
+		{"root's group may write", file{0, 0, 0o664}, ""},
+		{"a user's", file{1001, 0, 0o600}, "uid 1001"},
+		{"a group may write", file{0, 27, 0o664}, "group 27"},
+		{"a group may read", file{0, 27, 0o640}, ""},
+		{"all may write", file{0, 0, 0o646}, "everybody can write"},
+	} {
+		err := RootOnly(fakeInfo{mode: tt.file.mode, sys: &syscall.Stat_t{Uid: tt.file.uid, Gid: tt.file.gid}})
+		if (err == nil) != (tt.bad == "") || (err != nil && !strings.Contains(err.Error(), tt.bad)) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.bad)
+		}
+	}
+	if RootOnly(fakeInfo{}) == nil {
+		t.Error("an unknown owner is trusted")
+	}
+}
+
+type fakeInfo struct {
+	fs.FileInfo
+	mode fs.FileMode
+	sys  any
+}
+
+func (f fakeInfo) Mode() fs.FileMode { return f.mode }
+func (f fakeInfo) Sys() any          { return f.sys }
+
+// Invariants 1, 2 and 4.
+func TestFilesThatAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo.toml")
+	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	large := filepath.Join(dir, "large.toml")
+	if err := os.WriteFile(large, []byte(strings.Repeat("#", MaxFileBytes+1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused := write(t, "[jobs]\nmax_running = 3\n")[0]
+	absent := filepath.Join(dir, "absent.toml")
+	owner := func(info fs.FileInfo) error {
+		if info.Name() == filepath.Base(refused) {
+			return errors.New("it is not root's")
+		}
+		return nil
+	}
+	cfg, origins, err := Read([]string{fifo, dir, large, absent, refused}, owner)
+	want := fifo + ": cannot be read: it is not a regular file (p---------)\n" +
+		dir + ": cannot be read: it is not a regular file (d---------)\n" +
+		large + ": cannot be read: it has more than 262144 bytes\n" +
+		absent + ": cannot be read: open: no such file or directory\n" +
+		refused + ": cannot be read: it is not root's"
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+	if !reflect.DeepEqual(cfg, Config{}) || origins != nil {
+		t.Error("something was returned besides the error")
+	}
+}

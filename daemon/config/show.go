@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// width of the text in comments.
+const width = 76
+
+// Show prints the settings in force as TOML that reads the same again. With
+// origins (not nil, though it may be empty) each line says where its value
+// comes from.
+func Show(c Config, origins Origins) string {
+	var b strings.Builder
+	section := ""
+	for _, k := range keys() {
+		if k.section != section {
+			if section != "" {
+				b.WriteByte('\n')
+			}
+			section = k.section
+			fmt.Fprintf(&b, "[%s]\n", section)
+		}
+		fmt.Fprintf(&b, "%s = %s", k.name, k.bind(&c).spell())
+		if origins != nil {
+			b.WriteString("  # " + origins.of(k.full()))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (o Origins) of(full string) string {
+	if at, ok := o[full]; ok {
+		return fmt.Sprintf("%s:%d", printKey([]string{at.File}), at.Line)
+	}
+	return "default"
+}
+
+// Sample returns the file that the package installs: every key with its
+// meaning and its default, commented out.
+func Sample() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Settings of gpusched. Every key is shown with its default; to change one,
+# remove the # in front of it. Files %s/*.toml are read after
+# this one in the order of their names, and the last word on a key counts.
+#
+#   gpusched config check     look for mistakes before they count
+#   systemctl reload gpusched make the settings count; running jobs go on
+#
+# Sizes: 512M, 16G, 1.5T. Durations: 30s, 10m, 2h, 1h30m, 2d.
+# The same in more words: man gpusched.toml
+`, DropInDir)
+	defaults := Default()
+	for _, section := range sectionDocs() {
+		fmt.Fprintf(&b, "\n# %s\n[%s]\n", section[1], section[0])
+		for _, k := range keys() {
+			if k.section == section[0] {
+				fmt.Fprintf(&b, "\n%s#%s = %s\n", wrap("# ", k.doc), k.name, k.bind(&defaults).spell())
+			}
+		}
+	}
+	return b.String()
+}
+
+// wrap breaks a text into lines that each begin with prefix.
+func wrap(prefix, text string) string {
+	var b strings.Builder
+	line := prefix
+	for word := range strings.FieldsSeq(text) {
+		if len(line) > len(prefix) && len(line)+1+len(word) > width {
+			b.WriteString(line + "\n")
+			line = prefix
+		}
+		if len(line) > len(prefix) {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
+}
