@@ -52,6 +52,8 @@ type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+
+	sent bool // the request may have arrived (client only)
 }
 
 // Error returns the message with the hint in brackets.

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+)
+
+// maxReply bounds what a reply may make the client hold: a listing of 100 000
+// jobs is about 60 MB.
+const maxReply = 512 << 20
+
+// call makes one request and reads its answer into out.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
+		}
+		body = bytes.NewReader(b)
+	}
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	// The host is not used: the socket is the address.
+	req, err := http.NewRequestWithContext(limited, method, "http://gpusched"+path, body)
+	if err != nil {
+		return &Error{Code: CodeInternal, Message: fmt.Sprintf("make the request: %v", err)}
+	}
+	resp, err := c.client().Do(req)
+	if err != nil {
+		return c.explain(ctx, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		return c.explain(ctx, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errorReply(resp.StatusCode, text)
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
+			Hint: "see 'gpusched version'"}
+	}
+	return nil
+}
+
+// errorReply reads the error that the daemon answered.
+func errorReply(status int, text []byte) error {
+	var r ErrorReply
+	if err := json.Unmarshal(text, &r); err != nil || r.Error.Code == "" {
+		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler answered with HTTP status %d and no reason", status),
+			Hint: "see 'gpusched version'"}
+	}
+	return &r.Error
+}
+
+// explain says what to do about a daemon that cannot be reached or does not
+// answer.
+func (c *Client) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &Error{Code: CodeUnreachable, Message: "the scheduler at " + c.socket() + " cannot be reached", sent: true}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		e.sent = false
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
+		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+	case e.sent:
+		e.Message = "the scheduler closed the connection without an answer"
+		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+	case errors.Is(err, syscall.ENOENT):
+		e.Message += ": there is no such socket"
+		e.Hint = "is gpusched installed here and running? see 'systemctl status gpusched.socket'"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Message += ": nobody listens there"
+		e.Hint = "an administrator starts it with 'systemctl start gpusched.socket gpusched'"
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		e.Message += ": permission denied"
+		e.Hint = "the socket is open to everybody where gpusched is installed as packaged; ask an administrator"
+	case errors.Is(err, syscall.EAGAIN):
+		e.Message += ": its queue of connections is full"
+		e.Hint = "try again in a moment; see 'systemctl status gpusched'"
+	default:
+		e.Message += fmt.Sprintf(": %v", dial.Err)
+		e.Hint = "see 'systemctl status gpusched'"
+	}
+	return e
+}

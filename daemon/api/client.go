@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Client asks the daemon. Errors are *Error, except that a context that ended
+// is returned as it is. A Client may be used by several goroutines; the zero
+// Client asks at SocketPath.
+type Client struct {
+	Socket string // path of the daemon's socket; "" is SocketPath
+
+	once sync.Once
+	http *http.Client
+}
+
+// The times after which the daemon counts as not answering, and for which an
+// interrupted submit or wait is tried again.
+const (
+	answerTime = 60 * time.Second
+	retryTime  = 20 * time.Second
+	retryPause = 250 * time.Millisecond
+)
+
+func (c *Client) socket() string {
+	if c.Socket == "" {
+		return SocketPath
+	}
+	return c.Socket
+}
+
+func (c *Client) client() *http.Client {
+	c.once.Do(func() {
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", c.socket())
+		}
+		c.http = &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 4}}
+	})
+	return c.http
+}
+
+// Submit queues a job. With a Key a request that was cut off after it was sent
+// is asked again, for retryTime, and queues one job all the same; without a Key
+// it is not, and the caller cannot know whether the job was queued.
+func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
+	ask := func() error { return c.call(ctx, http.MethodPost, "/v1/jobs", r, &out) }
+	if r.Key == "" {
+		return out, ask()
+	}
+	return out, again(ctx, ask)
+}
+
+// ListQuery selects jobs; zero fields select everything live.
+type ListQuery struct {
+	IDs     string // such as "12,14-16": these, live or ended
+	Ended   int    // also this many ended jobs, newest first
+	User    string // of this account
+	UID     *int   // of this uid
+	State   string
+	Name    string // with exactly this name
+	Reasons bool   // fill in why each waiting job waits
+}
+
+func (q ListQuery) encode() string {
+	v := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	set("ids", q.IDs)
+	set("user", q.User)
+	set("state", q.State)
+	set("name", q.Name)
+	if q.Ended > 0 {
+		set("ended", strconv.Itoa(q.Ended))
+	}
+	if q.UID != nil {
+		set("uid", strconv.Itoa(*q.UID))
+	}
+	if q.Reasons {
+		set("reasons", "1")
+	}
+	if len(v) == 0 {
+		return ""
+	}
+	return "?" + v.Encode()
+}
+
+// List returns the jobs that match, and the GPUs.
+func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
+}
+
+// Job returns all of one job; Private only for those who may see it.
+func (c *Client) Job(ctx context.Context, id int64) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodGet, fmt.Sprintf("/v1/jobs/%d", id), nil, &out)
+}
+
+// Cancel ends a job, or with a signal only sends it.
+func (c *Client) Cancel(ctx context.Context, id int64, r CancelRequest) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, fmt.Sprintf("/v1/jobs/%d/cancel", id), r, &out)
+}
+
+// GPUs lists the GPUs.
+func (c *Client) GPUs(ctx context.Context) (out GPUsReply, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/gpus", nil, &out)
+}
+
+// PauseGPU keeps new jobs off a GPU.
+func (c *Client) PauseGPU(ctx context.Context, index int, r PauseRequest) (out GPUsReply, err error) {
+	return out, c.call(ctx, http.MethodPost, fmt.Sprintf("/v1/gpus/%d/pause", index), r, &out)
+}
+
+// ResumeGPU undoes PauseGPU.
+func (c *Client) ResumeGPU(ctx context.Context, index int) (out GPUsReply, err error) {
+	return out, c.call(ctx, http.MethodPost, fmt.Sprintf("/v1/gpus/%d/resume", index), nil, &out)
+}
+
+// Status returns the daemon at a glance.
+func (c *Client) Status(ctx context.Context) (out StatusReply, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/status", nil, &out)
+}
+
+// Health returns what the daemon checked.
+func (c *Client) Health(ctx context.Context) (out HealthReply, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/health", nil, &out)
+}
+
+// Version names the running daemon.
+func (c *Client) Version(ctx context.Context) (out VersionReply, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/version", nil, &out)
+}

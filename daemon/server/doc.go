@@ -1,0 +1,22 @@
+// Package server speaks HTTP and JSON on the daemon's unix sockets. It owns
+// who is asking (from the kernel, at accept), what that person may do (the
+// route table), and how much one client can make the daemon hold. It never
+// decides anything about jobs or GPUs: that is the Backend's, and it never
+// reads identity or resource limits from a request.
+//
+// Invariants:
+//
+//  1. Every route declares its right in the table (route.go), and the right is
+//     enforced in one place before the handler runs.
+//  2. Identity is that of the process that called connect(), with the groups it
+//     had then. Resource limits are taken only from a process that is, before
+//     and after reading them, wholly of the same user.
+//  3. A job's command, environment and directory leave only towards its owner
+//     and admins; so does the name of a process on a GPU.
+//  4. What a request may cost is bounded before it is read: connections in all
+//     and per user, header and body size, the time to send them, long polls
+//     per user.
+//  5. An unknown field, query word or trailing text is refused, never ignored.
+//  6. Internal errors and panics are logged with a number and answered with
+//     that number only; they never end the process.
+package server

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// gate counts what each user holds and lets in no more than its bounds. Root is
+// bound by its own count only, so that users cannot lock it out together.
+type gate struct {
+	max, perUID int
+
+	mu    sync.Mutex // guards the fields that follow
+	total int
+	held  map[int]int
+}
+
+func newGate(max, perUID int) *gate {
+	return &gate{max: max, perUID: perUID, held: map[int]int{}}
+}
+
+// enter takes a place for the user; false means that there is none.
+func (g *gate) enter(uid int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held[uid] >= g.perUID || (uid != 0 && g.total >= g.max) {
+		return false
+	}
+	g.held[uid]++
+	g.total++
+	return true
+}
+
+// leave gives a place back.
+func (g *gate) leave(uid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.total--
+	if g.held[uid]--; g.held[uid] == 0 {
+		delete(g.held, uid)
+	}
+}
+
+// turnAway answers a connection that found no place, without reading from it.
+// The text fits into the socket's buffer; the deadline is for the day it does
+// not.
+func turnAway(c net.Conn) {
+	defer c.Close()
+	body, _ := json.Marshal(api.ErrorReply{Schema: api.Schema, Error: *errTooMany("connections")})
+	c.SetDeadline(time.Now().Add(100 * time.Millisecond))
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable), len(body), body)
+}
+
+func errTooMany(what string) *api.Error {
+	return &api.Error{
+		Code: api.CodeUnavailable, Message: "too many " + what + " to the scheduler are open",
+		Hint: "end some of your waiting gpusched commands, or try again in a moment",
+	}
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// peer is the process at the other end, as it was when it called connect().
+type peer struct {
+	pid, uid, gid int
+	groups        []uint32
+}
+
+// actor names the peer and says whether it is an admin (invariant 2).
+func (s *Server) actor(p peer) job.Actor {
+	admin := p.uid == 0
+	if gid, ok := s.opt.AdminGroup(); ok {
+		admin = admin || p.gid == gid || slices.Contains(p.groups, uint32(gid))
+	}
+	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: admin}
+}
+
+// peerOf asks the kernel who is at the other end of a unix connection.
+func peerOf(c net.Conn) (peer, error) {
+	uc, ok := c.(*net.UnixConn)
+	if !ok {
+		return peer{}, fmt.Errorf("identify the peer of a %T: not a unix socket", c)
+	}
+	raw, err := uc.SyscallConn()
+	if err != nil {
+		return peer{}, fmt.Errorf("identify the peer: %w", err)
+	}
+	var p peer
+	var inner error
+	err = raw.Control(func(fd uintptr) {
+		var cred *unix.Ucred
+		if cred, inner = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); inner != nil {
+			return
+		}
+		p = peer{pid: int(cred.Pid), uid: int(cred.Uid), gid: int(cred.Gid)}
+		p.groups, inner = peerGroups(fd)
+	})
+	if err = errors.Join(err, inner); err != nil {
+		return peer{}, fmt.Errorf("identify the peer: %w", err)
+	}
+	return p, nil
+}
+
+// peerGroups reads SO_PEERGROUPS (Linux 4.13), which x/sys/unix does not wrap.
+// The kernel answers ERANGE with the size that it needs.
+func peerGroups(fd uintptr) ([]uint32, error) {
+	groups := make([]uint32, 64)
+	for {
+		size := uint32(len(groups) * 4)
+		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_PEERGROUPS,
+			uintptr(unsafe.Pointer(&groups[0])), uintptr(unsafe.Pointer(&size)), 0)
+		switch {
+		case errno == unix.ERANGE && int(size) > len(groups)*4:
+			groups = make([]uint32, size/4)
+		case errno != 0:
+			return nil, fmt.Errorf("read the peer's groups: %w", errno)
+		default:
+			return groups[:size/4], nil
+		}
+	}
+}
+
+// peerListener identifies each connection and keeps to the bounds on their
+// number.
+type peerListener struct {
+	net.Listener
+	conns *gate
+	log   *slog.Logger
+}
+
+// Accept returns the next connection that may come in.
+func (l *peerListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		p, err := peerOf(c)
+		if err != nil {
+			l.log.Warn("connection refused", "error", err)
+			c.Close()
+			continue
+		}
+		if !l.conns.enter(p.uid) {
+			l.log.Warn("connection refused: too many are open", "uid", p.uid)
+			turnAway(c)
+			continue
+		}
+		return &peerConn{Conn: c, peer: p, leave: sync.OnceFunc(func() { l.conns.leave(p.uid) })}, nil
+	}
+}
+
+// peerConn is a connection whose peer is known and counted.
+type peerConn struct {
+	net.Conn
+	peer  peer
+	leave func()
+}
+
+// Close closes the connection and gives its place back.
+func (c *peerConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+type peerKey struct{}
+
+// withPeer carries the identity from the connection to its requests.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	if pc, ok := c.(*peerConn); ok {
+		return context.WithValue(ctx, peerKey{}, pc.peer)
+	}
+	return ctx
+}
+
+// userName returns the account's name, its number where it has none.
+func (s *Server) userName(uid int) string {
+	if name := s.opt.UserName(uid); name != "" {
+		return name
+	}
+	return fmt.Sprint(uid)
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// asError gives an error its code. What is not meant for people is internal.
+func asError(err error) *api.Error {
+	var e *api.Error
+	var refusal *job.Refusal
+	var problems job.Problems
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.As(err, &refusal):
+		return &api.Error{Code: codeOf(refusal.Kind), Message: refusal.Message, Hint: refusal.Hint}
+	case errors.As(err, &problems):
+		return &api.Error{Code: api.CodeUsage, Message: problems.Error()}
+	case errors.Is(err, job.ErrTerminal):
+		return &api.Error{Code: api.CodeConflict, Message: job.ErrTerminal.Error()}
+	}
+	return &api.Error{Code: api.CodeInternal}
+}
+
+// codeOf gives each kind of refusal its code.
+func codeOf(k job.RefusalKind) api.Code {
+	switch k {
+	case job.RefusedUsage:
+		return api.CodeUsage
+	case job.RefusedNotFound:
+		return api.CodeNotFound
+	case job.RefusedForbidden:
+		return api.CodeForbidden
+	case job.RefusedNever:
+		return api.CodeNever
+	case job.RefusedPolicy:
+		return api.CodePolicy
+	case job.RefusedConflict:
+		return api.CodeConflict
+	case job.RefusedUnavailable:
+		return api.CodeUnavailable
+	}
+	return api.CodeInternal
+}
+
+// internalError makes the answer that stands for an error in the log.
+func internalError() (*api.Error, string) {
+	var b [4]byte
+	rand.Read(b[:])
+	id := hex.EncodeToString(b[:])
+	return &api.Error{
+		Code: api.CodeInternal, Message: "internal error " + id,
+		Hint: "an administrator finds it with: journalctl -u gpusched -g " + id,
+	}, id
+}
+
+func writeError(w http.ResponseWriter, e *api.Error) {
+	writeJSON(w, e.Code.HTTPStatus(), api.ErrorReply{Schema: api.Schema, Error: *e})
+}
+
+// writeJSON sends the reply. A client that does not read it is cut off.
+func writeJSON(w http.ResponseWriter, status int, reply any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(reply); err != nil {
+		panic(err) // a reply type that JSON cannot hold; contained and logged
+	}
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// serve answers one request: who, may they, what.
+func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
+	defer s.contain(w, hr)
+	p, known := hr.Context().Value(peerKey{}).(peer)
+	if !known {
+		s.refuse(w, hr, job.Actor{UID: -1}, &api.Error{Code: api.CodeForbidden, Message: "the connection has no identity"})
+		return
+	}
+	r := &request{Request: hr, w: w, peer: p, who: s.actor(p)}
+	reply, err := s.answer(rt, r)
+	if err != nil {
+		s.refuse(w, hr, r.who, err)
+		return
+	}
+	s.logAdmin(rt, r)
+	writeJSON(w, http.StatusOK, reply)
+}
+
+func (s *Server) answer(rt route, r *request) (any, error) {
+	if err := s.admit(rt, r); err != nil {
+		return nil, err
+	}
+	for word := range r.URL.Query() {
+		if !slices.Contains(rt.query, word) {
+			return nil, unknownWord("query word", word, rt.query)
+		}
+	}
+	return rt.handle(s, r)
+}
+
+// admit enforces the route's right.
+func (s *Server) admit(rt route, r *request) error {
+	switch rt.right {
+	case anyone:
+		return nil
+	case adminOnly:
+		if r.who.Admin {
+			return nil
+		}
+		return &api.Error{
+			Code: api.CodeForbidden, Message: "only administrators may do this, and " + r.who.User + " is not one",
+			Hint: "administrators are root and the members of group " + s.opt.AdminName,
+		}
+	case ownerOrAdmin:
+		return s.admitOwner(r)
+	}
+	return &api.Error{Code: api.CodeForbidden, Message: "this request has no declared right"}
+}
+
+func (s *Server) admitOwner(r *request) error {
+	v, err := s.jobInPath(r)
+	if err != nil || r.who.MayControl(v.Owner) {
+		return err
+	}
+	return &api.Error{
+		Code: api.CodeForbidden, Message: fmt.Sprintf("job %d belongs to %s", v.ID, v.Owner.User),
+		Hint: "only its owner, root and the members of group " + s.opt.AdminName + " may do this",
+	}
+}
+
+// contain turns a panic into an answer (invariant 6).
+func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	e, id := internalError()
+	s.log.Error("panic while answering", "id", id, "method", r.Method, "path", r.URL.Path,
+		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	writeError(w, e)
+}
+
+// logAdmin notes what an admin did by that right.
+func (s *Server) logAdmin(rt route, r *request) {
+	if rt.right == adminOnly || (rt.right == ownerOrAdmin && r.who.Admin) {
+		s.log.Info("admin action", "uid", r.who.UID, "user", r.who.User, "method", r.Method, "path", r.URL.Path)
+	}
+}
+
+// refuse answers an error, and logs it where the machine's owner would want to
+// know: refused access, and what is not the client's fault.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, who job.Actor, err error) {
+	if r.Context().Err() != nil {
+		return // nobody is listening any more
+	}
+	e := asError(err)
+	level := slog.LevelDebug
+	args := []any{"uid", who.UID, "method", r.Method, "path", r.URL.Path, "code", string(e.Code)}
+	switch e.Code {
+	case api.CodeForbidden:
+		level = slog.LevelWarn
+	case api.CodeInternal:
+		var id string
+		e, id = internalError()
+		level, args = slog.LevelError, append(args, "id", id, "error", err)
+	}
+	s.log.Log(r.Context(), level, "request refused", args...)
+	writeError(w, e)
+}

@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The bounds of invariant 4.
+const (
+	maxConns       = 1024
+	maxConnsPerUID = 128
+	maxPollsPerUID = 64
+	maxHeaderBytes = 16 << 10
+	maxBodyBytes   = 64 << 10
+	maxSubmitBytes = 8 << 20 // base64 of the largest command and environment, with room
+	headerTime     = 5 * time.Second
+	bodyTime       = 20 * time.Second
+	replyTime      = 30 * time.Second
+	idleTime       = 60 * time.Second
+	drainTime      = 5 * time.Second
+)
+
+// Options are what a Server is made of. Backend is required; absent functions
+// know nobody.
+type Options struct {
+	Backend Backend
+	Log     *slog.Logger
+	Version string
+	Commit  string
+	// AdminGroup returns the group id whose members are admins, false while
+	// there is no such group. It is asked at each request.
+	AdminGroup func() (gid int, ok bool)
+	// AdminName is that group's name, for people; "" is "gpusched-admin".
+	AdminName string
+	// UserName returns the name of an account, "" if the host has none.
+	UserName func(uid int) string
+	// UserID returns the uid of an account, false if the host has none.
+	UserID func(name string) (uid int, ok bool)
+}
+
+// Server answers clients.
+type Server struct {
+	opt     Options
+	backend Backend
+	log     *slog.Logger
+	mux     *http.ServeMux
+	conns   *gate
+	polls   *gate
+	closing context.Context // done as soon as the server begins to stop
+	close   context.CancelFunc
+}
+
+// New makes a server; Serve starts it.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.AdminGroup == nil {
+		o.AdminGroup = func() (int, bool) { return 0, false }
+	}
+	if o.AdminName == "" {
+		o.AdminName = "gpusched-admin"
+	}
+	if o.UserName == nil {
+		o.UserName = func(int) string { return "" }
+	}
+	if o.UserID == nil {
+		o.UserID = func(string) (int, bool) { return 0, false }
+	}
+	s := &Server{
+		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
+		conns: newGate(maxConns, maxConnsPerUID), polls: newGate(maxConns, maxPollsPerUID),
+	}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.mount()
+	return s
+}
+
+// Serve answers on the listeners until ctx is done, then lets requests that
+// are being answered finish (long polls are told to come back) and returns nil.
+// It returns early only if a listener breaks. It closes the listeners, and may
+// be called once.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	hs := &http.Server{
+		Handler:           s.mux,
+		ConnContext:       withPeer,
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	broken := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, log: s.log}) }()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-broken:
+		err = fmt.Errorf("serve the socket: %w", err)
+	}
+	return errors.Join(err, s.drain(hs))
+}
+
+// drain ends long polls at once and gives everything else drainTime.
+func (s *Server) drain(hs *http.Server) error {
+	s.close()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if err := hs.Shutdown(ctx); err != nil {
+		s.log.Warn("closing connections that did not finish", "after", drainTime)
+		hs.Close()
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// firstWaiting is how many waiting jobs the status shows.
+const firstWaiting = 10
+
+// status is the daemon at a glance.
+func (s *Server) status(r *request) (any, error) {
+	v, err := s.backend.Query(r.Context(), job.Query{Reasons: true})
+	if err != nil {
+		return nil, err
+	}
+	reply := api.StatusReply{
+		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
+		Health: string(worst(s.backend.Health(r.Context()))), Counts: map[string]int{},
+		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
+	}
+	for state, n := range v.Counts {
+		reply.Counts[string(state)] = n
+	}
+	for _, j := range v.Jobs {
+		switch {
+		case j.State.Live():
+			reply.Running = append(reply.Running, renderJob(j))
+		case j.State == job.Queued && len(reply.Waiting) < firstWaiting:
+			reply.Waiting = append(reply.Waiting, renderJob(j))
+		}
+	}
+	return reply, nil
+}
+
+// health answers with every check.
+func (s *Server) health(r *request) (any, error) {
+	checks := s.backend.Health(r.Context())
+	reply := api.HealthReply{Schema: api.Schema, Health: string(worst(checks)), Checks: make([]api.Check, len(checks))}
+	for i, c := range checks {
+		reply.Checks[i] = api.Check{Name: c.Name, Health: string(c.Health), Detail: c.Detail, Next: c.Next}
+	}
+	return reply, nil
+}
+
+// worst is the health of the whole: that of its worst part.
+func worst(checks []job.Check) job.Health {
+	all := job.Healthy
+	for _, c := range checks {
+		if c.Health == job.Failing || (c.Health == job.Degraded && all == job.Healthy) {
+			all = c.Health
+		}
+	}
+	return all
+}
+
+// version names the running daemon.
+func (s *Server) version(*request) (any, error) {
+	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
+}
+
+// unknown answers what is not in the route table.
+func (s *Server) unknown(r *request) (any, error) {
+	return nil, &api.Error{
+		Code: api.CodeUsage, Message: fmt.Sprintf("this daemon does not know the request %s %q", r.Method, r.URL.Path),
+		Hint: "is the client newer than the daemon? see 'gpusched version'",
+	}
+}

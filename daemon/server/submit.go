@@ -1,0 +1,108 @@
+package server
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// submit queues a job as the user at the other end.
+func (s *Server) submit(r *request) (any, error) {
+	var in api.SubmitRequest
+	if err := decode(r, &in, maxSubmitBytes); err != nil {
+		return nil, err
+	}
+	sub, err := submission(in)
+	if err != nil {
+		return nil, err
+	}
+	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User}
+	sub.Admin = r.who.Admin
+	sub.Payload.Limits = limitsOf(procLimits{}, r.peer.pid, r.peer.uid)
+	if err := sub.Validate(); err != nil {
+		return nil, err
+	}
+	out, err := s.backend.Submit(r.Context(), sub, in.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	reply := api.SubmitReply{Schema: api.Schema, Job: renderJob(out.JobView), Known: out.Known}
+	for _, p := range out.Unit {
+		reply.Unit = append(reply.Unit, api.Property{Name: p.Name, Value: p.Value})
+	}
+	return reply, nil
+}
+
+// submission converts the wire form. It fills in nothing that depends on the
+// site; what is absent stays absent.
+func submission(in api.SubmitRequest) (job.Submission, error) {
+	var p job.Problems
+	prio, err := parsePriority(in.Priority)
+	if err != nil {
+		p = append(p, err.Error())
+	}
+	if in.GraceSeconds != nil && *in.GraceSeconds < 0 {
+		p = append(p, "the grace must not be negative (--grace)")
+	}
+	if err := p.Err(); err != nil {
+		return job.Submission{}, err
+	}
+	mode := job.EnvMode(in.EnvMode)
+	if mode == "" {
+		mode = job.EnvInherit
+	}
+	sub := job.Submission{
+		Key:   in.Key,
+		Label: job.Label{Name: in.Name, Comment: in.Comment, Tags: in.Tags},
+		Request: job.Request{
+			GPUMilli: in.GPUMilli, GPUIDs: in.GPUIDs, GPUsFrom: in.GPUsFrom, GPUType: in.GPUType,
+			GPUMemBytes: in.GPUMemBytes, GPUVisible: in.GPUVisible, MemBytes: in.MemBytes, CPUs: in.CPUs,
+			TimeLimit: seconds(in.TimeLimitSeconds), Priority: prio,
+		},
+		Payload: job.Payload{
+			Argv: texts(in.Argv), EnvMode: mode, Env: texts(in.Env), Dir: string(in.Dir), Umask: in.Umask,
+		},
+		Requeue: in.Requeue,
+	}
+	if in.GraceSeconds != nil {
+		grace := min(seconds(*in.GraceSeconds), job.MaxDuration)
+		sub.Grace = &grace
+	}
+	return sub, nil
+}
+
+func parsePriority(s string) (job.Priority, error) {
+	if s == "" {
+		return job.Priority{}, nil
+	}
+	return job.ParsePriority(s)
+}
+
+// seconds converts without overflow: what is out of range stays out of range.
+func seconds(n int64) time.Duration {
+	if n > int64(job.MaxDuration/time.Second) {
+		return math.MaxInt64
+	}
+	if n < 0 {
+		return -1
+	}
+	return time.Duration(n) * time.Second
+}
+
+func texts(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}
+
+func byteLists(list []string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		out[i] = []byte(s)
+	}
+	return out
+}
