@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/gpu/nvml"
+	"github.com/gpusched/gpusched/gpu/nvml/child"
+)
+
+// Exit codes: 0 done, 1 went wrong, 2 usage.
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(args []string, in io.Reader, out, talk io.Writer) int {
+	flags := flag.NewFlagSet("gpusched-nvml", flag.ContinueOnError)
+	flags.SetOutput(talk)
+	path := flags.String("library", "", "`path` of libnvidia-ml.so.1 (default: where the linker finds it)")
+	once := flags.Bool("once", false, "print one snapshot for people and end")
+	census := flags.Bool("census", false, "print which functions the library has and end")
+	timeout := flags.Duration("device-timeout", 0, "how long one GPU may take to answer (default 4s)")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 || *timeout < 0 || (*once && *census) {
+		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, one of --once and --census, and no negative time; see --help")
+		return 2
+	}
+	lib := nvml.Open(nvml.Options{Path: *path, DeviceTimeout: *timeout})
+	var err error
+	switch {
+	case *once:
+		err = printOnce(out, lib)
+	case *census:
+		err = printCensus(out, lib)
+	default:
+		err = child.Serve(in, out, talk, lib)
+	}
+	if err != nil {
+		fmt.Fprintf(talk, "gpusched-nvml: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func printOnce(out io.Writer, lib *nvml.Library) error {
+	s := lib.Snapshot(1)
+	if err := child.Print(out, s); err != nil {
+		return err
+	}
+	if s.Problem != gpu.ProblemNone {
+		return fmt.Errorf("no GPU is known (%s)", s.Problem)
+	}
+	return nil
+}
+
+func printCensus(out io.Writer, lib *nvml.Library) error {
+	symbols, err := lib.Census()
+	if err != nil {
+		return err
+	}
+	return child.PrintCensus(out, symbols)
+}

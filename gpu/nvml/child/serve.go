@@ -1,0 +1,99 @@
+package child
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// MaxRequestBytes bounds one request line.
+const MaxRequestBytes = 4096
+
+// Reader is what Serve asks; *nvml.Library is one.
+type Reader interface {
+	Snapshot(seq uint64) gpu.Snapshot
+	Spent() bool
+}
+
+type request struct {
+	Op  string `json:"op"`
+	Seq uint64 `json:"seq"`
+}
+
+// Serve answers the requests on in until it ends or r is spent. Its error is
+// one of in or out.
+func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
+	lines := bufio.NewReaderSize(in, MaxRequestBytes)
+	for {
+		line, err := nextLine(lines)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			fmt.Fprintf(talk, "gpusched-nvml: request of more than %d bytes, ignoring\n", MaxRequestBytes)
+			continue
+		case err != nil:
+			return fmt.Errorf("reading a request: %w", err)
+		}
+		req, err := parse(line)
+		if err != nil {
+			fmt.Fprintf(talk, "gpusched-nvml: %v, ignoring\n", err)
+			continue
+		}
+		if err := answer(out, r.Snapshot(req.Seq)); err != nil {
+			return err
+		}
+		if r.Spent() {
+			return nil
+		}
+	}
+}
+
+// nextLine reads one line; of one that is too long, the whole is dropped. A
+// last line without its end was cut off and counts as the end.
+func nextLine(lines *bufio.Reader) ([]byte, error) {
+	line, err := lines.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = lines.ReadSlice('\n')
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, bufio.ErrBufferFull
+}
+
+func parse(line []byte) (request, error) {
+	var req request
+	if err := json.Unmarshal(bytes.TrimSpace(line), &req); err != nil {
+		return req, fmt.Errorf("request %.80q: %w", line, err)
+	}
+	if req.Op != "sample" {
+		return req, fmt.Errorf("unknown op %.80q (there is \"sample\")", req.Op)
+	}
+	return req, nil
+}
+
+// answer writes s, or what is wrong with it: the other side waits for a line.
+func answer(out io.Writer, s gpu.Snapshot) error {
+	line, err := gpu.Encode(s)
+	if err != nil {
+		line, err = gpu.Encode(gpu.Snapshot{
+			Seq: s.Seq, TakenUnixNano: s.TakenUnixNano, Problem: gpu.ProblemInitFailed, Detail: "the driver's answers make no sense: " + err.Error(),
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("encoding an answer: %w", err)
+	}
+	if _, err := out.Write(line); err != nil {
+		return fmt.Errorf("writing an answer: %w", err)
+	}
+	return nil
+}

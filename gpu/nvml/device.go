@@ -1,0 +1,199 @@
+package nvml
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// reader reads one GPU once. It holds copies only: it may outlive the Snapshot
+// that started it.
+type reader struct {
+	nv                nvml.Interface
+	has               symbols
+	words             func(nvml.Return) string
+	procRoot, sysRoot string
+	out               gpu.Device
+}
+
+func (l *Library) reader(index int) *reader {
+	return &reader{nv: l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, out: blank(index)}
+}
+
+// blank is a GPU of which nothing is known.
+func blank(index int) gpu.Device {
+	return gpu.Device{
+		Index: index, Minor: -1, NUMANode: -1, Health: gpu.HealthOK,
+		UtilGPUPercent: -1, UtilMemPercent: -1, TempC: -1, PowerMilliW: -1, PowerLimitMilliW: -1, EnergyMilliJ: -1,
+		Processes: []gpu.Process{},
+	}
+}
+
+// device reads everything. A mistake of go-nvml with an unusual answer (it
+// slices by what the driver says) costs this GPU only.
+func (r *reader) device() (d gpu.Device) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.fail(gpu.HealthError, fmt.Sprintf("reading the driver's answer: %v", p))
+			d = r.out
+		}
+	}()
+	dev, ok := must(r, needHandle, "finding the GPU", func() (nvml.Device, nvml.Return) {
+		return r.nv.DeviceGetHandleByIndex(r.out.Index)
+	})
+	if ok {
+		r.identity(dev)
+		r.memory(dev)
+		r.gauges(dev)
+		r.processes(dev)
+	}
+	return r.out
+}
+
+func (r *reader) ok() bool {
+	return r.out.Health == gpu.HealthOK
+}
+
+func (r *reader) fail(h gpu.Health, detail string) {
+	if r.ok() {
+		r.out.Health, r.out.HealthDetail = h, detail
+	}
+}
+
+// must asks what every GPU has to answer; anything but an answer makes it not
+// well, and then nothing more is asked.
+func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
+	v, ret, asked := ask(r, n, doing, call)
+	if asked && ret != nvml.SUCCESS {
+		r.fail(gpu.HealthError, doing+": "+r.words(ret))
+	}
+	return v, asked && ret == nvml.SUCCESS
+}
+
+// may asks what some GPUs do not answer.
+func may[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
+	v, ret, asked := ask(r, n, doing, call)
+	return v, asked && ret == nvml.SUCCESS
+}
+
+// ask makes one call if the GPU is well so far and the library has it. Some
+// answers say something about the GPU, whatever the question was.
+func ask[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (v T, ret nvml.Return, asked bool) {
+	if !r.ok() || !r.has.any(n) {
+		return v, nvml.SUCCESS, false
+	}
+	v, ret = call()
+	switch ret {
+	case nvml.ERROR_GPU_IS_LOST:
+		r.fail(gpu.HealthLost, doing+": "+r.words(ret))
+	case nvml.ERROR_RESET_REQUIRED:
+		r.fail(gpu.HealthError, doing+": "+r.words(ret))
+	}
+	return v, ret, true
+}
+
+func (r *reader) identity(dev nvml.Device) {
+	if v, ok := must(r, needUUID, "reading the UUID", dev.GetUUID); ok {
+		r.out.UUID = v
+	}
+	if v, ok := must(r, needMinor, "reading the minor number", dev.GetMinorNumber); ok {
+		r.out.Minor = v
+	}
+	if v, ok := must(r, needName, "reading the name", dev.GetName); ok {
+		r.out.Name = v
+	}
+	if v, ok := must(r, needPCI, "reading the PCI address", dev.GetPciInfo); ok {
+		r.out.PCI = text(v.BusId[:])
+		r.out.NUMANode = numaNode(r.sysRoot, r.out.PCI)
+	}
+}
+
+func text[C int8 | uint8](chars []C) string {
+	var b strings.Builder
+	for _, c := range chars {
+		if c == 0 {
+			break
+		}
+		b.WriteByte(byte(c))
+	}
+	return b.String()
+}
+
+// numaNode reads from sysfs which node the GPU's slot belongs to. (NVML's
+// GetNumaNodeId means the GPU's own memory as a node, on Grace.)
+func numaNode(sysRoot, pci string) int {
+	domain, rest, ok := strings.Cut(strings.ToLower(pci), ":")
+	n, err := strconv.ParseUint(domain, 16, 32)
+	if !ok || err != nil {
+		return -1
+	}
+	line, err := os.ReadFile(filepath.Join(sysRoot, "bus/pci/devices", fmt.Sprintf("%04x:%s", n, rest), "numa_node"))
+	if err != nil {
+		return -1
+	}
+	node, err := strconv.Atoi(strings.TrimSpace(string(line)))
+	if err != nil || node < 0 {
+		return -1
+	}
+	return node
+}
+
+// memory takes the driver's own figure of what is free: version 1 counts what
+// is reserved as used, and total - used is not free on either.
+func (r *reader) memory(dev nvml.Device) {
+	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {
+		r.out.MemTotalBytes, r.out.MemUsedBytes, r.out.MemFreeBytes, r.out.MemReservedBytes = v.Total, v.Used, v.Free, v.Reserved
+		return
+	}
+	if v, ok := must(r, needMemory1, "reading the memory", dev.GetMemoryInfo); ok {
+		r.out.MemTotalBytes, r.out.MemUsedBytes, r.out.MemFreeBytes = v.Total, v.Used, v.Free
+	}
+}
+
+func (r *reader) gauges(dev nvml.Device) {
+	if v, ok := may(r, needUtil, "reading the utilisation", dev.GetUtilizationRates); ok {
+		r.out.UtilGPUPercent, r.out.UtilMemPercent = int(v.Gpu), int(v.Memory)
+	}
+	temperature := func() (uint32, nvml.Return) { return dev.GetTemperature(nvml.TEMPERATURE_GPU) }
+	if v, ok := may(r, needTemp, "reading the temperature", temperature); ok {
+		r.out.TempC = int(v)
+	}
+	if v, ok := may(r, needPower, "reading the power", dev.GetPowerUsage); ok {
+		r.out.PowerMilliW = int64(v)
+	}
+	if v, ok := may(r, needPowerLimit, "reading the power limit", dev.GetEnforcedPowerLimit); ok {
+		r.out.PowerLimitMilliW = int64(v)
+	}
+	if v, ok := may(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok && int64(v) >= 0 {
+		r.out.EnergyMilliJ = int64(v)
+	}
+	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
+		r.out.ComputeMode = modeName(v)
+	}
+	mig := func() (bool, nvml.Return) {
+		current, _, ret := dev.GetMigMode()
+		return current == nvml.DEVICE_MIG_ENABLE, ret
+	}
+	if v, ok := may(r, needMIG, "reading the MIG mode", mig); ok {
+		r.out.MIG = v
+	}
+}
+
+func modeName(m nvml.ComputeMode) string {
+	switch m {
+	case nvml.COMPUTEMODE_DEFAULT:
+		return "default"
+	case nvml.COMPUTEMODE_EXCLUSIVE_THREAD, nvml.COMPUTEMODE_EXCLUSIVE_PROCESS:
+		return "exclusive-process"
+	case nvml.COMPUTEMODE_PROHIBITED:
+		return "prohibited"
+	default:
+		return ""
+	}
+}

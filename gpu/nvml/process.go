@@ -1,0 +1,101 @@
+package nvml
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// list is one of the driver's lists of processes.
+type list struct {
+	kind  string
+	infos []nvml.ProcessInfo
+}
+
+func (r *reader) processes(dev nvml.Device) {
+	if r.has.overruns() {
+		r.out.HealthDetail = "the processes are not read: drivers 535.43 to 535.86 write past the buffer of the list; update the driver"
+		return
+	}
+	lists := []list{
+		{gpu.KindCompute, r.list(needCompute, "listing compute processes", dev.GetComputeRunningProcesses)},
+		{gpu.KindGraphics, r.list(needGraphics, "listing graphics processes", dev.GetGraphicsRunningProcesses)},
+		{gpu.KindMPS, r.list(needMPS, "listing MPS processes", dev.GetMPSComputeRunningProcesses)},
+	}
+	if !r.ok() {
+		return
+	}
+	r.out.Processes = merge(lists)
+	for i := range r.out.Processes {
+		p := &r.out.Processes[i]
+		o := gpu.OwnerOf(r.procRoot, p.PID)
+		p.UID, p.Comm, p.Unit, p.Dead = o.UID, o.Comm, o.Unit, !o.Alive
+	}
+}
+
+// list reads one list. What a GPU or a user may not list is empty; any other
+// refusal makes the GPU not well, because then nobody knows who is on it.
+func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvml.Return)) []nvml.ProcessInfo {
+	infos, ret, asked := ask(r, n, doing, call)
+	if !asked {
+		return nil
+	}
+	switch ret {
+	case nvml.SUCCESS:
+		return infos
+	case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_FUNCTION_NOT_FOUND, nvml.ERROR_NO_PERMISSION:
+		return nil
+	default:
+		r.fail(gpu.HealthError, doing+": "+r.words(ret))
+		return nil
+	}
+}
+
+// merge makes one Process per pid, in the order of pids. The lists tell the
+// same memory of a process that is on several, so the largest counts; within
+// one list a pid appears once per MIG instance, so there they add up.
+func merge(lists []list) []gpu.Process {
+	byPID := make(map[int]gpu.Process)
+	for _, l := range lists {
+		for pid, used := range usedByPID(l.infos) {
+			p, seen := byPID[pid]
+			if !seen {
+				p = gpu.Process{PID: pid, UsedBytes: -1, UID: -1}
+			}
+			p.Kind = strings.TrimPrefix(p.Kind+"+"+l.kind, "+")
+			p.UsedBytes = max(p.UsedBytes, used)
+			byPID[pid] = p
+		}
+	}
+	merged := make([]gpu.Process, 0, len(byPID))
+	for _, p := range byPID {
+		merged = append(merged, p)
+	}
+	slices.SortFunc(merged, func(a, b gpu.Process) int { return a.PID - b.PID })
+	return merged[:min(len(merged), gpu.MaxProcessesPerDevice)]
+}
+
+// usedByPID adds up one list; -1 where the driver does not tell any of it.
+func usedByPID(infos []nvml.ProcessInfo) map[int]int64 {
+	used := make(map[int]int64)
+	for _, i := range infos {
+		pid, bytes := int(i.Pid), int64(-1)
+		if pid <= 0 {
+			continue
+		}
+		if i.UsedGpuMemory <= math.MaxInt64 {
+			bytes = int64(i.UsedGpuMemory)
+		}
+		if before, seen := used[pid]; seen && before >= 0 && bytes >= 0 {
+			bytes += before
+		} else if seen {
+			bytes = max(before, bytes)
+		}
+		used[pid] = bytes
+	}
+	return used
+}

@@ -1,0 +1,109 @@
+package nvml
+
+import (
+	"errors"
+	"time"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Snapshot reads all GPUs, at once, and takes DeviceTimeout plus what
+// initialising takes at most, unless the driver hangs as a whole.
+func (l *Library) Snapshot(seq uint64) gpu.Snapshot {
+	s := gpu.Snapshot{Seq: seq, TakenUnixNano: l.opts.Now().UnixNano(), Devices: []gpu.Device{}}
+	problem, err := l.ensure()
+	if err == nil {
+		err = l.readDevices(&s)
+		if err != nil {
+			problem = gpu.ProblemInitFailed
+			l.spent = true
+			l.drop()
+		}
+	}
+	if err != nil {
+		s.Problem, s.Detail, s.Devices = problem, err.Error(), []gpu.Device{}
+		return s
+	}
+	s.Driver, s.NVMLVersion, s.CUDAVersion = l.driver, l.version, l.cuda
+	l.renew(s.Devices)
+	return s
+}
+
+func (l *Library) readDevices(s *gpu.Snapshot) error {
+	n, ret := l.nv.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return errors.New("counting GPUs: " + l.words(ret))
+	}
+	n = min(n, gpu.MaxDevices)
+	l.resize(n)
+	fresh := make([]bool, n)
+	for i, slot := range l.slots {
+		fresh[i] = slot.begin(l.reader(i), l.opts.Now())
+	}
+	expired := make(chan struct{})
+	timer := time.AfterFunc(l.opts.DeviceTimeout, func() { close(expired) })
+	defer timer.Stop()
+	for i, slot := range l.slots {
+		if fresh[i] {
+			s.Devices = append(s.Devices, slot.collect(i, expired))
+		} else {
+			s.Devices = append(s.Devices, slot.hung(i))
+		}
+	}
+	forgetDoubles(s.Devices)
+	return nil
+}
+
+// resize makes n slots. With another number of GPUs than before, an index says
+// nothing about which GPU it was; one that still hangs keeps its slot anyway.
+func (l *Library) resize(n int) {
+	if n == len(l.slots) {
+		return
+	}
+	slots := make([]*slot, n)
+	for i := range slots {
+		slots[i] = &slot{}
+		if i < len(l.slots) && l.slots[i].stuck() {
+			slots[i] = l.slots[i]
+		}
+	}
+	l.slots = slots
+}
+
+// forgetDoubles takes a recalled identity back if a GPU that answers has it now.
+func forgetDoubles(devices []gpu.Device) {
+	answers := make(map[string]bool)
+	for _, d := range devices {
+		answers[d.UUID] = answers[d.UUID] || d.Health == gpu.HealthOK
+	}
+	for i, d := range devices {
+		if d.Health != gpu.HealthOK && answers[d.UUID] {
+			devices[i].UUID, devices[i].Minor = "", -1
+		}
+	}
+}
+
+// renew gives the initialisation up now and then while a GPU is not well: a GPU
+// that was reset, or is back on the bus, is only seen by a new one.
+func (l *Library) renew(devices []gpu.Device) {
+	if l.stuck() || l.opts.Now().Sub(l.since) < l.opts.RenewEvery {
+		return
+	}
+	for _, d := range devices {
+		if d.Health != gpu.HealthOK {
+			l.drop()
+			return
+		}
+	}
+}
+
+func (l *Library) stuck() bool {
+	for _, s := range l.slots {
+		if s.stuck() {
+			return true
+		}
+	}
+	return false
+}
