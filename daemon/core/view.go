@@ -98,3 +98,21 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 	}
 	return views
 }
+
+// Active returns the jobs that have a unit or may have one, by id.
+func (c *Core) Active() []job.Job {
+	jobs := make([]job.Job, 0, len(c.active))
+	for _, id := range c.activeIDs() {
+		jobs = append(jobs, c.active[id].job)
+	}
+	return jobs
+}
+
+// Counts returns how many jobs are in each state that is not an end.
+func (c *Core) Counts() map[job.State]int {
+	counts := map[job.State]int{job.Queued: len(c.queue)}
+	for _, l := range c.active {
+		counts[l.job.State]++
+	}
+	return counts
+}

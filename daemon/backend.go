@@ -1,0 +1,185 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// Submit queues a job and returns once it is on disk.
+func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+	if err := s.Validate(); err != nil {
+		return job.Submitted{}, &job.Refusal{Kind: job.RefusedUsage, Message: err.Error()}
+	}
+	if dryRun {
+		return d.try(ctx, s)
+	}
+	if err := d.commit.trouble(); err != nil {
+		return job.Submitted{}, unwritable(err)
+	}
+	if s.Key != "" {
+		id, known, err := d.opt.Store.ByKey(ctx, s.Owner.UID, s.Key)
+		if err != nil {
+			return job.Submitted{}, err
+		}
+		if known {
+			return d.known(ctx, id)
+		}
+	}
+	r, err := d.request(ctx, func(t core.Token) core.Event { return core.Submit{Token: t, Submission: s} })
+	if err != nil {
+		return job.Submitted{}, err
+	}
+	if r.Job == nil {
+		return d.known(ctx, r.ID)
+	}
+	return job.Submitted{JobView: *r.Job, Known: r.Known}, nil
+}
+
+func unwritable(err error) *job.Refusal {
+	return &job.Refusal{
+		Kind:    job.RefusedUnavailable,
+		Message: "the scheduler can't write its state, so nothing new is accepted: " + err.Error(),
+		Hint:    "running jobs are not affected; see 'gpusched health'",
+	}
+}
+
+// known answers a submit whose request key has a job already.
+func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
+	v, err := d.one(ctx, id)
+	return job.Submitted{JobView: v, Known: true}, err
+}
+
+func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, error) {
+	var v job.JobView
+	var refusal *job.Refusal
+	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, refusal = c.Try(s, now) })
+	if err != nil {
+		return job.Submitted{}, err
+	}
+	if refusal != nil {
+		return job.Submitted{}, refusal
+	}
+	out := job.Submitted{JobView: v}
+	spec := d.unitSpec(&v.Job, s.Payload.Limits, d.settings.Load())
+	for _, p := range units.Render(units.Properties(spec)) {
+		out.Unit = append(out.Unit, job.Property{Name: p.Name, Value: p.Text})
+	}
+	return out, nil
+}
+
+// Do carries out a command.
+func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
+	_, err := d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
+	var refusal *job.Refusal
+	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind != job.RefusedNotFound {
+		return err
+	}
+	// Not a live job: one that has ended is told apart from none at all.
+	v, gone := d.one(ctx, c.Job)
+	if gone != nil {
+		return gone
+	}
+	if !who.MayControl(v.Owner) {
+		return &job.Refusal{Kind: job.RefusedForbidden, Message: "job " + c.Job.String() + " belongs to " + v.Owner.User, Hint: "only its owner and administrators may do that"}
+	}
+	return &job.Refusal{Kind: job.RefusedConflict, Message: "job " + c.Job.String() + " has already ended: " + string(v.State), Hint: "see 'gpusched show " + c.Job.String() + "'"}
+}
+
+// Query returns what was asked, as of after everything acknowledged.
+func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
+	var v job.View
+	if err := d.ask(ctx, func(c *core.Core, now time.Time) { v = c.View(q, now) }); err != nil {
+		return job.View{}, err
+	}
+	v.StartedAt = d.started
+	if err := d.commit.trouble(); err == nil {
+		if err := d.commit.settled(ctx); err != nil {
+			return job.View{}, err
+		}
+	}
+	if q.IDs != nil {
+		return v, d.addStored(ctx, &v, q.IDs)
+	}
+	if q.Ended == 0 {
+		return v, nil
+	}
+	ended, err := d.opt.Store.Ended(ctx, q)
+	if err != nil {
+		return job.View{}, err
+	}
+	live := map[job.ID]bool{}
+	for _, j := range v.Jobs {
+		live[j.ID] = true
+	}
+	for _, j := range ended {
+		if !live[j.ID] {
+			v.Jobs = append(v.Jobs, job.JobView{Job: j})
+		}
+	}
+	return v, nil
+}
+
+// addStored completes a query by id with what only the store knows: jobs that
+// have ended, and earlier attempts.
+func (d *Daemon) addStored(ctx context.Context, v *job.View, ids []job.ID) error {
+	stored, err := d.opt.Store.Jobs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, s := range stored {
+		at := slices.IndexFunc(v.Jobs, func(j job.JobView) bool { return j.ID == s.ID })
+		if at < 0 {
+			v.Jobs = append(v.Jobs, s)
+			continue
+		}
+		v.Jobs[at].Attempts = s.Attempts
+	}
+	slices.SortFunc(v.Jobs, func(a, b job.JobView) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
+	return nil
+}
+
+// one returns one job, live or ended.
+func (d *Daemon) one(ctx context.Context, id job.ID) (job.JobView, error) {
+	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: true})
+	if err != nil {
+		return job.JobView{}, err
+	}
+	if len(v.Jobs) == 0 {
+		return job.JobView{}, &job.Refusal{Kind: job.RefusedNotFound, Message: "there is no job " + id.String(), Hint: "see 'gpusched list -a'"}
+	}
+	return v.Jobs[0], nil
+}
+
+// Wait blocks until the job has ended.
+func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
+	ended, leave := d.waiters.join(id)
+	defer leave()
+	v, err := d.one(ctx, id)
+	if err != nil || v.State.Terminal() {
+		return v, err
+	}
+	select {
+	case <-ended:
+		return d.one(ctx, id)
+	case <-ctx.Done():
+		return v, ctx.Err()
+	case <-d.done:
+		return v, errStopped
+	}
+}
+
+// Payload returns a job's private part.
+func (d *Daemon) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
+	if err := d.commit.trouble(); err == nil {
+		if err := d.commit.settled(ctx); err != nil {
+			return job.Payload{}, err
+		}
+	}
+	return d.opt.Store.Payload(ctx, id)
+}

@@ -1,0 +1,181 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The time between tries to write while the disk fails.
+const (
+	firstCommitRetry = 100 * time.Millisecond
+	lastCommitRetry  = 5 * time.Second
+	commitTime       = 30 * time.Second
+)
+
+// committer makes records durable and only then lets actions and replies go.
+// Steps that come while it writes share the next transaction.
+type committer struct {
+	d    *Daemon
+	wake chan struct{} // capacity 1
+
+	mu      sync.Mutex // guards the fields that follow
+	pending []batch
+	failure error // of the last try, nil when it succeeded
+}
+
+// batch is the effects of one step, or a barrier that is closed when all
+// before it is done.
+type batch struct {
+	effects core.Effects
+	barrier chan struct{}
+}
+
+func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: make(chan struct{}, 1)} }
+
+func (c *committer) push(e core.Effects) {
+	if len(e.Records)+len(e.Actions)+len(e.Replies) > 0 {
+		c.add(batch{effects: e})
+	}
+}
+
+func (c *committer) add(b batch) {
+	c.mu.Lock()
+	c.pending = append(c.pending, b)
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// settled waits until everything pushed before is durable and under way.
+func (c *committer) settled(ctx context.Context) error {
+	b := batch{barrier: make(chan struct{})}
+	c.add(b)
+	select {
+	case <-b.barrier:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.d.done:
+		return errStopped
+	}
+}
+
+// trouble returns why the last write failed, nil when it did not.
+func (c *committer) trouble() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
+}
+
+func (c *committer) take() []batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.pending
+	c.pending = nil
+	return b
+}
+
+// run works until ctx is done and then finishes what was pushed before the
+// loop ended.
+func (c *committer) run(ctx context.Context) {
+	for {
+		select {
+		case <-c.wake:
+			c.finish(ctx, c.take())
+		case <-c.d.done:
+			c.finish(ctx, c.take())
+			return
+		}
+	}
+}
+
+func (c *committer) finish(ctx context.Context, batches []batch) {
+	records := gather(batches)
+	if len(records) > 0 && !c.write(ctx, records) {
+		return
+	}
+	for _, r := range records {
+		c.d.report(r)
+	}
+	for _, b := range batches {
+		for _, a := range b.effects.Actions {
+			c.d.perform(ctx, a)
+		}
+		for _, r := range b.effects.Replies {
+			c.d.replies.deliver(r)
+		}
+		if b.barrier != nil {
+			close(b.barrier)
+		}
+	}
+}
+
+// gather puts the records of all batches together. Of several for one job the
+// last counts; the payload comes with the first.
+func gather(batches []batch) []core.Record {
+	var records []core.Record
+	at := map[job.ID]int{}
+	for _, b := range batches {
+		for _, r := range b.effects.Records {
+			if r.Job == nil {
+				records = append(records, r)
+				continue
+			}
+			i, known := at[r.Job.ID]
+			if !known || attemptOf(records[i].Job) != attemptOf(r.Job) {
+				at[r.Job.ID] = len(records)
+				records = append(records, r)
+				continue
+			}
+			records[i].Job = r.Job
+		}
+	}
+	return records
+}
+
+func attemptOf(j *job.Job) int {
+	if j.Attempt == nil {
+		return 0
+	}
+	return j.Attempt.Number
+}
+
+// write tries until the records are on disk; false when ctx ended first.
+func (c *committer) write(ctx context.Context, records []core.Record) bool {
+	wait := firstCommitRetry
+	for {
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+		err := c.d.opt.Store.Commit(try, records)
+		cancel()
+		c.note(err)
+		if err == nil {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(wait):
+			wait = min(2*wait, lastCommitRetry)
+		}
+	}
+}
+
+// note logs when writing begins to fail and when it works again.
+func (c *committer) note(err error) {
+	c.mu.Lock()
+	was := c.failure
+	c.failure = err
+	c.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		c.d.log.Error("writing the state: jobs keep running, nothing new starts until it works again", "err", err)
+	case err == nil && was != nil:
+		c.d.log.Info("the state can be written again")
+	}
+}

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// Settings is what may change while the daemon runs.
+type Settings struct {
+	Policy         core.Policy
+	SampleInterval time.Duration
+	TasksMax       uint64
+	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, asked at each start
+	RequireFilter  bool
+}
+
+// Options are what a Daemon is made of.
+type Options struct {
+	Store   Store
+	Units   Units
+	Changes <-chan units.Change
+	Source  Source
+	Specs   Specs
+	Meter   Meter
+	Notify  Notify
+	Log     *slog.Logger
+
+	Restored       core.Restored
+	Settings       Settings
+	Launcher       string                 // path of gpusched-job
+	Boot           func() (string, error) // the id of the running boot
+	StartsInFlight int
+	WatchdogEvery  time.Duration // 0: no watchdog
+	Checks         []func(context.Context) job.Check
+}
+
+// Daemon is the scheduler. Run makes it work; the methods of the server's
+// Backend may be called while it runs.
+type Daemon struct {
+	opt      Options
+	log      *slog.Logger
+	core     *core.Core // the loop's
+	settings atomic.Pointer[Settings]
+	messages chan message
+	commit   *committer
+	replies  replies
+	waiters  waiters
+	sampler  *sampler
+	lister   *lister
+	started  time.Time
+	starts   chan struct{} // one token per unit being started
+	workers  sync.WaitGroup
+	done     chan struct{} // closed when the loop has ended
+}
+
+// message is what the loop consumes: an event for the core, or a question.
+type message struct {
+	event core.Event
+	ask   func(*core.Core, time.Time)
+}
+
+// New makes a daemon from what is on record.
+func New(o Options) (*Daemon, error) {
+	boot, err := o.Boot()
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{
+		opt: o, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
+		messages: make(chan message, 256), started: time.Now(),
+		starts: make(chan struct{}, max(o.StartsInFlight, 1)), done: make(chan struct{}),
+	}
+	d.settings.Store(&o.Settings)
+	d.replies.waiting = map[core.Token]chan core.Reply{}
+	d.waiters.of = map[job.ID]map[chan struct{}]bool{}
+	d.commit = newCommitter(d)
+	d.sampler = newSampler(d)
+	d.lister = newLister(d)
+	keep := map[job.ID]bool{}
+	for _, j := range o.Restored.Jobs {
+		keep[j.ID] = j.State.Live()
+	}
+	if err := o.Specs.Sweep(func(id job.ID) bool { return keep[id] }); err != nil {
+		o.Log.Warn("sweeping old specs", "err", err)
+	}
+	return d, nil
+}
+
+// Run works until ctx is done. Running jobs are left alone.
+func (d *Daemon) Run(ctx context.Context) error {
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.watch} {
+		parts.Go(func() { part(ctx) })
+	}
+	d.opt.Notify.Ready()
+	d.loop(ctx)
+	d.opt.Notify.Stopping()
+	close(d.done)
+	parts.Wait()
+	d.workers.Wait()
+	return nil
+}
+
+// Reload takes on new settings.
+func (d *Daemon) Reload(s Settings) {
+	d.settings.Store(&s)
+	d.post(core.Configured{Policy: s.Policy})
+}
+
+// post hands an event to the loop. After the loop has ended it is dropped:
+// recovery finds out by itself.
+func (d *Daemon) post(ev core.Event) {
+	select {
+	case d.messages <- message{event: ev}:
+	case <-d.done:
+	}
+}
+
+// watch turns systemd's hints into events.
+func (d *Daemon) watch(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case ch := <-d.opt.Changes:
+			if ch.Resync {
+				d.lister.wake()
+			} else if id, ok := units.ParseName(ch.Name); ok {
+				d.post(core.Changed{Job: job.ID(id)})
+			}
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+)
+
+// How often the units are listed: signals are a hint, the list is the truth.
+const (
+	listEvery = time.Minute
+	listAgain = time.Second // after a list that failed
+	listTime  = 30 * time.Second
+)
+
+// lister compares the core with systemd: at start, after a break of the bus or
+// a reload of systemd, and now and then.
+type lister struct {
+	d  *Daemon
+	ch chan struct{} // capacity 1
+}
+
+func newLister(d *Daemon) *lister { return &lister{d: d, ch: make(chan struct{}, 1)} }
+
+func (l *lister) wake() {
+	select {
+	case l.ch <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lister) run(ctx context.Context) {
+	failing := false
+	for ctx.Err() == nil {
+		wait := listEvery
+		err := l.list(ctx)
+		if err != nil {
+			wait = listAgain
+			if !failing && ctx.Err() == nil {
+				l.d.log.Error("listing the units, will try again until it works", "err", err)
+			}
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+		case <-l.ch:
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (l *lister) list(ctx context.Context) error {
+	boot, err := l.d.opt.Boot()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	all, err := l.d.opt.Units.List(ctx)
+	if err != nil {
+		return err
+	}
+	ev := core.Listed{Boot: boot}
+	for _, st := range all {
+		if u := unitOf(st); u.Job != 0 {
+			ev.Units = append(ev.Units, u)
+		}
+	}
+	l.d.post(ev)
+	return nil
+}

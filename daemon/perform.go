@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// How long systemd may take for an answer before it counts as none.
+const (
+	startTime   = 90 * time.Second
+	statusTime  = 10 * time.Second
+	stopSurplus = 2 * time.Minute // beyond the job's grace, which may be 10 minutes
+	maxStopTime = 30 * time.Minute
+)
+
+// perform begins an action. What takes time goes on in a worker of its own,
+// which ends with its action or with ctx.
+func (d *Daemon) perform(ctx context.Context, a core.Action) {
+	switch a := a.(type) {
+	case core.Sample:
+		d.sampler.ask(a.Number)
+	case core.Start:
+		d.workers.Go(func() { d.post(d.start(ctx, a.Job)) })
+	case core.Stop:
+		d.workers.Go(func() { d.post(d.stop(ctx, a)) })
+	case core.Inspect:
+		d.workers.Go(func() { d.post(d.inspect(ctx, a)) })
+	case core.Signal:
+		d.workers.Go(func() { d.signal(ctx, a) })
+	case core.Forget:
+		if err := d.opt.Specs.Remove(a.Job); err != nil {
+			d.log.Warn("removing a spec", "job", a.Job, "err", err)
+		}
+	case core.Orphan:
+		d.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", a.Job, "unit", units.Name(int64(a.Job)))
+	}
+}
+
+// start makes the unit of a job's attempt. Every way out is an event.
+func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
+	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
+	select {
+	case d.starts <- struct{}{}:
+		defer func() { <-d.starts }()
+	case <-ctx.Done():
+		return failed
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	spec, err := d.prepare(ctx, &j)
+	if err != nil {
+		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
+		return failed
+	}
+	st, err := d.opt.Units.Start(ctx, units.Name(int64(j.ID)), units.Properties(spec))
+	if err == nil {
+		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: unitOf(st)}
+	}
+	return d.explainStart(failed, j.ID, err)
+}
+
+// explainStart says in which way a start failed.
+func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) core.Event {
+	var start *units.StartError
+	var refused *units.RefusedError
+	switch {
+	case errors.Is(err, units.ErrExists):
+		failed.How = core.StartExists
+		return failed
+	case errors.As(err, &start):
+		_, exit := units.Decode(start.Status)
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, exit.Detail
+	case errors.As(err, &refused):
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, "systemd: "+refused.Message
+	}
+	d.log.Warn("starting a unit", "job", id, "unit", units.Name(int64(id)), "err", err)
+	return failed
+}
+
+func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
+	ctx, cancel := context.WithTimeout(ctx, maxStopTime+stopSurplus)
+	defer cancel()
+	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
+	}
+	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: err == nil}
+}
+
+func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Event {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
+	if err != nil {
+		d.log.Warn("reading a unit", "job", a.Job, "err", err)
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt}
+	}
+	u := unitOf(st)
+	u.Job = a.Job
+	return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: u, OK: true}
+}
+
+func (d *Daemon) signal(ctx context.Context, a core.Signal) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	if err := d.opt.Units.Kill(ctx, units.Name(int64(a.Job)), a.Signal); err != nil {
+		d.log.Warn("signalling a job", "job", a.Job, "signal", a.Signal, "err", err)
+	}
+}

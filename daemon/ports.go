@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/launch"
+)
+
+// Store keeps what must survive.
+type Store interface {
+	// Commit makes all records durable in one transaction, or none.
+	Commit(ctx context.Context, records []core.Record) error
+	// Payload returns a job's private part.
+	Payload(ctx context.Context, id job.ID) (job.Payload, error)
+	// Jobs returns these jobs with all their attempts; unknown ids are left out.
+	Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error)
+	// Ended returns at most q.Ended jobs that have ended, newest first.
+	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
+	// ByKey finds the job of a request key.
+	ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error)
+}
+
+// Units is systemd.
+type Units interface {
+	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
+	Stop(ctx context.Context, name string) error
+	Kill(ctx context.Context, name string, signal int) error
+	Status(ctx context.Context, name string) (units.Status, error)
+	List(ctx context.Context) ([]units.Status, error)
+}
+
+// Source reads the GPUs. An error means that it could not even be asked.
+type Source interface {
+	Sample(ctx context.Context) (gpu.Snapshot, error)
+}
+
+// Specs keeps the launchers' private instructions.
+type Specs interface {
+	Write(id job.ID, uid int, s *launch.Spec) (path string, err error)
+	Remove(id job.ID) error
+	Sweep(keep func(job.ID) bool) error
+}
+
+// Meter reads what a unit's control group has used so far: the highest host
+// memory in bytes and the CPU time; false: nothing is known.
+type Meter func(controlGroup string) (peakBytes int64, cpu time.Duration, ok bool)
+
+// Notify tells systemd how the daemon is.
+type Notify interface {
+	Ready()
+	Stopping()
+	Alive()
+	Status(text string)
+}

@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+)
+
+// sampler looks at the GPUs, at once when the core asks and from time to time
+// by itself. Only one look is under way at a time.
+type sampler struct {
+	d     *Daemon
+	asked atomic.Uint64 // the highest number the core asked for
+	wake  chan struct{} // capacity 1
+}
+
+func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: make(chan struct{}, 1)} }
+
+func (s *sampler) ask(number uint64) {
+	s.asked.Store(max(number, s.asked.Load()))
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sampler) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		number := s.asked.Load()
+		s.d.post(s.look(ctx, number))
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-time.After(s.d.settings.Load().SampleInterval):
+			s.measure(ctx)
+		}
+	}
+}
+
+// look takes one sample. What cannot be asked is unknown, which is a sample
+// too.
+func (s *sampler) look(ctx context.Context, number uint64) core.Event {
+	snap, err := s.d.opt.Source.Sample(ctx)
+	if err != nil {
+		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
+	}
+	ev := core.Sampled{Number: number, Snap: snap, Jobs: map[int]job.ID{}}
+	for _, dev := range snap.Devices {
+		for _, p := range dev.Processes {
+			if id, ok := units.ParseName(p.Unit); ok {
+				ev.Jobs[p.PID] = job.ID(id)
+			}
+		}
+	}
+	return ev
+}
+
+// measure reads what the running jobs have used so far.
+func (s *sampler) measure(ctx context.Context) {
+	groups := map[job.ID]string{}
+	err := s.d.ask(ctx, func(c *core.Core, now time.Time) {
+		for _, j := range c.Active() {
+			groups[j.ID] = controlGroup(&j)
+		}
+	})
+	if err != nil || len(groups) == 0 || s.d.opt.Meter == nil {
+		return
+	}
+	var m core.Measured
+	for id, group := range groups {
+		if peak, cpu, ok := s.d.opt.Meter(group); ok {
+			m.Usage = append(m.Usage, core.Usage{Job: id, PeakMemBytes: peak, CPUTime: cpu})
+		}
+	}
+	s.d.post(m)
+}

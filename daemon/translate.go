@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/launch"
+)
+
+// ProbePath is a device node that no job may ever open: the launcher proves by
+// it that the device filter is active.
+const ProbePath = "/dev/gpusched-probe"
+
+// backstop is added to a job's time limit for systemd's own, which holds while
+// the daemon is down.
+const backstop = 5 * time.Second
+
+// prepare writes the launcher's private instructions and returns what the unit
+// is made of.
+func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
+	payload, err := d.opt.Store.Payload(ctx, j.ID)
+	if err != nil {
+		return units.Spec{}, err
+	}
+	s := d.settings.Load()
+	path, err := d.opt.Specs.Write(j.ID, j.Owner.UID, launchSpec(j, &payload, s.RequireFilter))
+	if err != nil {
+		return units.Spec{}, err
+	}
+	spec := d.unitSpec(j, payload.Limits, s)
+	spec.SpecPath = path
+	return spec, nil
+}
+
+// unitSpec is the public part: what everybody may read with systemctl.
+func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spec {
+	r := &j.Request
+	spec := units.Spec{
+		ID: int64(j.ID), UID: j.Owner.UID, GID: j.Owner.GID, User: j.Owner.User, JobName: j.Label.Name,
+		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
+		Grace:  r.Grace, Launcher: d.opt.Launcher,
+	}
+	if r.TimeLimit > 0 {
+		spec.MaxRuntime = r.TimeLimit + backstop
+	}
+	for _, l := range limits {
+		spec.Rlimits = append(spec.Rlimits, units.Rlimit{Name: l.Name, Soft: l.Soft, Hard: l.Hard})
+	}
+	if j.Attempt == nil {
+		return spec
+	}
+	spec.Attempt = j.Attempt.Number
+	for _, g := range j.Attempt.GPUs {
+		spec.GPUs = append(spec.GPUs, units.GPU{Index: g.Index, Minor: uint32(g.Minor), UUID: g.UUID})
+	}
+	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
+		spec.Devices = s.ExtraDevices()
+	}
+	return spec
+}
+
+// launchSpec is the private part, which only the job's user can read.
+func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
+	s := &launch.Spec{
+		JobID: int64(j.ID), Attempt: j.Attempt.Number,
+		Argv: p.Argv, EnvMode: string(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
+		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
+		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: ProbePath,
+	}
+	for _, g := range j.Attempt.GPUs {
+		s.GPUs = append(s.GPUs, launch.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
+	}
+	for _, l := range p.Limits {
+		s.SoftLimits = append(s.SoftLimits, launch.Limit{Name: l.Name, Soft: l.Soft})
+	}
+	return s
+}
+
+// unitOf reads systemd's words into the core's.
+func unitOf(st units.Status) core.Unit {
+	id, _ := units.ParseName(st.Name)
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID}
+	phase, e := units.Decode(st)
+	switch phase {
+	case units.PhaseAbsent:
+		return u
+	case units.PhaseStarting, units.PhaseStopping:
+		u.Phase = core.Activating
+		return u
+	case units.PhaseRunning:
+		u.Phase = core.Active
+		return u
+	}
+	u.Phase = core.Exited
+	u.Exit = core.Exit{
+		Code: e.Code, Signal: e.Signal, OOM: e.OOM, Timeout: e.Timeout,
+		Launch: job.Launch(e.Launch), Errno: e.Errno, Detail: e.Detail,
+	}
+	if st.CPUNSec != units.Infinity {
+		u.Exit.CPUTime = time.Duration(st.CPUNSec)
+	}
+	if st.MemoryPeak != units.Infinity {
+		u.Exit.PeakMemBytes = int64(st.MemoryPeak)
+	}
+	return u
+}
+
+// controlGroup is where systemd puts a job's unit.
+func controlGroup(j *job.Job) string {
+	return fmt.Sprintf("/gpujobs.slice/%s/%s", units.Slice(j.Owner.UID), units.Name(int64(j.ID)))
+}
