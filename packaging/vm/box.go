@@ -197,9 +197,6 @@ func (b *box) halt() {
 	}
 }
 
-// ended is closed when the container is gone.
-func (b *box) ended() <-chan struct{} { return b.first.done }
-
 func (b *box) console() string {
 	text, err := os.ReadFile(b.dir.file("console"))
 	if err != nil {

@@ -16,10 +16,13 @@ import (
 	"time"
 )
 
-// An image is a directory of the cache: root/ (the tree), and for the emulated machine what bootEmulated needs besides.
+// An image is a directory of the cache: root/ (the tree) for a box; disk, kernel, initrd and ssh keys
+// for an emulated machine.
 type image struct{ dir string }
 
-func (i image) root() string { return filepath.Join(i.dir, "root") }
+func (i image) file(name string) string { return filepath.Join(i.dir, name) }
+
+func (i image) root() string { return i.file("root") }
 
 // DefaultCacheDir is .cache/vm at the top of the checkout that the working directory is in.
 func DefaultCacheDir() (string, error) {
@@ -131,13 +134,13 @@ func (i image) fill(ctx context.Context, r recipe) error {
 
 // bootstrap runs mmdebstrap with mounts and processes of its own, so that a build cut short leaves nothing mounted.
 func (i image) bootstrap(ctx context.Context, r recipe) error {
-	script := filepath.Join(i.dir, "customise.sh")
-	if err := os.WriteFile(script, []byte(r.script), 0o700); err != nil {
-		return err
-	}
-	args := []string{
-		"--mode=root", "--variant=minbase", "--include=" + strings.Join(r.includes, ","),
-		fmt.Sprintf("--customize-hook='%s' \"$1\" %s", script, r.kind),
+	args := []string{"--mode=root", "--variant=minbase", "--include=" + strings.Join(r.includes, ",")}
+	for hook, script := range r.hooks {
+		file := i.file(hook + ".sh")
+		if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
+			return err
+		}
+		args = append(args, fmt.Sprintf("--%s-hook='%s' \"$1\" %s", hook, file, r.kind))
 	}
 	fetch, err := fetchOptions(ctx)
 	if err != nil {

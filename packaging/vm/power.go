@@ -26,7 +26,7 @@ func (m *Machine) halt() {
 // gone tells whether the machine has ended by itself.
 func (m *Machine) gone() bool {
 	if m.emu != nil {
-		return m.emu.qemu.ended()
+		return m.emu.qemu.ended() || m.emu.master.ended()
 	}
 	return m.box.first.ended()
 }

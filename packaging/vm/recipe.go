@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -16,11 +18,14 @@ const suite = "bookworm"
 //go:embed image/customise.sh
 var customiseScript string
 
+//go:embed image/early.sh
+var earlyScript string
+
 // A recipe says everything that an image is made from besides the packages' own versions.
 type recipe struct {
 	kind     Kind
 	includes []string
-	script   string
+	hooks    map[string]string // by mmdebstrap's name of the hook: the script that runs there
 }
 
 func recipeOf(kind Kind) (recipe, error) {
@@ -28,20 +33,24 @@ func recipeOf(kind Kind) (recipe, error) {
 		"systemd", "systemd-sysv", "dbus", "polkitd", "needrestart", "procps", "passwd", "bash", "coreutils",
 		"util-linux", "init-system-helpers", "python3-minimal",
 	}
+	hooks := map[string]string{"customize": customiseScript}
 	switch kind {
 	case Box:
 	case Emulated:
+		hooks["essential"] = earlyScript
 		includes = append(includes, "udev", "openssh-server", "linux-image-cloud-amd64", "initramfs-tools")
 	default:
 		return recipe{}, fmt.Errorf("machine kind %q: there are %q and %q", kind, Box, Emulated)
 	}
-	return recipe{kind: kind, includes: includes, script: customiseScript}, nil
+	return recipe{kind: kind, includes: includes, hooks: hooks}, nil
 }
 
 // hash names the image: 64 hex digits.
 func (r recipe) hash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, suite, r.kind, strings.Join(r.includes, ","))
-	fmt.Fprintf(h, "script\n%s", r.script)
+	for _, hook := range slices.Sorted(maps.Keys(r.hooks)) {
+		fmt.Fprintf(h, "%s\n%s\n", hook, r.hooks[hook])
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
