@@ -1,0 +1,168 @@
+package nvml_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+const uuid0 = "GPU-fa4e0000-0000-4000-8000-000000000000"
+
+func TestSnapshotReadsEverything(t *testing.T) {
+	r := newRig(t).gpus("used_mib=3 reserved_mib=600 util=40 temp=55 power_mw=100 limit_mw=300 energy_mj=77 mig=1 mode=3 pci=0001A000:07:00.0", "")
+	sys := t.TempDir()
+	slot := filepath.Join(sys, "bus/pci/devices/1a000:07:00.0")
+	if err := os.MkdirAll(slot, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(slot, "numa_node"), []byte("1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := r.start(variableSys + "=" + sys).sample()
+	want := gpu.Device{
+		Index: 0, UUID: uuid0, Minor: 0, Name: "NVIDIA A100-SXM4-80GB", PCI: "0001A000:07:00.0", NUMANode: 1, MIG: true, Health: gpu.HealthOK,
+		MemTotalBytes: 81920 << 20, MemUsedBytes: 3 << 20, MemFreeBytes: 81317 << 20, MemReservedBytes: 600 << 20,
+		UtilGPUPercent: 40, UtilMemPercent: 20, TempC: 55, PowerMilliW: 100, PowerLimitMilliW: 300, EnergyMilliJ: 77,
+		ComputeMode: "exclusive-process", Processes: []gpu.Process{},
+	}
+	if d := well(t, s, 2)[0]; !reflect.DeepEqual(d, want) {
+		t.Errorf("got  %+v\nwant %+v", d, want)
+	}
+	if s.Driver != "550.54.14" || s.NVMLVersion != "12.550.54.14" || s.CUDAVersion != "12.4" || s.TakenUnixNano == 0 {
+		t.Errorf("versions %q %q %q, taken %d", s.Driver, s.NVMLVersion, s.CUDAVersion, s.TakenUnixNano)
+	}
+}
+
+func TestSnapshotWithoutGPUs(t *testing.T) {
+	well(t, newRig(t).gpus().start().sample(), 0)
+}
+
+func TestProcessesAreMergedAndOwned(t *testing.T) {
+	r := newRig(t).start()
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	self, dead := os.Getpid(), gone.Process.Pid
+	r.claim(self, 1, 5<<20, "kind=compute+graphics+mps")
+	r.claim(r.cmd.Process.Pid, 1, 6<<20, "unknown", "kind=mps")
+	r.claim(dead, 1, 7<<20, "ghost")
+	devices := well(t, r.sample(), 4)
+	me := gpu.OwnerOf("/proc", self)
+	want := map[int]gpu.Process{
+		self:              {PID: self, Kind: "compute+graphics+mps", UsedBytes: 5 << 20, UID: me.UID, Comm: me.Comm, Unit: me.Unit},
+		r.cmd.Process.Pid: {PID: r.cmd.Process.Pid, Kind: "mps", UsedBytes: -1, UID: me.UID, Comm: me.Comm, Unit: me.Unit},
+		dead:              {PID: dead, Kind: "compute", UsedBytes: 7 << 20, UID: -1, Dead: true},
+	}
+	for _, p := range devices[1].Processes {
+		if p != want[p.PID] {
+			t.Errorf("got %+v, want %+v", p, want[p.PID])
+		}
+	}
+	if n := len(devices[1].Processes); n != 3 || len(devices[0].Processes) != 0 {
+		t.Errorf("%d processes on GPU 1, %d on GPU 0", n, len(devices[0].Processes))
+	}
+	if used := devices[1].MemUsedBytes; used != 18<<20 {
+		t.Errorf("%d bytes used", used)
+	}
+}
+
+func TestManyProcesses(t *testing.T) {
+	r := newRig(t).start()
+	for pid := range 300 {
+		r.claim(1_000_000+pid, 0, 1<<20, "ghost")
+	}
+	if n := len(well(t, r.sample(), 4)[0].Processes); n != 300 {
+		t.Errorf("%d processes, want 300", n)
+	}
+}
+
+// Invariant 2.
+func TestALostGPUCostsItself(t *testing.T) {
+	for _, lost := range []string{"lost=1", "lost=2"} {
+		t.Run(lost, func(t *testing.T) {
+			r := newRig(t).gpus("", "", "").start()
+			before := well(t, r.sample(), 3)
+			devices := well(t, r.gpus("", lost, "").sample(), 3)
+			wantHealth(t, devices[0], gpu.HealthOK, "")
+			wantHealth(t, devices[1], gpu.HealthLost, "GPU is lost (NVML error 15)")
+			wantHealth(t, devices[2], gpu.HealthOK, "")
+			if d := devices[1]; d.UUID != before[1].UUID || d.Minor != 1 || d.PCI != before[1].PCI || d.MemTotalBytes != 0 || d.TempC != -1 {
+				t.Errorf("the lost GPU is %+v", d)
+			}
+			wantHealth(t, well(t, r.gpus("", "", "").sample(), 3)[1], gpu.HealthOK, "")
+		})
+	}
+}
+
+func TestALostGPUThatWasNeverSeen(t *testing.T) {
+	d := well(t, newRig(t).gpus("lost=1", "").start().sample(), 2)[0]
+	if d.UUID != "" || d.Minor != -1 || d.Health != gpu.HealthLost {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// A recalled identity is not told twice, when GPUs changed places.
+func TestARecalledIdentityIsTakenBack(t *testing.T) {
+	r := newRig(t).gpus("uuid=GPU-a", "uuid=GPU-b").start()
+	well(t, r.sample(), 2)
+	devices := well(t, r.gpus("lost=1", "uuid=GPU-a").sample(), 2)
+	if devices[0].UUID != "" || devices[0].Minor != -1 || devices[1].UUID != "GPU-a" {
+		t.Errorf("got %q and %q", devices[0].UUID, devices[1].UUID)
+	}
+}
+
+func TestARefusingGPUCostsItself(t *testing.T) {
+	devices := well(t, newRig(t).gpus("error=999", "error=16", "").start().sample(), 3)
+	wantHealth(t, devices[0], gpu.HealthError, "Unknown Error (NVML error 999)")
+	wantHealth(t, devices[1], gpu.HealthError, "GPU requires reset (NVML error 16)")
+	wantHealth(t, devices[2], gpu.HealthOK, "")
+}
+
+// Invariant 2.
+func TestAHangingGPUCostsItself(t *testing.T) {
+	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
+	well(t, r.sample(), 2)
+	r.gpus("", "hang=1")
+	for range 3 { // the first waits for the time to pass, the others do not
+		devices := well(t, r.sample(), 2)
+		wantHealth(t, devices[0], gpu.HealthOK, "")
+		wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
+		if devices[1].Minor != 1 {
+			t.Errorf("the hanging GPU is %+v", devices[1])
+		}
+	}
+}
+
+func TestAHangThatEndsIsForgotten(t *testing.T) {
+	r := newRig(t).gpus("", "").start(variableTimeout + "=150ms")
+	well(t, r.sample(), 2)
+	devices := well(t, r.gpus("", "slow_ms=400").sample(), 2)
+	wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
+	r.gpus("", "")
+	for devices[1].Health != gpu.HealthOK { // ends with the test's own time at worst
+		devices = well(t, r.sample(), 2)
+	}
+}
+
+// A GPU that is back is only seen by a new initialisation.
+func TestRenewsWhileAGPUIsNotWell(t *testing.T) {
+	r := newRig(t).gpus("", "").start(variableRenew + "=1ns")
+	well(t, r.sample(), 2)
+	well(t, r.gpus("", "", "").sample(), 2) // all well: nothing is given up
+	well(t, r.sample(), 2)
+	well(t, r.gpus("lost=1", "", "").sample(), 2)
+	well(t, r.gpus("", "", "").sample(), 3)
+}
+
+func TestBadStateIsAProblem(t *testing.T) {
+	s := newRig(t).gpus("no_such_key=1").start().sample()
+	if s.Problem != gpu.ProblemInitFailed || !strings.Contains(s.Detail, "initialising: Unknown Error (NVML error 999)") {
+		t.Errorf("problem %q: %s", s.Problem, s.Detail)
+	}
+}
