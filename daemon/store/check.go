@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxFaults bounds how many faults a check reports.
+const maxFaults = 20
+
+// quickCheck looks at the structure of the tables that the scheduler lives on.
+// Payloads are by far the largest table and are left out: a damaged one is
+// found when its job is started, and by Check.
+func quickCheck(ctx context.Context, db *sql.DB, path string) error {
+	for _, table := range []string{"meta", "jobs", "attempts", "gpu_controls"} {
+		err := each(ctx, db, "PRAGMA quick_check("+table+")", verdict)
+		var f fault
+		if errors.As(err, &f) {
+			return &CorruptError{Path: path, Detail: "table " + table + ": " + string(f)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fault is one thing that is not as it must be.
+type fault string
+
+func (f fault) Error() string { return string(f) }
+
+// verdict reads a row of SQLite's own checks.
+func verdict(rows *sql.Rows) error {
+	var text string
+	if err := rows.Scan(&text); err != nil {
+		return err
+	}
+	if text != "ok" {
+		return fault(text)
+	}
+	return nil
+}
+
+// Check verifies the whole file: SQLite's structure, every row's form, and the
+// invariants between rows. It reads everything, payloads too. The error lists
+// up to 20 faults.
+func (s *Store) Check(ctx context.Context) error {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("check the state file: %w", classify(s.path, err))
+	}
+	defer tx.Rollback()
+	c := checker{each: func(query string, f func(*sql.Rows) error) error { return each(ctx, tx, query, f) }}
+	c.structure()
+	c.jobs()
+	c.otherRows()
+	c.relations()
+	if len(c.faults) > 0 {
+		return fmt.Errorf("check the state file %q: %w", s.path, errors.Join(c.faults...))
+	}
+	return nil
+}
+
+// checker gathers faults in one snapshot.
+type checker struct {
+	each   func(query string, f func(*sql.Rows) error) error
+	faults []error
+}
+
+func (c *checker) fault(err error) {
+	if err != nil && len(c.faults) < maxFaults {
+		c.faults = append(c.faults, err)
+	}
+}
+
+func (c *checker) faultf(format string, args ...any) { c.fault(fmt.Errorf(format, args...)) }
+
+// rows gathers what f finds wrong with each row.
+func (c *checker) rows(query string, f func(*sql.Rows) error) {
+	c.fault(c.each(query, func(rows *sql.Rows) error {
+		c.fault(f(rows))
+		return nil
+	}))
+}
+
+func (c *checker) structure() {
+	c.rows("PRAGMA integrity_check", verdict)
+	c.rows("PRAGMA foreign_key_check", func(rows *sql.Rows) error {
+		var table, parent string
+		var row sql.NullInt64
+		var key int
+		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+			return err
+		}
+		return fmt.Errorf("a row of %s names a row of %s that is not there", table, parent)
+	})
+}
+
+func (c *checker) jobs() {
+	c.rows("SELECT "+jobColumns+" FROM jobs ORDER BY id", func(rows *sql.Rows) error {
+		j, err := scanJob(rows)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !j.State.Valid():
+			c.faultf("job %d: state %q does not exist", j.ID, j.State)
+		case j.State.Terminal() && (j.Result == nil || j.Result.Outcome != j.State):
+			c.faultf("job %d: is %s but its result says %v", j.ID, j.State, j.Result)
+		case !j.State.Terminal() && j.Result != nil:
+			c.faultf("job %d: is %s but has a result", j.ID, j.State)
+		case j.State.Live() && j.Attempt == nil:
+			c.faultf("job %d: is %s without an attempt", j.ID, j.State)
+		}
+		return nil
+	})
+}
+
+// otherRows decodes every row of the other tables.
+func (c *checker) otherRows() {
+	c.rows("SELECT "+attemptColumns+" FROM attempts", func(rows *sql.Rows) error {
+		_, _, err := scanAttempt(rows)
+		return err
+	})
+	c.rows("SELECT "+gpuColumns+" FROM gpu_controls", func(rows *sql.Rows) error {
+		_, err := scanGPU(rows)
+		return err
+	})
+	c.rows("SELECT "+payloadColumns+" FROM payloads", func(rows *sql.Rows) error {
+		_, err := scanPayload(rows)
+		return err
+	})
+}
+
+// relations are the invariants between rows, each with a query for the jobs
+// that break it.
+func (c *checker) relations() {
+	for _, r := range []struct{ query, what string }{
+		{"SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM payloads)", "has no payload"},
+		{"SELECT id FROM jobs WHERE attempt <> (SELECT coalesce(max(number), 0) FROM attempts WHERE job_id = id)", "does not name its last attempt as the current one"},
+		{"SELECT id FROM jobs WHERE name <> json_extract(label, '$.name')", "has two names"},
+		{"SELECT DISTINCT job_id FROM attempts JOIN jobs ON id = job_id WHERE ended_at = '' AND number < attempt", "has an earlier attempt that never ended"},
+		{"SELECT id FROM jobs JOIN attempts ON job_id = id AND number = attempt WHERE ended_at = '' AND " + notLive, "holds GPUs but is in no state to"},
+		{"SELECT max(id) FROM jobs HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_id')", "has an id that will be given out again"},
+	} {
+		c.rows(r.query, func(rows *sql.Rows) error {
+			var id job.ID
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			return fmt.Errorf("job %d: %s", id, r.what)
+		})
+	}
+}
+
+// notLive selects jobs without a unit.
+var notLive = fmt.Sprintf("state NOT IN ('%s', '%s', '%s')", job.Starting, job.Running, job.Ending)

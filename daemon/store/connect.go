@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+)
+
+// access is what a pool of connections is for.
+type access int
+
+const (
+	writing access = iota
+	reading
+)
+
+// readers is how many reads can be under way at once.
+const readers = 4
+
+// connect opens a pool of connections. The log (WAL) lets readers see the last
+// committed state without waiting for the writer; synchronous=FULL makes every
+// commit reach the disk. Checkpoints are run by Commit, not by SQLite behind
+// it: a failing one would make a durable commit report an error.
+func connect(ctx context.Context, path string, a access) (*sql.DB, error) {
+	q := url.Values{}
+	q.Set("_defensive", "1")
+	q.Set("_error_rc", "1")
+	for _, p := range []string{"busy_timeout(10000)", "foreign_keys(ON)", "synchronous(FULL)", "wal_autocheckpoint(0)", "trusted_schema(OFF)", "temp_store(MEMORY)"} {
+		q.Add("_pragma", p)
+	}
+	n := 1
+	if a == reading {
+		q.Set("mode", "ro")
+		n = readers
+	} else {
+		q.Set("mode", "rw")
+		q.Set("_txlock", "immediate")
+	}
+	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("connect to %q: %w", path, err)
+	}
+	return db, nil
+}

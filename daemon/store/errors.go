@@ -1,0 +1,82 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Errors of Open.
+var (
+	// ErrCorrupt says that the file is damaged; the error is a *CorruptError.
+	ErrCorrupt = errors.New("the state file is damaged")
+	// ErrNewer says that a newer release has written the file.
+	ErrNewer = errors.New("the state file was written by a newer release")
+	// ErrLocked says that another daemon has the file open.
+	ErrLocked = errors.New("another gpuschedd has the state file open")
+)
+
+// Errors of reads and writes.
+var (
+	// ErrNotFound says that there is no such job.
+	ErrNotFound = errors.New("no such job in the store")
+	// ErrInvalid says that a record can't be stored as it is: a fault of the
+	// caller. Trying again does not help.
+	ErrInvalid = errors.New("record is not valid")
+)
+
+// CorruptError says what is damaged and what to do.
+type CorruptError struct {
+	Path   string
+	Detail string // what was found
+	Err    error  // of SQLite, or nil
+}
+
+// Error returns what, why and what next in one sentence.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%v: %q: %s (restore a backup of it, or move it and its -wal and -shm files aside to begin an empty history; jobs that run now keep running)",
+		ErrCorrupt, e.Path, e.Detail)
+}
+
+// Unwrap makes errors.Is(err, ErrCorrupt) true.
+func (e *CorruptError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrCorrupt}
+	}
+	return []error{ErrCorrupt, e.Err}
+}
+
+// Retryable tells whether err came from the disk or from memory (no space,
+// read-only, I/O error), so that the same call can work later. A damaged file
+// and a bad record are not retryable.
+func Retryable(err error) bool {
+	switch primaryCode(err) {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
+		return true
+	}
+	return false
+}
+
+// primaryCode returns SQLite's primary result code in err, or 0.
+func primaryCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// classify turns SQLite's words for a damaged file into a CorruptError and a
+// broken constraint into ErrInvalid; other errors stay as they are.
+func classify(path string, err error) error {
+	switch primaryCode(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return &CorruptError{Path: path, Detail: err.Error(), Err: err}
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG:
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+//go:embed schema/*.sql
+var schemas embed.FS
+
+// applicationID marks our files ("gpus" in ASCII).
+const applicationID = 0x67707573
+
+// migrations returns the scripts that bring a file from schema n to n+1, in
+// order. A released script is never changed; a new schema is a new script.
+func migrations() []string {
+	var scripts []string
+	for n := 1; ; n++ {
+		b, err := schemas.ReadFile("schema/" + strconv.Itoa(n) + ".sql")
+		if err != nil {
+			return scripts
+		}
+		scripts = append(scripts, string(b))
+	}
+}
+
+// version returns the schema version of the file, 0 for an empty one. A
+// database of another program counts as damaged.
+func version(ctx context.Context, db *sql.DB, path string) (int, error) {
+	var app, v, objects int
+	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).Scan(&app, &v, &objects)
+	if err != nil {
+		return 0, err
+	}
+	if fresh := app == 0 && v == 0 && objects == 0; !fresh && (app != applicationID || v < 1) {
+		return 0, &CorruptError{Path: path, Detail: "it is a database of another program"}
+	}
+	return v, nil
+}
+
+func newerError(path string, have, known int) error {
+	return fmt.Errorf("%w: %q has schema %d, this release knows up to %d (install the newer release again, or restore the copy of the file that it made beside it)",
+		ErrNewer, path, have, known)
+}
+
+// migrate brings the file to the last of the known schemas, one transaction
+// for each. A file that has a schema already is copied first.
+func migrate(ctx context.Context, db *sql.DB, path string, known []string) error {
+	have, err := version(ctx, db, path)
+	if err != nil {
+		return err
+	}
+	if have > len(known) {
+		return newerError(path, have, len(known))
+	}
+	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
+		return fmt.Errorf("switch on the log: %w", err)
+	}
+	if have > 0 && have < len(known) {
+		if err := backup(ctx, db, BackupPath(path, have)); err != nil {
+			return fmt.Errorf("copy the state file before its schema changes: %w", err)
+		}
+	}
+	for v := have; v < len(known); v++ {
+		if err := step(ctx, db, v+1, known[v]); err != nil {
+			return fmt.Errorf("change the schema from %d to %d: %w", v, v+1, err)
+		}
+	}
+	return nil
+}
+
+func step(ctx context.Context, db *sql.DB, to int, script string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, script); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, to)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// BackupPath returns where the copy of a file with schema v lies after a newer
+// release has opened it.
+func BackupPath(path string, v int) string { return fmt.Sprintf("%s.schema-%d.bak", path, v) }
+
+// backup writes a complete copy to dst, or nothing.
+func backup(ctx context.Context, db *sql.DB, dst string) error {
+	tmp := dst + ".new"
+	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	defer f.Close()
+	if _, err := db.ExecContext(ctx, "VACUUM INTO '"+strings.ReplaceAll(tmp, "'", "''")+"'"); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dst); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dst))
+}

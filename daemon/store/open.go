@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Options change how a store is opened. The zero value is what a daemon uses.
+type Options struct {
+	// ReadOnly opens an existing file beside the daemon that owns it, for
+	// checks and reports: nothing is created, migrated or locked, and Commit
+	// fails.
+	ReadOnly bool
+}
+
+// Store is one open state file. Its methods may be called from any goroutine.
+type Store struct {
+	path  string
+	lock  *os.File // nil when read-only
+	read  *sql.DB  // connections that can't write
+	write *sql.DB  // one connection; nil when read-only
+	stmts statements
+
+	mu     sync.Mutex // one Commit at a time; guards what follows
+	nextID int64      // as stored
+	dirty  int        // pages written since the last checkpoint, roughly
+}
+
+// Open opens or creates the state file at path and brings it to the current
+// schema. Its directory must exist. A damaged file is a *CorruptError, one
+// from a newer release ErrNewer, one that is in use ErrLocked; none of them is
+// changed.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	s := &Store{path: path}
+	var err error
+	if opts.ReadOnly {
+		err = s.openReadOnly(ctx)
+	} else {
+		err = s.open(ctx, migrations())
+	}
+	if err != nil {
+		s.release()
+		return nil, fmt.Errorf("open the state file: %w", classify(path, err))
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, known []string) error {
+	var err error
+	if s.lock, err = takeLock(s.path); err != nil {
+		return err
+	}
+	if err := prepareFile(s.path); err != nil {
+		return err
+	}
+	if s.write, err = connect(ctx, s.path, writing); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.write, s.path, known); err != nil {
+		return err
+	}
+	if err := syncDir(filepath.Dir(s.path)); err != nil {
+		return err
+	}
+	if err := quickCheck(ctx, s.write, s.path); err != nil {
+		return err
+	}
+	if s.nextID, err = readNextID(ctx, s.write); err != nil {
+		return err
+	}
+	if s.read, err = connect(ctx, s.path, reading); err != nil {
+		return err
+	}
+	return s.stmts.prepare(ctx, s.write)
+}
+
+func (s *Store) openReadOnly(ctx context.Context) error {
+	if _, err := os.Stat(s.path); err != nil {
+		return err
+	}
+	var err error
+	if s.read, err = connect(ctx, s.path, reading); err != nil {
+		return err
+	}
+	have, err := version(ctx, s.read, s.path)
+	if err != nil {
+		return err
+	}
+	if known := len(migrations()); have > known {
+		return newerError(s.path, have, known)
+	} else if have < known {
+		return fmt.Errorf("%q has schema %d, this release reads %d: start the daemon once to bring it up to date", s.path, have, known)
+	}
+	return nil
+}
+
+// Close writes what is left in the log into the file and gives the file free.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.release(); err != nil {
+		return fmt.Errorf("close the state file %q: %w", s.path, err)
+	}
+	return nil
+}
+
+// release closes what is open. The writer goes last: SQLite then folds the log
+// into the file.
+func (s *Store) release() error {
+	errs := []error{s.stmts.close()}
+	if s.read != nil {
+		errs = append(errs, s.read.Close())
+	}
+	if s.write != nil {
+		errs = append(errs, s.write.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

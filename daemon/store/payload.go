@@ -1,0 +1,102 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits"
+
+// payloadArgs returns the values of payloadColumns.
+func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
+	argv, err := joinNUL(p.Argv)
+	if err != nil {
+		return nil, err
+	}
+	env, err := joinNUL(p.Env)
+	if err != nil {
+		return nil, err
+	}
+	limits := "[]"
+	if len(p.Limits) > 0 {
+		if limits, err = toJSON(p.Limits); err != nil {
+			return nil, err
+		}
+	}
+	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits}, nil
+}
+
+// Payload returns the private part of a job. A job that is not there is
+// ErrNotFound.
+func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
+	row := s.read.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
+	p, err := scanPayload(row)
+	if err != nil {
+		return job.Payload{}, fmt.Errorf("read the payload of job %d: %w", id, s.readError(err))
+	}
+	return p, nil
+}
+
+func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
+	var id job.ID
+	var p job.Payload
+	var argv, env, dir []byte
+	var limits string
+	err := row.Scan(&id, &argv, &p.EnvMode, &env, &dir, &p.Umask, &limits)
+	if err != nil {
+		return p, err
+	}
+	p.Dir = string(dir)
+	if p.Argv, err = splitNUL(argv); err != nil {
+		return p, err
+	}
+	if p.Env, err = splitNUL(env); err != nil {
+		return p, err
+	}
+	if limits != "[]" {
+		err = json.Unmarshal([]byte(limits), &p.Limits)
+	}
+	return p, err
+}
+
+// readError gives a missing row its own error.
+func (s *Store) readError(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return classify(s.path, err)
+}
+
+// joinNUL ends each string in a NUL byte, as the kernel keeps arguments and
+// environments. JSON could not hold them: they need not be UTF-8.
+func joinNUL(list []string) ([]byte, error) {
+	n := 0
+	for _, s := range list {
+		if strings.IndexByte(s, 0) >= 0 {
+			return nil, fmt.Errorf("%w: an argument or variable contains a NUL byte", ErrInvalid)
+		}
+		n += len(s) + 1
+	}
+	b := make([]byte, 0, n)
+	for _, s := range list {
+		b = append(append(b, s...), 0)
+	}
+	return b, nil
+}
+
+func splitNUL(b []byte) ([]string, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if b[len(b)-1] != 0 {
+		return nil, errors.New("a list of strings does not end in NUL")
+	}
+	return strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00"), nil
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Job returns one job, live or ended, with its current attempt. A job that is
+// not there is ErrNotFound.
+func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
+	list, err := s.jobs(ctx, "WHERE id = ?", int64(id))
+	if err == nil && len(list) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return job.Job{}, fmt.Errorf("read job %d: %w", id, err)
+	}
+	return list[0], nil
+}
+
+// Attempts returns all attempts of a job, first to current; none for a job
+// that is not there or was never placed.
+func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
+	var list []job.Attempt
+	err := each(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
+		_, a, err := scanAttempt(rows)
+		if err == nil {
+			list = append(list, *a)
+		}
+		return err
+	}, int64(id))
+	if err != nil {
+		return nil, fmt.Errorf("read the attempts of job %d: %w", id, s.readError(err))
+	}
+	return list, nil
+}
+
+// Ended returns the jobs that have ended and match f, newest first.
+func (s *Store) Ended(ctx context.Context, f Filter) ([]job.Job, error) {
+	where := []string{"result IS NOT NULL"}
+	var args []any
+	add := func(cond string, arg any) {
+		where = append(where, cond)
+		args = append(args, arg)
+	}
+	if f.UID != nil {
+		add("uid = ?", *f.UID)
+	}
+	if f.State != "" {
+		add("state = ?", string(f.State))
+	}
+	if f.Name != "" {
+		add("name = ?", f.Name)
+	}
+	clause := "WHERE " + strings.Join(where, " AND ") + " ORDER BY changed_at DESC, id DESC"
+	if f.Limit > 0 {
+		clause += " LIMIT ?"
+		args = append(args, f.Limit)
+	}
+	list, err := s.jobs(ctx, clause, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read ended jobs: %w", err)
+	}
+	return list, nil
+}
+
+// ByKey returns the job, live or ended, that the user submitted with the
+// request key. The empty key names no job.
+func (s *Store) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
+	if key == "" {
+		return 0, false, nil
+	}
+	var id job.ID
+	err := s.read.QueryRowContext(ctx, "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''", uid, key).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("look up a request key: %w", classify(s.path, err))
+	}
+	return id, true, nil
+}
+
+// jobs reads the rows that the clause selects, and their current attempts, in
+// one snapshot.
+func (s *Store) jobs(ctx context.Context, clause string, args ...any) ([]job.Job, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, classify(s.path, err)
+	}
+	defer tx.Rollback()
+	list, err := jobsIn(ctx, tx, clause, args...)
+	return list, classify(s.path, err)
+}
+
+func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.Job, error) {
+	var list []job.Job
+	err := each(ctx, tx, "SELECT "+jobColumns+" FROM jobs "+clause, func(rows *sql.Rows) error {
+		j, err := scanJob(rows)
+		if err == nil {
+			list = append(list, j)
+		}
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, fillAttempts(ctx, tx, list)
+}
+
+// fillAttempts completes the attempts of which scanJob knew the number.
+func fillAttempts(ctx context.Context, tx *sql.Tx, list []job.Job) error {
+	stmt, err := tx.PrepareContext(ctx, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? AND number = ?")
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for i := range list {
+		j := &list[i]
+		if j.Attempt == nil {
+			continue
+		}
+		if _, j.Attempt, err = scanAttempt(stmt.QueryRowContext(ctx, int64(j.ID), j.Attempt.Number)); err != nil {
+			return fmt.Errorf("current attempt of job %d: %w", j.ID, err)
+		}
+	}
+	return nil
+}
+
+// queryer is a database or a transaction on it.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// each calls f for every row of the query.
+func each(ctx context.Context, q queryer, query string, f func(*sql.Rows) error, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
