@@ -14,12 +14,10 @@ import (
 )
 
 // decode reads the body into v, a pointer to a struct, strictly (invariant 5).
-// No body at all is the zero value.
+// No body at all is the zero value. Once the body is here the deadline that
+// expectBody set is lifted: what the handler then does may take its time.
 func decode(r *request, v any, limit int64) error {
-	rc := http.NewResponseController(r.w)
-	rc.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, limit))
-	rc.SetReadDeadline(time.Time{})
 	var tooBig *http.MaxBytesError
 	if errors.As(err, &tooBig) {
 		return usagef("the request is larger than %d bytes", limit)
@@ -27,10 +25,24 @@ func decode(r *request, v any, limit int64) error {
 	if err != nil {
 		return usagef("the request was not sent completely: %v", err)
 	}
+	http.NewResponseController(r.w).SetReadDeadline(time.Time{})
 	if len(body) == 0 {
 		return nil
 	}
 	return decodeStrict(body, v)
+}
+
+// expectBody sets the deadline for the body before anything is decided, because
+// net/http reads what a handler left of it.
+func expectBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+	if r.Method == http.MethodGet {
+		return usagef("a GET request has no body")
+	}
+	return nil
 }
 
 func decodeStrict(body []byte, v any) error {

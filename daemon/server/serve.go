@@ -16,6 +16,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	defer s.contain(w, hr)
 	p, known := hr.Context().Value(peerKey{}).(peer)
 	if !known {
+		w.Header().Set("Connection", "close")
 		s.refuse(w, hr, job.Actor{UID: -1}, &api.Error{Code: api.CodeForbidden, Message: "the connection has no identity"})
 		return
 	}
@@ -30,6 +31,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 }
 
 func (s *Server) answer(rt route, r *request) (any, error) {
+	if err := expectBody(r.w, r.Request); err != nil {
+		return nil, err
+	}
 	if err := s.admit(rt, r); err != nil {
 		return nil, err
 	}

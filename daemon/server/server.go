@@ -86,14 +86,7 @@ func New(o Options) *Server {
 // It returns early only if a listener breaks. It closes the listeners, and may
 // be called once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	hs := &http.Server{
-		Handler:           s.mux,
-		ConnContext:       withPeer,
-		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	}
+	hs := s.httpServer()
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() { broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, log: s.log}) }()
@@ -105,6 +98,19 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		err = fmt.Errorf("serve the socket: %w", err)
 	}
 	return errors.Join(err, s.drain(hs))
+}
+
+// httpServer bounds what one connection may cost. The body and the reply have
+// deadlines of their own (decode, writeJSON), so that long polls have none.
+func (s *Server) httpServer() *http.Server {
+	return &http.Server{
+		Handler:           s.mux,
+		ConnContext:       withPeer,
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
 }
 
 // drain ends long polls at once and gives everything else drainTime.

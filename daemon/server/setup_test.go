@@ -1,0 +1,117 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+)
+
+// The people of the tests.
+var (
+	root     = peer{uid: 0, gid: 0}
+	alice    = peer{uid: 1001, gid: 1001}
+	bob      = peer{uid: 1002, gid: 1002}
+	operator = peer{uid: 1003, gid: 1003, groups: []uint32{27, adminGID}} // in the admin group
+	primary  = peer{uid: 1004, gid: adminGID}                             // the admin group is the main one
+)
+
+const adminGID = 990
+
+var names = map[int]string{0: "root", 1001: "alice", 1002: "bob", 1003: "operator", 1004: "primary"}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// queue is a backend with alice's running job 1 and waiting job 2.
+func queue() *servertest.Backend {
+	owner := job.Owner{UID: 1001, GID: 1001, User: "alice"}
+	ref := job.GPURef{UUID: "GPU-a", Index: 0}
+	return &servertest.Backend{
+		Now: noon,
+		View: job.View{
+			Jobs: []job.JobView{
+				{Job: job.Job{ID: 1, Owner: owner, Label: job.Label{Name: "one"}, State: job.Running, SubmittedAt: noon, ChangedAt: noon,
+					Request: job.Request{GPUMilli: 1000}, Attempt: &job.Attempt{Number: 1, GPUs: []job.GPURef{ref}, PlacedAt: noon}}},
+				{Job: job.Job{ID: 2, Owner: owner, Label: job.Label{Name: "two"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon,
+					Request: job.Request{GPUMilli: 1000}},
+					Reasons: []job.Reason{{Code: job.ReasonGPUBusy, GPU: 0, Job: 1}}},
+			},
+			GPUs: []job.GPUView{{Index: 0, UUID: "GPU-a", State: "busy", Jobs: []job.ID{1},
+				Processes: []job.GPUProcess{{PID: 7, UID: 1001, Comm: "secretproject", UsedBytes: -1, Job: 1}}}},
+			Counts: map[job.State]int{},
+		},
+		Payloads: map[job.ID]job.Payload{1: {Argv: []string{"python", "secret.py"}, EnvMode: job.EnvInherit, Env: []string{"KEY=secret"}, Dir: "/home/alice"}},
+		Checks:   []job.Check{{Name: "gpus", Health: job.Healthy, Detail: "1 GPU"}},
+	}
+}
+
+func testServer(b Backend, log *bytes.Buffer) *Server {
+	o := Options{
+		Backend: b, Version: "1.2.3",
+		AdminGroup: func() (int, bool) { return adminGID, true },
+		UserName:   func(uid int) string { return names[uid] },
+		UserID: func(name string) (int, bool) {
+			for uid, n := range names {
+				if n == name {
+					return uid, true
+				}
+			}
+			return 0, false
+		},
+	}
+	if log != nil {
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return New(o)
+}
+
+// ask sends one request as the peer and returns status and body.
+func ask(s *Server, p peer, method, path, body string) (int, string) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p))
+	w := httptest.NewRecorder()
+	s.mux.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// refusal reads the error of a reply.
+func refusal(t *testing.T, body string) api.Error {
+	t.Helper()
+	var r api.ErrorReply
+	if err := json.Unmarshal([]byte(body), &r); err != nil || r.Schema != api.Schema || r.Error.Code == "" || r.Error.Message == "" {
+		t.Fatalf("not an error reply (%v): %s", err, body)
+	}
+	return r.Error
+}
+
+// listen serves on a real socket until the test ends; stop may be called early.
+func listen(t *testing.T, s *Server) (socket string, stop func() error) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l); close(done) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return socket, func() error { cancel(); return <-done }
+}
+
+func overSocket(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", socket)
+	}}}
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+func TestWhyIsOneShortLine(t *testing.T) {
+	machine := func(code job.ReasonCode, need, have int64) job.Reason {
+		return job.Reason{Code: code, GPU: job.NoGPU, Need: need, Have: have}
+	}
+	on := func(gpu int, code job.ReasonCode, id job.ID) job.Reason {
+		return job.Reason{Code: code, GPU: gpu, Job: id}
+	}
+	for _, c := range []struct {
+		list []job.Reason
+		want string
+	}{
+		{nil, ""},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3)}, "GPU 0 is held by job 3"},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 4)}, "GPUs 0,1 are held by jobs 3,4"},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 3)}, "GPUs 0,1 are held by jobs 3"},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 4), on(2, job.ReasonGPUBusy, 5), on(3, job.ReasonGPUBusy, 6)},
+			"GPUs 0,1,2,3 are held by jobs 3,4,5,…"},
+		{[]job.Reason{machine(job.ReasonGPUCount, 2, 1), on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUFree, 0)},
+			"needs 2 GPUs at once, 1 would do now; GPU 0 is held by job 3"},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUExcluded, 0)}, "GPU 0 is held by job 3"},
+		{[]job.Reason{on(0, job.ReasonGPUType, 0), on(1, job.ReasonGPUExcluded, 0)},
+			"GPU 0 is another model; GPU 1 is not among the GPUs the job may use"},
+		{[]job.Reason{on(0, job.ReasonGPULost, 0), on(1, job.ReasonGPUPaused, 0), on(2, job.ReasonGPUPaused, 0)},
+			"GPU 0 is lost: the driver reports it as lost or broken; GPUs 1,2 are paused"},
+		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30}}, "GPU 2 has 3G free, 20G needed"},
+		{[]job.Reason{machine(job.ReasonMaxRunning, 8, 0)}, "8 jobs are running, the site allows no more at once"},
+	} {
+		if got := why(c.list); got != c.want {
+			t.Errorf("why(%+v)\n got %q\nwant %q", c.list, got, c.want)
+		}
+	}
+}
+
+// A code that the summary does not know must still read as words.
+func TestWhyKnowsEveryCode(t *testing.T) {
+	for _, code := range job.ReasonCodes() {
+		for _, list := range [][]job.Reason{
+			{{Code: code, GPU: job.NoGPU}}, {{Code: code, GPU: 0, Job: 1}}, {{Code: code, GPU: 0, Job: 1}, {Code: code, GPU: 1, Job: 2}},
+		} {
+			if got := why(list); got == "" || got == string(code) {
+				t.Errorf("why of %s is %q", code, got)
+			}
+		}
+	}
+}
