@@ -1,0 +1,223 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// daemon answers on a socket with h until the test ends.
+func daemon(t *testing.T, h http.HandlerFunc) *Client {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := &http.Server{Handler: h}
+	go hs.Serve(l)
+	t.Cleanup(func() { hs.Close() })
+	return &Client{Socket: socket}
+}
+
+// cut ends the connection without an answer.
+func cut(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+
+func answer(w http.ResponseWriter, v any) { json.NewEncoder(w).Encode(v) }
+
+func refuse(w http.ResponseWriter, code Code) {
+	w.WriteHeader(code.HTTPStatus())
+	answer(w, ErrorReply{Schema: Schema, Error: Error{Code: code, Message: "m", Hint: "h"}})
+}
+
+func TestEachMethodAsksItsRoute(t *testing.T) {
+	uid := 7
+	for name, c := range map[string]struct {
+		call func(*Client, context.Context) error
+		want string
+	}{
+		"submit": {func(c *Client, x context.Context) error { _, err := c.Submit(x, SubmitRequest{Name: "n"}); return err }, `POST /v1/jobs {"name":"n"`},
+		"list":   {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{}); return err }, "GET /v1/jobs "},
+		"list of": {func(c *Client, x context.Context) error {
+			_, err := c.List(x, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, State: "queued", Name: "x", Reasons: true})
+			return err
+		}, "GET /v1/jobs?ended=2&ids=1%2C3-4&name=x&reasons=1&state=queued&uid=7&user=a+b "},
+		"job": {func(c *Client, x context.Context) error { _, err := c.Job(x, 5); return err }, "GET /v1/jobs/5 "},
+		"cancel": {func(c *Client, x context.Context) error {
+			_, err := c.Cancel(x, 5, CancelRequest{Signal: 10})
+			return err
+		}, `POST /v1/jobs/5/cancel {"signal":10}`},
+		"wait": {func(c *Client, x context.Context) error { _, err := c.Wait(x, 5, 0); return err }, "GET /v1/jobs/5/wait?timeout_seconds=50 "},
+		"gpus": {func(c *Client, x context.Context) error { _, err := c.GPUs(x); return err }, "GET /v1/gpus "},
+		"pause": {func(c *Client, x context.Context) error {
+			_, err := c.PauseGPU(x, 2, PauseRequest{Reason: "r"})
+			return err
+		}, `POST /v1/gpus/2/pause {"reason":"r"}`},
+		"resume":  {func(c *Client, x context.Context) error { _, err := c.ResumeGPU(x, 2); return err }, "POST /v1/gpus/2/resume "},
+		"status":  {func(c *Client, x context.Context) error { _, err := c.Status(x); return err }, "GET /v1/status "},
+		"health":  {func(c *Client, x context.Context) error { _, err := c.Health(x); return err }, "GET /v1/health "},
+		"version": {func(c *Client, x context.Context) error { _, err := c.Version(x); return err }, "GET /v1/version "},
+	} {
+		var got string
+		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got = r.Method + " " + r.URL.String() + " " + string(body)
+			io.WriteString(w, "{}")
+		})
+		if err := c.call(client, t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s asked %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestEveryCodeArrives(t *testing.T) {
+	for code := range exitStatus {
+		client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, code) })
+		_, err := client.Version(t.Context())
+		var e *Error
+		if !errors.As(err, &e) || e.Code != code || e.Message != "m" || e.Hint != "h" {
+			t.Errorf("%s arrived as %#v", code, err)
+		}
+	}
+}
+
+// A foreign or broken answer must not look like success.
+func TestStrangeAnswersAreErrors(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"not found page": http.NotFound,
+		"no json":        func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") },
+		"no code":        func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); io.WriteString(w, "{}") },
+	} {
+		_, err := daemon(t, h).Version(t.Context())
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeInternal {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnUnreachableDaemonSaysWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "dead")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	for socket, want := range map[string]string{
+		filepath.Join(dir, "none"): "there is no such socket (is gpusched installed here and running? see 'systemctl status gpusched.socket')",
+		file:                       "nobody listens there (an administrator starts it with",
+	} {
+		_, err := (&Client{Socket: socket}).Version(t.Context())
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeUnreachable || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", socket, err)
+		}
+	}
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { cut(w) })
+	_, err = client.Version(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "closed the connection without an answer") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Promise P1: the answer to a submit may be lost; the job is not queued twice.
+func TestASubmitThatWasCutOffIsAskedAgainWithItsKey(t *testing.T) {
+	var keys []string
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+		var in SubmitRequest
+		json.NewDecoder(r.Body).Decode(&in)
+		if keys = append(keys, in.Key); len(keys) == 1 {
+			cut(w)
+		}
+		answer(w, SubmitReply{Job: Job{ID: 9}, Known: true})
+	})
+	out, err := client.Submit(t.Context(), SubmitRequest{Key: "k1"})
+	if err != nil || out.Job.ID != 9 || len(keys) != 2 || keys[0] != "k1" || keys[1] != "k1" {
+		t.Errorf("%+v %v, keys %q", out, err, keys)
+	}
+}
+
+func TestASubmitWithoutAKeyIsAskedOnce(t *testing.T) {
+	var n atomic.Int32
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); cut(w) })
+	if _, err := client.Submit(t.Context(), SubmitRequest{}); err == nil || n.Load() != 1 {
+		t.Errorf("%v after %d requests", err, n.Load())
+	}
+}
+
+func TestARefusedSubmitIsAskedOnce(t *testing.T) {
+	var n atomic.Int32
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); refuse(w, CodeUnavailable) })
+	if _, err := client.Submit(t.Context(), SubmitRequest{Key: "k"}); err == nil || n.Load() != 1 {
+		t.Errorf("%v after %d requests", err, n.Load())
+	}
+}
+
+func TestNoDaemonIsNotWaitedFor(t *testing.T) {
+	start := time.Now()
+	_, err := (&Client{Socket: filepath.Join(t.TempDir(), "none")}).Submit(t.Context(), SubmitRequest{Key: "k"})
+	if err == nil || time.Since(start) > retryPause {
+		t.Errorf("%v after %s", err, time.Since(start))
+	}
+}
+
+func TestWaitGoesOnOverEverythingThatPasses(t *testing.T) {
+	steps := []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { refuse(w, CodeWaitTimeout) },
+		func(w http.ResponseWriter) { refuse(w, CodeUnavailable) },
+		cut,
+		func(w http.ResponseWriter) { answer(w, JobReply{Job: Job{ID: 5, State: "failed"}}) },
+	}
+	var n atomic.Int32
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { steps[n.Add(1)-1](w) })
+	out, err := client.Wait(t.Context(), 5, 0)
+	if err != nil || out.Job.State != "failed" || int(n.Load()) != len(steps) {
+		t.Errorf("%+v %v after %d requests", out, err, n.Load())
+	}
+}
+
+func TestWaitEndsWhereItMust(t *testing.T) {
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodeNotFound) })
+	var e *Error
+	if _, err := client.Wait(t.Context(), 5, 0); !errors.As(err, &e) || e.Code != CodeNotFound {
+		t.Errorf("no such job: %v", err)
+	}
+	forever := daemon(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	if _, err := forever.Wait(t.Context(), 5, time.Millisecond); !errors.As(err, &e) || e.Code != CodeWaitTimeout {
+		t.Errorf("timeout: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := forever.Wait(ctx, 5, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestTheDefaultSocketIsThePackagedOne(t *testing.T) {
+	if (&Client{}).socket() != SocketPath || SocketPath != "/run/gpusched/gpusched.sock" {
+		t.Error((&Client{}).socket())
+	}
+}
+
+func TestPermissionDeniedIsExplained(t *testing.T) {
+	err := (&Client{}).explain(t.Context(), &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EACCES)})
+	var e *Error
+	if !errors.As(err, &e) || e.Code != CodeUnreachable || !strings.Contains(e.Message, "permission denied") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,39 @@
+package api
+
+import "testing"
+
+// The table of CLI.md.
+func TestEveryCodeHasItsStatuses(t *testing.T) {
+	want := map[Code]int{
+		CodeInternal: 1, CodeUsage: 2, CodeNotFound: 3, CodeForbidden: 4, CodeUnreachable: 5, CodeNever: 6,
+		CodeWaitTimeout: 7, CodePolicy: 8, CodeConflict: 1, CodeUnavailable: 1,
+	}
+	seen := map[int]Code{}
+	for code, exit := range want {
+		if code.ExitStatus() != exit {
+			t.Errorf("%s exits %d, want %d", code, code.ExitStatus(), exit)
+		}
+		if other, dup := seen[code.HTTPStatus()]; dup {
+			t.Errorf("%s and %s share HTTP status %d", code, other, code.HTTPStatus())
+		}
+		seen[code.HTTPStatus()] = code
+	}
+	if len(want) != len(exitStatus) || len(want) != len(httpStatus) {
+		t.Error("a code is missing in one of the tables")
+	}
+	if Code("new").ExitStatus() != 1 || Code("new").HTTPStatus() != 500 {
+		t.Error("an unknown code is not a plain failure")
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"queued", "running", "gpu_milli", "gpu_ids", "name"}
+	for word, want := range map[string]string{
+		"quened": "queued", "nam": "name", "runing": "running", "gpu_mili": "gpu_milli", "gpuids": "gpu_ids",
+		"run": "running", "zzz": "", "": "", "x": "",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
