@@ -64,10 +64,7 @@ func (b *box) boot(ctx context.Context) error {
 		b.halt()
 		return fmt.Errorf("boot: %w\n%s", err, tail(b.console(), 20))
 	}
-	nspawn, err := onlyChild(b.first.cmd.Process.Pid)
-	if err == nil {
-		b.leader, err = onlyChild(nspawn)
-	}
+	b.leader, err = onlyChild(b.first.cmd.Process.Pid)
 	if err == nil {
 		b.runs, err = b.group.open("payload/vm-run")
 	}

@@ -2,10 +2,13 @@ package vm
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // CopyIn copies a file of the host into the machine, owned by root, with the given permissions; missing directories are
@@ -16,11 +19,28 @@ func (m *Machine) CopyIn(ctx context.Context, hostPath, guestPath string, mode f
 		return fmt.Errorf("copy in: %w", err)
 	}
 	defer f.Close()
-	script := `set -e; umask 077; mkdir -p -m 755 "${1%/*}"; cat >"$1.vm-new"; chmod "$2" "$1.vm-new"; mv -fT "$1.vm-new" "$1"`
+	return m.writeFile(ctx, f, guestPath, mode)
+}
+
+// WriteFile writes a file in the machine as CopyIn does.
+func (m *Machine) WriteFile(ctx context.Context, guestPath, content string, mode fs.FileMode) error {
+	return m.writeFile(ctx, strings.NewReader(content), guestPath, mode)
+}
+
+// writeScript writes its input to $1 with permissions $2, by way of a new file beside it.
+const writeScript = `set -e
+umask 022
+mkdir -p "${1%/*}/"
+umask 077
+cat >"$1.vm-new"
+chmod "$2" "$1.vm-new"
+mv -fT "$1.vm-new" "$1"`
+
+func (m *Machine) writeFile(ctx context.Context, content io.Reader, guestPath string, mode fs.FileMode) error {
 	if !filepath.IsAbs(guestPath) {
-		return fmt.Errorf("copy in to %q: it must be an absolute path", guestPath)
+		return fmt.Errorf("copy in to %q: name an absolute path of the machine", guestPath)
 	}
-	r, err := m.Run(ctx, "", f, "sh", "-c", script, "sh", guestPath, fmt.Sprintf("%o", mode.Perm()))
+	r, err := m.Run(ctx, "", content, "sh", "-c", writeScript, "sh", guestPath, fmt.Sprintf("%o", mode.Perm()))
 	if err == nil {
 		err = r.Err()
 	}
@@ -30,16 +50,17 @@ func (m *Machine) CopyIn(ctx context.Context, hostPath, guestPath string, mode f
 	return nil
 }
 
-// CopyOut copies a file out of the machine to the host, with permissions 0644.
+// CopyOut copies a file out of the machine; the new file on the host has permissions 0644.
 func (m *Machine) CopyOut(ctx context.Context, guestPath, hostPath string) error {
-	r, err := m.Run(ctx, "", nil, "cat", guestPath)
+	f, err := os.Create(hostPath)
+	if err != nil {
+		return fmt.Errorf("copy %s out: %w", guestPath, err)
+	}
+	r, err := m.run(ctx, "", nil, f, []string{"cat", guestPath})
 	if err == nil {
 		err = r.Err()
 	}
-	if err == nil {
-		err = os.WriteFile(hostPath, []byte(r.Stdout), 0o644)
-	}
-	if err != nil {
+	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("copy %s out: %w", guestPath, err)
 	}
 	return nil

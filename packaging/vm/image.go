@@ -87,14 +87,18 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for ctx.Err() == nil {
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			return f, nil
+	// The lock is held for a minute at a time, and no lock call can be ended by a context: ask now and then.
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
 		}
-		time.Sleep(50 * time.Millisecond) // a lock that somebody holds for a minute; there is no lock call that a context ends
 	}
-	f.Close()
-	return nil, ctx.Err()
+	return f, nil
 }
 
 // build makes the image beside its place and moves it there when it is whole. The caller holds the image's lock.

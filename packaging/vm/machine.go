@@ -113,6 +113,9 @@ func (m *Machine) HasControllers() bool { return m.hasControllers }
 func (m *Machine) Close() error {
 	m.close.Do(func() {
 		m.halt()
+		if m.emu != nil {
+			m.emu.listen.Close()
+		}
 		m.closeErr = m.dir.remove()
 	})
 	return m.closeErr

@@ -33,12 +33,20 @@ func (r Result) Err() error {
 // command's process group is killed. A code other than 0 is no error; an error means that the command's fate is unknown.
 // What a command leaves running in the background lives on, its output is lost two seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
+	var stdout bytes.Buffer
+	r, err := m.run(ctx, user, stdin, &stdout, argv)
+	r.Stdout = stdout.String()
+	return r, err
+}
+
+// run is Run with the output going to a writer instead of the result.
+func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result, error) {
 	cmd := m.Command(ctx, user, argv...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	cmd.WaitDelay = outputLimit
 	err := cmd.Run()
-	r := Result{Stdout: stdout.String(), Stderr: stderr.String()}
+	r := Result{Stderr: stderr.String()}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

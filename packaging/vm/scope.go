@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A scope is the control group (v2) that holds a machine's processes: one write ends them all.
@@ -71,22 +74,48 @@ func (s scope) start(cmd *exec.Cmd) (*child, error) {
 	return startChild(cmd)
 }
 
+// killLimit is how long killed processes may take to go; longer than this only one that hangs in the kernel takes.
+const killLimit = 20 * time.Second
+
 // remove kills what is in the group and takes the group away. A group that is not there is fine.
 func (s scope) remove() error {
-	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+	err := os.WriteFile(filepath.Join(s.path, "cgroup.kill"), []byte("1"), 0)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(s.path, "cgroup.kill"), []byte("1"), 0); err != nil {
+	if err == nil {
+		err = s.awaitEmpty(killLimit)
+	}
+	if err != nil {
 		return fmt.Errorf("control group: kill: %w", err)
 	}
-	// The kernel gives no event for "the last task has left the group for rmdir"; it is a matter of milliseconds.
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		err := s.removeTree()
-		if err == nil || !errors.Is(err, syscall.EBUSY) || time.Now().After(deadline) {
+	return s.removeTree()
+}
+
+// awaitEmpty returns when no process is left in the group or below; the kernel signals each change of cgroup.events.
+func (s scope) awaitEmpty(limit time.Duration) error {
+	events, err := os.Open(filepath.Join(s.path, "cgroup.events"))
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	text := make([]byte, 4096)
+	for deadline := time.Now().Add(limit); ; {
+		n, err := events.ReadAt(text, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		time.Sleep(2 * time.Millisecond)
+		if strings.Contains(string(text[:n]), "populated 0") {
+			return nil
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return fmt.Errorf("processes of %s are still there after %v", s.path, limit)
+		}
+		poll := []unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}
+		if _, err := unix.Poll(poll, int(left.Milliseconds())+1); err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
 	}
 }
 

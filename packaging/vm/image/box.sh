@@ -13,5 +13,4 @@ else
 	mount -t overlay overlay -o "lowerdir=$lower,upperdir=$run/upper,workdir=$run/work" "$tree"
 fi
 export SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1
-systemd-nspawn --quiet --boot --directory="$tree" "$@"
-exit $?
+exec systemd-nspawn --quiet --boot --directory="$tree" "$@"

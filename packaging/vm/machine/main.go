@@ -1,58 +1,131 @@
-// Command machine boots a test machine and gives a root shell in it, or runs one command.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
+	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/packaging/vm"
 )
 
-const usage = `usage: go run ./packaging/vm/machine [-kvm] box|emulated [-- CMD…]
-  Boots a throw-away test machine; runs CMD in it as root, or a root shell; removes the machine afterwards.`
+const (
+	exitUsage       = 2
+	exitNoMachine   = 125
+	exitInterrupted = 130
+)
+
+const usage = `usage: go run ./packaging/vm/machine [switches] box|emulated [-- CMD…]
+Boots a throw-away Debian 12 machine, runs CMD in it as root (or a root shell), and removes the machine.
+  box       systemd in a container: boots in under a second, native speed
+  emulated  a whole machine in QEMU: boots in about 15 seconds; memory limits, reboots and udev are real
+switches:
+`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	code, err := run(ctx, os.Args[1:])
-	if err != nil {
+	interrupted := ctx.Err() != nil
+	stop()
+	switch {
+	case interrupted:
+		code = exitInterrupted
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "machine:", err)
-		code = 125
+		code = exitNoMachine
 	}
 	os.Exit(code)
 }
 
+// A request is what the command line asks for.
+type request struct {
+	kind     vm.Kind
+	opts     vm.Options
+	deb      string
+	fakeGPUs bool
+	argv     []string // nil: a shell
+}
+
+// parse reads the command line. When it returns an error, stderr has heard what is wrong.
+func parse(args []string) (request, error) {
+	r := request{opts: vm.Options{Log: os.Stderr}}
+	flags := flag.NewFlagSet("machine", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprint(os.Stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.BoolVar(&r.opts.TryKVM, "kvm", false, "let the emulated machine use hardware virtualisation if that works here")
+	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
+	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
+	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
+	flags.BoolVar(&r.fakeGPUs, "fake-gpus", false, "install the fake NVML library and simcuda first")
+	if err := flags.Parse(args); err != nil {
+		return r, err
+	}
+	rest := flags.Args()
+	if len(rest) == 0 || (rest[0] != string(vm.Box) && rest[0] != string(vm.Emulated)) {
+		err := fmt.Errorf("machine: which kind: %q is neither box nor emulated", strings.Join(rest, " "))
+		fmt.Fprintln(os.Stderr, err)
+		flags.Usage()
+		return r, err
+	}
+	r.kind, r.argv = vm.Kind(rest[0]), rest[1:]
+	if len(r.argv) > 0 && r.argv[0] == "--" {
+		r.argv = r.argv[1:]
+	}
+	return r, nil
+}
+
 func run(ctx context.Context, args []string) (int, error) {
-	opts := vm.Options{Log: os.Stderr}
-	if len(args) > 0 && args[0] == "-kvm" {
-		opts.TryKVM, args = true, args[1:]
+	req, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0, nil
+	case err != nil:
+		return exitUsage, nil
 	}
-	if len(args) == 0 {
-		return 2, errors.New(usage)
-	}
-	kind, argv := vm.Kind(args[0]), args[1:]
-	if len(argv) > 0 && argv[0] == "--" {
-		argv = argv[1:]
-	}
-	if err := vm.EnsureHostPackages(ctx, kind, os.Stderr); err != nil {
+	if err := vm.EnsureHostPackages(ctx, req.kind, os.Stderr); err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	m, err := vm.Start(ctx, kind, opts)
+	m, err := vm.Start(ctx, req.kind, req.opts)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(os.Stderr, "machine: %s booted in %.1f s\n", kind, time.Since(began).Seconds())
-	code, err := talk(ctx, m, argv)
+	fmt.Fprintf(os.Stderr, "machine: %s booted in %.1f s\n", req.kind, time.Since(began).Seconds())
+	code := 0
+	if err = provision(ctx, m, req); err == nil {
+		code, err = talk(ctx, m, req.argv)
+	}
 	return code, errors.Join(err, m.Close())
+}
+
+// provision builds and installs what the command line asked for.
+func provision(ctx context.Context, m *vm.Machine, req request) error {
+	parts := vm.ProvisionOptions{Deb: req.deb}
+	if req.fakeGPUs {
+		dir, err := os.MkdirTemp("", "machine-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if parts.FakeLib, err = fakenvml.Build(dir); err != nil {
+			return err
+		}
+		if parts.SimCUDA, err = fakenvml.BuildSimCUDA(dir); err != nil {
+			return err
+		}
+	}
+	return vm.Provision(ctx, m, parts)
 }
 
 // talk runs argv, or a shell if there is none, on our own terminal where we have one.
@@ -60,15 +133,29 @@ func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	if len(argv) == 0 {
 		argv = []string{"bash", "-l"}
 	}
-	cmd := m.Command(ctx, "", argv...)
-	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) {
-		cmd = m.Terminal(ctx, "", argv...)
+	cmd, restore, err := command(ctx, m, argv)
+	if err != nil {
+		return 0, err
 	}
+	defer restore()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// command is argv in the machine, on a terminal of its own if we are on one; restore puts our terminal back as it was.
+func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
+	in := int(os.Stdin.Fd())
+	if !term.IsTerminal(in) || !term.IsTerminal(int(os.Stdout.Fd())) {
+		return m.Command(ctx, "", argv...), func() {}, nil
+	}
+	state, err := term.GetState(in)
+	if err != nil {
+		return nil, nil, fmt.Errorf("terminal: %w", err)
+	}
+	return m.Terminal(ctx, "", argv...), func() { term.Restore(in, state) }, nil
 }
