@@ -85,11 +85,18 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ctx, cancel := context.WithTimeout(ctx, maxStopTime+stopSurplus)
 	defer cancel()
+	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
+	if a.Look {
+		if st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job))); err == nil {
+			ev.Before = unitOf(st)
+		}
+	}
 	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
 	}
-	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: err == nil}
+	ev.OK = err == nil
+	return ev
 }
 
 func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Event {

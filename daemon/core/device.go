@@ -164,7 +164,7 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 	control := c.controls[d.UUID]
 	switch {
 	case c.problem != "":
-		return sched.Unknown, c.problem.Sentence()
+		return sched.Unknown, string(c.problem)
 	case !d.present:
 		return sched.Lost, "the driver does not list it any more"
 	case d.Health != gpu.HealthOK:

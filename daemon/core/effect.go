@@ -26,10 +26,12 @@ type Action interface{ action() }
 type Start struct{ Job job.Job }
 
 // Stop ends every process of the job's unit and collects it; answered by
-// Stopped.
+// Stopped. Look asks to read the unit first, since nothing is known of its end
+// yet.
 type Stop struct {
 	Job     job.ID
 	Attempt int
+	Look    bool
 }
 
 // Inspect asks systemd about one unit; answered by Inspected.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // snapshot is the core as placement sees it. Waiting shares the queue.
@@ -14,8 +15,9 @@ func (c *Core) snapshot(now time.Time) sched.Snapshot {
 		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning,
 		GPUsSeen: c.seen && c.problem == "",
 	}}
-	if c.problem != "" {
-		s.Host.GPUProblem = c.problem.Sentence()
+	switch c.problem {
+	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
+		s.Host.NoGPUs = c.problem.Sentence()
 	}
 	held := map[string]sched.Hold{}
 	for _, l := range c.active {

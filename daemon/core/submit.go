@@ -65,9 +65,9 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	case r.Priority.Raised() && !s.Admin && !p.AllowRaised:
 		return refuse(job.RefusedForbidden, "only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below")
 	case p.MaxTime > 0 && r.TimeLimit > p.MaxTime:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above this site's longest, %s", r.TimeLimit, p.MaxTime), "use a shorter --time")
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above this site's longest, %s", job.FormatDuration(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
 	case p.MaxGrace > 0 && r.Grace > p.MaxGrace:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", r.Grace, p.MaxGrace), "use a shorter --grace")
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", job.FormatDuration(r.Grace), job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
 	case p.MaxQueued > 0 && len(c.queue) >= p.MaxQueued:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", len(c.queue)), "try again when some have started")
 	case p.MaxQueuedPerUser > 0 && c.perUser[s.Owner.UID] >= p.MaxQueuedPerUser:

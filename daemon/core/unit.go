@@ -52,7 +52,7 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Look: l.job.Attempt.Result == nil})
 	}
 }
 
@@ -62,9 +62,22 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		return
 	}
 	l.busy = idle
+	if e.Before.Phase == Exited && l.job.Attempt.Result == nil {
+		c.note(l, e.Before.Exit)
+	}
 	if e.OK {
 		c.ended(l, now)
 	}
+}
+
+// note keeps how the command ended.
+func (c *Core) note(l *live, e Exit) {
+	c.edit(l, func(a *job.Attempt) {
+		r := resultOf(e, &l.job)
+		a.Result = &r
+		a.PeakMemBytes = max(a.PeakMemBytes, e.PeakMemBytes)
+		a.CPUTime = max(a.CPUTime, e.CPUTime)
+	})
 }
 
 // changed takes the hint that something happened to a unit. While an action of
@@ -174,12 +187,7 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 	case l.job.State == job.Ending:
 		c.wind(l, now)
 	case u.Phase == Exited:
-		c.edit(l, func(a *job.Attempt) {
-			r := resultOf(u.Exit, &l.job)
-			a.Result = &r
-			a.PeakMemBytes = max(a.PeakMemBytes, u.Exit.PeakMemBytes)
-			a.CPUTime = max(a.CPUTime, u.Exit.CPUTime)
-		})
+		c.note(l, u.Exit)
 		c.wind(l, now)
 	case l.job.Stop != "":
 		c.wind(l, now)

@@ -54,7 +54,7 @@ func (r Result) Sentence() string {
 		}
 		return "cancelled"
 	case TimedOut:
-		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", r.Limit)
+		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", FormatDuration(r.Limit))
 	case OutOfMemory:
 		if r.MemBytes > 0 {
 			return fmt.Sprintf("killed for going over its host memory limit of %s (ask for more with --mem)", FormatSize(r.MemBytes))

@@ -72,6 +72,25 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
+// FormatDuration prints a duration in units that are not zero, such as "1h",
+// "2h30m" or "1d2h".
+func FormatDuration(d time.Duration) string {
+	if d < time.Second {
+		return d.String()
+	}
+	text := ""
+	for _, u := range []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}} {
+		if n := d / u.size; n > 0 {
+			text += strconv.FormatInt(int64(n), 10) + u.name
+			d -= n * u.size
+		}
+	}
+	return text
+}
+
 // parseUnits reads the forms with unit letters and plain seconds.
 func parseUnits(s string) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(s, 10, 32); err == nil {

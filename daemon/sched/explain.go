@@ -18,7 +18,7 @@ func Explain(s *Snapshot, r *job.Request) []job.Reason {
 		return why
 	}
 	if len(s.GPUs) == 0 {
-		return append(why, job.Reason{Code: job.ReasonNoSample, GPU: job.NoGPU, Detail: s.Host.GPUProblem})
+		return append(why, job.Reason{Code: job.ReasonNoSample, GPU: job.NoGPU})
 	}
 	perGPU := make([]job.Reason, 0, len(s.GPUs))
 	would := 0

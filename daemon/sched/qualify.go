@@ -38,11 +38,11 @@ func Never(s *Snapshot, r *job.Request) *job.Refusal {
 		return nil
 	}
 	if len(s.GPUs) == 0 {
-		if s.Host.GPUProblem != "" {
-			return never("asks %d, and %s", "see 'gpusched health'; --gpus 0 runs without a GPU", need, s.Host.GPUProblem)
+		if s.Host.NoGPUs != "" {
+			return never("%s asked, and none is known. %s", "see 'gpusched health'; --gpus 0 runs without a GPU", describe(r, need), s.Host.NoGPUs)
 		}
 		if s.Host.GPUsSeen {
-			return never("asks %d, this machine has no GPU", "--gpus 0 runs without one", need)
+			return never("asks %s, this machine has none", "--gpus 0 runs without one", describe(r, need))
 		}
 		return nil
 	}
@@ -58,7 +58,7 @@ func Never(s *Snapshot, r *job.Request) *job.Refusal {
 		}
 	}
 	if have < need {
-		return never("asks %s, this machine has %d such", "see 'gpusched gpus'", describe(r, need), have)
+		return never("asks %s, this machine has %d", "see 'gpusched gpus'", describe(r, need), have)
 	}
 	return nil
 }

@@ -53,12 +53,12 @@ type Waiting struct {
 
 // Host is what the machine has besides GPUs.
 type Host struct {
-	MemBytes    int64 // that can be promised to jobs; 0: not counted
-	PromisedMem int64 // to running jobs
-	Running     int   // jobs that have a unit
-	MaxRunning  int   // 0: no limit
-	GPUsSeen    bool  // the GPUs have been read since the daemon began
-	GPUProblem  string
+	MemBytes    int64  // that can be promised to jobs; 0: not counted
+	PromisedMem int64  // to running jobs
+	Running     int    // jobs that have a unit
+	MaxRunning  int    // 0: no limit
+	GPUsSeen    bool   // the GPUs have been read since the daemon began
+	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or nobody knows
 }
 
 // Snapshot is everything a plan depends on. GPUs are in index order, Waiting

@@ -1,0 +1,268 @@
+package core_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"pgregory.net/rapid"
+)
+
+// chaos drives a world with drawn commands and faults. Every step may be the
+// daemon's last, between any two of its effects.
+type chaos struct {
+	*world
+	t     *rapid.T
+	trail []string
+}
+
+func newChaos(t *rapid.T, gpus int) *chaos {
+	c := &chaos{t: t}
+	c.world = newWorld(gpus, func(string, ...any) {})
+	c.log = func(format string, args ...any) { c.trail = append(c.trail, fmt.Sprintf(format, args...)) }
+	c.policy.HostMemBytes = 64 * gib
+	c.policy.MaxRunning = 5
+	c.restart()
+	return c
+}
+
+// restart is the daemon starting again after it died.
+func (c *chaos) restart() {
+	c.trail = append(c.trail, "restart")
+	c.revive()
+	c.feed(c.listed())
+	c.feed(c.sample(0))
+}
+
+// feed gives an event to the core; with a small chance the daemon dies at a
+// drawn point of the effects.
+func (c *chaos) feed(ev core.Event) {
+	death := -1
+	if rapid.IntRange(0, 9).Draw(c.t, "dies") == 0 {
+		death = rapid.IntRange(0, 4).Draw(c.t, "point")
+	}
+	if !c.step(ev, death) {
+		c.trail = append(c.trail, fmt.Sprintf("dies at %d", death))
+		c.restart()
+		return
+	}
+	c.sameAfterReplay()
+}
+
+// sameAfterReplay holds invariant 9: a core made from the records shows the
+// same jobs.
+func (c *chaos) sameAfterReplay() {
+	var r core.Restored
+	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
+		if j := c.jobs[id]; !j.State.Terminal() {
+			r.Jobs = append(r.Jobs, j)
+		}
+	}
+	replayed := core.New(c.policy, c.bootID(), r).View(job.Query{}, c.now)
+	live := c.core.View(job.Query{}, c.now)
+	if len(replayed.Jobs) != len(live.Jobs) {
+		c.fault("%d jobs live, %d after replay", len(live.Jobs), len(replayed.Jobs))
+		return
+	}
+	for i := range live.Jobs {
+		if !reflect.DeepEqual(live.Jobs[i].Job, replayed.Jobs[i].Job) {
+			c.fault("job %d differs after replay: %+v, %+v", live.Jobs[i].ID, live.Jobs[i].Job, replayed.Jobs[i].Job)
+		}
+	}
+}
+
+func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
+
+func (c *chaos) submit() {
+	c.token++
+	s := job.Submission{
+		Owner: job.Owner{UID: c.draw("uid", 1001, 1002), User: "u"}, Label: job.Label{Name: "j"}, Admin: true,
+		Request: job.Request{
+			GPUMilli: c.draw("gpus", 0, len(c.gpus)) * job.WholeGPU,
+			MemBytes: int64(c.draw("mem", 0, 20)) * gib,
+			Priority: job.Priority{Number: c.draw("priority", -1, 1)},
+		},
+	}
+	if s.Request.GPUMilli > 0 {
+		s.Request.GPUMemBytes = int64(c.draw("gpu-mem", 0, 1)) * 10 * gib
+	}
+	if c.draw("limited", 0, 3) == 0 {
+		s.Request.TimeLimit = time.Duration(c.draw("limit", 1, 100)) * time.Second
+	}
+	requeue := c.draw("requeue", 0, 1) == 1
+	s.Requeue = &requeue
+	c.feed(core.Submit{Token: c.token, Submission: s})
+}
+
+// exit ends the command of a drawn running unit, with or without systemd's
+// signal arriving.
+func (c *chaos) exit() {
+	ids := slices.Sorted(maps.Keys(c.units))
+	if len(ids) == 0 {
+		return
+	}
+	u := c.units[rapid.SampledFrom(ids).Draw(c.t, "unit")]
+	if u.Phase != core.Exited {
+		u.Phase, u.Exit.Code, u.Exit.OOM = core.Exited, c.draw("code", 0, 1), c.draw("oom", 0, 9) == 0
+	}
+	if c.draw("quiet", 0, 3) > 0 {
+		c.feed(core.Changed{Job: u.Job})
+	}
+}
+
+func (c *chaos) command() {
+	c.token++
+	id := job.ID(c.draw("job", 1, len(c.jobs)+1))
+	c.feed(core.Command{Token: c.token, Who: job.Actor{Admin: true, User: "root"}, What: job.Command{Kind: job.CommandCancel, Job: id}})
+}
+
+func (c *chaos) control() {
+	if len(c.gpus) == 0 {
+		return
+	}
+	c.token++
+	kind := rapid.SampledFrom([]job.CommandKind{job.CommandPauseGPU, job.CommandResumeGPU}).Draw(c.t, "kind")
+	c.feed(core.Command{Token: c.token, What: job.Command{Kind: kind, GPU: c.draw("gpu", 0, len(c.gpus)-1)}})
+}
+
+// driver changes what the GPUs say.
+func (c *chaos) driver() {
+	c.problem = rapid.SampledFrom([]gpu.Problem{"", "", gpu.ProblemStale}).Draw(c.t, "problem")
+	if len(c.gpus) > 0 {
+		g := &c.gpus[c.draw("gpu", 0, len(c.gpus)-1)]
+		g.Health = rapid.SampledFrom([]gpu.Health{gpu.HealthOK, gpu.HealthOK, gpu.HealthLost}).Draw(c.t, "health")
+		g.MemUsedBytes = uint64(c.draw("ghost", 0, 2)) * 35 * gib
+		g.MemFreeBytes = g.MemTotalBytes - g.MemUsedBytes
+	}
+	c.feed(c.sample(0))
+}
+
+func (c *chaos) pass() {
+	c.now = c.now.Add(time.Duration(c.draw("seconds", 0, 60)) * time.Second)
+	c.feed(core.Tick{Retry: c.draw("retry", 0, 1) == 1})
+}
+
+func (c *chaos) answerOne() {
+	if len(c.pending) > 0 {
+		c.feed(c.answer(c.draw("which", 0, len(c.pending)-1)))
+	}
+}
+
+func (c *chaos) act() {
+	switch c.draw("act", 0, 13) {
+	case 0, 1, 2:
+		c.submit()
+	case 3, 4:
+		c.exit()
+	case 5:
+		c.command()
+	case 6:
+		c.control()
+	case 7:
+		c.driver()
+	case 8:
+		c.pass()
+	case 9:
+		c.busDown = !c.busDown
+	case 10:
+		c.feed(c.listed())
+	case 11:
+		if c.draw("boot", 0, 4) == 0 {
+			c.boot++
+			c.units = map[job.ID]*unit{}
+		}
+		c.restart()
+	default:
+		c.answerOne()
+	}
+}
+
+// recover ends all faults and lets everything run to its end.
+func (c *chaos) recover() {
+	c.busDown, c.problem = false, ""
+	c.step(c.listed(), -1)
+	for i := range c.gpus {
+		g := &c.gpus[i]
+		g.Health, g.MemUsedBytes, g.MemFreeBytes = gpu.HealthOK, 0, g.MemTotalBytes
+	}
+	c.step(c.sample(0), -1)
+	for i := range c.gpus {
+		c.token++
+		c.step(core.Command{Token: c.token, What: job.Command{Kind: job.CommandResumeGPU, GPU: i}}, -1)
+	}
+	for range 20 + 4*len(c.jobs) {
+		c.settle()
+		for _, u := range c.units {
+			u.Phase = core.Exited
+		}
+		c.now = c.now.Add(10 * time.Second)
+		c.step(c.listed(), -1)
+		c.step(c.sample(^uint64(0)), -1)
+		c.step(core.Tick{Retry: true}, -1)
+	}
+}
+
+func (c *chaos) check() {
+	if len(c.faults) > 0 {
+		c.t.Fatalf("%s\n%s", strings.Join(c.faults, "\n"), strings.Join(c.trail, "\n"))
+	}
+}
+
+// TestChaos holds invariants 1 to 9: capacity and gangs (Check, launch),
+// exactly once (launch), durable before acted on and acknowledged (launch,
+// reply), replay, and that everything acknowledged reaches one end when the
+// faults stop.
+func TestChaos(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t, rapid.IntRange(0, 4).Draw(t, "machine"))
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			c.act()
+			c.check()
+		}
+		c.recover()
+		c.check()
+		for id := range c.acked {
+			if j := c.jobs[id]; !j.State.Terminal() {
+				t.Fatalf("job %d never ends: %s\n%s", id, j.State, strings.Join(c.trail, "\n"))
+			}
+		}
+		if len(c.units) > 0 {
+			t.Fatalf("%d units are left", len(c.units))
+		}
+	})
+}
+
+// TestDeterminism holds that the same events give the same effects.
+func TestDeterminism(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var events []core.Event
+		a := newWorld(3, func(string, ...any) {})
+		for i := range rapid.IntRange(1, 40).Draw(t, "jobs") {
+			events = append(events, core.Submit{Token: core.Token(i), Submission: job.Submission{
+				Owner: job.Owner{UID: 1}, Label: job.Label{Name: "j"}, Admin: true,
+				Request: job.Request{
+					GPUMilli: rapid.IntRange(0, 3).Draw(t, "gpus") * job.WholeGPU,
+					Priority: job.Priority{Number: rapid.IntRange(0, 2).Draw(t, "priority")},
+				},
+			}})
+		}
+		events = append(events, a.listed(), a.sample(0))
+		run := func() (out []core.Effects) {
+			c := core.New(a.policy, "boot1", core.Restored{})
+			for _, ev := range events {
+				out = append(out, c.Step(ev, a.now))
+			}
+			return out
+		}
+		if first, again := run(), run(); !reflect.DeepEqual(first, again) {
+			t.Fatalf("the same events gave different effects")
+		}
+	})
+}

@@ -1,0 +1,263 @@
+package core_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the scripts print into testdata; read the difference before committing it")
+
+// TestScripts runs testdata/*.txt: blocks of commands, a line "----", and
+// everything that follows from them. Actions are answered at once unless the
+// command says otherwise.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runScript(t, file) })
+	}
+}
+
+func runScript(t *testing.T, file string) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{t: t}
+	var out strings.Builder
+	for block := range strings.SplitSeq(strings.TrimRight(string(data), "\n"), "\n\n") {
+		head, _, isCommand := strings.Cut(block, "\n----")
+		if !isCommand {
+			out.WriteString(block + "\n\n")
+			continue
+		}
+		s.out.Reset()
+		for line := range strings.SplitSeq(head, "\n") {
+			if !strings.HasPrefix(line, "#") {
+				s.run(line)
+			}
+		}
+		out.WriteString(head + "\n----\n" + s.out.String() + "\n")
+	}
+	got := strings.TrimRight(out.String(), "\n") + "\n"
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got != string(data) {
+		t.Errorf("%s: the log differs (-rewrite writes it); got:\n%s", file, got)
+	}
+	for _, f := range s.w.faults {
+		t.Error(f)
+	}
+}
+
+// script is one running script.
+type script struct {
+	t    *testing.T
+	w    *world
+	out  strings.Builder
+	args map[string]string
+}
+
+func (s *script) log(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
+
+func (s *script) num(key string, unset int) int {
+	text, ok := s.args[key]
+	if !ok {
+		return unset
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.t.Fatalf("%s=%q is not a number", key, text)
+	}
+	return n
+}
+
+func (s *script) duration(key string) time.Duration {
+	d, _ := time.ParseDuration(s.args[key])
+	return d
+}
+
+func (s *script) size(key string) int64 {
+	n, _ := job.ParseSize(s.args[key])
+	return n
+}
+
+func (s *script) id() job.ID { return job.ID(s.num("job", 0)) }
+
+// run executes one command line: a verb and key=value words.
+func (s *script) run(line string) {
+	words := strings.Fields(line)
+	s.args = map[string]string{}
+	for _, w := range words[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		s.args[k] = v
+	}
+	verb, ok := verbs[words[0]]
+	if !ok {
+		s.t.Fatalf("unknown command %q", line)
+	}
+	verb(s)
+}
+
+// feed gives an event to the core and, unless told not to, answers everything
+// that follows from it.
+func (s *script) feed(ev core.Event) {
+	s.w.step(ev, s.num("die", -1))
+	if _, hold := s.args["hold"]; !hold {
+		s.w.settle()
+	}
+}
+
+var verbs = map[string]func(*script){
+	// machine gpus=N: a machine that has been listed and sampled.
+	"machine": func(s *script) {
+		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
+		s.w.policy.HostMemBytes = s.size("mem")
+		s.w.policy.MaxRunning = s.num("max-running", 0)
+		s.w.policy.MaxQueuedPerUser = s.num("max-queued-per-user", 0)
+		s.w.policy.MaxTime = s.duration("max-time")
+		s.w.revive()
+		s.w.step(s.w.listed(), -1)
+		s.w.step(s.w.sample(0), -1)
+		s.w.log = s.log
+	},
+	"submit": (*script).submit,
+	"cancel": func(s *script) { s.command(job.Command{Kind: job.CommandCancel, Job: s.id()}) },
+	"signal": func(s *script) {
+		s.command(job.Command{Kind: job.CommandSignal, Job: s.id(), Signal: s.num("signal", 10)})
+	},
+	"pause": func(s *script) {
+		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"]})
+	},
+	"resume": func(s *script) { s.command(job.Command{Kind: job.CommandResumeGPU, GPU: s.num("gpu", 0)}) },
+	// exit job=N code= signal= oom timeout launch=: the command ends; quiet: no signal of systemd arrives.
+	"exit": (*script).exit,
+	// vanish job=N: somebody stopped the unit behind our back.
+	"vanish": func(s *script) {
+		delete(s.w.units, s.id())
+		s.feed(core.Changed{Job: s.id()})
+	},
+	"answer": func(s *script) { s.feed(s.w.answer(0)) },
+	"sample": func(s *script) { s.feed(s.w.sample(^uint64(0))) },
+	"list":   func(s *script) { s.feed(s.w.listed()) },
+	"retry":  func(s *script) { s.feed(core.Tick{Retry: true}) },
+	"wait": func(s *script) {
+		s.w.now = s.w.now.Add(s.duration("for"))
+		s.feed(core.Tick{})
+	},
+	"bus":    func(s *script) { s.w.busDown = s.args["is"] == "down" },
+	"driver": func(s *script) { s.w.problem = gpu.Problem(s.args["problem"]); s.feed(s.w.sample(0)) },
+	"gpu":    (*script).gpu,
+	// die: the daemon is killed and started again.
+	"die": func(s *script) {
+		s.w.revive()
+		s.log("the daemon starts again")
+		s.feed(s.w.listed())
+		s.feed(s.w.sample(0))
+	},
+	"reboot": func(s *script) {
+		s.w.reboot()
+		s.log("the machine starts again")
+		s.feed(s.w.listed())
+		s.feed(s.w.sample(0))
+	},
+	"why": func(s *script) {
+		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)
+		s.log("job %d %s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons))
+	},
+	"gpus": func(s *script) {
+		for _, g := range s.w.core.View(job.Query{}, s.w.now).GPUs {
+			s.log("GPU %d %s %s %v", g.Index, g.State, g.StateDetail, g.Jobs)
+		}
+	},
+}
+
+func (s *script) submit() {
+	s.w.token++
+	sub := job.Submission{
+		Key: s.args["key"], Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
+		Request: job.Request{
+			GPUMilli: s.num("gpus", 1) * job.WholeGPU, GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
+			GPUType: s.args["type"], TimeLimit: s.duration("time"),
+		},
+	}
+	var err error
+	if sub.Request.GPUIDs, err = job.ParseGPUList(s.args["ids"]); err != nil {
+		s.t.Fatal(err)
+	}
+	if sub.Request.GPUsFrom, err = job.ParseGPUList(s.args["from"]); err != nil {
+		s.t.Fatal(err)
+	}
+	if p, ok := s.args["priority"]; ok {
+		if sub.Request.Priority, err = job.ParsePriority(p); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	_, sub.Admin = s.args["admin"]
+	if text, ok := s.args["requeue"]; ok {
+		yes := text == "yes"
+		sub.Requeue = &yes
+	}
+	s.feed(core.Submit{Token: s.w.token, Submission: sub})
+}
+
+func (s *script) command(c job.Command) {
+	s.w.token++
+	who := job.Actor{UID: s.num("by", 1001), User: "alice"}
+	if who.UID == 0 {
+		who.User, who.Admin = "root", true
+	}
+	s.feed(core.Command{Token: s.w.token, Who: who, What: c})
+}
+
+func (s *script) exit() {
+	u := s.w.units[s.id()]
+	_, oom := s.args["oom"]
+	_, timeout := s.args["timeout"]
+	u.Phase = core.Exited
+	u.Exit = core.Exit{
+		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Timeout: timeout,
+		Launch: job.Launch(s.args["launch"]), Errno: s.num("errno", 0),
+	}
+	if _, quiet := s.args["quiet"]; !quiet {
+		s.feed(core.Changed{Job: s.id()})
+	}
+}
+
+// gpu changes what the driver says: foreign=SIZE, ghost=SIZE, orphan=JOB,
+// health=lost, clean.
+func (s *script) gpu() {
+	g := &s.w.gpus[s.num("gpu", 0)]
+	used := func(n int64, p ...gpu.Process) {
+		g.MemUsedBytes, g.MemFreeBytes, g.Processes = uint64(n), g.MemTotalBytes-uint64(n), p
+	}
+	switch {
+	case s.args["foreign"] != "":
+		n := s.size("foreign")
+		used(n, gpu.Process{PID: 99, UsedBytes: n, Comm: "python"})
+	case s.args["ghost"] != "":
+		used(s.size("ghost"))
+	case s.args["orphan"] != "":
+		used(gib, gpu.Process{PID: 77, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
+	case s.args["health"] != "":
+		g.Health = gpu.Health(s.args["health"])
+	default:
+		used(0)
+	}
+}

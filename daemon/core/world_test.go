@@ -1,0 +1,309 @@
+package core_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+const gib = 1 << 30
+
+// unit is a job's unit in the world's systemd.
+type unit struct {
+	core.Unit
+	attempt int
+	gpus    []int
+}
+
+// world is everything around the core: the disk, systemd, the GPUs and a
+// clock. It carries out effects, and can die between any two of them.
+type world struct {
+	core   *core.Core
+	policy core.Policy
+	now    time.Time
+	boot   int
+
+	jobs     map[job.ID]job.Job // the disk
+	payloads map[job.ID]bool
+	controls map[string]job.GPUControl
+
+	units   map[job.ID]*unit
+	runs    map[string]int // how often the command of "job/attempt" began
+	invoked int
+	gpus    []gpu.Device
+	problem gpu.Problem
+	pending []core.Action // begun and not answered
+	token   core.Token
+	replies map[core.Token]core.Reply
+	acked   map[job.ID]bool
+	busDown bool
+
+	log    func(format string, args ...any)
+	faults []string // breaches of what must hold
+}
+
+func newWorld(gpus int, log func(string, ...any)) *world {
+	w := &world{
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boot: 1,
+		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
+		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
+		log: log,
+		policy: core.Policy{
+			DefaultMem: core.MemNone, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
+			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
+		},
+	}
+	for i := range gpus {
+		w.gpus = append(w.gpus, gpu.Device{
+			Index: i, Minor: i, UUID: fmt.Sprintf("GPU-%d", i), Name: "NVIDIA A100-SXM4-80GB", Health: gpu.HealthOK,
+			MemTotalBytes: 80 * gib, MemFreeBytes: 80 * gib,
+		})
+	}
+	w.revive()
+	return w
+}
+
+func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
+
+// revive makes a new core from the disk, as a restarted daemon does.
+func (w *world) revive() {
+	var r core.Restored
+	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
+		r.NextID = id + 1
+		if j := w.jobs[id]; !j.State.Terminal() {
+			r.Jobs = append(r.Jobs, j)
+		}
+	}
+	for _, uuid := range slices.Sorted(maps.Keys(w.controls)) {
+		r.GPUs = append(r.GPUs, w.controls[uuid])
+	}
+	w.core = core.New(w.policy, w.bootID(), r)
+	w.pending = nil
+}
+
+// step feeds one event and carries the effects out up to the point of death:
+// 0 before the records are durable, 1 after them, then one more per action and
+// reply. A negative number survives.
+func (w *world) step(ev core.Event, death int) (alive bool) {
+	eff := w.core.Step(ev, w.now)
+	if err := w.core.Check(); err != nil {
+		w.fault("%v", err)
+	}
+	if death == 0 {
+		return false
+	}
+	for _, r := range eff.Records {
+		w.record(r)
+	}
+	done := 1
+	for _, a := range eff.Actions {
+		if done == death {
+			return false
+		}
+		done++
+		w.begin(a)
+	}
+	for _, r := range eff.Replies {
+		if done == death {
+			return false
+		}
+		done++
+		w.replies[r.Token] = r
+		w.reply(r)
+	}
+	return true
+}
+
+func (w *world) fault(format string, args ...any) {
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+func (w *world) record(r core.Record) {
+	if g := r.GPU; g != nil {
+		w.controls[g.UUID] = *g
+		w.log("record gpu %s paused=%v %s", g.UUID, g.Paused, g.Reason)
+		return
+	}
+	old, known := w.jobs[r.Job.ID]
+	if !known && r.Payload == nil {
+		w.fault("job %d is recorded without its payload", r.Job.ID)
+	}
+	if known && old.State.Terminal() {
+		w.fault("job %d is recorded after its end", r.Job.ID)
+	}
+	w.jobs[r.Job.ID] = *r.Job
+	w.payloads[r.Job.ID] = true
+	text := fmt.Sprintf("record job %d %s", r.Job.ID, r.Job.State)
+	if a := r.Job.Attempt; a != nil {
+		text += fmt.Sprintf(" attempt %d on %s", a.Number, job.FormatGPUList(r.Job.GPUIndexes()))
+	}
+	if r.Job.Stop != "" {
+		text += " stop=" + string(r.Job.Stop)
+	}
+	if res := r.Job.Result; res != nil {
+		text += ": " + res.Sentence()
+	}
+	w.log("%s", text)
+}
+
+func (w *world) reply(r core.Reply) {
+	switch {
+	case r.Refusal != nil:
+		w.log("reply refused (%s): %s", r.Refusal.Kind, r.Refusal.Message)
+	case r.Job == nil:
+		w.log("reply ok")
+	default:
+		w.acked[r.Job.ID] = true
+		if _, durable := w.jobs[r.Job.ID]; !durable {
+			w.fault("job %d was acknowledged before it was on disk", r.Job.ID)
+		}
+		w.log("reply job %d %s%s", r.Job.ID, r.Job.State, reasonText(r.Job.Reasons))
+	}
+}
+
+func reasonText(reasons []job.Reason) string {
+	text := ""
+	for _, r := range reasons {
+		if r.GPU == job.NoGPU {
+			text += "; " + r.Sentence()
+		} else {
+			text += fmt.Sprintf("; GPU %d: %s", r.GPU, r.Sentence())
+		}
+	}
+	return text
+}
+
+// begin takes an action on. What it does to the world happens at once; the
+// answer comes with answer.
+func (w *world) begin(a core.Action) {
+	switch a := a.(type) {
+	case core.Start:
+		w.log("start job %d attempt %d on %s", a.Job.ID, a.Job.Attempt.Number, job.FormatGPUList(a.Job.GPUIndexes()))
+	case core.Stop:
+		w.log("stop job %d", a.Job)
+	case core.Inspect:
+		w.log("inspect job %d", a.Job)
+	case core.Signal:
+		w.log("signal job %d with %d", a.Job, a.Signal)
+		return
+	case core.Forget:
+		return
+	case core.Orphan:
+		w.log("orphan unit of job %d", a.Job)
+		return
+	}
+	w.pending = append(w.pending, a)
+}
+
+// launch is systemd's StartTransientUnit with mode "fail".
+func (w *world) launch(j *job.Job) error {
+	stored := w.jobs[j.ID]
+	if stored.Attempt == nil || stored.Attempt.Number != j.Attempt.Number {
+		w.fault("job %d attempt %d starts without being on record", j.ID, j.Attempt.Number)
+	}
+	if w.units[j.ID] != nil {
+		return errExists
+	}
+	key := fmt.Sprintf("%d/%d", j.ID, j.Attempt.Number)
+	if w.runs[key]++; w.runs[key] > 1 {
+		w.fault("attempt %s began twice", key)
+	}
+	for id, u := range w.units {
+		for _, g := range u.gpus {
+			if slices.Contains(j.GPUIndexes(), g) {
+				w.fault("GPU %d is given to job %d while job %d is still on it", g, j.ID, id)
+			}
+		}
+	}
+	w.invoked++
+	w.units[j.ID] = &unit{
+		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", w.invoked)},
+		attempt: j.Attempt.Number, gpus: j.GPUIndexes(),
+	}
+	return nil
+}
+
+var errExists = fmt.Errorf("exists")
+
+// answer carries out the pending action at position i and returns its event.
+func (w *world) answer(i int) core.Event {
+	a := w.pending[i]
+	w.pending = slices.Delete(w.pending, i, i+1)
+	switch a := a.(type) {
+	case core.Start:
+		if w.launch(&a.Job) != nil {
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
+		}
+		if w.busDown {
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartUnsure}
+		}
+		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.units[a.Job.ID].Unit}
+	case core.Stop:
+		ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown}
+		if a.Look {
+			ev.Before = w.status(a.Job)
+		}
+		delete(w.units, a.Job)
+		return ev
+	case core.Inspect:
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown}
+	case core.Sample:
+		return w.sample(a.Number)
+	}
+	panic("no answer to this action")
+}
+
+func (w *world) status(id job.ID) core.Unit {
+	if u := w.units[id]; u != nil {
+		return u.Unit
+	}
+	return core.Unit{Job: id}
+}
+
+func (w *world) sample(number uint64) core.Event {
+	ev := core.Sampled{Number: number, Jobs: map[int]job.ID{}, Snap: gpu.Snapshot{Problem: w.problem}}
+	if w.problem == "" {
+		ev.Snap.Devices = slices.Clone(w.gpus)
+	}
+	for _, g := range w.gpus {
+		for _, p := range g.Processes {
+			if id, ok := unitJob(p.Unit); ok {
+				ev.Jobs[p.PID] = id
+			}
+		}
+	}
+	return ev
+}
+
+func unitJob(name string) (job.ID, bool) {
+	var id job.ID
+	n, _ := fmt.Sscanf(name, "gpujob-%d.service", &id)
+	return id, n == 1
+}
+
+func (w *world) listed() core.Event {
+	ev := core.Listed{Boot: w.bootID()}
+	for _, id := range slices.Sorted(maps.Keys(w.units)) {
+		ev.Units = append(ev.Units, w.units[id].Unit)
+	}
+	return ev
+}
+
+// settle answers pending actions, oldest first, until there are none.
+func (w *world) settle() {
+	for len(w.pending) > 0 {
+		w.step(w.answer(0), -1)
+	}
+}
+
+// reboot takes all units away and starts a new core from the disk.
+func (w *world) reboot() {
+	w.boot++
+	w.units = map[job.ID]*unit{}
+	w.revive()
+}
