@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// typicalPayload has an environment of a usual size, 4 KiB.
+func typicalPayload() *job.Payload {
+	p := payload()
+	for i := range 60 {
+		p.Env = append(p.Env, fmt.Sprintf("SOME_VARIABLE_%02d=/a/value/of/the/usual/length/of/a/search/path", i))
+	}
+	return p
+}
+
+func benchmarkCommit(b *testing.B, batch int, next func(id job.ID) Record) {
+	s := openNew(b)
+	ctx := context.Background()
+	id := job.ID(0)
+	records := make([]Record, batch)
+	for b.Loop() {
+		for i := range records {
+			id++
+			records[i] = next(id)
+		}
+		if err := s.Commit(ctx, records); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "records/s")
+}
+
+func BenchmarkCommit(b *testing.B) {
+	p := typicalPayload()
+	submit := func(id job.ID) Record { return Record{Job: queued(id), Payload: p} }
+	start := func(id job.ID) Record { return Record{Job: running(id%100 + 1)} }
+	for _, n := range []int{1, 100} {
+		b.Run(fmt.Sprintf("submit/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, submit) })
+		b.Run(fmt.Sprintf("change/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, start) })
+	}
+}
+
+// fill writes n queued jobs with the payload.
+func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
+	const batch = 500
+	for id := 0; id < n; id += batch {
+		var records []Record
+		for i := range min(batch, n-id) {
+			records = append(records, Record{Job: queued(job.ID(id + i + 1)), Payload: p})
+		}
+		commit(tb, s, records...)
+	}
+}
+
+func BenchmarkOpenLoad100k(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "state.db")
+	s := openAt(b, path)
+	fill(b, s, 100_000, typicalPayload())
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			s, err := Open(context.Background(), path, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Close()
+		}
+	})
+	b.Run("load", func(b *testing.B) {
+		s := openAt(b, path)
+		for b.Loop() {
+			st, err := s.Load(context.Background())
+			if err != nil || len(st.Live) != 100_000 {
+				b.Fatal(len(st.Live), err)
+			}
+		}
+	})
+	b.Run("check", func(b *testing.B) {
+		s := openAt(b, path)
+		for b.Loop() {
+			mustCheck(b, s)
+		}
+	})
+}

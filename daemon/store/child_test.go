@@ -1,0 +1,217 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// childEnv makes the test binary run one of the children below instead of the
+// tests.
+const childEnv = "GPUSCHED_STORE_CHILD"
+
+func TestMain(m *testing.M) {
+	children := map[string]func(path string) error{"commit": commitForever, "limited": commitUnderFileLimit}
+	if child, ok := children[os.Getenv(childEnv)]; ok {
+		if err := child(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func childCommand(t *testing.T, name, path string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], path)
+	cmd.Env = append(os.Environ(), childEnv+"="+name)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// commitForever commits groups of new and changed jobs, the same way for the
+// same file, and prints the last id of each group once it is acknowledged.
+func commitForever(path string) error {
+	s, err := Open(context.Background(), path, Options{})
+	if err != nil {
+		return err
+	}
+	st, err := s.Load(context.Background())
+	if err != nil {
+		return err
+	}
+	for id := st.NextID; ; {
+		var records []Record
+		for range 1 + int(id)%7 {
+			p := payload()
+			p.Argv = append(p.Argv, id.String(), strings.Repeat("x", int(id)%9000))
+			records = append(records, Record{Job: queued(id), Payload: p})
+			if id%3 == 0 {
+				records = append(records, Record{Job: ended(id, job.Completed)})
+			}
+			id++
+		}
+		if err := s.Commit(context.Background(), records); err != nil {
+			return err
+		}
+		fmt.Println(id - 1)
+	}
+}
+
+// A process killed at any moment has lost nothing that it acknowledged, and
+// has left no part of a group (invariant 1).
+func TestKilledWriterLosesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	last := job.ID(0)
+	for round := range 12 {
+		acked := runAndKill(t, path, 5+37*round)
+		s, err := Open(context.Background(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCheck(t, s)
+		if acked <= last {
+			t.Fatalf("acknowledged up to %d, %d before", acked, last)
+		}
+		last = verifyCommitted(t, s, last+1, acked)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runAndKill lets a child commit, kills it after n acknowledged groups and
+// returns the last acknowledged id.
+func runAndKill(t *testing.T, path string, n int) job.ID {
+	t.Helper()
+	cmd := childCommand(t, "commit", path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	acked := 0
+	lines := bufio.NewScanner(out)
+	for i := 0; lines.Scan(); i++ {
+		if acked, err = strconv.Atoi(lines.Text()); err != nil {
+			t.Fatal(err)
+		}
+		if i == n {
+			cmd.Process.Kill()
+		}
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err == nil || acked == 0 {
+		t.Fatalf("child ended by itself (%v) after id %d", err, acked)
+	}
+	return job.ID(acked)
+}
+
+// verifyCommitted looks for the jobs from first to acked, and what came after,
+// and returns the last id.
+func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
+	t.Helper()
+	ctx := context.Background()
+	st, err := s.Load(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.NextID <= acked {
+		t.Fatalf("next id %d is not above the acknowledged %d", st.NextID, acked)
+	}
+	for id := first; id < st.NextID; id++ {
+		j, err := s.Job(ctx, id)
+		if err != nil {
+			t.Fatalf("acknowledged up to %d: %v", acked, err)
+		}
+		if done := j.State == job.Completed; done != (id%3 == 0) {
+			t.Fatalf("job %d is %s", id, j.State)
+		}
+		p, err := s.Payload(ctx, id)
+		if err != nil || p.Argv[4] != id.String() || len(p.Argv[5]) != int(id)%9000 {
+			t.Fatalf("payload of job %d: %v, %v", id, p.Argv[:5], err)
+		}
+	}
+	return st.NextID - 1
+}
+
+// commitUnderFileLimit fills the store until the kernel refuses to let files
+// grow, then raises the limit again.
+func commitUnderFileLimit(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	ctx := context.Background()
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(1 << 20); err != nil {
+		return err
+	}
+	p := payload()
+	p.Env = append(p.Env, "BIG="+strings.Repeat("x", 100_000))
+	id := job.ID(1)
+	for ; err == nil; id++ {
+		err = s.Commit(ctx, []Record{{Job: queued(id), Payload: p}})
+	}
+	refused := id - 1
+	if !Retryable(err) {
+		return fmt.Errorf("the refused write is not retryable: %w", err)
+	}
+	if _, err := s.Job(ctx, refused-1); err != nil {
+		return fmt.Errorf("reading beside a full disk: %w", err)
+	}
+	if _, err := s.Job(ctx, refused); err == nil {
+		return fmt.Errorf("job %d was refused and is there", refused)
+	}
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	if err := s.Commit(ctx, []Record{{Job: queued(refused), Payload: p}}); err != nil {
+		return fmt.Errorf("committing after there was space again: %w", err)
+	}
+	fmt.Println(refused)
+	return s.Check(ctx)
+}
+
+func limitFiles(bytes uint64) error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		return err
+	}
+	l.Cur = min(bytes, l.Max)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
+}
+
+// Writes that the kernel refuses leave the store readable and usable once
+// there is space (invariant 2).
+func TestRefusedWritesRecover(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	out, err := childCommand(t, "limited", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil || refused < 3 {
+		t.Fatalf("refused at job %q", out)
+	}
+	s := openAt(t, path)
+	mustCheck(t, s)
+	st, err := s.Load(context.Background())
+	if err != nil || len(st.Live) != refused {
+		t.Fatalf("%d jobs of %d: %v", len(st.Live), refused, err)
+	}
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A group with one bad record changes nothing, the error is nobody's disk, and
+// the store goes on (invariant 1).
+func TestBadRecordChangesNothing(t *testing.T) {
+	with := func(f func(j *job.Job)) *job.Job {
+		j := queued(7)
+		f(j)
+		return j
+	}
+	for name, bad := range map[string]Record{
+		"no id":                 {Job: queued(0), Payload: payload()},
+		"unknown state":         {Job: with(func(j *job.Job) { j.State = "dreaming" }), Payload: payload()},
+		"ended without result":  {Job: with(func(j *job.Job) { j.State = job.Failed }), Payload: payload()},
+		"result before its end": {Job: with(func(j *job.Job) { j.Result = &job.Result{Outcome: job.Failed} }), Payload: payload()},
+		"attempt 0":             {Job: with(func(j *job.Job) { j.Attempt = &job.Attempt{} }), Payload: payload()},
+		"request key used":      {Job: with(func(j *job.Job) { j.Key = "k" }), Payload: payload()},
+		"NUL in an argument":    {Job: queued(7), Payload: &job.Payload{Argv: []string{"a\x00b"}}},
+		"payload of no job":     {Payload: payload()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openNew(t)
+			first := queued(1)
+			first.Key = "k"
+			commit(t, s, Record{Job: first, Payload: payload()})
+			err := s.Commit(context.Background(), []Record{{Job: ended(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
+			if !errors.Is(err, ErrInvalid) || Retryable(err) {
+				t.Fatalf("error %v", err)
+			}
+			st, err := s.Load(context.Background())
+			requireEqual(t, err, st.Live, []job.Job{*first})
+			if st.NextID != 2 {
+				t.Fatalf("next id %d", st.NextID)
+			}
+			commit(t, s, Record{Job: queued(2), Payload: payload()})
+			mustCheck(t, s)
+		})
+	}
+}
+
+// A full disk refuses commits, keeps what there is, and is over when it is
+// over (invariant 2).
+func TestFullDisk(t *testing.T) {
+	s := openNew(t)
+	ctx := context.Background()
+	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=30"); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	id := job.ID(2)
+	for ; err == nil; id++ {
+		err = s.Commit(ctx, []Record{{Job: queued(id), Payload: typicalPayload()}})
+	}
+	refused := id - 1
+	for range 3 {
+		if err = s.Commit(ctx, []Record{{Job: queued(refused), Payload: typicalPayload()}}); !Retryable(err) {
+			t.Fatalf("error %v", err)
+		}
+	}
+	if _, err := s.Job(ctx, refused); !errors.Is(err, ErrNotFound) {
+		t.Fatalf("job %d was refused: %v", refused, err)
+	}
+	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=1000000"); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, Record{Job: queued(refused), Payload: typicalPayload()})
+	mustCheck(t, s)
+}
+
+// Ids are not given out again after a restart, even when no job is left
+// (invariant 3).
+func TestNextIDOnlyGrows(t *testing.T) {
+	s := openNew(t)
+	ctx := context.Background()
+	commit(t, s, Record{Job: queued(41), Payload: payload()})
+	commit(t, s, Record{Job: queued(3), Payload: payload()})
+	for _, table := range []string{"payloads", "jobs"} {
+		if _, err := s.write.ExecContext(ctx, "DELETE FROM "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := s.path
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	st, err := s.Load(ctx)
+	if err != nil || st.NextID != 42 {
+		t.Fatalf("next id %d, %v", st.NextID, err)
+	}
+	commit(t, s, Record{Job: queued(7), Payload: payload()})
+	if st, err = s.Load(ctx); err != nil || st.NextID != 42 {
+		t.Fatalf("next id %d, %v", st.NextID, err)
+	}
+}
+
+// Reads see the last committed state while a commit is under way, and a commit
+// does not wait for a long read (invariant 5).
+func TestReadersAndWriterDoNotWait(t *testing.T) {
+	s := openNew(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	commit(t, s, Record{Job: queued(1), Payload: payload()})
+
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE jobs SET user = 'mallory'"); err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.Job(ctx, 1)
+	requireEqual(t, err, j, *queued(1))
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+
+	snapshot, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Rollback()
+	before, err := jobsIn(ctx, snapshot, "")
+	requireEqual(t, err, before, []job.Job{*queued(1)})
+	for id := range job.ID(2000) {
+		commit(t, s, Record{Job: queued(id + 2), Payload: payload()})
+	}
+	after, err := jobsIn(ctx, snapshot, "")
+	requireEqual(t, err, after, before)
+}
+
+// A cancelled caller stops a commit before it begins and nothing else.
+func TestCancelledContext(t *testing.T) {
+	s := openNew(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Commit(ctx, []Record{{Job: queued(1), Payload: payload()}}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := s.Commit(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Job(context.Background(), 1); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"pgregory.net/rapid"
+)
+
+// model is what the store must hold, in plain maps.
+type model struct {
+	next     job.ID
+	jobs     map[job.ID]job.Job
+	payloads map[job.ID]job.Payload
+	attempts map[job.ID][]job.Attempt
+	gpus     map[string]job.GPUControl
+}
+
+func newModel() *model {
+	return &model{1, map[job.ID]job.Job{}, map[job.ID]job.Payload{}, map[job.ID][]job.Attempt{}, map[string]job.GPUControl{}}
+}
+
+func (m *model) apply(r Record) {
+	if j := r.Job; j != nil {
+		m.next = max(m.next, j.ID+1)
+		m.jobs[j.ID] = *j
+		if a := j.Attempt; a != nil {
+			list := m.attempts[j.ID]
+			if a.Number > len(list) {
+				list = append(list, job.Attempt{})
+			}
+			list[a.Number-1] = *a
+			m.attempts[j.ID] = list
+		}
+	}
+	if r.Payload != nil {
+		m.payloads[r.Job.ID] = *r.Payload
+	}
+	if r.GPU != nil {
+		m.gpus[r.GPU.UUID] = *r.GPU
+	}
+}
+
+// submit draws a new job.
+func (m *model) submit(t *rapid.T) Record {
+	j := queued(m.next + job.ID(rapid.IntRange(0, 2).Draw(t, "gap")))
+	j.Owner.UID = rapid.IntRange(1001, 1003).Draw(t, "uid")
+	j.Label.Name = rapid.SampledFrom([]string{"train", "eval", "größe"}).Draw(t, "name")
+	j.SubmittedAt = epoch.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "submitted")))
+	j.ChangedAt = j.SubmittedAt
+	if rapid.Bool().Draw(t, "keyed") {
+		j.Key = fmt.Sprintf("key-%d", j.ID)
+	}
+	p := payload()
+	p.Argv = append(p.Argv, string(rapid.SliceOf(rapid.ByteRange(1, 255)).Draw(t, "arg")))
+	return Record{Job: j, Payload: p}
+}
+
+// advance draws the next state of a job that has not ended.
+func (m *model) advance(t *rapid.T, old job.Job) Record {
+	j := old
+	j.ChangedAt = j.ChangedAt.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "later")))
+	var next []job.State
+	for _, s := range job.States() {
+		if old.State.Next(s) {
+			next = append(next, s)
+		}
+	}
+	j.State = rapid.SampledFrom(next).Draw(t, "state")
+	if j.State == job.Starting {
+		j.Attempt = &job.Attempt{Number: len(m.attempts[j.ID]) + 1, GPUs: []job.GPURef{{UUID: "GPU-1", Index: 1}}, PlacedAt: j.ChangedAt}
+	}
+	if j.Attempt != nil {
+		a := *j.Attempt
+		a.PeakMemBytes += rapid.Int64Range(0, 1<<40).Draw(t, "peak")
+		if !j.State.Live() && a.EndedAt.IsZero() {
+			a.EndedAt = j.ChangedAt
+		}
+		j.Attempt = &a
+	}
+	if j.State.Terminal() {
+		j.Result = &job.Result{Outcome: j.State, ExitCode: rapid.IntRange(0, 255).Draw(t, "code")}
+	}
+	return Record{Job: &j}
+}
+
+// live lists the jobs that have not ended, by id.
+func (m *model) live() []job.Job {
+	list := []job.Job{}
+	for _, j := range m.jobs {
+		if j.Result == nil {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b job.Job) int { return int(a.ID - b.ID) })
+	return list
+}
+
+// ended answers a filter.
+func (m *model) ended(f Filter) []job.Job {
+	list := []job.Job{}
+	for _, j := range m.jobs {
+		if j.Result != nil && (f.UID == nil || j.Owner.UID == *f.UID) && (f.State == "" || j.State == f.State) && (f.Name == "" || j.Label.Name == f.Name) {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b job.Job) int {
+		if c := b.ChangedAt.Compare(a.ChangedAt); c != 0 {
+			return c
+		}
+		return int(b.ID - a.ID)
+	})
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[:f.Limit]
+	}
+	return list
+}
+
+// draw makes one record that fits the model, and applies it.
+func (m *model) draw(t *rapid.T) Record {
+	var r Record
+	live := m.live()
+	switch n := rapid.IntRange(0, 9).Draw(t, "kind"); {
+	case n == 0:
+		r.GPU = &job.GPUControl{UUID: rapid.SampledFrom([]string{"GPU-1", "GPU-2"}).Draw(t, "gpu"), Paused: rapid.Bool().Draw(t, "paused"), By: "root"}
+	case n < 4 || len(live) == 0:
+		r = m.submit(t)
+	default:
+		r = m.advance(t, live[rapid.IntRange(0, len(live)-1).Draw(t, "job")])
+	}
+	m.apply(r)
+	return r
+}
+
+// compare asks the store everything that it can be asked.
+func (m *model) compare(t *rapid.T, s *Store) {
+	ctx := context.Background()
+	st, err := s.Load(ctx)
+	same(t, err, st.Live, m.live())
+	same(t, nil, st.NextID, m.next)
+	for _, g := range st.GPUs {
+		same(t, nil, g, m.gpus[g.UUID])
+	}
+	same(t, nil, len(st.GPUs), len(m.gpus))
+	for id, want := range m.jobs {
+		j, err := s.Job(ctx, id)
+		same(t, err, j, want)
+		p, err := s.Payload(ctx, id)
+		same(t, err, p, m.payloads[id])
+		a, err := s.Attempts(ctx, id)
+		same(t, err, a, m.attempts[id])
+		byKey, found, err := s.ByKey(ctx, want.Owner.UID, want.Key)
+		same(t, err, found, want.Key != "")
+		if found {
+			same(t, nil, byKey, id)
+		}
+	}
+	uid := rapid.IntRange(1001, 1004).Draw(t, "filter uid")
+	for _, f := range []Filter{{}, {Limit: 3}, {UID: &uid}, {UID: &uid, Limit: 2}, {State: job.Cancelled}, {Name: "größe", UID: &uid, State: job.Completed}} {
+		list, err := s.Ended(ctx, f)
+		same(t, err, list, m.ended(f))
+	}
+	if err := s.Check(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same[T any](t *rapid.T, err error, got, want T) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// Whatever is committed, in whatever groups and with restarts between, the
+// store answers as plain maps would.
+func TestStoreIsItsModel(t *testing.T) {
+	dir := t.TempDir()
+	runs := 0
+	rapid.Check(t, func(t *rapid.T) {
+		runs++
+		path := filepath.Join(dir, fmt.Sprintf("%d.db", runs))
+		m := newModel()
+		s, err := Open(context.Background(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { s.Close() }()
+		for range rapid.IntRange(1, 6).Draw(t, "commits") {
+			group := make([]Record, rapid.IntRange(1, 8).Draw(t, "records"))
+			for i := range group {
+				group[i] = m.draw(t)
+			}
+			if err := s.Commit(context.Background(), group); err != nil {
+				t.Fatal(err)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if s, err = Open(context.Background(), path, Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		m.compare(t, s)
+	})
+}

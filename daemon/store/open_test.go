@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// spoil makes a state file with jobs, closes it and damages it.
+func spoil(t *testing.T, damage func(t *testing.T, path string)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := openAt(t, path)
+	fill(t, s, 2000, payload())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, path)
+	return path
+}
+
+// overwrite puts 0xA5 over n bytes.
+func overwrite(t *testing.T, path string, at, n int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", int(n))), at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Damage is found at open, named, and left as it is.
+func TestDamagedFileIsRefused(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"no database": func(t *testing.T, path string) { overwrite(t, path, 0, 100) },
+		"cut off": func(t *testing.T, path string) {
+			if err := os.Truncate(path, 64<<10); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"pages overwritten": func(t *testing.T, path string) { overwrite(t, path, 8<<10, 400<<10) },
+		"another program":   func(t *testing.T, path string) { execFile(t, path, "PRAGMA application_id=7") },
+		"only the log is left": func(t *testing.T, path string) {
+			if err := errors.Join(os.Rename(path, path+"-wal")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := spoil(t, damage)
+			_, err := Open(context.Background(), path, Options{})
+			var c *CorruptError
+			if !errors.As(err, &c) || !errors.Is(err, ErrCorrupt) || Retryable(err) {
+				t.Fatalf("error %v", err)
+			}
+			if c.Path != path || !strings.Contains(err.Error(), "move it") {
+				t.Fatalf("error %v", err)
+			}
+		})
+	}
+}
+
+// The files are for root's eyes only, whatever the umask, also those that
+// SQLite makes.
+func TestFilesArePrivate(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	s := openNew(t)
+	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		st, err := os.Stat(s.path + suffix)
+		if err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", suffix, st, err)
+		}
+	}
+	path := s.path
+	if err := errors.Join(s.Close(), os.Chmod(path, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, path)
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("reopened: %v, %v", st, err)
+	}
+}
+
+// A name that means something to SQLite's address syntax is still a name.
+func TestPathIsNotInterpreted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a b%20?mode=memory&x=#1'")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := openAt(t, filepath.Join(dir, "state.db"))
+	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	if st, err := os.Stat(filepath.Join(dir, "state.db")); err != nil || st.Size() == 0 {
+		t.Fatalf("%v, %v", st, err)
+	}
+	if err := backup(context.Background(), s.write, filepath.Join(dir, "copy")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two daemons never share a file; the lock goes with its holder.
+func TestOneOwner(t *testing.T) {
+	s := openNew(t)
+	if _, err := Open(context.Background(), s.path, Options{}); !errors.Is(err, ErrLocked) {
+		t.Fatalf("error %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, s.path)
+}
+
+// A reader beside the daemon sees what is committed, and changes nothing.
+func TestReadOnly(t *testing.T) {
+	s := openNew(t)
+	commit(t, s, Record{Job: ended(1, job.Completed), Payload: payload()})
+	r, err := Open(context.Background(), s.path, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	mustCheck(t, r)
+	commit(t, s, Record{Job: ended(2, job.Failed), Payload: payload()})
+	list, err := r.Ended(context.Background(), Filter{})
+	requireEqual(t, err, list, []job.Job{*ended(2, job.Failed), *ended(1, job.Completed)})
+	if err := r.Commit(context.Background(), []Record{{Job: queued(3), Payload: payload()}}); err == nil {
+		t.Fatal("a read-only store took a record")
+	}
+	if _, err := Open(context.Background(), filepath.Join(t.TempDir(), "none.db"), Options{ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("a missing file: %v", err)
+	}
+}
+
+func TestMissingJob(t *testing.T) {
+	s := openNew(t)
+	ctx := context.Background()
+	if _, err := s.Job(ctx, 9); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if _, err := s.Payload(ctx, 9); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if list, err := s.Attempts(ctx, 9); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+	if _, found, err := s.ByKey(ctx, 1001, "none"); err != nil || found {
+		t.Error(found, err)
+	}
+}

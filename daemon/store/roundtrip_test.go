@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// fillValue sets everything below v to something that is not its zero value,
+// different each time.
+func fillValue(t *testing.T, v reflect.Value, n *int) {
+	t.Helper()
+	*n++
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(epoch.Add(time.Duration(*n) * 1_000_000_007)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text-" + string(rune('a'+*n%26)))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint64:
+		v.SetUint(math.MaxUint64 - uint64(*n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillValue(t, v.Elem(), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fillValue(t, v.Field(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fillValue(t, v.Index(0), n)
+		fillValue(t, v.Index(1), n)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fillValue(t, key, n)
+		fillValue(t, value, n)
+		v.SetMapIndex(key, value)
+	default:
+		t.Fatalf("a stored value has a field of kind %s: teach this test and the store about it", v.Kind())
+	}
+}
+
+// Every field of every stored value comes back after a restart, also one that
+// is added tomorrow.
+func TestEveryFieldIsStored(t *testing.T) {
+	var j job.Job
+	var p job.Payload
+	var g job.GPUControl
+	n := 0
+	fillValue(t, reflect.ValueOf(&j).Elem(), &n)
+	fillValue(t, reflect.ValueOf(&p).Elem(), &n)
+	fillValue(t, reflect.ValueOf(&g).Elem(), &n)
+	j.State, j.Result.Outcome = job.Failed, job.Failed
+
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := openAt(t, path)
+	commit(t, s, Record{Job: &j, Payload: &p, GPU: &g})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	ctx := context.Background()
+
+	gotJob, err := s.Job(ctx, j.ID)
+	requireEqual(t, err, gotJob, j)
+	gotPayload, err := s.Payload(ctx, j.ID)
+	requireEqual(t, err, gotPayload, p)
+	attempts, err := s.Attempts(ctx, j.ID)
+	requireEqual(t, err, attempts, []job.Attempt{*j.Attempt})
+	st, err := s.Load(ctx)
+	requireEqual(t, err, st.GPUs, []job.GPUControl{g})
+	list, err := s.Ended(ctx, Filter{})
+	requireEqual(t, err, list, []job.Job{j})
+
+	j.State, j.Result = job.Queued, nil
+	commit(t, s, Record{Job: &j})
+	st, err = s.Load(ctx)
+	requireEqual(t, err, st.Live, []job.Job{j})
+}
+
+func requireEqual[T any](t *testing.T, err error, got, want T) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// The private part is kept byte for byte (invariant 4): it is not text.
+func TestPayloadIsByteExact(t *testing.T) {
+	all := make([]byte, 255)
+	for i := range all {
+		all[i] = byte(i + 1)
+	}
+	s := openNew(t)
+	for i, p := range []job.Payload{
+		{},
+		{Argv: []string{"", "", ""}, Env: []string{""}},
+		{Argv: []string{"printf", "%s\n", "$HOME ${X} $$ %n %%", "a\nb", "\xff\xfe", string(all), ""}, Dir: "/tmp/\xe4", EnvMode: job.EnvLogin},
+	} {
+		id := job.ID(i + 1)
+		commit(t, s, Record{Job: queued(id), Payload: &p})
+		got, err := s.Payload(context.Background(), id)
+		requireEqual(t, err, got, p)
+	}
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// openAt opens the store at path and closes it with the test.
+func openAt(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func openNew(t testing.TB) *Store { return openAt(t, filepath.Join(t.TempDir(), "state.db")) }
+
+func commit(t testing.TB, s *Store, records ...Record) {
+	t.Helper()
+	if err := s.Commit(context.Background(), records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustCheck(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Check(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var epoch = time.Date(2026, 3, 4, 5, 6, 7, 80, time.UTC)
+
+// queued returns a new job as it is at submit.
+func queued(id job.ID) *job.Job {
+	return &job.Job{
+		ID: id, Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"},
+		Request:     job.Request{GPUMilli: 1000, MemBytes: 1 << 30, TimeLimit: time.Hour},
+		SubmittedAt: epoch, ChangedAt: epoch, State: job.Queued,
+	}
+}
+
+func payload() *job.Payload {
+	return &job.Payload{
+		Argv: []string{"python", "train.py", "--lr", "0.1"}, EnvMode: job.EnvInherit, Env: []string{"PATH=/usr/bin:/bin", "HOME=/home/alice"},
+		Dir: "/home/alice", Umask: 0o22,
+	}
+}
+
+// running returns the job after its start on one GPU.
+func running(id job.ID) *job.Job {
+	j := queued(id)
+	j.State = job.Running
+	j.Attempt = &job.Attempt{
+		Number: 1, GPUs: []job.GPURef{{UUID: "GPU-0", Index: 0, Minor: 0}}, BootID: "boot", InvocationID: "inv",
+		PlacedAt: epoch, StartedAt: epoch.Add(time.Second),
+	}
+	return j
+}
+
+// ended returns the job after its end.
+func ended(id job.ID, how job.State) *job.Job {
+	j := running(id)
+	j.State = how
+	j.Result = &job.Result{Outcome: how}
+	j.ChangedAt = epoch.Add(time.Duration(id) * time.Minute)
+	j.Attempt.EndedAt = j.ChangedAt
+	j.Attempt.Result = j.Result
+	return j
+}
