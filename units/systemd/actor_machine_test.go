@@ -1,0 +1,68 @@
+//go:build machine
+
+package systemd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// actorPrefix marks the argument by which the units of these tests are told how
+// to behave: their launcher is this very binary.
+const actorPrefix = "/unit:"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], actorPrefix) {
+		var b unittest.Behaviour
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(os.Args[1], actorPrefix)), &b); err != nil {
+			panic(err)
+		}
+		os.Exit(act(b))
+	}
+	os.Exit(m.Run())
+}
+
+// act is the main process of a unit. Signals mean to a shell what they should;
+// the Go runtime would swallow some.
+func act(b unittest.Behaviour) int {
+	if b.Launch != "" {
+		if ok, err := daemon.SdNotify(false, fmt.Sprintf("STATUS=%s%s\nERRNO=%d", units.StatusPrefix, b.Launch, b.Errno)); !ok || err != nil {
+			return 99
+		}
+		return b.Code
+	}
+	var script strings.Builder
+	if b.Deaf {
+		script.WriteString(`trap "" HUP INT QUIT TERM USR1 USR2 PIPE; `)
+	}
+	if b.Orphan {
+		script.WriteString("setsid sleep infinity & ")
+	}
+	switch {
+	case b.Ends && b.Signal != 0:
+		fmt.Fprintf(&script, "kill -%d $$", b.Signal)
+	case b.Ends:
+		fmt.Fprintf(&script, "exit %d", b.Code)
+	default:
+		script.WriteString("exec sleep infinity")
+	}
+	fmt.Fprintln(os.Stderr, syscall.Exec("/bin/sh", []string{"sh", "-c", script.String()}, os.Environ()))
+	return 98
+}
+
+func actorArgument(b unittest.Behaviour) string {
+	text, err := json.Marshal(b)
+	if err != nil {
+		panic(err)
+	}
+	return actorPrefix + string(text)
+}

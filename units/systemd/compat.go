@@ -1,0 +1,70 @@
+package systemd
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	sddbus "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// optional are the properties that a unit can do without on a systemd that does
+// not know them. None of them fences a job off, bounds it or keeps its result.
+func optional(name string) bool {
+	switch name {
+	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "SyslogIdentifier", "IgnoreSIGPIPE":
+		return true
+	}
+	return false
+}
+
+// compat remembers which properties this systemd does not know.
+type compat struct {
+	mu      sync.Mutex
+	dropped []string // sorted
+}
+
+func newCompat() *compat { return &compat{} }
+
+func (c *compat) degraded() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.dropped)
+}
+
+// encode makes bus properties of those that this systemd knows.
+func (c *compat) encode(props []units.Property) []sddbus.Property {
+	dropped := c.degraded()
+	out := make([]sddbus.Property, 0, len(props))
+	for _, p := range props {
+		if !slices.Contains(dropped, p.Name) {
+			out = append(out, sddbus.Property{Name: p.Name, Value: dbus.MakeVariant(p.Value)})
+		}
+	}
+	return out
+}
+
+// drop reads systemd's complaint ("Cannot set property X, or unknown property.")
+// and tells whether it is worth trying again without X. Every try drops one
+// more property of a closed list, so it ends; where another start has dropped it
+// meanwhile, trying again is right too, but only with a property that was sent.
+func (c *compat) drop(message string, props []units.Property) bool {
+	_, rest, ok := strings.Cut(message, "Cannot set property ")
+	if !ok {
+		return false
+	}
+	name, _, _ := strings.Cut(rest, ",")
+	if !optional(name) || !slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == name }) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.dropped, name) {
+		c.dropped = append(c.dropped, name)
+		slices.Sort(c.dropped)
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+//go:build machine
+
+// These tests run as root on a machine whose PID 1 is a systemd of its own, in
+// a test binary that every account may execute.
+
+package systemd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+const (
+	alice  = 1001
+	nobody = 54321 // no such account
+)
+
+func TestMachineConformance(t *testing.T) {
+	unittest.Conformance(t, unittest.Bench{
+		New:        func(t *testing.T) unittest.Manager { return connect(t) },
+		Properties: unitProperties,
+		Settled:    func(s units.Status) { settled(t, s) },
+		Processes:  func(_ unittest.Manager, s units.Status) int { return processes(t, s) },
+	})
+}
+
+// connect returns a manager, and leaves no unit of a job behind.
+func connect(t *testing.T) *Manager {
+	t.Helper()
+	m, err := Connect(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		defer m.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		all, err := m.List(ctx)
+		for _, s := range all {
+			err = errors.Join(err, m.Stop(ctx, s.Name))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if d := m.Degraded(); len(d) > 0 {
+			t.Errorf("properties unknown to this systemd: %v", d)
+		}
+	})
+	return m
+}
+
+func spec(id int64, arg string) units.Spec {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return units.Spec{
+		ID: id, Attempt: 1, UID: alice, User: "alice", JobName: "a name with % and $HOME and \"quotes\"",
+		GPUs:       []units.GPU{{Index: 0, Minor: 1, UUID: "GPU-1111"}},
+		Limits:     cgroup.Limits{MemBytes: 1 << 30, TasksMax: 512, CPUs: 2},
+		Rlimits:    []units.Rlimit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "MEMLOCK", Soft: units.Infinity, Hard: units.Infinity}},
+		MaxRuntime: time.Hour, Grace: 200 * time.Millisecond, Launcher: self, SpecPath: arg,
+	}
+}
+
+func unitProperties(id int64, b unittest.Behaviour) []units.Property {
+	s := spec(id, actorArgument(b))
+	if b.NotStart != 0 {
+		s.UID = nobody
+	}
+	if b.TimesOut {
+		s.MaxRuntime = 100 * time.Millisecond
+	}
+	return units.Properties(s)
+}
+
+// settled waits until the actor has become a sleep: before that a signal meets
+// the Go runtime, or a shell that has not set its traps.
+func settled(t *testing.T, s units.Status) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(30 * time.Second); ; {
+		for _, pid := range strings.Fields(members(t, s)) {
+			name, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
+			if err == nil && string(name) == "sleep\n" {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("unit never settled: %+v", s)
+		}
+	}
+}
+
+// processes counts what lives in the control group.
+func processes(t *testing.T, s units.Status) int { return strings.Count(members(t, s), "\n") }
+
+func members(t *testing.T, s units.Status) string {
+	raw, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", s.ControlGroup, "cgroup.procs"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !strings.Contains(err.Error(), "no such device") {
+		t.Error(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,62 @@
+package systemd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// The errors of systemd that mean something to us.
+const (
+	errNoSuchUnit   = "org.freedesktop.systemd1.NoSuchUnit"
+	errNoSuchJob    = "org.freedesktop.systemd1.NoSuchJob"
+	errUnitExists   = "org.freedesktop.systemd1.UnitExists"
+	errPropReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
+	errShuttingDown = "org.freedesktop.systemd1.ShuttingDown"
+)
+
+// code returns the D-Bus name of err, or "" if it is none: then the connection
+// failed or the context ended.
+func code(err error) string {
+	var d dbus.Error
+	if errors.As(err, &d) {
+		return d.Name
+	}
+	var p *dbus.Error
+	if errors.As(err, &p) {
+		return p.Name
+	}
+	return ""
+}
+
+// temporary lists the answers that come from the bus because systemd is not
+// there for the moment, or from a systemd that cannot right now.
+func temporary(name string) bool {
+	switch name {
+	case "org.freedesktop.DBus.Error.NoReply",
+		"org.freedesktop.DBus.Error.Timeout",
+		"org.freedesktop.DBus.Error.TimedOut",
+		"org.freedesktop.DBus.Error.Disconnected",
+		"org.freedesktop.DBus.Error.NoServer",
+		"org.freedesktop.DBus.Error.NameHasNoOwner",
+		"org.freedesktop.DBus.Error.ServiceUnknown",
+		"org.freedesktop.DBus.Error.LimitsExceeded",
+		"org.freedesktop.DBus.Error.NoMemory",
+		errShuttingDown:
+		return true
+	}
+	return strings.HasPrefix(name, "org.freedesktop.DBus.Error.Spawn.")
+}
+
+// wrap says what was tried and, where the answer does not come from systemd's
+// judgement, that the outcome is unknown.
+func wrap(what, name string, err error) error {
+	if c := code(err); c == "" || temporary(c) {
+		return fmt.Errorf("%s %q: %w: %w", what, name, units.ErrBus, err)
+	}
+	return fmt.Errorf("%s %q: %w", what, name, err)
+}

@@ -1,0 +1,41 @@
+package systemd
+
+import (
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// The manager hears of everything on the bus's reader; what is no job's unit
+// ends here. It implements listener.
+
+func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
+	if _, ok := units.ParseName(unit); !ok {
+		return
+	}
+	m.waits.finish(unit, job, result)
+	m.changes.add(unit)
+}
+
+func (m *Manager) unitChanged(unit string) {
+	if _, ok := units.ParseName(unit); !ok {
+		return
+	}
+	m.seen.add(unit)
+	m.changes.add(unit)
+}
+
+// unitRemoved also comes for units that run on, when systemd reloads.
+func (m *Manager) unitRemoved(unit string) {
+	if _, ok := units.ParseName(unit); !ok {
+		return
+	}
+	m.seen.remove(unit)
+	m.waits.poke(unit)
+	m.changes.add(unit)
+}
+
+func (m *Manager) reloaded() {
+	m.waits.pokeAll()
+	m.changes.resync()
+}

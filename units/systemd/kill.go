@@ -1,0 +1,28 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Kill sends signal to every process of the unit name; units.ErrAbsent where
+// there is none of that name. A unit without processes is no error.
+func (m *Manager) Kill(ctx context.Context, name string, signal int) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	l, err := m.current()
+	if err != nil {
+		return fmt.Errorf("kill unit %q: %w", name, err)
+	}
+	err = l.manager(ctx, "KillUnit", name, "all", int32(signal)).Err
+	switch {
+	case code(err) == errNoSuchUnit:
+		return fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)
+	case err != nil:
+		return wrap("kill unit", name, err)
+	}
+	return nil
+}

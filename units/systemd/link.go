@@ -1,0 +1,106 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const (
+	destination   = "org.freedesktop.systemd1"
+	managerPath   = "/org/freedesktop/systemd1"
+	unitPath      = "/org/freedesktop/systemd1/unit"
+	managerIface  = "org.freedesktop.systemd1.Manager"
+	unitIface     = "org.freedesktop.systemd1.Unit"
+	propertyIface = "org.freedesktop.DBus.Properties"
+	busIface      = "org.freedesktop.DBus"
+)
+
+// listener is told what arrives on a link, in the order in which systemd sent
+// it and in the goroutine that reads the connection: it must not block.
+type listener interface {
+	jobRemoved(unit string, job dbus.ObjectPath, result string)
+	unitRemoved(unit string)
+	unitChanged(unit string)
+	reloaded()
+}
+
+// link is one connection to systemd.
+type link struct {
+	conn  *dbus.Conn
+	owner atomic.Value // string: the unique name of systemd on the bus
+	to    listener
+}
+
+// dialLink connects, watches systemd's signals and asks systemd to send them.
+func dialLink(ctx context.Context, address string, to listener) (*link, error) {
+	l := &link{to: to}
+	l.owner.Store("")
+	conn, err := dbus.Dial(address, dbus.WithSignalHandler(l))
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	l.conn = conn
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // the handshake knows no context
+	err = l.setUp(ctx)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *link) setUp(ctx context.Context) error {
+	if err := l.conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
+		return fmt.Errorf("authentication: %w", err)
+	}
+	if err := l.conn.Hello(); err != nil {
+		return fmt.Errorf("hello: %w", err)
+	}
+	for _, match := range matches() {
+		if err := l.conn.AddMatchSignalContext(ctx, match...); err != nil {
+			return fmt.Errorf("match rule: %w", err)
+		}
+	}
+	var owner string
+	if err := l.conn.BusObject().CallWithContext(ctx, busIface+".GetNameOwner", 0, destination).Store(&owner); err != nil {
+		return fmt.Errorf("systemd on the bus: %w", err)
+	}
+	l.owner.CompareAndSwap("", owner) // a newer one may have been announced meanwhile
+	if err := l.manager(ctx, "Subscribe").Err; err != nil {
+		return fmt.Errorf("subscription: %w", err)
+	}
+	return nil
+}
+
+// matches are the signals we hear. Of a unit's two interfaces one is enough:
+// systemd announces both at once.
+func matches() [][]dbus.MatchOption {
+	fromManager := func(member string) []dbus.MatchOption {
+		return []dbus.MatchOption{dbus.WithMatchSender(destination), dbus.WithMatchInterface(managerIface), dbus.WithMatchMember(member)}
+	}
+	return [][]dbus.MatchOption{
+		{dbus.WithMatchSender(busIface), dbus.WithMatchInterface(busIface), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, destination)},
+		fromManager("JobRemoved"),
+		fromManager("UnitRemoved"),
+		fromManager("Reloading"),
+		{dbus.WithMatchSender(destination), dbus.WithMatchInterface(propertyIface), dbus.WithMatchMember("PropertiesChanged"),
+			dbus.WithMatchPathNamespace(unitPath), dbus.WithMatchArg(0, unitIface)},
+	}
+}
+
+// manager calls a method of systemd's manager.
+func (l *link) manager(ctx context.Context, method string, args ...any) *dbus.Call {
+	return l.conn.Object(destination, managerPath).CallWithContext(ctx, managerIface+"."+method, 0, args...)
+}
+
+func (l *link) closed() <-chan struct{} { return l.conn.Context().Done() }
+
+func (l *link) close() { l.conn.Close() }

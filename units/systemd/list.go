@@ -1,0 +1,57 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	sddbus "github.com/coreos/go-systemd/v22/dbus"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// listAtOnce bounds the status reads in flight of one List.
+const listAtOnce = 4
+
+// List reads the state of every job's unit that systemd has, sorted by name. A
+// unit that goes away meanwhile is left out.
+func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
+	l, err := m.current()
+	if err != nil {
+		return nil, fmt.Errorf("list of units: %w", err)
+	}
+	var found []sddbus.UnitStatus
+	if err := l.manager(ctx, "ListUnitsByPatterns", []string{}, []string{units.Pattern}).Store(&found); err != nil {
+		return nil, wrap("list of units", units.Pattern, err)
+	}
+	var names []string
+	for _, u := range found {
+		if _, ok := units.ParseName(u.Name); ok && u.LoadState != units.LoadNotFound {
+			names = append(names, u.Name)
+		}
+	}
+	slices.Sort(names)
+	return m.readAll(ctx, l, names)
+}
+
+func (m *Manager) readAll(ctx context.Context, l *link, names []string) ([]units.Status, error) {
+	all := make([]units.Status, len(names))
+	errs := make([]error, len(names))
+	slots := make(chan struct{}, listAtOnce)
+	var readers sync.WaitGroup
+	for i, name := range names {
+		slots <- struct{}{}
+		readers.Go(func() {
+			defer func() { <-slots }()
+			all[i], errs[i] = readStatus(ctx, l, name)
+		})
+	}
+	readers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(all, func(s units.Status) bool { return s.Load == units.LoadNotFound }), nil
+}

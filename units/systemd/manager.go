@@ -1,0 +1,122 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// DefaultAddress is the system bus. PID 1's private socket is not used: the
+// first call on it may hang, and it closes when systemd is executed anew.
+const DefaultAddress = "unix:path=/run/dbus/system_bus_socket"
+
+// Options say where systemd is.
+type Options struct {
+	Address string // of the bus; "" is DefaultAddress
+}
+
+// Manager talks to systemd. Its methods may be called by any number of
+// goroutines at once.
+type Manager struct {
+	address string
+	changes *changes
+	waits   *waits
+	seen    *names // units that systemd was last known to have
+	compat  *compat
+
+	stop context.CancelFunc // ends the goroutines of the manager
+	done sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	link    *link      // nil while the bus is away
+	since   time.Time  // of the present state of link
+	lastErr error      // why the bus went away or cannot be reached
+}
+
+// Connect reaches systemd, trying until ctx ends, and returns a manager that
+// keeps itself connected from then on.
+func Connect(ctx context.Context, o Options) (*Manager, error) {
+	m := &Manager{address: o.Address, changes: newChanges(), waits: newWaits(), seen: newNames(), compat: newCompat(), since: time.Now()}
+	if m.address == "" {
+		m.address = DefaultAddress
+	}
+	running, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	up := make(chan struct{}, 1)
+	m.done.Go(func() { m.changes.pump(running) })
+	m.done.Go(func() { m.keepConnected(running, up) })
+	select {
+	case <-up:
+		return m, nil
+	case <-ctx.Done():
+		_, _, last := m.Connected()
+		m.Close()
+		return nil, fmt.Errorf("connect to systemd at %q: %w", m.address, errors.Join(ctx.Err(), last))
+	}
+}
+
+// Close ends the connection and closes the channel of Changes. Calls under way
+// return units.ErrBus.
+func (m *Manager) Close() {
+	m.stop()
+	m.done.Wait()
+}
+
+// Connected tells whether the bus is there, since when it is or is not, and
+// the last reason for which it was not.
+func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.link != nil, m.since, m.lastErr
+}
+
+// Changes returns the channel of hints that a unit may have changed. There is
+// one channel, for one reader; Close closes it.
+func (m *Manager) Changes() <-chan units.Change { return m.changes.out }
+
+// Degraded names the properties that this systemd does not know and that units
+// are therefore started without.
+func (m *Manager) Degraded() []string { return m.compat.degraded() }
+
+// current returns the connection, or units.ErrBus and why there is none.
+func (m *Manager) current() (*link, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.link == nil {
+		return nil, fmt.Errorf("%w: %w", units.ErrBus, m.away())
+	}
+	return m.link, nil
+}
+
+var errConnecting = errors.New("still connecting")
+
+func (m *Manager) away() error {
+	if m.lastErr == nil {
+		return errConnecting
+	}
+	return m.lastErr
+}
+
+func (m *Manager) setLink(l *link, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if (l != nil) != (m.link != nil) {
+		m.since = time.Now()
+	}
+	m.link = l
+	if err != nil {
+		m.lastErr = err
+	}
+}
+
+// checkName refuses what is no job's unit (invariant 1).
+func checkName(name string) error {
+	if _, ok := units.ParseName(name); !ok {
+		return fmt.Errorf("%q is not the unit of a job", name)
+	}
+	return nil
+}

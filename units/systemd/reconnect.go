@@ -1,0 +1,61 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The back-off between attempts to reach the bus.
+const (
+	firstRetry  = 50 * time.Millisecond
+	lastRetry   = 5 * time.Second
+	dialTimeout = 10 * time.Second // for an attempt that hangs
+)
+
+var errLost = errors.New("connection to the bus lost")
+
+// keepConnected owns the connection until ctx ends. It says on up when it has
+// one for the first time.
+func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
+	retry := firstRetry
+	for first := true; ctx.Err() == nil; {
+		l, err := m.dial(ctx)
+		if err != nil {
+			m.setLink(nil, err)
+			sleep(ctx, retry)
+			retry = min(2*retry, lastRetry)
+			continue
+		}
+		retry = firstRetry
+		m.setLink(l, nil)
+		if first {
+			up <- struct{}{}
+			first = false
+		} else {
+			m.changes.resync()
+		}
+		select {
+		case <-l.closed():
+		case <-ctx.Done():
+		}
+		m.setLink(nil, errLost)
+		l.close()
+		m.seen.clear()
+	}
+}
+
+func (m *Manager) dial(ctx context.Context) (*link, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return dialLink(ctx, m.address, m)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

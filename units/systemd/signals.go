@@ -1,0 +1,95 @@
+package systemd
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// DeliverSignal takes one signal from the connection's reader. It implements
+// dbus.SignalHandler. A signal may be sent to us by anybody on the bus,
+// whatever our match rules are, so the sender is checked (invariant 2); the bus
+// itself vouches for it.
+func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
+	if iface == busIface && s.Sender == busIface {
+		l.busSignal(member, s.Body)
+		return
+	}
+	if s.Sender != l.owner.Load() {
+		return
+	}
+	switch {
+	case iface == propertyIface && member == "PropertiesChanged":
+		if name, ok := unitOfPath(s.Path); ok {
+			l.to.unitChanged(name)
+		}
+	case iface == managerIface:
+		l.managerSignal(member, s.Body)
+	}
+}
+
+// busSignal follows systemd to its new name when it has been executed anew. It
+// forgets its subscribers then, so we subscribe again.
+func (l *link) busSignal(member string, body []any) {
+	var name, before, after string
+	if member != "NameOwnerChanged" || dbus.Store(body, &name, &before, &after) != nil || name != destination {
+		return
+	}
+	l.owner.Store(after)
+	if after == "" {
+		return
+	}
+	go func() { // ends with its call, at the latest with the connection
+		_ = l.manager(l.conn.Context(), "Subscribe").Err // where it fails, systemd is gone again and announces itself again
+		l.to.reloaded()
+	}()
+}
+
+func (l *link) managerSignal(member string, body []any) {
+	switch member {
+	case "JobRemoved":
+		var id uint32
+		var job dbus.ObjectPath
+		var unit, result string
+		if dbus.Store(body, &id, &job, &unit, &result) == nil {
+			l.to.jobRemoved(unit, job, result)
+		}
+	case "UnitRemoved":
+		var unit string
+		var path dbus.ObjectPath
+		if dbus.Store(body, &unit, &path) == nil {
+			l.to.unitRemoved(unit)
+		}
+	case "Reloading":
+		var active bool
+		if dbus.Store(body, &active) == nil && !active {
+			l.to.reloaded()
+		}
+	}
+}
+
+// unitOfPath undoes systemd's escaping of a unit's name in its object path.
+func unitOfPath(path dbus.ObjectPath) (string, bool) {
+	label, ok := strings.CutPrefix(string(path), unitPath+"/")
+	if !ok {
+		return "", false
+	}
+	var b strings.Builder
+	for i := 0; i < len(label); i++ {
+		if label[i] != '_' {
+			b.WriteByte(label[i])
+			continue
+		}
+		if i+2 >= len(label) {
+			return "", false
+		}
+		raw, err := hex.DecodeString(label[i+1 : i+3])
+		if err != nil {
+			return "", false
+		}
+		b.Write(raw)
+		i += 2
+	}
+	return b.String(), true
+}

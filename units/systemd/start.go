@@ -1,0 +1,74 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+
+	sddbus "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// jobDone is the result of a systemd job that did what it should.
+const jobDone = "done"
+
+// jobUnknown stands for the result of a job whose end was not heard of.
+const jobUnknown = "unknown"
+
+// Start starts the unit name and waits until its main process is executed. It
+// returns the unit's status right after that; a short job may have ended by
+// then. The errors are units.ErrExists (it was started before: adopt it),
+// units.ErrBus (the outcome is unknown), *units.RefusedError (systemd would not
+// have it, nothing was started) and *units.StartError (it was tried and failed;
+// stop the unit to clear it away).
+func (m *Manager) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
+	none := units.Status{Name: name}
+	if err := checkName(name); err != nil {
+		return none, err
+	}
+	l, err := m.current()
+	if err != nil {
+		return none, fmt.Errorf("start unit %q: %w", name, err)
+	}
+	w := m.waits.enter(name)
+	defer m.waits.leave(name, w)
+	job, err := m.startTransient(ctx, l, name, props)
+	if err != nil {
+		return none, err
+	}
+	result, err := m.await(ctx, l, w, job)
+	if err != nil {
+		return none, wrap("start unit", name, err)
+	}
+	m.seen.add(name)
+	status, err := m.Status(ctx, name)
+	if err != nil {
+		return none, err
+	}
+	if result == jobDone || result == jobUnknown && status.WasActive {
+		return status, nil
+	}
+	return status, &units.StartError{JobResult: result, Status: status}
+}
+
+// startTransient queues the start. An older systemd names one unknown property
+// at a time.
+func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath, error) {
+	for {
+		var job dbus.ObjectPath
+		err := l.manager(ctx, "StartTransientUnit", name, "fail", m.compat.encode(props), []sddbus.PropertyCollection{}).Store(&job)
+		switch c := code(err); {
+		case err == nil:
+			return job, nil
+		case c == errUnitExists:
+			return "", fmt.Errorf("start unit %q: %w", name, units.ErrExists)
+		case c == "" || temporary(c):
+			return "", wrap("start unit", name, err)
+		case c == errPropReadOnly && m.compat.drop(err.Error(), props):
+			continue
+		default:
+			return "", &units.RefusedError{Name: name, Code: c, Message: err.Error()}
+		}
+	}
+}

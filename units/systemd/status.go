@@ -1,0 +1,117 @@
+package systemd
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	sddbus "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Status reads the state of the unit name. An absent unit is a status whose
+// Load is units.LoadNotFound, not an error.
+func (m *Manager) Status(ctx context.Context, name string) (units.Status, error) {
+	absent := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
+	if err := checkName(name); err != nil {
+		return absent, err
+	}
+	l, err := m.current()
+	if err != nil {
+		return absent, fmt.Errorf("status of unit %q: %w", name, err)
+	}
+	if !m.seen.has(name) {
+		there, err := unitThere(ctx, l, name)
+		if err != nil || !there {
+			return absent, err
+		}
+	}
+	status, err := readStatus(ctx, l, name)
+	if err != nil {
+		return absent, err
+	}
+	if status.Load == units.LoadNotFound {
+		m.seen.remove(name)
+		return absent, nil
+	}
+	return status, nil
+}
+
+// unitThere tells whether systemd has the unit, without making it load one.
+func unitThere(ctx context.Context, l *link, name string) (bool, error) {
+	err := l.manager(ctx, "GetUnit", name).Err
+	switch {
+	case code(err) == errNoSuchUnit:
+		return false, nil
+	case err != nil:
+		return false, wrap("status of unit", name, err)
+	}
+	return true, nil
+}
+
+// readStatus fetches the properties of all the unit's interfaces at once, so
+// that they belong together.
+func readStatus(ctx context.Context, l *link, name string) (units.Status, error) {
+	var p properties
+	object := l.conn.Object(destination, objectPath(name))
+	if err := object.CallWithContext(ctx, propertyIface+".GetAll", 0, "").Store(&p); err != nil {
+		return units.Status{Name: name}, wrap("status of unit", name, err)
+	}
+	return p.status(name), nil
+}
+
+func objectPath(name string) dbus.ObjectPath {
+	return dbus.ObjectPath(unitPath + "/" + sddbus.PathBusEscape(name))
+}
+
+// properties are those of one unit. A property that is missing, or of another
+// type than it should be, reads as unknown.
+type properties map[string]dbus.Variant
+
+func (p properties) status(name string) units.Status {
+	return units.Status{
+		Name:         name,
+		Load:         get[string](p, "LoadState"),
+		Active:       get[string](p, "ActiveState"),
+		Sub:          get[string](p, "SubState"),
+		Result:       get[string](p, "Result"),
+		InvocationID: hex.EncodeToString(get[[]byte](p, "InvocationID")),
+		ControlGroup: get[string](p, "ControlGroup"),
+		MainCode:     get[int32](p, "ExecMainCode"),
+		MainStatus:   get[int32](p, "ExecMainStatus"),
+		StatusText:   get[string](p, "StatusText"),
+		StatusErrno:  get[int32](p, "StatusErrno"),
+		WasActive:    get[uint64](p, "ActiveEnterTimestampMonotonic") != 0,
+		JobPending:   p.jobID() != 0,
+		CPUNSec:      p.amount("CPUUsageNSec"),
+		MemoryPeak:   p.amount("MemoryPeak"),
+		Started:      get[uint64](p, "ExecMainStartTimestamp"),
+		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
+	}
+}
+
+// get returns the zero value of T for a property that is not there.
+func get[T any](p properties, name string) T {
+	v, _ := p[name].Value().(T)
+	return v
+}
+
+func (p properties) amount(name string) uint64 {
+	if v, ok := p[name].Value().(uint64); ok {
+		return v
+	}
+	return units.Infinity
+}
+
+// jobID reads the pair (id, path) of the job that systemd has queued for the
+// unit; 0 is none.
+func (p properties) jobID() uint32 {
+	pair := get[[]any](p, "Job")
+	if len(pair) == 0 {
+		return 0
+	}
+	id, _ := pair[0].(uint32)
+	return id
+}

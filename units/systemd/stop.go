@@ -1,0 +1,147 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// A job can put off its own SIGKILL by telling systemd EXTEND_TIMEOUT_USEC, as
+// long as it may notify at all. So a stop that takes longer than the unit's own
+// grace is finished by a SIGKILL of ours.
+const (
+	stopPatience = time.Second     // for stops that need no thought
+	stopSlack    = 2 * time.Second // on top of the unit's grace, for systemd's own SIGKILL
+)
+
+// Stop ends the unit name, sweeps everything that is left in its control group
+// and makes systemd forget it and its result. A unit that is not there is no
+// error. It takes as long as the unit's processes and its grace do.
+// units.ErrProcesses means that processes outlived even SIGKILL.
+func (m *Manager) Stop(ctx context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	l, err := m.current()
+	if err != nil {
+		return fmt.Errorf("stop unit %q: %w", name, err)
+	}
+	w := m.waits.enter(name)
+	defer m.waits.leave(name, w)
+	var job dbus.ObjectPath
+	err = l.manager(ctx, "StopUnit", name, "replace").Store(&job)
+	switch {
+	case code(err) == errNoSuchUnit:
+		return nil
+	case err != nil:
+		return wrap("stop unit", name, err)
+	}
+	if err := m.awaitStop(ctx, l, w, name, job); err != nil {
+		return wrap("stop unit", name, err)
+	}
+	return m.collect(ctx, l, w, name)
+}
+
+// awaitStop waits for the stop, however it ends: collect looks at what is left.
+func (m *Manager) awaitStop(ctx context.Context, l *link, w *wait, name string, job dbus.ObjectPath) error {
+	err := m.awaitFor(ctx, stopPatience, l, w, job)
+	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		return err
+	}
+	grace, err := graceOf(ctx, l, name)
+	if err != nil {
+		return err
+	}
+	err = m.awaitFor(ctx, grace+stopSlack, l, w, job)
+	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		return err
+	}
+	if err := m.Kill(ctx, name, int(syscall.SIGKILL)); err != nil && !errors.Is(err, units.ErrAbsent) {
+		return err
+	}
+	_, err = m.await(ctx, l, w, job)
+	return err
+}
+
+func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *wait, job dbus.ObjectPath) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	_, err := m.await(ctx, l, w, job)
+	return err
+}
+
+// maxGrace bounds what a unit may say of its own grace.
+const maxGrace = 24 * time.Hour
+
+func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
+	const property = "TimeoutStopUSec"
+	var v dbus.Variant
+	object := l.conn.Object(destination, objectPath(name))
+	if err := object.CallWithContext(ctx, propertyIface+".Get", 0, "org.freedesktop.systemd1.Service", property).Store(&v); err != nil {
+		return 0, err
+	}
+	usec := properties{property: v}.amount(property)
+	return time.Duration(min(usec, uint64(maxGrace/time.Microsecond))) * time.Microsecond, nil
+}
+
+// collect makes systemd forget the stopped unit. It keeps a failed one until
+// the failure is reset, and any one as long as a process of it lives.
+func (m *Manager) collect(ctx context.Context, l *link, w *wait, name string) error {
+	err := l.manager(ctx, "ResetFailedUnit", name).Err
+	if code(err) == errNoSuchUnit {
+		return nil
+	}
+	if err != nil {
+		return wrap("collect unit", name, err)
+	}
+	for range collectTries {
+		there, err := unitThere(ctx, l, name)
+		if err != nil || !there {
+			return err
+		}
+		if err := pause(ctx, l, w, collectPause); err != nil {
+			return wrap("collect unit", name, err)
+		}
+	}
+	return m.remains(ctx, l, name)
+}
+
+// systemd forgets a unit in its next turn, so one look is nearly always enough.
+const (
+	collectTries = 10
+	collectPause = 20 * time.Millisecond
+)
+
+func pause(ctx context.Context, l *link, w *wait, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-w.poked:
+	case <-t.C:
+	case <-l.closed():
+		return errLost
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// remains says why systemd does not forget a stopped unit.
+func (m *Manager) remains(ctx context.Context, l *link, name string) error {
+	s, err := readStatus(ctx, l, name)
+	switch {
+	case err != nil:
+		return err
+	case s.Load == units.LoadNotFound:
+		return nil
+	case s.ControlGroup != "":
+		return fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses)
+	}
+	return fmt.Errorf("stop unit %q: systemd keeps it (%s, %s)", name, s.Active, s.Sub)
+}

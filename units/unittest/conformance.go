@@ -1,0 +1,157 @@
+package unittest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Manager is what the suite tests, and what a daemon needs of a systemd.
+type Manager interface {
+	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
+	Stop(ctx context.Context, name string) error
+	Kill(ctx context.Context, name string, signal int) error
+	Status(ctx context.Context, name string) (units.Status, error)
+	List(ctx context.Context) ([]units.Status, error)
+	Changes() <-chan units.Change
+}
+
+// Bench is what the suite needs of the implementation under test.
+type Bench struct {
+	// New returns a manager without any unit of a job. Whatever it needs to be
+	// cleaned up it leaves to t.
+	New func(t *testing.T) Manager
+	// Properties returns those of a unit whose main process behaves so.
+	Properties func(id int64, b Behaviour) []units.Property
+	// Settled waits until the main process of a started unit, which runs until
+	// something ends it, is what it should be. nil: it is from the start.
+	Settled func(s units.Status)
+	// Processes counts what lives in a control group of a status; 0 where it is
+	// gone.
+	Processes func(m Manager, s units.Status) int
+}
+
+// patience bounds every wait of the suite, for a machine under heavy load.
+const patience = 30 * time.Second
+
+// Conformance holds an implementation to what package units promises.
+func Conformance(t *testing.T, b Bench) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *stage)
+	}{
+		{"start", testStart},
+		{"exits", testExits},
+		{"launcher", testLauncher},
+		{"not started", testNotStarted},
+		{"kill", testKill},
+		{"kill nothing", testKillNothing},
+		{"exists", testExists},
+		{"one of many starts", testManyStarts},
+		{"again", testAgain},
+		{"stop", testStop},
+		{"stop the deaf", testStopDeaf},
+		{"sweep", testSweep},
+		{"absent", testAbsent},
+		{"list", testList},
+		{"names", testNames},
+		{"context", testContext},
+		{"changes add up", testManyChanges},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, newStage(t, b)) })
+	}
+}
+
+// stage is one test's manager and what to do with it.
+type stage struct {
+	*testing.T
+	bench Bench
+	m     Manager
+	ctx   context.Context
+}
+
+func newStage(t *testing.T, b Bench) *stage {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	t.Cleanup(cancel)
+	return &stage{T: t, bench: b, m: b.New(t), ctx: ctx}
+}
+
+func (s *stage) start(id int64, b Behaviour) units.Status {
+	s.Helper()
+	status, err := s.m.Start(s.ctx, units.Name(id), s.bench.Properties(id, b))
+	if err != nil {
+		s.Fatalf("Start(%d): %v", id, err)
+	}
+	if phase, _ := units.Decode(status); phase == units.PhaseRunning && b.lasts() && s.bench.Settled != nil {
+		s.bench.Settled(status)
+	}
+	return status
+}
+
+func (s *stage) stop(id int64) {
+	s.Helper()
+	if err := s.m.Stop(s.ctx, units.Name(id)); err != nil {
+		s.Fatalf("Stop(%d): %v", id, err)
+	}
+	s.phase(id, units.PhaseAbsent)
+}
+
+func (s *stage) status(id int64) units.Status {
+	s.Helper()
+	status, err := s.m.Status(s.ctx, units.Name(id))
+	if err != nil {
+		s.Fatalf("Status(%d): %v", id, err)
+	}
+	return status
+}
+
+func (s *stage) phase(id int64, want units.Phase) {
+	s.Helper()
+	status := s.status(id)
+	if got, _ := units.Decode(status); got != want {
+		s.Fatalf("unit %d is %s, want %s: %+v", id, got, want, status)
+	}
+}
+
+// until follows the changes until unit id is in a phase, as a daemon does: it
+// reads the state, and after every change that may concern it reads it again.
+func (s *stage) until(id int64, want units.Phase) (units.Status, units.Exit) {
+	s.Helper()
+	late := time.After(patience)
+	for {
+		status := s.status(id)
+		phase, exit := units.Decode(status)
+		if phase == want {
+			return status, exit
+		}
+		s.hint(id, late, status)
+	}
+}
+
+// hint waits for a change that may concern unit id.
+func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
+	s.Helper()
+	for {
+		select {
+		case c, ok := <-s.m.Changes():
+			if !ok {
+				s.Fatal("Changes is closed")
+			}
+			if c.Resync || c.Name == units.Name(id) {
+				return
+			}
+		case <-late:
+			s.Fatalf("no more changes of unit %d, it is still %+v", id, last)
+		}
+	}
+}
+
+func (s *stage) wantErr(err, want error) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Fatalf("error is %v, want %v", err, want)
+	}
+}

@@ -1,0 +1,128 @@
+package unittest
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+func testStart(t *testing.T, s *stage) {
+	got := s.start(1, Behaviour{})
+	if phase, _ := units.Decode(got); phase != units.PhaseRunning {
+		t.Fatalf("Start returned %+v, want a running unit", got)
+	}
+	if len(got.InvocationID) != 32 || !got.WasActive || got.JobPending || got.Name != units.Name(1) {
+		t.Fatalf("Start returned %+v", got)
+	}
+	if again := s.status(1); again.InvocationID != got.InvocationID || again.Active != got.Active {
+		t.Fatalf("Status is %+v after Start returned %+v", again, got)
+	}
+	if n := s.bench.Processes(s.m, got); n != 1 {
+		t.Fatalf("%d processes, want 1: %+v", n, got)
+	}
+	s.stop(1)
+}
+
+// testExits: how a main process ended is read from the unit, the same however
+// late and often, until the unit is stopped.
+func testExits(t *testing.T, s *stage) {
+	for i, c := range []struct {
+		name   string
+		b      Behaviour
+		want   units.Exit
+		active string
+		result string
+	}{
+		{"0", Behaviour{Ends: true}, units.Exit{}, units.ActiveActive, units.ResultSuccess},
+		{"7", Behaviour{Ends: true, Code: 7}, units.Exit{Code: 7}, units.ActiveFailed, units.ResultExitCode},
+		{"systemd's own number", Behaviour{Ends: true, Code: 203}, units.Exit{Code: 203}, units.ActiveFailed, units.ResultExitCode},
+		{"255", Behaviour{Ends: true, Code: 255}, units.Exit{Code: 255}, units.ActiveFailed, units.ResultExitCode},
+		{"TERM", Behaviour{Ends: true, Signal: 15}, units.Exit{Signal: 15}, units.ActiveActive, units.ResultSuccess},
+		{"KILL", Behaviour{Ends: true, Signal: 9}, units.Exit{Signal: 9}, units.ActiveFailed, units.ResultSignal},
+		{"USR1", Behaviour{Ends: true, Signal: 10}, units.Exit{Signal: 10}, units.ActiveFailed, units.ResultSignal},
+		{"time limit", Behaviour{TimesOut: true}, units.Exit{Signal: 15, Timeout: true}, units.ActiveFailed, units.ResultTimeout},
+	} {
+		id := int64(10 + i)
+		started := s.start(id, c.b)
+		status, exit := s.until(id, units.PhaseExited)
+		if exit != c.want || status.Active != c.active || status.Result != c.result {
+			t.Errorf("%s: got %+v from %+v, want %+v (%s, %s)", c.name, exit, status, c.want, c.active, c.result)
+		}
+		if status.InvocationID != started.InvocationID {
+			t.Errorf("%s: invocation %q became %q", c.name, started.InvocationID, status.InvocationID)
+		}
+		if _, again := units.Decode(s.status(id)); again != c.want {
+			t.Errorf("%s: read again: %+v", c.name, again)
+		}
+		s.stop(id)
+	}
+}
+
+func testLauncher(t *testing.T, s *stage) {
+	s.start(1, Behaviour{Launch: units.LaunchExec, Code: 203, Errno: int(syscall.ENOENT)})
+	if _, exit := s.until(1, units.PhaseExited); exit.Launch != units.LaunchExec || exit.Errno != int(syscall.ENOENT) {
+		t.Errorf("exec: got %+v", exit)
+	}
+	s.stop(1)
+	s.start(2, Behaviour{Launch: units.LaunchExec, Code: 4}) // the word alone is not enough
+	if _, exit := s.until(2, units.PhaseExited); exit != (units.Exit{Code: 4}) {
+		t.Errorf("a lie: got %+v", exit)
+	}
+	s.stop(2)
+}
+
+func testNotStarted(t *testing.T, s *stage) {
+	const noUser = 217
+	got, err := s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, Behaviour{NotStart: noUser}))
+	var failed *units.StartError
+	if !errors.As(err, &failed) || failed.JobResult != "failed" || failed.Status != got {
+		t.Fatalf("Start: %v, want a StartError", err)
+	}
+	phase, exit := units.Decode(s.status(1))
+	if phase != units.PhaseFailedToStart || exit.Launch != units.LaunchUnit || !strings.Contains(exit.Detail, "user") {
+		t.Fatalf("got %s %+v", phase, exit)
+	}
+	_, err = s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, Behaviour{}))
+	s.wantErr(err, units.ErrExists)
+	s.stop(1)
+}
+
+func testKill(t *testing.T, s *stage) {
+	for i, c := range []struct {
+		signal syscall.Signal
+		active string
+	}{{syscall.SIGTERM, units.ActiveActive}, {syscall.SIGINT, units.ActiveActive}, {syscall.SIGKILL, units.ActiveFailed}, {syscall.SIGUSR2, units.ActiveFailed}} {
+		id := int64(20 + i)
+		s.start(id, Behaviour{})
+		if err := s.m.Kill(s.ctx, units.Name(id), int(c.signal)); err != nil {
+			t.Fatal(err)
+		}
+		status, exit := s.until(id, units.PhaseExited)
+		if exit != (units.Exit{Signal: int(c.signal)}) || status.Active != c.active {
+			t.Errorf("%v: got %+v from %+v", c.signal, exit, status)
+		}
+		s.stop(id)
+	}
+}
+
+func testKillNothing(t *testing.T, s *stage) {
+	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM)), units.ErrAbsent)
+	s.start(6, Behaviour{Ends: true})
+	s.until(6, units.PhaseExited)
+	if err := s.m.Kill(s.ctx, units.Name(6), int(syscall.SIGTERM)); err != nil {
+		t.Errorf("Kill of an exited unit: %v", err)
+	}
+	s.start(7, Behaviour{Ends: true, Code: 1})
+	s.until(7, units.PhaseExited)
+	if err := s.m.Kill(s.ctx, units.Name(7), int(syscall.SIGTERM)); err != nil {
+		t.Errorf("Kill of a failed unit: %v", err)
+	}
+	s.start(8, Behaviour{})
+	if err := s.m.Kill(s.ctx, units.Name(8), int(syscall.SIGWINCH)); err != nil {
+		t.Errorf("Kill by a signal that does nothing: %v", err)
+	}
+	s.phase(8, units.PhaseRunning)
+}

@@ -1,0 +1,92 @@
+package unittest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+func testStop(t *testing.T, s *stage) {
+	s.stop(1) // never was
+	for i, b := range []Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 9}, {Ends: true, Signal: 15}} {
+		id := int64(40 + i)
+		s.start(id, b)
+		if b.Ends {
+			s.until(id, units.PhaseExited)
+		}
+		s.stop(id)
+		s.stop(id)
+	}
+	if all, err := s.m.List(s.ctx); err != nil || len(all) != 0 {
+		t.Errorf("List after stops: %+v, %v", all, err)
+	}
+	s.start(50, Behaviour{})
+	var all sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		all.Go(func() { errs[i] = s.m.Stop(s.ctx, units.Name(50)) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("stops at once: %v", err)
+	}
+	s.phase(50, units.PhaseAbsent)
+}
+
+func testStopDeaf(t *testing.T, s *stage) {
+	got := s.start(1, Behaviour{Deaf: true})
+	s.stop(1)
+	if n := s.bench.Processes(s.m, got); n != 0 {
+		t.Errorf("%d processes after the stop", n)
+	}
+}
+
+// testSweep: what a job leaves behind lives until the unit is stopped, or, where
+// the job failed, is swept by systemd at once. After a stop there is nothing.
+func testSweep(t *testing.T, s *stage) {
+	left := s.start(1, Behaviour{Ends: true, Orphan: true})
+	s.until(1, units.PhaseExited)
+	if n := s.bench.Processes(s.m, left); n != 1 {
+		t.Errorf("exit 0: %d processes left behind, want 1", n)
+	}
+	s.stop(1)
+	if n := s.bench.Processes(s.m, left); n != 0 {
+		t.Errorf("exit 0: %d processes after the stop", n)
+	}
+	swept := s.start(2, Behaviour{Ends: true, Code: 3, Orphan: true})
+	if _, exit := s.until(2, units.PhaseExited); exit.Code != 3 {
+		t.Errorf("exit 3: got %+v", exit)
+	}
+	if n := s.bench.Processes(s.m, swept); n != 0 {
+		t.Errorf("exit 3: %d processes after its end", n)
+	}
+	s.stop(2)
+}
+
+// testManyChanges: a reader that sleeps through many lives learns of every unit
+// that there was.
+func testManyChanges(t *testing.T, s *stage) {
+	const count = 40
+	for id := int64(1); id <= count; id++ {
+		s.start(id, Behaviour{Ends: true, Code: int(id % 2)})
+	}
+	for id := int64(1); id <= count; id++ {
+		s.stop(id)
+	}
+	told := map[string]bool{}
+	late := time.After(patience)
+	for len(told) < count {
+		select {
+		case c := <-s.m.Changes():
+			if c.Resync {
+				return
+			}
+			told[c.Name] = true
+		case <-late:
+			t.Fatalf("told of %d of %d units", len(told), count)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package unittest
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Exit ends the running main process of name with an exit status.
+func (s *Systemd) Exit(name string, code int) {
+	s.drive(name, func(u *unit) { s.exit(u, code) })
+}
+
+// KillBy ends the running main process of name by a signal that does not come
+// from a call of Kill.
+func (s *Systemd) KillBy(name string, signal int) {
+	s.drive(name, func(u *unit) { s.die(u, syscall.Signal(signal), "") })
+}
+
+// OOM lets the kernel kill name for memory.
+func (s *Systemd) OOM(name string) {
+	s.drive(name, func(u *unit) { s.die(u, syscall.SIGKILL, units.ResultOOM) })
+}
+
+// Timeout lets name meet its RuntimeMaxUSec.
+func (s *Systemd) Timeout(name string) {
+	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
+}
+
+// FailLaunch lets the launcher of name give up with its word and its status.
+func (s *Systemd) FailLaunch(name string, l units.Launch, code, errno int) {
+	s.drive(name, func(u *unit) {
+		u.status.StatusText, u.status.StatusErrno = units.StatusPrefix+string(l), int32(errno)
+		s.exit(u, code)
+	})
+}
+
+// drive panics where there is nothing to drive: the test is wrong then.
+func (s *Systemd) drive(name string, act func(*unit)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.units[name]
+	if u == nil || !u.running() {
+		panic(fmt.Sprintf("unittest: the main process of %q is not running", name))
+	}
+	act(u)
+}
+
+// Vanish makes systemd lose name with everything of it, without a result.
+func (s *Systemd) Vanish(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.units[name]; u != nil {
+		s.remove(u)
+	}
+}
+
+// KeepProcesses makes the processes of name survive every kill, so that Stop
+// answers units.ErrProcesses, until it is called with false.
+func (s *Systemd) KeepProcesses(name string, keep bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.units[name]; u != nil {
+		u.processesStay = keep
+	}
+}
+
+// Reboot takes all units away at once, as a power cut does: nobody is told.
+// Faults and holds are forgotten; the bus is there.
+func (s *Systemd) Reboot() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.units {
+		if u.held != nil {
+			u.lost = true
+			close(u.held)
+		}
+	}
+	clear(s.units)
+	clear(s.faults)
+	clear(s.holds)
+	s.connected = true
+}
+
+// Names lists the units that systemd has, whatever the bus is like.
+func (s *Systemd) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for name := range s.units {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Started counts the starts of name that took effect, since New.
+func (s *Systemd) Started(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started[name]
+}
+
+// Running tells whether the main process of name runs.
+func (s *Systemd) Running(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.units[name]
+	return u != nil && u.running()
+}
+
+// Properties returns what name was started with; nil if it is not there.
+func (s *Systemd) Properties(name string) []units.Property {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.units[name]; u != nil {
+		return u.props
+	}
+	return nil
+}
+
+// Processes counts the processes of name.
+func (s *Systemd) Processes(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.units[name]; u != nil {
+		return u.processes
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package unittest
+
+import "github.com/gpusched/gpusched/units"
+
+// Op is one kind of call.
+type Op string
+
+// The calls.
+const (
+	OpStart  Op = "start"
+	OpStop   Op = "stop"
+	OpKill   Op = "kill"
+	OpStatus Op = "status of"
+	OpList   Op = "list"
+)
+
+// Fault is what goes wrong with one call.
+type Fault struct {
+	Err     error // what the caller gets
+	Happens bool  // the call takes effect all the same: only its answer is lost
+}
+
+func (f Fault) orElse(err error) error {
+	if f.Err != nil {
+		return f.Err
+	}
+	return err
+}
+
+// LostAnswer is a call that took effect, without its caller learning it.
+func LostAnswer() Fault { return Fault{Err: units.ErrBus, Happens: true} }
+
+// LostCall is a call that never reached systemd.
+func LostCall() Fault { return Fault{Err: units.ErrBus} }
+
+// FailNext makes the next calls of op go wrong, one for each fault given, in
+// that order and after those laid out before.
+func (s *Systemd) FailNext(op Op, faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[op] = append(s.faults[op], faults...)
+}
+
+func (s *Systemd) nextFault(op Op) Fault {
+	if len(s.faults[op]) == 0 {
+		return Fault{}
+	}
+	f := s.faults[op][0]
+	s.faults[op] = s.faults[op][1:]
+	return f
+}
+
+// Disconnect takes the bus away: calls answer units.ErrBus, changes are not
+// heard, units live on.
+func (s *Systemd) Disconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connected = false
+}
+
+// Reconnect brings the bus back, which Changes tells by a Resync.
+func (s *Systemd) Reconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connected = true
+	s.send(units.Change{Resync: true})
+}
+
+// LoseSignals keeps changes from being heard, or lets them be heard again.
+// What was lost stays lost.
+func (s *Systemd) LoseSignals(lose bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = lose
+}
+
+// DoubleSignals makes every change be heard twice, or once again.
+func (s *Systemd) DoubleSignals(double bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doubled = double
+}
+
+// Signal announces a change of name though nothing happened, as systemd does
+// for all units when it reloads.
+func (s *Systemd) Signal(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(name)
+}

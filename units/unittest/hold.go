@@ -1,0 +1,64 @@
+package unittest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+type hold struct {
+	op   Op
+	name string
+}
+
+// Hold makes starts (OpStart) or stops (OpStop) of name hang in the middle
+// until Release. The caller waits, or leaves with units.ErrBus when its context
+// ends; the operation goes on without it.
+func (s *Systemd) Hold(op Op, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds[hold{op, name}] = true
+}
+
+// Release lets the held operation of name come to its end, and later ones pass.
+func (s *Systemd) Release(op Op, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.holds, hold{op, name})
+	u := s.units[name]
+	if u == nil || u.held == nil {
+		return
+	}
+	starting := u.status.Active == units.ActiveActivating
+	if starting != (op == OpStart) {
+		return
+	}
+	held := u.held
+	u.held = nil
+	if starting {
+		s.begin(u)
+	} else {
+		s.remove(u)
+	}
+	close(held)
+}
+
+// await leaves the lock while u is held. Whoever holds it closes u.held.
+func (s *Systemd) await(ctx context.Context, u *unit) error {
+	if u.held == nil {
+		u.held = make(chan struct{})
+	}
+	held := u.held
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	select {
+	case <-held:
+		if u.lost {
+			return fmt.Errorf("unit %q: %w", u.status.Name, units.ErrBus)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("unit %q: %w: %w", u.status.Name, units.ErrBus, ctx.Err())
+	}
+}

@@ -1,0 +1,172 @@
+package unittest
+
+import (
+	"fmt"
+	"syscall"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Behaviour is what the main process of a unit does. The zero value runs until
+// something ends it.
+type Behaviour struct {
+	Ends     bool         // by itself, as soon as it is started, with Code or Signal
+	Code     int          // exit status
+	Signal   int          // it kills itself by this; 0: it exits
+	Launch   units.Launch // the launcher's word for a failure, with Code and Errno
+	Errno    int
+	NotStart int  // systemd cannot start it at all and ends with this status, such as 217
+	Deaf     bool // it ignores every signal that can be ignored
+	Orphan   bool // it leaves a process behind when it ends
+	TimesOut bool // it meets RuntimeMaxUSec
+}
+
+// lasts tells whether the main process runs until something ends it.
+func (b Behaviour) lasts() bool { return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut }
+
+// unit is one unit that systemd has.
+type unit struct {
+	status        units.Status
+	props         []units.Property
+	behaviour     Behaviour
+	processes     int
+	processesStay bool
+	held          chan struct{} // of the operation that Hold keeps from ending
+	lost          bool          // with everything else, in a reboot
+}
+
+func (u *unit) set(active, sub, result string) {
+	u.status.Active, u.status.Sub, u.status.Result = active, sub, result
+}
+
+func (u *unit) running() bool { return u.processes > 0 && u.status.MainCode == 0 }
+
+// create makes a unit whose start is under way.
+func (s *Systemd) create(name string, props []units.Property) *unit {
+	u := &unit{props: props, behaviour: s.behave(name, props)}
+	u.status = units.Status{Name: name, Load: units.LoadLoaded, JobPending: true, CPUNSec: units.Infinity, MemoryPeak: units.Infinity}
+	s.invocations++
+	u.status.InvocationID = fmt.Sprintf("%032x", s.invocations)
+	u.set(units.ActiveActivating, "start", units.ResultSuccess)
+	s.units[name] = u
+	s.started[name]++
+	s.tell(name)
+	return u
+}
+
+// begin ends the start: the main process runs, or never will.
+func (s *Systemd) begin(u *unit) {
+	u.status.JobPending = false
+	b := u.behaviour
+	if b.NotStart != 0 {
+		u.status.MainCode, u.status.MainStatus = units.CLDExited, int32(b.NotStart)
+		u.set(units.ActiveFailed, units.SubFailed, units.ResultExitCode)
+		s.tell(u.status.Name)
+		return
+	}
+	u.processes = 1
+	u.status.WasActive = true
+	u.status.ControlGroup = controlGroup(u)
+	u.set(units.ActiveActive, units.SubRunning, units.ResultSuccess)
+	s.tell(u.status.Name)
+	switch {
+	case b.Launch != "":
+		u.status.StatusText, u.status.StatusErrno = units.StatusPrefix+string(b.Launch), int32(b.Errno)
+		s.exit(u, b.Code)
+	case b.TimesOut:
+		s.die(u, syscall.SIGTERM, units.ResultTimeout)
+	case b.Ends && b.Signal != 0:
+		s.die(u, syscall.Signal(b.Signal), "")
+	case b.Ends:
+		s.exit(u, b.Code)
+	}
+}
+
+func controlGroup(u *unit) string {
+	for _, p := range u.props {
+		if slice, ok := p.Value.(string); ok && p.Name == "Slice" {
+			return "/gpujobs.slice/" + slice + "/" + u.status.Name
+		}
+	}
+	return "/system.slice/" + u.status.Name
+}
+
+func (s *Systemd) exit(u *unit, code int) {
+	u.status.MainCode, u.status.MainStatus = units.CLDExited, int32(code)
+	if code == 0 {
+		s.end(u, units.ResultSuccess)
+	} else {
+		s.end(u, units.ResultExitCode)
+	}
+}
+
+// die ends the main process by a signal; result "" is what systemd makes of it.
+func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
+	u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(sig)
+	switch {
+	case result != "":
+	case clean(sig):
+		result = units.ResultSuccess
+	default:
+		result = units.ResultSignal
+	}
+	s.end(u, result)
+}
+
+// clean tells whether systemd takes a death by sig for a success.
+func clean(sig syscall.Signal) bool {
+	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
+}
+
+// end is what systemd does when the main process is gone: a success keeps the
+// unit active with what is left in it, a failure sweeps it.
+func (s *Systemd) end(u *unit, result string) {
+	if result == units.ResultSuccess {
+		u.set(units.ActiveActive, units.SubExited, result)
+		u.processes = 0
+		if u.behaviour.Orphan {
+			u.processes = 1
+		}
+	} else {
+		u.set(units.ActiveFailed, units.SubFailed, result)
+		u.processes = 0
+		u.status.ControlGroup = ""
+	}
+	s.tell(u.status.Name)
+}
+
+// signal is what a signal to all processes of u does.
+func (s *Systemd) signal(u *unit, signal int) {
+	sig := syscall.Signal(signal)
+	if u.processes == 0 || u.processesStay || harmless(sig) || u.behaviour.Deaf && sig != syscall.SIGKILL {
+		return
+	}
+	if u.running() {
+		u.behaviour.Orphan = false
+		s.die(u, sig, "")
+		return
+	}
+	u.processes = 0
+	s.tell(u.status.Name)
+}
+
+// harmless tells whether a process that does not ask for sig lives on.
+func harmless(sig syscall.Signal) bool {
+	switch sig {
+	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
+		return true
+	}
+	return false
+}
+
+func (s *Systemd) stopMain(u *unit) {
+	if u.running() {
+		u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(syscall.SIGTERM)
+	}
+}
+
+// remove is the end of a stop: systemd forgets the unit.
+func (s *Systemd) remove(u *unit) {
+	delete(s.units, u.status.Name)
+	s.tell(u.status.Name)
+}
