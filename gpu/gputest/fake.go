@@ -1,0 +1,285 @@
+package gputest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// ErrClosed is what a closed Fake answers.
+var ErrClosed = errors.New("the source is closed")
+
+// Fake is a source of Snapshots in memory. Its methods may be called by several
+// goroutines; changes show in the Samples that end after them.
+type Fake struct {
+	mu      sync.Mutex // guards what follows
+	devices []gpu.Device
+	claims  []claim
+	lost    map[int]bool // by minor
+	problem gpu.Problem
+	detail  string
+	err     error
+	delay   time.Duration
+	gate    chan struct{} // Samples wait until it is closed; nil: they do not
+	seq     uint64
+	closed  bool
+	closing chan struct{} // closed with closed
+}
+
+// claim is a process on a GPU. A real one counts while the pid lives and is
+// owned by whom /proc says; the others are told as they are.
+type claim struct {
+	minor   int
+	process gpu.Process
+	real    bool
+}
+
+// A100 is an idle GPU of 80 GiB, with minor and index as given.
+func A100(index int) gpu.Device {
+	const total, reserved = 80 << 30, 512 << 20
+	return gpu.Device{
+		Index: index, UUID: fmt.Sprintf("GPU-fa4e0000-0000-4000-8000-%012d", index), Minor: index, Name: "NVIDIA A100-SXM4-80GB",
+		PCI: fmt.Sprintf("00000000:%02X:00.0", 7+8*index), NUMANode: -1, Health: gpu.HealthOK,
+		MemTotalBytes: total, MemFreeBytes: total - reserved, MemReservedBytes: reserved,
+		TempC: 34, PowerMilliW: 62000, PowerLimitMilliW: 400000, ComputeMode: "default",
+	}
+}
+
+// NewFake has n idle A100.
+func NewFake(n int) *Fake {
+	f := &Fake{lost: make(map[int]bool), closing: make(chan struct{})}
+	f.set(n)
+	return f
+}
+
+func (f *Fake) set(n int) {
+	f.devices = nil
+	for i := range n {
+		f.devices = append(f.devices, A100(i))
+	}
+}
+
+// SetGPUs makes the GPUs n idle A100 and ends all claims.
+func (f *Fake) SetGPUs(n int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.set(n)
+	f.claims = nil
+	clear(f.lost)
+	return nil
+}
+
+// SetDevices makes the GPUs those given. What claims use is added to their
+// MemUsedBytes and taken off their MemFreeBytes.
+func (f *Fake) SetDevices(devices ...gpu.Device) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.devices = slices.Clone(devices)
+}
+
+// Change changes the GPU of that minor, if there is one.
+func (f *Fake) Change(minor int, change func(*gpu.Device)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.devices {
+		if f.devices[i].Minor == minor {
+			change(&f.devices[i])
+		}
+	}
+}
+
+// Claim makes a process of this machine hold bytes on a GPU as long as it lives.
+func (f *Fake) Claim(pid, minor int, bytes uint64) error {
+	f.put(claim{minor: minor, process: gpu.Process{PID: pid, Kind: gpu.KindCompute, UsedBytes: int64(bytes)}, real: true})
+	return nil
+}
+
+// Put makes a process hold what p says on a GPU; p need not exist.
+func (f *Fake) Put(minor int, p gpu.Process) {
+	f.put(claim{minor: minor, process: p})
+}
+
+func (f *Fake) put(c claim) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claims = append(f.without(c.process.PID, c.minor), c)
+}
+
+// Unclaim ends what a process holds on a GPU.
+func (f *Fake) Unclaim(pid, minor int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claims = f.without(pid, minor)
+	return nil
+}
+
+func (f *Fake) without(pid, minor int) []claim {
+	return slices.DeleteFunc(slices.Clone(f.claims), func(c claim) bool { return c.process.PID == pid && c.minor == minor })
+}
+
+// Lose takes the GPU off the bus, or puts it back.
+func (f *Fake) Lose(minor int, lost bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost[minor] = lost
+	return nil
+}
+
+// SetProblem makes Snapshots have that Problem; ProblemNone ends it.
+func (f *Fake) SetProblem(p gpu.Problem, detail string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.problem, f.detail = p, detail
+}
+
+// Fail makes Samples fail with err; nil ends it.
+func (f *Fake) Fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// Delay makes each Sample take d.
+func (f *Fake) Delay(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delay = d
+}
+
+// Hold makes Samples that begin from now on wait until release is called, once.
+func (f *Fake) Hold() (release func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	gate := make(chan struct{})
+	f.gate = gate
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		close(gate)
+		if f.gate == gate {
+			f.gate = nil
+		}
+	}
+}
+
+// Samples is how many Samples began.
+func (f *Fake) Samples() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seq
+}
+
+// Close ends the Samples under way and fails those to come.
+func (f *Fake) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.closed = true
+		close(f.closing)
+	}
+	return nil
+}
+
+// Sample behaves like that of package source, errors and all.
+func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
+	taken := time.Now().UnixNano()
+	seq, err := f.wait(ctx)
+	if err == nil {
+		var s gpu.Snapshot
+		if s, err = f.snapshot(seq); err == nil {
+			s.TakenUnixNano = taken
+			return s, nil
+		}
+	}
+	err = fmt.Errorf("sampling the GPUs: %w", err)
+	return gpu.Snapshot{TakenUnixNano: taken, Problem: gpu.ProblemStale, Detail: err.Error(), Devices: []gpu.Device{}}, err
+}
+
+// wait counts a Sample and spends the time it is to take.
+func (f *Fake) wait(ctx context.Context) (seq uint64, err error) {
+	f.mu.Lock()
+	f.seq++
+	seq, delay, gate := f.seq, f.delay, f.gate
+	f.mu.Unlock()
+	if gate != nil {
+		if err := until(ctx, f.closing, gate); err != nil {
+			return seq, err
+		}
+	}
+	if delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		if err := until(ctx, f.closing, timer.C); err != nil {
+			return seq, err
+		}
+	}
+	return seq, context.Cause(ctx)
+}
+
+func until[T any](ctx context.Context, closing <-chan struct{}, event <-chan T) error {
+	select {
+	case <-event:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-closing:
+		return ErrClosed
+	}
+}
+
+func (f *Fake) snapshot(seq uint64) (gpu.Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return gpu.Snapshot{}, ErrClosed
+	case f.err != nil:
+		return gpu.Snapshot{}, f.err
+	}
+	s := gpu.Snapshot{Seq: seq, Driver: "550.54.14", NVMLVersion: "12.550.54.14", CUDAVersion: "12.4", Devices: []gpu.Device{}}
+	if f.problem != gpu.ProblemNone {
+		return gpu.Snapshot{Seq: seq, Problem: f.problem, Detail: f.detail, Devices: s.Devices}, nil
+	}
+	for _, d := range f.devices {
+		s.Devices = append(s.Devices, f.device(d))
+	}
+	return s, nil
+}
+
+// device is d with what the claims and the scripted losses make of it.
+func (f *Fake) device(d gpu.Device) gpu.Device {
+	if f.lost[d.Minor] {
+		return gpu.Device{
+			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, NUMANode: d.NUMANode,
+			Health: gpu.HealthLost, HealthDetail: "GPU is lost", UtilGPUPercent: -1, UtilMemPercent: -1, TempC: -1,
+			PowerMilliW: -1, PowerLimitMilliW: -1, EnergyMilliJ: -1, Processes: []gpu.Process{},
+		}
+	}
+	d.Processes = append([]gpu.Process{}, d.Processes...)
+	for _, c := range f.claims {
+		p := c.process
+		if c.minor != d.Minor {
+			continue
+		}
+		if c.real {
+			o := gpu.OwnerOf("/proc", p.PID)
+			p.UID, p.Comm, p.Unit = o.UID, o.Comm, o.Unit
+			if !o.Alive {
+				continue
+			}
+		}
+		d.Processes = append(d.Processes, p)
+		if p.UsedBytes > 0 {
+			used := min(uint64(p.UsedBytes), d.MemFreeBytes)
+			d.MemUsedBytes += used
+			d.MemFreeBytes -= used
+		}
+	}
+	slices.SortFunc(d.Processes, func(a, b gpu.Process) int { return a.PID - b.PID })
+	return d
+}

@@ -1,0 +1,246 @@
+package gputest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Source is what the suite tests.
+type Source interface {
+	Sample(ctx context.Context) (gpu.Snapshot, error)
+	Close() error
+}
+
+// Machine is what has the GPUs of a Source, where a test may change them. The
+// GPUs are A100 of 80 GiB, a GPU's minor is its index.
+type Machine interface {
+	SetGPUs(n int) error                      // n idle ones, seen by Sources opened from now on
+	Claim(pid, minor int, bytes uint64) error // while pid lives
+	Unclaim(pid, minor int) error             // no error without a claim
+	Lose(minor int, lost bool) error          // off the bus, or back
+}
+
+// Run tests what holds on every machine, with whatever GPUs it has. Each open
+// is a Source of its own, closed by the suite.
+func Run(t *testing.T, open func(t *testing.T) Source) {
+	run := func(name string, test func(t *testing.T, s Source)) {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Errorf("closing: %v", err)
+				}
+			})
+			test(t, s)
+		})
+	}
+	run("snapshots are sound", testSound)
+	run("each is fresh", testFresh)
+	run("many callers", testManyCallers)
+	run("a context that has ended", testEndedContext)
+	run("closed", testClosed)
+}
+
+// RunScripted tests, besides what Run does, how changes of the machine show.
+func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
+	Run(t, func(t *testing.T) Source {
+		s, _ := open(t)
+		return s
+	})
+	run := func(name string, test func(t *testing.T, s Source, m Machine)) {
+		t.Run(name, func(t *testing.T) {
+			s, m := open(t)
+			t.Cleanup(func() { _ = s.Close() })
+			if err := m.SetGPUs(3); err != nil {
+				t.Fatal(err)
+			}
+			test(t, s, m)
+		})
+	}
+	run("three GPUs", testThreeGPUs)
+	run("a claim shows, with its owner", testClaim)
+	run("a claim ends with its process", testDeadClaim)
+	run("a lost GPU costs itself", testLost)
+}
+
+// sample is one sound Snapshot of n GPUs; n below 0 means any number.
+func sample(t *testing.T, s Source, n int) gpu.Snapshot {
+	t.Helper()
+	snapshot, err := s.Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snapshot.Problem != gpu.ProblemNone {
+		t.Fatalf("problem %q: %s", snapshot.Problem, snapshot.Detail)
+	}
+	if n >= 0 && len(snapshot.Devices) != n {
+		t.Fatalf("%d GPUs, want %d", len(snapshot.Devices), n)
+	}
+	Check(t, snapshot)
+	return snapshot
+}
+
+func testSound(t *testing.T, s Source) {
+	for range 3 {
+		sample(t, s, -1)
+	}
+}
+
+func testFresh(t *testing.T, s Source) {
+	began := time.Now().UnixNano()
+	first := sample(t, s, -1)
+	if first.TakenUnixNano < began {
+		t.Error("taken before it was asked for")
+	}
+	for i := range first.Devices {
+		first.Devices[i].UUID = "scribbled over"
+	}
+	second := sample(t, s, -1)
+	if second.TakenUnixNano <= first.TakenUnixNano || second.Seq <= first.Seq {
+		t.Errorf("taken at %d, then %d; seq %d, then %d", first.TakenUnixNano, second.TakenUnixNano, first.Seq, second.Seq)
+	}
+	for _, d := range second.Devices {
+		if d.UUID == "scribbled over" {
+			t.Error("two snapshots share their devices")
+		}
+	}
+}
+
+func testManyCallers(t *testing.T, s Source) {
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 4 {
+				snapshot, err := s.Sample(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				Check(t, snapshot)
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func testEndedContext(t *testing.T, s Source) {
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	snapshot, err := s.Sample(ctx)
+	if !errors.Is(err, why) {
+		t.Errorf("error %v, want %v", err, why)
+	}
+	wantStale(t, snapshot)
+	sample(t, s, -1)
+}
+
+// wantStale: what comes with an error can be used as it is.
+func wantStale(t *testing.T, s gpu.Snapshot) {
+	t.Helper()
+	Check(t, s)
+	if s.Problem != gpu.ProblemStale || s.Detail == "" || len(s.Devices) != 0 {
+		t.Errorf("with an error comes %+v", s)
+	}
+}
+
+func testClosed(t *testing.T, s Source) {
+	sample(t, s, -1)
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	snapshot, err := s.Sample(t.Context())
+	if err == nil {
+		t.Error("a closed source answers")
+	}
+	wantStale(t, snapshot)
+}
+
+func testThreeGPUs(t *testing.T, s Source, _ Machine) {
+	for i, d := range sample(t, s, 3).Devices {
+		if d.Minor != i || d.Health != gpu.HealthOK || !d.TypeMatches("a100") || len(d.Processes) != 0 {
+			t.Errorf("GPU %d is %+v", i, d)
+		}
+		if d.MemTotalBytes != 80<<30 || d.MemUsedBytes != 0 || d.MemFreeBytes != 80<<30-d.MemReservedBytes {
+			t.Errorf("GPU %d: total %d, used %d, free %d", i, d.MemTotalBytes, d.MemUsedBytes, d.MemFreeBytes)
+		}
+	}
+}
+
+func testClaim(t *testing.T, s Source, m Machine) {
+	const bytes = 3 << 30
+	before := sample(t, s, 3)
+	if err := m.Claim(os.Getpid(), 1, bytes); err != nil {
+		t.Fatal(err)
+	}
+	d := sample(t, s, 3).Devices[1]
+	o := gpu.OwnerOf("/proc", os.Getpid())
+	want := gpu.Process{PID: os.Getpid(), Kind: gpu.KindCompute, UsedBytes: bytes, UID: o.UID, Comm: o.Comm, Unit: o.Unit}
+	if len(d.Processes) != 1 || d.Processes[0] != want {
+		t.Errorf("processes %+v, want %+v", d.Processes, want)
+	}
+	if d.MemUsedBytes != bytes || d.MemFreeBytes != before.Devices[1].MemFreeBytes-bytes {
+		t.Errorf("used %d, free %d", d.MemUsedBytes, d.MemFreeBytes)
+	}
+	if err := m.Unclaim(os.Getpid(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if d := sample(t, s, 3).Devices[1]; len(d.Processes) != 0 || d.MemUsedBytes != 0 {
+		t.Errorf("after its end, processes %+v, used %d", d.Processes, d.MemUsedBytes)
+	}
+}
+
+func testDeadClaim(t *testing.T, s Source, m Machine) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Claim(cmd.Process.Pid, 0, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if d := sample(t, s, 3).Devices[0]; len(d.Processes) != 1 || d.Processes[0].Comm != "cat" {
+		t.Errorf("processes %+v", d.Processes)
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if d := sample(t, s, 3).Devices[0]; len(d.Processes) != 0 || d.MemUsedBytes != 0 {
+		t.Errorf("of a process that ended, %+v, used %d", d.Processes, d.MemUsedBytes)
+	}
+}
+
+func testLost(t *testing.T, s Source, m Machine) {
+	before := sample(t, s, 3).Devices
+	if err := m.Lose(1, true); err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range sample(t, s, 3).Devices {
+		want := gpu.HealthOK
+		if i == 1 {
+			want = gpu.HealthLost
+		}
+		if d.Health != want || d.UUID != before[i].UUID || d.Minor != before[i].Minor {
+			t.Errorf("GPU %d is %s: %q, minor %d", i, d.Health, d.UUID, d.Minor)
+		}
+	}
+	if err := m.Lose(1, false); err != nil {
+		t.Fatal(err)
+	}
+	if d := sample(t, s, 3).Devices[1]; d.Health != gpu.HealthOK {
+		t.Errorf("back on the bus, GPU 1 is %s: %s", d.Health, d.HealthDetail)
+	}
+}

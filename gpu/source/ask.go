@@ -1,0 +1,114 @@
+package source
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// lookGrace is how long to look for an answer whose time has passed: it may have
+// come when nobody was reading.
+const lookGrace = 50 * time.Millisecond
+
+// ask makes one request and waits for its answer, each until it has had timeout
+// but never longer than limit. An answer that an earlier caller did not wait
+// for is waited for first and thrown away.
+func (c *child) ask(ctx context.Context, seq uint64, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
+	since := limit.Add(-timeout) // when the caller got its turn
+	if c.pending != 0 {
+		if _, err := c.answer(ctx, timeout, limit); err != nil {
+			return gpu.Snapshot{}, err
+		}
+		since = time.Now()
+	}
+	c.pending, c.since = seq, since
+	if err := c.request(limit); err != nil {
+		return gpu.Snapshot{}, err
+	}
+	return c.answer(ctx, timeout, limit)
+}
+
+// request writes the pending request; the pipe always has room for one.
+func (c *child) request(limit time.Time) error {
+	_ = c.stdin.SetWriteDeadline(limit)
+	_, err := fmt.Fprintf(c.stdin, "{\"op\":\"sample\",\"seq\":%d}\n", c.pending)
+	switch {
+	case err == nil:
+		return nil
+	case isGone(err):
+		return errGone
+	default:
+		return fmt.Errorf("writing a request: %w", err)
+	}
+}
+
+// answer reads the answer to the pending request. It is ErrNoAnswer when the
+// request has had timeout, and errCut when ctx or limit ended before that.
+func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
+	deadline := c.since.Add(timeout)
+	if soon := time.Now().Add(lookGrace); deadline.Before(soon) {
+		deadline = soon
+	}
+	if limit.Before(deadline) {
+		deadline = limit
+	}
+	line, err := c.line(ctx, deadline)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil:
+		return gpu.Snapshot{}, fmt.Errorf("%w: %w", errCut, context.Cause(ctx))
+	case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(c.since) < timeout:
+		return gpu.Snapshot{}, fmt.Errorf("%w: %w", errCut, ErrNoAnswer)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return gpu.Snapshot{}, ErrNoAnswer
+	case err != nil:
+		return gpu.Snapshot{}, err
+	}
+	s, err := gpu.Decode(line)
+	if err != nil {
+		return gpu.Snapshot{}, fmt.Errorf("%w: %w", errLine, err)
+	}
+	if s.Seq != c.pending {
+		return gpu.Snapshot{}, fmt.Errorf("%w: an answer to request %d instead of %d", errLine, s.Seq, c.pending)
+	}
+	c.pending = 0
+	return s, nil
+}
+
+// line reads up to a newline, and keeps what it has when deadline passes or ctx
+// ends, which are both os.ErrDeadlineExceeded.
+func (c *child) line(ctx context.Context, deadline time.Time) ([]byte, error) {
+	_ = c.stdout.SetReadDeadline(deadline)
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = c.stdout.SetReadDeadline(time.Unix(1, 0))
+		close(cut)
+	})
+	defer func() {
+		if !stop() {
+			<-cut // or it would cut the next one short
+		}
+	}()
+	for {
+		part, err := c.lines.ReadSlice('\n')
+		c.partial = append(c.partial, part...)
+		switch {
+		case len(c.partial) > gpu.MaxLineBytes:
+			return nil, fmt.Errorf("%w: a line of more than %d bytes", errLine, gpu.MaxLineBytes)
+		case err == nil:
+			line := c.partial
+			c.partial = nil
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) || isGone(err):
+			return nil, errGone
+		default:
+			return nil, fmt.Errorf("reading an answer: %w", err)
+		}
+	}
+}

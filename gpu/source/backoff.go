@@ -1,0 +1,61 @@
+package source
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	firstDelay = 100 * time.Millisecond
+	lastDelay  = 30 * time.Second
+)
+
+// BackoffError says that the child failed again and again and is not started
+// before After has passed.
+type BackoffError struct {
+	After    time.Duration
+	Failures int
+	Last     error
+}
+
+func (e *BackoffError) Error() string {
+	return fmt.Sprintf("failed %d times, next start in %s, last: %v", e.Failures, e.After.Round(time.Millisecond), e.Last)
+}
+
+func (e *BackoffError) Unwrap() error {
+	return e.Last
+}
+
+// backoff counts failures since the last answer.
+type backoff struct {
+	failures int
+	until    time.Time
+	last     error
+}
+
+func (b *backoff) reset() {
+	*b = backoff{}
+}
+
+// failed counts one; the first leaves the next start at once.
+func (b *backoff) failed(now time.Time, err error) {
+	b.failures++
+	b.last = err
+	b.until = now.Add(b.delay())
+}
+
+func (b *backoff) delay() time.Duration {
+	if b.failures < 2 {
+		return 0
+	}
+	doublings := min(b.failures-2, 20)
+	return min(firstDelay<<doublings, lastDelay)
+}
+
+// check is nil when a start may be tried.
+func (b *backoff) check(now time.Time) error {
+	if after := b.until.Sub(now); after > 0 {
+		return &BackoffError{After: after, Failures: b.failures, Last: b.last}
+	}
+	return nil
+}

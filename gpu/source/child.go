@@ -1,0 +1,149 @@
+package source
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// endGrace is how long end waits for a killed child: long enough to learn how
+// it ended, short enough to count as not waiting.
+const endGrace = 200 * time.Millisecond
+
+const endedWell = " (exit status 0)"
+
+// child is one process and our ends of its pipes.
+type child struct {
+	pid           int
+	kill          func()
+	stdin, stdout *os.File
+	lines         *bufio.Reader
+	partial       []byte // of an answer, when a Sample ended before the child
+
+	pending uint64    // the seq of the request without an answer; 0: none
+	since   time.Time // of pending
+
+	ended chan struct{} // closed when it was reaped
+	how   string        // how it ended; to be read after ended
+	quiet chan struct{} // closed when nobody reads its talk any more
+	hush  func()        // makes that happen
+}
+
+// start runs the program with three pipes. The goroutine that waits for it keeps
+// its thread: the kernel sends the death signal when the thread that started the
+// child ends.
+func start(o Options, t *talk) (*child, error) {
+	cmd := exec.Command(o.Path, o.Args...)
+	cmd.Dir, cmd.Env = "/", o.Env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var p pipes
+	defer p.closeTheirs()
+	if err := p.open(cmd); err != nil {
+		p.closeOurs()
+		return nil, err
+	}
+	c := &child{ended: make(chan struct{}), quiet: make(chan struct{}), stdin: p.ours[0], stdout: p.ours[1]}
+	c.lines = bufio.NewReaderSize(c.stdout, 64<<10)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(c.ended)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // its error is in the state
+			c.how = describe(cmd.ProcessState)
+		}
+	}()
+	if err := <-started; err != nil {
+		p.closeOurs()
+		return nil, err
+	}
+	c.pid, c.kill = cmd.Process.Pid, func() { _ = cmd.Process.Kill() } // an error means that it has ended
+	stderr := p.ours[2]
+	c.hush = func() { _ = stderr.Close() }
+	go func() {
+		defer close(c.quiet)
+		t.copy(stderr, c.pid)
+	}()
+	return c, nil
+}
+
+// pipes are for stdin, stdout and stderr.
+type pipes struct {
+	ours, theirs [3]*os.File
+}
+
+func (p *pipes) open(cmd *exec.Cmd) error {
+	for i := range p.ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return fmt.Errorf("making a pipe: %w", err)
+		}
+		p.ours[i], p.theirs[i] = r, w
+	}
+	p.ours[0], p.theirs[0] = p.theirs[0], p.ours[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.theirs[0], p.theirs[1], p.theirs[2]
+	return nil
+}
+
+func (p *pipes) closeOurs()   { closeAll(p.ours[:]) }
+func (p *pipes) closeTheirs() { closeAll(p.theirs[:]) }
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func describe(state *os.ProcessState) string {
+	how := " (" + state.String() + ")"
+	if state.ExitCode() == 127 {
+		how += "; a function may be missing in the NVIDIA library, see \"gpusched-nvml --census\""
+	}
+	return how
+}
+
+// end kills the child and lets go of its pipes. It says whether it has ended
+// within endGrace; if not, the goroutine that waits for it stays until it has.
+// What it last said is worth as long a wait.
+func (c *child) end() bool {
+	c.kill()
+	_ = c.stdin.Close()
+	_ = c.stdout.Close()
+	timer := time.NewTimer(endGrace)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+		select {
+		case <-c.quiet:
+		case <-timer.C:
+		}
+	case <-timer.C:
+	}
+	c.hush()
+	<-c.quiet
+	return c.hasEnded()
+}
+
+func (c *child) hasEnded() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// isGone says whether an error of a pipe means that the child has left it.
+func isGone(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
