@@ -130,7 +130,10 @@ func (d *Daemon) watch(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case ch := <-d.opt.Changes:
+		case ch, open := <-d.opt.Changes:
+			if !open {
+				return
+			}
 			if ch.Resync {
 				d.lister.wake()
 			} else if id, ok := units.ParseName(ch.Name); ok {

@@ -3,31 +3,22 @@ package core
 import (
 	"slices"
 	"time"
-
-	"github.com/gpusched/gpusched/daemon/job"
-)
-
-// MemMode is how the host memory of a job that names none is chosen.
-type MemMode int
-
-// The modes.
-const (
-	MemAuto  MemMode = iota // its share of the host's memory by its share of the GPUs
-	MemNone                 // no limit
-	MemFixed                // Policy.DefaultMemBytes
 )
 
 // Policy is what the site decided, and what the machine is.
 type Policy struct {
-	HostMemBytes    int64 // that jobs may be promised together; 0: not counted
-	DefaultMem      MemMode
-	DefaultMemBytes int64
-	DefaultTime     time.Duration // 0: no limit
-	MaxTime         time.Duration // 0: none
-	DefaultGrace    time.Duration
-	MaxGrace        time.Duration
-	DefaultRequeue  bool
-	AllowRaised     bool // anyone may raise a priority
+	HostMemBytes   int64         // that jobs may be promised together; 0: not counted
+	DefaultTime    time.Duration // 0: no limit
+	MaxTime        time.Duration // 0: none
+	DefaultGrace   time.Duration
+	MaxGrace       time.Duration // 0: none
+	DefaultRequeue bool
+	AllowRaised    bool // anyone may raise a priority
+
+	// DefaultMem gives the host memory of a job that names none, by what it
+	// asks and how many GPUs there are; 0 is no limit. It must be a function
+	// of its arguments alone. Nil is no limit for anybody.
+	DefaultMem func(gpuMilli, gpus int) int64
 
 	MaxRunning       int // 0: no limit
 	MaxQueued        int
@@ -38,26 +29,6 @@ type Policy struct {
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it
 	StaleAfter      time.Duration // a sample older than this says nothing
 	FreshFor        time.Duration // a sample younger than this is good for a memory promise
-}
-
-// The bounds of the automatic host memory of a job without GPUs.
-const (
-	minCPUJobMem = 1 << 30
-	maxCPUJobMem = 8 << 30
-)
-
-// defaultMem returns the host memory for a request that names none; 0 is no
-// limit.
-func (p *Policy) defaultMem(r *job.Request, gpus int) int64 {
-	switch {
-	case p.DefaultMem == MemFixed:
-		return p.DefaultMemBytes
-	case p.DefaultMem == MemNone || p.HostMemBytes == 0:
-		return 0
-	case r.GPUMilli == 0 || gpus == 0:
-		return min(max(p.HostMemBytes/16, minCPUJobMem), maxCPUJobMem, p.HostMemBytes)
-	}
-	return p.HostMemBytes / int64(gpus) * int64(r.GPUMilli) / job.WholeGPU
 }
 
 // configure takes on a new policy. GPUs that are no longer on offer are

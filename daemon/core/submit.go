@@ -80,8 +80,8 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 // complete fills in what the submitter left to the site.
 func (c *Core) complete(s *job.Submission) {
 	p, r := &c.policy, &s.Request
-	if r.MemBytes == 0 {
-		r.MemBytes = p.defaultMem(r, len(c.devices))
+	if r.MemBytes == 0 && p.DefaultMem != nil {
+		r.MemBytes = p.DefaultMem(r.GPUMilli, len(c.devices))
 		r.DefaultedMem = r.MemBytes > 0
 	}
 	if r.TimeLimit == 0 {

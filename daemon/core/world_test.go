@@ -54,7 +54,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
 		log: log,
 		policy: core.Policy{
-			DefaultMem: core.MemNone, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
+			DefaultGrace: 30 * time.Second, DefaultRequeue: true,
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
 		},
 	}

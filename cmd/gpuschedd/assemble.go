@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu/source"
+	"github.com/gpusched/gpusched/units/systemd"
+)
+
+// connectTime is how long the first connection to systemd may take.
+const connectTime = 30 * time.Second
+
+// assembly is the running daemon with all of its parts.
+type assembly struct {
+	paths  paths
+	log    *slog.Logger
+	level  *slog.LevelVar
+	cfg    config.Config
+	store  *store.Store
+	units  *systemd.Manager
+	source *source.Source
+	daemon *daemon.Daemon
+	server *server.Server
+	notify *systemd.Notifier
+}
+
+// assemble opens everything. What was opened is closed again on an error.
+func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger, level *slog.LevelVar) (*assembly, error) {
+	a := &assembly{paths: p, log: log, level: level, cfg: cfg, notify: systemd.NewNotifier()}
+	if err := a.open(ctx); err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *assembly) open(ctx context.Context) error {
+	var err error
+	if a.store, err = store.Open(ctx, filepath.Join(a.paths.state, "state.db"), store.Options{}); err != nil {
+		return err
+	}
+	restored, err := a.store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	connect, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	if a.units, err = systemd.Connect(connect, systemd.Options{}); err != nil {
+		return err
+	}
+	settings, err := a.settings(a.cfg)
+	if err != nil {
+		return err
+	}
+	var args []string
+	if lib := a.cfg.GPUs.NVMLLibrary; lib != "" {
+		args = []string{"--library", lib}
+	}
+	a.source = source.New(source.Options{Path: a.paths.nvml, Args: args, Timeout: a.cfg.GPUs.SampleTimeout, Log: a.log})
+	a.daemon, err = daemon.New(daemon.Options{
+		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
+		Specs: specDir(a.paths.specs), Meter: meter, Notify: a.notify, Log: a.log,
+		Restored: core.Restored{NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs},
+		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
+		StartsInFlight: a.cfg.Daemon.StartsInFlight, WatchdogEvery: a.notify.WatchdogInterval() / 3,
+		Checks: a.checks(),
+	})
+	if err != nil {
+		return err
+	}
+	a.server = server.New(server.Options{
+		Backend: a.daemon, Log: a.log, Version: version, Commit: commit,
+		AdminGroup: func() (int, bool) { return groupID(a.cfg.Daemon.AdminGroup) }, AdminName: a.cfg.Daemon.AdminGroup,
+		UserName: userName, UserID: userID,
+	})
+	return nil
+}
+
+// settings turns the configuration into what the daemon follows.
+func (a *assembly) settings(cfg config.Config) (daemon.Settings, error) {
+	ram, err := hostMemory()
+	if err != nil {
+		return daemon.Settings{}, err
+	}
+	j, g := cfg.Jobs, cfg.GPUs
+	return daemon.Settings{
+		Policy: core.Policy{
+			HostMemBytes: ram - cfg.Daemon.HostMemReserve.Of(ram),
+			DefaultMem:   func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, gpus) },
+			DefaultTime:  j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
+			DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
+			MaxRunning: j.MaxRunning, MaxQueued: j.MaxQueued, MaxQueuedPerUser: j.MaxQueuedPerUser,
+			OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack,
+			StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
+		},
+		SampleInterval: g.SampleInterval, TasksMax: uint64(j.TasksMax),
+		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.Nodes(g.ExtraDevices); return d },
+		RequireFilter: g.DeviceFilter == config.FilterRequire,
+	}, nil
+}
+
+func (a *assembly) close() {
+	if a.source != nil {
+		a.source.Close()
+	}
+	if a.units != nil {
+		a.units.Close()
+	}
+	if a.store != nil {
+		if err := a.store.Close(); err != nil {
+			a.log.Error("closing the state file", "err", err)
+		}
+	}
+}
+
+// run serves until ctx is done: first the clients are let go, then the
+// scheduler stops. Running jobs are not touched.
+func (a *assembly) run(ctx context.Context) error {
+	listeners, err := a.listen()
+	if err != nil {
+		return err
+	}
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	var parts sync.WaitGroup
+	parts.Go(func() { _ = a.daemon.Run(work) })
+	parts.Go(func() { a.reloads(work) })
+	a.log.Info("gpuschedd is ready", "version", version)
+	err = a.server.Serve(ctx, listeners...)
+	stopWork()
+	parts.Wait()
+	return err
+}
+
+// listen takes the activated socket, or opens the one that was named.
+func (a *assembly) listen() ([]net.Listener, error) {
+	if a.paths.socket == "" {
+		l, err := systemd.Listeners()
+		if err != nil {
+			return nil, fmt.Errorf("take the activated socket: %w (start gpusched.socket, or name one with --socket)", err)
+		}
+		return l, nil
+	}
+	l, err := net.Listen("unix", a.paths.socket)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", a.paths.socket, err)
+	}
+	return []net.Listener{l}, os.Chmod(a.paths.socket, 0o666)
+}
+
+// reloads reads the configuration again on SIGHUP: all of it is taken on, or
+// nothing.
+func (a *assembly) reloads(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			a.notify.Reloading()
+			a.reload()
+			a.notify.Ready()
+		}
+	}
+}
+
+func (a *assembly) reload() {
+	cfg, err := load(a.paths)
+	if err != nil {
+		a.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
+		return
+	}
+	settings, err := a.settings(cfg)
+	if err != nil {
+		a.log.Error("reloading the configuration: the old one stays", "err", err)
+		return
+	}
+	a.level.Set(cfg.Daemon.LogLevel)
+	a.daemon.Reload(settings)
+	a.log.Info("the configuration is reloaded")
+}
+
+// checks are the parts of the machine that only the main knows.
+func (a *assembly) checks() []func(context.Context) job.Check {
+	return []func(context.Context) job.Check{
+		func(context.Context) job.Check { return checkSystemd(a.units) },
+		func(context.Context) job.Check { return checkJournal() },
+		func(context.Context) job.Check { return checkControllers() },
+	}
+}

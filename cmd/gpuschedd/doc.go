@@ -1,0 +1,7 @@
+// Command gpuschedd is the scheduler daemon: it reads the configuration, puts
+// the parts together and hands them to package daemon. It runs as root from
+// gpusched.service and listens on the socket of gpusched.socket.
+//
+// Exit codes: 0 stopped by a signal, 1 something broke, 2 usage or a bad
+// configuration.
+package main

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// bootID returns the id of the running boot.
+func bootID() (string, error) {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read the boot id: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// hostMemory returns the machine's memory in bytes.
+func hostMemory() (int64, error) {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, fmt.Errorf("read the host's memory: %w", err)
+	}
+	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
+		f := strings.Fields(s.Text())
+		if len(f) >= 2 && f[0] == "MemTotal:" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("read the host's memory: %w", err)
+			}
+			return kib << 10, nil
+		}
+	}
+	return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo")
+}
+
+// userName returns the name of an account, or "" where this host's passwd file
+// has none that can be shown.
+func userName(uid int) string {
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil || !job.Printable(u.Username) {
+		return ""
+	}
+	return u.Username
+}
+
+func userID(name string) (int, bool) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, false
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	return uid, err == nil
+}
+
+func groupID(name string) (int, bool) {
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return 0, false
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	return gid, err == nil
+}

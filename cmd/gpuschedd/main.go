@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// Set by the linker.
+var (
+	version = "devel"
+	commit  = ""
+)
+
+// paths is where everything lies; flags change it for tests.
+type paths struct {
+	config, dropIns string
+	state           string // the directory of the state file
+	specs           string
+	socket          string
+	launcher, nvml  string
+}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	p := paths{config: config.MainFile, dropIns: config.DropInDir}
+	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)
+	flags.StringVar(&p.state, "state", "/var/lib/gpusched", "directory of the state file")
+	flags.StringVar(&p.specs, "specs", "/run/gpusched/specs", "directory of the launchers' private instructions")
+	flags.StringVar(&p.socket, "socket", "", "listen here instead of on the activated socket")
+	flags.StringVar(&p.launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
+	flags.StringVar(&p.nvml, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
+	showVersion := flags.Bool("version", false, "print the version and end")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "gpuschedd: takes no arguments, got %q; see --help\n", flags.Args())
+		return 2
+	}
+	if *showVersion {
+		fmt.Println("gpuschedd", version, commit)
+		return 0
+	}
+	return serve(p)
+}
+
+// serve runs the daemon until SIGTERM or SIGINT. SIGHUP reloads.
+func serve(p paths) int {
+	level := new(slog.LevelVar)
+	log := slog.New(newJournalHandler(os.Stderr, level))
+	cfg, err := load(p)
+	if err != nil {
+		log.Error("reading the configuration", "err", err)
+		return 2
+	}
+	level.Set(cfg.Daemon.LogLevel)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	a, err := assemble(ctx, p, cfg, log, level)
+	if err != nil {
+		log.Error("starting", "err", err)
+		return 1
+	}
+	defer a.close()
+	if err := a.run(ctx); err != nil {
+		log.Error("running", "err", err)
+		return 1
+	}
+	return 0
+}
+
+func load(p paths) (config.Config, error) {
+	files, err := config.Files(p.config, p.dropIns)
+	if err != nil {
+		return config.Config{}, err
+	}
+	cfg, _, err := config.Load(files)
+	return cfg, err
+}

@@ -1,0 +1,191 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gpusched/gpusched/"
+
+// room is what one package may import besides the standard library, and what
+// of the standard library it may not, with the reason.
+type room struct {
+	internal []string // packages of this module, without the module's path
+	external []string // prefixes of other modules
+	banned   []string // packages of the standard library
+	why      string
+}
+
+var impure = []string{"time/tzdata", "os", "os/exec", "net", "net/http", "log/slog", "sync", "math/rand", "math/rand/v2", "context", "syscall"}
+
+// rooms is the import table of the design. A package that is not listed fails.
+var rooms = map[string]room{
+	"daemon/job":               {banned: []string{"os", "os/exec", "net", "log/slog", "sync", "context"}, why: "values are pure; syscall serves for the names of error numbers"},
+	"daemon/sched":             {internal: []string{"daemon/job", "gpu"}, banned: append([]string{"time"}, impure...), why: "placement is pure"},
+	"daemon/core":              {internal: []string{"daemon/job", "daemon/sched", "gpu"}, banned: impure, why: "the life cycle is pure; time comes as an argument"},
+	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
+	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
+	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
+	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
+	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
+	"daemon":                   {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"gpu":                      {banned: []string{"os/exec", "net"}, why: "facts about GPUs, without cgo"},
+	"gpu/nvml":                 {internal: []string{"gpu"}, external: []string{"github.com/NVIDIA/go-nvml"}, why: "the only importer of go-nvml"},
+	"gpu/nvml/child":           {internal: []string{"gpu", "gpu/nvml"}},
+	"gpu/source":               {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, why: "the one place of the root daemon that executes a program"},
+	"gpu/gputest":              {internal: []string{"gpu"}, why: "the conformance suite and a source in memory"},
+	"gpu/fakenvml":             {internal: []string{"gpu"}, why: "tests and the demo"},
+	"cgroup":                   {external: []string{"github.com/containerd/cgroups/v3", "golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}},
+	"units":                    {internal: []string{"cgroup"}, banned: []string{"os", "os/exec", "net", "sync", "context"}, why: "names, properties and decoding are pure"},
+	"units/launch":             {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "encoding/json", "os/user"}, why: "it runs before every job's first instruction"},
+	"units/systemd":            {internal: []string{"units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
+	"units/unittest":           {internal: []string{"units", "cgroup"}},
+	"cmd/gpusched":             {internal: []string{"daemon/api", "daemon/job", "daemon/config"}, external: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/sys/unix"}},
+	"cmd/gpusched-job":         {internal: []string{"units/launch"}},
+	"cmd/gpusched-nvml":        {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
+	"cmd/gpuschedd": {internal: []string{
+		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/server", "daemon/store",
+		"gpu/source", "units", "units/launch", "units/systemd", "cgroup",
+	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
+}
+
+// noCgo are the programs that must not need cgo.
+var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job"}
+
+type listed struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	CgoFiles   []string
+	Imports    []string
+	Deps       []string
+}
+
+// list asks the go command about packages.
+func list(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,Deps"}, args...)...)
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// TestImportTable holds the import table of the design.
+func TestImportTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range list(t, "./...") {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(name, "packaging/") || strings.HasPrefix(name, "contrib/") {
+			continue // tools of the build and the machine tests
+		}
+		r, known := rooms[name]
+		seen[name] = true
+		if !known {
+			t.Errorf("package %s has no row in the import table: say what it may import, and why", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if why := r.refuses(imp); why != "" {
+				t.Errorf("%s imports %s: %s (%s)", name, imp, why, r.why)
+			}
+		}
+	}
+	for name := range rooms {
+		if !seen[name] {
+			t.Errorf("the import table has a row for %s, which does not exist", name)
+		}
+	}
+}
+
+func (r room) refuses(imp string) string {
+	if internal, ok := strings.CutPrefix(imp, module); ok {
+		if !slices.Contains(r.internal, internal) {
+			return "not in its row"
+		}
+		return ""
+	}
+	if slices.Contains(r.banned, imp) {
+		return "banned for it"
+	}
+	if strings.Contains(strings.Split(imp, "/")[0], ".") && !slices.ContainsFunc(r.external, func(p string) bool { return strings.HasPrefix(imp, p) }) {
+		return "another module that is not in its row"
+	}
+	return ""
+}
+
+// TestNoCgo holds that only gpusched-nvml needs cgo: the others link no
+// package that does, with cgo switched on as on a developer's machine.
+func TestNoCgo(t *testing.T) {
+	for _, name := range noCgo {
+		for _, p := range list(t, "-deps", "./"+name) {
+			if strings.HasPrefix(p.ImportPath, module) && len(p.CgoFiles) > 0 {
+				t.Errorf("%s links %s, which needs cgo", name, p.ImportPath)
+			}
+			if strings.HasPrefix(p.ImportPath, "github.com/NVIDIA/go-nvml") {
+				t.Errorf("%s links %s", name, p.ImportPath)
+			}
+		}
+	}
+}
+
+// TestHouseRules holds what can be read off the syntax: one package comment
+// per package, in doc.go; no init functions; the environment is read in mains
+// only.
+func TestHouseRules(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		var docs []string
+		for _, file := range slices.Concat(p.GoFiles, p.CgoFiles) {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc != nil {
+				docs = append(docs, file)
+			}
+			checkSyntax(t, name, file, f)
+		}
+		if !slices.Equal(docs, []string{"doc.go"}) {
+			t.Errorf("%s: the package comment must be in doc.go alone, found in %v", name, docs)
+		}
+	}
+}
+
+func checkSyntax(t *testing.T, pkg, file string, f *ast.File) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Name.Name == "init" && n.Recv == nil {
+				t.Errorf("%s/%s has an init function", pkg, file)
+			}
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if ok && x.Name == "os" && (n.Sel.Name == "Getenv" || n.Sel.Name == "LookupEnv" || n.Sel.Name == "Environ") &&
+				!strings.HasPrefix(pkg, "cmd/") && !strings.HasPrefix(pkg, "packaging/") && pkg != "units/launch" {
+				t.Errorf("%s/%s reads the environment: only mains do", pkg, file)
+			}
+		}
+		return true
+	})
+}
