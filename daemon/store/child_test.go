@@ -75,8 +75,8 @@ func commitForever(path string) error {
 func TestKilledWriterLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	last := job.ID(0)
-	for round := range 12 {
-		acked := runAndKill(t, path, 5+37*round)
+	for round := range 8 {
+		acked := runAndKill(t, path, 3+23*round)
 		s, err := Open(context.Background(), path, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -132,7 +132,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	defer snapshot.Rollback()
 	before, err := jobsIn(ctx, snapshot, "")
 	requireEqual(t, err, before, []job.Job{*queued(1)})
-	for id := range job.ID(2000) {
+	for id := range job.ID(400) {
 		commit(t, s, Record{Job: queued(id + 2), Payload: payload()})
 	}
 	after, err := jobsIn(ctx, snapshot, "")

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -155,5 +156,35 @@ func TestMissingJob(t *testing.T) {
 	}
 	if _, found, err := s.ByKey(ctx, 1001, "none"); err != nil || found {
 		t.Error(found, err)
+	}
+}
+
+// The promises about the disk hang on these settings, on every connection.
+func TestConnectionSettings(t *testing.T) {
+	s := openNew(t)
+	for _, db := range []*sql.DB{s.write, s.read} {
+		for name, want := range map[string]string{
+			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "wal_autocheckpoint": "0", "trusted_schema": "0", "busy_timeout": "10000",
+		} {
+			var got string
+			if err := db.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %q, not %q: %v", name, got, want, err)
+			}
+		}
+	}
+	if _, err := s.read.Exec("DELETE FROM payloads"); err == nil {
+		t.Error("a reading connection can write")
+	}
+}
+
+// The log does not grow without end, and its checkpoints are not in the way.
+func TestLogIsFoldedIn(t *testing.T) {
+	s := openNew(t)
+	for range 100 {
+		fill(t, s, 500, typicalPayload())
+	}
+	st, err := os.Stat(s.path + "-wal")
+	if err != nil || st.Size() > 16<<20 {
+		t.Fatalf("the log has %d bytes, %v", st.Size(), err)
 	}
 }
