@@ -1,0 +1,75 @@
+# What there is to type. Steps that are more than a command or two are programs
+# or tests under packaging/.
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+
+# The version is the newest release of the changelog, the date that of the
+# sources: both are the same for everybody who builds the same commit.
+VERSION := $(or $(VERSION),$(shell sed -n 's/^\#\# \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md | head -1))
+RELEASED := $(shell sed -n 's/^\#\# \[[0-9][^]]*\] - \([0-9-]*\)$$/\1/p' CHANGELOG.md | head -1)
+SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || date -u -d '$(RELEASED)' +%s))
+ARCH := $(or $(ARCH),$(shell go env GOARCH))
+export VERSION SOURCE_DATE_EPOCH ARCH
+# go-nvml's headers mark functions that older drivers still need as deprecated.
+export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
+
+GOFLAGS_BUILD := -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
+# Never link gpusched-nvml with -z now: a function that an older driver lacks
+# would then end it at start, instead of being found missing and left alone.
+GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -extldflags "-Wl,-z,lazy"'
+TOOL := go tool -modfile=packaging/tools/go.mod
+
+.DEFAULT_GOAL := build
+.PHONY: build stage package test unit race fuzz-seeds fuzz lint package-check machine box vm demo install clean deps
+
+build: ## the four programs, into bin/
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
+	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
+
+stage: build
+	go run ./packaging/stage -bin bin -out .out/stage -version '$(VERSION)' -date '$(SOURCE_DATE_EPOCH)'
+
+package: stage ## deb and rpm, into dist/
+	mkdir -p dist
+	rm -f dist/gpusched_* dist/gpusched-*
+	$(TOOL) nfpm package -f nfpm.yaml -p deb -t dist/
+	$(TOOL) nfpm package -f nfpm.yaml -p rpm -t dist/
+
+test: deps ## everything, with a summary; what .ci/run runs
+	go run ./packaging/testrun
+
+unit: ## the tests that need nothing but Go and a C compiler
+	go test ./...
+
+race: ## the same with the race detector
+	CGO_ENABLED=1 go test -race ./...
+
+fuzz-seeds: ## the fuzz tests on their stored inputs only
+	go test -run '^Fuzz' ./...
+
+lint:
+	sh packaging/lint.sh
+
+package-check: package ## lintian, rpm, modes, manual pages, completions, reproducibility
+	go test -count=1 -tags packages ./packaging/check/
+
+machine: package ## the tests on machines with a real systemd; needs root
+	go test -count=1 -tags machine -timeout 25m ./packaging/vm/...
+
+box: ## a root shell in a throw-away container with systemd
+	go run ./packaging/vm/machine box
+
+vm: ## the same in an emulated machine
+	go run ./packaging/vm/machine emulated
+
+demo: package ## gpusched with four simulated GPUs, to play with
+	go run ./packaging/vm/machine demo
+
+install: stage ## into $(DESTDIR), for systems without deb and rpm
+	sh packaging/install.sh
+
+deps: ## what the tests need from Debian; quick when it is there
+	sh packaging/deps.sh
+
+clean:
+	rm -rf bin dist .out

@@ -1,0 +1,15 @@
+# fish completion of gpusched. The candidates come from the program itself;
+# where it has none, names of files are offered.
+
+function __gpusched_complete
+    set -l typed (commandline -opc)
+    set -l current (commandline -ct)
+    set -l found ($typed[1] __complete $typed[2..-1] "$current" 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+    else
+        __fish_complete_path "$current"
+    end
+end
+
+complete -c gpusched -f -a '(__gpusched_complete)'

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Installs what building, packaging and the tests need beyond Go. Does nothing,
+# quickly, where all of it is there. Debian and its relatives, as root.
+set -eu
+missing=""
+need() { # command package
+	command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+need gcc gcc
+need git git
+need lintian lintian
+need rpm rpm
+need man man-db
+need zsh zsh
+need fish fish
+need cpio cpio
+need mmdebstrap mmdebstrap
+need systemd-nspawn systemd-container
+need systemd-analyze systemd
+need qemu-system-x86_64 qemu-system-x86
+need mke2fs e2fsprogs
+need ssh openssh-client
+need nsenter util-linux
+need setpriv util-linux
+[ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+	echo "missing:$missing (install these, or run 'make deps' as root on Debian)" >&2
+	exit 1
+fi
+apt-get update -q
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Puts the built files below $DESTDIR; 'make install' builds them first. The
+# packages do the same and more: use them where they fit.
+set -eu
+cd "$(dirname "$0")/.."
+root=${DESTDIR:-}
+units=${UNITDIR:-/usr/lib/systemd/system}
+
+program() { install -D -m 755 "bin/$1" "$root$2/$1"; }
+file() { install -D -m 644 "$1" "$root$2"; }
+
+program gpusched /usr/bin
+program gpuschedd /usr/sbin
+program gpusched-nvml /usr/libexec/gpusched
+program gpusched-job /usr/libexec/gpusched
+[ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml
+install -d -m 755 "$root/etc/gpusched/conf.d"
+file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf
+for unit in gpusched.service gpusched.socket gpujobs.slice gpujob-.service.d/10-gpusched.conf; do
+	file "packaging/systemd/$unit" "$units/$unit"
+done
+file packaging/sysusers.d/gpusched.conf /usr/lib/sysusers.d/gpusched.conf
+file packaging/tmpfiles.d/gpusched.conf /usr/lib/tmpfiles.d/gpusched.conf
+file packaging/completions/gpusched.bash /usr/share/bash-completion/completions/gpusched
+file packaging/completions/gpusched.fish /usr/share/fish/vendor_completions.d/gpusched.fish
+file packaging/completions/_gpusched /usr/share/zsh/site-functions/_gpusched
+for page in .out/stage/man/man*/*.gz; do
+	file "$page" "/usr/share/man/$(basename "$(dirname "$page")")/$(basename "$page")"
+done
+
+if [ -z "$root" ]; then
+	echo "Next: systemd-sysusers; systemd-tmpfiles --create gpusched.conf; systemctl daemon-reload; systemctl enable --now gpusched.socket gpusched.service"
+fi

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Form and suspicious constructs of all Go code and shell scripts, tests with tags included.
+set -eu
+cd "$(dirname "$0")/.."
+bad=0
+
+unformatted=$(git ls-files -z --cached --others --exclude-standard '*.go' 2>/dev/null | xargs -0r ls -d 2>/dev/null | xargs -r gofmt -l)
+if [ -n "$unformatted" ]; then
+	printf 'not formatted, run gofmt -w:\n%s\n' "$unformatted"
+	bad=1
+fi
+go vet -tags machine,packages ./... || bad=1
+go tool -modfile=packaging/tools/go.mod staticcheck -tags machine,packages ./... || bad=1
+for script in .ci/run packaging/*.sh packaging/debian/postinst packaging/debian/prerm packaging/debian/postrm packaging/rpm/*.sh; do
+	sh -n "$script" || bad=1
+done
+exit $bad

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+func stageChangelog(o options) error {
+	data, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	text, err := debianChangelog(string(data), o.version, o.date)
+	if err != nil {
+		return fmt.Errorf("reading CHANGELOG.md: %w", err)
+	}
+	return writeGzip(filepath.Join(o.out, "doc/changelog.gz"), []byte(text))
+}
+
+// release is one version of the changelog.
+type release struct {
+	version string
+	date    time.Time
+	changes []string
+}
+
+var releaseLine = regexp.MustCompile(`^## \[(.+?)\](?: - (\d{4}-\d{2}-\d{2}))?$`)
+
+// debianChangelog turns the changelog into Debian's form. The version that is
+// being built comes first, whether it is released or not.
+func debianChangelog(markdown, version string, date time.Time) (string, error) {
+	releases, err := parseChangelog(markdown)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if len(releases) == 0 || releases[0].version != version {
+		entry(&b, release{version: version, date: date, changes: []string{"Built between releases."}})
+	}
+	for _, r := range releases {
+		entry(&b, r)
+	}
+	return b.String(), nil
+}
+
+// parseChangelog returns the releases, newest first as they stand; what is
+// unreleased is left out.
+func parseChangelog(markdown string) ([]release, error) {
+	var releases []release
+	var current *release
+	for line := range strings.Lines(markdown) {
+		line = strings.TrimRight(line, "\n")
+		if m := releaseLine.FindStringSubmatch(line); m != nil {
+			current = nil
+			if m[1] == "Unreleased" {
+				continue
+			}
+			date, err := time.Parse(time.DateOnly, m[2])
+			if err != nil {
+				return nil, fmt.Errorf("version %q has no date: %w", m[1], err)
+			}
+			releases = append(releases, release{version: m[1], date: date})
+			current = &releases[len(releases)-1]
+			continue
+		}
+		if current == nil {
+			continue
+		}
+		if item, ok := strings.CutPrefix(line, "- "); ok {
+			current.changes = append(current.changes, item)
+		} else if more, ok := strings.CutPrefix(line, "  "); ok && len(current.changes) > 0 {
+			current.changes[len(current.changes)-1] += " " + strings.TrimSpace(more)
+		}
+	}
+	return releases, nil
+}
+
+func entry(b *strings.Builder, r release) {
+	fmt.Fprintf(b, "gpusched (%s) stable; urgency=medium\n\n", r.version)
+	for _, change := range r.changes {
+		b.WriteString(wrap("  * ", "    ", change))
+	}
+	fmt.Fprintf(b, "\n -- %s  %s\n\n", maintainer, r.date.Format(time.RFC1123Z))
+}
+
+// maintainer is the same as in nfpm.yaml.
+const maintainer = "gpusched maintainers <gpusched@users.noreply.github.com>"
+
+// wrap breaks text into lines of 78 letters.
+func wrap(first, rest, text string) string {
+	const width = 78
+	var b strings.Builder
+	line, prefix := first, first
+	for word := range strings.FieldsSeq(text) {
+		if len(line) > len(prefix) && len(line)+1+len(word) > width {
+			b.WriteString(line + "\n")
+			line, prefix = rest, rest
+		}
+		if len(line) > len(prefix) {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// module is what go list says of a module.
+type module struct {
+	Path, Version, Dir string
+	Main               bool
+}
+
+// stageLicences collects the notices that come with every module whose code is
+// in one of the programs, as most of their licences ask, and Go's own.
+func stageLicences(o options) error {
+	modules, err := linkedModules()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	b.WriteString("The programs of gpusched contain code of these projects.\n")
+	for _, m := range modules {
+		texts, err := notices(m.Dir)
+		if err != nil {
+			return fmt.Errorf("module %q: %w", m.Path, err)
+		}
+		fmt.Fprintf(&b, "\n%s\n%s %s\n%[1]s\n\n", strings.Repeat("=", 78), m.Path, m.Version)
+		for _, text := range texts {
+			b.Write(bytes.TrimSpace(text))
+			b.WriteString("\n\n")
+		}
+	}
+	return writeGzip(filepath.Join(o.out, "doc/third-party.gz"), b.Bytes())
+}
+
+// linkedModules lists the modules of all packages under cmd, in the order of
+// their paths.
+func linkedModules() ([]module, error) {
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/...")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing packages: %w", withStderr(err))
+	}
+	paths := strings.Fields(string(out))
+	slices.Sort(paths)
+	args := append([]string{"list", "-m", "-json=Path,Version,Dir,Main"}, slices.Compact(paths)...)
+	out, err = exec.Command("go", args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing modules: %w", withStderr(err))
+	}
+	modules := []module{{Path: "Go", Version: runtime.Version(), Dir: goRoot()}}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var m module
+		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+			return modules, nil
+		} else if err != nil {
+			return nil, err
+		}
+		modules = append(modules, m)
+	}
+}
+
+func goRoot() string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// notices reads the licence files of a module, at least one.
+func notices(dir string) ([][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var texts [][]byte
+	for _, e := range entries {
+		name := strings.ToUpper(e.Name())
+		if e.IsDir() || !(strings.HasPrefix(name, "LICEN") || strings.HasPrefix(name, "COPYING") || strings.HasPrefix(name, "NOTICE")) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("there is no licence in %q", dir)
+	}
+	return texts, nil
+}
+
+func withStderr(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// options is what the Makefile passes.
+type options struct {
+	bin     string    // where the built programs are
+	out     string    // is made anew
+	version string    // of the package
+	date    time.Time // of the sources
+}
+
+func main() {
+	var o options
+	var epoch int64
+	flag.StringVar(&o.bin, "bin", "bin", "`directory` of the built programs")
+	flag.StringVar(&o.out, "out", ".out/stage", "`directory` to make")
+	flag.StringVar(&o.version, "version", "", "`version` of the package")
+	flag.Int64Var(&epoch, "date", 0, "`seconds` since 1970 of the sources")
+	flag.Parse()
+	o.date = time.Unix(epoch, 0).UTC()
+	if err := stage(o); err != nil {
+		fmt.Fprintln(os.Stderr, "stage:", err)
+		os.Exit(1)
+	}
+}
+
+func stage(o options) error {
+	if err := os.RemoveAll(o.out); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(o.out, "gpusched.toml"), []byte(config.Sample())); err != nil {
+		return err
+	}
+	for _, step := range []func(options) error{stageManuals, stageChangelog, stageLicences} {
+		if err := step(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func stageManuals(o options) error {
+	daemon, err := os.ReadFile("packaging/man/gpuschedd.8")
+	if err != nil {
+		return err
+	}
+	pages := map[string][]byte{
+		"man8/gpuschedd.8":     daemon,
+		"man5/gpusched.toml.5": []byte(settingsManual(o.date)),
+	}
+	dir, err := os.MkdirTemp("", "gpusched-man-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command(filepath.Join(o.bin, "gpusched"), "__man", dir)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", o.date.Unix()))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("write manual pages with %q: %w\n%s", cmd.Path, err, out)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	if err != nil || len(found) == 0 {
+		return fmt.Errorf("%q wrote no manual page", cmd.Path)
+	}
+	for _, path := range found {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		pages["man1/"+filepath.Base(path)] = page
+	}
+	for name, page := range pages {
+		if err := writeGzip(filepath.Join(o.out, "man", name+".gz"), page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write makes a file that everybody may read, and its directory.
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// writeGzip packs without a name and a time, as gzip -9n does.
+func writeGzip(path string, data []byte) error {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(data); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return write(path, b.Bytes())
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// settingsManual writes gpusched.toml(5) from the keys of daemon/config.
+func settingsManual(date time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `.\" Made from the table of settings in daemon/config; do not edit.
+.TH GPUSCHED.TOML 5 "%s" "gpusched" "gpusched manual"
+.SH NAME
+gpusched.toml \- settings of the GPU job scheduler
+.SH SYNOPSIS
+.nf
+.I %s
+.I %s/*.toml
+.fi
+.SH DESCRIPTION
+The files are TOML. The main file is read first, then the others in the order of their names; the last word on a key counts.
+A key that no file sets has its default, and no file need exist.
+Unknown keys, wrong types and values out of range are errors.
+.PP
+.BR gpuschedd (8)
+acts on the settings as root, so it only reads regular files that belong to root and that nobody else can write.
+It reads them when it starts and when it is reloaded: with an error in any file a reload changes nothing, and a start does not happen.
+.PP
+Sizes are written as
+.BR """512M""" ,
+.B """16G"""
+or
+.BR """1.5T""" ,
+durations as
+.BR """30s""" ,
+.BR """10m""" ,
+.BR """2h""" ,
+.B """1h30m"""
+or
+.BR """2d""" .
+`, date.Format(time.DateOnly), config.MainFile, config.DropInDir)
+	for _, section := range config.Sections() {
+		fmt.Fprintf(&b, ".SH SECTION [%s]\n%s\n", section.Name, roff(section.Doc))
+		for _, k := range config.Keys() {
+			if k.Section == section.Name {
+				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n.br\n%s. Default:\n.BR %s .\n", roff(k.Name), roff(k.Doc), roff(upperFirst(k.Form)), quoted(k.Default))
+			}
+		}
+	}
+	b.WriteString(manualTail)
+	return b.String()
+}
+
+const manualTail = `.SH EXAMPLES
+Leave GPU 0 to people who work on the machine itself, and end jobs after two days:
+.PP
+.nf
+.RS
+[gpus]
+only = [1, 2, 3]
+
+[jobs]
+default_time = "4h"
+max_time = "2d"
+.RE
+.fi
+.PP
+Look for mistakes, then make the settings count:
+.PP
+.nf
+.RS
+gpusched config check && systemctl reload gpusched
+.RE
+.fi
+.SH SEE ALSO
+.BR gpusched (1),
+.BR gpuschedd (8)
+.PP
+.B gpusched config schema
+prints a JSON Schema for editors,
+.B gpusched config show \-\-origin
+where each value in force comes from.
+`
+
+// roff protects text from being read as a request or an escape. ASCII hyphens
+// stay hyphens when copied.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	return text
+}
+
+// quoted makes one argument of a macro.
+func quoted(text string) string {
+	return `"` + strings.ReplaceAll(roff(text), `"`, `""`) + `"`
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
