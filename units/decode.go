@@ -32,8 +32,12 @@ const (
 	LaunchUnit   Launch = "unit"   // systemd itself could not start the unit
 )
 
-// StatusPrefix starts the launcher's status line, "gpusched-launch:exec".
-const StatusPrefix = "gpusched-launch:"
+// The launcher speaks by its status line: StatusBegun as the first thing it
+// does, and "gpusched-launch:exec" and the like when it gives up.
+const (
+	StatusPrefix = "gpusched-launch:"
+	StatusBegun  = StatusPrefix + "begun"
+)
 
 // Exit is how a unit's main process ended. It means something in the phases
 // exited, failed-to-start and, as far as known, stopping.
@@ -90,7 +94,7 @@ func phaseOf(s Status) Phase {
 	case ActiveDeactivating:
 		return PhaseStopping
 	case ActiveFailed:
-		if s.WasActive {
+		if executed(s) {
 			return PhaseExited
 		}
 		return PhaseFailedToStart
@@ -104,6 +108,22 @@ func phaseOf(s Status) Phase {
 		return PhaseExited
 	}
 	return PhaseAbsent
+}
+
+// executed tells whether the launcher of a failed unit was ever executed. A
+// launcher that ends at once can do so before systemd has taken notice that it
+// began, and then the unit never was active. What is left to tell its end from
+// systemd's own failure is the launcher's word (it begins with StatusBegun), and
+// without it the exit statuses that systemd keeps for itself.
+func executed(s Status) bool {
+	switch {
+	case s.WasActive || strings.HasPrefix(s.StatusText, StatusPrefix):
+		return true
+	case s.MainCode == CLDExited:
+		_, systemds := execSteps[s.MainStatus]
+		return !systemds
+	}
+	return (s.MainCode == CLDKilled || s.MainCode == CLDDumped) && s.Result != ResultTimeout
 }
 
 func exitOf(s Status) Exit {

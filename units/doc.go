@@ -18,6 +18,6 @@
 //  5. Decode reads a level, not an edge: the same status gives the same answer
 //     however often and in whatever order it is read.
 //  6. An exit status means a launch failure only together with the launcher's
-//     own word for it, and a systemd failure only when the unit never became
-//     active: a job may exit with any number it likes.
+//     own word for it, and a systemd failure only when nothing shows that the
+//     launcher was executed: a job may exit with any number it likes.
 package units

@@ -24,7 +24,8 @@ var (
 	ErrProcesses = errors.New("processes of the unit could not be killed")
 )
 
-// StartError is a start that systemd took on and that came to nothing.
+// StartError is a start that systemd took on and that came to nothing: the
+// launcher was not executed. The unit is still there, failed, until it is stopped.
 type StartError struct {
 	JobResult string // failed, timeout, canceled, dependency, …
 	Status    Status // the unit's, after that

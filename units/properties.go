@@ -32,7 +32,7 @@ func service(s Spec) []Property {
 		{"NotifyAccess", "main"},
 		{"KillMode", "control-group"},
 		{"SendSIGKILL", true},
-		{"TimeoutStopUSec", usec(s.Grace)},
+		{"TimeoutStopUSec", usec(max(s.Grace, time.Millisecond))}, // 0 would read as infinity after a reload
 		{"RuntimeMaxUSec", orInfinity(usec(s.MaxRuntime))},
 		{"OOMPolicy", "kill"},
 		{"IgnoreSIGPIPE", false},

@@ -46,10 +46,20 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	if err != nil {
 		return none, err
 	}
-	if result == jobDone || result == jobUnknown && status.WasActive {
+	if begun(result, status) {
 		return status, nil
 	}
 	return status, &units.StartError{JobResult: result, Status: status}
+}
+
+// begun tells whether the main process was executed. systemd calls a start
+// failed, too, whose main process ended badly before it looked.
+func begun(result string, s units.Status) bool {
+	if result == jobDone {
+		return true
+	}
+	phase, _ := units.Decode(s)
+	return phase == units.PhaseRunning || phase == units.PhaseStopping || phase == units.PhaseExited
 }
 
 // startTransient queues the start. An older systemd names one unknown property
