@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lookGrace is how long to look for an answer whose time has passed: it may have
-// come when nobody was reading.
+// lookGrace is how long to look for an answer whose time passed while nobody
+// was reading: it may have come.
 const lookGrace = 50 * time.Millisecond
 
 // ask makes one request and waits for its answer, each until it has had timeout
@@ -27,7 +28,7 @@ func (c *child) ask(ctx context.Context, seq uint64, timeout time.Duration, limi
 		}
 		since = time.Now()
 	}
-	c.pending, c.since = seq, since
+	c.pending, c.since, c.looked = seq, since, 0
 	if err := c.request(limit); err != nil {
 		return gpu.Snapshot{}, err
 	}
@@ -51,22 +52,26 @@ func (c *child) request(limit time.Time) error {
 // answer reads the answer to the pending request. It is ErrNoAnswer when the
 // request has had timeout, and errCut when ctx or limit ended before that.
 func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
-	deadline := c.since.Add(timeout)
-	if soon := time.Now().Add(lookGrace); deadline.Before(soon) {
-		deadline = soon
+	began, due := time.Now(), c.since.Add(timeout)
+	deadline := due
+	if began.After(due) {
+		deadline = began.Add(lookGrace - c.looked)
 	}
 	if limit.Before(deadline) {
 		deadline = limit
 	}
 	line, err := c.line(ctx, deadline)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil:
-		return gpu.Snapshot{}, fmt.Errorf("%w: %w", errCut, context.Cause(ctx))
-	case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(c.since) < timeout:
-		return gpu.Snapshot{}, fmt.Errorf("%w: %w", errCut, ErrNoAnswer)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return gpu.Snapshot{}, ErrNoAnswer
-	case err != nil:
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		now := time.Now()
+		if began.After(due) {
+			c.looked += now.Sub(began)
+		}
+		if !now.Before(due) && (!began.After(due) || c.looked >= lookGrace) {
+			return gpu.Snapshot{}, ErrNoAnswer
+		}
+		return gpu.Snapshot{}, fmt.Errorf("%w: %w", errCut, cmp.Or(context.Cause(ctx), ErrNoAnswer))
+	}
+	if err != nil {
 		return gpu.Snapshot{}, err
 	}
 	s, err := gpu.Decode(line)

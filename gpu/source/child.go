@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -25,8 +26,9 @@ type child struct {
 	lines         *bufio.Reader
 	partial       []byte // of an answer, when a Sample ended before the child
 
-	pending uint64    // the seq of the request without an answer; 0: none
-	since   time.Time // of pending
+	pending uint64        // the seq of the request without an answer; 0: none
+	since   time.Time     // of pending
+	looked  time.Duration // for its answer, after its time had passed
 
 	ended chan struct{} // closed when it was reaped
 	how   string        // how it ended; to be read after ended
@@ -48,7 +50,7 @@ func start(o Options, t *talk) (*child, error) {
 		return nil, err
 	}
 	c := &child{ended: make(chan struct{}), quiet: make(chan struct{}), stdin: p.ours[0], stdout: p.ours[1]}
-	c.lines = bufio.NewReaderSize(c.stdout, 64<<10)
+	c.lines = newLines(c.stdout)
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -73,6 +75,10 @@ func start(o Options, t *talk) (*child, error) {
 		t.copy(stderr, c.pid)
 	}()
 	return c, nil
+}
+
+func newLines(r io.Reader) *bufio.Reader {
+	return bufio.NewReaderSize(r, 64<<10)
 }
 
 // pipes are for stdin, stdout and stderr.

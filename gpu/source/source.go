@@ -134,7 +134,8 @@ func (s *Source) sample(ctx context.Context) (gpu.Snapshot, error) {
 		case errors.Is(err, errGone) && !fresh:
 			s.noteEnd(s.drop())
 		default:
-			err = fmt.Errorf("child %d: %w%s", s.child.pid, err, s.drop())
+			pid := s.child.pid
+			err = fmt.Errorf("child %d: %w%s", pid, err, s.drop())
 			s.backoff.failed(s.now(), err)
 			return gpu.Snapshot{}, err
 		}

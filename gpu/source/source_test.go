@@ -1,0 +1,359 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/gpu/gputest"
+)
+
+func TestAGoodChildConforms(t *testing.T) {
+	gputest.Run(t, func(t *testing.T) gputest.Source { return New(options(t, "good")) })
+}
+
+func TestAnswersInPieces(t *testing.T) {
+	s := open(t, options(t, "in pieces"))
+	for range 3 {
+		mustSample(t, s)
+	}
+}
+
+func mustSample(t *testing.T, s *Source) gpu.Snapshot {
+	t.Helper()
+	snapshot, err := s.Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot
+}
+
+// mustFail is a Sample that fails with all of the words.
+func mustFail(t *testing.T, s *Source, words ...string) error {
+	t.Helper()
+	snapshot, err := s.Sample(t.Context())
+	if err == nil {
+		t.Fatalf("got %+v, want an error", snapshot)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+	if snapshot.Problem != gpu.ProblemStale || snapshot.Detail != err.Error() {
+		t.Errorf("with error %q comes %+v", err, snapshot)
+	}
+	return err
+}
+
+func TestBadChildren(t *testing.T) {
+	tests := []struct {
+		mode  string
+		words []string
+	}{
+		{"crash at once", []string{"it ended", "exit status 127", "--census"}},
+		{"crash on a request", []string{"it ended", "exit status 3"}},
+		{"garbage", []string{"it wrote nonsense", "killed"}},
+		{"another seq", []string{"it wrote nonsense", "instead of"}},
+		{"endless line", []string{"it wrote nonsense", "more than 4194304 bytes"}},
+		{"deaf", []string{"it ended", "killed"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.mode, func(t *testing.T) {
+			s := open(t, options(t, tt.mode))
+			mustFail(t, s, append(tt.words, "sampling the GPUs: child ")...)
+			mustFail(t, s, tt.words...) // the second start is at once
+			var waiting *BackoffError
+			if err := mustFail(t, s, "failed 2 times, next start in "); !errors.As(err, &waiting) || waiting.After <= 0 || waiting.After > firstDelay {
+				t.Errorf("the third: %v", err)
+			}
+		})
+	}
+}
+
+func TestNoProgram(t *testing.T) {
+	s := open(t, Options{Path: "/no/such/gpusched-nvml"})
+	mustFail(t, s, `starting "/no/such/gpusched-nvml"`, "no such file")
+}
+
+// A child that ends after an answer, as one with a spent library does, is
+// replaced within the next Sample.
+func TestAChildThatEndsIsReplaced(t *testing.T) {
+	s := open(t, options(t, "one answer"))
+	seen := map[string]bool{}
+	for range 5 {
+		seen[mustSample(t, s).Detail] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d children gave 5 answers", len(seen))
+	}
+}
+
+// Invariant 2.
+func TestAHungChildIsAbandoned(t *testing.T) {
+	there := filename(t)
+	o := options(t, "hang unless there", there)
+	o.Timeout = 200 * time.Millisecond
+	s := open(t, o)
+	began := time.Now()
+	if err := mustFail(t, s, "no answer in time", "killed"); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(began); took < o.Timeout || took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if err := os.WriteFile(there, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.opts.Timeout = 20 * time.Second
+	mustSample(t, s)
+}
+
+// Invariant 2: children that cannot be killed are not piled up.
+func TestUnkillableChildren(t *testing.T) {
+	o := options(t, "good")
+	o.Timeout = 20 * time.Millisecond
+	s := New(o)
+	s.now = func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.backoff.failures) * time.Hour) } // no back-off
+	var hung []*child
+	s.spawn = func(Options, *talk) (*child, error) {
+		hung = append(hung, unkillable(t))
+		return hung[len(hung)-1], nil
+	}
+	for range MaxAbandoned {
+		mustFail(t, s, "no answer in time", "has not ended yet")
+	}
+	if err := mustFail(t, s, "too many killed children"); !errors.Is(err, ErrAbandoned) {
+		t.Errorf("error %v", err)
+	}
+	if len(hung) != MaxAbandoned {
+		t.Errorf("%d children were started", len(hung))
+	}
+	close(hung[1].ended) // the driver let go of one
+	s.spawn, s.opts.Timeout = start, 20*time.Second
+	mustSample(t, s)
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "2 killed children") {
+		t.Errorf("closing: %v", err)
+	}
+}
+
+// unkillable reads its input and never ends.
+func unkillable(t *testing.T) *child {
+	t.Helper()
+	var p pipes
+	if err := p.open(exec.Command("none")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.closeTheirs()
+		p.closeOurs()
+	})
+	quiet := make(chan struct{})
+	close(quiet)
+	c := &child{pid: 1, kill: func() {}, hush: func() {}, ended: make(chan struct{}), quiet: quiet, stdin: p.ours[0], stdout: p.ours[1]}
+	c.lines = newLines(c.stdout)
+	return c
+}
+
+// Invariant 1: a caller's context ends its Sample; the child keeps its time.
+func TestAContextThatEndsLeavesTheChild(t *testing.T) {
+	there := filename(t)
+	s := open(t, options(t, "when there", there))
+	var pid int
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if _, err := s.Sample(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		cancel()
+		if pid == 0 {
+			pid = s.child.pid
+		}
+	}
+	if err := os.WriteFile(there, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().UnixNano()
+	if got := mustSample(t, s); got.TakenUnixNano < began {
+		t.Error("the answer is that of an earlier request")
+	}
+	if s.child.pid != pid {
+		t.Errorf("child %d was replaced by %d", pid, s.child.pid)
+	}
+}
+
+// Invariant 2: also when no caller ever waits that long.
+func TestImpatientCallersFindOut(t *testing.T) {
+	o := options(t, "hang")
+	o.Timeout = 150 * time.Millisecond
+	s := open(t, o)
+	for began := time.Now(); ; {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, err := s.Sample(ctx)
+		cancel()
+		if errors.Is(err, ErrNoAnswer) {
+			return
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
+			t.Fatalf("error %v after %s", err, time.Since(began))
+		}
+	}
+}
+
+// An answer that came when nobody was reading counts as one.
+func TestALateAnswerIsNotAHang(t *testing.T) {
+	there := filename(t)
+	s := open(t, options(t, "when there", there))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Sample(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	pid := s.child.pid
+	s.child.since = s.child.since.Add(-time.Hour)
+	if err := os.WriteFile(there, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mustSample(t, s)
+	if s.child.pid != pid {
+		t.Error("the child was replaced")
+	}
+}
+
+func TestCloseEndsASample(t *testing.T) {
+	s := New(options(t, "hang"))
+	sampled := make(chan error, 2)
+	for range 2 { // one asks, the other waits for its turn
+		go func() {
+			_, err := s.Sample(context.Background())
+			sampled <- err
+		}()
+	}
+	for !s.asking() {
+		runtime.Gosched()
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := <-sampled; !errors.Is(err, ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func (s *Source) asking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cancel != nil
+}
+
+// Invariant 6.
+func TestNoGoroutineIsLeft(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for _, mode := range []string{"good", "one answer", "crash on a request", "garbage", "talk", "hang"} {
+		o := options(t, mode)
+		o.Log = slog.New(slog.DiscardHandler)
+		if mode == "hang" {
+			o.Timeout = 50 * time.Millisecond
+		}
+		s := New(o)
+		for range 3 {
+			_, _ = s.Sample(t.Context())
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for began := time.Now(); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Since(began) > 5*time.Second {
+			stacks := make([]byte, 1<<16)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// Invariant 4: the child holds a pipe; its end is the pipe's end.
+func TestAChildDoesNotOutliveUs(t *testing.T) {
+	fifo := filename(t)
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	daemon := exec.Command(os.Args[0], fifo)
+	daemon.Env = []string{variableMode + "=parent"}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Open(fifo) // waits for the child to open the other end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := daemon.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = daemon.Wait()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.ReadAll(held)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the child lives on")
+	}
+}
+
+// Invariant 5.
+func TestTalkIsBounded(t *testing.T) {
+	var log lockedBuffer
+	o := options(t, "talk")
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := New(o)
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text := log.String()
+	n := strings.Count(text, "nvml child says")
+	if n < talkBurst || n > talkBurst+10 || len(text) > 2*n*maxTalk {
+		t.Errorf("%d lines, %d bytes", n, len(text))
+	}
+	if !strings.Contains(text, `line="line 0? yyy`) {
+		t.Errorf("the first line is not clean: %.200q", text)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
