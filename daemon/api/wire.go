@@ -100,6 +100,7 @@ type GPURef struct {
 
 // Private is what only the owner and admins see.
 type Private struct {
+	Command string   `json:"command"` // Argv for people: quoted for a shell, printable
 	Argv    [][]byte `json:"argv"`
 	EnvMode string   `json:"env_mode"`
 	Env     [][]byte `json:"env,omitempty"`

@@ -119,8 +119,9 @@ func (s *Server) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	argv := byteLists(y.Argv)
 	reply.Job.Private = &api.Private{
-		Argv: byteLists(y.Argv), EnvMode: string(y.EnvMode), Env: byteLists(y.Env), Dir: []byte(y.Dir), Umask: y.Umask,
+		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env), Dir: []byte(y.Dir), Umask: y.Umask,
 	}
 	return reply, nil
 }

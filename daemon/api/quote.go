@@ -1,0 +1,70 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Quote writes a command as a POSIX shell with $'…' (bash, zsh, ksh, busybox)
+// would read it back, byte for byte, and so that it is harmless on a terminal.
+func Quote(argv [][]byte) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = quoteWord(string(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// plainPunctuation means nothing to a shell, wherever in a word it stands.
+const plainPunctuation = "%+,-./:=@_"
+
+func quoteWord(s string) string {
+	plain, printable := s != "" && !strings.HasPrefix(s, "="), utf8.ValidString(s)
+	for _, r := range s {
+		alnum := r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		plain = plain && (alnum || strings.ContainsRune(plainPunctuation, r))
+		printable = printable && r >= ' ' && r <= '~'
+	}
+	switch {
+	case plain:
+		return s
+	case printable:
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return "$'" + escapeWord(s) + "'"
+}
+
+// escapeWord keeps letters of all scripts, and writes what could move a cursor
+// or is no UTF-8 as escapes.
+func escapeWord(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == utf8.RuneError || r != ' ' && !printableRune(r):
+			for _, c := range []byte(s[i : i+runeLen(s[i:])]) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// runeLen is the number of bytes that the first rune, or broken byte, takes.
+func runeLen(s string) int {
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
+
+func printableRune(r rune) bool { return job.Printable(string(r)) }

@@ -1,0 +1,254 @@
+package daemon_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+func TestJobRunsToItsEnd(t *testing.T) {
+	r := newRig(t, 2, nil)
+	id := r.submit(1, nil)
+	r.runs(id)
+	r.bus.Exit(units.Name(int64(id)), 7)
+	v := r.wait(id)
+	if v.State != job.Failed || v.Result.ExitCode != 7 || v.Result.Sentence() != "failed: exit code 7" {
+		t.Errorf("got %s, %+v", v.State, v.Result)
+	}
+	if len(v.Attempt.GPUs) != 1 || v.Attempt.InvocationID == "" {
+		t.Errorf("attempt %+v", v.Attempt)
+	}
+	r.until("the unit is collected", func() bool { return len(r.bus.Names()) == 0 })
+}
+
+// TestNothingPrivateInTheUnit: the command and the environment are in no
+// property (DESIGN, traps).
+func TestNothingPrivateInTheUnit(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	r.runs(id)
+	if text := fmt.Sprintf("%q", r.bus.Properties(units.Name(int64(id)))); strings.Contains(text, "secret") || strings.Contains(text, "/home/alice") {
+		t.Errorf("the unit's properties tell private things: %s", text)
+	}
+}
+
+// TestKilledDaemonLosesNothing: daemons die and others go on; every job runs
+// once and ends with its own result.
+func TestKilledDaemonLosesNothing(t *testing.T) {
+	r := newRig(t, 1, nil)
+	running, waiting := r.submit(1, nil), r.submit(1, nil)
+	r.runs(running)
+	r.restart()
+	if got := r.state(waiting); got != job.Queued {
+		t.Errorf("the waiting job is %s after a restart", got)
+	}
+	r.stop()
+	r.bus.Exit(units.Name(int64(running)), 3) // while nobody looks
+	r.start()
+	if v := r.wait(running); v.Result.ExitCode != 3 {
+		t.Errorf("exit code %d, want 3", v.Result.ExitCode)
+	}
+	r.runs(waiting)
+	r.bus.Exit(units.Name(int64(waiting)), 0)
+	r.wait(waiting)
+	for _, id := range []job.ID{running, waiting} {
+		if n := r.bus.Started(units.Name(int64(id))); n != 1 {
+			t.Errorf("job %d was started %d times", id, n)
+		}
+	}
+}
+
+// TestLostAnswers: the bus breaks in the middle of a start, with and without
+// the start having happened.
+func TestLostAnswers(t *testing.T) {
+	for name, fault := range map[string]unittest.Fault{"lost answer": unittest.LostAnswer(), "lost call": unittest.LostCall()} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			r.until("the units are listed", func() bool { return r.state(r.submit(0, nil)) == job.Running })
+			r.bus.FailNext(unittest.OpStart, fault)
+			id := r.submit(1, nil)
+			r.bus.Disconnect()
+			r.bus.Reconnect()
+			r.runs(id)
+			r.until("the daemon knows that it runs", func() bool { return r.state(id) == job.Running })
+			if n := r.bus.Started(units.Name(int64(id))); n != 1 {
+				t.Errorf("started %d times", n)
+			}
+		})
+	}
+}
+
+// TestReboot: a job that was running is queued again, as it chose.
+func TestReboot(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	r.runs(id)
+	r.stop()
+	r.bus.Reboot()
+	r.boot.Add(1)
+	r.start()
+	r.runs(id)
+	r.bus.Exit(units.Name(int64(id)), 0)
+	if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 2 || len(v.Attempts) != 2 {
+		t.Errorf("%s in attempt %d of %d", v.State, v.Attempt.Number, len(v.Attempts))
+	}
+}
+
+// TestFullDisk: nothing is acknowledged that is not written, running jobs go
+// on, and everything works again by itself.
+func TestFullDisk(t *testing.T) {
+	r := newRig(t, 1, nil)
+	running := r.submit(1, nil)
+	r.runs(running)
+	r.until("the start is written", func() bool { return r.state(running) == job.Running })
+	r.store.full.Store(true)
+	r.bus.Exit(units.Name(int64(running)), 4)
+	r.until("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
+	var refusal *job.Refusal
+	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+		t.Errorf("submit on a full disk: %v", err)
+	}
+	if len(r.bus.Names()) != 1 {
+		t.Errorf("the unit was collected before its result was written")
+	}
+	r.store.full.Store(false)
+	if v := r.wait(running); v.Result.ExitCode != 4 {
+		t.Errorf("exit code %d, want 4", v.Result.ExitCode)
+	}
+}
+
+// TestRequestKey: the same key is the same job, before and after its end and
+// over a restart.
+func TestRequestKey(t *testing.T) {
+	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{Ends: true} })
+	keyed := func(s *job.Submission) { s.Key = "k" }
+	id := r.submit(1, keyed)
+	r.wait(id)
+	if again := r.submit(1, keyed); again != id {
+		t.Errorf("the same key gave jobs %d and %d", id, again)
+	}
+	r.restart()
+	if again := r.submit(1, keyed); again != id {
+		t.Errorf("after a restart the same key gave jobs %d and %d", id, again)
+	}
+	other := r.submit(1, func(s *job.Submission) { s.Key = "k"; s.Owner.UID = 1002 })
+	if other == id {
+		t.Error("another user's key found the job")
+	}
+}
+
+// TestGhost: a GPU with the leavings of a job is not given on.
+func TestGhost(t *testing.T) {
+	r := newRig(t, 1, nil)
+	first := r.submit(1, nil)
+	r.runs(first)
+	second := r.submit(1, nil)
+	r.gpus.Put(0, gpu.Process{PID: 4242, Dead: true, UsedBytes: 1 << 30})
+	r.bus.Exit(units.Name(int64(first)), 0)
+	r.wait(first)
+	v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{second}, Reasons: true})
+	if err != nil || v.Jobs[0].State != job.Queued || v.Jobs[0].Reasons[0].Code != job.ReasonGPUCleaning {
+		t.Errorf("%v %+v", err, v.Jobs)
+	}
+	if err := r.gpus.SetGPUs(1); err != nil {
+		t.Fatal(err)
+	}
+	r.runs(second)
+}
+
+func TestDryRun(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.runs(r.submit(1, nil))
+	out, err := r.d.Submit(t.Context(), submission(1), true)
+	if err != nil || out.ID != 0 || len(out.Reasons) == 0 {
+		t.Fatalf("%v %+v", err, out)
+	}
+	unit := map[string]string{}
+	for _, p := range out.Unit {
+		unit[p.Name] = p.Value
+	}
+	if unit["DevicePolicy"] != "closed" || unit["User"] != "1001" {
+		t.Errorf("unit %v", unit)
+	}
+	if v, err := r.d.Query(t.Context(), job.Query{}); err != nil || len(v.Jobs) != 1 {
+		t.Errorf("%v, %d jobs after a dry run", err, len(v.Jobs))
+	}
+}
+
+func TestCancel(t *testing.T) {
+	r := newRig(t, 1, nil)
+	running, waiting := r.submit(1, nil), r.submit(1, nil)
+	r.runs(running)
+	bob, alice := job.Actor{UID: 1002, User: "bob"}, job.Actor{UID: 1001, User: "alice"}
+	cancel := func(who job.Actor, id job.ID) error {
+		return r.d.Do(t.Context(), who, job.Command{Kind: job.CommandCancel, Job: id})
+	}
+	kind := func(err error) job.RefusalKind {
+		var refusal *job.Refusal
+		errors.As(err, &refusal)
+		if refusal == nil {
+			return ""
+		}
+		return refusal.Kind
+	}
+	if got := kind(cancel(bob, waiting)); got != job.RefusedForbidden {
+		t.Errorf("bob cancels alice's waiting job: %q", got)
+	}
+	for _, id := range []job.ID{waiting, running} {
+		if err := cancel(alice, id); err != nil {
+			t.Errorf("cancel %d: %v", id, err)
+		}
+		if v := r.wait(id); v.State != job.Cancelled || v.Result.By != "alice" {
+			t.Errorf("job %d is %s by %q", id, v.State, v.Result.By)
+		}
+	}
+	if got := kind(cancel(alice, running)); got != job.RefusedConflict {
+		t.Errorf("cancel of an ended job: %q", got)
+	}
+	if got := kind(cancel(bob, running)); got != job.RefusedForbidden {
+		t.Errorf("bob cancels alice's ended job: %q", got)
+	}
+	if got := kind(cancel(alice, 99)); got != job.RefusedNotFound {
+		t.Errorf("cancel of no job: %q", got)
+	}
+}
+
+// TestManyJobs: a queue drains over few GPUs, each job once.
+func TestManyJobs(t *testing.T) {
+	r := newRig(t, 3, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{Ends: true} })
+	var ids []job.ID
+	for range 200 {
+		ids = append(ids, r.submit(1, nil))
+	}
+	for _, id := range ids {
+		if v := r.wait(id); v.State != job.Completed || r.bus.Started(units.Name(int64(id))) != 1 {
+			t.Fatalf("job %d: %s, started %d times", id, v.State, r.bus.Started(units.Name(int64(id))))
+		}
+	}
+}
+
+// TestWatchdog: the loop feeds the watchdog, and stops feeding it when it
+// hangs.
+func TestWatchdog(t *testing.T) {
+	r := newRig(t, 0, nil)
+	r.until("the watchdog is fed", func() bool { return r.ready.Load() > 3 })
+}
+
+// TestClientGone: a client that stops waiting costs nothing.
+func TestClientGone(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.d.Wait(ctx, id); !errors.Is(err, context.Canceled) {
+		t.Errorf("wait with a client that is gone: %v", err)
+	}
+	r.runs(id)
+}

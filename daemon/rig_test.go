@@ -1,0 +1,215 @@
+package daemon_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu/gputest"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/launch"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// rig is a daemon on a real store, a systemd in memory and GPUs in memory. It
+// may be killed and started again.
+type rig struct {
+	t     *testing.T
+	dir   string
+	bus   *unittest.Systemd
+	gpus  *gputest.Fake
+	boot  atomic.Int64
+	ready atomic.Int64
+
+	store *diskStore
+	d     *daemon.Daemon
+	stop  func()
+}
+
+func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unittest.Behaviour) *rig {
+	r := &rig{t: t, dir: t.TempDir(), bus: unittest.New(unittest.Options{Behave: behave}), gpus: gputest.NewFake(gpus)}
+	r.start()
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+// start opens the store and runs a daemon on it.
+func (r *rig) start() {
+	r.t.Helper()
+	s, err := store.Open(r.t.Context(), filepath.Join(r.dir, "state.db"), store.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.store = &diskStore{Store: s}
+	restored, err := s.Load(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.d, err = daemon.New(daemon.Options{
+		Store: r.store, Units: r.bus, Changes: r.bus.Changes(), Source: r.gpus, Specs: &specs{}, Notify: r,
+		Log:      slog.New(slog.DiscardHandler),
+		Restored: core.Restored{NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs},
+		Settings: daemon.Settings{
+			Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second},
+			SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
+		},
+		Launcher: "/launcher", Boot: func() (string, error) { return fmt.Sprintf("boot%d", r.boot.Load()), nil },
+		StartsInFlight: 4, WatchdogEvery: time.Millisecond,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(r.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.d.Run(ctx)
+	}()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+		_ = s.Close()
+	})
+}
+
+func (r *rig) restart() {
+	r.t.Helper()
+	r.stop()
+	r.start()
+}
+
+func (r *rig) Ready()        {}
+func (r *rig) Stopping()     {}
+func (r *rig) Alive()        { r.ready.Add(1) }
+func (r *rig) Status(string) {}
+
+// submit queues a job and returns its id.
+func (r *rig) submit(gpus int, change func(*job.Submission)) job.ID {
+	r.t.Helper()
+	s := submission(gpus)
+	if change != nil {
+		change(&s)
+	}
+	out, err := r.d.Submit(r.t.Context(), s, false)
+	if err != nil {
+		r.t.Fatalf("submit: %v", err)
+	}
+	return out.ID
+}
+
+func submission(gpus int) job.Submission {
+	return job.Submission{
+		Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"},
+		Request: job.Request{GPUMilli: gpus * job.WholeGPU},
+		Payload: job.Payload{Argv: []string{"true", "secret-argument"}, Env: []string{"KEY=secret-value"}, EnvMode: job.EnvInherit, Dir: "/home/alice"},
+	}
+}
+
+// wait returns the job once it has ended.
+func (r *rig) wait(id job.ID) job.JobView {
+	r.t.Helper()
+	v, err := r.d.Wait(r.t.Context(), id)
+	if err != nil {
+		r.t.Fatalf("wait for job %d: %v", id, err)
+	}
+	return v
+}
+
+// until polls a condition that becomes true by the work of other goroutines.
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if ok() {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+	r.t.Fatalf("never: %s", what)
+}
+
+func (r *rig) state(id job.ID) job.State {
+	v, err := r.d.Query(r.t.Context(), job.Query{IDs: []job.ID{id}})
+	if err != nil || len(v.Jobs) != 1 {
+		r.t.Fatalf("query job %d: %v, %d jobs", id, err, len(v.Jobs))
+	}
+	return v.Jobs[0].State
+}
+
+func (r *rig) runs(id job.ID) {
+	r.until("the unit runs", func() bool { return r.bus.Running(units.Name(int64(id))) })
+}
+
+// diskStore is the store as package daemon wants it, with a disk that can be
+// made to fail.
+type diskStore struct {
+	*store.Store
+	full atomic.Bool
+}
+
+var errFull = errors.New("no space left on device")
+
+func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
+	if s.full.Load() {
+		return errFull
+	}
+	rows := make([]store.Record, len(records))
+	for i, r := range records {
+		rows[i] = store.Record(r)
+	}
+	return s.Store.Commit(ctx, rows)
+}
+
+func (s *diskStore) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
+	var views []job.JobView
+	for _, id := range ids {
+		if j, err := s.Job(ctx, id); err == nil {
+			attempts, err := s.Attempts(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			views = append(views, job.JobView{Job: j, Attempts: attempts})
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return views, nil
+}
+
+func (s *diskStore) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
+	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Limit: q.Ended})
+}
+
+// specs keeps the last spec of each job in memory.
+type specs struct {
+	mu  sync.Mutex
+	got map[job.ID]*launch.Spec
+}
+
+func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.got == nil {
+		s.got = map[job.ID]*launch.Spec{}
+	}
+	s.got[id] = spec
+	return fmt.Sprintf("/specs/%d", id), nil
+}
+
+func (s *specs) Remove(id job.ID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.got, id)
+	return nil
+}
+
+func (s *specs) Sweep(func(job.ID) bool) error { return nil }
