@@ -225,27 +225,24 @@ nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long l
 	return NVML_SUCCESS;
 }
 
-// The live claims, to be freed; never NULL.
-static struct fake_claim *claims(int *n)
+// The live claims on g, good until the thread's next call.
+static const struct fake_claim *claims(const struct fake_gpu *g, int *n)
 {
-	struct fake_claim *c = calloc(FAKE_MAX_CLAIMS, sizeof *c);
-	if (!c)
-		abort();
-	*n = fake_claims(c, FAKE_MAX_CLAIMS);
-	return c;
+	static __thread struct fake_claim found[FAKE_MAX_CLAIMS];
+	*n = fake_claims(found, FAKE_MAX_CLAIMS, g->minor);
+	return found;
 }
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *v)
 {
 	ENTER(g);
 	int n;
-	struct fake_claim *c = claims(&n);
+	const struct fake_claim *c = claims(&g, &n);
 	v->gpu = g.util;
 	for (int i = 0; i < n; i++)
-		if (c[i].minor == g.minor && c[i].util > (int)v->gpu)
+		if (c[i].util > (int)v->gpu)
 			v->gpu = c[i].util;
 	v->memory = v->gpu / 2;
-	free(c);
 	return NVML_SUCCESS;
 }
 
@@ -255,12 +252,11 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *v)
 	if (v->version != nvmlMemory_v2)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	int n;
-	struct fake_claim *c = claims(&n);
+	const struct fake_claim *c = claims(&g, &n);
 	v->total = g.mem_mib * FAKE_MIB;
 	v->reserved = g.reserved_mib * FAKE_MIB;
 	v->used = fake_used(&g, c, n);
 	v->free = fake_free(&g, c, n);
-	free(c);
 	return NVML_SUCCESS;
 }
 
@@ -280,11 +276,10 @@ static nvmlReturn_t processes(nvmlDevice_t d, int kind, unsigned int *room, void
 	ENTER(g);
 	int n;
 	unsigned int found = 0;
-	struct fake_claim *c = claims(&n);
+	const struct fake_claim *c = claims(&g, &n);
 	for (int i = 0; i < n; i++)
-		if (c[i].minor == g.minor && (c[i].kinds & kind) && found++ < *room)
+		if ((c[i].kinds & kind) && found++ < *room)
 			put(to, found - 1, &c[i]);
-	free(c);
 	nvmlReturn_t r = found > *room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 	*room = found;
 	return r;

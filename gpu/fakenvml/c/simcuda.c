@@ -216,7 +216,7 @@ static void claim(unsigned long long bytes, int util)
 		fprintf(stderr, "simcuda: %s: %s\n", path, strerror(errno));
 		exit(1);
 	}
-	int n = fake_claims(claims, FAKE_MAX_CLAIMS);
+	int n = fake_claims(claims, FAKE_MAX_CLAIMS, -1);
 	for (int i = 0; i < visible_count; i++) {
 		unsigned long long free = fake_free(&gpus[visible[i]], claims, n);
 		if (free < bytes)

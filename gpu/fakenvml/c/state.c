@@ -174,12 +174,14 @@ static int kinds_of(const char *value)
 }
 
 // Reads one claim; 0 if it does not count.
-static int claim_read(int dirfd, const char *name, struct fake_claim *c)
+static int claim_read(int dirfd, const char *name, int minor, struct fake_claim *c)
 {
 	char text[256], end;
 	unsigned long long start = 0;
 	memset(c, 0, sizeof *c);
 	if (sscanf(name, "%d-%d%c", &c->pid, &c->minor, &end) != 2 || c->pid <= 0)
+		return 0;
+	if (minor >= 0 && c->minor != minor)
 		return 0;
 	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -205,7 +207,7 @@ static int claim_read(int dirfd, const char *name, struct fake_claim *c)
 	return 0;
 }
 
-int fake_claims(struct fake_claim *out, int max)
+int fake_claims(struct fake_claim *out, int max, int minor)
 {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/claims", fake_dir());
@@ -215,7 +217,7 @@ int fake_claims(struct fake_claim *out, int max)
 	int n = 0;
 	for (struct dirent *e; n < max && (e = readdir(d));)
 		if (e->d_name[0] != '.')
-			n += claim_read(dirfd(d), e->d_name, &out[n]);
+			n += claim_read(dirfd(d), e->d_name, minor, &out[n]);
 	closedir(d);
 	return n;
 }

@@ -26,7 +26,7 @@ struct fake_claim {
 
 // Each returns how many it filled in, or -1 with a line on stderr.
 int fake_gpus(struct fake_gpu *out, int max);
-int fake_claims(struct fake_claim *out, int max);
+int fake_claims(struct fake_claim *out, int max, int minor); // of that GPU; -1: of all
 
 // Bytes that are neither reserved nor used nor claimed on gpu.
 unsigned long long fake_free(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
