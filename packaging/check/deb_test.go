@@ -1,0 +1,136 @@
+//go:build packages
+
+package check
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLintianFindsNothing(t *testing.T) {
+	deb := built(t, "*.deb")
+	// A copy, where an ordinary user can read it.
+	dir, err := os.MkdirTemp("", "gpusched-lintian-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(deb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := filepath.Join(dir, filepath.Base(deb))
+	if err := os.WriteFile(public, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := asNobody(t.Context(), t, "lintian", "--fail-on", "error,warning", public)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDebFiles holds the mode and owner of every file; a new file must be
+// added here, so that none gets in by accident.
+func TestDebFiles(t *testing.T) {
+	got := map[string]string{}
+	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[1] != "root/root" {
+			t.Fatalf("unexpected line %q", line)
+		}
+		if name := strings.TrimPrefix(f[5], "."); !strings.HasSuffix(name, "/") {
+			got[name] = f[0]
+		} else if f[0] != "drwxr-xr-x" {
+			t.Errorf("%s has mode %s", name, f[0])
+		}
+	}
+	for _, name := range debFiles() {
+		want := "-rw-r--r--"
+		if strings.Contains(name, "bin/") || strings.Contains(name, "/libexec/") {
+			want = "-rwxr-xr-x"
+		}
+		if got[name] != want {
+			t.Errorf("%s: mode %q, want %q", name, got[name], want)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		if !strings.HasPrefix(name, "/usr/share/man/man1/gpusched") { // as many pages as the program has
+			t.Errorf("%s is in the package and not in the list", name)
+		}
+	}
+}
+
+func debFiles() []string {
+	return []string{
+		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job",
+		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
+		"/lib/systemd/system/gpusched.service", "/lib/systemd/system/gpusched.socket", "/lib/systemd/system/gpujobs.slice",
+		"/lib/systemd/system/gpujob-.service.d/10-gpusched.conf",
+		"/usr/lib/sysusers.d/gpusched.conf", "/usr/lib/tmpfiles.d/gpusched.conf",
+		"/usr/share/bash-completion/completions/gpusched", "/usr/share/fish/vendor_completions.d/gpusched.fish",
+		"/usr/share/zsh/vendor-completions/_gpusched",
+		"/usr/share/man/man1/gpusched.1.gz", "/usr/share/man/man5/gpusched.toml.5.gz", "/usr/share/man/man8/gpuschedd.8.gz",
+		"/usr/share/doc/gpusched/copyright", "/usr/share/doc/gpusched/changelog.gz", "/usr/share/doc/gpusched/third-party.gz",
+		"/usr/share/lintian/overrides/gpusched",
+	}
+}
+
+func TestSettingsAreConffiles(t *testing.T) {
+	got := strings.Fields(output(t, "dpkg-deb", "-I", built(t, "*.deb"), "conffiles"))
+	want := []string{"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf"}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestMaintainerScriptsParse reads the scripts out of the package itself.
+func TestMaintainerScriptsParse(t *testing.T) {
+	for _, script := range []string{"postinst", "prerm", "postrm"} {
+		text := output(t, "dpkg-deb", "-I", built(t, "*.deb"), script)
+		for _, shell := range []string{"dash", "bash"} {
+			cmd := exec.CommandContext(t.Context(), shell, "-n")
+			cmd.Stdin = strings.NewReader(text)
+			outputOf(t, cmd)
+		}
+	}
+}
+
+// TestProgramsAreLinkedAsPromised: three run whatever state the libraries are
+// in; the fourth finds functions of the driver as it goes, so that one missing
+// in an old driver does not end it at start.
+func TestProgramsAreLinkedAsPromised(t *testing.T) {
+	dir := extractDeb(t)
+	for _, static := range []string{"usr/bin/gpusched", "usr/sbin/gpuschedd", "usr/libexec/gpusched/gpusched-job"} {
+		if out := output(t, "readelf", "-dlW", filepath.Join(dir, static)); strings.Contains(out, "INTERP") || strings.Contains(out, "NEEDED") {
+			t.Errorf("%s is not static:\n%s", static, out)
+		}
+	}
+	nvml := filepath.Join(dir, "usr/libexec/gpusched/gpusched-nvml")
+	out := output(t, "readelf", "-dW", nvml)
+	if strings.Contains(out, "NOW") || !strings.Contains(out, "[libc.so.6]") {
+		t.Errorf("gpusched-nvml is bound at start, or not to the C library:\n%s", out)
+	}
+	for version := range strings.FieldsSeq(output(t, "readelf", "-VW", nvml)) {
+		if v, ok := strings.CutPrefix(version, "GLIBC_"); ok && newer(v, "2.34") {
+			t.Errorf("gpusched-nvml needs glibc %s, the packages ask for 2.34", v)
+		}
+	}
+}
+
+// newer compares versions of the form 2.34 or 2.2.5.
+func newer(a, b string) bool {
+	cmd := exec.Command("dpkg", "--compare-versions", a, "gt", b)
+	cmd.Stdout = io.Discard
+	return cmd.Run() == nil
+}

@@ -1,0 +1,77 @@
+//go:build packages
+
+package check
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// TestManualPages formats every page of the package with all warnings on.
+func TestManualPages(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(extractDeb(t), "usr/share/man/man*/*.gz"))
+	if err != nil || len(pages) < 3 {
+		t.Fatalf("pages %v, %v", pages, err)
+	}
+	for _, page := range pages {
+		cmd := exec.CommandContext(t.Context(), "man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page)
+		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANROFFSEQ=", "MANWIDTH=80")
+		var warnings bytes.Buffer
+		cmd.Stderr = &warnings
+		if out, err := cmd.Output(); err != nil || warnings.Len() > 0 || len(out) == 0 {
+			t.Errorf("%s: %v\n%s", filepath.Base(page), err, warnings.String())
+		}
+	}
+}
+
+// TestManualNamesEveryKey reads the page as a person would.
+func TestManualNamesEveryKey(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "man", "-l", filepath.Join(extractDeb(t), "usr/share/man/man5/gpusched.toml.5.gz"))
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=1000", "MAN_KEEP_FORMATTING=")
+	text := outputOf(t, cmd)
+	for _, k := range config.Keys() {
+		for _, want := range []string{k.Name, k.Doc, "Default: " + k.Default + "."} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s.%s: %q is not in the page", k.Section, k.Name, want)
+			}
+		}
+	}
+}
+
+// TestShippedSettingsAreTheDefault reads the file that is installed.
+func TestShippedSettingsAreTheDefault(t *testing.T) {
+	shipped, err := os.ReadFile(filepath.Join(extractDeb(t), "etc/gpusched/gpusched.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(shipped) != config.Sample() {
+		t.Error("the shipped file is not config.Sample")
+	}
+}
+
+// TestUnitsVerify has systemd read the units as they are shipped.
+func TestUnitsVerify(t *testing.T) {
+	dir := extractDeb(t)
+	cmd := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+		filepath.Join(dir, "lib/systemd/system/gpusched.service"), filepath.Join(dir, "lib/systemd/system/gpusched.socket"),
+		filepath.Join(dir, "lib/systemd/system/gpujobs.slice"))
+	out, _ := cmd.CombinedOutput()
+	for line := range strings.Lines(string(out)) {
+		// The programs are not installed on the machine that builds.
+		if !strings.Contains(line, "is not executable: No such file or directory") {
+			t.Errorf("systemd says: %s", line)
+		}
+	}
+}
+
+func TestNeedrestartSnippetIsPerl(t *testing.T) {
+	output(t, "perl", "-e", `our %nrconf; $nrconf{override_rc} = {}; do $ARGV[0] or die "bad: $@ $!\n" unless defined(do $ARGV[0]);
+my ($re) = keys %{$nrconf{override_rc}}; die "does not match\n" unless "gpujob-12.service" =~ /$re/ and "ssh.service" !~ /$re/;`,
+		filepath.Join(extractDeb(t), "etc/needrestart/conf.d/gpusched.conf"))
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+func TestDebianChangelog(t *testing.T) {
+	const markdown = `# Changelog
+- not a change
+
+## [Unreleased]
+### Added
+- Not yet.
+
+## [0.2.0] - 2026-12-01
+### Fixed
+- A long line that goes on and on until it has to be broken somewhere before the end
+  and continues.
+- Another.
+
+## [0.1.0] - 2026-11-21
+- First.
+`
+	const releases = `gpusched (0.2.0) stable; urgency=medium
+
+  * A long line that goes on and on until it has to be broken somewhere before
+    the end and continues.
+  * Another.
+
+ -- gpusched maintainers <gpusched@users.noreply.github.com>  Tue, 01 Dec 2026 00:00:00 +0000
+
+gpusched (0.1.0) stable; urgency=medium
+
+  * First.
+
+ -- gpusched maintainers <gpusched@users.noreply.github.com>  Sat, 21 Nov 2026 00:00:00 +0000
+
+`
+	date := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
+	got, err := debianChangelog(markdown, "0.2.0", date)
+	if err != nil || got != releases {
+		t.Errorf("got %v:\n%s", err, got)
+	}
+	got, err = debianChangelog(markdown, "0.3.0~test", date)
+	if err != nil || !strings.HasSuffix(got, releases) || !strings.HasPrefix(got, "gpusched (0.3.0~test) stable") || !strings.Contains(got, "Sat, 02 Jan 2027 03:04:05 +0000") {
+		t.Errorf("got %v:\n%s", err, got)
+	}
+	if _, err := debianChangelog("## [0.1.0]\n", "0.1.0", date); err == nil {
+		t.Error("a release without a date is accepted")
+	}
+}
+
+func TestRoff(t *testing.T) {
+	for in, want := range map[string]string{"a-b": `a\-b`, ".x": `\&.x`, "'x": `\&'x`, `a\b`: `a\eb`} {
+		if got := roff(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := quoted(`"a b"`); got != `"""a b"""` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSettingsManualNamesEveryKey(t *testing.T) {
+	page := settingsManual(time.Unix(0, 0).UTC())
+	for _, k := range config.Keys() {
+		if !strings.Contains(page, "\n.B "+roff(k.Name)+"\n") || !strings.Contains(page, "\n"+roff(k.Doc)+"\n") {
+			t.Errorf("%s.%s is not in the page", k.Section, k.Name)
+		}
+	}
+}
+
+// TestLicencesOfWhatIsLinked looks for the licences of a few that must be
+// there; what is missing altogether is an error of linkedModules.
+func TestLicencesOfWhatIsLinked(t *testing.T) {
+	modules, err := linkedModules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range modules {
+		if _, err := notices(m.Dir); err != nil {
+			t.Errorf("%s: %v", m.Path, err)
+		}
+		found[m.Path] = true
+	}
+	for _, want := range []string{"Go", "github.com/NVIDIA/go-nvml"} {
+		if !found[want] {
+			t.Errorf("%s is not among the modules", want)
+		}
+	}
+}

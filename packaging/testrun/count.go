@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// tally is what came out of a stage, or of several.
+type tally struct {
+	passed   int
+	failures []failed
+}
+
+// failed is one failure and what it printed.
+type failed struct{ name, output string }
+
+func failure(name, output string) tally { return tally{failures: []failed{{name, output}}} }
+
+func (t *tally) add(more tally) {
+	t.passed += more.passed
+	t.failures = append(t.failures, more.failures...)
+}
+
+func (t tally) failed() int { return len(t.failures) }
+
+func (t tally) word() string {
+	if t.failed() > 0 {
+		return "FAIL"
+	}
+	return "ok"
+}
+
+// event is a line of go test -json, see 'go doc test2json'.
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build events
+	Test        string
+	Output      string
+	FailedBuild string
+}
+
+// count sums up the events of one go test.
+type count struct {
+	stage  string
+	open   map[string]map[string]bool  // package → top-level tests that began and have not ended
+	output map[string]*strings.Builder // package, or package and top-level test → what it printed
+	build  map[string]*strings.Builder // import path → what the compiler said
+	bad    map[string]bool             // packages with a failed test
+	sum    tally
+}
+
+func newCount(stage string) *count {
+	return &count{stage: stage, open: map[string]map[string]bool{}, output: map[string]*strings.Builder{},
+		build: map[string]*strings.Builder{}, bad: map[string]bool{}}
+}
+
+// read takes events until the end. A line that is no event is an error: it
+// may have been one that mattered.
+func (c *count) read(r io.Reader) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if jsonErr := json.Unmarshal(line, &e); jsonErr != nil {
+				return fmt.Errorf("%q: %w", line, jsonErr)
+			}
+			c.take(e)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *count) take(e event) {
+	top, _, isSub := strings.Cut(e.Test, "/")
+	switch e.Action {
+	case "build-output":
+		note(c.build, e.ImportPath, e.Output)
+	case "output":
+		note(c.output, key(e.Package, top), e.Output)
+	case "run":
+		if !isSub {
+			if c.open[e.Package] == nil {
+				c.open[e.Package] = map[string]bool{}
+			}
+			c.open[e.Package][top] = true
+		}
+	case "pass", "fail", "skip":
+		switch {
+		case e.Test == "":
+			c.packageEnd(e)
+		case !isSub:
+			delete(c.open[e.Package], top)
+			c.testEnd(e)
+		case e.Action == "skip":
+			c.fail(e, e.Test, "was skipped\n")
+		}
+	}
+}
+
+func (c *count) testEnd(e event) {
+	switch e.Action {
+	case "pass":
+		c.sum.passed++
+	case "fail":
+		c.fail(e, e.Test, "")
+	case "skip":
+		c.fail(e, e.Test, "was skipped\n")
+	}
+}
+
+// packageEnd looks for what no test event told.
+func (c *count) packageEnd(e event) {
+	for _, test := range sorted(c.open[e.Package]) {
+		c.fail(e, test, "began and never ended\n")
+	}
+	delete(c.open, e.Package)
+	if e.Action == "fail" && !c.bad[e.Package] {
+		text := c.text(c.output, key(e.Package, ""))
+		if e.FailedBuild != "" {
+			text = c.text(c.build, e.FailedBuild) + text
+		}
+		c.fail(e, "", text)
+	}
+}
+
+func (c *count) fail(e event, test, why string) {
+	c.bad[e.Package] = true
+	name := c.stage + ": " + e.Package
+	if test != "" {
+		name += " " + test
+		top, _, _ := strings.Cut(test, "/")
+		why += c.text(c.output, key(e.Package, top))
+	}
+	c.sum.failures = append(c.sum.failures, failed{name, why})
+}
+
+// tally returns the sum; tests that are still open count as failed.
+func (c *count) tally() tally {
+	for _, pkg := range sorted(c.open) {
+		for _, test := range sorted(c.open[pkg]) {
+			c.fail(event{Package: pkg}, test, "began and never ended\n")
+		}
+	}
+	return c.sum
+}
+
+func key(pkg, test string) string { return pkg + " " + test }
+
+// maxOutput bounds what is kept of one test's output; the end says most.
+const maxOutput = 64 << 10
+
+func note(to map[string]*strings.Builder, key, text string) {
+	if to[key] == nil {
+		to[key] = &strings.Builder{}
+	}
+	to[key].WriteString(text)
+}
+
+func (c *count) text(from map[string]*strings.Builder, key string) string {
+	if from[key] == nil {
+		return ""
+	}
+	s := from[key].String()
+	if len(s) > maxOutput {
+		s = "[…]\n" + s[len(s)-maxOutput:]
+	}
+	return s
+}
+
+func sorted[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

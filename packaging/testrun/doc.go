@@ -1,0 +1,15 @@
+// Command testrun runs everything that is tested, stage after stage, and sums
+// it up: one line for each stage while it goes, the output of what failed, and
+// at the very end the line "N passed, N failed".
+//
+//	go run ./packaging/testrun            all stages
+//	go run ./packaging/testrun unit lint  these stages, in the order of the list
+//
+// What counts: a test function of Go is one, with its subtests; a stage that is
+// not made of Go tests is one. A package that fails without a failed test of
+// its own (it does not build, it panics, it runs out of time) is one failure,
+// and so is a stage that could not run because an earlier one failed. A
+// skipped test is a failure: what the tests need is there, or is missing.
+//
+// The exit status is 0 only if nothing failed and something ran.
+package main

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// stage is one step of the run.
+type stage struct {
+	name  string
+	what  string   // for people
+	argv  []string // the command
+	tests bool     // it prints the events of go test -json
+	needs []string // stages without which it is pointless
+}
+
+func stages() []stage {
+	goTest := func(args ...string) []string { return append([]string{"go", "test", "-json", "-count=1"}, args...) }
+	return []stage{
+		{name: "build", what: "the four programs", argv: []string{"make", "build"}},
+		{name: "lint", what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
+		{name: "unit", what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("./..."), tests: true},
+		{name: "race", what: "the same with the race detector", argv: goTest("-race", "./..."), tests: true},
+		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
+		{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
+			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
+		{name: "machine", what: "the package on machines with a real systemd", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "25m", "-p", "1", "./packaging/check/", "./packaging/vm/..."), needs: []string{"package"}},
+	}
+}
+
+// outcome runs the stage, unless one that it needs is broken.
+func (s stage) outcome(ctx context.Context, broken map[string]bool) tally {
+	for _, need := range s.needs {
+		if broken[need] {
+			return failure(s.name, "did not run, as the stage "+need+" failed")
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return failure(s.name, "did not run: the run was interrupted")
+	}
+	cmd := exec.CommandContext(ctx, s.argv[0], s.argv[1:]...)
+	// Its own process group, so that an interruption reaches all of it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	cmd.Env = environment()
+	if s.tests {
+		return s.goTests(cmd)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return failure(s.name, fmt.Sprintf("%s\n%v: %v", out, s.argv, err))
+	}
+	return tally{passed: 1}
+}
+
+// goTests runs a command that prints test events.
+func (s stage) goTests(cmd *exec.Cmd) tally {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return failure(s.name, err.Error())
+	}
+	if err := cmd.Start(); err != nil {
+		return failure(s.name, err.Error())
+	}
+	c := newCount(s.name)
+	readErr := c.read(pipe)
+	io.Copy(io.Discard, pipe) // so that the command can end whatever was read
+	err = cmd.Wait()
+	t := c.tally()
+	if readErr != nil {
+		t.add(failure(s.name, "reading its events: "+readErr.Error()))
+	}
+	if err != nil && t.failed() == 0 {
+		t.add(failure(s.name, fmt.Sprintf("%s\n%v: %v", stderr.String(), s.argv, err)))
+	}
+	if t.passed+t.failed() == 0 {
+		t.add(failure(s.name, "ran no test at all\n"+stderr.String()))
+	}
+	return t
+}
+
+// environment is the Makefile's, also where testrun is started without it.
+func environment() []string {
+	env := os.Environ()
+	if os.Getenv("CGO_CFLAGS") == "" {
+		env = append(env, "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations")
+	}
+	return env
+}
