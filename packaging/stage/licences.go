@@ -46,7 +46,7 @@ func stageLicences(o options) error {
 // linkedModules lists the modules of all packages under cmd, in the order of
 // their paths.
 func linkedModules() ([]module, error) {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/...")
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "github.com/gpusched/gpusched/cmd/...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	out, err := cmd.Output()
 	if err != nil {
