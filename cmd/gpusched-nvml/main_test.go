@@ -89,9 +89,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// A GPU whose calls hang leaves the others; a driver that hangs as a whole
-// leaves the daemon; and both pass.
-func TestHangs(t *testing.T) {
+func TestAGPUThatHangsLeavesTheOthers(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(5*time.Second, "--device-timeout", "100ms")
 	defer s.Close()
@@ -109,6 +107,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
+// A driver that hangs as a whole leaves the daemon, and comes back.
 func TestADriverThatHangs(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(300 * time.Millisecond)

@@ -87,6 +87,9 @@ func (s *Source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 }
 
 func (s *Source) inTurn(ctx context.Context, cancel context.CancelCauseFunc) (gpu.Snapshot, error) {
+	if err := context.Cause(ctx); err != nil {
+		return gpu.Snapshot{}, err
+	}
 	patience := time.NewTimer(s.opts.Timeout)
 	defer patience.Stop()
 	select {
