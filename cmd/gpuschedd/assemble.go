@@ -72,7 +72,7 @@ func (a *assembly) open(ctx context.Context) error {
 	if lib := a.cfg.GPUs.NVMLLibrary; lib != "" {
 		args = []string{"--library", lib}
 	}
-	a.source = source.New(source.Options{Path: a.paths.nvml, Args: args, Timeout: a.cfg.GPUs.SampleTimeout, Log: a.log})
+	a.source = source.New(source.Options{Path: a.paths.nvml, Args: args, Env: childEnv(), Timeout: a.cfg.GPUs.SampleTimeout, Log: a.log})
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
 		Specs: specDir(a.paths.specs), Meter: meter, Notify: a.notify, Log: a.log,
@@ -110,7 +110,7 @@ func (a *assembly) settings(cfg config.Config) (daemon.Settings, error) {
 			StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 		},
 		SampleInterval: g.SampleInterval, TasksMax: uint64(j.TasksMax),
-		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.Nodes(g.ExtraDevices); return d },
+		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
 	}, nil
 }

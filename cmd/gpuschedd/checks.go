@@ -48,12 +48,7 @@ func checkControllers() job.Check {
 		c.Next = "boot with systemd.unified_cgroup_hierarchy=1"
 		return c
 	}
-	var missing []string
-	for _, name := range []string{"memory", "pids", "cpu"} {
-		if !have[name] {
-			missing = append(missing, name)
-		}
-	}
+	missing := cgroup.Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}.Missing(have)
 	if len(missing) > 0 {
 		c.Health = job.Degraded
 		c.Detail = "limits are not enforced for: " + strings.Join(missing, ", ") + " (the kernel has no such controller in the version 2 hierarchy)"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,4 +67,12 @@ func groupID(name string) (int, bool) {
 	}
 	gid, err := strconv.Atoi(g.Gid)
 	return gid, err == nil
+}
+
+// childEnv is our environment without what would let a child speak to systemd
+// in our name.
+func childEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "WATCHDOG_") || strings.HasPrefix(kv, "LISTEN_")
+	})
 }

@@ -1,0 +1,203 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestJobRunsAsItsSubmitter: uid, gid, groups, home, directory, umask.
+func TestJobRunsAsItsSubmitter(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "mkdir -p ~/work")
+	id := submit(t, "alice", `--gpus 0 -C ~/work -- bash -c 'id -u; id -g; id -Gn; echo $HOME $USER $SHELL; pwd; umask; echo done'`)
+	printed(t, id, "done")
+	want := sh(t, "alice", "id -u; id -g; id -Gn; echo $HOME alice /bin/bash; cd ~/work; pwd; umask; echo done")
+	if got := output(t, "alice", id); got != want {
+		t.Errorf("the job says\n%s\nand alice is\n%s", got, want)
+	}
+	if !strings.Contains(want, "lab") {
+		t.Errorf("alice has no supplementary group to test with: %s", want)
+	}
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// TestOutputIsPrivate: the owner reads her job's output with plain journalctl
+// and with 'gpusched logs'; another account reads nothing.
+func TestOutputIsPrivate(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", `--gpus 0 -- echo my-secret-output`)
+	wait(t, id)
+	printed(t, id, "my-secret-output")
+	plain := fmt.Sprintf("journalctl --no-pager -q -u gpujob-%d", id)
+	logs := fmt.Sprintf("gpusched logs %d", id)
+	for _, cmd := range []string{plain, logs} {
+		if out := sh(t, "alice", cmd); !strings.Contains(out, "my-secret-output") {
+			t.Errorf("the owner's %q shows %q", cmd, out)
+		}
+		if r := try(t, "bob", cmd); strings.Contains(r.Stdout+r.Stderr, "my-secret-output") {
+			t.Errorf("another account's %q shows the output", cmd)
+		}
+	}
+}
+
+// TestEndings: each way to end has its own state and a clear sentence, and
+// 'gpusched wait' gives the matching exit status.
+func TestEndings(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "mkdir -p ~/gone")
+	for _, c := range []struct {
+		args, state, sentence string
+		code                  int
+	}{
+		{"-- true", "completed", "exit code 0", 0},
+		{"-- bash -c 'exit 7'", "failed", "exit code 7", 7},
+		{"-- bash -c 'exit 203'", "failed", "exit code 203", 203},
+		{"-- bash -c 'kill -9 $$'", "failed", "killed by signal 9 (KILL)", 137},
+		{"-- bash -c 'kill -TERM $$'", "failed", "killed by signal 15 (TERM)", 143},
+		{"-- /no/such/program", "failed", "could not start: its command could not be run: no such file or directory", 125},
+		{"-- no-such-program", "failed", "could not start: its command could not be run: no such file or directory", 125},
+		{"-- /etc/passwd", "failed", "could not start: its command could not be run: permission denied", 125},
+		{"-C ~/gone -- bash -c 'true'", "completed", "exit code 0", 0},
+		{"-C /root -- true", "failed", "could not start: its working directory could not be entered: permission denied", 125},
+		{"-C /no/such/dir -- true", "failed", "could not start: its working directory could not be entered: no such file or directory", 125},
+		{"--time 1s -- sleep 60", "timed-out", "stopped at its time limit of 1s", 124},
+	} {
+		id := submit(t, "alice", "--gpus 0 "+c.args)
+		ended(t, wait(t, id), c.state, c.sentence)
+		if r := try(t, "alice", fmt.Sprintf("gpusched wait %d", id)); r.Code != c.code {
+			t.Errorf("%s: wait exits %d, want %d", c.args, r.Code, c.code)
+		}
+	}
+}
+
+// TestCancel: queued and running, with a process that ignores SIGTERM.
+func TestCancel(t *testing.T) {
+	begin(t)
+	holder := submit(t, "alice", "--gpus 4 -- sleep 1000")
+	running(t, holder)
+	waiting := submit(t, "alice", "--gpus 1 -- true")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", waiting))
+	ended(t, show(t, "alice", waiting), "cancelled", "cancelled by alice")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", holder))
+	ended(t, wait(t, holder), "cancelled", "cancelled by alice")
+	deaf := submit(t, "alice", "--gpus 0 --grace 1s -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
+	printed(t, deaf, "armed")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", deaf))
+	ended(t, wait(t, deaf), "cancelled", "cancelled by alice")
+}
+
+// TestArgumentsArriveByteForByte: systemd expands $ and % in a unit's words;
+// the job must not notice.
+func TestArgumentsArriveByteForByte(t *testing.T) {
+	begin(t)
+	script := `cat > /tmp/args.sh <<'END'
+set -- '$HOME' '$$' '${HOME}' '%n' '%%' "it's" '"quoted"' $'new\nline' '' ' two  spaces ' '\x41' $'\xff\xfe' '*' '-x' "$(head -c 100000 /dev/zero | tr '\0' a)"
+printf '%s\0' "$@" | sha256sum > ~/want
+gpusched submit -q --gpus 0 -- bash -c 'printf "%s\0" "$@" | sha256sum > ~/got' -- "$@"
+END
+bash /tmp/args.sh; rm /tmp/args.sh`
+	var id int64
+	if _, err := fmt.Sscan(sh(t, "alice", script), &id); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, wait(t, id), "completed", "exit code 0")
+	if got, want := sh(t, "alice", "cat ~/got"), sh(t, "alice", "cat ~/want"); got != want {
+		t.Errorf("the arguments changed on the way: %s, %s", got, want)
+	}
+}
+
+// TestEnvironment: what is inherited, added, cleaned, and what the job gets
+// from us.
+func TestEnvironment(t *testing.T) {
+	begin(t)
+	get := func(opts string) string {
+		id := submit(t, "alice", opts+" -- bash -c 'env; echo end-of-env'")
+		return printed(t, id, "end-of-env")
+	}
+	has := func(env, line string) bool { return strings.Contains("\n"+env+"\n", "\n"+line+"\n") }
+	var id int64
+	if _, err := fmt.Sscan(sh(t, "alice", "MINE=yes CUDA_VISIBLE_DEVICES=7 NOTIFY_SOCKET=/x gpusched submit -q -g 2 -e ADDED=1 -- bash -c 'env; echo end-of-env'"), &id); err != nil {
+		t.Fatal(err)
+	}
+	env := printed(t, id, "end-of-env")
+	for _, line := range []string{
+		"MINE=yes", "ADDED=1", "CUDA_VISIBLE_DEVICES=0,1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+		fmt.Sprintf("GPUSCHED_JOB_ID=%d", id), "GPUSCHED_ATTEMPT=1",
+	} {
+		if !has(env, line) {
+			t.Errorf("no %q in the environment:\n%s", line, env)
+		}
+	}
+	if strings.Contains(env, "NOTIFY_SOCKET") {
+		t.Error("the job can speak to systemd in the launcher's name")
+	}
+	if env := get("--gpus 0 --env clean -e A=b"); !has(env, "A=b") || !has(env, "CUDA_VISIBLE_DEVICES=") || strings.Contains(env, "GPUSCHED_SUITE") {
+		t.Errorf("clean environment:\n%s", env)
+	}
+	sh(t, "alice", "echo 'export FROM_PROFILE=1' > ~/.profile")
+	if env := get("--gpus 0 --env login"); !has(env, "FROM_PROFILE=1") {
+		t.Errorf("login environment:\n%s", env)
+	}
+}
+
+// TestNothingToRead: neither properties nor files tell another account the
+// command, the environment or the directory.
+func TestNothingToRead(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "--gpus 0 -e TOKEN=hush-hush -C ~ -n public-name -- bash -c 'echo armed; sleep 100 # quiet-word'")
+	printed(t, id, "armed")
+	for _, cmd := range []string{
+		"systemctl show gpujob-%[1]d", "systemctl cat gpujob-%[1]d", "systemctl status gpujob-%[1]d", "cat /run/systemd/transient/gpujob-%[1]d.service",
+		"gpusched show %[1]d", "gpusched show --json %[1]d", "gpusched list --json", "gpusched status --json", "gpusched why %[1]d", "cat /run/gpusched/specs/%[1]d",
+		"ls -l /run/gpusched/specs", "strings /var/lib/gpusched/state.db",
+		"cat /proc/$(systemctl show -P MainPID gpujob-%[1]d)/environ",
+	} {
+		r := try(t, "bob", fmt.Sprintf(cmd, id))
+		for _, secret := range []string{"hush-hush", "quiet-word"} {
+			// The command line of a running process is the kernel's to show.
+			if strings.Contains(r.Stdout+r.Stderr, secret) && !strings.HasPrefix(cmd, "systemctl status") {
+				t.Errorf("bob reads %q with %q", secret, cmd)
+			}
+			if strings.HasPrefix(cmd, "systemctl status") && strings.Contains(r.Stdout, "hush-hush") {
+				t.Errorf("bob reads the environment with %q", cmd)
+			}
+		}
+	}
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show --json %d", id)); !strings.Contains(out, "private") {
+		t.Errorf("the owner does not see her own command: %s", out)
+	}
+}
+
+// TestOthersMayNot: another account can neither act on a job nor pose as its
+// owner.
+func TestOthersMayNot(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "--gpus 1 -- sleep 1000")
+	running(t, id)
+	for _, cmd := range []string{"gpusched cancel %d", "gpusched cancel --signal USR1 %d", "systemctl stop gpujob-%d", "systemctl kill gpujob-%d"} {
+		if r := try(t, "bob", fmt.Sprintf(cmd, id)+" </dev/null"); r.Code == 0 {
+			t.Errorf("bob may %q", fmt.Sprintf(cmd, id))
+		}
+	}
+	if r := try(t, "bob", fmt.Sprintf("gpusched cancel %d", id)); r.Code != 4 {
+		t.Errorf("cancel of another's job exits %d, want 4: %s", r.Code, r.Stderr)
+	}
+	if r := try(t, "alice", "gpusched gpu pause 1"); r.Code != 4 {
+		t.Errorf("an ordinary account pauses a GPU: exit %d: %s", r.Code, r.Stderr)
+	}
+	forged := `{"name":"x","gpu_milli":0,"argv":["aWQ="],"env_mode":"clean","dir":"Lw==","umask":18,"uid":1001,"user":"alice"}`
+	if r := try(t, "bob", "curl --version >/dev/null 2>&1 && curl -s --unix-socket /run/gpusched/gpusched.sock http://x/v1/jobs -d '"+forged+"' || true"); strings.Contains(r.Stdout, `"state"`) {
+		t.Errorf("a request that names an identity is taken: %s", r.Stdout)
+	}
+	mine := submit(t, "bob", "--gpus 0 -- id -un")
+	wait(t, mine)
+	if out := printed(t, mine, "bob"); strings.TrimSpace(out) != "bob" {
+		t.Errorf("bob's job runs as %q", out)
+	}
+	if got := show(t, "bob", id); got.Private != nil || got.State != "running" {
+		t.Errorf("bob sees %+v of alice's job", got)
+	}
+}

@@ -1,0 +1,18 @@
+// Package suite is what gpusched must show on a real systemd machine, as tests
+// of the shipped package. It has no code of its own outside of them.
+//
+//	go test -tags machine ./packaging/vm/suite -machine box        everything that needs no controllers
+//	go test -tags machine ./packaging/vm/suite -machine emulated   what needs memory, task and CPU limits, or a boot
+//
+// The package to test is the one in dist/ (make package), or -deb FILE.
+// Tests whose name begins with TestLimits or TestBoot need the emulated
+// machine and run only there; a test never skips itself.
+//
+// Invariants:
+//
+//  1. Every test acts as an ordinary account through the installed programs,
+//     and as root only where it plays the administrator or the enemy.
+//  2. A test leaves the machine as it found it: no live job, no claim on a
+//     GPU, the daemon running.
+//  3. What fails prints the daemon's journal.
+package suite

@@ -1,0 +1,99 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestReaderDies: the NVML process is killed, and placements go on.
+func TestReaderDies(t *testing.T) {
+	begin(t)
+	on := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, on)
+	sh(t, "", "pkill -KILL -x gpusched-nvml || pkill -KILL -f /usr/libexec/gpusched/gpusched-nvml")
+	next := submit(t, "alice", "-g 1 --gpu-mem 1G -- true")
+	ended(t, wait(t, next), "completed", "exit code 0")
+	if j := show(t, "", on); j.State != "running" {
+		t.Errorf("the job is %s", j.State)
+	}
+}
+
+// TestReaderHangs: while the driver does not answer nothing is placed on a
+// GPU, jobs without one run, health says it, and it comes back by itself.
+func TestReaderHangs(t *testing.T) {
+	begin(t)
+	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[gpus]\\nsample_interval = \"1s\"\\nsample_timeout = \"2s\"\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
+	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
+	on := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, on)
+	sh(t, "", `cat > /run/hang.sh <<'END'
+while :; do pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'; sleep 0.05; done
+END
+systemd-run --quiet --unit hang bash /run/hang.sh`)
+	t.Cleanup(func() { try(t, "", "systemctl stop hang; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'") })
+	until(t, "health tells", func() bool { return !strings.Contains(sh(t, "", "gpusched health || true"), "GPUs answer") })
+	id := submit(t, "alice", "-g 1 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "unknown") {
+		t.Errorf("why: %s", why)
+	}
+	cpu := submit(t, "bob", "-g 0 -- true")
+	ended(t, wait(t, cpu), "completed", "exit code 0")
+	if j := show(t, "", id); j.State != "queued" {
+		t.Errorf("a job is %s while the GPUs are unknown", j.State)
+	}
+	if j := show(t, "", on); j.State != "running" {
+		t.Errorf("the running job is %s", j.State)
+	}
+	sh(t, "", "systemctl stop hang; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// TestLostGPU: the others work on, and it comes back.
+func TestLostGPU(t *testing.T) {
+	begin(t)
+	lines := func(lost string) string {
+		text := ""
+		for i := range 4 {
+			text += fmt.Sprintf("uuid=GPU-fa4e0000-0000-4000-8000-%012d name=NVIDIA_A100-SXM4-80GB minor=%d mem_mib=81920", i, i)
+			if fmt.Sprint(i) == lost {
+				text += " lost=1"
+			}
+			text += "\n"
+		}
+		return "printf '" + strings.ReplaceAll(text, "\n", "\\n") + "' > /run/fakenvml/gpus"
+	}
+	sh(t, "", lines("2"))
+	sh(t, "", "systemctl restart gpusched")
+	until(t, "the loss is told", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "lost") })
+	id := submit(t, "alice", "--gpus-from 2 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "lost") {
+		t.Errorf("why: %s", why)
+	}
+	other := submit(t, "alice", "--gpus-from 1 -- true")
+	ended(t, wait(t, other), "completed", "exit code 0")
+	sh(t, "", lines(""))
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// TestNoLibrary: a machine without the driver runs jobs without GPUs, refuses
+// others with the reason, and notices when the library comes.
+func TestNoLibrary(t *testing.T) {
+	begin(t)
+	lib := "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
+	sh(t, "", "mv "+lib+" "+lib+".away; systemctl restart gpusched")
+	t.Cleanup(func() { try(t, "", "[ -e "+lib+" ] || mv "+lib+".away "+lib+"; systemctl restart gpusched") })
+	until(t, "health tells", func() bool { return strings.Contains(sh(t, "", "gpusched health || true"), "libnvidia-ml") })
+	r := try(t, "alice", "gpusched submit -g 1 -- true")
+	if r.Code != 6 || !strings.Contains(r.Stderr, "libnvidia-ml") {
+		t.Errorf("a GPU job without a library: exit %d: %s", r.Code, r.Stderr)
+	}
+	cpu := submit(t, "alice", "-g 0 -- true")
+	ended(t, wait(t, cpu), "completed", "exit code 0")
+	sh(t, "", "mv "+lib+".away "+lib)
+	until(t, "the GPUs are found", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "A100") })
+	id := submit(t, "alice", "-g 1 -- true")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}

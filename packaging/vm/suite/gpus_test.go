@@ -1,0 +1,117 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// probe is a job's command that tries every GPU's node: ENXIO means that the
+// device filter let it through to a driver that is not there, EPERM that the
+// filter refused.
+const probe = `bash -c 'for i in 0 1 2 3; do if (: </dev/nvidia$i) 2>/tmp/err.$$; then echo node $i open; else case "$(cat /tmp/err.$$)" in *"No such device"*) echo node $i open;; *"not permitted"*) echo node $i filtered;; *) echo node $i $(cat /tmp/err.$$);; esac; fi; done; rm -f /tmp/err.$$; echo visible [$CUDA_VISIBLE_DEVICES] ids [$GPUSCHED_GPU_IDS]; echo probed; %s'`
+
+// nodes reads which nodes a probe could open.
+func nodes(out string) string {
+	var open []string
+	for i := range 4 {
+		switch {
+		case strings.Contains(out, fmt.Sprintf("node %d open", i)):
+			open = append(open, fmt.Sprint(i))
+		case !strings.Contains(out, fmt.Sprintf("node %d filtered", i)):
+			open = append(open, fmt.Sprintf("%d:?", i))
+		}
+	}
+	return strings.Join(open, ",")
+}
+
+// TestEachJobOpensItsOwnGPUs: two jobs at once on two GPUs, and one without.
+func TestEachJobOpensItsOwnGPUs(t *testing.T) {
+	begin(t)
+	hold := fmt.Sprintf(probe, "sleep 1000")
+	a, b, none := submit(t, "alice", "-g 1 -- "+hold), submit(t, "bob", "-g 1 -- "+hold), submit(t, "bob", "-g 0 -- "+hold)
+	two := submit(t, "alice", "--gpu-ids 2,3 -- "+hold)
+	for id, want := range map[int64][2]string{a: {"0", "visible [0] ids [0]"}, b: {"1", "visible [0] ids [1]"}, none: {"", "visible [] ids []"}, two: {"2,3", "visible [0,1] ids [2,3]"}} {
+		out := printed(t, id, "probed")
+		if got := nodes(out); got != want[0] || !strings.Contains(out, want[1]) {
+			t.Errorf("job %d can open [%s], want [%s] and %q:\n%s", id, got, want[0], want[1], out)
+		}
+	}
+}
+
+// TestFilterOutlivesReloads: systemd's reload and re-execution leave the jobs
+// and their filter alone.
+func TestFilterOutlivesReloads(t *testing.T) {
+	begin(t)
+	again := `while [ ! -e ~/go-on ]; do sleep 0.1; done; for i in 0 1 2 3; do (: </dev/nvidia$i) 2>&1 | grep -q "not permitted" && echo later $i filtered || echo later $i open; done; echo finished`
+	sh(t, "alice", "rm -f ~/go-on")
+	id := submit(t, "alice", "-g 1 -- bash -c '"+again+"'")
+	running(t, id)
+	for range 3 {
+		sh(t, "", "systemctl daemon-reload; systemctl daemon-reexec")
+	}
+	until(t, "systemd is back", func() bool { return try(t, "", "systemctl is-active dbus").Code == 0 })
+	if j := show(t, "alice", id); j.State != "running" {
+		t.Errorf("the job is %s after reloads: %+v", j.State, j.Result)
+	}
+	sh(t, "alice", "touch ~/go-on")
+	out := printed(t, id, "finished")
+	for i := range 4 {
+		want := fmt.Sprintf("later %d filtered", i)
+		if i == 0 {
+			want = "later 0 open"
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q after reloads:\n%s", want, out)
+		}
+	}
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// TestSimulatedCUDA: a program that claims memory on the GPUs it sees shows in
+// 'gpusched gpus' as its job's.
+func TestSimulatedCUDA(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 2 --gpu-mem 10G -- simcuda --mem 10G --hold 1000")
+	running(t, id)
+	until(t, "the memory shows", func() bool {
+		out := sh(t, "alice", "gpusched gpus --json")
+		return strings.Count(out, fmt.Sprintf(`"job":%d`, id))+strings.Count(out, fmt.Sprintf(`"job": %d`, id)) >= 2
+	})
+	failing := submit(t, "alice", "-g 1 -- simcuda --mem 100G")
+	ended(t, wait(t, failing), "failed", "exit code 1")
+	printed(t, failing, "CUDA out of memory")
+}
+
+// TestGPUMemoryIsReallyFree: a job that asks more than a stranger leaves waits
+// for it and then starts by itself.
+func TestGPUMemoryIsReallyFree(t *testing.T) {
+	begin(t)
+	sh(t, "", "systemd-run --quiet --unit stranger simcuda --mem 70G --hold 1000")
+	t.Cleanup(func() { sh(t, "", "systemctl stop stranger") })
+	until(t, "the stranger shows", func() bool {
+		return strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes": 75161927680`) || strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes":75161927680`)
+	})
+	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "really free") {
+		t.Errorf("why: %s", why)
+	}
+	sh(t, "", "systemctl stop stranger")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// TestOrphansAreGone: whatever a job leaves behind is gone before its GPU is
+// given on.
+func TestOrphansAreGone(t *testing.T) {
+	begin(t)
+	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)
+	second := submit(t, "bob", `--gpu-ids 1 -- bash -c 'pgrep -u alice -f "left-behind|simcuda" && echo still-there; ls /run/fakenvml/claims; echo looked'`)
+	ended(t, wait(t, first), "completed", "exit code 0")
+	out := printed(t, second, "looked")
+	if strings.Contains(out, "still-there") {
+		t.Errorf("alice's processes are there when bob's job runs:\n%s", out)
+	}
+	ended(t, wait(t, second), "completed", "exit code 0")
+}

@@ -1,0 +1,111 @@
+//go:build machine
+
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// begin registers the clean-up that every test needs: live jobs cancelled, the
+// GPUs as they were, the daemon running; and the journal of a failure.
+func begin(t *testing.T) {
+	t.Helper()
+	since := sh(t, "", "date +'%Y-%m-%d %H:%M:%S'")
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("journal since the test began:\n%s", try(t, "", "journalctl --no-pager -o short-precise --since '"+since+"' | tail -150").Stdout)
+		}
+		sh(t, "", `systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
+ids=$(gpusched list -o ids); if [ -n "$ids" ]; then for i in $ids; do gpusched cancel $i; done; for i in $ids; do gpusched wait $i; done; fi >/dev/null 2>&1
+rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched gpu resume 0-3 >/dev/null; true`)
+	})
+}
+
+// submit queues a job as user and returns its id. The arguments are shell
+// words: options, --, command.
+func submit(t *testing.T, user, args string) int64 {
+	t.Helper()
+	var id int64
+	if out := sh(t, user, "gpusched submit -q "+args); out != "" {
+		if _, err := fmt.Sscan(out, &id); err != nil {
+			t.Fatalf("submit printed %q", out)
+		}
+	}
+	return id
+}
+
+// show returns a job as user sees it.
+func show(t *testing.T, user string, id int64) api.Job {
+	t.Helper()
+	var r api.JobReply
+	if err := json.Unmarshal([]byte(sh(t, user, fmt.Sprintf("gpusched show --json %d", id))), &r); err != nil {
+		t.Fatalf("show %d: %v", id, err)
+	}
+	return r.Job
+}
+
+// wait waits for a job's end and returns it.
+func wait(t *testing.T, id int64) api.Job {
+	t.Helper()
+	r := try(t, "", fmt.Sprintf("gpusched wait --timeout %d %d", 60*the.slow, id))
+	if r.Code == 7 {
+		t.Fatalf("job %d does not end: %+v", id, show(t, "", id))
+	}
+	return show(t, "", id)
+}
+
+// until runs ok again and again until it holds, for at most 30 s natively.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second * the.slow); time.Now().Before(deadline); {
+		if ok() {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// running waits until a job's command runs.
+func running(t *testing.T, id int64) {
+	t.Helper()
+	until(t, fmt.Sprintf("job %d runs", id), func() bool {
+		j := show(t, "", id)
+		if j.Result != nil {
+			t.Fatalf("job %d ended: %s", id, j.Result.Sentence)
+		}
+		return j.State == "running"
+	})
+}
+
+// output is what a job's command wrote, without the lines of systemd and the
+// daemon.
+func output(t *testing.T, user string, id int64) string {
+	t.Helper()
+	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
+}
+
+// printed waits until a job has written something that contains text.
+func printed(t *testing.T, id int64, text string) string {
+	t.Helper()
+	var out string
+	until(t, fmt.Sprintf("job %d prints %q", id, text), func() bool {
+		out = output(t, "", id)
+		return strings.Contains(out, text)
+	})
+	return out
+}
+
+// ended checks how a job ended: its state and a part of its sentence.
+func ended(t *testing.T, j api.Job, state, sentence string) {
+	t.Helper()
+	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {
+		t.Errorf("job %d is %s: %+v; want %s with %q", j.ID, j.State, j.Result, state, sentence)
+	}
+}

@@ -1,0 +1,114 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLimitsMemory: a job that goes over its host memory is out-of-memory, its
+// neighbour lives, and swap is no way out.
+func TestLimitsMemory(t *testing.T) {
+	begin(t)
+	neighbour := submit(t, "bob", "-g 1 -m 200M -- sleep 1000")
+	running(t, neighbour)
+	hungry := submit(t, "alice", "-g 1 -m 100M -- simcuda --alloc-host 300M")
+	ended(t, wait(t, hungry), "out-of-memory", "host memory limit of 100M")
+	if j := show(t, "", neighbour); j.State != "running" {
+		t.Errorf("the neighbour is %s", j.State)
+	}
+	if got := sh(t, "", fmt.Sprintf("cat /sys/fs/cgroup/gpujobs.slice/gpujobs-u1002.slice/gpujob-%d.service/memory.swap.max", neighbour)); got != "0" {
+		t.Errorf("memory.swap.max is %s", got)
+	}
+	if r := try(t, "alice", fmt.Sprintf("gpusched wait %d", hungry)); r.Code != 137 {
+		t.Errorf("wait exits %d, want 137", r.Code)
+	}
+}
+
+// TestLimitsTasksAndCPUs: the numbers arrive in the control group, and a job
+// can't fork beyond its own.
+func TestLimitsTasksAndCPUs(t *testing.T) {
+	begin(t)
+	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[jobs]\\ntasks_max = 50\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
+	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
+	id := submit(t, "alice", "-g 0 -c 1 -- simcuda --fork-bomb 200 --hold 1000")
+	running(t, id)
+	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1001.slice/gpujob-%d.service", id)
+	for file, want := range map[string]string{"pids.max": "50", "cpu.max": "100000 100000"} {
+		if got := sh(t, "", "cat "+group+"/"+file); got != want {
+			t.Errorf("%s is %q, want %q", file, got, want)
+		}
+	}
+	if n := sh(t, "", "cat "+group+"/pids.current"); len(n) > 2 {
+		t.Errorf("%s tasks of 50", n)
+	}
+	if out := sh(t, "", "gpusched health"); !strings.Contains(out, "memory, tasks and CPU limits are enforced") {
+		t.Errorf("health: %s", out)
+	}
+}
+
+// TestResourceLimits: the submitter's resource limits are the job's.
+func TestResourceLimits(t *testing.T) {
+	begin(t)
+	var id int64
+	out := sh(t, "", "prlimit --nofile=777:888 --memlock=1048576:2097152 runuser -u alice -- sh -c 'cd; gpusched submit -q -g 0 -- bash -c \"ulimit -Sn; ulimit -Hn; ulimit -Sl; ulimit -Hl; echo told\"'")
+	if _, err := fmt.Sscan(out, &id); err != nil {
+		t.Fatal(out)
+	}
+	if got, want := strings.Fields(printed(t, id, "told")), []string{"777", "888", "1024", "2048", "told"}; strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("limits %v, want %v", got, want)
+	}
+}
+
+// TestBootWithJobs: a reboot takes running jobs; those that may are queued
+// again, the others are lost, waiting ones still wait, and a paused GPU stays
+// paused.
+func TestBootWithJobs(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/begun")
+	again := submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo begun >> ~/begun; sync; sleep 1000'")
+	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
+	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
+	running(t, again)
+	running(t, lost)
+	sh(t, "", "gpusched gpu pause 3 --reason kept; sync")
+	if err := the.Reboot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+	running(t, again)
+	if j := show(t, "", again); j.Attempt != 2 {
+		t.Errorf("job %d is in attempt %d", again, j.Attempt)
+	}
+	ended(t, wait(t, lost), "lost", "restarted while the job ran")
+	ended(t, wait(t, waiting), "completed", "exit code 0")
+	if out := sh(t, "", "gpusched gpus"); !strings.Contains(out, "paused") {
+		t.Errorf("the pause is forgotten: %s", out)
+	}
+}
+
+// TestBootPowerCut: the machine loses power right after submissions were
+// acknowledged; every one of them is known afterwards.
+func TestBootPowerCut(t *testing.T) {
+	begin(t)
+	sh(t, "", "gpusched gpu pause 0-3")
+	var ids []int64
+	for range 5 {
+		ids = append(ids, submit(t, "alice", "-g 1 -- true"))
+	}
+	if err := the.PowerCut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+	for _, id := range ids {
+		if j := show(t, "", id); j.State != "queued" {
+			t.Errorf("job %d is %s after the power cut", id, j.State)
+		}
+	}
+	sh(t, "", "gpusched gpu resume 0-3")
+	for _, id := range ids {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+}

@@ -1,0 +1,156 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/vm"
+)
+
+var (
+	kind = flag.String("machine", "box", "box or emulated")
+	deb  = flag.String("deb", "", "the package to test (default: the newest in dist/)")
+)
+
+// the is the machine that all tests of a run share.
+var the *machine
+
+// machine is a provisioned machine.
+type machine struct {
+	*vm.Machine
+	deb string
+	// slow is how much longer things take here than natively.
+	slow time.Duration
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+// run boots the machine, runs the tests that belong to its kind, and cleans
+// up, also when it is interrupted.
+func run(m *testing.M) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := chooseTests(vm.Kind(*kind)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	var err error
+	if the, err = provision(ctx, vm.Kind(*kind)); err != nil {
+		fmt.Fprintln(os.Stderr, "machine:", err)
+		return 1
+	}
+	defer the.Close()
+	return m.Run()
+}
+
+// needsEmulated are the tests that only the emulated machine can run.
+const needsEmulated = "^Test(Limits|Boot)"
+
+// chooseTests keeps each kind to its tests unless -run or -skip was given.
+func chooseTests(kind vm.Kind) error {
+	name := "test.skip"
+	if kind == vm.Emulated {
+		name = "test.run"
+	}
+	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {
+		return nil
+	}
+	return flag.Set(name, needsEmulated)
+}
+
+// provision boots a machine with four simulated GPUs and installs the package.
+func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
+	pkg, err := newestDeb()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "gpusched-suite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	lib, err := fakenvml.Build(dir)
+	if err != nil {
+		return nil, err
+	}
+	sim, err := fakenvml.BuildSimCUDA(dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := vm.Start(ctx, kind, vm.Options{})
+	if err != nil {
+		return nil, err
+	}
+	out := &machine{Machine: m, deb: pkg, slow: 1}
+	if kind == vm.Emulated {
+		out.slow = 10
+	}
+	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg, FakeLib: lib, SimCUDA: sim}); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// newestDeb is the package under test.
+func newestDeb() (string, error) {
+	if *deb != "" {
+		return filepath.Abs(*deb)
+	}
+	found, err := filepath.Glob("../../../dist/gpusched_*.deb")
+	if err != nil || len(found) == 0 {
+		return "", fmt.Errorf("no package in dist/: run 'make package' first, or name one with -deb")
+	}
+	newest := found[0]
+	for _, f := range found {
+		a, errA := os.Stat(f)
+		b, errB := os.Stat(newest)
+		if errA == nil && errB == nil && a.ModTime().After(b.ModTime()) {
+			newest = f
+		}
+	}
+	return filepath.Abs(newest)
+}
+
+// sh runs a script as user ("" is root) and fails the test unless it exits 0.
+func sh(t *testing.T, user, script string) string {
+	t.Helper()
+	r := try(t, user, script)
+	if r.Code != 0 {
+		t.Fatalf("%s: exit %d from %q\n%s%s", who(user), r.Code, script, r.Stdout, r.Stderr)
+	}
+	return strings.TrimRight(r.Stdout, "\n")
+}
+
+// try runs a script and returns whatever came of it.
+func try(t *testing.T, user, script string) vm.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute*max(1, the.slow/5))
+	defer cancel()
+	r, err := the.Sh(ctx, user, script)
+	if err != nil {
+		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, r.Stderr)
+	}
+	return r
+}
+
+func who(user string) string {
+	if user == "" {
+		return "root"
+	}
+	return user
+}

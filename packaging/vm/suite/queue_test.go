@@ -1,0 +1,80 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestThirdJobWaits: 'why' names the job that holds the GPU, and the next one
+// starts by itself.
+func TestThirdJobWaits(t *testing.T) {
+	begin(t)
+	first := submit(t, "alice", "--gpu-ids 0,1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; rm ~/end'")
+	running(t, first)
+	next := submit(t, "bob", "--gpus-from 0-1 -- true")
+	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, fmt.Sprintf("held by job %d", first)) {
+		t.Errorf("why does not name job %d: %s", first, why)
+	}
+	if j := show(t, "bob", next); j.State != "queued" || len(j.Reasons) == 0 {
+		t.Errorf("job %d is %s for %v", next, j.State, j.Reasons)
+	}
+	sh(t, "alice", "touch ~/end")
+	ended(t, wait(t, next), "completed", "exit code 0")
+	ended(t, wait(t, first), "completed", "exit code 0")
+}
+
+// TestPriorityThenOrder: with one GPU on offer the jobs run by priority, then
+// as they were submitted.
+func TestPriorityThenOrder(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/order")
+	holder := submit(t, "alice", "-g 4 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; rm ~/end'")
+	running(t, holder)
+	var last int64
+	for _, c := range []string{"-p low|third", "|first", "-p -5|later", "|second"} {
+		opts, word, _ := strings.Cut(c, "|")
+		last = submit(t, "alice", fmt.Sprintf("--gpu-ids 2 %s -- bash -c 'echo %s >> ~/order'", opts, word))
+	}
+	_ = last
+	sh(t, "alice", "touch ~/end")
+	until(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
+	if got := strings.Fields(sh(t, "alice", "cat ~/order")); strings.Join(got, " ") != "first second later third" {
+		t.Errorf("order %v", got)
+	}
+}
+
+// TestCanNeverStart: what the machine can't do is refused at once, exit 6.
+func TestCanNeverStart(t *testing.T) {
+	begin(t)
+	for args, text := range map[string]string{
+		"-g 5":                 "this machine has 4",
+		"--gpu-ids 9":          "GPU 9",
+		"-g 1 --gpu-mem 100G":  "100G",
+		"-g 1 --gpu-type h100": "h100",
+		"-g 0 --mem 900T":      "host memory",
+	} {
+		r := try(t, "alice", "gpusched submit "+args+" -- true")
+		if r.Code != 6 || !strings.Contains(r.Stderr, text) {
+			t.Errorf("submit %s exits %d: %s", args, r.Code, r.Stderr)
+		}
+	}
+}
+
+// TestPauseGPU: nothing new on a paused GPU, running jobs untouched, kept over
+// a restart.
+func TestPauseGPU(t *testing.T) {
+	begin(t)
+	on := submit(t, "alice", "--gpu-ids 3 -- sleep 1000")
+	running(t, on)
+	sh(t, "", "gpusched gpu pause 3 --reason 'new fan'")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", on))
+	ended(t, wait(t, on), "cancelled", "cancelled by alice")
+	id := submit(t, "alice", "--gpu-ids 3 -- true")
+	sh(t, "", "systemctl restart gpusched")
+	until(t, "the reason is told", func() bool { return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched why %d", id)), "new fan") })
+	sh(t, "", "gpusched gpu resume 3")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}

@@ -1,0 +1,128 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
+
+// TestRestartTouchesNoJob: a restart, a crash and a reload of the daemon while
+// a job runs and another waits.
+func TestRestartTouchesNoJob(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/end ~/begun")
+	id := submit(t, "alice", "-g 4 -- bash -c 'echo begun >> ~/begun; while [ ! -e ~/end ]; do sleep 0.05; done; exit 9'")
+	running(t, id)
+	invocation := show(t, "", id).InvocationID
+	waiting := submit(t, "bob", "-g 1 -- true")
+	for _, act := range []string{"systemctl restart gpusched", killDaemon, "systemctl reload gpusched", killDaemon} {
+		sh(t, "", act)
+		until(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version").Code == 0 })
+		if j := show(t, "", id); j.State != "running" || j.InvocationID != invocation {
+			t.Fatalf("after %q the job is %s, %+v", act, j.State, j)
+		}
+	}
+	sh(t, "alice", "touch ~/end")
+	ended(t, wait(t, id), "failed", "exit code 9")
+	ended(t, wait(t, waiting), "completed", "exit code 0")
+	if n := sh(t, "alice", "wc -l < ~/begun"); n != "1" {
+		t.Errorf("the command began %s times", n)
+	}
+}
+
+// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result.
+func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/end")
+	id := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 11'")
+	running(t, id)
+	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
+	sh(t, "alice", "touch ~/end")
+	until(t, "the unit ended", func() bool {
+		return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id)).Stdout) == "failed"
+	})
+	if r := try(t, "alice", "gpusched list"); r.Code != 5 || !strings.Contains(r.Stderr, "systemctl") {
+		t.Errorf("without a daemon list exits %d: %s", r.Code, r.Stderr)
+	}
+	sh(t, "", "systemctl start gpusched.socket gpusched.service")
+	ended(t, wait(t, id), "failed", "exit code 11")
+}
+
+// TestKillDuringStarts: the daemon is killed again and again while jobs are
+// submitted and started; each acknowledged one runs exactly once.
+func TestKillDuringStarts(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -rf ~/runs; mkdir ~/runs")
+	script := `ids=$(for i in $(seq 40); do gpusched submit -q --gpus 0 -- bash -c 'echo x >> ~/runs/$GPUSCHED_JOB_ID' || exit 1; done) || exit 1; echo $ids`
+	done := make(chan string, 1)
+	go func() {
+		r, err := the.Sh(t.Context(), "alice", script)
+		if err != nil || r.Code != 0 {
+			done <- fmt.Sprintf("error %v %+v", err, r)
+			return
+		}
+		done <- r.Stdout
+	}()
+	var ids []string
+	for kills := 0; ids == nil; kills++ {
+		select {
+		case out := <-done:
+			if ids = strings.Fields(out); len(ids) != 40 {
+				t.Fatalf("submitted %q", out)
+			}
+			t.Logf("%d kills", kills)
+		default:
+			try(t, "", killDaemon)
+			until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		}
+	}
+	for _, id := range ids {
+		var n int64
+		if _, err := fmt.Sscan(id, &n); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, wait(t, n), "completed", "exit code 0")
+		if runs := sh(t, "alice", "wc -l < ~/runs/"+id); runs != "1" {
+			t.Errorf("job %s ran %s times", id, runs)
+		}
+	}
+}
+
+// TestBusRestart: jobs live through a restart of dbus, and the daemon finds
+// systemd again.
+func TestBusRestart(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, id)
+	sh(t, "", "systemctl restart dbus.service dbus.socket")
+	after := submit(t, "bob", "-g 1 -- true")
+	ended(t, wait(t, after), "completed", "exit code 0")
+	if j := show(t, "", id); j.State != "running" {
+		t.Errorf("the job is %s: %+v", j.State, j.Result)
+	}
+}
+
+// TestWatchdogEndsAHungDaemon is the real watchdog on the real loop: a stopped
+// daemon is killed by systemd and comes back; the job lives.
+func TestWatchdogEndsAHungDaemon(t *testing.T) {
+	begin(t)
+	sh(t, "", "mkdir -p /run/systemd/system/gpusched.service.d; printf '[Service]\\nWatchdogSec=2s\\n' > /run/systemd/system/gpusched.service.d/watchdog.conf; systemctl daemon-reload; systemctl restart gpusched")
+	t.Cleanup(func() {
+		sh(t, "", "rm -r /run/systemd/system/gpusched.service.d; systemctl daemon-reload; systemctl restart gpusched")
+	})
+	id := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, id)
+	pid := sh(t, "", "systemctl show -P MainPID gpusched")
+	sh(t, "", "kill -STOP "+pid)
+	until(t, "systemd replaces it", func() bool {
+		now := sh(t, "", "systemctl show -P MainPID gpusched")
+		return now != pid && now != "0" && try(t, "", "gpusched version").Code == 0
+	})
+	if j := show(t, "", id); j.State != "running" {
+		t.Errorf("the job is %s: %+v", j.State, j.Result)
+	}
+}
