@@ -44,6 +44,7 @@ func Encode(s *Spec) []byte {
 	for _, l := range s.SoftLimits {
 		e.text(l.Name)
 		e.buf = binary.AppendUvarint(e.buf, l.Soft)
+		e.buf = binary.AppendUvarint(e.buf, l.Hard)
 	}
 	return e.buf
 }
@@ -120,9 +121,10 @@ func (d *decoder) gpus(s *Spec) {
 }
 
 func (d *decoder) limits(s *Spec) {
-	for n := d.count("limit list", 2); n > 0; n-- {
+	for n := d.count("limit list", 3); n > 0; n-- {
 		l := Limit{Name: d.text("limit name")}
 		l.Soft = d.unsigned("limit")
+		l.Hard = d.unsigned("limit")
 		s.SoftLimits = append(s.SoftLimits, l)
 	}
 }

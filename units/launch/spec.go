@@ -47,9 +47,14 @@ type GPU struct {
 	UUID  string // as the driver spells it
 }
 
-// Limit is a soft resource limit by systemd's name without "Limit" (NOFILE,
-// MEMLOCK, …). Unlimited is math.MaxUint64.
+// Limit is a resource limit by systemd's name without "Limit" (NOFILE,
+// MEMLOCK, …). Unlimited is math.MaxUint64. A limit is never raised above the
+// hard limit that the unit has.
+//
+// AS, DATA and NPROC belong here and not into the unit: the launcher itself
+// can't live under a small one, so it sets them as its last act.
 type Limit struct {
 	Name string
 	Soft uint64
+	Hard uint64 // 0: stays as the unit has it
 }

@@ -1,0 +1,157 @@
+package launch
+
+import (
+	"strconv"
+	"strings"
+)
+
+// defaultPath is systemd's for system services.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Environment returns the job's environment, for both truths about the device
+// filter. The base is the environment of the unit (or, in the mode EnvLogin,
+// what the login shell made of it). Entries without a name are left out, the
+// last of several for one name wins, and otherwise bytes are not touched.
+//
+//	inherit  what the submitter had; of the base what is about the unit, what a
+//	         site sets for every job (not PATH and locale), and home and user
+//	         where the submitter had none
+//	clean    the base, home and user, PATH and LANG; then what was asked for
+//	login    as clean
+func Environment(s *Spec, filterActive bool, base []string) []string {
+	e := environment{index: make(map[string]int, len(base)+len(s.Env)+16)}
+	inherit := s.EnvMode == EnvInherit
+	for _, kv := range base {
+		switch kindOf(nameOf(kv)) {
+		case ours, notPassedOn:
+		case taste:
+			if !inherit {
+				e.put(kv)
+			}
+		default:
+			e.put(kv)
+		}
+	}
+	e.fallbacks(s, inherit)
+	for _, kv := range s.Env {
+		name := nameOf(kv)
+		switch kind := kindOf(name); {
+		case kind == ours, kind == ofUnit, kind == notPassedOn, kind == ofSession && inherit:
+		case name == "PWD" && inherit:
+			e.set(name, s.Dir)
+		default:
+			e.put(kv)
+		}
+	}
+	e.gpus(s, filterActive)
+	return e.entries
+}
+
+// afterShell returns the base that a login shell left for the job.
+func afterShell(environ []string) []string {
+	var base []string
+	for _, kv := range environ {
+		if kindOf(nameOf(kv)) != ofShell && nameOf(kv) != "PWD" {
+			base = append(base, kv)
+		}
+	}
+	return base
+}
+
+// nameOf returns the part before "=", or "" where there is none.
+func nameOf(kv string) string {
+	if i := strings.IndexByte(kv, '='); i > 0 {
+		return kv[:i]
+	}
+	return ""
+}
+
+// environment is an ordered set of variables.
+type environment struct {
+	entries []string
+	index   map[string]int
+}
+
+func (e *environment) put(kv string) {
+	name := nameOf(kv)
+	if name == "" {
+		return
+	}
+	if i, ok := e.index[name]; ok {
+		e.entries[i] = kv
+		return
+	}
+	e.index[name] = len(e.entries)
+	e.entries = append(e.entries, kv)
+}
+
+func (e *environment) set(name, value string) { e.put(name + "=" + value) }
+
+func (e *environment) get(name string) string {
+	i, ok := e.index[name]
+	if !ok {
+		return ""
+	}
+	return e.entries[i][len(name)+1:]
+}
+
+// orSet sets a variable that is missing or empty, if there is a value.
+func (e *environment) orSet(name, value string) {
+	if value != "" && e.get(name) == "" {
+		e.set(name, value)
+	}
+}
+
+func (e *environment) fallbacks(s *Spec, inherit bool) {
+	e.orSet("HOME", s.Home)
+	e.orSet("USER", s.User)
+	e.orSet("LOGNAME", s.User)
+	e.orSet("SHELL", s.Shell)
+	if !inherit {
+		e.orSet("PATH", defaultPath)
+		e.orSet("LANG", "C.UTF-8")
+	}
+}
+
+// gpus says which GPUs the job has. Behind an active filter CUDA sees the
+// job's GPUs alone and counts them from 0; without one the numbers are those
+// of the machine. A job without GPUs gets the empty list: no list would mean
+// all of them.
+func (e *environment) gpus(s *Spec, filterActive bool) {
+	var visible, indexes, uuids []string
+	for i, g := range s.GPUs {
+		indexes = append(indexes, strconv.Itoa(g.Index))
+		uuids = append(uuids, g.UUID)
+		switch {
+		case s.Visible == VisibleUUID:
+			visible = append(visible, g.UUID)
+		case filterActive:
+			visible = append(visible, strconv.Itoa(i))
+		default:
+			visible = append(visible, strconv.Itoa(g.Index))
+		}
+	}
+	e.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+	e.set("CUDA_VISIBLE_DEVICES", strings.Join(visible, ","))
+	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
+	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
+	e.set("GPUSCHED_GPU_IDS", strings.Join(indexes, ","))
+	e.set("GPUSCHED_GPU_UUIDS", strings.Join(uuids, ","))
+	e.set("GPUSCHED_GPU_SHARE", formatMilli(s.ShareMilli))
+	if s.GPUMemMiB > 0 {
+		e.set("GPUSCHED_GPU_MEM_MIB", strconv.FormatInt(s.GPUMemMiB, 10))
+	}
+	if len(uuids) == 0 {
+		uuids = []string{"void"}
+	}
+	e.set("NVIDIA_VISIBLE_DEVICES", strings.Join(uuids, ","))
+}
+
+// formatMilli prints thousandths as 0, 0.25, 1 or 1.5.
+func formatMilli(milli int) string {
+	text := strconv.Itoa(milli / 1000)
+	if frac := milli % 1000; frac > 0 {
+		text += "." + strings.TrimRight(strconv.Itoa(1000 + frac)[1:], "0")
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package launch
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// shell runs files that the kernel does not know how to run, as execvp does.
+const shell = "/bin/sh"
+
+// execute replaces the process by the command, looked up as execvp would: in
+// the PATH of the given environment and from the current directory. It returns
+// only when that failed, with the error and the path that it is about, if any.
+func execute(argv, env []string, exec func(path string, argv, env []string) error) (path string, err error) {
+	file := argv[0]
+	if strings.Contains(file, "/") {
+		return file, tryExec(file, argv, env, exec)
+	}
+	err = unix.ENOENT
+	for _, dir := range searchPath(env) {
+		candidate := dir + "/" + file
+		if dir == "" {
+			candidate = file
+		}
+		// Asking first saves a copy of all arguments for every miss.
+		e := unix.Faccessat(unix.AT_FDCWD, candidate, unix.X_OK, 0)
+		if e == nil {
+			e = tryExec(candidate, argv, env, exec)
+		}
+		switch e {
+		case unix.ENOENT, unix.ENOTDIR, unix.ESTALE, unix.ENODEV, unix.ETIMEDOUT, unix.ENAMETOOLONG:
+			if path == "" && missingInterpreter(candidate, e) {
+				path = candidate
+			}
+		case unix.EACCES:
+			path, err = candidate, e
+		default:
+			return candidate, e
+		}
+	}
+	return path, err
+}
+
+// searchPath splits the PATH of env; an empty element is the current
+// directory. Without a PATH it is what the C library takes.
+func searchPath(env []string) []string {
+	path := "/bin:/usr/bin"
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	return strings.Split(path, ":")
+}
+
+func tryExec(path string, argv, env []string, exec func(string, []string, []string) error) error {
+	err := exec(path, argv, env)
+	if !errors.Is(err, unix.ENOEXEC) || !isScript(path) {
+		return err
+	}
+	return exec(shell, append([]string{shell, path}, argv[1:]...), env)
+}
+
+// isScript tells whether a file that the kernel refused can be meant for a
+// shell. Like the shells themselves it takes a NUL in the first line for a
+// program of another machine.
+func isScript(path string) bool {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var head [256]byte
+	n, err := unix.Read(fd, head[:])
+	if err != nil {
+		return false
+	}
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	return strings.IndexByte(line, 0) < 0
+}
+
+// missingInterpreter tells whether it was not the file that was missing but
+// what its first line, or its loader entry, names.
+func missingInterpreter(path string, err error) bool {
+	return err == unix.ENOENT && unix.Faccessat(unix.AT_FDCWD, path, unix.F_OK, 0) == nil
+}
+
+// execFailure explains why the command could not be run.
+func execFailure(argv []string, path string, err error) *Failure {
+	f := &Failure{Code: CodeExec, What: "its command " + strconv.Quote(shorten(argv[0])) + " could not be run", Err: err}
+	switch {
+	case path != "" && missingInterpreter(path, err):
+		f.Next = shorten(path) + " is there, but the interpreter that its first line names is not"
+	case err == unix.ENOENT && !strings.Contains(argv[0], "/"):
+		f.Next = "no such program in the job's PATH: use the full path, or set PATH with -e or --env login"
+	case err == unix.ENOENT:
+		f.Next = "no such file, seen from the job's directory (--chdir)"
+	case err == unix.EACCES:
+		f.Next = "is it a program, executable for the job's user? try chmod +x, or name its interpreter"
+	case err == unix.ENOEXEC:
+		f.Next = "it is a program for another kind of machine, or damaged"
+	case err == unix.E2BIG:
+		f.Next = "the arguments and the environment are too large together: use --env clean, or put data in a file"
+	case err == unix.EINVAL:
+		f.Next = "an argument or variable contains a NUL byte"
+	}
+	return f
+}
+
+// shorten keeps a message readable where a name is very long.
+func shorten(s string) string {
+	const most = 200
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}

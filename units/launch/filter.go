@@ -1,0 +1,155 @@
+package launch
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// devDir holds the device nodes.
+const devDir = "/dev"
+
+// nodes is the launcher's view of the device nodes; tests put their own.
+type nodes struct {
+	// open opens a node for reading and writing and closes it again.
+	open func(path string) error
+	// access asks the kernel whether the node could be opened so. The device
+	// filter answers this too (EPERM), and no driver is bothered: opening a
+	// GPU's node can take seconds, or hang where the GPU is sick.
+	access func(path string) error
+	// list returns the names in a directory.
+	list func(dir string) ([]string, error)
+}
+
+func systemNodes() nodes {
+	return nodes{
+		open: func(path string) error {
+			fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+			if err == nil {
+				unix.Close(fd)
+			}
+			return err
+		},
+		access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
+		list: func(dir string) ([]string, error) {
+			d, err := os.Open(dir)
+			if err != nil {
+				return nil, err
+			}
+			defer d.Close()
+			return d.Readdirnames(-1)
+		},
+	}
+}
+
+func node(minor int) string { return devDir + "/nvidia" + strconv.Itoa(minor) }
+
+// prove tells whether the device filter keeps the job to its own GPUs, or why
+// the command must not begin.
+//
+//	probe node   another GPU   own GPUs    | filter      with RequireFilter
+//	EPERM        closed        open        | active      goes on
+//	EPERM        open          open        | inactive    fails
+//	otherwise    closed        open        | inactive    fails
+//	otherwise    open          any         | inactive    fails
+//	otherwise    closed        job has none| inactive    goes on: nothing to protect
+//	any          any           closed      | fails in any case
+func (n nodes) prove(s *Spec) (active bool, f *Failure) {
+	if f := n.ownReachable(s); f != nil {
+		return false, f
+	}
+	proof := n.open(s.ProbePath)
+	foreign := ""
+	if proof == unix.EPERM || s.RequireFilter {
+		var err error
+		if foreign, err = n.foreign(s); err != nil {
+			return false, &Failure{Code: CodeFilter, What: "the device filter cannot be proven: " + devDir + " is unreadable", Err: err}
+		}
+	}
+	switch {
+	case foreign != "" && s.RequireFilter:
+		return false, &Failure{Code: CodeFilter, What: "GPU node " + foreign + " is not the job's and yet open to it",
+			Next: "the device filter is not complete: an administrator should see 'gpusched health'"}
+	case proof == unix.EPERM:
+		return foreign == "", nil
+	case len(s.GPUs) > 0 && s.RequireFilter:
+		return false, notProven(s.ProbePath, proof)
+	}
+	return false, nil
+}
+
+// notProven explains what the probe node answered.
+func notProven(probe string, proof error) *Failure {
+	f := &Failure{Code: CodeFilter, What: "the kernel's device filter is not active, so its GPUs would be open to everybody",
+		Next: "needs cgroup v2 and a kernel with CONFIG_CGROUP_BPF: an administrator should see 'gpusched health'"}
+	switch proof {
+	case nil, unix.ENXIO, unix.ENODEV:
+		return f
+	case unix.ENOENT:
+		f.What = "the device filter cannot be proven: the node " + strconv.Quote(probe) + " is missing"
+		f.Next = "an administrator can make it: systemd-tmpfiles --create gpusched.conf"
+	default:
+		f.What = "the device filter cannot be proven by the node " + strconv.Quote(probe)
+		f.Next = "an administrator should see 'gpusched health'"
+	}
+	f.Err = proof
+	return f
+}
+
+// ownReachable tells which of its own nodes the job can't use.
+func (n nodes) ownReachable(s *Spec) *Failure {
+	if len(s.GPUs) == 0 {
+		return nil
+	}
+	own := []string{devDir + "/nvidiactl"}
+	for _, g := range s.GPUs {
+		own = append(own, node(g.Minor))
+	}
+	for _, path := range own {
+		err := n.access(path)
+		if err == nil {
+			continue
+		}
+		f := &Failure{Code: CodeFilter, What: "the job cannot use its GPU node " + path, Err: err, Next: "an administrator should see 'gpusched health'"}
+		switch err {
+		case unix.EPERM:
+			f.What = "the device filter keeps the job from its own GPU node " + path
+		case unix.ENOENT:
+			f.Next = "an administrator can make it: nvidia-modprobe -u -c 0"
+		case unix.EACCES:
+			f.Next = "the node's owner and mode keep the user out: see 'ls -l " + path + "'"
+		}
+		return f
+	}
+	return nil
+}
+
+// foreign returns the first GPU node that is not the job's and open to it.
+func (n nodes) foreign(s *Spec) (string, error) {
+	names, err := n.list(devDir)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		digits, ok := strings.CutPrefix(name, "nvidia")
+		minor, err := strconv.ParseUint(digits, 10, 20)
+		if !ok || err != nil || s.owns(int(minor)) {
+			continue
+		}
+		if path := devDir + "/" + name; n.access(path) == nil {
+			return path, nil
+		}
+	}
+	return "", nil
+}
+
+func (s *Spec) owns(minor int) bool {
+	for _, g := range s.GPUs {
+		if g.Minor == minor {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,32 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Main is the launcher: args are those of the process, environ its
+// environment. On success it does not return, because the process has become
+// the job's command; otherwise it has said why, and returns the exit status.
+func Main(args, environ []string) int {
+	r := run{base: environ, nodes: systemNodes(), exec: replace}
+	rest := args[1:]
+	if len(rest) == 2 && (stage(rest[0]) == afterLogin || stage(rest[0]) == afterLoginExposed) {
+		r.stage = stage(rest[0])
+		rest = rest[1:]
+	}
+	if len(rest) != 1 || strings.HasPrefix(rest[0], "-") {
+		os.Stderr.WriteString("usage: gpusched-job SPEC (it is the first program of every job's unit; not for people)\n")
+		return 2
+	}
+	r.self, r.path = args[0], rest[0]
+	r.notify = newNotifier(environ)
+	if r.stage == first {
+		r.notify.send("STATUS=" + StatusBegun)
+	}
+	f := r.run()
+	os.Stderr.WriteString("gpusched: job " + filepath.Base(r.path) + " could not start: " + f.Error() + "\n")
+	r.notify.send(f.status())
+	return f.Code.ExitStatus()
+}

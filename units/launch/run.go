@@ -1,0 +1,204 @@
+package launch
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// run is one launch under way.
+type run struct {
+	self   string   // the launcher's own path, for the way through a login shell
+	path   string   // of the spec
+	stage  stage    // where this process is on the way
+	base   []string // environment it was started with
+	nodes  nodes
+	notify notifier
+	exec   func(path string, argv, env []string) error
+}
+
+// stage tells the launcher's start by the unit from the one by the login
+// shell, which comes with the answer about the filter.
+type stage string
+
+const (
+	first             stage = ""
+	afterLogin        stage = "--after-login=filtered"
+	afterLoginExposed stage = "--after-login=exposed"
+)
+
+// run goes through all steps. It returns only when one of them failed.
+func (r *run) run() *Failure {
+	s, err := Read(r.path)
+	if err != nil {
+		return &Failure{Code: CodeSpec, What: "its private instructions could not be read", Err: err,
+			Next: "an administrator should see 'gpusched health'; then submit the job again"}
+	}
+	if f := valid(s); f != nil {
+		return f
+	}
+	filtered := r.stage == afterLogin
+	if r.stage == first {
+		var f *Failure
+		if filtered, f = r.nodes.prove(s); f != nil {
+			return f
+		}
+	}
+	unix.Umask(s.Umask)
+	if err := unix.Chdir(s.Dir); err != nil {
+		return &Failure{Code: CodeChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) + " could not be entered", Err: err,
+			Next: "the directory must exist on this machine and be open to the job's user (--chdir)"}
+	}
+	if s.EnvMode == EnvLogin && r.stage == first {
+		return r.loginShell(s, filtered)
+	}
+	return r.command(s, filtered)
+}
+
+// valid finds what no daemon would write.
+func valid(s *Spec) *Failure {
+	what := ""
+	switch {
+	case len(s.Argv) == 0:
+		what = "no command"
+	case s.EnvMode != EnvInherit && s.EnvMode != EnvClean && s.EnvMode != EnvLogin:
+		what = "an unknown environment mode"
+	case !filepath.IsAbs(s.Dir):
+		what = "no absolute directory"
+	default:
+		return nil
+	}
+	return &Failure{Code: CodeSpec, What: "its private instructions have " + what, Err: unix.EINVAL, Next: "were the daemon and the launcher upgraded together?"}
+}
+
+// command becomes the job's command.
+func (r *run) command(s *Spec, filtered bool) *Failure {
+	base := r.base
+	if r.stage != first {
+		base = afterShell(base)
+	}
+	env := Environment(s, filtered, base)
+	if !filtered {
+		r.notify.send("STATUS=" + StatusUnfiltered)
+	}
+	if f := r.inherit(s, env); f != nil {
+		return f
+	}
+	path, err := execute(s.Argv, env, r.exec)
+	return execFailure(s.Argv, path, err)
+}
+
+// inherit sets up what the command takes over from this process. The limits
+// come last: under a small one the launcher itself could not go on.
+func (r *run) inherit(s *Spec, env []string) *Failure {
+	if err := closeOnExec(); err != nil {
+		return &Failure{Code: CodeLimits, What: "its descriptors could not be closed", Err: err}
+	}
+	defaultSignals()
+	runtime.LockOSThread()
+	if err := unblockSignals(); err != nil {
+		return &Failure{Code: CodeLimits, What: "its signals could not be unblocked", Err: err}
+	}
+	reserve(s, env)
+	if err := setLimits(s.SoftLimits); err != nil {
+		return &Failure{Code: CodeLimits, What: "its resource limits could not be set", Err: err,
+			Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
+	}
+	return nil
+}
+
+// reserve sees to memory for the last copy of arguments and environment where
+// a limit is about to forbid to ask for more.
+func reserve(s *Spec, env []string) {
+	tight := false
+	for _, l := range s.SoftLimits {
+		tight = tight || ((l.Name == "AS" || l.Name == "DATA") && l.Soft < 1<<32)
+	}
+	if !tight {
+		return
+	}
+	n := 1 << 20
+	for _, list := range [][]string{s.Argv, env} {
+		for _, arg := range list {
+			n += len(arg) + 32
+		}
+	}
+	runtime.KeepAlive(make([]byte, n))
+	runtime.GC()
+}
+
+// loginShell becomes the user's login shell, with the order to become this
+// launcher again. No byte of the job passes through the shell, so that no
+// shell needs to be trusted with quoting, and the shell's PATH serves to look
+// the command up.
+func (r *run) loginShell(s *Spec, filtered bool) *Failure {
+	next := afterLogin
+	if !filtered {
+		next = afterLoginExposed
+	}
+	for _, word := range []string{r.self, r.path} {
+		if !filepath.IsAbs(word) || !plainWord(word) {
+			return &Failure{Code: CodeSpec, What: "the path " + strconv.Quote(word) + " can't go through a shell", Err: unix.EINVAL}
+		}
+	}
+	env := Environment(s, filtered, r.base)
+	login := s.Shell
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "SHELL="); ok {
+			login = v
+		}
+	}
+	if login == "" {
+		login = shell
+	}
+	if r.notify.addr.Name != "" {
+		env = append(env, notifySocket+"="+r.notify.addr.Name)
+	}
+	name := filepath.Base(login)
+	argv := []string{"-" + name, "-c", "exec " + r.self + " " + string(next) + " " + r.path}
+	if takesLoginFlag(name) {
+		argv = append([]string{argv[0], "-l"}, argv[1:]...)
+	}
+	err := tryExec(login, argv, env, r.exec)
+	return &Failure{Code: CodeExec, What: "the login shell " + strconv.Quote(login) + " could not be run", Err: err,
+		Next: "use --env inherit or --env clean"}
+}
+
+// takesLoginFlag tells which shells want -l to read their login files when
+// they also get -c; the others go by the dash before their name.
+func takesLoginFlag(name string) bool {
+	switch name {
+	case "bash", "zsh", "ksh", "mksh", "fish", "dash", "ash", "sh":
+		return true
+	}
+	return false
+}
+
+// plainWord tells whether every shell takes s for itself.
+func plainWord(s string) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '/', c == '.', c == '_', c == '-', c == '+', c == '=':
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// replace becomes another program. The runtime's own way is needed: it keeps
+// threads from being born meanwhile, and takes back what it did to the limit
+// of open files.
+func replace(path string, argv, env []string) error {
+	err := syscall.Exec(path, argv, env)
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
