@@ -9,14 +9,15 @@ VERSION := $(or $(VERSION),$(shell sed -n 's/^\#\# \[\([0-9][^]]*\)\].*/\1/p' CH
 RELEASED := $(shell sed -n 's/^\#\# \[[0-9][^]]*\] - \([0-9-]*\)$$/\1/p' CHANGELOG.md | head -1)
 SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || date -u -d '$(RELEASED)' +%s))
 ARCH := $(or $(ARCH),$(shell go env GOARCH))
-export VERSION SOURCE_DATE_EPOCH ARCH
+COMMIT := $(or $(COMMIT),$(shell git rev-parse --short=12 HEAD 2>/dev/null))
+export VERSION SOURCE_DATE_EPOCH ARCH COMMIT
 # go-nvml's headers mark functions that older drivers still need as deprecated.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 
-GOFLAGS_BUILD := -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
+GOFLAGS_BUILD := -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 # Never link gpusched-nvml with -z now: a function that an older driver lacks
 # would then end it at start, instead of being found missing and left alone.
-GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -extldflags "-Wl,-z,lazy"'
+GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -extldflags "-Wl,-z,lazy"'
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build

@@ -22,7 +22,7 @@ func TestPackagesAreReproducible(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "make", "package")
 	cmd.Dir = copied
-	cmd.Env = append(os.Environ(), "GOCACHE="+t.TempDir(), "SOURCE_DATE_EPOCH="+epoch(t))
+	cmd.Env = append(os.Environ(), "GOCACHE="+t.TempDir(), "SOURCE_DATE_EPOCH="+epoch(t), "COMMIT="+commit(t))
 	outputOf(t, cmd)
 	for _, pattern := range []string{"*.deb", "*.rpm"} {
 		first := built(t, pattern)
@@ -60,4 +60,15 @@ func copyFile(t *testing.T, name, to string) {
 func epoch(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(output(t, "rpm", "-qp", "--qf", "%{BUILDTIME}", built(t, "*.rpm")))
+}
+
+// commit returns what the daemon of the package in dist says it was built of;
+// the copy has no history.
+func commit(t *testing.T) string {
+	t.Helper()
+	f := strings.Fields(output(t, filepath.Join(extractDeb(t), "usr/sbin/gpuschedd"), "--version"))
+	if len(f) != 3 {
+		t.Fatalf("gpuschedd --version says %q", f)
+	}
+	return f[2]
 }

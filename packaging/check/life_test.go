@@ -1,0 +1,184 @@
+//go:build machine
+
+package check
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/vm"
+)
+
+// TestLifeOfThePackage takes the deb through everything that happens to a
+// package on a real machine, with a job that runs from the first minute to the
+// last and must not notice.
+func TestLifeOfThePackage(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	m, err := vm.Start(ctx, vm.Box, vm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	l := life{t: t, ctx: ctx, m: m}
+
+	l.install(built(t, "*.deb"))
+	l.units("active", "enabled")
+	l.sh(`test "$(stat -c '%a %U %t:%T' /dev/gpusched-probe)" = '666 root c3:fa'`)
+	l.sh(`test "$(stat -c '%a %U' /run/gpusched/specs)" = '711 root'`)
+	l.sh(`test "$(stat -c '%a %U' /var/lib/gpusched)" = '700 root'`)
+	l.sh(`getent group gpusched-admin`)
+	l.sh(`printf '[jobs]\nmax_running = 7\n' >/etc/gpusched/gpusched.toml`)
+	l.submit()
+
+	daemon, socket := l.show("gpusched.service", "MainPID"), l.show("gpusched.socket", "InvocationID")
+	l.sh(`systemctl reload gpusched.service`)
+	if l.show("gpusched.service", "MainPID") != daemon {
+		t.Error("a reload restarted the daemon")
+	}
+	l.install(l.version("0.1.1~test1"))
+	l.units("active", "enabled")
+	if l.show("gpusched.service", "MainPID") == daemon {
+		t.Error("the upgrade did not restart the daemon")
+	}
+	if l.show("gpusched.socket", "InvocationID") != socket {
+		t.Error("the upgrade restarted the socket: connections were refused meanwhile")
+	}
+	l.jobGoesOn()
+
+	l.sh(`systemctl disable --now -q gpusched.socket gpusched.service`)
+	l.install(l.version("0.1.1~test2"))
+	l.units("inactive", "disabled")
+	l.jobGoesOn()
+
+	l.sh(`systemctl enable --now -q gpusched.socket gpusched.service`)
+	l.sh(`dpkg -r gpusched`)
+	l.units("inactive", "masked")
+	l.sh(`test -e /var/lib/gpusched/state.db && test -e /etc/gpusched/gpusched.toml && ! test -e /usr/sbin/gpuschedd`)
+	l.jobGoesOn()
+
+	l.install(built(t, "*.deb"))
+	l.units("active", "enabled")
+	l.jobGoesOn()
+	l.sh(`grep -q '^max_running = 7$' /etc/gpusched/gpusched.toml`)
+	l.sh(`gpusched show ` + l.id + ` | grep -qi running`)
+
+	l.sh(`dpkg -P gpusched`)
+	l.jobGoesOn()
+	left := l.sh(`find / -xdev -name '*gpusched*' -not -path '/proc/*' -not -path '/var/log/journal/*' | sort; ls -d /run/gpusched 2>/dev/null; true`)
+	if left != "" {
+		t.Errorf("purging left:\n%s", left)
+	}
+}
+
+// TestUpgradeStartsAStoppedDaemon: a try-restart would leave it down.
+func TestUpgradeStartsAStoppedDaemon(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	m, err := vm.Start(ctx, vm.Box, vm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	l := life{t: t, ctx: ctx, m: m}
+	l.install(built(t, "*.deb"))
+	l.sh(`dpkg -r gpusched`)
+	l.install(l.version("0.1.1~test1"))
+	l.units("active", "enabled")
+}
+
+// life is one machine with the package and a job.
+type life struct {
+	t          *testing.T
+	ctx        context.Context
+	m          *vm.Machine
+	id         string
+	invocation string // systemd's name for this run of the job
+}
+
+func (l *life) sh(script string) string {
+	l.t.Helper()
+	r, err := l.m.Sh(l.ctx, "", script)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		journal, _ := l.m.Journal(l.ctx, "-n", "40", "--no-pager")
+		l.t.Fatalf("%s: %v\n%s%s\njournal:\n%s", script, err, r.Stdout, r.Stderr, journal)
+	}
+	return strings.TrimSpace(string(r.Stdout))
+}
+
+func (l *life) install(deb string) {
+	l.t.Helper()
+	if err := l.m.InstallPackage(l.ctx, deb); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// units checks both units' state and what a boot would do with them.
+func (l *life) units(active, enabled string) {
+	l.t.Helper()
+	for _, unit := range []string{"gpusched.socket", "gpusched.service"} {
+		got := l.sh(`systemctl is-active ` + unit + `; systemctl is-enabled ` + unit + ` || true`)
+		if got != active+"\n"+enabled {
+			l.t.Errorf("%s is %q, want %s and %s", unit, got, active, enabled)
+		}
+	}
+}
+
+func (l *life) show(unit, property string) string {
+	l.t.Helper()
+	return l.sh(`systemctl show -P ` + property + ` ` + unit)
+}
+
+// submit has alice start a long job and waits until it runs.
+func (l *life) submit() {
+	l.t.Helper()
+	r, err := l.m.Run(l.ctx, "alice", nil, "gpusched", "submit", "-q", "--gpus", "0", "--", "sleep", "3600")
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		l.t.Fatalf("submit: %v\n%s%s", err, r.Stdout, r.Stderr)
+	}
+	l.id = strings.TrimSpace(string(r.Stdout))
+	l.sh(`timeout 20 sh -c 'until systemctl is-active -q gpujob-` + l.id + `; do sleep 0.1; done'`)
+	l.invocation = l.show("gpujob-"+l.id, "InvocationID")
+}
+
+// jobGoesOn checks that the job is the same run as before and still at work.
+func (l *life) jobGoesOn() {
+	l.t.Helper()
+	unit := "gpujob-" + l.id
+	if got := l.show(unit, "SubState"); got != "running" {
+		l.t.Fatalf("the job is %q", got)
+	}
+	if got := l.show(unit, "InvocationID"); got != l.invocation {
+		l.t.Fatalf("the job was started again: invocation %s, was %s", got, l.invocation)
+	}
+}
+
+// version makes a package with the same files and another version.
+func (l *life) version(v string) string {
+	l.t.Helper()
+	dir := l.t.TempDir()
+	output(l.t, "dpkg-deb", "-R", built(l.t, "*.deb"), filepath.Join(dir, "tree"))
+	control := filepath.Join(dir, "tree/DEBIAN/control")
+	data, err := os.ReadFile(control)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	before, after, _ := strings.Cut(string(data), "\nVersion: ")
+	_, after, _ = strings.Cut(after, "\n")
+	if err := os.WriteFile(control, []byte(before+"\nVersion: "+v+"\n"+after), 0o644); err != nil {
+		l.t.Fatal(err)
+	}
+	deb := filepath.Join(dir, "gpusched_"+v+".deb")
+	output(l.t, "dpkg-deb", "-Znone", "--root-owner-group", "-b", filepath.Join(dir, "tree"), deb)
+	return deb
+}
