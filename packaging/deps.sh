@@ -13,7 +13,6 @@ need rpm rpm
 need man man-db
 need zsh zsh
 need fish fish
-need cpio cpio
 need mmdebstrap mmdebstrap
 need systemd-nspawn systemd-container
 need systemd-analyze systemd
@@ -22,6 +21,9 @@ need mke2fs e2fsprogs
 need ssh openssh-client
 need nsenter util-linux
 need setpriv util-linux
+need readelf binutils
+need perl perl
+need qemu-img qemu-utils
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 [ -n "$missing" ] || exit 0
 
