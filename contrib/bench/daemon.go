@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// run runs a command as root.
+func run(argv ...string) (string, error) {
+	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// cli measures whole processes of the CLI.
+func (b *rig) cli(_ context.Context, runs int) error {
+	fmt.Print("\n| the CLI, whole process | median, p99 |\n|---|---|\n")
+	for _, words := range []string{"/bin/true", "gpusched version", "gpusched list"} {
+		var t times
+		for range runs {
+			from := time.Now()
+			if _, err := b.as(strings.Fields(words)...); err != nil {
+				return err
+			}
+			t = append(t, time.Since(from))
+		}
+		row(words, t.String())
+	}
+	return nil
+}
+
+// daemon measures the daemon idle and with a long queue.
+func (b *rig) daemon(_ context.Context, queued int, idle time.Duration) error {
+	if _, err := run("systemctl", "restart", "gpusched"); err != nil {
+		return err
+	}
+	if _, err := run("gpusched", "version"); err != nil {
+		return err
+	}
+	pid, err := run("systemctl", "show", "-P", "MainPID", "gpusched")
+	if err != nil {
+		return err
+	}
+	before, switches, err := cpuTime(pid)
+	if err != nil {
+		return err
+	}
+	<-time.After(idle)
+	after, switchesAfter, err := cpuTime(pid)
+	if err != nil {
+		return err
+	}
+	fmt.Print("\n| the daemon | |\n|---|---|\n")
+	row("resident memory, idle", residentMemory(pid))
+	row(fmt.Sprintf("CPU time over %s idle", idle), fmt.Sprintf("%s, %d switches", (after-before).String(), switchesAfter-switches))
+	return b.longQueue(pid, queued)
+}
+
+// longQueue submits many jobs from several processes at once and looks at the
+// daemon then.
+func (b *rig) longQueue(pid string, queued int) error {
+	if _, err := run("gpusched", "gpu", "pause", "0-3"); err != nil {
+		return err
+	}
+	from := time.Now()
+	script := fmt.Sprintf("seq %d | xargs -P 8 -n 1 sh -c 'gpusched submit -q --env clean -- true'", queued/10)
+	if _, err := b.as("/bin/sh", "-c", script+" >/dev/null"); err != nil {
+		return err
+	}
+	row(fmt.Sprintf("durable submissions, %d by 8 processes at once", queued/10), fmt.Sprintf("%.0f per second", float64(queued/10)/time.Since(from).Seconds()))
+	rate, err := b.submitOverSocket(queued - queued/10)
+	if err != nil {
+		return err
+	}
+	row(fmt.Sprintf("durable submissions, %d over 16 connections", queued-queued/10), fmt.Sprintf("%.0f per second", rate))
+	row(fmt.Sprintf("resident memory, %d queued", queued), residentMemory(pid))
+	var t times
+	for range 20 {
+		from := time.Now()
+		if _, err := b.as("gpusched", "list", "-o", "ids"); err != nil {
+			return err
+		}
+		t = append(t, time.Since(from))
+	}
+	row(fmt.Sprintf("gpusched list -o ids, %d queued", queued), t.String())
+	if _, err := run("/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+		return err
+	}
+	_, err = run("gpusched", "gpu", "resume", "0-3")
+	return err
+}
+
+func residentMemory(pid string) string {
+	data, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return err.Error()
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprintf("%.1f MiB", float64(kib)/1024)
+		}
+	}
+	return "unknown"
+}
+
+// cpuTime is what a process and its threads used so far, and how often they
+// were switched.
+func cpuTime(pid string) (time.Duration, int, error) {
+	data, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+2:]))
+	ticks := 0
+	for _, f := range fields[11:13] {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return 0, 0, err
+		}
+		ticks += n
+	}
+	switches := 0
+	tasks, err := os.ReadDir("/proc/" + pid + "/task")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, task := range tasks {
+		status, err := os.ReadFile("/proc/" + pid + "/task/" + task.Name() + "/status")
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		for line := range strings.SplitSeq(string(status), "\n") {
+			if strings.Contains(line, "ctxt_switches:") {
+				n, err := strconv.Atoi(strings.Fields(line)[1])
+				if err != nil {
+					return 0, 0, err
+				}
+				switches += n
+			}
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, switches, nil
+}

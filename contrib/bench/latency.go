@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// latency measures from a request to the first instruction of the command:
+// a bare unit, systemd-run, and gpusched submit from the start of its process.
+// The three take turns, so that all see the same machine.
+func (b *rig) latency(ctx context.Context, runs int) error {
+	var bare, run, ours times
+	for range runs {
+		d, err := b.measure(func() error {
+			name, err := b.bare(ctx, b.touch())
+			if err == nil {
+				defer func() { err = b.manager.Stop(ctx, name) }()
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		bare = append(bare, d)
+		if d, err = b.measure(func() error {
+			return exec.Command("systemd-run", append([]string{"--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)...).Run()
+		}); err != nil {
+			return err
+		}
+		run = append(run, d)
+		var id string
+		if d, err = b.measure(func() (err error) {
+			id, err = b.as(append([]string{"gpusched", "submit", "-q", "-g", "1", "--"}, b.touch()...)...)
+			return err
+		}); err != nil {
+			return err
+		}
+		ours = append(ours, d)
+		if _, err := b.as("gpusched", "wait", id); err != nil {
+			return err
+		}
+	}
+	fmt.Print("| from the request to the command's first instruction | median, p99 | ratio of medians to bare |\n|---|---|---|\n")
+	row("bare StartTransientUnit, same properties", bare.String(), "1")
+	row("systemd-run --wait", run.String(), ratio(run.quantile(.5), bare.quantile(.5)))
+	row("gpusched submit, from the start of its process", ours.String(), ratio(ours.quantile(.5), bare.quantile(.5)))
+	return nil
+}
+
+// measure times from the call of begin to the opening of the pipe. It returns
+// when both are done.
+func (b *rig) measure(begin func() error) (time.Duration, error) {
+	type result struct {
+		at  time.Time
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		at, err := b.begun()
+		opened <- result{at, err}
+	}()
+	from := time.Now()
+	if err := begin(); err != nil {
+		return 0, err
+	}
+	r := <-opened
+	return r.at.Sub(from), r.err
+}
+
+// handover measures from the end of a job's command to the first instruction
+// of the one that waits for its GPU.
+func (b *rig) handover(ctx context.Context, runs int) error {
+	var gaps times
+	for range runs {
+		holder, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe+"; read x <"+b.pipe)
+		if err != nil {
+			return err
+		}
+		if _, err := b.begun(); err != nil {
+			return err
+		}
+		next, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe)
+		if err != nil {
+			return err
+		}
+		// Writing a line lets the holder end.
+		if err := exec.Command("/bin/sh", "-c", "echo >"+b.pipe).Run(); err != nil {
+			return err
+		}
+		from := time.Now()
+		at, err := b.begun()
+		if err != nil {
+			return err
+		}
+		gaps = append(gaps, at.Sub(from))
+		if out, err := b.as("gpusched", "wait", holder, next); err != nil {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(out))
+		}
+	}
+	fmt.Print("\n| a GPU is freed and given on | median, p99 |\n|---|---|\n")
+	row("end of one command to the first instruction of the next", gaps.String())
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+func main() {
+	runs := flag.Int("n", 100, "runs of each latency")
+	jobs := flag.Int("jobs", 200, "jobs of a throughput run")
+	queued := flag.Int("queued", 10_000, "jobs queued for the daemon's figures")
+	idle := flag.Duration("idle", time.Minute, "how long the idle daemon is watched")
+	user := flag.Int("uid", 1001, "the account that submits")
+	flag.Parse()
+	if err := bench(*runs, *jobs, *queued, *idle, *user); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(runs, jobs, queued int, idle time.Duration, uid int) error {
+	ctx := context.Background()
+	b, err := newRig(ctx, uid)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, part := range []func(context.Context) error{
+		func(ctx context.Context) error { return b.latency(ctx, runs) },
+		func(ctx context.Context) error { return b.handover(ctx, runs/2) },
+		func(ctx context.Context) error { return b.throughput(ctx, jobs) },
+		func(ctx context.Context) error { return b.cli(ctx, runs) },
+		func(ctx context.Context) error { return b.daemon(ctx, queued, idle) },
+	} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// times is a series of measured durations.
+type times []time.Duration
+
+func (t times) quantile(q float64) time.Duration {
+	if len(t) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(t))
+	return s[min(len(s)-1, int(q*float64(len(s))))]
+}
+
+func (t times) String() string {
+	return fmt.Sprintf("%s median, %s p99", ms(t.quantile(0.5)), ms(t.quantile(0.99)))
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
+
+func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2f", float64(a)/float64(b)) }
+
+func row(what string, cells ...string) {
+	fmt.Printf("| %s |", what)
+	for _, c := range cells {
+		fmt.Printf(" %s |", c)
+	}
+	fmt.Println()
+}

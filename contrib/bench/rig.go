@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/systemd"
+)
+
+// rig is what the measurements share.
+type rig struct {
+	uid     int
+	dir     string
+	pipe    string // named; whoever opens it for writing has begun
+	manager *systemd.Manager
+	next    atomic.Int64
+}
+
+// firstUnit keeps the bare units' numbers away from those of real jobs.
+const firstUnit = 900_000_000
+
+func newRig(ctx context.Context, uid int) (*rig, error) {
+	dir, err := os.MkdirTemp("/var/tmp", "gpusched-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &rig{uid: uid, dir: dir, pipe: filepath.Join(dir, "begun")}
+	if err := syscall.Mkfifo(b.pipe, 0o666); err != nil {
+		return nil, err
+	}
+	for path, mode := range map[string]os.FileMode{dir: 0o755, b.pipe: 0o666} {
+		if err := os.Chmod(path, mode); err != nil {
+			return nil, err
+		}
+	}
+	b.manager, err = systemd.Connect(ctx, systemd.Options{})
+	return b, err
+}
+
+func (b *rig) close() {
+	if b.manager != nil {
+		b.manager.Close()
+	}
+	os.RemoveAll(b.dir)
+}
+
+// touch is the command whose first instruction is measured.
+func (b *rig) touch() []string { return []string{"/bin/sh", "-c", ": >" + b.pipe} }
+
+// begun waits until a command has opened the pipe.
+func (b *rig) begun() (time.Time, error) {
+	f, err := os.OpenFile(b.pipe, os.O_RDONLY, 0)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at := time.Now()
+	return at, f.Close()
+}
+
+// as runs a command as the submitting account and returns what it printed.
+func (b *rig) as(argv ...string) (string, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.uid)}}
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// bare starts a unit with the properties of a job on one GPU, except that it
+// runs the command itself.
+func (b *rig) bare(ctx context.Context, argv []string) (name string, err error) {
+	id := firstUnit + b.next.Add(1)
+	props := units.Properties(units.Spec{
+		ID: id, Attempt: 1, UID: b.uid, GID: b.uid, User: "bench", JobName: "bench",
+		GPUs:   []units.GPU{{Index: 0, Minor: 0, UUID: "GPU-0"}},
+		Limits: cgroup.Limits{MemBytes: 1 << 30, TasksMax: 16384}, Grace: 30 * time.Second,
+		Launcher: "/bin/true", SpecPath: "/",
+	})
+	for i := range props {
+		if props[i].Name == "ExecStart" {
+			props[i].Value = []units.ExecCommand{{Path: argv[0], Args: argv}}
+		}
+	}
+	name = units.Name(id)
+	_, err = b.manager.Start(ctx, name, props)
+	return name, err
+}
+
+// exited waits until a bare unit's command has ended.
+func (b *rig) exited(ctx context.Context, name string) error {
+	for {
+		st, err := b.manager.Status(ctx, name)
+		if err != nil {
+			return err
+		}
+		if phase, _ := units.Decode(st); phase == units.PhaseExited {
+			return nil
+		}
+		select {
+		case <-b.manager.Changes():
+		case <-time.After(time.Second):
+		}
+	}
+}
