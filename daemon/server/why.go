@@ -81,7 +81,7 @@ func verbed(r job.Reason) string {
 func (g *reasonGroup) summary() string {
 	switch g.first.Code {
 	case job.ReasonGPUBusy:
-		return "are held by jobs " + idList(g.jobs)
+		return "are held by " + idList(g.jobs)
 	case job.ReasonGPUMemory:
 		return "have too little free memory, " + job.FormatSize(g.first.Need) + " needed"
 	case job.ReasonGPUCleaning:
@@ -94,7 +94,8 @@ func (g *reasonGroup) summary() string {
 	return "are " + strings.TrimPrefix(string(g.first.Code), "gpu-")
 }
 
-// idList names up to three jobs, and says that there are more.
+// idList is "job 3" or "jobs 3,4"; it names up to three, and says that there
+// are more.
 func idList(ids []job.ID) string {
 	var parts []string
 	seen := map[job.ID]bool{}
@@ -103,8 +104,11 @@ func idList(ids []job.ID) string {
 			parts, seen[id] = append(parts, id.String()), true
 		}
 	}
-	if len(parts) > 3 {
+	switch {
+	case len(parts) == 1:
+		return "job " + parts[0]
+	case len(parts) > 3:
 		parts = append(parts[:3], "…")
 	}
-	return strings.Join(parts, ",")
+	return "jobs " + strings.Join(parts, ",")
 }

@@ -20,7 +20,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 		{nil, ""},
 		{[]job.Reason{on(0, job.ReasonGPUBusy, 3)}, "GPU 0 is held by job 3"},
 		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 4)}, "GPUs 0,1 are held by jobs 3,4"},
-		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 3)}, "GPUs 0,1 are held by jobs 3"},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 3)}, "GPUs 0,1 are held by job 3"},
 		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 4), on(2, job.ReasonGPUBusy, 5), on(3, job.ReasonGPUBusy, 6)},
 			"GPUs 0,1,2,3 are held by jobs 3,4,5,…"},
 		{[]job.Reason{machine(job.ReasonGPUCount, 2, 1), on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUFree, 0)},
