@@ -36,6 +36,7 @@ const (
 	ActiveFailed       = "failed"
 	ActiveReloading    = "reloading"
 
+	SubStart   = "start"
 	SubRunning = "running"
 	SubExited  = "exited"
 	SubDead    = "dead"

@@ -20,8 +20,14 @@ import (
 // to behave: their launcher is this very binary.
 const actorPrefix = "/unit:"
 
+// stubbornWord is the behaviour of stubborn.
+const stubbornWord = "stubborn"
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], actorPrefix) {
+		if os.Args[1] == actorPrefix+stubbornWord {
+			os.Exit(stubborn())
+		}
 		var b unittest.Behaviour
 		if err := json.Unmarshal([]byte(strings.TrimPrefix(os.Args[1], actorPrefix)), &b); err != nil {
 			panic(err)

@@ -7,22 +7,26 @@ import (
 )
 
 // The manager hears of everything on the bus's reader; what is no job's unit
-// ends here. It implements listener.
+// ends here, and what a Start or Stop under way is waiting for: its caller reads
+// the state after that anyhow. It implements listener.
 
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
-	m.waits.finish(unit, job, result)
-	m.changes.add(unit)
+	if !m.waits.finish(unit, job, result) {
+		m.changes.add(unit)
+	}
 }
 
-func (m *Manager) unitChanged(unit string) {
+func (m *Manager) unitChanged(unit string, lives bool) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
 	m.seen.add(unit)
-	m.changes.add(unit)
+	if !lives {
+		m.changes.add(unit)
+	}
 }
 
 // unitRemoved also comes for units that run on, when systemd reloads.
@@ -31,8 +35,9 @@ func (m *Manager) unitRemoved(unit string) {
 		return
 	}
 	m.seen.remove(unit)
-	m.waits.poke(unit)
-	m.changes.add(unit)
+	if !m.waits.poke(unit) {
+		m.changes.add(unit)
+	}
 }
 
 func (m *Manager) reloaded() {

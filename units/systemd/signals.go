@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
 )
 
 // DeliverSignal takes one signal from the connection's reader. It implements
@@ -22,7 +24,7 @@ func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	switch {
 	case iface == propertyIface && member == "PropertiesChanged":
 		if name, ok := unitOfPath(s.Path); ok {
-			l.to.unitChanged(name)
+			l.to.unitChanged(name, lives(s.Body))
 		}
 	case iface == managerIface:
 		l.managerSignal(member, s.Body)
@@ -67,6 +69,22 @@ func (l *link) managerSignal(member string, body []any) {
 			l.to.reloaded()
 		}
 	}
+}
+
+// lives tells whether the properties of a PropertiesChanged say that the unit is
+// on its way up or runs. systemd sends what is true at that moment and sends
+// again after every change, so such a signal tells nothing to somebody who waits
+// for an end.
+func lives(body []any) bool {
+	if len(body) < 2 {
+		return false
+	}
+	changed, _ := body[1].(map[string]dbus.Variant)
+	switch sub, _ := changed["SubState"].Value().(string); sub {
+	case units.SubRunning, units.SubStart:
+		return true
+	}
+	return false
 }
 
 // unitOfPath undoes systemd's escaping of a unit's name in its object path.

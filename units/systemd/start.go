@@ -18,7 +18,7 @@ const jobUnknown = "unknown"
 
 // Start starts the unit name and waits until its main process is executed. It
 // returns the unit's status right after that; a short job may have ended by
-// then. The errors are units.ErrExists (it was started before: adopt it),
+// then, and of one that runs only the state and the invocation are told. The errors are units.ErrExists (it was started before: adopt it),
 // units.ErrBus (the outcome is unknown), *units.RefusedError (systemd would not
 // have it, nothing was started) and *units.StartError (it was tried and failed;
 // stop the unit to clear it away).
@@ -42,7 +42,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 		return none, wrap("start unit", name, err)
 	}
 	m.seen.add(name)
-	status, err := m.Status(ctx, name)
+	status, err := readBegun(ctx, l, name)
 	if err != nil {
 		return none, err
 	}

@@ -44,20 +44,24 @@ func (w *waits) leave(unit string, one *wait) {
 	}
 }
 
-func (w *waits) finish(unit string, job dbus.ObjectPath, result string) {
+// finish tells the callers at unit how a job ended, and whether there is any.
+func (w *waits) finish(unit string, job dbus.ObjectPath, result string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for one := range w.unit[unit] {
 		one.finish(job, result)
 	}
+	return len(w.unit[unit]) > 0
 }
 
-func (w *waits) poke(unit string) {
+// poke makes the callers at unit look again, and tells whether there is any.
+func (w *waits) poke(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for one := range w.unit[unit] {
 		one.poke()
 	}
+	return len(w.unit[unit]) > 0
 }
 
 func (w *waits) pokeAll() {

@@ -86,7 +86,7 @@ func (s *stage) start(id int64, b Behaviour) units.Status {
 		s.Fatalf("Start(%d): %v", id, err)
 	}
 	if phase, _ := units.Decode(status); phase == units.PhaseRunning && b.lasts() && s.bench.Settled != nil {
-		s.bench.Settled(status)
+		s.bench.Settled(s.status(id))
 	}
 	return status
 }

@@ -17,11 +17,12 @@ func testStart(t *testing.T, s *stage) {
 	if len(got.InvocationID) != 32 || !got.WasActive || got.JobPending || got.Name != units.Name(1) {
 		t.Fatalf("Start returned %+v", got)
 	}
-	if again := s.status(1); again.InvocationID != got.InvocationID || again.Active != got.Active {
+	again := s.status(1)
+	if again.InvocationID != got.InvocationID || again.Active != got.Active {
 		t.Fatalf("Status is %+v after Start returned %+v", again, got)
 	}
-	if n := s.bench.Processes(s.m, got); n != 1 {
-		t.Fatalf("%d processes, want 1: %+v", n, got)
+	if n := s.bench.Processes(s.m, again); n != 1 {
+		t.Fatalf("%d processes, want 1: %+v", n, again)
 	}
 	s.stop(1)
 }

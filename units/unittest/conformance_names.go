@@ -79,7 +79,7 @@ func testAbsent(t *testing.T, s *stage) {
 			t.Fatalf("got %s %+v from %+v", phase, exit, got)
 		}
 	}
-	s.start(1, Behaviour{}) // its change is last: nothing came of the looks before it
+	s.start(1, Behaviour{Ends: true}) // its change is last: nothing came of the looks before it
 	for {
 		c := <-s.m.Changes()
 		if c.Name == units.Name(404) {

@@ -2,6 +2,7 @@ package unittest
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -37,7 +38,8 @@ func testStop(t *testing.T, s *stage) {
 }
 
 func testStopDeaf(t *testing.T, s *stage) {
-	got := s.start(1, Behaviour{Deaf: true})
+	s.start(1, Behaviour{Deaf: true})
+	got := s.status(1)
 	s.stop(1)
 	if n := s.bench.Processes(s.m, got); n != 0 {
 		t.Errorf("%d processes after the stop", n)
@@ -47,8 +49,8 @@ func testStopDeaf(t *testing.T, s *stage) {
 // testSweep: what a job leaves behind lives until the unit is stopped, or, where
 // the job failed, is swept by systemd at once. After a stop there is nothing.
 func testSweep(t *testing.T, s *stage) {
-	left := s.start(1, Behaviour{Ends: true, Orphan: true})
-	s.until(1, units.PhaseExited)
+	s.start(1, Behaviour{Ends: true, Orphan: true})
+	left, _ := s.until(1, units.PhaseExited)
 	if n := s.bench.Processes(s.m, left); n != 1 {
 		t.Errorf("exit 0: %d processes left behind, want 1", n)
 	}
@@ -56,10 +58,12 @@ func testSweep(t *testing.T, s *stage) {
 	if n := s.bench.Processes(s.m, left); n != 0 {
 		t.Errorf("exit 0: %d processes after the stop", n)
 	}
-	swept := s.start(2, Behaviour{Ends: true, Code: 3, Orphan: true})
-	if _, exit := s.until(2, units.PhaseExited); exit.Code != 3 {
+	s.start(2, Behaviour{Ends: true, Code: 3, Orphan: true})
+	swept, exit := s.until(2, units.PhaseExited)
+	if exit.Code != 3 {
 		t.Errorf("exit 3: got %+v", exit)
 	}
+	swept.ControlGroup = strings.ReplaceAll(left.ControlGroup, units.Name(1), units.Name(2))
 	if n := s.bench.Processes(s.m, swept); n != 0 {
 		t.Errorf("exit 3: %d processes after its end", n)
 	}

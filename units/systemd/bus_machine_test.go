@@ -1,0 +1,178 @@
+//go:build machine
+
+package systemd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// resynced waits for a Resync.
+func resynced(t *testing.T, m *Manager) {
+	t.Helper()
+	late := time.After(time.Minute)
+	for {
+		select {
+		case c := <-m.Changes():
+			if c.Resync {
+				return
+			}
+		case <-late:
+			t.Fatal("no Resync")
+		}
+	}
+}
+
+// Whatever happens to the bus and to systemd itself, units keep their lives and
+// results, we are told to look again, and changes go on arriving.
+func TestMachineUpheavals(t *testing.T) {
+	for _, what := range [][]string{{"daemon-reload"}, {"daemon-reexec"}, {"restart", "dbus.service"}} {
+		t.Run(what[0], func(t *testing.T) {
+			m := connect(t)
+			lasting := []unittest.Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 15}}
+			var before []units.Status
+			for i, b := range lasting {
+				id := int64(i + 1)
+				if _, err := m.Start(t.Context(), units.Name(id), unitProperties(id, b)); err != nil {
+					t.Fatal(err)
+				}
+				if b.Ends {
+					ended(t, m, id)
+				}
+				s, err := m.Status(t.Context(), units.Name(id))
+				if err != nil {
+					t.Fatal(err)
+				}
+				before = append(before, s)
+			}
+			settled(t, before[0])
+			systemctl(t, what...)
+			resynced(t, m)
+			after, err := m.List(t.Context())
+			if err != nil || len(after) != len(before) {
+				t.Fatalf("List: %+v, %v", after, err)
+			}
+			for i := range before {
+				before[i].CPUNSec, after[i].CPUNSec = 0, 0
+				if after[i] != before[i] {
+					t.Errorf("before: %+v\nafter:  %+v", before[i], after[i])
+				}
+			}
+			if err := m.Kill(t.Context(), units.Name(1), 9); err != nil {
+				t.Fatal(err)
+			}
+			if e := ended(t, m, 1); e != (units.Exit{Signal: 9}) {
+				t.Errorf("killed: %+v", e)
+			}
+			if _, err := m.Start(t.Context(), units.Name(2), unitProperties(2, unittest.Behaviour{})); !errors.Is(err, units.ErrExists) {
+				t.Errorf("start again: %v", err)
+			}
+		})
+	}
+}
+
+// While systemd reloads and executes itself anew all the time, no start is lost
+// or doubled: after units.ErrBus the state tells what happened.
+func TestMachineStartsInUpheaval(t *testing.T) {
+	m := connect(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var stop atomic.Bool
+	var trouble sync.WaitGroup
+	trouble.Go(func() {
+		for i := 0; !stop.Load(); i++ {
+			systemctl(t, []string{"daemon-reload", "daemon-reexec", "daemon-reload"}[i%3])
+		}
+	})
+	go func() { // ends with the manager
+		for range m.Changes() {
+		}
+	}()
+	const count, atOnce = 40, 4
+	var lost atomic.Int64
+	var workers sync.WaitGroup
+	for w := range atOnce {
+		workers.Go(func() {
+			for id := int64(1 + w); id <= count; id += atOnce {
+				lost.Add(startOnce(ctx, t, m, id))
+			}
+		})
+	}
+	workers.Wait()
+	stop.Store(true)
+	trouble.Wait()
+	t.Logf("%d answers lost", lost.Load())
+}
+
+// startOnce takes one unit through its life as a daemon would, and returns how
+// many answers were lost on the way.
+func startOnce(ctx context.Context, t *testing.T, m *Manager, id int64) (lost int64) {
+	name := units.Name(id)
+	file := shared(t) + "/runs"
+	if err := os.WriteFile(file+".sh", []byte("echo run >>"+file+"; exit 5"), 0o755); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Error(err)
+	}
+	s := spec(id, file+".sh")
+	s.Launcher = "/bin/sh"
+	again := func(op string, do func() error) {
+		for err := do(); err != nil; err = do() {
+			if !errors.Is(err, units.ErrBus) || ctx.Err() != nil {
+				t.Errorf("%s %s: %v", op, name, err)
+				return
+			}
+			lost++
+			sleep(ctx, 20*time.Millisecond)
+		}
+	}
+	again("start", func() error {
+		_, err := m.Start(ctx, name, units.Properties(s))
+		if errors.Is(err, units.ErrExists) {
+			return nil
+		}
+		return err
+	})
+	again("follow", func() error {
+		for {
+			status, err := m.Status(ctx, name)
+			if err != nil {
+				return err
+			}
+			if phase, exit := units.Decode(status); phase == units.PhaseExited {
+				if exit.Code != 5 {
+					t.Errorf("%s: %+v from %+v", name, exit, status)
+				}
+				return nil
+			}
+			sleep(ctx, 10*time.Millisecond)
+		}
+	})
+	again("stop", func() error { return m.Stop(ctx, name) })
+	if raw, err := os.ReadFile(file); err != nil || string(raw) != "run\n" {
+		t.Errorf("%s ran: %q, %v", name, raw, err)
+	}
+	return lost
+}
+
+// Connect waits for a bus that is not there yet, as long as it is told to.
+func TestMachineNoBus(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if m, err := Connect(ctx, Options{Address: "unix:path=/nowhere"}); err == nil {
+		m.Close()
+		t.Fatal("connected to nowhere")
+	}
+}

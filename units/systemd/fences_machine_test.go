@@ -1,0 +1,198 @@
+//go:build machine
+
+package systemd
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units"
+)
+
+// run starts a unit whose main process is a shell with this script.
+func run(t *testing.T, m *Manager, id int64, script string, change func(*units.Spec)) units.Status {
+	t.Helper()
+	file := filepath.Join(shared(t), "script")
+	if err := os.WriteFile(file, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := spec(id, file)
+	s.Launcher = "/bin/bash"
+	if change != nil {
+		change(&s)
+	}
+	status, err := m.Start(t.Context(), units.Name(id), units.Properties(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// shared is a directory that every account may enter.
+func shared(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "units")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// ended waits for the end of a unit's main process.
+func ended(t *testing.T, m *Manager, id int64) units.Exit {
+	t.Helper()
+	late := time.After(time.Minute)
+	for {
+		status, err := m.Status(t.Context(), units.Name(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if phase, exit := units.Decode(status); phase == units.PhaseExited {
+			return exit
+		}
+		select {
+		case <-m.Changes():
+		case <-late:
+			t.Fatalf("unit %d never ended: %+v", id, status)
+		}
+	}
+}
+
+// A job runs as its user, with the user's groups and home, and as the group that
+// was asked for.
+func TestMachineIdentity(t *testing.T) {
+	m := connect(t)
+	const script = `set -e; test "$USER" = alice; test "$HOME" = /home/alice; test "$(id -u)" = 1001; id -Gn | grep -qw lab; `
+	run(t, m, 1, script+`test "$(id -g)" = 1001; test "$(ulimit -Sn)" = 1024; test "$(ulimit -Hn)" = 4096; test "$(ulimit -l)" = 4096`, func(s *units.Spec) {
+		s.Rlimits[1] = units.Rlimit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box may not raise its own
+	})
+	if e := ended(t, m, 1); e != (units.Exit{}) {
+		t.Errorf("got %+v", e)
+	}
+	run(t, m, 2, script+`test "$(id -gn)" = lab`, func(s *units.Spec) { s.GID = 2001 })
+	if e := ended(t, m, 2); e != (units.Exit{}) {
+		t.Errorf("with a group of its own: got %+v", e)
+	}
+}
+
+// A job opens its GPU and the control node, and neither another GPU nor the
+// probe, also after systemd reloaded (invariant 4 of package units). Nodes
+// without a driver answer ENXIO where the filter lets a process through.
+func TestMachineDeviceFilter(t *testing.T) {
+	m := connect(t)
+	dir := shared(t)
+	opened := func(minor uint32) string { return filepath.Join(dir, fmt.Sprint("node", minor)) }
+	for _, minor := range []uint32{0, 1, cgroup.CtlMinor, cgroup.ProbeMinor} {
+		if err := unix.Mknod(opened(minor), unix.S_IFCHR|0o666, int(unix.Mkdev(cgroup.NvidiaMajor, minor))); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(opened(minor), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := fmt.Sprintf(`try() { (: <"$1") 2>&1; }
+all() { try %s | grep -q "No such device" && try %s | grep -q "No such device" &&
+	try %s | grep -q "not permitted" && try %s | grep -q "not permitted" && : </dev/null; }
+all || exit 10
+touch %s/looked; read -r _ <%s/again; all || exit 11`,
+		opened(1), opened(cgroup.CtlMinor), opened(0), opened(cgroup.ProbeMinor), dir, dir)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(dir, "again")
+	if err := unix.Mkfifo(again, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, m, 1, script, func(s *units.Spec) { s.Devices = []cgroup.Device{{Major: 195, Minor: 250}, {Major: 195, Minor: 0}} })
+	go func() { // ends when the unit's shell reads, or with the process
+		f, err := os.OpenFile(again, os.O_WRONLY, 0)
+		if err == nil {
+			systemctl(t, "daemon-reload")
+			fmt.Fprintln(f, "now")
+			f.Close()
+		}
+	}()
+	if e := ended(t, m, 1); e != (units.Exit{}) {
+		t.Errorf("got %+v: 10 is before, 11 after the reload", e)
+	}
+}
+
+func systemctl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("systemctl", args...).CombinedOutput()
+	if err != nil {
+		t.Errorf("systemctl %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// Every property that we ask for is what systemd has, before and after it has
+// read its own transient unit file again.
+func TestMachinePropertiesStay(t *testing.T) {
+	m := connect(t)
+	s := spec(1, "infinity")
+	s.Launcher = "/bin/sleep"
+	s.GID = 2001
+	s.Devices = []cgroup.Device{{Major: 10, Minor: 229}}
+	s.JobName = `50% of $HOME "and" 'more' \n ünï`
+	props := units.Properties(s)
+	if _, err := m.Start(t.Context(), units.Name(1), props); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"before", "after"} {
+		l, err := m.current()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have properties
+		if err := l.conn.Object(destination, objectPath(units.Name(1))).Call(propertyIface+".GetAll", 0, "").Store(&have); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range props {
+			if got, want := plain(p.Name, have[p.Name]), plain(p.Name, dbus.MakeVariant(p.Value)); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s the reload: %s is %v, want %v", when, p.Name, got, want)
+			}
+		}
+		systemctl(t, "daemon-reload")
+	}
+}
+
+// plain makes what was sent and what is read comparable: systemd shows a command
+// with the times of its runs, and devices without an order.
+func plain(name string, v dbus.Variant) any {
+	text := v.String()
+	if name == "ExecStart" {
+		return strings.Contains(text, `"/bin/sleep", ["/bin/sleep", "infinity"], false`)
+	}
+	if name == "DeviceAllow" {
+		var list []units.DeviceAllow
+		if err := v.Store(&list); err != nil {
+			return err
+		}
+		set := map[units.DeviceAllow]bool{}
+		for _, d := range list {
+			set[d] = true
+		}
+		return set
+	}
+	if n, ok := v.Value().(uint64); ok && n == math.MaxUint64 {
+		return "infinity"
+	}
+	return text
+}

@@ -1,0 +1,99 @@
+//go:build machine
+
+package systemd
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// stubborn asks systemd for an hour more whenever it is told to end.
+func stubborn() int {
+	terms := make(chan os.Signal, 1)
+	signal.Notify(terms, syscall.SIGTERM)
+	if _, err := daemon.SdNotify(false, "STATUS=listening"); err != nil {
+		return 97
+	}
+	for range terms {
+		if _, err := daemon.SdNotify(false, "EXTEND_TIMEOUT_USEC=3600000000"); err != nil {
+			return 96
+		}
+	}
+	return 95
+}
+
+// A job that puts off its end by systemd's own protocol is ended all the same.
+func TestMachineStubborn(t *testing.T) {
+	m := connect(t)
+	s := spec(1, actorPrefix+stubbornWord)
+	if _, err := m.Start(t.Context(), units.Name(1), units.Properties(s)); err != nil {
+		t.Fatal(err)
+	}
+	listening := func() bool {
+		status, err := m.Status(t.Context(), units.Name(1))
+		return err == nil && status.StatusText == "listening"
+	}
+	for !listening() {
+		<-m.Changes()
+	}
+	began := time.Now()
+	if err := m.Stop(t.Context(), units.Name(1)); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if took < s.Grace || took > s.Grace+stopPatience+2*stopSlack {
+		t.Errorf("the stop took %v", took)
+	}
+	if took < stopPatience {
+		t.Errorf("the stop took %v: nothing was put off, so nothing was tested", took)
+	}
+}
+
+// A start is told from a failure to start however fast the launcher ends, and
+// the word that it began reaches us even then.
+func TestMachineFastEnds(t *testing.T) {
+	m := connect(t)
+	early := 0
+	for i := range 200 {
+		want := units.Exit{Code: 1}
+		b := unittest.Behaviour{Launch: "begun", Code: 217} // systemd's own number
+		props := unitProperties(1, b)
+		if i%2 == 0 {
+			s := spec(1, "/nonexistent")
+			s.Launcher = "/bin/false"
+			props = units.Properties(s)
+		} else {
+			want.Code = 217
+		}
+		status, err := m.Start(t.Context(), units.Name(1), props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := ended(t, m, 1); e != want {
+			t.Fatalf("got %+v from %+v, want %+v", e, status, want)
+		}
+		last, err := m.Status(t.Context(), units.Name(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !last.WasActive {
+			early++
+		}
+		if strings.HasPrefix(last.StatusText, units.StatusPrefix) != (i%2 == 1) {
+			t.Fatalf("status line: %+v", last)
+		}
+		if err := m.Stop(t.Context(), units.Name(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d of 200 ended before systemd saw them begin", early)
+}
