@@ -109,7 +109,7 @@ func Sweep(dir string, keep func(id int64) bool) error {
 	var errs []error
 	for _, e := range entries {
 		id, err := strconv.ParseInt(e.Name(), 10, 64)
-		if err == nil && keep(id) {
+		if err == nil && strconv.FormatInt(id, 10) == e.Name() && keep(id) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {

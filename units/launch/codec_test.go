@@ -1,0 +1,133 @@
+package launch
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// nasty are arguments that get lost where anybody expands, decodes or quotes.
+func nasty() []string {
+	all := make([]byte, 255)
+	for i := range all {
+		all[i] = byte(i + 1)
+	}
+	return []string{
+		"$HOME", "${HOME}", "$$", "%n", "%%", "%i", "a b", "", " ", "\t", "line\nline\n", `"quoted"`, `'quoted'`, `back\slash\`, "`id`", "$(id)",
+		"*", "~", ";", "&", "|", "-c", "--", "-", "größe", "\xff\xfe\xc0", string(all), strings.Repeat("x", 100<<10), "K=V", "{}", "!", "#",
+	}
+}
+
+func fullSpec() *Spec {
+	return &Spec{
+		JobID: 42, Attempt: 3, Argv: append([]string{"prog"}, nasty()...), EnvMode: EnvLogin, Env: []string{"A=1", "B=\xff", "C="},
+		Dir: "/tmp/\xe4", Umask: 0o27, Home: "/home/alice", User: "alice", Shell: "/bin/bash",
+		GPUs:       []GPU{{Index: 1, Minor: 7, UUID: "GPU-aa"}, {Index: 3, Minor: 0, UUID: "GPU-bb"}},
+		ShareMilli: 1500, GPUMemMiB: 20480, Visible: VisibleUUID, RequireFilter: true, ProbePath: "/dev/gpusched-probe",
+		SoftLimits: []Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "AS", Soft: math.MaxUint64, Hard: math.MaxUint64}},
+	}
+}
+
+// What is written is read again byte for byte (invariants 1 and 7).
+func TestCodecRoundTrip(t *testing.T) {
+	for _, s := range []*Spec{{}, fullSpec()} {
+		got, err := Decode(Encode(s))
+		if err != nil || !reflect.DeepEqual(got, s) {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })
+		s := &Spec{
+			JobID: rapid.Int64().Draw(t, "id"), Attempt: rapid.Int().Draw(t, "attempt"), Dir: text.Draw(t, "dir"),
+			Argv: rapid.SliceOfN(text, 1, 5).Draw(t, "argv"), Umask: rapid.Int().Draw(t, "umask"), RequireFilter: rapid.Bool().Draw(t, "filter"),
+			SoftLimits: []Limit{{text.Draw(t, "name"), rapid.Uint64().Draw(t, "soft"), rapid.Uint64().Draw(t, "hard")}},
+			GPUs:       []GPU{{rapid.Int().Draw(t, "index"), rapid.Int().Draw(t, "minor"), text.Draw(t, "uuid")}},
+		}
+		got, err := Decode(Encode(s))
+		if err != nil || !reflect.DeepEqual(got, s) {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	})
+}
+
+// Every way to cut a file short is noticed, and the error tells nothing of
+// what is in it.
+func TestDamagedSpec(t *testing.T) {
+	whole := Encode(fullSpec())
+	step := 1
+	for n := 0; n < len(whole); n += step {
+		if n > 1000 && n < len(whole)-300 {
+			step = 997
+		} else {
+			step = 1
+		}
+		if _, err := Decode(whole[:n]); !errors.Is(err, ErrSpec) {
+			t.Fatalf("%d of %d bytes: %v", n, len(whole), err)
+		}
+	}
+	if _, err := Decode(append(whole, 0)); !errors.Is(err, ErrSpec) || strings.Contains(err.Error(), "alice") {
+		t.Fatal(err)
+	}
+}
+
+// A length that the file can't have costs no memory.
+func TestHugeLengths(t *testing.T) {
+	for _, n := range []int64{-1, 1 << 40, math.MaxInt64, math.MinInt64} {
+		e := encoder{buf: []byte(magic)}
+		e.number(1)
+		e.number(1)
+		e.number(n)
+		e.buf = append(e.buf, strings.Repeat("x", 100)...)
+		allocs := testing.AllocsPerRun(1, func() {
+			if _, err := Decode(e.buf); !errors.Is(err, ErrSpec) {
+				t.Error(err)
+			}
+		})
+		if allocs > 20 {
+			t.Errorf("length %d: %v allocations", n, allocs)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	small := fullSpec()
+	small.Argv = []string{"prog", "", "\xff"}
+	f.Add(Encode(small))
+	f.Add(Encode(&Spec{}))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Decode(b)
+		if err != nil {
+			if !errors.Is(err, ErrSpec) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := Decode(Encode(s))
+		if err != nil || !reflect.DeepEqual(again, s) {
+			t.Fatalf("%+v became %+v, %v", s, again, err)
+		}
+	})
+}
+
+// A spec of today is read by the launcher of tomorrow's package, which may be
+// installed between writing and start: the format of a version never changes.
+func TestFormatIsStable(t *testing.T) {
+	s := fullSpec()
+	s.Argv = []string{"prog", "\xff", ""}
+	path := filepath.Join("testdata", "spec-1")
+	golden, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(Encode(s)) != string(golden) {
+		t.Fatalf("the encoding changed: give it a new magic line, and keep %s readable or refused with a clear word", path)
+	}
+}

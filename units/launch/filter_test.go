@@ -1,0 +1,122 @@
+package launch
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const probe = "/dev/gpusched-probe"
+
+// fakeNodes answers for device nodes from a table; what is not in it is absent.
+func fakeNodes(answers map[string]error) nodes {
+	answer := func(path string) error {
+		if err, ok := answers[path]; ok {
+			return err
+		}
+		return unix.ENOENT
+	}
+	return nodes{open: answer, access: answer, list: func(string) ([]string, error) {
+		names := []string{"null", "nvidia-uvm", "nvidia-caps", "nvidiactl", "nvidia", "nvidiax", "nvidia-1"}
+		for path := range answers {
+			names = append(names, strings.TrimPrefix(path, devDir+"/"))
+		}
+		return names, nil
+	}}
+}
+
+// The whole decision table of prove (invariant 3).
+func TestProve(t *testing.T) {
+	const closed = unix.EPERM
+	own := func(probeAnswer error, more map[string]error) map[string]error {
+		m := map[string]error{probe: probeAnswer, "/dev/nvidiactl": nil, "/dev/nvidia0": nil, "/dev/nvidia1": closed}
+		for path, err := range more {
+			m[path] = err
+		}
+		return m
+	}
+	none := func(probeAnswer, gpu error) map[string]error {
+		return map[string]error{probe: probeAnswer, "/dev/nvidiactl": gpu, "/dev/nvidia0": gpu, "/dev/nvidia1": gpu}
+	}
+	type world = map[string]error
+	for _, c := range []struct {
+		name     string
+		gpus     bool
+		optional bool
+		world    world
+		active   bool
+		fails    string // part of the message; "": goes on
+		errno    unix.Errno
+	}{
+		{name: "filter active", gpus: true, world: own(unix.EPERM, nil), active: true},
+		{name: "active, job without GPUs", world: none(unix.EPERM, closed), active: true},
+		{name: "active, machine without GPUs", world: world{probe: unix.EPERM}, active: true},
+		{name: "active but another GPU is open", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia1": nil}), fails: "/dev/nvidia1 is not the job's"},
+		{name: "active but a GPU is open to a job without", world: own(unix.EPERM, nil), fails: "/dev/nvidia0 is not the job's"},
+
+		{name: "no filter: ENXIO", gpus: true, world: own(unix.ENXIO, nil), fails: "filter is not active"},
+		{name: "no filter: ENODEV", gpus: true, world: own(unix.ENODEV, nil), fails: "filter is not active"},
+		{name: "no filter: opens", gpus: true, world: own(nil, nil), fails: "filter is not active"},
+		{name: "probe node missing", gpus: true, world: own(unix.ENOENT, nil), fails: "systemd-tmpfiles --create", errno: unix.ENOENT},
+		{name: "probe node closed by its mode", gpus: true, world: own(unix.EACCES, nil), fails: "cannot be proven", errno: unix.EACCES},
+		{name: "no filter, job without GPUs", world: none(unix.ENXIO, nil), fails: "is not the job's"},
+		{name: "no filter, nothing to protect", world: world{probe: unix.ENXIO}},
+		{name: "no probe, nothing to protect", world: world{}},
+		{name: "no probe, GPUs closed by their mode", world: none(unix.ENOENT, unix.EACCES)},
+
+		{name: "filter not required", gpus: true, optional: true, world: own(unix.ENXIO, world{"/dev/nvidia1": nil})},
+		{name: "not required but active", gpus: true, optional: true, world: own(unix.EPERM, nil), active: true},
+		{name: "not required, active, another is open", gpus: true, optional: true, world: own(unix.EPERM, world{"/dev/nvidia1": nil})},
+		{name: "not required, job without GPUs", optional: true, world: none(unix.ENXIO, nil)},
+
+		{name: "own GPU filtered", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia0": closed}), fails: "keeps the job from its own GPU node /dev/nvidia0", errno: unix.EPERM},
+		{name: "own GPU filtered, not required", gpus: true, optional: true, world: own(unix.EPERM, world{"/dev/nvidia0": closed}), fails: "own GPU node", errno: unix.EPERM},
+		{name: "control node filtered", gpus: true, world: own(unix.EPERM, world{"/dev/nvidiactl": closed}), fails: "/dev/nvidiactl", errno: unix.EPERM},
+		{name: "own GPU closed by its mode", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia0": unix.EACCES}), fails: "ls -l /dev/nvidia0", errno: unix.EACCES},
+		{name: "own node missing", gpus: true, world: world{probe: unix.EPERM, "/dev/nvidiactl": nil}, fails: "nvidia-modprobe", errno: unix.ENOENT},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &Spec{ProbePath: probe, RequireFilter: !c.optional}
+			if c.gpus {
+				s.GPUs = []GPU{{Index: 5, Minor: 0, UUID: "GPU-a"}}
+			}
+			active, f := fakeNodes(c.world).prove(s)
+			if active != c.active {
+				t.Errorf("active: %v", active)
+			}
+			switch {
+			case f == nil && c.fails != "":
+				t.Errorf("went on")
+			case f != nil && (c.fails == "" || !strings.Contains(f.Error(), c.fails) || f.Code != CodeFilter || f.Errno() != int(c.errno)):
+				t.Errorf("failed with %s, %d: %v", f.Code, f.Errno(), f)
+			}
+		})
+	}
+}
+
+// Where nothing can be seen, nothing is proven.
+func TestUnreadableDevIsNoProof(t *testing.T) {
+	n := fakeNodes(map[string]error{probe: unix.EPERM})
+	n.list = func(string) ([]string, error) { return nil, unix.EACCES }
+	if active, f := n.prove(&Spec{ProbePath: probe, RequireFilter: true}); active || f == nil || !errors.Is(f, unix.EACCES) {
+		t.Fatalf("%v, %v", active, f)
+	}
+}
+
+// The real functions tell the answers apart that do not need a filter.
+func TestSystemNodes(t *testing.T) {
+	n := systemNodes()
+	for path, want := range map[string]error{"/dev/null": nil, "/dev/none-such": unix.ENOENT} {
+		if got := n.open(path); got != want {
+			t.Errorf("open %s: %v", path, got)
+		}
+		if got := n.access(path); got != want {
+			t.Errorf("access %s: %v", path, got)
+		}
+	}
+	if names, err := n.list("/dev"); err != nil || len(names) < 3 {
+		t.Error(names, err)
+	}
+}
