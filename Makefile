@@ -21,7 +21,7 @@ GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz-seeds fuzz lint package-check machine box vm demo install clean deps
+.PHONY: build stage package test unit race fuzz-seeds lint package-check machine box vm demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -55,7 +55,7 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go test -count=1 -tags machine -timeout 25m ./packaging/vm/...
+	go test -count=1 -tags machine -timeout 25m -p 1 ./packaging/check/ ./packaging/vm/...
 
 box: ## a root shell in a throw-away container with systemd
 	go run ./packaging/vm/machine box
@@ -64,7 +64,7 @@ vm: ## the same in an emulated machine
 	go run ./packaging/vm/machine emulated
 
 demo: package ## gpusched with four simulated GPUs, to play with
-	go run ./packaging/vm/machine demo
+	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
 
 install: stage ## into $(DESTDIR), for systems without deb and rpm
 	sh packaging/install.sh
