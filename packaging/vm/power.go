@@ -23,14 +23,6 @@ func (m *Machine) halt() {
 	}
 }
 
-// gone tells whether the machine has ended by itself.
-func (m *Machine) gone() bool {
-	if m.emu != nil {
-		return m.emu.qemu.ended() || m.emu.master.ended()
-	}
-	return m.box.first.ended()
-}
-
 // Reboot shuts the machine down in the ordinary way and boots it again from the same disk. In a box that is a restart of
 // the container: /run, /tmp and /dev are fresh, the kernel and its boot id are not. Commands that still run are lost.
 func (m *Machine) Reboot(ctx context.Context) error {

@@ -41,7 +41,24 @@ func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ..
 
 // run is Run with the output going to a writer instead of the result.
 func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result, error) {
-	cmd := m.Command(ctx, user, argv...)
+	var r Result
+	var err error
+	if m.emu != nil {
+		r, err = m.emu.run(ctx, asUser(user, argv), stdin, stdout)
+	} else {
+		r, err = m.box.run(ctx, asUser(user, argv), stdin, stdout)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return r, fmt.Errorf("run %s: %w\n%s", strings.Join(argv, " "), err, tail(r.Stderr, 10))
+	}
+	return r, nil
+}
+
+func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error) {
+	cmd := b.command(ctx, argv, false)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	cmd.WaitDelay = outputLimit
@@ -49,15 +66,13 @@ func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout 
 	r := Result{Stderr: stderr.String()}
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil:
-		return r, fmt.Errorf("run %s: %w", strings.Join(argv, " "), ctx.Err())
-	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+	case errors.Is(err, exec.ErrWaitDelay):
 		return r, nil
-	case errors.As(err, &exit) && !m.gone():
+	case errors.As(err, &exit) && !b.first.ended():
 		r.Code = exitCode(exit)
 		return r, nil
 	}
-	return r, fmt.Errorf("run %s: %w\n%s", strings.Join(argv, " "), err, r.Stderr)
+	return r, err
 }
 
 // exitCode is the code as a shell would give it.
@@ -74,7 +89,7 @@ func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
 }
 
 // Command is the command that Run would run, not started: for programs that are talked to while they run.
-// Its Wait gives an *exec.ExitError as usual.
+// Its Wait gives an *exec.ExitError as usual; on an emulated machine it waits for background processes with the output too.
 func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.command(ctx, user, argv, false)
 }
@@ -85,14 +100,19 @@ func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *ex
 }
 
 func (m *Machine) command(ctx context.Context, user string, argv []string, tty bool) *exec.Cmd {
-	if user == "" {
-		user = "root"
-	}
-	argv = append([]string{"/usr/local/libexec/vm-as", user}, argv...)
+	argv = asUser(user, argv)
 	if m.emu != nil {
 		return m.emu.command(ctx, argv, tty)
 	}
 	return m.box.command(ctx, argv, tty)
+}
+
+// asUser is the command that runs argv as user; image/customise.sh has the program.
+func asUser(user string, argv []string) []string {
+	if user == "" {
+		user = "root"
+	}
+	return append([]string{"/usr/local/libexec/vm-as", user}, argv...)
 }
 
 // Journal runs journalctl as root with args and returns what it printed.

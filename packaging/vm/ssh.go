@@ -55,16 +55,21 @@ func (e *emulated) connect(ctx context.Context) error {
 	return nil
 }
 
-// command is one more session on the shared connection. The remote shell leaves its process group's number behind, for
-// a cancelled command to be killed by, and turns a death by signal into the code that shells give it.
+// command is one more session on the shared connection, which turns a death by signal into the code that shells give it.
+// Its ssh ends only when nothing in the machine holds its output open any more.
 func (e *emulated) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
+	return e.session(ctx, quote(argv)+"; exit $?", tty)
+}
+
+// session runs a line of root's shell, which leaves its process group's number behind for a cancelled session to be
+// killed by.
+func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd {
 	pidFile := fmt.Sprintf("/run/vm-run-%d", e.runs.Add(1))
-	line := fmt.Sprintf("echo $$ >%s; %s; exit $?", pidFile, quote(argv))
 	switches := []string{"-o", "ControlMaster=no"}
 	if tty {
 		switches = append(switches, "-tt")
 	}
-	cmd := exec.CommandContext(ctx, "ssh", append(e.sshArgs(switches...), line)...)
+	cmd := exec.CommandContext(ctx, "ssh", append(e.sshArgs(switches...), "echo $$ >"+pidFile+"; "+line)...)
 	cmd.Cancel = func() error {
 		e.kill(pidFile)
 		return cmd.Process.Kill()

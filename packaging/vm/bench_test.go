@@ -1,0 +1,41 @@
+//go:build machine
+
+package vm
+
+import "testing"
+
+// The image is in the cache when the clock runs.
+func benchmarkBoot(b *testing.B, kind Kind) {
+	if _, err := Prepare(b.Context(), kind, options(b)); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		m, err := Start(b.Context(), kind, options(b))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := m.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+func benchmarkRun(b *testing.B, kind Kind) {
+	m := start(b, kind)
+	for _, user := range []string{"root", "alice"} {
+		b.Run(user, func(b *testing.B) {
+			for b.Loop() {
+				if r, err := m.Run(b.Context(), user, nil, "true"); err != nil || r.Code != 0 {
+					b.Fatal(r, err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkBootBox(b *testing.B)      { benchmarkBoot(b, Box) }
+func BenchmarkBootEmulated(b *testing.B) { benchmarkBoot(b, Emulated) }
+func BenchmarkRunBox(b *testing.B)       { benchmarkRun(b, Box) }
+func BenchmarkRunEmulated(b *testing.B)  { benchmarkRun(b, Emulated) }

@@ -1,0 +1,150 @@
+//go:build machine
+
+package vm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// leftovers is what a machine of that id has on the host: its directory, control group and mounts.
+func leftovers(t *testing.T, id string) []string {
+	t.Helper()
+	group, err := scopeNamed(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, path := range []string{RunRoot + "/" + id, group.path} {
+		if _, err := os.Stat(path); err == nil {
+			left = append(left, path)
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), id) {
+		left = append(left, "a mount")
+	}
+	return left
+}
+
+// Invariants 2 and 3. The group can only be removed when no process is in it.
+func TestCloseRemovesAll(t *testing.T) {
+	for _, kind := range []Kind{Box, Emulated} {
+		t.Run(string(kind), func(t *testing.T) {
+			m := start(t, kind)
+			sh(t, m, "", "setsid sleep infinity >/dev/null 2>&1 & systemd-run -q sleep infinity")
+			if left := leftovers(t, m.dir.id); len(left) != 2 {
+				t.Errorf("while it runs there are %q, not a directory and a control group", left)
+			}
+			if err := m.Close(); err != nil {
+				t.Error(err)
+			}
+			if left := leftovers(t, m.dir.id); len(left) > 0 {
+				t.Errorf("Close left %q", left)
+			}
+			if err := m.Close(); err != nil {
+				t.Errorf("closing again: %v", err)
+			}
+			if _, err := m.Run(t.Context(), "", nil, "true"); err == nil {
+				t.Error("a closed machine runs commands")
+			}
+		})
+	}
+}
+
+// A start that is given up half-way leaves nothing either.
+func TestCancelledStartRemovesAll(t *testing.T) {
+	before := ids(t)
+	for _, kind := range []Kind{Box, Emulated} {
+		if _, err := Prepare(t.Context(), kind, options(t)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		m, err := Start(ctx, kind, options(t))
+		cancel()
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v, %v", kind, m, err)
+		}
+	}
+	if after := ids(t); after != before {
+		t.Errorf("run directories before: %q, after: %q", before, after)
+	}
+}
+
+func ids(t *testing.T) string {
+	entries, err := os.ReadDir(RunRoot)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(entries)
+}
+
+// Invariant 4: the machine of a killed owner ends by itself, and the next start sweeps up; a living owner's stays.
+func TestKilledOwner(t *testing.T) {
+	if _, err := Prepare(t.Context(), Box, options(t)); err != nil {
+		t.Fatal(err)
+	}
+	living := start(t, Box)
+	for _, kind := range []Kind{Box, Emulated} {
+		t.Run(string(kind), func(t *testing.T) {
+			owner, id := startOwner(t, kind)
+			if err := owner.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			owner.Wait()
+			group, err := scopeNamed(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := group.awaitEmpty(30 * time.Second); err != nil {
+				t.Errorf("nobody cleans up, and: %v", err)
+			}
+			start(t, Box)
+			if left := leftovers(t, id); len(left) > 0 {
+				t.Errorf("the next start leaves %q", left)
+			}
+		})
+	}
+	want(t, "the machine of a living owner", sh(t, living, "", "echo lives"), "lives")
+}
+
+// startOwner starts a process that has a machine, and tells its id.
+func startOwner(t *testing.T, kind Kind) (*exec.Cmd, string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), ownerVariable+"="+string(kind))
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		cmd.Wait()
+		t.Fatalf("the owner says %q, %v", line, err)
+	}
+	return cmd, strings.TrimSpace(line)
+}
+
+// ownAMachine is what the process of startOwner does, for ever.
+func ownAMachine(kind Kind) {
+	m, err := Start(context.Background(), kind, Options{Log: os.Stderr})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(m.dir.id)
+	select {}
+}
