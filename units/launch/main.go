@@ -9,8 +9,10 @@ import (
 // Main is the launcher: args are those of the process, environ its
 // environment. On success it does not return, because the process has become
 // the job's command; otherwise it has said why, and returns the exit status.
-func Main(args, environ []string) int {
-	r := run{base: environ, nodes: systemNodes(), exec: replace}
+func Main(args, environ []string) int { return start(args, environ, systemNodes()) }
+
+func start(args, environ []string, n nodes) int {
+	r := run{base: environ, nodes: n, exec: replace}
 	rest := args[1:]
 	if len(rest) == 2 && (stage(rest[0]) == afterLogin || stage(rest[0]) == afterLoginExposed) {
 		r.stage = stage(rest[0])

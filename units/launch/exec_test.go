@@ -1,0 +1,234 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// roleEnv makes the test binary a launcher, in the world of device nodes that
+// it names.
+const roleEnv = "GPUSCHED_LAUNCH_ROLE"
+
+// reportArg as the first argument makes it a command that reports what it got.
+const reportArg = "report-what-arrived"
+
+func TestMain(m *testing.M) {
+	world, launcher := worlds()[os.Getenv(roleEnv)]
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == reportArg:
+		report()
+	case launcher:
+		os.Exit(start(os.Args, os.Environ(), world))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// worlds are the device nodes among which a launcher can find itself.
+func worlds() map[string]nodes {
+	return map[string]nodes{
+		"real":     systemNodes(),
+		"closed":   fakeNodes(map[string]error{probe: unix.EPERM, "/dev/nvidiactl": unix.EPERM, "/dev/nvidia0": unix.EPERM}),
+		"filtered": fakeNodes(map[string]error{probe: unix.EPERM, "/dev/nvidiactl": nil, "/dev/nvidia3": nil, "/dev/nvidia0": unix.EPERM}),
+		"exposed":  fakeNodes(map[string]error{probe: unix.ENXIO, "/dev/nvidiactl": nil, "/dev/nvidia3": nil, "/dev/nvidia0": nil}),
+	}
+}
+
+// received is what a command found.
+type received struct {
+	Argv [][]byte
+	Env  [][]byte
+	Dir  []byte
+	PID  int
+}
+
+func report() {
+	r := received{PID: os.Getpid()}
+	for _, a := range os.Args {
+		r.Argv = append(r.Argv, []byte(a))
+	}
+	for _, kv := range os.Environ() {
+		r.Env = append(r.Env, []byte(kv))
+	}
+	dir, err := os.Readlink("/proc/self/cwd")
+	r.Dir = []byte(dir)
+	if err = errors.Join(err, json.NewEncoder(os.Stdout).Encode(r)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// launched is what came of one launch.
+type launched struct {
+	pid            int
+	status         int
+	stdout, stderr string
+	notes          []string // what the service manager heard
+}
+
+func (l launched) received(t *testing.T) received {
+	t.Helper()
+	var r received
+	if err := json.Unmarshal([]byte(l.stdout), &r); err != nil {
+		t.Fatalf("%v in %q, %q", err, l.stdout, l.stderr)
+	}
+	return r
+}
+
+// launch runs the launcher as a unit would: by its absolute path, with the
+// path of the spec, the unit's environment and a socket to notify.
+func launch(t *testing.T, world string, s *Spec, before ...func(*exec.Cmd)) launched {
+	t.Helper()
+	return launchPath(t, world, mustWrite(t, specDir(t), 42, s), before...)
+}
+
+func launchPath(t *testing.T, world, path string, before ...func(*exec.Cmd)) launched {
+	t.Helper()
+	name := fmt.Sprintf("@gpusched-launch-test-%d-%p", os.Getpid(), t)
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	cmd := exec.Command(testBinary(t), path)
+	cmd.Env = append(slices.Clone(unitBase), "NOTIFY_SOCKET="+name, roleEnv+"="+world)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	for _, f := range before {
+		f(cmd)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	l := launched{pid: cmd.Process.Pid, status: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+	l.notes = drain(t, conn)
+	return l
+}
+
+// drain reads what lies in the socket. The sender is gone.
+func drain(t *testing.T, conn *net.UnixConn) (notes []string) {
+	t.Helper()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 4096)
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			n, err := unix.Read(int(fd), b)
+			if err != nil {
+				return true
+			}
+			notes = append(notes, string(b[:n]))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return notes
+}
+
+func testBinary(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// reporter is a spec whose command reports what arrived.
+func reporter(t *testing.T, args ...string) *Spec {
+	return command(t, append([]string{testBinary(t), reportArg}, args...)...)
+}
+
+// sh is a spec whose command is a shell script.
+func sh(t *testing.T, script string) *Spec { return command(t, "/bin/sh", "-c", script) }
+
+func command(t *testing.T, argv ...string) *Spec {
+	return &Spec{JobID: 42, Attempt: 1, Argv: argv, EnvMode: EnvClean, Dir: t.TempDir(), Umask: 0o22, ProbePath: probe, RequireFilter: true}
+}
+
+func texts(list [][]byte) []string {
+	var l []string
+	for _, b := range list {
+		l = append(l, string(b))
+	}
+	return l
+}
+
+// Arguments, environment and directory arrive byte for byte, in the same
+// process (invariant 1), whatever the way.
+func TestEverythingArrives(t *testing.T) {
+	for _, mode := range []string{EnvInherit, EnvClean, EnvLogin} {
+		t.Run(mode, func(t *testing.T) {
+			s := reporter(t, nasty()...)
+			s.EnvMode = mode
+			s.Dir = filepath.Join(s.Dir, "d\xff $HOME\n")
+			if err := os.Mkdir(s.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s.Env = []string{"BIN=\xff\xfe$HOME%n\n", "EMPTY=", "LONG=" + strings.Repeat("y", 100<<10)}
+			l := launch(t, "real", s)
+			r := l.received(t)
+			if argv := texts(r.Argv); !slices.Equal(argv, s.Argv) {
+				t.Errorf("argv %q", argv)
+			}
+			expect(t, texts(r.Env), map[string]string{
+				"BIN": "\xff\xfe$HOME%n\n", "EMPTY": "", "LONG": strings.Repeat("y", 100<<10),
+				"NOTIFY_SOCKET": "(unset)", "INVOCATION_ID": "unit", "GPUSCHED_JOB_ID": "42", "CUDA_VISIBLE_DEVICES": "",
+			})
+			if string(r.Dir) != s.Dir || r.PID != l.pid {
+				t.Errorf("directory %q, process %d became %d", r.Dir, l.pid, r.PID)
+			}
+		})
+	}
+}
+
+// Without the filter the command runs only where the spec allows it, and the
+// service manager hears of it (invariants 3 and 6).
+func TestFilterDecidesNaming(t *testing.T) {
+	for _, c := range []struct {
+		world    string
+		mode     string
+		required bool
+		visible  string // "": does not run
+		notes    []string
+	}{
+		{"filtered", EnvClean, true, "0", []string{"STATUS=gpusched-launch:begun"}},
+		{"filtered", EnvLogin, true, "0", []string{"STATUS=gpusched-launch:begun"}},
+		{"filtered", EnvClean, false, "0", []string{"STATUS=gpusched-launch:begun"}},
+		{"exposed", EnvInherit, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
+		{"exposed", EnvLogin, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
+		{"exposed", EnvClean, true, "", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-launch:filter"}},
+	} {
+		t.Run(c.world+" "+c.mode, func(t *testing.T) {
+			s := reporter(t)
+			s.EnvMode, s.RequireFilter = c.mode, c.required
+			s.GPUs = []GPU{{Index: 6, Minor: 3, UUID: "GPU-a"}}
+			l := launch(t, c.world, s)
+			if !slices.Equal(l.notes, c.notes) {
+				t.Errorf("notes %q", l.notes)
+			}
+			if c.visible == "" {
+				if l.status != 226 || l.stdout != "" {
+					t.Errorf("status %d, %q", l.status, l.stdout)
+				}
+				return
+			}
+			expect(t, texts(l.received(t).Env), map[string]string{"CUDA_VISIBLE_DEVICES": c.visible, "GPUSCHED_GPU_IDS": "6"})
+		})
+	}
+}

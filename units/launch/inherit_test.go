@@ -1,0 +1,158 @@
+package launch
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// wrap has the launcher started by a shell that does something first.
+func wrap(script string) func(*exec.Cmd) {
+	return func(cmd *exec.Cmd) {
+		cmd.Args = append([]string{"/bin/sh", "-c", script + `; exec "$0" "$@"`}, append([]string{cmd.Path}, cmd.Args[1:]...)...)
+		cmd.Path = "/bin/sh"
+	}
+}
+
+// ok returns what the command printed.
+func (l launched) ok(t *testing.T) string {
+	t.Helper()
+	if l.status != 0 || l.stderr != "" {
+		t.Fatalf("status %d, stderr %q", l.status, l.stderr)
+	}
+	return l.stdout
+}
+
+// Ignored and blocked signals do not reach the command (invariant 5).
+func TestSignalsAreDefault(t *testing.T) {
+	got := launch(t, "real", command(t, "/bin/cat", "/proc/self/status"), wrap("trap '' HUP INT QUIT PIPE USR1 TERM TSTP TTIN CHLD")).ok(t)
+	want := "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("the command has\n%s", got)
+	}
+}
+
+func TestSignalsAreUnblocked(t *testing.T) {
+	var old unix.Sigset_t
+	all := unix.Sigset_t{}
+	all.Val[0] = 1<<(unix.SIGTERM-1) | 1<<(unix.SIGINT-1) | 1<<(unix.SIGUSR1-1) | 1<<(unix.SIGCHLD-1)
+	l := launch(t, "real", command(t, "/bin/grep", "SigBlk", "/proc/self/status"), func(cmd *exec.Cmd) {
+		// The child inherits the mask of the thread that forks.
+		lockThread(t)
+		if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, &old); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.ok(t); got != "SigBlk:\t0000000000000000\n" {
+		t.Error(got)
+	}
+}
+
+// Descriptors that leaked into the launcher end with it (invariant 5).
+func TestDescriptorsAreClosed(t *testing.T) {
+	f, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := launch(t, "real", command(t, "/bin/ls", "/proc/self/fd"), func(cmd *exec.Cmd) {
+		cmd.ExtraFiles = []*os.File{f, f, nil, f}
+	}).ok(t)
+	if got != "0\n1\n2\n3\n" { // 3 is ls reading the directory
+		t.Errorf("descriptors %q", got)
+	}
+}
+
+func TestUmask(t *testing.T) {
+	for _, mode := range []string{EnvClean, EnvLogin} {
+		s := command(t, "/bin/grep", "Umask", "/proc/self/status")
+		s.Umask, s.EnvMode = 0o137, mode
+		if got := launch(t, "real", s).ok(t); got != "Umask:\t0137\n" {
+			t.Errorf("%s: %q", mode, got)
+		}
+	}
+}
+
+// Limits are the spec's, as far as the unit's allow; without a word they stay
+// as the unit has them, also the one that Go's runtime raises for itself.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limits []Limit
+		before string
+		want   []string
+	}{
+		{"untouched", nil, "ulimit -S -n 1234; ulimit -H -n 5000; ulimit -c 0", []string{"open files 1234 5000", "core file size 0 0"}},
+		{"soft", []Limit{{Name: "NOFILE", Soft: 777}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 777 5000"}},
+		{"hard", []Limit{{Name: "NOFILE", Soft: 777, Hard: 888}, {Name: "CORE", Soft: 0, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 777 888", "core file size 0 unlimited"}},
+		{"same as the runtime's", []Limit{{Name: "NOFILE", Soft: 5000, Hard: 5000}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
+		{"above the unit's", []Limit{{Name: "NOFILE", Soft: math.MaxUint64, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
+		{"too small for the launcher", []Limit{{Name: "AS", Soft: 64 << 20, Hard: 64 << 20}, {Name: "DATA", Soft: 4 << 20}, {Name: "NPROC", Soft: 1, Hard: 1}, {Name: "FSIZE", Soft: 0}}, ":",
+			[]string{"address space 67108864 67108864", "data size 4194304 unlimited", "processes 1 1", "file size 0 unlimited"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := command(t, "/bin/cat", "/proc/self/limits")
+			s.SoftLimits = c.limits
+			s.Env = []string{"PAD=" + strings.Repeat("x", 120<<10)}
+			text := strings.Join(strings.Fields(launch(t, "real", s, wrap(c.before)).ok(t)), " ")
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in %s", want, text)
+				}
+			}
+		})
+	}
+}
+
+// Login reads what the user's login shell reads, takes its PATH to look the
+// command up, and still nothing of it wins over the job's own.
+func TestLoginShell(t *testing.T) {
+	for _, shell := range []string{"/bin/sh", "/bin/bash"} {
+		t.Run(filepath.Base(shell), func(t *testing.T) {
+			home := t.TempDir()
+			write(t, filepath.Join(home, ".profile"), 0o600, "export FROM_PROFILE=yes CUDA_VISIBLE_DEVICES=7 ASKED=profile PATH=$HOME/bin:$PATH; umask 077; cd /\n")
+			if err := os.Mkdir(filepath.Join(home, "bin"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(testBinary(t), filepath.Join(home, "bin", "tool")); err != nil {
+				t.Fatal(err)
+			}
+			s := command(t, "tool", reportArg, "$HOME", "a b")
+			s.EnvMode = EnvLogin
+			s.Env = []string{"ASKED=spec"}
+			r := launch(t, "closed", s, func(cmd *exec.Cmd) {
+				cmd.Env = append(cmd.Env, "HOME="+home, "SHELL="+shell)
+			}).received(t)
+			expect(t, texts(r.Env), map[string]string{
+				"FROM_PROFILE": "yes", "CUDA_VISIBLE_DEVICES": "", "ASKED": "spec", "SHELL": shell, "HOME": home,
+				"NOTIFY_SOCKET": "(unset)", "_": "(unset)", "SHLVL": "(unset)", "PWD": "(unset)", "http_proxy": "http://site",
+			})
+			if argv := strings.Join(texts(r.Argv), "|"); argv != "tool|"+reportArg+"|$HOME|a b" || string(r.Dir) != s.Dir {
+				t.Errorf("argv %s in %s", argv, r.Dir)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path string, mode os.FileMode, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockThread keeps the test on its thread until it ends; the thread ends with
+// it.
+func lockThread(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+}
