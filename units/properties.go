@@ -23,6 +23,16 @@ func Properties(s Spec) []Property {
 
 // service is what makes the unit a job. ExecStart is the plain form: systemd
 // 252 loses ExecStartEx at the next daemon-reload.
+//
+// OOMPolicy=kill: when the kernel kills one process of a job for memory, the
+// others go with it at once. The default, stop, would give them the grace time
+// first, at a memory limit that leaves no room to use it, and continue would let
+// a job that lost a worker hang on its GPUs for ever; in both the reason can get
+// lost, because a main process that ends by itself in between is what counts.
+//
+// There is no PAMName (with Type=exec the unit would stay activating on 252, and
+// a session costs two thirds of the rate), no NoNewPrivileges (nvidia-modprobe
+// is setuid) and no PrivateDevices (it hides NVIDIA's nodes).
 func service(s Spec) []Property {
 	return []Property{
 		{"Description", description(s)},
@@ -39,6 +49,8 @@ func service(s Spec) []Property {
 	}
 }
 
+// identity has no SupplementaryGroups: with User systemd gives the account those
+// that the host knows at the start.
 func identity(s Spec) []Property {
 	p := []Property{
 		{"Slice", Slice(s.UID)},
@@ -53,14 +65,15 @@ func identity(s Spec) []Property {
 func devices(s Spec) []Property {
 	var allow []DeviceAllow
 	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), "rw"}) }
+	ctl := cgroup.Device{Major: cgroup.NvidiaMajor, Minor: cgroup.CtlMinor}
 	for _, g := range s.GPUs {
 		add(cgroup.GPU(g.Minor))
 	}
 	if len(s.GPUs) > 0 {
-		add(cgroup.Device{Major: cgroup.NvidiaMajor, Minor: cgroup.CtlMinor})
+		add(ctl)
 	}
 	for _, d := range s.Devices {
-		if !d.Reserved() {
+		if !d.Reserved() && d != ctl {
 			add(d)
 		}
 	}

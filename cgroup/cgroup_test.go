@@ -1,0 +1,133 @@
+package cgroup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// tree writes files below a directory that stands for the hierarchy.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// What cannot be read is unknown, never zero (invariant 3).
+func TestRead(t *testing.T) {
+	const group = "/gpujobs.slice/gpujobs-u1001.slice/gpujob-1.service"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  Stats
+		peak  int64
+	}{
+		{"all", map[string]string{
+			"cpu.stat": "usage_usec 1500000\nuser_usec 1000000\nsystem_usec 500000\n", "memory.current": "4096\n", "memory.peak": "8192\n",
+			"pids.current": "3\n", "memory.events": "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\n", "memory.stat": "anon 1\n",
+		}, Stats{MemBytes: 4096, PeakMemBytes: 8192, Pids: 3, OOMKills: 1, CPU: 1500 * time.Millisecond}, 8192},
+		{"a kernel without memory.peak", map[string]string{"cpu.stat": "usage_usec 1\n", "memory.current": "4096\n", "memory.events": "oom_kill 0\n", "pids.current": "1\n"},
+			Stats{MemBytes: 4096, PeakMemBytes: Unknown, Pids: 1, OOMKills: 0, CPU: time.Microsecond}, 4096},
+		{"no controllers", map[string]string{"cpu.stat": "usage_usec 20\n"},
+			Stats{MemBytes: Unknown, PeakMemBytes: Unknown, Pids: Unknown, OOMKills: Unknown, CPU: 20 * time.Microsecond}, 0},
+		{"nonsense", map[string]string{"memory.current": "max\n", "cpu.stat": "usage_usec 0\n"},
+			Stats{MemBytes: Unknown, PeakMemBytes: Unknown, Pids: Unknown, OOMKills: Unknown}, 0},
+	} {
+		files := map[string]string{}
+		for name, text := range c.files {
+			files[group+"/"+name] = text
+		}
+		got, err := Read(tree(t, files), group)
+		if err != nil || got != c.want || got.PeakOrNow() != c.peak {
+			t.Errorf("%s: got %+v, %v, want %+v", c.name, got, err, c.want)
+		}
+	}
+	root := tree(t, map[string]string{"cpu.stat": "usage_usec 5\n"})
+	if s, err := Read(root, group); !errors.Is(err, ErrGone) {
+		t.Errorf("gone: got %+v, %v", s, err)
+	}
+	for _, bad := range []string{"", "/", "relative", "/../..", "/a/../b", "//a"} {
+		if s, err := Read(root, bad); err == nil {
+			t.Errorf("Read(%q) = %+v", bad, s)
+		}
+	}
+}
+
+func TestControllers(t *testing.T) {
+	root := tree(t, map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n"})
+	have, err := Controllers(root)
+	if err != nil || !slices.Equal(have, []string{"cpu", "cpuset", "io", "memory", "pids"}) || !Unified(root) {
+		t.Errorf("got %v, %v", have, err)
+	}
+	hybrid := tree(t, map[string]string{"memory/memory.limit_in_bytes": "1"})
+	if have, err := Controllers(hybrid); err == nil || Unified(hybrid) {
+		t.Errorf("hybrid: got %v, %v", have, err)
+	}
+	all := Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}
+	for _, c := range []struct {
+		limits Limits
+		have   []string
+		want   []string
+	}{
+		{all, []string{"cpu", "memory", "pids"}, nil},
+		{all, nil, []string{"memory", "pids", "cpu"}},
+		{all, []string{"cpu"}, []string{"memory", "pids"}},
+		{Limits{CPUs: 2}, []string{"memory"}, []string{"cpu"}},
+		{Limits{}, nil, nil},
+	} {
+		if got := c.limits.Missing(c.have); !slices.Equal(got, c.want) {
+			t.Errorf("%+v with %v misses %v, want %v", c.limits, c.have, got, c.want)
+		}
+	}
+}
+
+func TestDevices(t *testing.T) {
+	if got := GPU(3).Path(); got != "/dev/char/195:3" {
+		t.Errorf("got %q", got)
+	}
+	for d, want := range map[Device]bool{
+		{195, 0}: true, {195, 7}: true, {195, ProbeMinor}: true, {195, CtlMinor}: false, {195, ModesetMinor}: false, {511, 0}: false, {10, 229}: false,
+	} {
+		if d.Reserved() != want {
+			t.Errorf("%v reserved: %v", d, !want)
+		}
+	}
+}
+
+// A list of extra nodes opens what is there, tells what is not, and opens
+// neither a GPU nor the probe, whatever it says (invariant 2).
+func TestStatNodes(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/dev/zero", link); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	found, left := StatNodes([]string{"/dev/null", "/dev/nowhere", link, "/dev/zero", file, "/dev"})
+	if want := []Device{{1, 3}, {1, 5}}; !reflect.DeepEqual(found, want) {
+		t.Errorf("found %v, want %v", found, want)
+	}
+	var paths []string
+	for _, e := range left {
+		paths = append(paths, e.Path)
+	}
+	if !slices.Equal(paths, []string{"/dev/nowhere", file, "/dev"}) || !errors.Is(left[0], fs.ErrNotExist) || !errors.Is(left[1], errNotDevice) {
+		t.Errorf("left out %v", left)
+	}
+}

@@ -1,0 +1,30 @@
+//go:build machine
+
+package cgroup
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A GPU's own node, or the probe, in the list of extra nodes is left out. It
+// takes root to make such nodes.
+func TestMachineStatNodesReserved(t *testing.T) {
+	dir := t.TempDir()
+	for minor, want := range map[uint32]error{0: errReserved, ProbeMinor: errReserved, CtlMinor: nil, ModesetMinor: nil} {
+		path := filepath.Join(dir, "node")
+		if err := unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(NvidiaMajor, minor))); err != nil {
+			t.Fatal(err)
+		}
+		_, left := StatNodes([]string{path})
+		if want == nil && len(left) != 0 || want != nil && (len(left) != 1 || !errors.Is(left[0], want)) {
+			t.Errorf("minor %d: left out %v", minor, left)
+		}
+		if err := unix.Unlink(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

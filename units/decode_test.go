@@ -1,0 +1,134 @@
+package units
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each row is a state that systemd 252 was seen in, or, where it says so, one
+// that a later or sicker one might show.
+func TestDecode(t *testing.T) {
+	loaded := func(active, sub, result string, change func(*Status)) Status {
+		s := Status{Name: Name(1), Load: LoadLoaded, Active: active, Sub: sub, Result: result, InvocationID: "a", WasActive: true}
+		if change != nil {
+			change(&s)
+		}
+		return s
+	}
+	exited := func(code int32) func(*Status) {
+		return func(s *Status) { s.MainCode, s.MainStatus = CLDExited, code }
+	}
+	killed := func(sig int32) func(*Status) {
+		return func(s *Status) { s.MainCode, s.MainStatus = CLDKilled, sig }
+	}
+	early := func(code int32, text string) func(*Status) {
+		return func(s *Status) {
+			s.WasActive, s.MainCode, s.MainStatus, s.StatusText, s.StatusErrno = false, CLDExited, code, text, 2
+		}
+	}
+	said := func(code int32, text string) func(*Status) {
+		return func(s *Status) { early(code, text)(s); s.WasActive = true }
+	}
+	for _, c := range []struct {
+		name  string
+		s     Status
+		phase Phase
+		exit  Exit
+	}{
+		{"zero", Status{Name: Name(1)}, PhaseAbsent, Exit{}},
+		{"never loaded", Status{Load: LoadNotFound, Active: ActiveInactive, Sub: SubDead, Result: ResultSuccess}, PhaseAbsent, Exit{}},
+		{"queued", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.JobPending, s.WasActive = true, false }), PhaseStarting, Exit{}},
+		{"activating", loaded(ActiveActivating, SubStart, ResultSuccess, nil), PhaseStarting, Exit{}},
+		{"running", loaded(ActiveActive, SubRunning, ResultSuccess, nil), PhaseRunning, Exit{}},
+		{"says that it reloads", loaded(ActiveReloading, "reload", ResultSuccess, nil), PhaseRunning, Exit{}},
+		{"running although its file became bad", loaded(ActiveActive, SubRunning, ResultSuccess, func(s *Status) { s.Load = "bad-setting" }), PhaseRunning, Exit{}},
+		{"exit 0", loaded(ActiveActive, SubExited, ResultSuccess, exited(0)), PhaseExited, Exit{}},
+		{"exit 7", loaded(ActiveFailed, SubFailed, ResultExitCode, exited(7)), PhaseExited, Exit{Code: 7}},
+		{"exit 217 of its own", loaded(ActiveFailed, SubFailed, ResultExitCode, exited(217)), PhaseExited, Exit{Code: 217}},
+		{"TERM", loaded(ActiveActive, SubExited, ResultSuccess, killed(15)), PhaseExited, Exit{Signal: 15}},
+		{"KILL", loaded(ActiveFailed, SubFailed, ResultSignal, killed(9)), PhaseExited, Exit{Signal: 9}},
+		{"core", loaded(ActiveFailed, SubFailed, ResultCoreDump, func(s *Status) { s.MainCode, s.MainStatus = CLDDumped, 11 }), PhaseExited, Exit{Signal: 11}},
+		{"memory", loaded(ActiveFailed, SubFailed, ResultOOM, killed(9)), PhaseExited, Exit{Signal: 9, OOM: true}},
+		{"a child's memory", loaded(ActiveFailed, SubFailed, ResultOOM, exited(1)), PhaseExited, Exit{Code: 1, OOM: true}},
+		{"time", loaded(ActiveFailed, SubFailed, ResultTimeout, killed(15)), PhaseExited, Exit{Signal: 15, Timeout: true}},
+		{"time, with an exit of its own", loaded(ActiveFailed, SubFailed, ResultTimeout, exited(0)), PhaseExited, Exit{Timeout: true}},
+		{"being stopped", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, nil), PhaseStopping, Exit{}},
+		{"ended, and being swept", loaded(ActiveDeactivating, "stop-sigterm", ResultExitCode, exited(7)), PhaseStopping, Exit{Code: 7}},
+		{"stopped by hand, not yet forgotten", loaded(ActiveInactive, SubDead, ResultSuccess, killed(15)), PhaseExited, Exit{Signal: 15}},
+		{"inactive without a history", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.WasActive = false }), PhaseAbsent, Exit{}},
+
+		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: LaunchExec, Errno: 2}},
+		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:chdir")), PhaseExited, Exit{Code: 200, Launch: LaunchChdir, Errno: 2}},
+		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, "gpusched-launch:filter")), PhaseExited, Exit{Code: 226, Launch: LaunchFilter, Errno: 2}},
+		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, "gpusched-launch:spec")), PhaseExited, Exit{Code: 225, Launch: LaunchSpec, Errno: 2}},
+		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, "gpusched-launch:limits")), PhaseExited, Exit{Code: 227, Launch: LaunchLimits, Errno: 2}},
+		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: LaunchExec, Errno: 2}},
+		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:exec")), PhaseExited, Exit{Code: 200}},
+		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, "gpusched-launch:unit")), PhaseExited, Exit{Code: 255}},
+		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = "gpusched-launch:exec" }), PhaseExited, Exit{Signal: 203}},
+		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, StatusBegun)), PhaseExited, Exit{Code: 203}},
+
+		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, Exit{Code: 1}},
+		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, StatusBegun)), PhaseExited, Exit{Code: 217}},
+		{"killed before it was active", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.WasActive = false }), PhaseExited, Exit{Signal: 9}},
+		{"no such user", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "")), PhaseFailedToStart,
+			Exit{Code: 217, Launch: LaunchUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
+		{"no launcher", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "")), PhaseFailedToStart,
+			Exit{Code: 203, Launch: LaunchUnit, Detail: "systemd could not execute the launcher (203)"}},
+		{"no resources", loaded(ActiveFailed, SubFailed, "resources", func(s *Status) { s.WasActive = false }), PhaseFailedToStart,
+			Exit{Launch: LaunchUnit, Detail: "systemd: resources"}},
+		{"start hung", loaded(ActiveFailed, SubFailed, ResultTimeout, func(s *Status) { killed(15)(s); s.WasActive = false }), PhaseFailedToStart,
+			Exit{Signal: 15, Timeout: true, Launch: LaunchUnit, Detail: "systemd: timeout"}},
+	} {
+		phase, exit := Decode(c.s)
+		if phase != c.phase || exit != c.exit {
+			t.Errorf("%s: got %s %+v, want %s %+v", c.name, phase, exit, c.phase, c.exit)
+		}
+	}
+}
+
+// Whatever systemd says, the answer keeps what the daemon counts on
+// (invariants 5 and 6).
+func FuzzDecode(f *testing.F) {
+	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, int32(1), int32(203), "gpusched-launch:exec", int32(2), true, false)
+	f.Add(LoadNotFound, ActiveInactive, SubDead, ResultSuccess, int32(0), int32(0), "", int32(0), false, true)
+	f.Fuzz(func(t *testing.T, load, active, sub, result string, code, status int32, text string, errno int32, was, pending bool) {
+		s := Status{Load: load, Active: active, Sub: sub, Result: result, MainCode: code, MainStatus: status,
+			StatusText: text, StatusErrno: errno, WasActive: was, JobPending: pending}
+		phase, exit := Decode(s)
+		again, exitAgain := Decode(s)
+		if again != phase || exitAgain != exit {
+			t.Fatal("not the same twice")
+		}
+		switch phase {
+		case PhaseAbsent, PhaseStarting, PhaseRunning:
+			if exit != (Exit{}) {
+				t.Errorf("%s with %+v", phase, exit)
+			}
+		case PhaseFailedToStart:
+			if was || exit.Launch != LaunchUnit || exit.Detail == "" {
+				t.Errorf("%s with %+v", phase, exit)
+			}
+		case PhaseStopping, PhaseExited:
+			if exit.Launch != "" && (!strings.HasPrefix(text, StatusPrefix) || code != CLDExited || exit.Code < 200) {
+				t.Errorf("launch failure %+v", exit)
+			}
+			if exit.Code != 0 && exit.Signal != 0 {
+				t.Errorf("both an exit and a signal: %+v", exit)
+			}
+		default:
+			t.Errorf("phase %q", phase)
+		}
+		if (active == ActiveActive || active == ActiveActivating) && phase == PhaseAbsent {
+			t.Error("a living unit is absent")
+		}
+	})
+}
+
+// The errors say what to make of them.
+func TestErrors(t *testing.T) {
+	err := &StartError{JobResult: "failed", Status: Status{Name: Name(3), Load: LoadLoaded, Active: ActiveFailed, Result: ResultExitCode, MainCode: CLDExited, MainStatus: 217}}
+	if got := err.Error(); !strings.Contains(got, "gpujob-3.service") || !strings.Contains(got, "user") {
+		t.Errorf("got %q", got)
+	}
+}

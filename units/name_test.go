@@ -1,0 +1,52 @@
+package units
+
+import (
+	"math"
+	"testing"
+)
+
+// One job has one unit name (invariant 1).
+func TestParseName(t *testing.T) {
+	for name, want := range map[string]int64{
+		"gpujob-1.service":                   1,
+		"gpujob-42.service":                  42,
+		"gpujob-9223372036854775807.service": math.MaxInt64,
+		"gpujob-9223372036854775808.service": 0,
+		"gpujob-0.service":                   0,
+		"gpujob--1.service":                  0,
+		"gpujob-+1.service":                  0,
+		"gpujob-01.service":                  0,
+		"gpujob- 1.service":                  0,
+		"gpujob-1.service ":                  0,
+		"gpujob-1.scope":                     0,
+		"gpujob-1":                           0,
+		"gpujob-.service":                    0,
+		"gpujob-1_0.service":                 0,
+		"gpujob-1.service.service":           0,
+		"xgpujob-1.service":                  0,
+		"gpujobs-u1.slice":                   0,
+		"":                                   0,
+	} {
+		if id, ok := ParseName(name); id != want || ok != (want != 0) {
+			t.Errorf("ParseName(%q) = %d, %v, want %d", name, id, ok, want)
+		}
+	}
+	if got := Slice(1001); got != "gpujobs-u1001.slice" {
+		t.Errorf("Slice(1001) = %q", got)
+	}
+}
+
+func FuzzParseName(f *testing.F) {
+	for _, seed := range []string{"gpujob-1.service", "gpujob-01.service", "gpujob-1.service\n", "gpujob-٣.service"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		id, ok := ParseName(name)
+		switch {
+		case ok && (id <= 0 || Name(id) != name):
+			t.Errorf("ParseName(%q) = %d, whose name is %q", name, id, Name(id))
+		case !ok && id != 0:
+			t.Errorf("ParseName(%q) = %d, false", name, id)
+		}
+	})
+}

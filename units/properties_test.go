@@ -1,0 +1,197 @@
+package units
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/cgroup"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write testdata anew")
+
+func fullSpec() Spec {
+	return Spec{
+		ID: 42, Attempt: 2, UID: 1001, GID: 2001, User: "alice", JobName: "train",
+		GPUs:       []GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
+		Devices:    []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
+		Limits:     cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
+		Rlimits:    []Rlimit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
+		MaxRuntime: 2*time.Hour + 5*time.Second, Grace: 30 * time.Second,
+		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42",
+	}
+}
+
+// The golden files show every property of a unit. A change of one is a change
+// for every job: look at it twice.
+func TestPropertiesGolden(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"full": fullSpec(),
+		"plain": {
+			ID: 7, Attempt: 1, UID: 1002, User: "bob", JobName: "prepare",
+			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/7",
+		},
+	} {
+		var b strings.Builder
+		for _, l := range Render(Properties(spec)) {
+			fmt.Fprintf(&b, "%s=%s\n", l.Name, l.Text)
+		}
+		file := filepath.Join("testdata", name+".properties")
+		if *rewrite {
+			if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, b.String(), want)
+		}
+	}
+}
+
+// The types are those of the bus: systemd refuses an int64 for a size.
+func TestPropertyTypes(t *testing.T) {
+	want := map[string]string{
+		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand",
+		"NotifyAccess": "string", "KillMode": "string", "SendSIGKILL": "bool", "TimeoutStopUSec": "uint64",
+		"RuntimeMaxUSec": "uint64", "OOMPolicy": "string", "IgnoreSIGPIPE": "bool", "Slice": "string", "User": "string",
+		"Group": "string", "DevicePolicy": "string", "DeviceAllow": "[]units.DeviceAllow", "MemoryAccounting": "bool",
+		"CPUAccounting": "bool", "TasksAccounting": "bool", "MemoryMax": "uint64", "MemorySwapMax": "uint64",
+		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
+		"LimitMEMLOCK": "uint64", "LimitMEMLOCKSoft": "uint64", "StandardInput": "string", "StandardOutput": "string",
+		"StandardError": "string", "SyslogIdentifier": "string", "LogRateLimitIntervalUSec": "uint64", "LogExtraFields": "[][]uint8",
+	}
+	props := Properties(fullSpec())
+	for _, p := range props {
+		if got := reflect.TypeOf(p.Value).String(); got != want[p.Name] {
+			t.Errorf("%s is %s, want %s", p.Name, got, want[p.Name])
+		}
+		delete(want, p.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+	hard := slices.IndexFunc(props, func(p Property) bool { return p.Name == "LimitNOFILE" })
+	if soft := slices.IndexFunc(props, func(p Property) bool { return p.Name == "LimitNOFILESoft" }); soft < hard {
+		t.Error("the soft limit comes before the hard one")
+	}
+}
+
+// public are the properties that may be there at all. One that is not here may
+// carry what nobody else should read (invariant 2), such as Environment,
+// WorkingDirectory or RootDirectory.
+func public(name string) bool {
+	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart NotifyAccess KillMode SendSIGKILL
+		TimeoutStopUSec RuntimeMaxUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
+		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec StandardInput StandardOutput
+		StandardError SyslogIdentifier LogRateLimitIntervalUSec LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
+}
+
+// Whatever a spec holds: nothing private is in a property, only the job's own
+// GPUs are opened, and what people read is printable (invariants 2 and 4).
+func TestPropertiesOfAnySpec(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := anySpec(t)
+		own := map[string]bool{cgroup.Device{Major: 195, Minor: 255}.Path(): len(s.GPUs) > 0, cgroup.Device{Major: 195, Minor: 254}.Path(): true}
+		for _, g := range s.GPUs {
+			own[cgroup.GPU(g.Minor).Path()] = true
+		}
+		closed := false
+		for _, p := range Properties(s) {
+			if !public(p.Name) {
+				t.Fatalf("property %s", p.Name)
+			}
+			switch v := p.Value.(type) {
+			case []ExecCommand:
+				if len(v) != 1 || !slices.Equal(v[0].Args, []string{s.Launcher, s.SpecPath}) || v[0].Path != s.Launcher || v[0].IgnoreFailure {
+					t.Fatalf("commands %+v", v)
+				}
+			case []DeviceAllow:
+				checkDevices(t, v, own)
+			case string:
+				closed = closed || p == Property{"DevicePolicy", "closed"}
+				if strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) }) {
+					t.Fatalf("%s is %q", p.Name, v)
+				}
+			}
+		}
+		if !closed {
+			t.Fatal("devices are open")
+		}
+	})
+}
+
+func checkDevices(t *rapid.T, list []DeviceAllow, own map[string]bool) {
+	for _, d := range list {
+		if !strings.HasPrefix(d.Path, "/dev/char/") || d.Access != "rw" {
+			t.Fatalf("device entry %+v", d)
+		}
+		if strings.HasPrefix(d.Path, "/dev/char/195:") && !own[d.Path] {
+			t.Fatalf("device entry %+v, which is not the job's", d)
+		}
+	}
+}
+
+func anySpec(t *rapid.T) Spec {
+	device := rapid.Custom(func(t *rapid.T) cgroup.Device {
+		return cgroup.Device{Major: rapid.SampledFrom([]uint32{10, 195, 511}).Draw(t, "major"), Minor: rapid.Uint32Range(0, 255).Draw(t, "minor")}
+	})
+	gpu := rapid.Custom(func(t *rapid.T) GPU {
+		return GPU{Index: rapid.IntRange(0, 15).Draw(t, "index"), Minor: rapid.Uint32Range(0, 15).Draw(t, "minor"), UUID: "GPU-1"}
+	})
+	return Spec{
+		ID: rapid.Int64Min(1).Draw(t, "id"), UID: rapid.IntRange(0, 70000).Draw(t, "uid"), GID: rapid.IntRange(0, 70000).Draw(t, "gid"),
+		User: rapid.String().Draw(t, "user"), JobName: rapid.String().Draw(t, "name"),
+		GPUs: rapid.SliceOfN(gpu, 0, 4).Draw(t, "gpus"), Devices: rapid.SliceOfN(device, 0, 20).Draw(t, "devices"),
+		Limits:   cgroup.Limits{MemBytes: rapid.Int64().Draw(t, "mem"), CPUs: rapid.IntRange(0, 256).Draw(t, "cpus")},
+		Grace:    time.Duration(rapid.Int64().Draw(t, "grace")),
+		Launcher: "/l", SpecPath: "/s",
+	}
+}
+
+// The times and limits that mean something special.
+func TestPropertyEdges(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Spec)
+		prop   string
+		want   any
+	}{
+		{"no time limit", func(s *Spec) { s.MaxRuntime = 0 }, "RuntimeMaxUSec", Infinity},
+		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace = 0 }, "TimeoutStopUSec", uint64(1000)},
+		{"no memory limit", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemoryMax", nil},
+		{"no swap limit without one of memory", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemorySwapMax", nil},
+		{"swap is zero", func(*Spec) {}, "MemorySwapMax", uint64(0)},
+		{"no limit of tasks", func(s *Spec) { s.Limits.TasksMax = 0 }, "TasksMax", nil},
+		{"no limit of CPUs", func(s *Spec) { s.Limits.CPUs = 0 }, "CPUQuotaPerSecUSec", nil},
+		{"the account's own group", func(s *Spec) { s.GID = 0 }, "Group", nil},
+		{"no device at all", func(s *Spec) { s.GPUs, s.Devices = nil, nil }, "DeviceAllow", nil},
+		{"no control node without a GPU", func(s *Spec) { s.GPUs, s.Devices = nil, []cgroup.Device{{Major: 10, Minor: 229}} }, "DeviceAllow", []DeviceAllow{{"/dev/char/10:229", "rw"}}},
+		{"a long name", func(s *Spec) { s.JobName = strings.Repeat("é", 300) }, "Description",
+			"gpusched job 42 (" + strings.Repeat("é", 100) + ") of alice on GPU 0,1"},
+	} {
+		spec := fullSpec()
+		c.change(&spec)
+		var got any
+		for _, p := range Properties(spec) {
+			if p.Name == c.prop {
+				got = p.Value
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %s is %v, want %v", c.name, c.prop, got, c.want)
+		}
+	}
+}
