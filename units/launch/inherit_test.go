@@ -85,6 +85,7 @@ func TestUmask(t *testing.T) {
 // Limits are the spec's, as far as the unit's allow; without a word they stay
 // as the unit has them, also the one that Go's runtime raises for itself.
 func TestLimits(t *testing.T) {
+	pad := strings.Repeat("x", 120<<10)
 	for _, c := range []struct {
 		name   string
 		limits []Limit
@@ -102,7 +103,7 @@ func TestLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := command(t, "/bin/cat", "/proc/self/limits")
 			s.SoftLimits = c.limits
-			s.Env = []string{"PAD=" + strings.Repeat("x", 120<<10)}
+			s.Env = []string{"PAD=" + pad, "PAD2=" + pad, "PAD3=" + pad, "PAD4=" + pad, "PAD5=" + pad, "PAD6=" + pad, "PAD7=" + pad, "PAD8=" + pad}
 			text := strings.Join(strings.Fields(launch(t, "real", s, wrap(c.before)).ok(t)), " ")
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {
