@@ -61,7 +61,7 @@ func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 		return nil, err
 	}
 	if err := removeStale(); err != nil {
-		return nil, err
+		fmt.Fprintf(opts.log(), "vm: what a killed test left behind stays for now: %v\n", err)
 	}
 	dir, err := newRunDir()
 	if err != nil {
