@@ -36,11 +36,14 @@ type link struct {
 	to    listener
 }
 
+// dialer opens the connection itself; tests have their own.
+type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
+
 // dialLink connects, watches systemd's signals and asks systemd to send them.
-func dialLink(ctx context.Context, address string, to listener) (*link, error) {
+func dialLink(ctx context.Context, dial dialer, address string, to listener) (*link, error) {
 	l := &link{to: to}
 	l.owner.Store("")
-	conn, err := dbus.Dial(address, dbus.WithSignalHandler(l))
+	conn, err := dial(address, dbus.WithSignalHandler(l))
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}

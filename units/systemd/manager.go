@@ -1,11 +1,14 @@
 package systemd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/godbus/dbus/v5"
 
 	"github.com/gpusched/gpusched/units"
 )
@@ -17,12 +20,15 @@ const DefaultAddress = "unix:path=/run/dbus/system_bus_socket"
 // Options say where systemd is.
 type Options struct {
 	Address string // of the bus; "" is DefaultAddress
+
+	dial dialer // nil is dbus.Dial
 }
 
 // Manager talks to systemd. Its methods may be called by any number of
 // goroutines at once.
 type Manager struct {
 	address string
+	dialBus dialer
 	changes *changes
 	waits   *waits
 	seen    *names // units that systemd was last known to have
@@ -40,9 +46,12 @@ type Manager struct {
 // Connect reaches systemd, trying until ctx ends, and returns a manager that
 // keeps itself connected from then on.
 func Connect(ctx context.Context, o Options) (*Manager, error) {
-	m := &Manager{address: o.Address, changes: newChanges(), waits: newWaits(), seen: newNames(), compat: newCompat(), since: time.Now()}
-	if m.address == "" {
-		m.address = DefaultAddress
+	m := &Manager{
+		address: cmp.Or(o.Address, DefaultAddress), dialBus: o.dial,
+		changes: newChanges(), waits: newWaits(), seen: newNames(), compat: newCompat(), since: time.Now(),
+	}
+	if m.dialBus == nil {
+		m.dialBus = dbus.Dial
 	}
 	running, stop := context.WithCancel(context.Background())
 	m.stop = stop

@@ -48,7 +48,7 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 func (m *Manager) dial(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return dialLink(ctx, m.address, m)
+	return dialLink(ctx, m.dialBus, m.address, m)
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -1,0 +1,89 @@
+package systemd
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Stop returns nil only when systemd has forgotten the unit (invariant 6).
+func TestStopLooksAtWhatIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		left  []any // what GetAll answers after the stop
+		still int   // looks at which the unit is still there
+		want  string
+	}{
+		{"forgotten", nil, 0, ""},
+		{"forgotten a little later", nil, 2, ""},
+		{"processes", loaded(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/gpujobs.slice/x"}), 1000, units.ErrProcesses.Error()},
+		{"kept by somebody", loaded(units.ActiveInactive, units.SubDead, nil), 1000, "systemd keeps it"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var b *fakeBus
+			still := c.still
+			b = newFakeBus(t, func(method string, _ []any) ([]any, *dbus.Error) {
+				switch method {
+				case "StopUnit":
+					time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, job1, 1, "done") })
+					return []any{jobPath(1)}, nil
+				case "ResetFailedUnit":
+					return nil, nil
+				case "GetUnit":
+					if still--; still >= 0 {
+						return []any{objectPath(job1)}, nil
+					}
+				case "GetAll":
+					return c.left, nil
+				}
+				return nil, noSuchUnit()
+			})
+			err := b.manager().Stop(t.Context(), job1)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+			}
+			if strings.Contains(c.want, "processes") != errors.Is(err, units.ErrProcesses) {
+				t.Errorf("%s: got %v", c.name, err)
+			}
+		})
+	}
+}
+
+// A stop that outlasts the unit's grace is finished by our own SIGKILL, and not
+// before.
+func TestStopKillsAfterGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const grace = 90 * time.Second
+		var b *fakeBus
+		begin := time.Now()
+		var killed time.Duration
+		b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+			switch method {
+			case "StopUnit", "GetJob":
+				return []any{jobPath(1)}, nil
+			case "Get":
+				return []any{dbus.MakeVariant(uint64(grace / time.Microsecond))}, nil
+			case "KillUnit":
+				if args[1] != "all" || args[2] != int32(9) {
+					t.Errorf("kill %v", args)
+				}
+				killed = time.Since(begin)
+				time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, job1, 1, "done") })
+				return nil, nil
+			}
+			return nil, noSuchUnit()
+		})
+		if err := b.manager().Stop(t.Context(), job1); err != nil {
+			t.Fatal(err)
+		}
+		if killed < grace+stopSlack || killed > grace+stopSlack+stopPatience {
+			t.Errorf("killed after %v", killed)
+		}
+	})
+}
