@@ -28,6 +28,7 @@ type Backend struct {
 	Place    []job.GPURef   // where a submitted job starts at once; nil: it waits
 	Reasons  []job.Reason   // why a submitted job waits
 	Unit     []job.Property // what a dry run answers
+	EndAs    *job.Result    // how a submitted job ends at once; nil: it does not
 
 	mu       sync.Mutex // guards everything from the first call on
 	changed  chan struct{}
@@ -110,6 +111,9 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 		v.ID = max(v.ID, old.ID+1)
 	}
 	b.View.Jobs = append(b.View.Jobs, v)
+	if b.EndAs != nil {
+		b.end(&b.View.Jobs[len(b.View.Jobs)-1], *b.EndAs)
+	}
 	return job.Submitted{JobView: v}, nil
 }
 
@@ -185,11 +189,12 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 			v.Reasons = nil
 		}
 		if v.State.Terminal() {
-			ended = append([]job.JobView{v}, ended...)
+			ended = append(ended, v)
 		} else {
 			out.Jobs = append(out.Jobs, v)
 		}
 	}
+	slices.SortStableFunc(ended, func(x, y job.JobView) int { return y.ChangedAt.Compare(x.ChangedAt) })
 	if q.IDs == nil {
 		ended = ended[:min(len(ended), q.Ended)]
 	}

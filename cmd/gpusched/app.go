@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// app is one run of the program: what it was started with and what it talks
+// to.
+type app struct {
+	out, err    *terminal
+	environ     []string
+	getenv      func(string) string
+	getwd       func() (string, error)
+	umask       int
+	uid         int
+	interactive bool          // somebody can be asked
+	answer      func() string // what they say
+	client      *api.Client
+	// restoreLimits makes our resource limits the user's again, for the daemon
+	// to read.
+	restoreLimits func()
+	journalDirs   []string // where journald keeps its files, the one on disk first
+	exec          func(path string, argv, env []string) error
+	words         []string // the command line, byte for byte
+	helped        bool     // help was asked for and has been given
+}
+
+// exitStatus ends the program with a status about which everything has been
+// said, such as that of a job.
+type exitStatus int
+
+// Error is for logs of tests; people never see it.
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// statusInterrupted is what a shell gives for SIGINT.
+const statusInterrupted = 130
+
+// finish says what went wrong, and gives the exit status for it (invariant 2).
+func (a *app) finish(err error) int {
+	var status exitStatus
+	var own *failure
+	var e *api.Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	case errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case errors.As(err, &own):
+		a.complain(own.Error())
+		return statusFailure
+	case errors.As(err, &e):
+		a.complain(e.Error())
+		return e.Code.ExitStatus()
+	}
+	a.complain(err.Error())
+	return 1
+}
+
+// complain prints an error, each line under the program's name.
+func (a *app) complain(text string) {
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		a.err.printf("%s %s\n", a.err.paint(red, "gpusched:"), clean(strings.TrimRight(line, "\n")))
+	}
+}
+
+// note says something that is no error.
+func (a *app) note(format string, args ...any) {
+	a.err.printf("gpusched: %s\n", clean(fmt.Sprintf(format, args...)))
+}
+
+func usagef(format string, args ...any) *api.Error {
+	return &api.Error{Code: api.CodeUsage, Message: fmt.Sprintf(format, args...)}
+}
+
+// notFoundf is for jobs that a name or @ does not find.
+func notFoundf(format string, args ...any) *api.Error {
+	return &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: "see 'gpusched list -a'"}
+}

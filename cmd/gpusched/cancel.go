@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// cancelCmd ends jobs.
+type cancelCmd struct {
+	Signal signalNumber `name:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
+	All    bool         `name:"all" help:"All jobs that wait or run. Those of others only if you are an administrator."`
+	Mine   bool         `name:"mine" help:"All your own jobs that wait or run."`
+	Yes    bool         `name:"yes" short:"y" help:"Do not ask whether you mean it."`
+	outputFlags
+
+	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
+}
+
+// Help is the text below the options.
+func (cancelCmd) Help() string {
+	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. Jobs of others can be ended by administrators only.
+
+Examples:
+
+    gpusched cancel 42
+    gpusched cancel 12,14-16
+    gpusched cancel --signal USR1 @
+    gpusched cancel --mine -y
+
+` + aboutIDs
+}
+
+// Run ends the jobs, also those after one that could not be ended; the exit
+// status is then that of the first problem.
+func (c *cancelCmd) Run(ctx context.Context, a *app) error {
+	ids, err := c.targets(ctx, a)
+	if err != nil {
+		return err
+	}
+	var jobs []api.Job
+	var first error
+	for _, id := range ids {
+		reply, err := a.client.Cancel(ctx, id, api.CancelRequest{Signal: int(c.Signal)})
+		var e *api.Error
+		switch {
+		case err == nil:
+			jobs = append(jobs, reply.Job)
+		case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
+			return err
+		default:
+			a.complain(e.Error())
+			if first == nil {
+				first = exitStatus(e.Code.ExitStatus())
+			}
+		}
+	}
+	return errors.Join(c.report(a, jobs), first)
+}
+
+func (c *cancelCmd) report(a *app, jobs []api.Job) error {
+	items, ids := jobLines(jobs)
+	return a.show(c.outputFlags, report{
+		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
+		text: func(bool) {
+			for _, j := range jobs {
+				a.out.printf("job %d %s\n", j.ID, c.said(j))
+			}
+		},
+	})
+}
+
+// said is what happened to a job.
+func (c *cancelCmd) said(j api.Job) string {
+	switch {
+	case c.Signal != 0:
+		return "got signal " + job.SignalName(int(c.Signal))
+	case job.State(j.State).Terminal():
+		return resultOf(j)
+	case j.GraceSeconds > 0:
+		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", j.GraceSeconds)
+	}
+	return "is being ended"
+}
+
+// targets finds the jobs, and asks where whole queues are meant.
+func (c *cancelCmd) targets(ctx context.Context, a *app) ([]int64, error) {
+	whole := c.All || c.Mine
+	switch {
+	case whole && len(c.IDs) > 0:
+		return nil, usagef("name jobs, or use --all or --mine, not both")
+	case !whole && len(c.IDs) == 0:
+		return nil, &api.Error{Code: api.CodeUsage, Message: "no job is named", Hint: "such as: gpusched cancel 42, or gpusched cancel --mine"}
+	case !whole:
+		return a.resolve(ctx, c.IDs)
+	}
+	q := api.ListQuery{}
+	if c.Mine {
+		q.UID = &a.uid
+	}
+	reply, err := a.client.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.confirm(lastFirst(reply.Jobs), c.Yes)
+}
+
+// lastFirst puts waiting jobs before running ones, last in the queue first, so
+// that none starts because another was ended.
+func lastFirst(jobs []api.Job) []api.Job {
+	list := slices.Clone(jobs)
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(x, y api.Job) int { return liveRank(x) - liveRank(y) })
+	return list
+}
+
+func liveRank(j api.Job) int {
+	if j.State == string(job.Queued) {
+		return 0
+	}
+	return 1
+}
+
+// confirm returns the ids of the jobs after somebody said yes.
+func (a *app) confirm(jobs []api.Job, yes bool) ([]int64, error) {
+	users := map[string]bool{}
+	var ids []int64
+	for _, j := range jobs {
+		users[j.User] = true
+		ids = append(ids, j.ID)
+	}
+	question := fmt.Sprintf("end %d jobs of %d users?", len(ids), len(users))
+	switch {
+	case yes || len(ids) == 0:
+		return ids, nil
+	case !a.interactive:
+		return nil, &api.Error{Code: api.CodeUsage, Message: question + " nobody is there to say yes", Hint: "say it with -y"}
+	}
+	a.err.printf("%s [y/N] ", question)
+	a.err.w.Flush()
+	if said := a.answer(); said != "y" && said != "yes" {
+		return nil, &api.Error{Code: api.CodeInternal, Message: "nothing was ended"}
+	}
+	return ids, nil
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// completeTime bounds how long somebody who pressed Tab waits for the daemon.
+const completeTime = 500 * time.Millisecond
+
+// candidate is one way to go on.
+type candidate struct{ word, about string }
+
+// complete is "gpusched __complete WORD... CURRENT": it prints how the last
+// word could go on, a line each, after a tab what it is. It prints nothing
+// where the shell knows better: names of files and programs. It never fails.
+func complete(ctx context.Context, a *app, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	words, current := args[:len(args)-1], args[len(args)-1]
+	parser, err := newParser(&grammar{}, io.Discard, func(int) {})
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
+	for _, c := range a.candidates(ctx, parser.Model.Node, words, current) {
+		if strings.HasPrefix(c.word, current) {
+			a.out.printf("%s\t%s\n", clean(c.word), clean(c.about))
+		}
+	}
+	return nil
+}
+
+// candidates walks down the words typed so far.
+func (a *app) candidates(ctx context.Context, node *kong.Node, words []string, current string) []candidate {
+	onlyArgs, args := false, 0
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		switch child := childNamed(node, word); {
+		case onlyArgs:
+			args++
+		case word == "--":
+			onlyArgs = true
+		case strings.HasPrefix(word, "-"):
+			flag := flagNamed(node, word)
+			if flag == nil || flag.IsBool() || strings.Contains(word, "=") || !strings.HasSuffix(word, flagEnd(flag, word)) {
+				continue
+			}
+			if i++; i == len(words) {
+				return a.values(ctx, node, flag, current)
+			}
+		case child != nil:
+			node = child
+		default:
+			args++
+		}
+		if args > 0 && takesCommand(node) {
+			return nil
+		}
+	}
+	if name, value, ok := strings.Cut(current, "="); ok && !onlyArgs && strings.HasPrefix(current, "--") {
+		return withPrefix(name+"=", a.values(ctx, node, flagNamed(node, name), value))
+	}
+	if strings.HasPrefix(current, "-") && !onlyArgs {
+		return flagWords(node)
+	}
+	if len(node.Children) > 0 {
+		return commandWords(node)
+	}
+	return a.arguments(ctx, node, current)
+}
+
+// flagEnd is how a word ends that leaves its value to the next word: -g does,
+// -g2 has it.
+func flagEnd(f *kong.Flag, word string) string {
+	if strings.HasPrefix(word, "--") {
+		return f.Name
+	}
+	return string(f.Short)
+}
+
+func childNamed(n *kong.Node, word string) *kong.Node {
+	for _, c := range n.Children {
+		if c.Name == word || slices.Contains(c.Aliases, word) {
+			return c
+		}
+	}
+	return nil
+}
+
+func flagNamed(n *kong.Node, word string) *kong.Flag {
+	name, _, _ := strings.Cut(word, "=")
+	for _, f := range n.Flags {
+		if name == "--"+f.Name || !strings.HasPrefix(name, "--") && f.Short != 0 && strings.HasPrefix(name, "-"+string(f.Short)) {
+			return f
+		}
+	}
+	return nil
+}
+
+// takesCommand tells whether what follows is somebody else's command line.
+func takesCommand(n *kong.Node) bool {
+	return len(n.Positional) > 0 && n.Positional[0].PassthroughMode != kong.PassThroughModeNone
+}
+
+func commandWords(n *kong.Node) (list []candidate) {
+	for _, c := range n.Children {
+		list = append(list, candidate{c.Name, c.Help})
+	}
+	return list
+}
+
+func flagWords(n *kong.Node) (list []candidate) {
+	for _, f := range n.Flags {
+		about, _, _ := strings.Cut(f.Help, ". ")
+		list = append(list, candidate{"--" + f.Name, about})
+		if f.Tag.Negatable != "" {
+			list = append(list, candidate{"--no-" + f.Name, about})
+		}
+	}
+	return append(list, candidate{"--help", "Show help."})
+}
+
+// values are the candidates for the value of a flag.
+func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current string) (list []candidate) {
+	if f == nil {
+		return nil
+	}
+	if f.Enum != "" {
+		for _, v := range f.EnumSlice() {
+			list = append(list, candidate{v, ""})
+		}
+		return list
+	}
+	switch f.Name {
+	case "gpu-ids", "gpus-from":
+		return a.gpuWords(ctx, current)
+	case "state":
+		for _, t := range stateTexts {
+			list = append(list, candidate{t.word, t.text})
+		}
+	case "priority":
+		for c := job.Scavenger; c <= job.Interactive; c++ {
+			list = append(list, candidate{c.String(), ""})
+		}
+	case "signal":
+		for n := 1; job.SignalName(n)[0] != 'R'; n++ {
+			list = append(list, candidate{job.SignalName(n), ""})
+		}
+	case "user":
+		return a.jobWords(ctx, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.User, ""} })
+	case "name":
+		if n.Name != "submit" {
+			return a.jobWords(ctx, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.Name, ""} })
+		}
+	}
+	return list
+}
+
+// arguments are the candidates for what is no option.
+func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []candidate {
+	if len(n.Positional) == 0 {
+		return nil
+	}
+	switch n.Positional[0].Name {
+	case "index":
+		return a.gpuWords(ctx, current)
+	case "id":
+		q := api.ListQuery{Ended: 50}
+		if n.Name == "cancel" || n.Name == "wait" {
+			q.Ended = 0
+		}
+		if (n.Name == "cancel" || n.Name == "logs") && a.uid != 0 {
+			q.UID = &a.uid
+		}
+		return withPrefix(listPrefix(current), a.jobWords(ctx, q, func(j api.Job) candidate {
+			return candidate{strconv.FormatInt(j.ID, 10), fmt.Sprintf("%s, %s, %s", j.Name, j.User, j.State)}
+		}))
+	}
+	return nil
+}
+
+func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) candidate) (list []candidate) {
+	reply, _ := a.client.List(ctx, q)
+	for _, j := range reply.Jobs {
+		if c := word(j); !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (a *app) gpuWords(ctx context.Context, current string) (list []candidate) {
+	reply, _ := a.client.GPUs(ctx)
+	for _, g := range reply.GPUs {
+		list = append(list, candidate{strconv.Itoa(g.Index), g.Name + ", " + g.State})
+	}
+	return withPrefix(listPrefix(current), list)
+}
+
+// listPrefix is the part of a list that is complete: "0," of "0,2".
+func listPrefix(current string) string { return current[:strings.LastIndex(current, ",")+1] }
+
+func withPrefix(prefix string, list []candidate) []candidate {
+	for i := range list {
+		list[i].word = prefix + list[i].word
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// configCmd is about the settings.
+type configCmd struct {
+	Check  configCheckCmd  `cmd:"" usage:"[FILE...]" help:"Look for mistakes."`
+	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings in force."`
+	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
+	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and what it is for."`
+}
+
+// configFiles are the files a command reads.
+type configFiles struct {
+	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they count. /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml without any."`
+}
+
+// read reads the files named, or those of the machine.
+func (c configFiles) read() (config.Config, config.Origins, []string, error) {
+	if len(c.Files) > 0 {
+		cfg, origins, err := config.Read(c.Files, config.AnyOwner)
+		return cfg, origins, c.Files, err
+	}
+	paths, err := config.Files(config.MainFile, config.DropInDir)
+	if err != nil {
+		return config.Config{}, nil, nil, err
+	}
+	cfg, origins, err := config.Load(paths)
+	return cfg, origins, paths, err
+}
+
+// configCheckCmd looks for mistakes.
+type configCheckCmd struct {
+	configFiles
+}
+
+// Help is the text below the options.
+func (configCheckCmd) Help() string {
+	return `Every mistake in every file is printed with its place, and the exit status is then 1. A file of the machine must also be such that only root can change it.
+
+Example:
+
+    gpusched config check && sudo systemctl reload gpusched`
+}
+
+// Run checks.
+func (c *configCheckCmd) Run(a *app) error {
+	_, _, paths, err := c.read()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		a.out.printf("%s: ok\n", clean(path))
+	}
+	if len(paths) == 0 {
+		a.out.printf("there are no settings files: everything has its default\n")
+	}
+	return nil
+}
+
+// configShowCmd prints settings.
+type configShowCmd struct {
+	Origin bool `name:"origin" help:"Say which file and line each setting comes from."`
+	configFiles
+}
+
+// Help is the text below the options.
+func (configShowCmd) Help() string {
+	return `The settings as the files say, in a form that reads the same again. The scheduler has them since it was last started or reloaded.`
+}
+
+// Run prints the settings.
+func (c *configShowCmd) Run(a *app) error {
+	cfg, origins, _, err := c.read()
+	if err != nil {
+		return err
+	}
+	if !c.Origin {
+		origins = nil
+	}
+	a.out.printf("%s", config.Show(cfg, origins))
+	return nil
+}
+
+// configSchemaCmd prints the schema.
+type configSchemaCmd struct{}
+
+// Run prints it.
+func (configSchemaCmd) Run(a *app) error {
+	_, err := a.out.w.Write(config.Schema())
+	return err
+}
+
+// configSampleCmd prints the sample.
+type configSampleCmd struct{}
+
+// Run prints it.
+func (configSampleCmd) Run(a *app) error {
+	_, err := a.out.w.WriteString(config.Sample())
+	return err
+}

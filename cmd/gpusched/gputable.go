@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// gpuColumns are the columns of a table of GPUs.
+func gpuColumns() []column[api.GPU] {
+	return []column[api.GPU]{
+		{title: "GPU", key: "index", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
+		{title: "MODEL", key: "name", least: 8, cell: func(g api.GPU) string { return g.Name }},
+		{title: "STATE", key: "state", least: 7, cell: gpuState, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(g.State) }},
+		{title: "MEMORY", cell: func(g api.GPU) string {
+			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
+		}},
+		{key: "mem_total_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
+		{key: "mem_used_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
+		{title: "FREE", key: "mem_free_bytes", extra: true, right: true, cell: func(g api.GPU) string { return job.FormatSize(int64(g.MemFreeBytes)) }, raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
+		{title: "UTIL", key: "util_percent", right: true, cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
+		{title: "TEMP", key: "temp_c", right: true, cell: func(g api.GPU) string { return known(g.TempC, "C") }, raw: func(g api.GPU) string { return known(g.TempC, "") }},
+		{title: "POWER", key: "power_milli_w", extra: true, right: true, cell: powerOf, raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
+		{title: "JOBS", key: "jobs", cell: func(g api.GPU) string { return dash(idList(g.Jobs)) }, raw: func(g api.GPU) string { return idList(g.Jobs) }},
+		{title: "FOREIGN", cell: foreignOf, style: func(api.GPU) style { return yellow }},
+		{title: "UUID", key: "uuid", extra: true, cell: func(g api.GPU) string { return g.UUID }},
+		{title: "PCI", key: "pci", extra: true, cell: func(g api.GPU) string { return g.PCI }},
+	}
+}
+
+// gpuState is the state and its cause.
+func gpuState(g api.GPU) string {
+	detail := g.StateDetail
+	if g.Paused {
+		detail = g.PausedReason
+	}
+	state := g.State
+	if g.Paused && g.State != "paused" {
+		state += ", paused"
+	}
+	if detail == "" {
+		return state
+	}
+	return state + " (" + detail + ")"
+}
+
+func gpuStyle(state string) style {
+	switch state {
+	case "free":
+		return green
+	case "busy":
+		return plain
+	case "lost", "suspect":
+		return red
+	}
+	return yellow
+}
+
+// foreignOf is what processes from outside of any job hold.
+func foreignOf(g api.GPU) string {
+	var used int64
+	n := 0
+	for _, p := range g.Processes {
+		if p.Job == 0 {
+			n++
+			used += max(0, p.UsedBytes)
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case used == 0:
+		return fmt.Sprintf("%d processes", n)
+	}
+	return fmt.Sprintf("%s by %d", job.FormatSize(used), n)
+}
+
+func powerOf(g api.GPU) string {
+	if g.PowerMilliW < 0 {
+		return "-"
+	}
+	return strconv.FormatInt(g.PowerMilliW/1000, 10) + "W"
+}
+
+// known prints a measured number; -1 is unknown: a dash for people, nothing for
+// machines.
+func known(n int, unit string) string {
+	switch {
+	case n >= 0:
+		return strconv.Itoa(n) + unit
+	case unit == "":
+		return ""
+	}
+	return "-"
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// writeGPUs prints the GPUs; a column that is empty throughout is left out.
+func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
+	cols := without(gpuColumns(), func(c column[api.GPU]) bool {
+		if c.title != "FOREIGN" {
+			return false
+		}
+		for _, g := range gpus {
+			if c.cell(g) != "" {
+				return false
+			}
+		}
+		return true
+	})
+	writeTable(a.out, cols, gpus, wide)
+}
+
+func gpusCSV(gpus []api.GPU) func(io.Writer) error {
+	return func(w io.Writer) error { return writeCSV(w, gpuColumns(), gpus) }
+}
+
+// gpuProcess is a process with the GPU it is on.
+type gpuProcess struct {
+	gpu int
+	api.GPUProcess
+}
+
+// processColumns are the columns of the processes below the GPUs.
+func processColumns() []column[gpuProcess] {
+	return []column[gpuProcess]{
+		{title: "GPU", right: true, cell: func(p gpuProcess) string { return strconv.Itoa(p.gpu) }},
+		{title: "PID", right: true, cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
+		{title: "USER", cell: func(p gpuProcess) string { return dash(p.User) }},
+		{title: "MEMORY", right: true, cell: func(p gpuProcess) string {
+			if p.UsedBytes < 0 {
+				return "-"
+			}
+			return job.FormatSize(p.UsedBytes)
+		}},
+		{title: "JOB", cell: func(p gpuProcess) string {
+			if p.Job == 0 {
+				return "none"
+			}
+			return number(p.Job)
+		}},
+		{title: "PROGRAM", least: 8, cell: func(p gpuProcess) string { return strings.TrimSpace(p.Comm) }},
+	}
+}

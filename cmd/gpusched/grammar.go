@@ -1,0 +1,73 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// aboutProgram is the first thing that help says.
+const aboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; it starts as you, " +
+	"in the environment you submitted it from, as soon as GPUs are free that it then has to itself. Without a command: the status."
+
+// groups are the headings of the commands, and of the options of long ones.
+var groups = []kong.Group{
+	{Key: "jobs", Title: "Jobs:"},
+	{Key: "machine", Title: "GPUs and scheduler:"},
+	{Key: "needs", Title: "What the job needs:"},
+	{Key: "life", Title: "How it is treated:"},
+	{Key: "label", Title: "What it is called:"},
+	{Key: "around", Title: "What it finds around it:"},
+	{Key: "self", Title: "What this command does:"},
+	{Key: "output", Title: "Output:"},
+}
+
+// grammar is the whole command line.
+type grammar struct {
+	Submit  submitCmd  `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command."`
+	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
+	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] ID" help:"Show everything about a job."`
+	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] ID" help:"Say why a job waits, GPU by GPU."`
+	Logs    logsCmd    `cmd:"" aliases:"log" group:"jobs" usage:"[options] ID" help:"Print a job's output."`
+	Wait    waitCmd    `cmd:"" group:"jobs" usage:"[options] ID..." help:"Wait until jobs have ended, and exit as they did."`
+	Cancel  cancelCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"End jobs, or send them a signal."`
+	Status  statusCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show the scheduler at a glance."`
+	GPUs    gpusCmd    `cmd:"" name:"gpus" group:"machine" usage:"[options]" help:"List the GPUs and what uses them."`
+	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`
+	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
+	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
+	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`
+}
+
+// withCommand puts in the command that is meant where none is named: status,
+// also before its options.
+func withCommand(args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-h" && args[0] != "--help" {
+		return append([]string{"status"}, args...)
+	}
+	return args
+}
+
+// grammarFor returns the part of the grammar that a command line needs: that
+// of the command it begins with, or all of it. Building the parser for all of
+// them takes longer than everything else a short command does.
+func grammarFor(args []string) any {
+	all := reflect.TypeFor[grammar]()
+	for i := range all.NumField() {
+		if f := all.Field(i); slices.Contains(commandNames(f), args[0]) {
+			return reflect.New(reflect.StructOf([]reflect.StructField{f})).Interface()
+		}
+	}
+	return &grammar{}
+}
+
+// commandNames are the words for the command of a field.
+func commandNames(f reflect.StructField) []string {
+	name := f.Tag.Get("name")
+	if name == "" {
+		name = strings.ToLower(f.Name)
+	}
+	return append(strings.Split(f.Tag.Get("aliases"), ","), name)
+}

@@ -1,0 +1,97 @@
+package main
+
+import "github.com/gpusched/gpusched/daemon/job"
+
+// The tables of the manual. Tests hold them against the code.
+
+// entry is a word and what it means.
+type entry struct{ word, text string }
+
+// exitStatuses is the table of exit statuses (invariant 2).
+var exitStatuses = []entry{
+	{"0", "Done."},
+	{"1", "It went wrong; the message says why."},
+	{"2", "The command line is wrong."},
+	{"3", "There is no such job or GPU."},
+	{"4", "Not permitted."},
+	{"5", "The scheduler cannot be reached."},
+	{"6", "This machine can never do what is asked."},
+	{"7", "The time of 'gpusched wait --timeout' is over."},
+	{"8", "Refused by the site's rules."},
+	{"124", "wait, submit --wait: the job met its time limit."},
+	{"125", "wait, submit --wait: the job never started, or gpusched itself failed."},
+	{"128+N", "wait, submit --wait: signal N ended the job; 137 also for want of memory. 130: Ctrl-C ended gpusched."},
+	{"other", "wait, submit --wait: the exit status of the job's command."},
+}
+
+// reasonTexts says what each reason for waiting means.
+var reasonTexts = []entry{
+	{string(job.ReasonGPUBusy), "Another job has the GPU."},
+	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks; the rest may be held by processes that belong to no job."},
+	{string(job.ReasonGPUPaused), "An administrator keeps jobs off the GPU."},
+	{string(job.ReasonGPUUnknown), "The driver does not answer, so nothing is started on the GPU. Jobs on it go on."},
+	{string(job.ReasonGPULost), "The driver says that the GPU is gone or broken. An administrator has to look."},
+	{string(job.ReasonGPUCleaning), "A job has just left the GPU, and it is being checked that nothing of it stays."},
+	{string(job.ReasonGPUSuspect), "Something of a job that has ended is still on the GPU. An administrator has to look."},
+	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from)."},
+	{string(job.ReasonGPUType), "The GPU is not of the type asked (--gpu-type)."},
+	{string(job.ReasonGPUFree), "This GPU would do; the job needs more than one."},
+	{string(job.ReasonGPUCount), "The job needs more GPUs at once than would do now."},
+	{string(job.ReasonHostMemory), "So much host memory is promised to running jobs that the job's does not fit (--mem)."},
+	{string(job.ReasonMaxRunning), "The site allows no more jobs to run at once."},
+	{string(job.ReasonNoSample), "The scheduler has just started and has not seen the GPUs yet."},
+}
+
+// stateTexts says what each state of a job means.
+var stateTexts = []entry{
+	{string(job.Queued), "It waits."},
+	{string(job.Starting), "It has its GPUs, and systemd starts its unit."},
+	{string(job.Running), "Its command runs."},
+	{string(job.Ending), "Its command has ended, and what it left behind is being swept up."},
+	{string(job.Completed), "It ended with exit status 0."},
+	{string(job.Failed), "It ended with another exit status, by a signal, or could not be started."},
+	{string(job.Cancelled), "Somebody ended it."},
+	{string(job.TimedOut), "It met its time limit."},
+	{string(job.OutOfMemory), "The kernel killed it for going over its memory limit."},
+	{string(job.Lost), "Its unit is gone, such as by a reboot, and nobody can say how it ended."},
+}
+
+// jobVariables is what a job finds in its environment besides what it was
+// submitted with.
+var jobVariables = []entry{
+	{"CUDA_VISIBLE_DEVICES", "The job's GPUs as CUDA counts them: 0, 1, … of those it can open, whatever their indexes on the machine; UUIDs with --gpu-visible uuid; empty without GPUs."},
+	{"CUDA_DEVICE_ORDER", "PCI_BUS_ID."},
+	{"NVIDIA_VISIBLE_DEVICES", "The UUIDs of the job's GPUs."},
+	{"GPUSCHED_JOB_ID", "The number of the job."},
+	{"GPUSCHED_ATTEMPT", "1 for the first start, more after a reboot took the job and it was started again."},
+	{"GPUSCHED_GPU_IDS", "The indexes of the job's GPUs on the machine, such as 0,2."},
+	{"GPUSCHED_GPU_UUIDS", "Their UUIDs."},
+	{"GPUSCHED_GPU_MEM_MIB", "What --gpu-mem asked, in MiB."},
+}
+
+// ownSettings are the variables this program itself reads.
+var ownSettings = []entry{
+	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. /run/gpusched/gpusched.sock without it."},
+	{"NO_COLOR", "Where it is set, nothing is coloured. Colour is used on terminals only."},
+	{"COLUMNS", "Width of the terminal, where it is not that which the terminal reports."},
+}
+
+// files are the files a user may meet.
+var files = []entry{
+	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
+	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
+}
+
+// examples are the first things to try.
+const examples = `    gpusched submit -- python train.py
+    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --nproc-per-node 2 train.py
+    gpusched list
+    gpusched why @
+    gpusched logs -f @
+    gpusched cancel @
+    gpusched wait @ && ./collect-results.sh`
+
+// formats says how values are written.
+const formats = `Sizes are numbers with K, M, G or T, which are powers of 1024: 512M, 20G, 1.5T. Times are 90s, 10m, 2h, 1h30m, 2d, 2:00:00, 1-12 (days-hours) or plain seconds. Lists of GPUs and jobs are 0,2-3.
+
+Everything for programs is JSON with "schema":"gpusched.v1": fields are only ever added; times are RFC 3339 in UTC, sizes bytes, durations seconds. Arguments, variables and directories are bytes, so they are base64.`

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// logsCmd prints a job's output.
+type logsCmd struct {
+	Follow  bool `name:"follow" short:"f" help:"Wait for the job to start, go on while it prints, and stop when it has ended."`
+	Lines   int  `name:"lines" short:"n" placeholder:"N" help:"Only the last N lines."`
+	Attempt int  `name:"attempt" placeholder:"N" help:"The output of this start of the job. The last without this option."`
+	Times   bool `name:"timestamps" short:"T" help:"Put the time before each line."`
+
+	ID string `arg:"" name:"id" help:"The job."`
+}
+
+// Help is the text below the options.
+func (logsCmd) Help() string {
+	return `A job's standard output and error go to the systemd journal. This runs journalctl on what the job wrote; 'journalctl -u gpujob-ID' works as well, with all of journalctl's options. You can read the output of your own jobs; that of others is for root and the groups that may read the journal.
+
+Examples:
+
+    gpusched logs 42
+    gpusched logs -f @
+    gpusched logs -n 100 -T name:train
+    gpusched logs --attempt 1 42
+
+` + aboutIDs
+}
+
+// startPoll is how often a job that waits is looked at by logs -f.
+const startPoll = time.Second
+
+// Run becomes journalctl, or with -f runs it until the job has ended.
+func (c *logsCmd) Run(ctx context.Context, a *app) error {
+	id, err := a.resolveOne(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	reply, err := a.client.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := a.journalReadable(reply.Job); err != nil {
+		return err
+	}
+	if c.Follow {
+		if reply, err = a.started(ctx, reply); err != nil {
+			return err
+		}
+	}
+	invocation, err := c.invocation(reply)
+	if err != nil {
+		return err
+	}
+	path, err := exec.LookPath("journalctl")
+	if err != nil {
+		return fmt.Errorf("find journalctl, which reads the output of jobs: %w", err)
+	}
+	live := c.Follow && !job.State(reply.Job.State).Terminal()
+	argv := c.journalArgs(id, invocation, live)
+	if live {
+		return a.followJournal(ctx, path, argv, id)
+	}
+	a.out.w.Flush()
+	a.err.w.Flush()
+	if err := a.exec(path, append([]string{"journalctl"}, argv...), a.environ); err != nil {
+		return fmt.Errorf("run %q: %w", path, err)
+	}
+	return nil
+}
+
+// journalArgs selects one run of the unit: by its name, and by the name that
+// systemd gave the run. live is whether more is to come.
+func (c *logsCmd) journalArgs(id int64, invocation string, live bool) []string {
+	argv := []string{"--no-pager", "--quiet", "--output=cat"}
+	if c.Times {
+		argv[2] = "--output=short-iso-precise"
+	}
+	if c.Lines > 0 {
+		argv = append(argv, "--lines="+strconv.Itoa(c.Lines))
+	}
+	if live {
+		if argv = append(argv, "--follow"); c.Lines == 0 {
+			argv = append(argv, "--no-tail")
+		}
+	}
+	return append(argv, fmt.Sprintf("--unit=gpujob-%d.service", id), "_SYSTEMD_INVOCATION_ID="+invocation)
+}
+
+// invocation finds the start of the job that was asked for.
+func (c *logsCmd) invocation(reply api.JobReply) (string, error) {
+	j := reply.Job
+	found := j.InvocationID
+	if c.Attempt != 0 {
+		found = ""
+	}
+	for _, at := range reply.Attempts {
+		if at.InvocationID != "" && (c.Attempt == 0 || c.Attempt == at.Number) {
+			found = at.InvocationID
+		}
+	}
+	switch {
+	case found != "":
+		return found, nil
+	case c.Attempt != 0:
+		return "", notFoundf("job %d has no attempt %d that started", j.ID, c.Attempt)
+	case j.Result != nil:
+		return "", &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %d has no output, it never started: %s", j.ID, j.Result.Sentence)}
+	}
+	return "", &api.Error{
+		Code: api.CodeConflict, Message: fmt.Sprintf("job %d has no output yet: it is %s%s", j.ID, j.State, colon(j.Why)),
+		Hint: fmt.Sprintf("wait for it with 'gpusched logs -f %d'", j.ID),
+	}
+}
+
+func colon(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+// started returns once the job has started or ended.
+func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, error) {
+	said := false
+	for reply.Job.InvocationID == "" && !job.State(reply.Job.State).Terminal() {
+		if !said {
+			a.note("job %d is %s%s", reply.Job.ID, reply.Job.State, colon(reply.Job.Why))
+			a.err.w.Flush()
+			said = true
+		}
+		tick := time.NewTimer(startPoll)
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return reply, ctx.Err()
+		case <-tick.C:
+		}
+		var err error
+		if reply, err = a.client.Job(ctx, reply.Job.ID); err != nil {
+			return reply, err
+		}
+	}
+	return reply, nil
+}

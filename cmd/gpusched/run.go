@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// run carries out one command line and returns the exit status.
+func run(ctx context.Context, a *app, args []string) int {
+	defer a.err.w.Flush()
+	defer a.out.w.Flush()
+	if len(args) > 0 && hidden[args[0]] != nil {
+		return a.finish(hidden[args[0]](ctx, a, args[1:]))
+	}
+	args = withCommand(args)
+	a.words = args
+	parser, err := newParser(grammarFor(args), a.out.w, func(int) { a.helped = true })
+	if err != nil {
+		return a.finish(err)
+	}
+	kctx, err := parser.Parse(args)
+	if a.helped {
+		return 0
+	}
+	if err != nil {
+		return a.finish(misused(err))
+	}
+	kctx.BindTo(ctx, (*context.Context)(nil))
+	return a.finish(kctx.Run(a))
+}
+
+// hidden are the commands for scripts of the package, which take their words
+// as they are.
+var hidden = map[string]func(context.Context, *app, []string) error{
+	"__complete": complete,
+	"__man":      writeManual,
+}
+
+// newParser builds the parser over a grammar. done is called when help was
+// printed.
+func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
+	k, err := kong.New(g,
+		kong.Name("gpusched"),
+		kong.Description(aboutProgram),
+		kong.Exit(done),
+		kong.Writers(out, out),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Help(printHelp),
+		kong.ExplicitGroups(groups),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("build the command line: %w", err)
+	}
+	k.Model.HelpFlag.Help = "Show this help."
+	return k, nil
+}
+
+// misused turns what the parser says into an error with a next step.
+func misused(err error) error {
+	e := usagef("%s", reworded(err.Error()))
+	e.Hint = "see 'gpusched --help'"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		if node := parse.Context.Selected(); node != nil {
+			e.Hint = fmt.Sprintf("see 'gpusched %s --help'", commandPath(node))
+		}
+	}
+	return e
+}
+
+// reworded says for people what the parser says of its grammar.
+func reworded(text string) string {
+	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok {
+		word, more, near := strings.Cut(rest, ", ")
+		if near {
+			return fmt.Sprintf("there is no command %q, %s", word, more)
+		}
+		return fmt.Sprintf("%q is one word too many, or no command", word)
+	}
+	if rest, ok := strings.CutPrefix(text, `expected "<`); ok {
+		word, _, _ := strings.Cut(rest, ">")
+		return strings.ToUpper(word) + " is missing"
+	}
+	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
+		text, _, _ = strings.Cut(text, ",") // one letter is like every other
+	}
+	return text
+}
+
+// commandPath is the command as people type it, without its aliases.
+func commandPath(n *kong.Node) string {
+	if n.Parent == nil || n.Parent.Type == kong.ApplicationNode {
+		return n.Name
+	}
+	return commandPath(n.Parent) + " " + n.Name
+}
+
+// printHelp prints kong's help under a usage line of our own.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	options.NoAppSummary = true
+	fmt.Fprintf(ctx.Stdout, "Usage: %s\n", usageLine(ctx.Selected()))
+	return kong.DefaultHelpPrinter(options, ctx)
+}
+
+// usageLine says how the command is typed; nil is the program itself.
+func usageLine(n *kong.Node) string {
+	if n == nil {
+		return "gpusched COMMAND [options]"
+	}
+	return strings.TrimSpace("gpusched " + commandPath(n) + " " + n.Tag.Get("usage"))
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+)
+
+var update = flag.Bool("update", false, "write the present output into the scripts; commit only changes that you understand")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"gpusched": func() {
+		version, commit = "1.2.3", "abc1234"
+		a := hostApp()
+		if dirs := os.Getenv("TEST_JOURNAL_DIRS"); dirs != "" {
+			a.journalDirs = filepath.SplitList(dirs)
+		}
+		if uid := os.Getenv("TEST_UID"); uid != "" {
+			a.uid, _ = strconv.Atoi(uid)
+		}
+		os.Exit(run(context.Background(), a, os.Args[1:]))
+	}})
+}
+
+// scripted is backend.json: what the daemon behind the server knows. In it the
+// uid -1 is that of whoever runs the test, whose name is "me".
+type scripted struct {
+	servertest.Backend
+	Refuse *job.Refusal
+	None   bool // no daemon at all
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup:         startDaemon,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":        scriptExits,
+			"end":          scriptEnd,
+			"submissions":  scriptSubmissions,
+			"await":        scriptAwait,
+			"surroundings": scriptSurroundings,
+		},
+	})
+}
+
+type daemonKey struct{}
+
+// startDaemon serves backend.json to the script.
+func startDaemon(env *testscript.Env) error {
+	env.Setenv("GPUSCHED_SOCKET", filepath.Join(env.WorkDir, "s"))
+	env.Setenv("UID", strconv.Itoa(os.Getuid()))
+	env.Setenv("PWD", env.WorkDir)
+	b := &scripted{}
+	b.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	text, err := os.ReadFile(filepath.Join(env.WorkDir, "backend.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		text, err = os.ReadFile("testdata/backend.json")
+	}
+	if err == nil {
+		err = json.Unmarshal(text, b)
+	}
+	if err != nil || b.None {
+		return err
+	}
+	for i := range b.View.Jobs {
+		if o := &b.View.Jobs[i].Owner; o.UID < 0 {
+			o.UID = os.Getuid()
+		}
+	}
+	if b.Refuse != nil {
+		b.Fail = b.Refuse
+	}
+	env.Values[daemonKey{}] = &b.Backend
+	return serve(env, &b.Backend)
+}
+
+func serve(env *testscript.Env, b *servertest.Backend) error {
+	l, err := net.Listen("unix", filepath.Join(env.WorkDir, "s"))
+	if err != nil {
+		return err
+	}
+	s := server.New(server.Options{
+		Backend: b, Version: "1.2.3", Commit: "abc1234", Log: slog.New(slog.DiscardHandler),
+		AdminGroup: func() (int, bool) { return os.Getgid(), true }, // whoever runs the test is an admin
+		UserName: func(uid int) string {
+			if uid == os.Getuid() {
+				return "me"
+			}
+			return map[int]string{1001: "alice", 1002: "bob"}[uid]
+		},
+		UserID: func(name string) (int, bool) {
+			uid, ok := map[string]int{"alice": 1001, "bob": 1002, "me": os.Getuid()}[name]
+			return uid, ok
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	env.Defer(func() { cancel(); <-done })
+	return nil
+}
+
+// scriptExits is "exits STATUS COMMAND…": the command's exit status must be
+// STATUS.
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND...")
+	}
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// scriptEnd is "end ID OUTCOME EXITCODE": the job ends.
+func scriptEnd(ts *testscript.TestScript, neg bool, args []string) {
+	id, err := job.ParseID(args[0])
+	ts.Check(err)
+	code, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	ts.Value(daemonKey{}).(*servertest.Backend).End(id, job.Result{Outcome: job.State(args[1]), ExitCode: code})
+}
+
+// scriptAwait is "await FILE": it returns when something has made the file; the
+// test's own time limit ends it otherwise.
+func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
+	for {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// scriptSubmissions is "submissions FILE": writes what was submitted, without
+// what differs from run to run.
+func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	for _, s := range ts.Value(daemonKey{}).(*servertest.Backend).Submissions() {
+		if len(s.Key) != 32 {
+			ts.Fatalf("the request key is %q", s.Key)
+		}
+		if len(s.Payload.Limits) == 0 {
+			ts.Fatalf("no resource limits arrived")
+		}
+		s.Key, s.Payload.Limits, s.Owner, s.Admin, s.Payload.Umask = "", nil, job.Owner{}, false, 0
+		s.Payload.Dir = strings.Replace(s.Payload.Dir, ts.Getenv("WORK"), "$WORK", 1)
+		ts.Check(enc.Encode(s))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
+
+// scriptSurroundings prints what the last submission took from around it.
+func scriptSurroundings(ts *testscript.TestScript, neg bool, args []string) {
+	all := ts.Value(daemonKey{}).(*servertest.Backend).Submissions()
+	y := all[len(all)-1].Payload
+	for _, l := range y.Limits {
+		if l.Name == "NOFILE" {
+			dir := strings.Replace(y.Dir, ts.Getenv("WORK"), ".WORK", 1)
+			fmt.Fprintf(ts.Stdout(), "umask %04o, %d open files, dir %s\n", y.Umask, l.Soft, dir)
+		}
+	}
+	for _, entry := range y.Env {
+		fmt.Fprintln(ts.Stdout(), entry)
+	}
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// showCmd shows one job.
+type showCmd struct {
+	Env bool `name:"env" help:"Print the environment the job was submitted with, one variable a line, and nothing else."`
+	outputFlags
+
+	ID string `arg:"" name:"id" help:"The job."`
+}
+
+// Help is the text below the options.
+func (showCmd) Help() string {
+	return `The command, the directory and the environment of a job are shown to its owner and to administrators only.
+
+Examples:
+
+    gpusched show 42
+    gpusched show @ --json | jq .job.result
+    gpusched show --env name:train
+
+` + aboutIDs
+}
+
+// Run shows the job.
+func (c *showCmd) Run(ctx context.Context, a *app) error {
+	id, err := a.resolveOne(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	reply, err := a.client.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	j := reply.Job
+	if c.Env {
+		return a.writeEnv(j)
+	}
+	return a.show(c.outputFlags, report{
+		doc: reply, items: []any{reply}, ids: []string{number(j.ID)}, csv: a.jobsCSV([]api.Job{j}),
+		text: func(bool) { a.writeJob(j, reply.Attempts) },
+	})
+}
+
+func (a *app) writeEnv(j api.Job) error {
+	if j.Private == nil {
+		return &api.Error{Code: api.CodeForbidden, Message: fmt.Sprintf("the environment of job %d is for %s and administrators only", j.ID, j.User)}
+	}
+	for _, entry := range j.Private.Env {
+		if a.out.tty {
+			entry = []byte(clean(string(entry)))
+		}
+		a.out.printf("%s\n", entry)
+	}
+	return nil
+}
+
+// writeJob prints a job, a fact a line.
+func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
+	t := a.out
+	fact := func(name, value string) {
+		if value != "" {
+			t.printf("  %s %s\n", t.paint(dim, pad(name, 11, false)), clean(value))
+		}
+	}
+	t.printf("%s %s\n", t.paint(bold, fmt.Sprintf("job %d", j.ID)), clean(j.Name))
+	fact("state", a.stateLine(j))
+	fact("why", j.Why)
+	if j.Result != nil {
+		fact("result", j.Result.Sentence)
+	}
+	fact("user", fmt.Sprintf("%s (%d)", j.User, j.UID))
+	fact("asks", asks(j))
+	fact("submitted", t.ago(j.SubmittedAt))
+	fact("started", t.ago(j.StartedAt))
+	fact("ended", t.ago(j.EndedAt))
+	fact("used", used(j))
+	fact("tags", tagLine(j.Tags))
+	fact("comment", j.Comment)
+	fact("unit", j.Unit)
+	if p := j.Private; p != nil {
+		fact("command", p.Command)
+		fact("directory", string(p.Dir))
+		fact("environment", environmentLine(p))
+		fact("umask", fmt.Sprintf("%04o", p.Umask))
+	}
+	for _, at := range attempts {
+		if len(attempts) > 1 {
+			fact(fmt.Sprintf("attempt %d", at.Number), a.attemptLine(at))
+		}
+	}
+}
+
+func (a *app) stateLine(j api.Job) string {
+	text := stateWord(j)
+	if len(j.GPUs) > 0 {
+		var uuids []string
+		for _, g := range j.GPUs {
+			uuids = append(uuids, g.UUID)
+		}
+		if text += " on "; job.State(j.State).Terminal() {
+			text = stateWord(j) + ", ran on "
+		}
+		text += gpuNames(j.GPUs) + " (" + strings.Join(uuids, ", ") + ")"
+	}
+	return text
+}
+
+// asks says what a job asked for.
+func asks(j api.Job) string {
+	var parts []string
+	add := func(yes bool, format string, args ...any) {
+		if yes {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	switch {
+	case j.GPUMilli == 0:
+		add(true, "no GPU")
+	case j.GPUMilli == job.WholeGPU:
+		add(true, "1 GPU")
+	default:
+		add(true, "%s GPUs", job.FormatGPUs(j.GPUMilli))
+	}
+	add(j.GPUType != "", "of type %s", j.GPUType)
+	add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
+	add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
+	add(j.GPUMemBytes > 0, "%s of GPU memory free", job.FormatSize(j.GPUMemBytes))
+	if j.MemDefaulted {
+		add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
+	} else {
+		add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
+	}
+	add(j.CPUs > 0, "%d CPUs", j.CPUs)
+	add(j.TimeLimitSeconds > 0, "%s at most", limitOf(j))
+	add(j.GraceSeconds > 0, "%s grace", age(time.Duration(j.GraceSeconds)*time.Second))
+	add(true, "priority %s", j.Priority)
+	add(j.Requeue, "again after a reboot")
+	return strings.Join(parts, ", ")
+}
+
+// used says what a job has used.
+func used(j api.Job) string {
+	var parts []string
+	if j.PeakMemBytes > 0 {
+		parts = append(parts, job.FormatSize(j.PeakMemBytes)+" host memory at its peak")
+	}
+	if j.CPUSeconds > 0 {
+		parts = append(parts, strconv.FormatFloat(j.CPUSeconds, 'f', 1, 64)+"s CPU time")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func tagLine(list map[string]string) string {
+	var parts []string
+	for k, v := range list {
+		parts = append(parts, k+"="+v)
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, " ")
+}
+
+func environmentLine(p *api.Private) string {
+	switch n := len(p.Env); {
+	case p.EnvMode == string(job.EnvInherit):
+		return fmt.Sprintf("inherited, %d variables (print them with --env)", n)
+	case n == 0:
+		return p.EnvMode
+	default:
+		return fmt.Sprintf("%s, and %d variables (print them with --env)", p.EnvMode, n)
+	}
+}
+
+func (a *app) attemptLine(at api.Attempt) string {
+	var parts []string
+	if len(at.GPUs) > 0 {
+		parts = append(parts, "on "+gpuNames(at.GPUs))
+	}
+	if !at.StartedAt.IsZero() {
+		parts = append(parts, "started "+a.out.ago(at.StartedAt))
+	}
+	if !at.EndedAt.IsZero() {
+		parts = append(parts, "ended "+a.out.ago(at.EndedAt))
+	}
+	if at.Result != nil {
+		parts = append(parts, at.Result.Sentence)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// whyCmd says why a job waits.
+type whyCmd struct {
+	outputFlags
+
+	ID string `arg:"" name:"id" help:"The job."`
+}
+
+// Help is the text below the options.
+func (whyCmd) Help() string {
+	return `What the job lacks on the machine as a whole comes first, then each GPU with what keeps the job off it. A reason goes away by itself, except where it names an administrator or a fault.
+
+` + aboutIDs
+}
+
+// Run says why.
+func (c *whyCmd) Run(ctx context.Context, a *app) error {
+	id, err := a.resolveOne(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	reply, err := a.client.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	j := reply.Job
+	items := make([]any, len(j.Reasons))
+	for i, r := range j.Reasons {
+		items[i] = reasonLine{api.Schema, r}
+	}
+	return a.show(c.outputFlags, report{
+		doc: reply, items: items, ids: []string{number(j.ID)},
+		csv:  func(w io.Writer) error { return writeCSV(w, reasonColumns, j.Reasons) },
+		text: func(bool) { a.writeWhy(j) },
+	})
+}
+
+// reasonLine is one reason on a line of its own.
+type reasonLine struct {
+	Schema string `json:"schema"`
+	api.Reason
+}
+
+func (a *app) writeWhy(j api.Job) {
+	switch {
+	case j.Result != nil:
+		a.out.printf("job %d has ended: %s\n", j.ID, clean(j.Result.Sentence))
+	case j.State != string(job.Queued):
+		a.out.printf("job %d does not wait: it is %s\n", j.ID, clean(a.stateLine(j)))
+	case len(j.Reasons) == 0:
+		a.out.printf("job %d is queued and is about to start\n", j.ID)
+	default:
+		a.out.printf("job %d waits since %s\n", j.ID, a.out.when(j.SubmittedAt))
+		for _, r := range j.Reasons {
+			a.out.printf("  %s %s\n", pad(reasonPlace(r), 8, false), clean(r.Sentence))
+		}
+	}
+}
+
+// reasonPlace is what the reason is about.
+func reasonPlace(r api.Reason) string {
+	if r.GPU == job.NoGPU {
+		return "machine"
+	}
+	return "GPU " + strconv.Itoa(r.GPU)
+}
+
+var reasonColumns = []column[api.Reason]{
+	{key: "code", cell: func(r api.Reason) string { return r.Code }},
+	{key: "gpu", cell: func(r api.Reason) string {
+		if r.GPU == job.NoGPU {
+			return ""
+		}
+		return strconv.Itoa(r.GPU)
+	}},
+	{key: "job", cell: func(r api.Reason) string { return number(r.Job) }},
+	{key: "need", cell: func(r api.Reason) string { return number(r.Need) }},
+	{key: "have", cell: func(r api.Reason) string { return number(r.Have) }},
+	{key: "sentence", cell: func(r api.Reason) string { return r.Sentence }},
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// statusCmd shows the scheduler at a glance.
+type statusCmd struct {
+	outputFlags
+}
+
+// Help is the text below the options.
+func (statusCmd) Help() string {
+	return `The GPUs, what runs on them, and the first jobs that wait, with why. This is also what 'gpusched' alone shows. 'gpusched list' shows all jobs, 'gpusched health' what is wrong where it does not say HEALTHY.`
+}
+
+// Run shows the status.
+func (c *statusCmd) Run(ctx context.Context, a *app) error {
+	reply, err := a.client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	jobs := append(append([]api.Job{}, reply.Running...), reply.Waiting...)
+	items, ids := jobLines(jobs)
+	return a.show(c.outputFlags, report{
+		doc: reply, items: items, ids: ids, csv: a.jobsCSV(jobs),
+		text: func(wide bool) { a.writeStatus(reply, jobs, wide) },
+	})
+}
+
+func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
+	t := a.out
+	t.printf("gpusched %s %s since %s: %s\n", clean(s.Version), t.paint(healthStyle(s.Health), s.Health), t.when(s.StartedAt), countLine(s.Counts))
+	if s.Health != string(job.Healthy) {
+		t.printf("'gpusched health' says what is wrong\n")
+	}
+	if len(s.GPUs) > 0 {
+		t.printf("\n")
+		a.writeGPUs(s.GPUs, wide)
+	}
+	if len(jobs) > 0 {
+		t.printf("\n")
+		writeTable(t, a.jobColumns(), jobs, wide)
+	}
+	if more := s.Counts[string(job.Queued)] - len(s.Waiting); more > 0 {
+		t.printf("and %d more that wait (see 'gpusched list')\n", more)
+	}
+}
+
+// countLine counts the live jobs by state.
+func countLine(counts map[string]int) string {
+	var parts []string
+	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued} {
+		if n := counts[string(s)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return "no jobs"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func healthStyle(health string) style {
+	switch job.Health(health) {
+	case job.Healthy:
+		return green
+	case job.Degraded:
+		return yellow
+	}
+	return red
+}
+
+// healthCmd checks the scheduler.
+type healthCmd struct {
+	outputFlags
+}
+
+// Help is the text below the options.
+func (healthCmd) Help() string {
+	return `Each part is HEALTHY, DEGRADED (it works, but not as it should) or FAILING, and what is not healthy comes with what to do next.
+
+The exit status is 0 unless something is FAILING, then 1.`
+}
+
+// healthLine is one check on a line of its own.
+type healthLine struct {
+	Schema string `json:"schema"`
+	api.Check
+}
+
+// Run shows the checks.
+func (c *healthCmd) Run(ctx context.Context, a *app) error {
+	reply, err := a.client.Health(ctx)
+	if err != nil {
+		return err
+	}
+	var items []any
+	var bad []string
+	for _, check := range reply.Checks {
+		items = append(items, healthLine{api.Schema, check})
+		if check.Health != string(job.Healthy) {
+			bad = append(bad, check.Name)
+		}
+	}
+	err = a.show(c.outputFlags, report{
+		doc: reply, items: items, ids: bad,
+		csv:  func(w io.Writer) error { return writeCSV(w, healthColumns, reply.Checks) },
+		text: func(wide bool) { a.writeHealth(reply, wide) },
+	})
+	if err == nil && reply.Health == string(job.Failing) {
+		return exitStatus(1)
+	}
+	return err
+}
+
+func (a *app) writeHealth(reply api.HealthReply, wide bool) {
+	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), reply.Health))
+	writeTable(a.out, healthColumns, reply.Checks, wide)
+	first := true
+	for _, c := range reply.Checks {
+		if c.Next == "" || c.Health == string(job.Healthy) {
+			continue
+		}
+		if first {
+			a.out.printf("\nwhat to do:\n")
+			first = false
+		}
+		a.out.printf("  %s: %s\n", clean(c.Name), clean(c.Next))
+	}
+}
+
+var healthColumns = []column[api.Check]{
+	{title: "PART", key: "name", cell: func(c api.Check) string { return c.Name }},
+	{title: "HEALTH", key: "health", cell: func(c api.Check) string { return c.Health }, style: func(c api.Check) style { return healthStyle(c.Health) }},
+	{title: "DETAIL", key: "detail", least: 20, cell: func(c api.Check) string { return c.Detail }},
+	{key: "next", cell: func(c api.Check) string { return c.Next }},
+}

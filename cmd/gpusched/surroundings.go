@@ -1,0 +1,114 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// workDir is the directory the job runs in: the current one, or dir seen from
+// there. $PWD is believed where it is the current directory, so that a path
+// through a link stays as the user knows it.
+func (a *app) workDir(dir string) (string, error) {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir), nil
+	}
+	here := a.getenv("PWD")
+	if !filepath.IsAbs(here) || !sameDir(here, ".") {
+		var err error
+		if here, err = a.getwd(); err != nil {
+			return "", usagef("the current directory cannot be named: %v (choose one with --chdir)", err)
+		}
+	}
+	return filepath.Join(here, dir), nil
+}
+
+func sameDir(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// ownVariables tell a process about itself and its unit, so that they would be
+// wrong in any other.
+var ownVariables = []string{
+	"INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
+	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "WATCHDOG_PID", "WATCHDOG_USEC", "_",
+}
+
+// jobEnv is what is sent along as environment: all of ours for inherit, and
+// what was set with --set-env. A later entry wins.
+func jobEnv(mode string, set, environ []string) ([]string, error) {
+	var env []string
+	if mode == string(job.EnvInherit) {
+		for _, entry := range environ {
+			name, _, ok := strings.Cut(entry, "=")
+			if ok && name != "" && !slices.Contains(ownVariables, name) {
+				env = append(env, entry)
+			}
+		}
+	}
+	for _, entry := range set {
+		name, _, hasValue := strings.Cut(entry, "=")
+		if name == "" {
+			return nil, usagef("%q is not a variable: use -e NAME=VALUE", entry)
+		}
+		if !hasValue {
+			i := slices.IndexFunc(environ, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+			if i < 0 {
+				return nil, usagef("variable %q is not set here: use -e %s=VALUE", name, name)
+			}
+			entry = environ[i]
+		}
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		env = append(env, entry)
+	}
+	return env, nil
+}
+
+// hint warns about what will probably not work. The job is queued all the same:
+// it may be made to work until it starts.
+func (a *app) hint(req api.SubmitRequest) {
+	dir, program := string(req.Dir), string(req.Argv[0])
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		a.note("warning: there is no directory %q yet", dir)
+	}
+	if strings.Contains(program, "/") {
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(dir, program)
+		}
+		if !runnable(program) {
+			a.note("warning: %q is not a program that you can run", program)
+		}
+		return
+	}
+	if req.EnvMode == string(job.EnvInherit) && !a.inPath(program, req.Env) {
+		a.note("warning: there is no program %q in your PATH", program)
+	}
+}
+
+// inPath looks the program up in the PATH that the job will have.
+func (a *app) inPath(program string, env [][]byte) bool {
+	for _, entry := range slices.Backward(env) {
+		path, ok := strings.CutPrefix(string(entry), "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(path) {
+			if runnable(filepath.Join(dir, program)) {
+				return true
+			}
+		}
+		return false
+	}
+	return true // without PATH the launcher has its own
+}
+
+func runnable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// versionCmd shows versions.
+type versionCmd struct {
+	Client bool `name:"client" help:"Only that of this program; the scheduler is not asked."`
+	outputFlags
+}
+
+// Help is the text below the options.
+func (versionCmd) Help() string {
+	return `Without a scheduler that answers, the version of this program is printed all the same, and the exit status is 5.`
+}
+
+// versionsDoc is the document of this command. Daemon is absent where it was
+// not asked or did not answer.
+type versionsDoc struct {
+	Schema string            `json:"schema"`
+	Client api.VersionReply  `json:"client"`
+	Daemon *api.VersionReply `json:"daemon,omitempty"`
+}
+
+// program is one program and its version.
+type program struct {
+	name string
+	api.VersionReply
+}
+
+// Run shows the versions.
+func (c *versionCmd) Run(ctx context.Context, a *app) error {
+	doc := versionsDoc{Schema: api.Schema, Client: api.VersionReply{Schema: api.Schema, Version: version, Commit: commit, Go: runtime.Version()}}
+	list := []program{{"gpusched", doc.Client}}
+	var unreachable error
+	if !c.Client {
+		reply, err := a.client.Version(ctx)
+		if unreachable = err; err == nil {
+			doc.Daemon = &reply
+			list = append(list, program{"gpuschedd", reply})
+		}
+	}
+	var ids []string
+	for _, p := range list {
+		ids = append(ids, p.Version)
+	}
+	err := a.show(c.outputFlags, report{
+		doc: doc, items: []any{doc}, ids: ids,
+		csv: func(w io.Writer) error { return writeCSV(w, versionColumns, list) },
+		text: func(bool) {
+			for _, p := range list {
+				a.out.printf("%s %s%s\n", p.name, clean(p.Version), inBrackets(clean(p.Commit)))
+			}
+		},
+	})
+	if err == nil && doc.Daemon != nil && doc.Daemon.Version != version {
+		a.note("the scheduler runs another version than this program: it was probably not restarted after an upgrade (systemctl restart gpusched; jobs go on)")
+	}
+	if err != nil {
+		return err
+	}
+	return unreachable
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", s)
+}
+
+var versionColumns = []column[program]{
+	{key: "program", cell: func(p program) string { return p.name }},
+	{key: "version", cell: func(p program) string { return p.Version }},
+	{key: "commit", cell: func(p program) string { return p.Commit }},
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// waitCmd waits for jobs.
+type waitCmd struct {
+	Any     bool `name:"any" help:"Return as soon as one of the jobs has ended, with its status."`
+	Timeout span `name:"timeout" placeholder:"TIME" help:"Give up after this time, such as 10m, with exit status 7. The jobs go on."`
+	Quiet   bool `name:"quiet" short:"q" help:"Print nothing."`
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// Help is the text below the options.
+func (waitCmd) Help() string {
+	return `Waiting goes on over a restart of the scheduler. Ctrl-C ends the waiting, not the job.
+
+The exit status is the job's own: that of its command, 128+N if signal N ended it, 124 at its time limit, 137 for want of memory, 125 if it never started or gpusched itself failed. Of several jobs it is that of the first one given that did not end with 0. A wait that timed out gives 7, a job that does not exist 3.
+
+Examples:
+
+    gpusched wait @
+    gpusched wait 12-20 && ./collect-results.sh
+    gpusched wait --any --timeout 1h name:sweep
+
+` + aboutIDs
+}
+
+// maxAny bounds how many waits one command keeps open.
+const maxAny = 48
+
+// Run waits.
+func (c *waitCmd) Run(ctx context.Context, a *app) error {
+	ids, err := a.resolve(ctx, c.IDs)
+	if err != nil {
+		return err
+	}
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(c.Timeout), errTimeout(c.Timeout))
+		defer cancel()
+	}
+	wait := a.waitAll
+	if c.Any {
+		if wait = a.waitAny; len(ids) > maxAny {
+			return usagef("--any can watch %d jobs, not %d", maxAny, len(ids))
+		}
+	}
+	jobs, err := wait(ctx, ids)
+	if err != nil {
+		return waitError(ctx, err)
+	}
+	if !c.Quiet {
+		if err := c.report(a, jobs); err != nil {
+			return err
+		}
+	}
+	return statusOf(jobs)
+}
+
+// errTimeout is why a wait gave up.
+func errTimeout(after span) *api.Error {
+	return &api.Error{
+		Code: api.CodeWaitTimeout, Message: fmt.Sprintf("not ended after %s", time.Duration(after)),
+		Hint: "the jobs go on, see 'gpusched list'",
+	}
+}
+
+// waitError tells a timeout, Ctrl-C and errors about the jobs named from
+// failures of gpusched itself, which have a status that is no job's (125).
+func waitError(ctx context.Context, err error) error {
+	var e *api.Error
+	if errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	if errors.As(err, &e) && e.Code != api.CodeNotFound && e.Code != api.CodeUsage {
+		return &failure{e}
+	}
+	return err
+}
+
+// failure is an error of gpusched itself while it stands for a job.
+type failure struct{ cause *api.Error }
+
+// Error is that of the cause.
+func (f *failure) Error() string { return f.cause.Error() }
+
+// statusFailure is the status of a failure.
+const statusFailure = 125
+
+// waitAll waits for one after the other, which takes as long as the longest.
+func (a *app) waitAll(ctx context.Context, ids []int64) ([]api.Job, error) {
+	var jobs []api.Job
+	for _, id := range ids {
+		reply, err := a.client.Wait(ctx, id, 0)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, reply.Job)
+	}
+	return jobs, nil
+}
+
+// waitAny waits for all at once and returns the first that ended.
+func (a *app) waitAny(ctx context.Context, ids []int64) ([]api.Job, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type ended struct {
+		job api.Job
+		err error
+	}
+	first := make(chan ended, len(ids))
+	for _, id := range ids {
+		go func() {
+			reply, err := a.client.Wait(ctx, id, 0)
+			first <- ended{reply.Job, err}
+		}()
+	}
+	one := <-first
+	return []api.Job{one.job}, one.err
+}
+
+func (c *waitCmd) report(a *app, jobs []api.Job) error {
+	items, ids := jobLines(jobs)
+	return a.show(c.outputFlags, report{
+		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
+		text: func(bool) {
+			for _, j := range jobs {
+				a.out.printf("job %d %s\n", j.ID, clean(resultOf(j)))
+			}
+		},
+	})
+}
+
+func resultOf(j api.Job) string {
+	if j.Result != nil {
+		return j.Result.Sentence
+	}
+	return j.State
+}
+
+// statusOf is the first status that is not 0.
+func statusOf(jobs []api.Job) error {
+	for _, j := range jobs {
+		if j.Result != nil && j.Result.Code != 0 {
+			return exitStatus(j.Result.Code)
+		}
+		if j.Result == nil && j.State != string(job.Completed) {
+			return exitStatus(statusFailure)
+		}
+	}
+	return nil
+}
+
+// follow waits for a job just submitted and ends as it did.
+func (a *app) follow(ctx context.Context, id int64, quiet bool) error {
+	jobs, err := a.waitAll(ctx, []int64{id})
+	if errors.Is(err, context.Canceled) {
+		a.note("job %d goes on (come back with 'gpusched wait %d', end it with 'gpusched cancel %d')", id, id, id)
+		return err
+	}
+	if err != nil {
+		return waitError(ctx, err)
+	}
+	if !quiet {
+		a.out.printf("job %d %s\n", id, clean(resultOf(jobs[0])))
+	}
+	return statusOf(jobs)
+}
