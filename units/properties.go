@@ -124,6 +124,7 @@ func journal(s Spec) []Property {
 		{"StandardOutput", "journal"},
 		{"StandardError", "journal"},
 		{"SyslogIdentifier", Prefix + strconv.FormatInt(s.ID, 10)},
+		{"SyslogLevelPrefix", false}, // "<3>" at the start of a job's line is the job's text
 		{"LogRateLimitIntervalUSec", uint64(0)},
 		{"LogExtraFields", fields},
 	}

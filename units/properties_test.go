@@ -71,7 +71,7 @@ func TestPropertyTypes(t *testing.T) {
 		"CPUAccounting": "bool", "TasksAccounting": "bool", "MemoryMax": "uint64", "MemorySwapMax": "uint64",
 		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
 		"LimitMEMLOCK": "uint64", "LimitMEMLOCKSoft": "uint64", "StandardInput": "string", "StandardOutput": "string",
-		"StandardError": "string", "SyslogIdentifier": "string", "LogRateLimitIntervalUSec": "uint64", "LogExtraFields": "[][]uint8",
+		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogExtraFields": "[][]uint8",
 	}
 	props := Properties(fullSpec())
 	for _, p := range props {
@@ -96,7 +96,7 @@ func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart NotifyAccess KillMode SendSIGKILL
 		TimeoutStopUSec RuntimeMaxUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec StandardInput StandardOutput
-		StandardError SyslogIdentifier LogRateLimitIntervalUSec LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
+		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
 
 // Whatever a spec holds: nothing private is in a property, only the job's own

@@ -28,7 +28,7 @@ func keys() []key {
 
 func jobKeys() []key {
 	return []key{
-		{"jobs", "default_mem", "Host memory of a job that asks none (--mem): auto, none (no limit) or a size. Auto is 90 % of the machine's memory divided by its number of GPUs, for each GPU of the job; a job without a GPU gets a sixteenth of the memory, at least 1G and at most 8G.",
+		{"jobs", "default_mem", "Host memory of a job that asks none (--mem): auto, none (no limit) or a size. Auto is 75 % of the machine's memory divided by its number of GPUs, for each GPU of the job; a job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
 			func(c *Config) value { return defaultMemValue{&c.Jobs.DefaultMem} }},
 		{"jobs", "default_time", "Time limit of a job that asks none (--time). Empty: the same as max_time.",
 			func(c *Config) value { return timeOrNone(&c.Jobs.DefaultTime, second, longest) }},

@@ -26,15 +26,16 @@ type DefaultMem struct {
 
 // Bounds of the automatic default of a job without a GPU.
 const (
-	autoMinBytes = 1 << 30
+	autoMinBytes = 512 << 20
 	autoMaxBytes = 8 << 30
 )
 
 // For returns the bytes of a job that holds gpuMilli thousandths of a GPU, on
 // a machine with ramBytes of memory and gpus GPUs; 0 is no limit. Automatic
-// is 90 % of the memory divided by the number of GPUs, times the job's GPUs; a
-// job without GPUs gets a sixteenth of the memory, at least 1 GiB and at most
-// 8 GiB. It never returns more than the machine has.
+// is 75 % of the memory divided by the number of GPUs, times the job's GPUs; a
+// job without GPUs gets a 32nd of the memory, at least 512 MiB and at most
+// 8 GiB, so that jobs on all GPUs leave room for some without. It never returns
+// more than the machine has.
 func (m DefaultMem) For(gpuMilli int, ramBytes int64, gpus int) int64 {
 	switch m.Kind {
 	case MemNone:
@@ -43,9 +44,9 @@ func (m DefaultMem) For(gpuMilli int, ramBytes int64, gpus int) int64 {
 		return m.Bytes
 	}
 	if gpuMilli <= 0 || gpus <= 0 {
-		return min(max(ramBytes/16, autoMinBytes), autoMaxBytes, ramBytes)
+		return min(max(ramBytes/32, autoMinBytes), autoMaxBytes, ramBytes)
 	}
-	perGPU := ramBytes / 10 * 9 / int64(gpus)
+	perGPU := ramBytes / 4 * 3 / int64(gpus)
 	return min(perGPU/job.WholeGPU*int64(gpuMilli), ramBytes)
 }
 

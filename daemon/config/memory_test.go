@@ -17,14 +17,14 @@ func TestDefaultMemFor(t *testing.T) {
 		gpus  int
 		want  int64
 	}{
-		{"one of four GPUs", auto, 1000, 400 * gib, 4, 400 * gib / 10 * 9 / 4 / 1000 * 1000},
-		{"all GPUs stay below the machine", auto, 4000, 400 * gib, 4, 400 * gib / 10 * 9 / 4 / 1000 * 4000},
-		{"half a GPU", auto, 500, 400 * gib, 4, 400 * gib / 10 * 9 / 4 / 1000 * 500},
+		{"one of four GPUs", auto, 1000, 400 * gib, 4, 400 * gib / 4 * 3 / 4 / 1000 * 1000},
+		{"all GPUs stay below the machine", auto, 4000, 400 * gib, 4, 400 * gib / 4 * 3 / 4 / 1000 * 4000},
+		{"half a GPU", auto, 500, 400 * gib, 4, 400 * gib / 4 * 3 / 4 / 1000 * 500},
 		{"no GPU, large machine", auto, 0, 400 * gib, 4, 8 * gib},
-		{"no GPU, middling machine", auto, 0, 64 * gib, 4, 4 * gib},
-		{"no GPU, small machine", auto, 0, 4 * gib, 4, gib},
+		{"no GPU, middling machine", auto, 0, 64 * gib, 4, 2 * gib},
+		{"no GPU, small machine", auto, 0, 4 * gib, 4, gib / 2},
 		{"no GPU, tiny machine", auto, 0, gib / 2, 0, gib / 2},
-		{"GPUs not seen yet", auto, 1000, 64 * gib, 0, 4 * gib},
+		{"GPUs not seen yet", auto, 1000, 64 * gib, 0, 2 * gib},
 		{"more GPUs than there are", auto, 8000, 64 * gib, 4, 64 * gib},
 		{"none", DefaultMem{Kind: MemNone}, 1000, 64 * gib, 4, 0},
 		{"fixed", DefaultMem{Kind: MemFixed, Bytes: 5}, 1000, 64 * gib, 4, 5},

@@ -82,6 +82,9 @@ func (c *Core) complete(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.MemBytes == 0 && p.DefaultMem != nil {
 		r.MemBytes = p.DefaultMem(r.GPUMilli, len(c.devices))
+		if p.HostMemBytes > 0 {
+			r.MemBytes = min(r.MemBytes, p.HostMemBytes)
+		}
 		r.DefaultedMem = r.MemBytes > 0
 	}
 	if r.TimeLimit == 0 {

@@ -29,10 +29,17 @@ func indexAllowed(index int, r *job.Request) bool {
 // Never returns why this machine can never serve the request, or nil when it
 // may, now or later.
 func Never(s *Snapshot, r *job.Request) *job.Refusal {
+	if refusal := neverGPUs(s, r); refusal != nil {
+		return refusal
+	}
 	if s.Host.MemBytes > 0 && r.MemBytes > s.Host.MemBytes {
 		return never("asks %s of host memory, this machine has %s for jobs", "use a smaller --mem",
 			job.FormatSize(r.MemBytes), job.FormatSize(s.Host.MemBytes))
 	}
+	return nil
+}
+
+func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	need := r.GPUMilli / job.WholeGPU
 	if need == 0 {
 		return nil

@@ -53,11 +53,12 @@ func show(t *testing.T, user string, id int64) api.Job {
 // wait waits for a job's end and returns it.
 func wait(t *testing.T, id int64) api.Job {
 	t.Helper()
-	r := try(t, "", fmt.Sprintf("gpusched wait --timeout %d %d", 60*the.slow, id))
-	if r.Code == 7 {
-		t.Fatalf("job %d does not end: %+v", id, show(t, "", id))
+	try(t, "", fmt.Sprintf("gpusched wait --timeout %d %d", 60*the.slow, id))
+	j := show(t, "", id)
+	if j.Result == nil {
+		t.Fatalf("job %d does not end: %+v", id, j)
 	}
-	return show(t, "", id)
+	return j
 }
 
 // until runs ok again and again until it holds, for at most 30 s natively.
