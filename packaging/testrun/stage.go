@@ -25,8 +25,8 @@ func stages() []stage {
 	return []stage{
 		{name: "build", what: "the four programs", argv: []string{"make", "build"}},
 		{name: "lint", what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
-		{name: "unit", what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("./..."), tests: true},
-		{name: "race", what: "the same with the race detector", argv: goTest("-race", "./..."), tests: true},
+		{name: "unit", what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "6m", "./..."), tests: true},
+		{name: "race", what: "the same with the race detector", argv: goTest("-timeout", "8m", "-race", "./..."), tests: true},
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
 		{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
