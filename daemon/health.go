@@ -33,7 +33,13 @@ func (d *Daemon) checkStore() job.Check {
 }
 
 func checkGPUs(v *job.View) []job.Check {
-	c := job.Check{Name: "gpus", Health: job.Healthy, Detail: fmt.Sprintf("%d GPUs answer, driver %s", len(v.GPUs), v.Driver)}
+	answer := 0
+	for _, g := range v.GPUs {
+		if g.State != "lost" && g.State != "unknown" {
+			answer++
+		}
+	}
+	c := job.Check{Name: "gpus", Health: job.Healthy, Detail: fmt.Sprintf("%d of %d GPUs answer, driver %s", answer, len(v.GPUs), v.Driver)}
 	switch {
 	case v.Problem != "":
 		c.Health, c.Detail = job.Degraded, v.ProblemDetail

@@ -78,6 +78,9 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 		if d.Index != e.What.GPU {
 			continue
 		}
+		if d.UUID == "" {
+			return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
+		}
 		g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind == job.CommandPauseGPU, At: now, By: e.Who.User}
 		if g.Paused {
 			g.Reason = e.What.Reason

@@ -71,31 +71,37 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 }
 
 // merge takes in one device of a sample. A GPU that answers with an error
-// keeps the figures it had.
+// keeps the figures it had; one that was never read has no UUID and is known
+// by its index until it says who it is.
 func (c *Core) merge(g gpu.Device, jobs map[int]job.ID) {
-	at := slices.IndexFunc(c.devices, func(d *device) bool { return d.UUID == g.UUID || (g.UUID == "" && d.Index == g.Index) })
-	if at < 0 {
-		if g.UUID == "" {
-			return // never read: nothing can be promised by its name
-		}
-		c.devices = append(c.devices, &device{base: -1})
-		at = len(c.devices) - 1
+	d := c.find(g)
+	if d == nil {
+		d = &device{Device: g, base: -1}
+		c.devices = append(c.devices, d)
+		slices.SortFunc(c.devices, func(a, b *device) int { return a.Index - b.Index })
 	}
-	d := c.devices[at]
+	d.present = true
 	if g.Health != gpu.HealthOK {
-		d.Health, d.HealthDetail, d.present = g.Health, g.HealthDetail, true
-		if d.UUID == "" {
-			d.Device = g
-		}
+		d.Health, d.HealthDetail = g.Health, g.HealthDetail
 		return
 	}
-	d.Device, d.present, d.jobs = g, true, map[int]job.ID{}
+	d.Device, d.jobs = g, map[int]job.ID{}
 	for _, p := range g.Processes {
 		if id, ok := jobs[p.PID]; ok {
 			d.jobs[p.PID] = id
 		}
 	}
-	slices.SortFunc(c.devices, func(a, b *device) int { return a.Index - b.Index })
+}
+
+// find returns the device that a sample speaks of, nil for a new one.
+func (c *Core) find(g gpu.Device) *device {
+	for _, d := range c.devices {
+		nameless := g.UUID == "" || d.UUID == ""
+		if (!nameless && d.UUID == g.UUID) || (nameless && d.Index == g.Index) {
+			return d
+		}
+	}
+	return nil
 }
 
 // inspectDeparture gives a GPU free again when a sample taken after the job

@@ -164,6 +164,11 @@ var verbs = map[string]func(*script){
 	"bus":    func(s *script) { s.w.busDown = s.args["is"] == "down" },
 	"driver": func(s *script) { s.w.problem = gpu.Problem(s.args["problem"]); s.feed(s.w.sample(0)) },
 	"gpu":    (*script).gpu,
+	// silent, answers: a GPU that the driver lists and can't read, and then can.
+	"silent": func(s *script) {
+		s.w.gpus = []gpu.Device{{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}}
+	},
+	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
 	// die: the daemon is killed and started again.
 	"die": func(s *script) {
 		s.w.revive()

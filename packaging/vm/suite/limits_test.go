@@ -53,7 +53,7 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 func TestResourceLimits(t *testing.T) {
 	begin(t)
 	var id int64
-	out := sh(t, "", "prlimit --nofile=777:888 --memlock=1048576:2097152 setpriv --reuid 1001 --regid 1001 --init-groups sh -c 'cd; gpusched submit -q -g 0 -- bash -c \"ulimit -Sn; ulimit -Hn; ulimit -Sl; ulimit -Hl; echo told\"'")
+	out := sh(t, "", "prlimit --nofile=777:888 --memlock=1048576:2097152 setpriv --reuid 1001 --regid 1001 --init-groups sh -c 'cd /tmp; gpusched submit -q -g 0 -- bash -c \"ulimit -Sn; ulimit -Hn; ulimit -Sl; ulimit -Hl; echo told\"'")
 	if _, err := fmt.Sscan(out, &id); err != nil {
 		t.Fatal(out)
 	}
