@@ -113,11 +113,12 @@ func phaseOf(s Status) Phase {
 // executed tells whether the launcher of a failed unit was ever executed. A
 // launcher that ends at once can do so before systemd has taken notice that it
 // began, and then the unit never was active. What is left to tell its end from
-// systemd's own failure is the launcher's word (it begins with StatusBegun), and
-// without it the exit statuses that systemd keeps for itself.
+// systemd's own failure is that it spoke (it begins with StatusBegun, and nobody
+// else sets the status line), and without that the exit statuses that systemd
+// keeps for itself.
 func executed(s Status) bool {
 	switch {
-	case s.WasActive || strings.HasPrefix(s.StatusText, StatusPrefix):
+	case s.WasActive || s.StatusText != "":
 		return true
 	case s.MainCode == CLDExited:
 		_, systemds := execSteps[s.MainStatus]

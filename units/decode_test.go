@@ -70,6 +70,7 @@ func TestDecode(t *testing.T) {
 
 		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, Exit{Code: 1}},
 		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, StatusBegun)), PhaseExited, Exit{Code: 217}},
+		{"so fast, and it said something else", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "gpusched-filter:inactive")), PhaseExited, Exit{Code: 217}},
 		{"killed before it was active", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.WasActive = false }), PhaseExited, Exit{Signal: 9}},
 		{"no such user", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "")), PhaseFailedToStart,
 			Exit{Code: 217, Launch: LaunchUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
