@@ -69,20 +69,18 @@ func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 		}
 	}
 	switch {
+	case proof != unix.EPERM && s.RequireFilter && (len(s.GPUs) > 0 || foreign != ""):
+		return false, notProven(s.ProbePath, proof)
 	case foreign != "" && s.RequireFilter:
 		return false, &Failure{Code: CodeFilter, What: "GPU node " + foreign + " is not the job's and yet open to it",
 			Next: "the device filter is not complete: an administrator should see 'gpusched health'"}
-	case proof == unix.EPERM:
-		return foreign == "", nil
-	case len(s.GPUs) > 0 && s.RequireFilter:
-		return false, notProven(s.ProbePath, proof)
 	}
-	return false, nil
+	return proof == unix.EPERM && foreign == "", nil
 }
 
 // notProven explains what the probe node answered.
 func notProven(probe string, proof error) *Failure {
-	f := &Failure{Code: CodeFilter, What: "the kernel's device filter is not active, so its GPUs would be open to everybody",
+	f := &Failure{Code: CodeFilter, What: "the kernel's device filter is not active, so GPUs would be open to jobs that do not have them",
 		Next: "needs cgroup v2 and a kernel with CONFIG_CGROUP_BPF: an administrator should see 'gpusched health'"}
 	switch proof {
 	case nil, unix.ENXIO, unix.ENODEV:
