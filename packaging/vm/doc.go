@@ -19,6 +19,15 @@
 //
 // From a shell: go run ./packaging/vm/machine box (or emulated) for a root shell, with -- CMD… for one command.
 //
+// Both build their image the first time (a box in about 25 s, an emulated machine in about a minute) and keep it in
+// .cache/vm of the checkout. EnsureHostPackages installs what they need on the host. The package's own tests, and those of
+// the product in packaging/vm/suite, have the build tag "machine": go test -tags machine ./packaging/vm.
+//
+// An emulated machine emulates its processors unless Options.TryKVM: a /dev/kvm that exists and opens says little inside
+// another virtual machine, where it was seen to hang and to abort QEMU. With TryKVM a guest must boot within seconds, or
+// it is ended and emulated. A box's device nodes, journal and units are its own, but the kernel is the host's: its boot
+// id stays over a reboot, /dev/kmsg goes nowhere, and a power cut loses processes and not what the page cache holds.
+//
 // The package never installs gpusched or the fake NVML library into an image; they are put into a machine that runs, by
 // Provision. It never runs the image's systemd or udevd on the host's own network or in the host's process space.
 //

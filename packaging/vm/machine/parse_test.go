@@ -1,0 +1,36 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gpusched/gpusched/packaging/vm"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		kind vm.Kind
+		argv []string
+		bad  bool
+	}{
+		{name: "a shell", args: []string{"box"}, kind: vm.Box},
+		{name: "a command", args: []string{"emulated", "--", "ls", "-l"}, kind: vm.Emulated, argv: []string{"ls", "-l"}},
+		{name: "a command's own dashes", args: []string{"box", "--", "--", "-kvm"}, kind: vm.Box, argv: []string{"--", "-kvm"}},
+		{name: "switches first", args: []string{"-kvm", "-mem", "512", "box", "true"}, kind: vm.Box, argv: []string{"true"}},
+		{name: "no kind", args: nil, bad: true},
+		{name: "another kind", args: []string{"cloud"}, bad: true},
+		{name: "an unknown switch", args: []string{"-gpu", "box"}, bad: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := parse(c.args)
+			if (err != nil) != c.bad {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv)) {
+				t.Errorf("%q %q, want %q %q", r.kind, r.argv, c.kind, c.argv)
+			}
+		})
+	}
+}
