@@ -52,6 +52,7 @@ type request struct {
 	opts     vm.Options
 	deb      string
 	fakeGPUs bool
+	copies   []string // HOST:GUEST
 	argv     []string // nil: a shell
 }
 
@@ -68,6 +69,13 @@ func parse(args []string) (request, error) {
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
 	flags.BoolVar(&r.fakeGPUs, "fake-gpus", false, "install the fake NVML library and simcuda first")
+	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", func(s string) error {
+		if host, guest, ok := strings.Cut(s, ":"); !ok || host == "" || guest == "" {
+			return errors.New("not of the form HOST:GUEST")
+		}
+		r.copies = append(r.copies, s)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return r, err
 	}
@@ -122,6 +130,12 @@ func provision(ctx context.Context, m *vm.Machine, req request) error {
 			return err
 		}
 		if parts.SimCUDA, err = fakenvml.BuildSimCUDA(dir); err != nil {
+			return err
+		}
+	}
+	for _, c := range req.copies {
+		host, guest, _ := strings.Cut(c, ":")
+		if err := m.CopyIn(ctx, host, guest, 0o755); err != nil {
 			return err
 		}
 	}
