@@ -22,14 +22,12 @@ func pagesOf(records []Record) int {
 	return pages
 }
 
-// checkpoint folds the log into the file when enough has gathered. It is an
-// optimisation: where it fails (a full disk) the commits stay durable in the
-// log and the next one tries again.
-func (s *Store) checkpoint(ctx context.Context) {
-	if s.dirty < checkpointPages {
-		return
-	}
-	if _, err := s.write.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)"); err == nil {
+// fold writes the log's pages into the file, so that the log begins anew. It
+// is an optimisation: what is in the log is durable there.
+func (s *Store) fold(ctx context.Context) error {
+	_, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	if err == nil {
 		s.dirty = 0
 	}
+	return err
 }

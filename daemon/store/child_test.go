@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +23,7 @@ import (
 const childEnv = "GPUSCHED_STORE_CHILD"
 
 func TestMain(m *testing.M) {
-	children := map[string]func(path string) error{"commit": commitForever, "limited": commitUnderFileLimit}
+	children := map[string]func(path string) error{"commit": commitForever, "limited": commitUnderFileLimit, "steady": changeUnderFileLimit}
 	if child, ok := children[os.Getenv(childEnv)]; ok {
 		if err := child(os.Args[1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -187,6 +188,32 @@ func commitUnderFileLimit(path string) error {
 	return s.Check(ctx)
 }
 
+// changeUnderFileLimit goes on changing jobs where no file can grow.
+func changeUnderFileLimit(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	ctx := context.Background()
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		return err
+	}
+	for id := range job.ID(20) {
+		if err := s.Commit(ctx, []Record{{Job: running(id + 1), Payload: payload()}}); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(s.fold(ctx), limitFiles(300<<10)); err != nil {
+		return err
+	}
+	for i := range 2000 {
+		j := running(job.ID(i%20 + 1))
+		j.Attempt.PeakMemBytes = int64(i)
+		if err := s.Commit(ctx, []Record{{Job: j}}); err != nil {
+			return fmt.Errorf("change %d: %w", i, err)
+		}
+	}
+	return s.Check(ctx)
+}
+
 func limitFiles(bytes uint64) error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
@@ -213,5 +240,19 @@ func TestRefusedWritesRecover(t *testing.T) {
 	st, err := s.Load(context.Background())
 	if err != nil || len(st.Live) != refused {
 		t.Fatalf("%d jobs of %d: %v", len(st.Live), refused, err)
+	}
+}
+
+// Where no file can grow, jobs can still change: an end is recorded on a full
+// disk too.
+func TestChangesNeedNoSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	if err := childCommand(t, "steady", path).Run(); err != nil {
+		t.Fatal(err)
+	}
+	s := openAt(t, path)
+	j, err := s.Job(context.Background(), 20)
+	if err != nil || j.Attempt.PeakMemBytes != 1999 {
+		t.Fatalf("%+v, %v", j.Attempt, err)
 	}
 }

@@ -25,13 +25,21 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 	if s.write == nil {
 		return fmt.Errorf("commit %d records: the store is open for reading only", len(records))
 	}
-	next, err := s.transact(context.WithoutCancel(ctx), records)
+	ctx = context.WithoutCancel(ctx)
+	next, err := s.transact(ctx, records)
+	if Retryable(err) && s.fold(ctx) == nil {
+		// The log now begins anew in the space that it has: on a full disk
+		// changes go on, only growth does not.
+		next, err = s.transact(ctx, records)
+	}
 	if err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), classify(s.path, err))
 	}
 	s.nextID = next
 	s.dirty += pagesOf(records)
-	s.checkpoint(ctx)
+	if s.dirty >= checkpointPages {
+		_ = s.fold(ctx) // the commit is durable in the log; the next one tries again
+	}
 	return nil
 }
 
