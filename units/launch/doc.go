@@ -1,7 +1,7 @@
 // Package launch is the launcher that stands between a job's unit and its
 // command: the private spec file that the daemon writes for it, and what it
-// does with that file. The daemon imports it to write (Write, Remove, Sweep)
-// and to understand a failure (ParseStatus); cmd/gpusched-job runs it (Main).
+// does with that file. The daemon imports it to write (Write, Remove, Sweep);
+// cmd/gpusched-job runs it (Main).
 //
 // The launcher runs as the job's user, as the ExecStart of the job's unit. It
 // never has more rights than the job, never forks, and is gone once the
