@@ -36,7 +36,9 @@ func TestMachineConformance(t *testing.T) {
 // connect returns a manager, and leaves no unit of a job behind.
 func connect(t *testing.T) *Manager {
 	t.Helper()
-	m, err := Connect(t.Context(), Options{})
+	dialing, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	m, err := Connect(dialing, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
