@@ -29,7 +29,11 @@ func complete(ctx context.Context, a *app, args []string) error {
 		return nil
 	}
 	words, current := args[:len(args)-1], args[len(args)-1]
-	parser, err := newParser(&grammar{}, io.Discard, func(int) {})
+	var g any = &grammar{}
+	if len(words) > 0 {
+		g = grammarFor(words)
+	}
+	parser, err := newParser(g, io.Discard, func(int) {})
 	if err != nil {
 		return nil
 	}

@@ -132,8 +132,8 @@ func colon(s string) string {
 func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, error) {
 	said := false
 	for reply.Job.InvocationID == "" && !job.State(reply.Job.State).Terminal() {
-		if !said {
-			a.note("job %d is %s%s", reply.Job.ID, reply.Job.State, colon(reply.Job.Why))
+		if !said && reply.Job.State == string(job.Queued) {
+			a.note("job %d is queued%s", reply.Job.ID, colon(reply.Job.Why))
 			a.err.w.Flush()
 			said = true
 		}

@@ -156,7 +156,7 @@ func used(j api.Job) string {
 	if j.PeakMemBytes > 0 {
 		parts = append(parts, job.FormatSize(j.PeakMemBytes)+" host memory at its peak")
 	}
-	if j.CPUSeconds > 0 {
+	if j.CPUSeconds >= 0.05 {
 		parts = append(parts, strconv.FormatFloat(j.CPUSeconds, 'f', 1, 64)+"s CPU time")
 	}
 	return strings.Join(parts, ", ")

@@ -2,67 +2,105 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// limitNames are the resource limits in the order of the kernel's numbers
-// (RLIMIT_CPU is 0), as systemd names them after "Limit".
-var limitNames = [...]string{
-	unix.RLIMIT_CPU: "CPU", unix.RLIMIT_FSIZE: "FSIZE", unix.RLIMIT_DATA: "DATA", unix.RLIMIT_STACK: "STACK",
-	unix.RLIMIT_CORE: "CORE", unix.RLIMIT_RSS: "RSS", unix.RLIMIT_NPROC: "NPROC", unix.RLIMIT_NOFILE: "NOFILE",
-	unix.RLIMIT_MEMLOCK: "MEMLOCK", unix.RLIMIT_AS: "AS", unix.RLIMIT_LOCKS: "LOCKS",
-	unix.RLIMIT_SIGPENDING: "SIGPENDING", unix.RLIMIT_MSGQUEUE: "MSGQUEUE", unix.RLIMIT_NICE: "NICE",
-	unix.RLIMIT_RTPRIO: "RTPRIO", unix.RLIMIT_RTTIME: "RTTIME",
+// limitNames are the rows of /proc/PID/limits (Linux, fs/proc/base.c), and what
+// systemd calls them after "Limit". Numbers are those of getrlimit(2).
+var limitNames = map[string]string{
+	"Max cpu time": "CPU", "Max file size": "FSIZE", "Max data size": "DATA", "Max stack size": "STACK",
+	"Max core file size": "CORE", "Max resident set": "RSS", "Max processes": "NPROC", "Max open files": "NOFILE",
+	"Max locked memory": "MEMLOCK", "Max address space": "AS", "Max file locks": "LOCKS",
+	"Max pending signals": "SIGPENDING", "Max msgqueue size": "MSGQUEUE", "Max nice priority": "NICE",
+	"Max realtime priority": "RTPRIO", "Max realtime timeout": "RTTIME",
 }
 
-// processes is what limitsOf asks of the kernel.
-type processes interface {
-	// status returns the text of /proc/PID/status.
-	status(pid int) (string, error)
-	// limit reads one resource limit of a process.
-	limit(pid, resource int) (unix.Rlimit, error)
+// limitNameWidth is the width of the first column of /proc/PID/limits.
+const limitNameWidth = 26
+
+// processDir reads files of one process's directory in /proc. It stays with
+// that process: when the process is gone reading fails, also where its number
+// has been given to another.
+type processDir interface {
+	ReadFile(name string) ([]byte, error)
 }
 
-// limitsOf returns the resource limits of the submitting process, or none
-// where it cannot be told that they are the submitter's: the process has ended,
-// its number has passed to another user, or it is changing its identity (as
-// su and sudo do, which also change limits).
-func limitsOf(k processes, pid, uid int) []job.Limit {
-	if pid <= 0 || !wholly(k, pid, uid) {
+// limitsOfPeer returns the resource limits of the submitting process, or none
+// (limitsOf). It reads /proc because prlimit(2) would need CAP_SYS_RESOURCE.
+func limitsOfPeer(pid, uid int) []job.Limit {
+	if pid <= 0 {
+		return nil // in a pid namespace that we cannot see into
+	}
+	dir, err := os.OpenRoot(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
 		return nil
 	}
-	list := make([]job.Limit, 0, len(limitNames))
-	for resource, name := range limitNames {
-		l, err := k.limit(pid, resource)
-		if err != nil {
-			return nil
+	defer dir.Close()
+	return limitsOf(dir, uid)
+}
+
+// limitsOf returns the limits of a process, or none where it cannot be told
+// that they are the submitter's: the process has ended, its number has passed
+// to another user, or it is changing its identity (as su and sudo do, which
+// also change limits).
+func limitsOf(dir processDir, uid int) []job.Limit {
+	if !wholly(dir, uid) {
+		return nil
+	}
+	text, err := dir.ReadFile("limits")
+	if err != nil || !wholly(dir, uid) {
+		return nil
+	}
+	return parseLimits(string(text))
+}
+
+// parseLimits reads the table; a row that it does not know or understand is
+// left out, and so is systemd's default for it left in place.
+func parseLimits(text string) []job.Limit {
+	var list []job.Limit
+	for line := range strings.Lines(text) {
+		if len(line) < limitNameWidth {
+			continue
 		}
-		list = append(list, job.Limit{Name: name, Soft: l.Cur, Hard: l.Max})
-	}
-	if !wholly(k, pid, uid) {
-		return nil
+		name, known := limitNames[strings.TrimSpace(line[:limitNameWidth])]
+		values := strings.Fields(line[limitNameWidth:])
+		if !known || len(values) < 2 {
+			continue
+		}
+		soft, errSoft := parseLimit(values[0])
+		hard, errHard := parseLimit(values[1])
+		if errSoft == nil && errHard == nil {
+			list = append(list, job.Limit{Name: name, Soft: soft, Hard: hard})
+		}
 	}
 	return list
 }
 
-// wholly tells whether the process exists and its real, effective, saved and
+func parseLimit(text string) (uint64, error) {
+	if text == "unlimited" {
+		return math.MaxUint64, nil
+	}
+	return strconv.ParseUint(text, 10, 64)
+}
+
+// wholly tells whether the process lives and its real, effective, saved and
 // file-system uid are all uid.
-func wholly(k processes, pid, uid int) bool {
-	text, err := k.status(pid)
+func wholly(dir processDir, uid int) bool {
+	text, err := dir.ReadFile("status")
 	if err != nil {
 		return false
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		ids, ok := strings.CutPrefix(line, "Uid:")
 		if !ok {
 			continue
 		}
-		want := fmt.Sprint(uid)
+		want := strconv.Itoa(uid)
 		fields := strings.Fields(ids)
 		for _, f := range fields {
 			if f != want {
@@ -72,18 +110,4 @@ func wholly(k processes, pid, uid int) bool {
 		return len(fields) == 4
 	}
 	return false
-}
-
-// procLimits asks the real kernel. Reading another user's limits needs
-// CAP_SYS_RESOURCE, and a /proc that shows all processes.
-type procLimits struct{}
-
-func (procLimits) status(pid int) (string, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return string(b), err
-}
-
-func (procLimits) limit(pid, resource int) (l unix.Rlimit, err error) {
-	err = unix.Prlimit(pid, resource, nil, &l)
-	return l, err
 }

@@ -1,80 +1,117 @@
 package server
 
 import (
-	"errors"
 	"math"
 	"os"
+	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// kernel plays the kernel: the status texts are used up one per question.
-type kernel struct {
-	texts []string
-	fail  bool
+// process plays a process: the status texts are used up one per question.
+type process struct {
+	statuses []string
+	limits   string
 }
 
-func (k *kernel) status(int) (string, error) {
-	if len(k.texts) == 0 {
-		return "", os.ErrNotExist
+func (p *process) ReadFile(name string) ([]byte, error) {
+	if name == "limits" && p.limits != "" {
+		return []byte(p.limits), nil
 	}
-	text := k.texts[0]
-	k.texts = k.texts[1:]
-	return text, nil
-}
-
-func (k *kernel) limit(_, resource int) (unix.Rlimit, error) {
-	if k.fail {
-		return unix.Rlimit{}, errors.New("no permission")
+	if name != "status" || len(p.statuses) == 0 {
+		return nil, os.ErrNotExist
 	}
-	return unix.Rlimit{Cur: uint64(resource), Max: math.MaxUint64}, nil
+	text := p.statuses[0]
+	p.statuses = p.statuses[1:]
+	return []byte(text), nil
 }
 
 func uids(text string) string { return "Name:\tx\nUid:\t" + text + "\nGid:\t5 5 5 5\n" }
+
+// twoLimits is the head of a table of Linux 6.1 and two of its rows.
+const twoLimits = `Limit                     Soft Limit           Hard Limit           Units     
+Max open files            1024                 524288               files     
+Max locked memory         8388608              unlimited            bytes     
+Max new thing             1                    2                    
+Max nice priority         x                    0                    
+short
+`
 
 // Invariant 2: limits are the submitter's or none.
 func TestLimitsAreTheSubmittersOrNone(t *testing.T) {
 	mine := uids("1001\t1001\t1001\t1001")
 	for name, c := range map[string]struct {
-		pid  int
-		k    kernel
+		p    process
 		want int
 	}{
-		"own process":                  {7, kernel{texts: []string{mine, mine}}, 16},
-		"another namespace, no number": {0, kernel{texts: []string{mine, mine}}, 0},
-		"already gone":                 {7, kernel{}, 0},
-		"gone while reading":           {7, kernel{texts: []string{mine}}, 0},
-		"number passed to root before": {7, kernel{texts: []string{uids("0\t0\t0\t0"), mine}}, 0},
-		"number passed to root after":  {7, kernel{texts: []string{mine, uids("0\t0\t0\t0")}}, 0},
-		"in the middle of su":          {7, kernel{texts: []string{uids("1001\t0\t0\t0"), mine}}, 0},
-		"saved uid of another":         {7, kernel{texts: []string{uids("1001\t1001\t0\t1001"), mine}}, 0},
-		"short line":                   {7, kernel{texts: []string{uids("1001"), mine}}, 0},
-		"no line":                      {7, kernel{texts: []string{"Name:\tx\n", mine}}, 0},
-		"not permitted":                {7, kernel{texts: []string{mine, mine}, fail: true}, 0},
+		"own process":                  {process{[]string{mine, mine}, twoLimits}, 2},
+		"already gone":                 {process{nil, twoLimits}, 0},
+		"gone while reading":           {process{[]string{mine}, twoLimits}, 0},
+		"number passed to root before": {process{[]string{uids("0\t0\t0\t0"), mine}, twoLimits}, 0},
+		"became root meanwhile":        {process{[]string{mine, uids("0\t0\t0\t0")}, twoLimits}, 0},
+		"in the middle of su":          {process{[]string{uids("1001\t0\t0\t0"), mine}, twoLimits}, 0},
+		"saved uid of another":         {process{[]string{uids("1001\t1001\t0\t1001"), mine}, twoLimits}, 0},
+		"short line":                   {process{[]string{uids("1001"), mine}, twoLimits}, 0},
+		"no line":                      {process{[]string{"Name:\tx\n", mine}, twoLimits}, 0},
+		"no limits":                    {process{[]string{mine, mine}, ""}, 0},
 	} {
-		got := limitsOf(&c.k, c.pid, 1001)
-		if len(got) != c.want {
-			t.Errorf("%s: %d limits, want %d", name, len(got), c.want)
+		if got := limitsOf(&c.p, 1001); len(got) != c.want {
+			t.Errorf("%s: limits %v, want %d", name, got, c.want)
 		}
-		if len(got) > 0 && (got[7].Name != "NOFILE" || got[7].Soft != 7 || got[7].Hard != math.MaxUint64) {
-			t.Errorf("%s: limit 7 is %+v", name, got[7])
-		}
+	}
+	if limitsOfPeer(0, os.Getuid()) != nil || limitsOfPeer(-1, os.Getuid()) != nil {
+		t.Error("a process without a number has limits")
 	}
 }
 
+func TestParseLimits(t *testing.T) {
+	want := []job.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: 8388608, Hard: math.MaxUint64}}
+	got := parseLimits(twoLimits)
+	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Every limit of this kernel is known, with the number that the kernel says.
 func TestLimitsOfThisProcess(t *testing.T) {
-	var want unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &want); err != nil {
+	resources := map[string]int{
+		"CPU": unix.RLIMIT_CPU, "FSIZE": unix.RLIMIT_FSIZE, "DATA": unix.RLIMIT_DATA, "STACK": unix.RLIMIT_STACK,
+		"CORE": unix.RLIMIT_CORE, "RSS": unix.RLIMIT_RSS, "NPROC": unix.RLIMIT_NPROC, "NOFILE": unix.RLIMIT_NOFILE,
+		"MEMLOCK": unix.RLIMIT_MEMLOCK, "AS": unix.RLIMIT_AS, "LOCKS": unix.RLIMIT_LOCKS,
+		"SIGPENDING": unix.RLIMIT_SIGPENDING, "MSGQUEUE": unix.RLIMIT_MSGQUEUE, "NICE": unix.RLIMIT_NICE,
+		"RTPRIO": unix.RLIMIT_RTPRIO, "RTTIME": unix.RLIMIT_RTTIME,
+	}
+	for _, l := range limitsOfPeer(os.Getpid(), os.Getuid()) {
+		var want unix.Rlimit
+		if err := unix.Getrlimit(resources[l.Name], &want); err != nil {
+			t.Fatal(err)
+		}
+		if l.Soft != want.Cur || l.Hard != want.Max {
+			t.Errorf("%s is %d and %d, the kernel says %d and %d", l.Name, l.Soft, l.Hard, want.Cur, want.Max)
+		}
+		delete(resources, l.Name)
+	}
+	if len(resources) > 0 {
+		t.Errorf("these were not read: %v", resources)
+	}
+}
+
+// A directory that was opened does not follow its number to another process.
+func TestLimitsOfAProcessThatIsGone(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range limitsOf(procLimits{}, os.Getpid(), os.Getuid()) {
-		if l.Name == "MEMLOCK" {
-			if l.Soft != want.Cur || l.Hard != want.Max {
-				t.Errorf("%+v, want %+v", l, want)
-			}
-			return
-		}
+	pid := cmd.Process.Pid
+	if len(limitsOfPeer(pid, os.Getuid())) == 0 {
+		t.Error("a process that lives has no limits")
 	}
-	t.Error("no MEMLOCK among the limits of this process")
+	cmd.Process.Kill()
+	cmd.Wait()
+	if got := limitsOfPeer(pid, os.Getuid()); got != nil {
+		t.Errorf("a process that is gone has limits %v", got)
+	}
 }

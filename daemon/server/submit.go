@@ -20,7 +20,7 @@ func (s *Server) submit(r *request) (any, error) {
 	}
 	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User}
 	sub.Admin = r.who.Admin
-	sub.Payload.Limits = limitsOf(procLimits{}, r.peer.pid, r.peer.uid)
+	sub.Payload.Limits = limitsOfPeer(r.peer.pid, r.peer.uid)
 	if err := sub.Validate(); err != nil {
 		return nil, err
 	}
