@@ -7,29 +7,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"syscall"
+	"time"
 )
 
 // maxReply bounds what a reply may make the client hold: a listing of 100 000
 // jobs is about 60 MB.
 const maxReply = 512 << 20
 
-// call makes one request and reads its answer into out.
+// call makes a request and reads its answer into out. A daemon that has no
+// place for it is asked again for retryTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
+	var body []byte
 	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
 		}
-		body = bytes.NewReader(b)
 	}
+	for start := time.Now(); ; {
+		err := c.ask(ctx, method, path, body, out)
+		var e *Error
+		if !errors.As(err, &e) || !e.retry || time.Since(start) > retryTime {
+			return err
+		}
+		// Those who were turned away together should not come back together.
+		if err := pause(ctx, retryPause+rand.N(3*retryPause)); err != nil {
+			return err
+		}
+	}
+}
+
+// ask is call without patience.
+func (c *Client) ask(ctx context.Context, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	// The host is not used: the socket is the address.
-	req, err := http.NewRequestWithContext(limited, method, "http://gpusched"+path, body)
+	req, err := http.NewRequestWithContext(limited, method, "http://gpusched"+path, bytes.NewReader(body))
 	if err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("make the request: %v", err)}
 	}
@@ -43,7 +60,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return c.explain(ctx, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return errorReply(resp.StatusCode, text)
+		e := errorReply(resp.StatusCode, text)
+		e.retry = resp.Header.Get("Retry-After") != ""
+		return e
 	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
@@ -53,7 +72,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 }
 
 // errorReply reads the error that the daemon answered.
-func errorReply(status int, text []byte) error {
+func errorReply(status int, text []byte) *Error {
 	var r ErrorReply
 	if err := json.Unmarshal(text, &r); err != nil || r.Error.Code == "" {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler answered with HTTP status %d and no reason", status),

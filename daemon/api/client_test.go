@@ -160,6 +160,24 @@ func TestASubmitWithoutAKeyIsAskedOnce(t *testing.T) {
 	}
 }
 
+func TestWhoIsTurnedAwayComesBack(t *testing.T) {
+	var n atomic.Int32
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if n.Add(1) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.Header().Set("Connection", "close")
+			refuse(w, CodeUnavailable)
+			return
+		}
+		answer(w, SubmitReply{Job: Job{ID: 9, Name: string(body)}})
+	})
+	out, err := client.Submit(t.Context(), SubmitRequest{Name: "x"})
+	if err != nil || out.Job.ID != 9 || !strings.Contains(out.Job.Name, `"name":"x"`) || n.Load() != 2 {
+		t.Errorf("%+v %v after %d requests", out, err, n.Load())
+	}
+}
+
 func TestARefusedSubmitIsAskedOnce(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); refuse(w, CodeUnavailable) })

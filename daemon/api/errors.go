@@ -53,7 +53,8 @@ type Error struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 
-	sent bool // the request may have arrived (client only)
+	sent  bool // the request may have arrived (client only)
+	retry bool // the request was not looked at and may be made again (client only)
 }
 
 // Error returns the message with the hint in brackets.

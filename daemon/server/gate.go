@@ -54,9 +54,13 @@ func turnAway(c net.Conn) {
 	defer c.Close()
 	body, _ := json.Marshal(api.ErrorReply{Schema: api.Schema, Error: *errTooMany("connections")})
 	c.SetDeadline(time.Now().Add(100 * time.Millisecond))
-	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\n"+retryAfter+": 1\r\nContent-Length: %d\r\n\r\n%s",
 		http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable), len(body), body)
 }
+
+// retryAfter is the header that tells a client that its request was not even
+// looked at, and that it may ask again.
+const retryAfter = "Retry-After"
 
 func errTooMany(what string) *api.Error {
 	return &api.Error{

@@ -167,6 +167,9 @@ func (s *Server) wait(r *request) (any, error) {
 		return nil, err
 	}
 	if !s.polls.enter(r.who.UID) {
+		// The connection's place is for somebody who does not wait.
+		r.w.Header().Set("Connection", "close")
+		r.w.Header().Set(retryAfter, "1")
 		return nil, errTooMany("waits")
 	}
 	defer s.polls.leave(r.who.UID)

@@ -76,7 +76,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusServiceUnavailable || refusal(t, string(body)).Code != api.CodeUnavailable {
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get(retryAfter) == "" || refusal(t, string(body)).Code != api.CodeUnavailable {
 		t.Fatalf("%d %s %v", resp.StatusCode, body, err)
 	}
 	held[0].Close()

@@ -14,7 +14,7 @@ import (
 const (
 	maxConns       = 1024
 	maxConnsPerUID = 128
-	maxPollsPerUID = 64
+	maxPollsPerUID = 96 // the rest is for requests that do not wait
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 64 << 10
 	maxSubmitBytes = 8 << 20 // base64 of the largest command and environment, with room

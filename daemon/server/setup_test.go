@@ -78,11 +78,17 @@ func testServer(b Backend, log *bytes.Buffer) *Server {
 
 // ask sends one request as the peer and returns status and body.
 func ask(s *Server, p peer, method, path, body string) (int, string) {
+	w := reply(s, p, method, path, body)
+	return w.Code, w.Body.String()
+}
+
+// reply is ask with headers.
+func reply(s *Server, p peer, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p))
 	w := httptest.NewRecorder()
 	s.mux.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
+	return w
 }
 
 // refusal reads the error of a reply.

@@ -98,9 +98,12 @@ func TestWaitsAreBoundedPerUser(t *testing.T) {
 	for range maxPollsPerUID {
 		s.polls.enter(bob.uid)
 	}
-	status, body := ask(s, bob, "GET", "/v1/jobs/1/wait?timeout_seconds=0", "")
-	if status != http.StatusServiceUnavailable || refusal(t, body).Code != api.CodeUnavailable {
-		t.Errorf("%d %s", status, body)
+	w := reply(s, bob, "GET", "/v1/jobs/1/wait?timeout_seconds=0", "")
+	if w.Code != http.StatusServiceUnavailable || refusal(t, w.Body.String()).Code != api.CodeUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w.Header().Get("Connection") != "close" || w.Header().Get(retryAfter) == "" {
+		t.Errorf("who is turned away keeps the place: %v", w.Header())
 	}
 	if status, _ := ask(s, alice, "GET", "/v1/jobs/1/wait?timeout_seconds=0", ""); status != http.StatusRequestTimeout {
 		t.Errorf("another user's wait: %d", status)
