@@ -182,6 +182,9 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []can
 	case "index":
 		return a.gpuWords(ctx, current)
 	case "id":
+		if strings.HasPrefix(current, "name:") {
+			return a.jobWords(ctx, api.ListQuery{Ended: 100, UID: &a.uid}, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
+		}
 		q := api.ListQuery{Ended: 50}
 		if n.Name == "cancel" || n.Name == "wait" {
 			q.Ended = 0

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,14 +96,4 @@ func parseTags(list []string) (tags, error) {
 		out[key] = value
 	}
 	return out, nil
-}
-
-// sortedKeys puts tags into an order that can be compared.
-func (t tags) sortedKeys() []string {
-	var keys []string
-	for k := range t {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
