@@ -106,10 +106,10 @@ func serve(env *testscript.Env, b *servertest.Backend) error {
 			if uid == os.Getuid() {
 				return "me"
 			}
-			return map[int]string{1001: "alice", 1002: "bob"}[uid]
+			return map[int]string{54001: "alice", 54002: "bob"}[uid]
 		},
 		UserID: func(name string) (int, bool) {
-			uid, ok := map[string]int{"alice": 1001, "bob": 1002, "me": os.Getuid()}[name]
+			uid, ok := map[string]int{"alice": 54001, "bob": 54002, "me": os.Getuid()}[name]
 			return uid, ok
 		},
 	})
