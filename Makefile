@@ -55,7 +55,7 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go test -count=1 -tags machine -timeout 25m -p 1 ./packaging/check/ ./packaging/vm/...
+	go run ./packaging/testrun machines box emulated
 
 box: ## a root shell in a throw-away container with systemd
 	go run ./packaging/vm/machine box

@@ -76,7 +76,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		s.GPUs = append(s.GPUs, launch.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
 	}
 	for _, l := range p.Limits {
-		s.SoftLimits = append(s.SoftLimits, launch.Limit{Name: l.Name, Soft: l.Soft})
+		s.SoftLimits = append(s.SoftLimits, launch.Limit{Name: l.Name, Soft: l.Soft, Hard: l.Hard})
 	}
 	return s
 }
@@ -84,7 +84,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 // unitOf reads systemd's words into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
-	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID}
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Unfiltered: st.StatusText == launch.StatusUnfiltered}
 	phase, e := units.Decode(st)
 	switch phase {
 	case units.PhaseAbsent:

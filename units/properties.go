@@ -102,10 +102,16 @@ func limits(s Spec) []Property {
 	return p
 }
 
-// rlimits names the hard limit first: a soft one may not go above it.
+// rlimits names the hard limit first: a soft one may not go above it. Those
+// under which the launcher's own runtime could not start are left to the
+// launcher, which sets them as its last act.
 func rlimits(s Spec) []Property {
 	var p []Property
 	for _, l := range s.Rlimits {
+		switch l.Name {
+		case "AS", "DATA", "NPROC":
+			continue
+		}
 		p = append(p, Property{"Limit" + l.Name, l.Hard}, Property{"Limit" + l.Name + "Soft", l.Soft})
 	}
 	return p

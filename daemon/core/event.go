@@ -51,6 +51,7 @@ type Unit struct {
 	Job        job.ID
 	Phase      Phase
 	Invocation string
+	Unfiltered bool // the launcher said that the device filter is not active
 	Exit       Exit // in phase Exited
 }
 

@@ -63,7 +63,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 	l.busy = idle
 	if e.Before.Phase == Exited && l.job.Attempt.Result == nil {
-		c.note(l, e.Before.Exit)
+		c.note(l, e.Before)
 	}
 	if e.OK {
 		c.ended(l, now)
@@ -71,9 +71,11 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 }
 
 // note keeps how the command ended.
-func (c *Core) note(l *live, e Exit) {
+func (c *Core) note(l *live, u Unit) {
+	e := u.Exit
 	c.edit(l, func(a *job.Attempt) {
 		r := resultOf(e, &l.job)
+		r.Unfiltered = u.Unfiltered
 		a.Result = &r
 		a.PeakMemBytes = max(a.PeakMemBytes, e.PeakMemBytes)
 		a.CPUTime = max(a.CPUTime, e.CPUTime)
@@ -187,7 +189,7 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 	case l.job.State == job.Ending:
 		c.wind(l, now)
 	case u.Phase == Exited:
-		c.note(l, u.Exit)
+		c.note(l, u)
 		c.wind(l, now)
 	case l.job.Stop != "":
 		c.wind(l, now)

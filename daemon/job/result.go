@@ -22,15 +22,16 @@ const (
 
 // Result is how one attempt ended.
 type Result struct {
-	Outcome  State         `json:"outcome"` // a terminal state
-	ExitCode int           `json:"exit_code"`
-	Signal   int           `json:"signal,omitempty"`
-	Launch   Launch        `json:"launch,omitempty"`
-	Errno    int           `json:"errno,omitempty"`
-	Detail   string        `json:"detail,omitempty"` // printable, nothing private
-	By       string        `json:"by,omitempty"`     // who cancelled it
-	Limit    time.Duration `json:"limit,omitempty"`  // the time limit it met
-	MemBytes int64         `json:"mem_bytes,omitempty"`
+	Outcome    State         `json:"outcome"` // a terminal state
+	ExitCode   int           `json:"exit_code"`
+	Signal     int           `json:"signal,omitempty"`
+	Launch     Launch        `json:"launch,omitempty"`
+	Errno      int           `json:"errno,omitempty"`
+	Detail     string        `json:"detail,omitempty"` // printable, nothing private
+	By         string        `json:"by,omitempty"`     // who cancelled it
+	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
+	MemBytes   int64         `json:"mem_bytes,omitempty"`
+	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
 }
 
 // launchWords finish the sentence "could not start: …".
@@ -38,7 +39,7 @@ var launchWords = map[Launch]string{
 	LaunchSpec:   "its private instructions could not be read",
 	LaunchChdir:  "its working directory could not be entered",
 	LaunchExec:   "its command could not be run",
-	LaunchFilter: "the kernel's device filter is not active, so its GPUs would be open to everybody",
+	LaunchFilter: "its GPUs could not be opened, or are not fenced off from others",
 	LaunchLimits: "its resource limits could not be set",
 	LaunchUnit:   "systemd refused its unit",
 }

@@ -30,8 +30,12 @@ func stages() []stage {
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
 		{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
-		{name: "machine", what: "the package on machines with a real systemd", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "25m", "-p", "1", "./packaging/check/", "./packaging/vm/..."), needs: []string{"package"}},
+		{name: "machines", what: "the test machines themselves, and the life of the package", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
+		{name: "box", what: "what users see, in a container with a real systemd", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
+		{name: "emulated", what: "limits, reboots and power cuts, in an emulated machine", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
 	}
 }
 
