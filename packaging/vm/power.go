@@ -24,7 +24,7 @@ func (m *Machine) halt() {
 }
 
 // Reboot shuts the machine down in the ordinary way and boots it again from the same disk. In a box that is a restart of
-// the container: /run, /tmp and /dev are fresh, the kernel and its boot id are not. Commands that still run are lost.
+// the container: /run, /tmp, /dev and the boot id are new, the kernel is the same. Commands that still run are lost.
 func (m *Machine) Reboot(ctx context.Context) error {
 	var err error
 	if m.emu != nil {
