@@ -26,7 +26,7 @@
 // An emulated machine emulates its processors unless Options.TryKVM: a /dev/kvm that exists and opens says little inside
 // another virtual machine, where it was seen to hang and to abort QEMU. With TryKVM a guest must boot within seconds, or
 // it is ended and emulated. A box's device nodes, journal and units are its own, and so is its
-// boot id (a new one at each boot), but the kernel is the host's: /dev/kmsg goes nowhere, and a power cut loses processes
+// boot id (a new one at each boot), but the kernel is the host's: there is no /dev/kmsg, and a power cut loses processes
 // and not what the page cache holds.
 //
 // The package never installs gpusched or the fake NVML library into an image; they are put into a machine that runs, by
