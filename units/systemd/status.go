@@ -70,12 +70,24 @@ func readBegun(ctx context.Context, l *link, name string) (units.Status, error) 
 }
 
 func readInterface(ctx context.Context, l *link, name, iface string) (units.Status, error) {
-	var p properties
 	object := l.conn.Object(destination, objectPath(name))
-	if err := object.CallWithContext(ctx, propertyIface+".GetAll", 0, iface).Store(&p); err != nil {
-		return units.Status{Name: name}, wrap("status of unit", name, err)
+	call := object.CallWithContext(ctx, propertyIface+".GetAll", 0, iface)
+	if call.Err != nil {
+		return units.Status{Name: name}, wrap("status of unit", name, call.Err)
 	}
-	return p.status(name), nil
+	p, ok := only[map[string]dbus.Variant](call.Body) // Store would copy some 400 properties one by one
+	if !ok {
+		return units.Status{Name: name}, fmt.Errorf("status of unit %q: %w: properties of another shape", name, units.ErrBus)
+	}
+	return properties(p).status(name), nil
+}
+
+// only returns the one value of a body, if it is one and of this type.
+func only[T any](body []any) (v T, ok bool) {
+	if len(body) == 1 {
+		v, ok = body[0].(T)
+	}
+	return v, ok
 }
 
 func objectPath(name string) dbus.ObjectPath {
