@@ -21,7 +21,7 @@ GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz-seeds lint package-check machine box vm demo install clean deps
+.PHONY: build stage package test unit race fuzz-seeds lint package-check machine box vm bench demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -57,14 +57,18 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 machine: package ## the tests on machines with a real systemd; needs root
 	go run ./packaging/testrun machines box emulated
 
-box: ## a root shell in a throw-away container with systemd
-	go run ./packaging/vm/machine box
-
-vm: ## the same in an emulated machine
-	go run ./packaging/vm/machine emulated
-
-demo: package ## gpusched with four simulated GPUs, to play with
+box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
 	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
+
+vm: package ## the same in an emulated machine
+	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
+
+bench: package ## latency and throughput in a box, as Markdown
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
+	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench
+
+demo: deps package ## two accounts use four simulated GPUs in an emulated machine; KEEP=1 leaves it up
+	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo
 
 install: stage ## into $(DESTDIR), for systems without deb and rpm
 	sh packaging/install.sh

@@ -60,7 +60,25 @@ func (c *Core) explain(snap *sched.Snapshot, l *live) []job.Reason {
 	if !c.listed {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
-	return sched.Explain(snap, &l.job.Request)
+	why := sched.Explain(snap, &l.job.Request)
+	if fits(why, &l.job.Request) {
+		return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+	}
+	return why
+}
+
+// fits tells whether the reasons hold nothing against a start.
+func fits(why []job.Reason, r *job.Request) bool {
+	free := 0
+	for _, reason := range why {
+		if reason.GPU == job.NoGPU {
+			return false
+		}
+		if reason.Code == job.ReasonGPUFree {
+			free++
+		}
+	}
+	return free >= r.GPUMilli/job.WholeGPU
 }
 
 func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {

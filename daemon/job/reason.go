@@ -22,12 +22,14 @@ const (
 	ReasonHostMemory  ReasonCode = "host-memory"  // Need bytes, Have not promised to running jobs
 	ReasonMaxRunning  ReasonCode = "max-running"  // the site's limit of running jobs, Need = the limit
 	ReasonNoSample    ReasonCode = "starting-up"  // the daemon has not seen the GPUs yet
+	ReasonChecking    ReasonCode = "checking"     // it fits by the last look at the GPUs, a fresh one is under way
 )
 
 // reasonCodes is the closed list, for the test that the manual names each.
 var reasonCodes = []ReasonCode{
 	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUCleaning,
-	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample,
+	ReasonGPUSuspect, ReasonGPUExcluded, ReasonGPUType, ReasonGPUFree, ReasonGPUCount,
+	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample, ReasonChecking,
 }
 
 // ReasonCodes returns every code a Reason may have.
@@ -84,7 +86,7 @@ func (r Reason) machineSentence() string {
 	case ReasonNoSample:
 		return "the scheduler has just started and has not seen the GPUs yet"
 	}
-	return string(r.Code)
+	return "it fits by the last look at the GPUs, which is being checked by a fresh one"
 }
 
 func inBrackets(s string) string {

@@ -108,3 +108,11 @@ func (i image) makeKeys(ctx context.Context) error {
 	known := sshHostName + " " + strings.TrimSpace(string(host)) + "\n"
 	return os.WriteFile(i.file("known_hosts"), []byte(known), 0o600)
 }
+
+// SSHCommand is what to type on the host for a root shell in an emulated machine while it runs; "" for a box.
+func (m *Machine) SSHCommand() string {
+	if m.emu == nil {
+		return ""
+	}
+	return "ssh " + quote(m.emu.sshArgs())
+}

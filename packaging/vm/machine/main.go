@@ -24,9 +24,11 @@ const (
 	exitInterrupted = 130
 )
 
-const usage = `usage: go run ./packaging/vm/machine [switches] box|emulated [-- CMD…]
+const usage = `usage: go run ./packaging/vm/machine [switches] box|emulated|demo [-- CMD…]
 Boots a throw-away Debian 12 machine, runs CMD in it as root (or a root shell), and removes the machine.
   box       systemd in a container: boots in under a second, native speed
+  demo      an emulated machine with simulated GPUs and the package -deb, in which two accounts use gpusched;
+            with KEEP=1 in the environment it stays up afterwards
   emulated  a whole machine in QEMU: boots in about 15 seconds; memory limits, reboots and udev are real
 switches:
 `
@@ -54,6 +56,7 @@ type request struct {
 	fakeGPUs bool
 	copies   []string // HOST:GUEST
 	argv     []string // nil: a shell
+	demo     bool     // play the demo instead
 }
 
 // parse reads the command line. When it returns an error, stderr has heard what is wrong.
@@ -80,6 +83,10 @@ func parse(args []string) (request, error) {
 		return r, err
 	}
 	rest := flags.Args()
+	if len(rest) == 1 && rest[0] == "demo" {
+		r.kind, r.demo, r.fakeGPUs = vm.Emulated, true, true
+		return r, nil
+	}
 	if len(rest) == 0 || (rest[0] != string(vm.Box) && rest[0] != string(vm.Emulated)) {
 		err := fmt.Errorf("machine: which kind: %q is neither box nor emulated", strings.Join(rest, " "))
 		fmt.Fprintln(os.Stderr, err)
@@ -112,7 +119,11 @@ func run(ctx context.Context, args []string) (int, error) {
 	fmt.Fprintf(os.Stderr, "machine: %s booted in %.1f s\n", req.kind, time.Since(began).Seconds())
 	code := 0
 	if err = provision(ctx, m, req); err == nil {
-		code, err = talk(ctx, m, req.argv)
+		if req.demo {
+			code, err = demo(ctx, m)
+		} else {
+			code, err = talk(ctx, m, req.argv)
+		}
 	}
 	return code, errors.Join(err, m.Close())
 }

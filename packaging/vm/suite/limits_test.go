@@ -33,8 +33,8 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[jobs]\\ntasks_max = 50\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
-	id := submit(t, "alice", "-g 0 -c 1 -- simcuda --fork-bomb 200 --hold 1000")
-	running(t, id)
+	id := submit(t, "alice", "-g 0 -c 1 -- bash -c 'simcuda --fork-bomb 200 --hold 1000; echo bombed; sleep 1000'")
+	printed(t, id, "bombed")
 	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1001.slice/gpujob-%d.service", id)
 	for file, want := range map[string]string{"pids.max": "50", "cpu.max": "100000 100000"} {
 		if got := sh(t, "", "cat "+group+"/"+file); got != want {
