@@ -22,7 +22,8 @@ func ParseID(s string) (ID, error) {
 	return ID(n), nil
 }
 
-// maxIDList bounds what a range such as 1-999999999 may expand to.
+// maxIDList bounds what a list such as 1-999999999 may expand to, duplicates
+// counted: anybody may send one to the daemon.
 const maxIDList = 100_000
 
 // ParseIDs reads a list of ids and ranges such as "12,14-16" in the order
@@ -30,6 +31,7 @@ const maxIDList = 100_000
 func ParseIDs(s string) ([]ID, error) {
 	var ids []ID
 	seen := map[ID]bool{}
+	room := int64(maxIDList)
 	for part := range strings.SplitSeq(s, ",") {
 		lo, hi, isRange := strings.Cut(part, "-")
 		first, err := ParseID(lo)
@@ -42,11 +44,13 @@ func ParseIDs(s string) ([]ID, error) {
 				return nil, err
 			}
 		}
-		if last < first || int64(last-first) >= maxIDList {
-			return nil, fmt.Errorf("range %q is empty or too long (at most %d jobs)", part, maxIDList)
+		if last < first || int64(last-first) >= room {
+			return nil, fmt.Errorf("range %q is empty or makes the list too long: at most %d jobs at once", part, maxIDList)
 		}
-		for id := first; id <= last; id++ {
-			if !seen[id] {
+		count := int64(last-first) + 1 // a number and not a last id: the highest id has no successor
+		room -= count
+		for i := range count {
+			if id := first + ID(i); !seen[id] {
 				seen[id] = true
 				ids = append(ids, id)
 			}
