@@ -1,8 +1,8 @@
 package job
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,7 +20,7 @@ func ParseGPUs(s string) (milli int, err error) {
 	bad := fmt.Errorf("%q is not an amount of GPUs: use 0, a fraction such as 0.5, or a number such as 2 (exact GPUs are chosen with --gpu-ids)", s)
 	whole, frac, hasFrac := strings.Cut(s, ".")
 	w, err := strconv.ParseUint(whole, 10, 16)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, bad
 	}
 	f := uint64(0)
@@ -35,7 +35,7 @@ func ParseGPUs(s string) (milli int, err error) {
 			f *= 10
 		}
 	}
-	if w > MaxGPUs {
+	if w > MaxGPUs || w == MaxGPUs && f > 0 {
 		return 0, fmt.Errorf("%q is too many GPUs: at most %d", s, MaxGPUs)
 	}
 	return int(w*WholeGPU + f*10), nil
@@ -52,7 +52,7 @@ func ParseGPUList(s string) ([]int, error) {
 	if s == "" {
 		return nil, nil
 	}
-	var list []int
+	var named [MaxGPUs]bool
 	for part := range strings.SplitSeq(s, ",") {
 		lo, hi, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		if !isRange {
@@ -64,14 +64,20 @@ func ParseGPUList(s string) ([]int, error) {
 			return nil, fmt.Errorf("%q is not a list of GPU indexes: use 0,2 or 0-3 (see 'gpusched gpus')", s)
 		}
 		for i := a; i <= b; i++ {
-			list = append(list, int(i))
+			named[i] = true
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list), nil
+	var list []int
+	for i, wanted := range named {
+		if wanted {
+			list = append(list, i)
+		}
+	}
+	return list, nil
 }
 
-// FormatGPUList prints indexes as "0,2,3"; the empty list is "-".
+// FormatGPUList prints indexes as "0,2,3"; the empty list is "-", which
+// ParseGPUList does not read.
 func FormatGPUList(list []int) string {
 	if len(list) == 0 {
 		return "-"
