@@ -17,7 +17,8 @@ var signalNames = [...]string{
 // maxSignal is the highest real-time signal on Linux.
 const maxSignal = 64
 
-// SignalName returns the name without SIG, or "RT" and the number.
+// SignalName returns the name without SIG, or "RT" and the number. The kernel's
+// number is meant: RT34 is what the shell calls RTMIN.
 func SignalName(n int) string {
 	if n > 0 && n < len(signalNames) {
 		return signalNames[n]
@@ -25,16 +26,13 @@ func SignalName(n int) string {
 	return "RT" + strconv.Itoa(n)
 }
 
-// ParseSignal reads USR1, SIGUSR1 or 10.
+// ParseSignal reads USR1, SIGUSR1, 10, and RT34 as SignalName prints it.
 func ParseSignal(s string) (int, error) {
 	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")
-	for n, known := range signalNames {
-		if known != "" && known == name {
+	for n := 1; n <= maxSignal && ascii(s); n++ {
+		if name == SignalName(n) || s == strconv.Itoa(n) {
 			return n, nil
 		}
-	}
-	if n, err := strconv.Atoi(s); err == nil && n > 0 && n <= maxSignal {
-		return n, nil
 	}
 	return 0, fmt.Errorf("%q is not a signal: use a name such as USR1 or a number from 1 to %d", s, maxSignal)
 }
