@@ -35,7 +35,8 @@ type Priority struct {
 // maxPriority bounds the number, in either direction.
 const maxPriority = 1_000_000
 
-// ParsePriority reads a number (class normal) or the name of a class.
+// ParsePriority reads a number (class normal) or the name of a class. A plus
+// sign is refused: it would read as a change of the priority there is.
 func ParsePriority(s string) (Priority, error) {
 	for _, c := range []Class{Scavenger, Low, Normal, High, Interactive} {
 		if s == c.String() {
@@ -43,13 +44,14 @@ func ParsePriority(s string) (Priority, error) {
 		}
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil || n < -maxPriority || n > maxPriority {
+	if err != nil || n < -maxPriority || n > maxPriority || s[0] == '+' {
 		return Priority{}, fmt.Errorf("%q is not a priority: use a number (higher goes first) or one of scavenger, low, normal, high, interactive", s)
 	}
 	return Priority{Number: n}, nil
 }
 
-// String prints the priority the way ParsePriority reads it.
+// String prints the priority the way ParsePriority reads it: the number of the
+// class normal, the name of any other.
 func (p Priority) String() string {
 	if p.Class == Normal && p.Number != 0 {
 		return strconv.Itoa(p.Number)
@@ -65,5 +67,5 @@ func (p Priority) Before(q Priority) bool {
 	return p.Number > q.Number
 }
 
-// Raised tells whether p is above what anyone may ask for oneself.
+// Raised tells whether p is above normal, all that anyone may ask for oneself.
 func (p Priority) Raised() bool { return p.Class > Normal || p.Number > 0 }
