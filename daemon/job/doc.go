@@ -14,7 +14,8 @@
 //     submitter: these are in Payload, which is stored and passed on its own,
 //     so that no log line or listing can leak them.
 //  4. Every text that came from a user and is shown to another is printable:
-//     names, tags and comments with control characters are refused.
-//  5. Validation reports every problem at once (Problems), each with what is
-//     wrong, why, and what to do next.
+//     names, tags and comments with control, format or shapeless characters are
+//     refused (Printable).
+//  5. Validation reports every problem at once (Problems), each kind once, with
+//     what is wrong, why, and what to do next.
 package job

@@ -45,7 +45,7 @@ func ParseIDs(s string) ([]ID, error) {
 			}
 		}
 		if last < first || int64(last-first) >= room {
-			return nil, fmt.Errorf("range %q is empty or makes the list too long: at most %d jobs at once", part, maxIDList)
+			return nil, fmt.Errorf("range %q is empty or too long (a list names at most %d jobs)", part, maxIDList)
 		}
 		count := int64(last-first) + 1 // a number and not a last id: the highest id has no successor
 		room -= count

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Sizes a submission may have. The kernel's own bounds are the model: one
@@ -36,8 +34,8 @@ func (p Problems) Err() error {
 
 func (p *Problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
-// Validate reports everything that is wrong with the form of a submission.
-// Whether this machine can ever run it is the scheduler's question.
+// Validate reports everything that is wrong with the form of a submission, each
+// kind of fault once. Whether this machine can ever run it is the scheduler's question.
 func (s *Submission) Validate() error {
 	var p Problems
 	if len(s.Key) > MaxKeyBytes || !Printable(s.Key) {
@@ -46,6 +44,9 @@ func (s *Submission) Validate() error {
 	s.Label.check(&p)
 	s.Request.check(&p)
 	s.Payload.check(&p)
+	if s.Grace != nil && (*s.Grace < 0 || *s.Grace > MaxDuration) {
+		p.addf("the grace is out of range: at most 10 years (--grace)")
+	}
 	return p.Err()
 }
 
@@ -117,21 +118,7 @@ func ascending(list []int) bool {
 }
 
 func (y *Payload) check(p *Problems) {
-	total := 0
-	for _, list := range [][]string{y.Argv, y.Env} {
-		for _, s := range list {
-			total += len(s) + 1
-			if len(s) > MaxArgBytes {
-				p.addf("an argument or variable has %d bytes: Linux passes at most %d in one (put it in a file)", len(s), MaxArgBytes)
-			}
-			if strings.IndexByte(s, 0) >= 0 {
-				p.addf("an argument or variable contains a NUL byte, which no program can receive")
-			}
-		}
-	}
-	if total > MaxPayloadBytes {
-		p.addf("the command and environment have %d bytes: at most %d (use --env clean, or put data in a file)", total, MaxPayloadBytes)
-	}
+	y.checkBytes(p)
 	if len(y.Argv) == 0 || y.Argv[0] == "" {
 		p.addf("there is no command to run: 'gpusched submit -- python train.py'")
 	}
@@ -154,19 +141,26 @@ func (y *Payload) check(p *Problems) {
 	}
 }
 
-// Printable tells whether s can be shown on anybody's terminal as it is: valid
-// UTF-8 of graphic characters and plain spaces, no control or format codes
-// (which could move the cursor, change colours or reverse the text).
-func Printable(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if r != ' ' && (!unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r)) {
-			return false
+// checkBytes reports each kind of fault once: a hostile submission has room for
+// a million of them.
+func (y *Payload) checkBytes(p *Problems) {
+	total, longest, nul := 0, 0, false
+	for _, list := range [][]string{y.Argv, y.Env} {
+		for _, s := range list {
+			total += len(s) + 1
+			longest = max(longest, len(s))
+			nul = nul || strings.IndexByte(s, 0) >= 0
 		}
 	}
-	return true
+	if longest > MaxArgBytes {
+		p.addf("an argument or variable has %d bytes: Linux passes at most %d in one (put it in a file)", longest, MaxArgBytes)
+	}
+	if nul {
+		p.addf("an argument or variable contains a NUL byte, which no program can receive")
+	}
+	if total > MaxPayloadBytes {
+		p.addf("the command and environment have %d bytes: at most %d (use --env clean, or put data in a file)", total, MaxPayloadBytes)
+	}
 }
 
 // ErrTerminal says that a job has ended and can't be acted on.

@@ -1,0 +1,23 @@
+package job
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable tells whether s can be shown on anybody's terminal as it is: valid
+// UTF-8 of graphic characters and plain spaces, no control or format codes
+// (which could move the cursor, change colours or reverse the text) and no
+// letter without a shape, such as the Hangul filler (which could imitate another
+// text, or none).
+func Printable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if r != ' ' && (!unicode.IsGraphic(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) || unicode.IsSpace(r)) {
+			return false
+		}
+	}
+	return true
+}

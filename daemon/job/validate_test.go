@@ -1,0 +1,191 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// plain is a submission without a fault.
+func plain() Submission {
+	return Submission{
+		Label:   Label{Name: "train"},
+		Request: Request{GPUMilli: 1000},
+		Payload: Payload{Argv: []string{"python", "train.py"}, EnvMode: EnvInherit, Env: []string{"A=1"}, Dir: "/home/alice", Umask: 0o22},
+	}
+}
+
+func manyTags(n int) map[string]string {
+	tags := map[string]string{}
+	for i := range n {
+		tags[fmt.Sprint("k", i)] = "v"
+	}
+	return tags
+}
+
+func durationTo(d time.Duration) *time.Duration { return &d }
+
+// Each limit, at its edge.
+func TestValidateTakes(t *testing.T) {
+	for name, change := range map[string]func(s *Submission){
+		"nothing more":    func(*Submission) {},
+		"longest key":     func(s *Submission) { s.Key = strings.Repeat("k", MaxKeyBytes) },
+		"longest name":    func(s *Submission) { s.Label.Name = strings.Repeat("n", MaxNameBytes) },
+		"longest comment": func(s *Submission) { s.Label.Comment = strings.Repeat("c", MaxCommentBytes) },
+		"most tags":       func(s *Submission) { s.Label.Tags = manyTags(MaxTags) },
+		"longest tag":     func(s *Submission) { s.Label.Tags = map[string]string{"k": strings.Repeat("v", MaxNameBytes-1)} },
+		"tag of no value": func(s *Submission) { s.Label.Tags = map[string]string{"k": ""} },
+		"no GPU":          func(s *Submission) { s.Request = Request{} },
+		"most GPUs":       func(s *Submission) { s.Request.GPUMilli = MaxGPUs * WholeGPU },
+		"exact GPUs":      func(s *Submission) { s.Request.GPUMilli, s.Request.GPUIDs = 2000, []int{0, MaxGPUs - 1} },
+		"some of":         func(s *Submission) { s.Request.GPUsFrom = []int{1, 3} },
+		"all of":          func(s *Submission) { s.Request.GPUMilli, s.Request.GPUsFrom = 2000, []int{1, 3} },
+		"longest type":    func(s *Submission) { s.Request.GPUType = strings.Repeat("a", MaxNameBytes) },
+		"largest sizes":   func(s *Submission) { s.Request.MemBytes, s.Request.GPUMemBytes = MaxSize, MaxSize },
+		"most CPUs":       func(s *Submission) { s.Request.CPUs = 8192 },
+		"longest times": func(s *Submission) {
+			s.Request.TimeLimit, s.Request.Grace, s.Grace = MaxDuration, MaxDuration, durationTo(MaxDuration)
+		},
+		"no grace":        func(s *Submission) { s.Grace = durationTo(0) },
+		"highest":         func(s *Submission) { s.Request.Priority = Priority{Class: Interactive, Number: maxPriority} },
+		"lowest":          func(s *Submission) { s.Request.Priority = Priority{Class: Scavenger, Number: -maxPriority} },
+		"by uuid":         func(s *Submission) { s.Request.GPUVisible = "uuid" },
+		"longest arg":     func(s *Submission) { s.Payload.Argv = append(s.Payload.Argv, strings.Repeat("a", MaxArgBytes)) },
+		"private control": func(s *Submission) { s.Payload.Argv = append(s.Payload.Argv, "\x1b\n\xff", "") },
+		"largest payload": func(s *Submission) { s.Payload.Argv, s.Payload.Env = fill(MaxPayloadBytes), nil },
+		"no environment":  func(s *Submission) { s.Payload.Env = nil },
+		"empty variable":  func(s *Submission) { s.Payload.Env = []string{"A="} },
+		"longest dir":     func(s *Submission) { s.Payload.Dir = "/" + strings.Repeat("d", 4095) },
+		"umask":           func(s *Submission) { s.Payload.Umask = 0o777 },
+	} {
+		s := plain()
+		change(&s)
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// fill makes arguments of n bytes with their ends.
+func fill(n int) []string {
+	var list []string
+	for n > 0 {
+		size := min(n, MaxArgBytes)
+		list = append(list, strings.Repeat("a", size-1))
+		n -= size
+	}
+	return list
+}
+
+// Each limit, one beyond: exactly one problem, which names its flag or thing.
+func TestValidateRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		change     func(s *Submission)
+	}{
+		{"long key", "request key", func(s *Submission) { s.Key = strings.Repeat("k", MaxKeyBytes+1) }},
+		{"control in key", "request key", func(s *Submission) { s.Key = "\x1b" }},
+		{"no name", "--name", func(s *Submission) { s.Label.Name = "" }},
+		{"long name", "--name", func(s *Submission) { s.Label.Name = strings.Repeat("n", MaxNameBytes+1) }},
+		{"control in name", "--name", func(s *Submission) { s.Label.Name = "a\nb" }},
+		{"long comment", "--comment", func(s *Submission) { s.Label.Comment = strings.Repeat("c", MaxCommentBytes+1) }},
+		{"bidi in comment", "--comment", func(s *Submission) { s.Label.Comment = "\u202e" }},
+		{"tags", "17 tags are too many", func(s *Submission) { s.Label.Tags = manyTags(MaxTags + 1) }},
+		{"tag without key", "--tag", func(s *Submission) { s.Label.Tags = map[string]string{"": "v"} }},
+		{"long tag", "--tag", func(s *Submission) { s.Label.Tags = map[string]string{"k": strings.Repeat("v", MaxNameBytes)} }},
+		{"zero-width tags", "--tag", func(s *Submission) { s.Label.Tags = map[string]string{"a\u200b": "v", "b": "\u200b"} }},
+		{"GPUs below 0", "--gpus", func(s *Submission) { s.Request.GPUMilli = -1000 }},
+		{"too many GPUs", "use 0 to 1024 (--gpus)", func(s *Submission) { s.Request.GPUMilli = MaxGPUs*WholeGPU + WholeGPU }},
+		{"thousandths", "--gpus", func(s *Submission) { s.Request.GPUMilli = 1005 }},
+		{"half a GPU", "instead of 0.5", func(s *Submission) { s.Request.GPUMilli = 500 }},
+		{"ids and amount", "--gpu-ids names 2 GPUs but --gpus asks 1", func(s *Submission) { s.Request.GPUIDs = []int{0, 1} }},
+		{"too few to choose", "--gpus-from names 1 GPUs but --gpus asks 2", func(s *Submission) { s.Request.GPUMilli, s.Request.GPUsFrom = 2000, []int{0} }},
+		{"ids and from", "exclude each other", func(s *Submission) { s.Request.GPUIDs, s.Request.GPUsFrom = []int{0}, []int{0, 1} }},
+		{"ids not in order", "once each, in order", func(s *Submission) { s.Request.GPUMilli, s.Request.GPUIDs = 2000, []int{1, 0} }},
+		{"id twice", "once each, in order", func(s *Submission) { s.Request.GPUMilli, s.Request.GPUIDs = 2000, []int{1, 1} }},
+		{"id below 0", "once each, in order", func(s *Submission) { s.Request.GPUIDs = []int{-1} }},
+		{"id too high", "below 1024", func(s *Submission) { s.Request.GPUsFrom = []int{MaxGPUs} }},
+		{"no GPU of a type", "--gpus 0", func(s *Submission) { s.Request = Request{GPUType: "a100"} }},
+		{"no GPU with memory", "--gpus 0", func(s *Submission) { s.Request = Request{GPUMemBytes: 1} }},
+		{"no GPU out of some", "--gpus 0", func(s *Submission) { s.Request = Request{GPUsFrom: []int{0}} }},
+		{"long type", "--gpu-type", func(s *Submission) { s.Request.GPUType = strings.Repeat("a", MaxNameBytes+1) }},
+		{"control in type", "--gpu-type", func(s *Submission) { s.Request.GPUType = "\x07" }},
+		{"memory below 0", "--mem", func(s *Submission) { s.Request.MemBytes = -1 }},
+		{"too much memory", "--mem", func(s *Submission) { s.Request.MemBytes = MaxSize + 1 }},
+		{"GPU memory below 0", "--gpu-mem", func(s *Submission) { s.Request.GPUMemBytes = -1 }},
+		{"too much GPU memory", "--gpu-mem", func(s *Submission) { s.Request.GPUMemBytes = MaxSize + 1 }},
+		{"CPUs below 0", "--cpus", func(s *Submission) { s.Request.CPUs = -1 }},
+		{"too many CPUs", "--cpus", func(s *Submission) { s.Request.CPUs = 8193 }},
+		{"time below 0", "--time", func(s *Submission) { s.Request.TimeLimit = -1 }},
+		{"long time", "--time", func(s *Submission) { s.Request.TimeLimit = MaxDuration + 1 }},
+		{"grace below 0", "--grace", func(s *Submission) { s.Request.Grace = -1 }},
+		{"long grace", "--grace", func(s *Submission) { s.Request.Grace = MaxDuration + 1 }},
+		{"own grace below 0", "--grace", func(s *Submission) { s.Grace = durationTo(-1) }},
+		{"own long grace", "--grace", func(s *Submission) { s.Grace = durationTo(MaxDuration + 1) }},
+		{"class above", "--priority", func(s *Submission) { s.Request.Priority.Class = Interactive + 1 }},
+		{"class below", "--priority", func(s *Submission) { s.Request.Priority.Class = Scavenger - 1 }},
+		{"number above", "--priority", func(s *Submission) { s.Request.Priority.Number = maxPriority + 1 }},
+		{"number below", "--priority", func(s *Submission) { s.Request.Priority.Number = -maxPriority - 1 }},
+		{"by name", `by "name" (--gpu-visible)`, func(s *Submission) { s.Request.GPUVisible = "name" }},
+		{"long arg", "131072 bytes", func(s *Submission) { s.Payload.Argv[1] = strings.Repeat("a", MaxArgBytes+1) }},
+		{"NUL in arg", "NUL byte", func(s *Submission) { s.Payload.Argv[1] = "a\x00" }},
+		{"NUL in variable", "NUL byte", func(s *Submission) { s.Payload.Env = []string{"A=\x00"} }},
+		{"large payload", "have 2097153 bytes", func(s *Submission) { s.Payload.Argv, s.Payload.Env = fill(MaxPayloadBytes+1), nil }},
+		{"no command", "no command", func(s *Submission) { s.Payload.Argv = nil }},
+		{"empty command", "no command", func(s *Submission) { s.Payload.Argv[0] = "" }},
+		{"no variable", "NAME=VALUE", func(s *Submission) { s.Payload.Env = []string{"A", "B"} }},
+		{"variable without name", "NAME=VALUE", func(s *Submission) { s.Payload.Env = []string{"=1"} }},
+		{"relative dir", "--chdir", func(s *Submission) { s.Payload.Dir = "work" }},
+		{"no dir", "--chdir", func(s *Submission) { s.Payload.Dir = "" }},
+		{"long dir", "--chdir", func(s *Submission) { s.Payload.Dir = "/" + strings.Repeat("d", 4096) }},
+		{"NUL in dir", "--chdir", func(s *Submission) { s.Payload.Dir = "/\x00" }},
+		{"umask below 0", "umask", func(s *Submission) { s.Payload.Umask = -1 }},
+		{"large umask", "umask", func(s *Submission) { s.Payload.Umask = 0o1000 }},
+		{"no mode", "--env", func(s *Submission) { s.Payload.EnvMode = "" }},
+	} {
+		s := plain()
+		c.change(&s)
+		var p Problems
+		if err := s.Validate(); !errors.As(err, &p) || len(p) != 1 || !strings.Contains(p[0], c.want) || !Printable(p[0]) {
+			t.Errorf("%s: %d problems: %v", c.name, len(p), err)
+		}
+	}
+}
+
+// Invariant 5.
+func TestValidateReportsEverything(t *testing.T) {
+	s := Submission{
+		Key: "\x00", Grace: durationTo(-1),
+		Label: Label{Comment: "\n", Tags: map[string]string{"": ""}},
+		Request: Request{GPUMilli: -1, GPUIDs: []int{1, 1}, GPUsFrom: []int{0}, GPUType: "\x00", MemBytes: -1, CPUs: -1, TimeLimit: -1,
+			Priority: Priority{Number: maxPriority + 1}, GPUVisible: "\x1b"},
+		Payload: Payload{Argv: []string{"", strings.Repeat("\x00", MaxPayloadBytes)}, Env: []string{"A"}, Umask: -1},
+	}
+	var p Problems
+	if err := s.Validate(); !errors.As(err, &p) {
+		t.Fatal(err)
+	}
+	if len(p) != 22 || p.Error() != strings.Join(p, "\n") || !Printable(strings.Join(p, " ")) {
+		t.Errorf("%d problems:\n%v", len(p), p)
+	}
+	if unique := slices.Compact(slices.Sorted(slices.Values(p))); len(unique) != len(p) {
+		t.Errorf("some are said twice:\n%v", p)
+	}
+	if (Problems{}).Err() != nil || Problems(nil).Err() != nil {
+		t.Error("no problem is an error")
+	}
+}
+
+// A million faults of one kind are one problem.
+func TestValidateSaysEachKindOnce(t *testing.T) {
+	s := plain()
+	s.Payload.Argv = slices.Repeat([]string{"\x00"}, 1000)
+	s.Payload.Env = slices.Repeat([]string{"A"}, 1000)
+	var p Problems
+	if err := s.Validate(); !errors.As(err, &p) || len(p) != 2 {
+		t.Errorf("%d problems: %.300v", len(p), err)
+	}
+}
