@@ -38,8 +38,9 @@ var transitions = map[State][]State{
 // Next tells whether a job may go from s to t in one step.
 func (s State) Next(t State) bool { return slices.Contains(transitions[s], t) }
 
-// Terminal tells whether a job in s has ended for good.
-func (s State) Terminal() bool { return len(transitions[s]) == 0 }
+// Terminal tells whether a job in s has ended for good. A word that is no state
+// is neither terminal nor live.
+func (s State) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
 
 // Live tells whether a job in s has, or may have, a unit.
 func (s State) Live() bool { return s == Starting || s == Running || s == Ending }

@@ -1,0 +1,73 @@
+package job
+
+import (
+	"slices"
+	"testing"
+)
+
+// Invariant 1, as a table of every pair.
+func TestTransitions(t *testing.T) {
+	want := map[State][]State{
+		Queued:   {Starting, Cancelled},
+		Starting: {Queued, Running, Ending},
+		Running:  {Ending},
+		Ending:   {Queued, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost},
+	}
+	for _, from := range States() {
+		for _, to := range States() {
+			if got := from.Next(to); got != slices.Contains(want[from], to) {
+				t.Errorf("%s to %s: %t", from, to, got)
+			}
+		}
+	}
+}
+
+func TestEveryStateIsReachable(t *testing.T) {
+	reached := map[State]bool{Queued: true}
+	for todo := []State{Queued}; len(todo) > 0; todo = todo[1:] {
+		for _, to := range States() {
+			if todo[0].Next(to) && !reached[to] {
+				reached[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+	for _, s := range States() {
+		if !reached[s] {
+			t.Errorf("%s cannot be reached", s)
+		}
+	}
+}
+
+// Every state waits, has a unit, or has ended: exactly one of these.
+func TestStatesPartition(t *testing.T) {
+	live := []State{Starting, Running, Ending}
+	terminal := []State{Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
+	if all := slices.Concat([]State{Queued}, live, terminal); !slices.Equal(all, States()) {
+		t.Errorf("states are %v", States())
+	}
+	for _, s := range append(States(), "", "nonsense") {
+		if got := s.Live(); got != slices.Contains(live, s) {
+			t.Errorf("%q live: %t", s, got)
+		}
+		if got := s.Terminal(); got != slices.Contains(terminal, s) {
+			t.Errorf("%q terminal: %t", s, got)
+		}
+		if got := s.Valid(); got != slices.Contains(States(), s) || got && (s == "" || s == "nonsense") {
+			t.Errorf("%q valid: %t", s, got)
+		}
+		for _, to := range States() {
+			if s.Terminal() && s.Next(to) {
+				t.Errorf("%s is left for %s", s, to)
+			}
+		}
+	}
+}
+
+// What a caller does to a list is not seen by the next.
+func TestClosedListsAreCopies(t *testing.T) {
+	States()[0], ReasonCodes()[0] = "changed", "changed"
+	if States()[0] != Queued || ReasonCodes()[0] != ReasonGPUBusy {
+		t.Errorf("lists were changed: %v, %v", States()[0], ReasonCodes()[0])
+	}
+}
