@@ -82,6 +82,9 @@ func (r Reason) machineSentence() string {
 	case ReasonHostMemory:
 		return fmt.Sprintf("needs %s of host memory, %s is not promised to running jobs", FormatSize(r.Need), FormatSize(r.Have))
 	case ReasonMaxRunning:
+		if r.Need == 1 {
+			return "1 job is running, the site allows no more at once"
+		}
 		return fmt.Sprintf("%d jobs are running, the site allows no more at once", r.Need)
 	case ReasonNoSample:
 		return "the scheduler has just started and has not seen the GPUs yet"
