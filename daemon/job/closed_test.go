@@ -1,0 +1,135 @@
+package job
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// constants reads the package's own source: the values of every constant of
+// each type, by the type's name. Constants counted with iota have their name
+// for a value.
+func constants(t *testing.T) map[string][]string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
+				collect(t, g, found)
+			}
+		}
+	}
+	return found
+}
+
+// collect adds the typed constants of one declaration.
+func collect(t *testing.T, g *ast.GenDecl, found map[string][]string) {
+	kind := ""
+	for _, s := range g.Specs {
+		spec := s.(*ast.ValueSpec)
+		if len(spec.Values) > 0 { // else the type is the one above
+			kind = ""
+			if id, ok := spec.Type.(*ast.Ident); ok {
+				kind = id.Name
+			}
+		}
+		for i, name := range spec.Names {
+			value := name.Name
+			if i < len(spec.Values) {
+				if lit, ok := spec.Values[i].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					text, err := strconv.Unquote(lit.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					value = text
+				}
+			}
+			if kind != "" {
+				found[kind] = append(found[kind], value)
+			}
+		}
+	}
+}
+
+// words turns a closed list into what constants gives for its type.
+func words[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return out
+}
+
+// A constant that is not in its closed list is one that a switch, a manual
+// page or a filter does not know.
+func TestClosedListsAreComplete(t *testing.T) {
+	found := constants(t)
+	launches := make([]Launch, 0, len(launchWords))
+	for l := range launchWords {
+		launches = append(launches, l)
+	}
+	classes := make([]string, 0, len(classNames))
+	for _, name := range found["Class"] {
+		if p, err := ParsePriority(strings.ToLower(name)); err == nil && p.String() == strings.ToLower(name) {
+			classes = append(classes, name)
+		}
+	}
+	for kind, list := range map[string][]string{
+		"State": words(States()), "ReasonCode": words(ReasonCodes()), "Launch": words(launches), "Class": classes,
+	} {
+		declared := slices.Clone(found[kind])
+		slices.Sort(declared)
+		slices.Sort(list)
+		if len(declared) == 0 || !slices.Equal(declared, list) {
+			t.Errorf("%s: declared %q, listed %q", kind, declared, list)
+		}
+	}
+	if len(classNames) != len(found["Class"]) {
+		t.Errorf("%d names for %d classes", len(classNames), len(found["Class"]))
+	}
+}
+
+// No two constants of a type share a value, and every one of them can be
+// shown and typed.
+func TestClosedWordsAreDistinct(t *testing.T) {
+	found := constants(t)
+	for _, kind := range []string{"State", "ReasonCode", "Launch", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
+		seen := map[string]bool{}
+		for _, w := range found[kind] {
+			if w == "" || !Printable(w) || strings.Contains(w, " ") || seen[w] {
+				t.Errorf("%s: %q is empty, given twice or not a word", kind, w)
+			}
+			seen[w] = true
+		}
+		if len(seen) == 0 {
+			t.Errorf("%s has no constants", kind)
+		}
+	}
+}
+
+// Validate knows every declared mode of the environment.
+func TestEveryEnvModeIsValid(t *testing.T) {
+	for _, mode := range constants(t)["EnvMode"] {
+		s := plain()
+		s.Payload.EnvMode = EnvMode(mode)
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}

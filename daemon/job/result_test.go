@@ -1,0 +1,97 @@
+package job
+
+import (
+	"testing"
+	"time"
+)
+
+func TestResultSentenceAndCode(t *testing.T) {
+	covered := map[State]bool{}
+	for _, c := range []struct {
+		result   Result
+		code     int
+		sentence string
+	}{
+		{Result{Outcome: Completed}, 0, "completed: exit code 0"},
+		{Result{Outcome: Failed, ExitCode: 3}, 3, "failed: exit code 3"},
+		{Result{Outcome: Failed, ExitCode: 255}, 255, "failed: exit code 255"},
+		{Result{Outcome: Failed, Signal: 11}, 139, "killed by signal 11 (SEGV)"},
+		{Result{Outcome: Failed, Signal: 34}, 162, "killed by signal 34 (RT34)"},
+		{Result{Outcome: Cancelled, By: "alice"}, 143, "cancelled by alice"},
+		{Result{Outcome: Cancelled}, 143, "cancelled"},
+		{Result{Outcome: Cancelled, Signal: 9, By: "root"}, 137, "cancelled by root"},
+		{Result{Outcome: Cancelled, ExitCode: 5}, 5, "cancelled"},
+		{Result{Outcome: TimedOut, Limit: 2 * time.Hour}, 124, "stopped at its time limit of 2h (ask for more with --time)"},
+		{Result{Outcome: TimedOut, Limit: 90 * time.Second, Signal: 9}, 124, "stopped at its time limit of 1m30s (ask for more with --time)"},
+		{Result{Outcome: OutOfMemory, MemBytes: 20 << 30, Signal: 9}, 137, "killed for going over its host memory limit of 20G (ask for more with --mem)"},
+		{Result{Outcome: OutOfMemory}, 137, "killed because the host ran out of memory"},
+		{Result{Outcome: Lost, Detail: "the machine was restarted while the job ran"}, 125, "lost: the machine was restarted while the job ran"},
+		{Result{Outcome: Failed, Launch: LaunchSpec, ExitCode: 225}, 125, "could not start: its private instructions could not be read"},
+		{Result{Outcome: Failed, Launch: LaunchChdir, Errno: 13, ExitCode: 200}, 125, "could not start: its working directory could not be entered: permission denied"},
+		{Result{Outcome: Failed, Launch: LaunchExec, Errno: 2, ExitCode: 203}, 125, "could not start: its command could not be run: no such file or directory"},
+		{Result{Outcome: Failed, Launch: LaunchFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or are not fenced off from others"},
+		{Result{Outcome: Failed, Launch: LaunchLimits, Errno: 1, Detail: "NOFILE"}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},
+		{Result{Outcome: Failed, Launch: LaunchUnit, Detail: "unit exists"}, 125, "could not start: systemd refused its unit (unit exists)"},
+	} {
+		covered[c.result.Outcome] = true
+		if got := c.result.Sentence(); got != c.sentence {
+			t.Errorf("%+v\n got %q\nwant %q", c.result, got, c.sentence)
+		}
+		if got := c.result.Code(); got != c.code {
+			t.Errorf("%+v: code %d, want %d", c.result, got, c.code)
+		}
+		if !Printable(c.result.Sentence()) {
+			t.Errorf("%q is not printable", c.result.Sentence())
+		}
+	}
+	for _, s := range States() {
+		if s.Terminal() && !covered[s] {
+			t.Errorf("no case for the outcome %s", s)
+		}
+	}
+}
+
+func TestReasonSentence(t *testing.T) {
+	const gib = 1 << 30
+	covered := map[ReasonCode]bool{}
+	for _, c := range []struct {
+		reason Reason
+		want   string
+	}{
+		{Reason{Code: ReasonGPUBusy, Job: 7}, "held by job 7"},
+		{Reason{Code: ReasonGPUMemory, Need: 20 * gib, Have: 3 * gib / 2}, "1.5G of its memory is really free, 20G needed"},
+		{Reason{Code: ReasonGPUPaused}, "paused by an administrator"},
+		{Reason{Code: ReasonGPUPaused, Detail: "fan"}, "paused by an administrator (fan)"},
+		{Reason{Code: ReasonGPUUnknown}, "its state is unknown: the driver does not answer"},
+		{Reason{Code: ReasonGPULost, Detail: "XID 79"}, "the driver reports it as lost or broken (XID 79)"},
+		{Reason{Code: ReasonGPUCleaning, Job: 7}, "being checked after job 7"},
+		{Reason{Code: ReasonGPUSuspect, Job: 7, Detail: "process 12"}, "something of job 7 is still on it (process 12)"},
+		{Reason{Code: ReasonGPUExcluded}, "not among the GPUs the job may use"},
+		{Reason{Code: ReasonGPUType, Detail: "Tesla T4"}, "another model (Tesla T4)"},
+		{Reason{Code: ReasonGPUFree}, "free"},
+		{Reason{Code: ReasonGPUCount, GPU: NoGPU, Need: 4, Have: 1}, "needs 4 GPUs at once, 1 would do now"},
+		{Reason{Code: ReasonHostMemory, GPU: NoGPU, Need: 64 * gib, Have: 0}, "needs 64G of host memory, 0B is not promised to running jobs"},
+		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 8}, "8 jobs are running, the site allows no more at once"},
+		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 1}, "1 job is running, the site allows no more at once"},
+		{Reason{Code: ReasonNoSample, GPU: NoGPU}, "the scheduler has just started and has not seen the GPUs yet"},
+		{Reason{Code: ReasonChecking, GPU: NoGPU}, "it fits by the last look at the GPUs, which is being checked by a fresh one"},
+	} {
+		covered[c.reason.Code] = true
+		if got := c.reason.Sentence(); got != c.want {
+			t.Errorf("%+v\n got %q\nwant %q", c.reason, got, c.want)
+		}
+	}
+	for _, code := range ReasonCodes() {
+		if !covered[code] {
+			t.Errorf("no case for the reason %s", code)
+		}
+	}
+}
+
+func TestRefusalSaysWhatNext(t *testing.T) {
+	for want, r := range map[string]Refusal{"no job 7 (see 'gpusched list')": {Message: "no job 7", Hint: "see 'gpusched list'"}, "no job 7": {Message: "no job 7"}} {
+		if got := r.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
