@@ -42,8 +42,8 @@ test: deps ## everything, with a summary; what .ci/run runs
 unit: ## the tests that need nothing but Go and a C compiler
 	go test ./...
 
-race: ## the same with the race detector
-	CGO_ENABLED=1 go test -race ./...
+race: ## what runs in several goroutines, with the race detector
+	CGO_ENABLED=1 go test -race ./cmd/gpusched/ ./daemon/... ./gpu/... ./units/systemd/ ./units/unittest/
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...

@@ -22,7 +22,7 @@ type Config struct {
 // Jobs is what jobs get without asking, and the most they may ask.
 type Jobs struct {
 	DefaultMem          DefaultMem    // host memory of a job that asks none
-	DefaultTime         time.Duration // time limit of a job that asks none; 0: MaxTime (see TimeLimit)
+	DefaultTime         time.Duration // time limit of a job that asks none; 0: MaxTime
 	MaxTime             time.Duration // the longest time limit; 0: no bound
 	DefaultGrace        time.Duration // between SIGTERM and SIGKILL for a job that asks none
 	MaxGrace            time.Duration // the longest grace that may be asked
@@ -32,18 +32,6 @@ type Jobs struct {
 	MaxQueuedPerUser    int           // the same for one user
 	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
 	AllowRaisedPriority bool          // whether users may go above priority normal
-}
-
-// TimeLimit returns the limit of a job that asks for one or, with 0, asks none;
-// 0 is no limit. Whether what is asked is allowed is MaxTime's question.
-func (j Jobs) TimeLimit(asked time.Duration) time.Duration {
-	switch {
-	case asked > 0:
-		return asked
-	case j.DefaultTime > 0:
-		return j.DefaultTime
-	}
-	return j.MaxTime
 }
 
 // GPUs is how GPUs are watched, shared out and checked.
@@ -56,7 +44,6 @@ type GPUs struct {
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
-	SettleTime      time.Duration // a driver that is not there yet after the daemon's start is waited for this long
 }
 
 // Daemon is the daemon itself.
@@ -96,7 +83,6 @@ func Default() Config {
 			DeviceFilter:    FilterRequire,
 			CleaningTimeout: 30 * time.Second,
 			MemorySlack:     512 << 20,
-			SettleTime:      2 * time.Minute,
 		},
 		Daemon: Daemon{
 			LogLevel:       slog.LevelInfo,

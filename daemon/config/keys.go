@@ -71,8 +71,6 @@ func gpuKeys() []key {
 			func(c *Config) value { return sizeValue{&c.GPUs.MemorySlack} }},
 		{"gpus", "nvml_library", "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it.",
 			func(c *Config) value { return pathOrNone{&c.GPUs.NVMLLibrary} }},
-		{"gpus", "settle_time", "After a boot the driver and its GPUs may appear late. For this long waiting jobs are not called impossible for want of a GPU. Empty: not at all.",
-			func(c *Config) value { return timeOrNone(&c.GPUs.SettleTime, second, hour) }},
 	}
 }
 

@@ -52,7 +52,6 @@ device_filter = "prefer"
 cleaning_timeout = "3s"
 memory_slack = "0"
 nvml_library = "/opt/libnvidia-ml.so.1"
-settle_time = ""
 [daemon]
 log_level = "debug"
 starts_in_flight = 5

@@ -47,17 +47,6 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-func TestTimeLimit(t *testing.T) {
-	for _, tt := range []struct{ def, most, asked, want time.Duration }{
-		{0, 0, 0, 0}, {hour, 0, 0, hour}, {0, day, 0, day}, {hour, day, 0, hour}, {hour, day, second, second},
-	} {
-		j := Jobs{DefaultTime: tt.def, MaxTime: tt.most}
-		if got := j.TimeLimit(tt.asked); got != tt.want {
-			t.Errorf("%+v: got %s", tt, got)
-		}
-	}
-}
-
 func TestSpellings(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		30 * time.Second: "30s", time.Minute: "1m", 90 * time.Second: "1m30s", 2 * time.Hour: "2h", 24 * time.Hour: "24h",

@@ -154,9 +154,6 @@ func reporter(t *testing.T, args ...string) *Spec {
 	return command(t, append([]string{testBinary(t), reportArg}, args...)...)
 }
 
-// sh is a spec whose command is a shell script.
-func sh(t *testing.T, script string) *Spec { return command(t, "/bin/sh", "-c", script) }
-
 func command(t *testing.T, argv ...string) *Spec {
 	return &Spec{JobID: 42, Attempt: 1, Argv: argv, EnvMode: EnvClean, Dir: t.TempDir(), Umask: 0o22, ProbePath: probe, RequireFilter: true}
 }
