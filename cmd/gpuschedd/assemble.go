@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -193,9 +195,29 @@ func (a *assembly) reload() {
 		a.log.Error("reloading the configuration: the old one stays", "err", err)
 		return
 	}
+	if late := needRestart(a.cfg, cfg); len(late) > 0 {
+		a.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
+	}
 	a.level.Set(cfg.Daemon.LogLevel)
 	a.daemon.Reload(settings)
 	a.log.Info("the configuration is reloaded")
+}
+
+// needRestart names the settings that differ and that a reload can't change.
+func needRestart(old, now config.Config) []string {
+	var keys []string
+	for key, differs := range map[string]bool{
+		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
+		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
+		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
+		"daemon.admin_group":      old.Daemon.AdminGroup != now.Daemon.AdminGroup,
+	} {
+		if differs {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // checks are the parts of the machine that only the main knows.

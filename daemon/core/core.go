@@ -39,7 +39,8 @@ type Core struct {
 	keys     keyring
 	devices  []*device // by index
 	controls map[string]job.GPUControl
-	listed   bool // the units have been listed since New
+	orphans  map[job.ID]int // units without a job: in how many listings in a row
+	listed   bool           // the units have been listed since New
 
 	problem   gpu.Problem // of the last sample
 	detail    string

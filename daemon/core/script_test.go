@@ -153,6 +153,10 @@ var verbs = map[string]func(*script){
 		delete(s.w.units, s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
+	// stray job=N: a unit that somebody else made.
+	"stray": func(s *script) {
+		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
+	},
 	"answer": func(s *script) { s.feed(s.w.answer(0)) },
 	"sample": func(s *script) { s.feed(s.w.sample(^uint64(0))) },
 	"list":   func(s *script) { s.feed(s.w.listed()) },

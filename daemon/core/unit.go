@@ -121,14 +121,18 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 // list compares all live jobs with the units that exist.
 func (c *Core) list(e Listed, now time.Time) {
 	c.boot, c.listed, c.replan = e.Boot, true, true
-	units := map[job.ID]Unit{}
+	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
 	for _, u := range e.Units {
 		units[u.Job] = u
 		if c.active[u.Job] == nil {
 			c.nextID = max(c.nextID, u.Job+1)
-			c.act(Orphan{Job: u.Job})
+			orphans[u.Job] = c.orphans[u.Job] + 1
+			if orphans[u.Job] == 2 { // not one that is just being collected
+				c.act(Orphan{Job: u.Job})
+			}
 		}
 	}
+	c.orphans = orphans
 	for _, id := range c.activeIDs() {
 		l := c.active[id]
 		if l.busy == idle {

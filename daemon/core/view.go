@@ -18,10 +18,16 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		v.ProblemDetail = c.problem.Sentence()
 	}
 	snap := c.snapshot(now)
+	waiting := 0
 	for _, l := range c.ordered() {
 		v.Counts[l.job.State]++
 		if !wanted(&l.job, &q) {
 			continue
+		}
+		if l.job.State == job.Queued {
+			if waiting++; q.Waiting > 0 && waiting > q.Waiting {
+				continue
+			}
 		}
 		jv := job.JobView{Job: l.job}
 		if q.Reasons && l.job.State == job.Queued {

@@ -22,6 +22,7 @@ type Query struct {
 	State   State  // in this state (an ended state searches the ended ones)
 	Name    string // with exactly this name
 	Reasons bool   // fill in why each waiting job waits
+	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
 }
 
 // JobView is one job with the reasons for which it waits.

@@ -13,7 +13,7 @@ const firstWaiting = 10
 
 // status is the daemon at a glance.
 func (s *Server) status(r *request) (any, error) {
-	v, err := s.backend.Query(r.Context(), job.Query{Reasons: true})
+	v, err := s.backend.Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting})
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Server) status(r *request) (any, error) {
 		switch {
 		case j.State.Live():
 			reply.Running = append(reply.Running, renderJob(j))
-		case j.State == job.Queued && len(reply.Waiting) < firstWaiting:
+		case j.State == job.Queued:
 			reply.Waiting = append(reply.Waiting, renderJob(j))
 		}
 	}
