@@ -21,6 +21,7 @@ type chaos struct {
 	*world
 	t     *rapid.T
 	trail []string
+	old   core.Event // a listing on its way, of an earlier moment
 }
 
 func newChaos(t *rapid.T, gpus int) *chaos {
@@ -36,6 +37,7 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 // restart is the daemon starting again after it died.
 func (c *chaos) restart() {
 	c.trail = append(c.trail, "restart")
+	c.old = nil
 	c.revive()
 	c.feed(c.listed())
 	c.feed(c.sample(0))
@@ -171,12 +173,15 @@ func (c *chaos) act() {
 		c.pass()
 	case 9:
 		c.busDown = !c.busDown
+		c.linger = c.draw("linger", 0, 2) == 0
+		c.tidy()
 	case 10:
-		c.feed(c.listed())
+		c.list()
 	case 11:
 		if c.draw("boot", 0, 4) == 0 {
 			c.boot++
-			c.units = map[job.ID]*unit{}
+			clear(c.units)
+			c.tidy()
 		}
 		c.restart()
 	default:
@@ -184,9 +189,25 @@ func (c *chaos) act() {
 	}
 }
 
+// list feeds a listing: of now, or one that was taken a while ago and comes
+// late.
+func (c *chaos) list() {
+	if c.old != nil {
+		c.feed(c.old)
+		c.old = nil
+		return
+	}
+	if c.draw("late", 0, 1) == 1 {
+		c.old = c.listed()
+		return
+	}
+	c.feed(c.listed())
+}
+
 // recover ends all faults and lets everything run to its end.
 func (c *chaos) recover() {
-	c.busDown, c.problem = false, ""
+	c.busDown, c.linger, c.problem = false, false, ""
+	c.tidy()
 	c.step(c.listed(), -1)
 	for i := range c.gpus {
 		g := &c.gpus[i]

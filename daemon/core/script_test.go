@@ -150,7 +150,7 @@ var verbs = map[string]func(*script){
 	"exit": (*script).exit,
 	// vanish job=N: somebody stopped the unit behind our back.
 	"vanish": func(s *script) {
-		delete(s.w.units, s.id())
+		s.w.sweep(s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
 	// stray job=N: a unit that somebody else made.

@@ -42,6 +42,7 @@ type world struct {
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
+	linger  bool // what a unit had on its GPUs outlives it
 
 	log    func(format string, args ...any)
 	faults []string // breaches of what must hold
@@ -136,6 +137,9 @@ func (w *world) record(r core.Record) {
 	if known && old.State.Terminal() {
 		w.fault("job %d is recorded after its end", r.Job.ID)
 	}
+	if a := r.Job.Attempt; a != nil && a.Result != nil && a.Result.Outcome == job.Lost && w.runsNow(r.Job) {
+		w.fault("job %d is given up as lost while its command runs", r.Job.ID)
+	}
 	w.jobs[r.Job.ID] = *r.Job
 	w.payloads[r.Job.ID] = true
 	text := fmt.Sprintf("record job %d %s", r.Job.ID, r.Job.State)
@@ -149,6 +153,13 @@ func (w *world) record(r core.Record) {
 		text += ": " + res.Sentence()
 	}
 	w.log("%s", text)
+}
+
+// runsNow tells whether the unit of the job's current attempt is there and its
+// command runs.
+func (w *world) runsNow(j *job.Job) bool {
+	u := w.units[j.ID]
+	return u != nil && u.attempt == j.Attempt.Number && u.Phase == core.Active
 }
 
 func (w *world) reply(r core.Reply) {
@@ -220,6 +231,12 @@ func (w *world) launch(j *job.Job) error {
 			}
 		}
 	}
+	for _, g := range j.GPUIndexes() {
+		for _, p := range w.gpus[g].Processes {
+			w.fault("GPU %d is given to job %d with %s of %s still on it", g, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
+		}
+		w.gpus[g].Processes = []gpu.Process{{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)}}
+	}
 	w.invoked++
 	w.units[j.ID] = &unit{
 		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", w.invoked)},
@@ -248,7 +265,9 @@ func (w *world) answer(i int) core.Event {
 		if a.Look {
 			ev.Before = w.status(a.Job)
 		}
-		delete(w.units, a.Job)
+		if !w.busDown {
+			w.sweep(a.Job)
+		}
 		return ev
 	case core.Inspect:
 		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown}
@@ -256,6 +275,31 @@ func (w *world) answer(i int) core.Event {
 		return w.sample(a.Number)
 	}
 	panic("no answer to this action")
+}
+
+// sweep ends a unit with everything of it. What it had on the GPUs may stay a
+// while, as memory does that the driver gives back late.
+func (w *world) sweep(id job.ID) {
+	if u := w.units[id]; u != nil && !w.linger {
+		w.clear(u)
+	}
+	delete(w.units, id)
+}
+
+func (w *world) clear(u *unit) {
+	for _, g := range u.gpus {
+		w.gpus[g].Processes = nil
+	}
+}
+
+// tidy takes away what lingers of units that are gone.
+func (w *world) tidy() {
+	for i := range w.gpus {
+		w.gpus[i].Processes = slices.DeleteFunc(slices.Clone(w.gpus[i].Processes), func(p gpu.Process) bool {
+			id, ok := unitJob(p.Unit)
+			return ok && w.units[id] == nil
+		})
+	}
 }
 
 func (w *world) status(id job.ID) core.Unit {
@@ -304,6 +348,9 @@ func (w *world) settle() {
 // reboot takes all units away and starts a new core from the disk.
 func (w *world) reboot() {
 	w.boot++
-	w.units = map[job.ID]*unit{}
+	for id := range w.units {
+		w.sweep(id)
+	}
+	w.tidy()
 	w.revive()
 }
