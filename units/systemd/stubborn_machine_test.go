@@ -38,13 +38,7 @@ func TestMachineStubborn(t *testing.T) {
 	if _, err := m.Start(t.Context(), units.Name(1), units.Properties(s)); err != nil {
 		t.Fatal(err)
 	}
-	listening := func() bool {
-		status, err := m.Status(t.Context(), units.Name(1))
-		return err == nil && status.StatusText == "listening"
-	}
-	for !listening() {
-		<-m.Changes()
-	}
+	heard(t, m, 1, "listening")
 	began := time.Now()
 	if err := m.Stop(t.Context(), units.Name(1)); err != nil {
 		t.Fatal(err)
@@ -55,6 +49,28 @@ func TestMachineStubborn(t *testing.T) {
 	}
 	if took < stopPatience {
 		t.Errorf("the stop took %v: nothing was put off, so nothing was tested", took)
+	}
+}
+
+// heard waits until the unit has said this. No change tells it: the unit only
+// goes on running.
+func heard(t *testing.T, m *Manager, id int64, text string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(30 * time.Second); ; {
+		status, err := m.Status(t.Context(), units.Name(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.StatusText == text {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("unit %d never said %q: %+v", id, text, status)
+		}
 	}
 }
 
