@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
-	r := try(t, "", "cd /tmp && /usr/local/bin/systemd.test -test.v -test.timeout 100s -test.run '^TestMachineConformance$' 2>&1")
+	r := try(t, "", "cd /tmp && /usr/local/bin/systemd.test -test.v -test.timeout 110s -test.run '^TestMachine' 2>&1")
 	if r.Code != 0 || strings.Count(r.Stdout, "--- PASS: TestMachineConformance") == 0 {
 		t.Errorf("exit %d\n%s", r.Code, r.Stdout)
 	}
