@@ -88,8 +88,10 @@ func (r Reason) machineSentence() string {
 		return fmt.Sprintf("%d jobs are running, the site allows no more at once", r.Need)
 	case ReasonNoSample:
 		return "the scheduler has just started and has not seen the GPUs yet"
+	case ReasonChecking:
+		return "it fits by the last look at the GPUs, which is being checked by a fresh one"
 	}
-	return "it fits by the last look at the GPUs, which is being checked by a fresh one"
+	return string(r.Code)
 }
 
 func inBrackets(s string) string {
