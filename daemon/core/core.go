@@ -69,6 +69,19 @@ type Restored struct {
 	NextID job.ID
 	Jobs   []job.Job // that have not ended
 	GPUs   []job.GPUControl
+
+	Usage        []job.Usage
+	Predictions  []job.Prediction  // the oldest first
+	Reservations []job.Reservation // by id
+	Done         []Done            // jobs submitted with --dedup that completed, by id
+}
+
+// Done is a completed job that a later one with the same content is compared
+// with.
+type Done struct {
+	UID   int
+	Dedup string
+	Job   job.ID
 }
 
 // New makes a core from what is on record. It places nothing until it has been

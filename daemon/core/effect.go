@@ -11,11 +11,16 @@ type Effects struct {
 }
 
 // Record is one row to make durable: a job as it is now (with the payload the
-// first time), or what was decided about a GPU.
+// first time; a task of an array has none of its own), what was decided about a
+// GPU, what an account has used, how long jobs of a kind take, or a reservation.
 type Record struct {
-	Job     *job.Job
-	Payload *job.Payload
-	GPU     *job.GPUControl
+	Job         *job.Job
+	Payload     *job.Payload
+	GPU         *job.GPUControl
+	Usage       *job.Usage
+	Prediction  *job.Prediction
+	Reservation *job.Reservation
+	Unreserve   int64 // the reservation with this id is removed; 0: none
 }
 
 // Action is something to do outside, which is answered by an event.

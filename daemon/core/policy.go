@@ -3,6 +3,9 @@ package core
 import (
 	"slices"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // Policy is what the site decided, and what the machine is.
@@ -20,15 +23,37 @@ type Policy struct {
 	// of its arguments alone. Nil is no limit for anybody.
 	DefaultMem func(gpuMilli, gpus int) int64
 
-	MaxRunning       int // 0: no limit
-	MaxQueued        int
-	MaxQueuedPerUser int
+	ClassMaxTime map[job.Class]time.Duration // beside MaxTime
+
+	Sched  sched.Policy // in which order and where
+	Quotas Quotas
+
+	MaxRunning int // 0: no limit
+	MaxQueued  int
 
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it
 	StaleAfter      time.Duration // a sample older than this says nothing
 	FreshFor        time.Duration // a sample younger than this is good for a memory promise
+}
+
+// Quota bounds what an account has at one time. 0 is no bound.
+type Quota struct {
+	GPUMilli int // of running jobs
+	Running  int // jobs
+	Queued   int // jobs; a submission above it is refused
+	GPUHours int // decayed over the half-life of fair share
+	Share    int // weight in fair share; 0 is 1
+}
+
+// Quotas are the quota of every user who has none of their own, and the
+// exceptions. A group's quota is for all its members together and bounds them
+// beside their own.
+type Quotas struct {
+	Default Quota
+	Users   map[string]Quota // by name
+	Groups  map[string]Quota
 }
 
 // configure takes on a new policy. GPUs that are no longer on offer are

@@ -23,6 +23,22 @@ const (
 	ReasonMaxRunning  ReasonCode = "max-running"  // the site's limit of running jobs, Need = the limit
 	ReasonNoSample    ReasonCode = "starting-up"  // the daemon has not seen the GPUs yet
 	ReasonChecking    ReasonCode = "checking"     // it fits by the last look at the GPUs, a fresh one is under way
+
+	ReasonGPUShare    ReasonCode = "gpu-share"    // Need milli of the GPU, Have free
+	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator takes it out of service; Detail says why
+	ReasonGPULoad     ReasonCode = "gpu-load"     // busy to Have percent, Need allowed
+	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have percent of its memory in use, Need allowed
+	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which is before this one
+	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
+
+	ReasonHeld       ReasonCode = "held"        // Detail says by whom
+	ReasonDependency ReasonCode = "dependency"  // Job has to do what Detail says first
+	ReasonBegin      ReasonCode = "begin-time"  // not before Detail
+	ReasonBackoff    ReasonCode = "back-off"    // after a failure, not before Detail
+	ReasonArrayLimit ReasonCode = "array-limit" // Need tasks of its array run, its limit
+	ReasonQuotaGPUs  ReasonCode = "quota-gpus"  // Detail has Have milli-GPUs of Need
+	ReasonQuotaJobs  ReasonCode = "quota-jobs"  // Detail runs Need jobs, the quota
+	ReasonQuotaHours ReasonCode = "quota-hours" // Detail has used Have GPU-hours of Need
 )
 
 // reasonCodes is the closed list, for the test that the manual names each.
@@ -30,6 +46,9 @@ var reasonCodes = []ReasonCode{
 	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUCleaning,
 	ReasonGPUSuspect, ReasonGPUExcluded, ReasonGPUType, ReasonGPUFree, ReasonGPUCount,
 	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample, ReasonChecking,
+	ReasonGPUShare, ReasonGPUDrained, ReasonGPULoad, ReasonGPUUsed, ReasonGPUKept, ReasonGPUReserved,
+	ReasonHeld, ReasonDependency, ReasonBegin, ReasonBackoff, ReasonArrayLimit,
+	ReasonQuotaGPUs, ReasonQuotaJobs, ReasonQuotaHours,
 }
 
 // ReasonCodes returns every code a Reason may have.
@@ -71,6 +90,18 @@ func (r Reason) Sentence() string {
 		return "another model" + inBrackets(r.Detail)
 	case ReasonGPUFree:
 		return "free"
+	case ReasonGPUShare:
+		return fmt.Sprintf("%s of it is free, %s needed", FormatGPUs(int(r.Have)), FormatGPUs(int(r.Need)))
+	case ReasonGPUDrained:
+		return "drained by an administrator" + inBrackets(r.Detail)
+	case ReasonGPULoad:
+		return fmt.Sprintf("busy to %d %%, at most %d %% allowed", r.Have, r.Need)
+	case ReasonGPUUsed:
+		return fmt.Sprintf("%d %% of its memory is in use, at most %d %% allowed", r.Have, r.Need)
+	case ReasonGPUKept:
+		return fmt.Sprintf("kept for job %d, which is before this one", r.Job)
+	case ReasonGPUReserved:
+		return "reserved" + inBrackets(r.Detail)
 	}
 	return r.machineSentence()
 }
@@ -90,6 +121,29 @@ func (r Reason) machineSentence() string {
 		return "the scheduler has just started and has not seen the GPUs yet"
 	case ReasonChecking:
 		return "it fits by the last look at the GPUs, which is being checked by a fresh one"
+	}
+	return r.lifeSentence()
+}
+
+// lifeSentence is for reasons that lie with the job or its owner.
+func (r Reason) lifeSentence() string {
+	switch r.Code {
+	case ReasonHeld:
+		return "held back by " + r.Detail
+	case ReasonDependency:
+		return fmt.Sprintf("waits until job %d %s", r.Job, r.Detail)
+	case ReasonBegin:
+		return "not to begin before " + r.Detail
+	case ReasonBackoff:
+		return "failed, and tries again at " + r.Detail
+	case ReasonArrayLimit:
+		return fmt.Sprintf("%d tasks of the array are running, its limit", r.Need)
+	case ReasonQuotaGPUs:
+		return fmt.Sprintf("%s has %s of %s GPUs, the quota", r.Detail, FormatGPUs(int(r.Have)), FormatGPUs(int(r.Need)))
+	case ReasonQuotaJobs:
+		return fmt.Sprintf("%s has %d jobs running, the quota", r.Detail, r.Need)
+	case ReasonQuotaHours:
+		return fmt.Sprintf("%s has used %d GPU-hours lately, the quota is %d", r.Detail, r.Have, r.Need)
 	}
 	return string(r.Code)
 }

@@ -8,6 +8,17 @@ type GPURef struct {
 	UUID  string `json:"uuid"`
 	Index int    `json:"index"`
 	Minor int    `json:"minor"`
+
+	Milli        int   `json:"milli,omitempty"`         // the job's share; 0: all of it
+	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory kept for the job; 0: none
+}
+
+// Share returns the job's share of the GPU in milli-GPUs.
+func (g GPURef) Share() int {
+	if g.Milli == 0 {
+		return WholeGPU
+	}
+	return g.Milli
 }
 
 // Attempt is one start of a job. While it has no EndedAt it holds its GPUs.
@@ -29,8 +40,10 @@ type StopCause string
 
 // The causes. The empty cause means that nobody asked.
 const (
-	StopCancel StopCause = "cancel"
-	StopTime   StopCause = "time-limit"
+	StopCancel  StopCause = "cancel"
+	StopTime    StopCause = "time-limit"
+	StopRequeue StopCause = "requeue" // back to the queue, by command
+	StopPreempt StopCause = "preempt" // back to the queue, for a job that goes first
 )
 
 // Job is the durable state of one job, without its private payload.
@@ -47,6 +60,33 @@ type Job struct {
 	StopBy      string    `json:"stop_by,omitempty"`
 	Attempt     *Attempt  `json:"attempt,omitempty"` // the current or last attempt
 	Result      *Result   `json:"result,omitempty"`  // how the job ended; nil until then
+
+	Life
+}
+
+// Life is what the scheduler keeps of a job between its attempts.
+type Life struct {
+	QueuedAt  time.Time     `json:"queued_at,omitzero"`  // from when its wait counts: its submission, or when it was sent to the end of the queue
+	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met
+	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
+	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
+	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a preempted one makes room for
+	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
+	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
+	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
+	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that have ended
+	Expected  time.Duration `json:"expected,omitempty"`  // run time predicted when it was queued
+	Task      *Task         `json:"task,omitempty"`      // set for a task of an array
+	Tasks     *Tasks        `json:"tasks,omitempty"`     // set for an array
+}
+
+// PayloadID returns the job under whose id the private payload is kept: a task
+// has its array's.
+func (j *Job) PayloadID() ID {
+	if j.Task != nil {
+		return j.Task.Array
+	}
+	return j.ID
 }
 
 // GPUIndexes lists the physical indexes the job holds or held last.
@@ -65,8 +105,10 @@ func (j *Job) GPUIndexes() []int {
 // restarts and is keyed by UUID.
 type GPUControl struct {
 	UUID   string    `json:"uuid"`
-	Paused bool      `json:"paused"`
+	Paused bool      `json:"paused"`          // nothing new on it
+	Drain  bool      `json:"drain,omitempty"` // paused in order to be taken out of service
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+	Until  time.Time `json:"until,omitzero"` // when it ends by itself; zero: never
 }

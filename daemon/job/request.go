@@ -8,6 +8,10 @@ type Owner struct {
 	UID  int    `json:"uid"`
 	GID  int    `json:"gid"`
 	User string `json:"user"` // the name for people; the number in digits where the host has no name
+
+	// Groups are the names of those groups with a quota that the owner was in
+	// at submit, sorted. The server fills them in, never the client.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // Request is what a job asks of the machine. It is all that placement reads.
@@ -26,6 +30,48 @@ type Request struct {
 	Requeue      bool          `json:"requeue,omitempty"`       // start again when a reboot took the job
 	GPUVisible   string        `json:"gpu_visible,omitempty"`   // "" or "uuid": how CUDA_VISIBLE_DEVICES names GPUs
 	DefaultedMem bool          `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the user's word
+
+	MaxLoadPercent int  `json:"max_load_percent,omitempty"` // a GPU busier than this does not qualify; 0: the site's bound
+	MaxUsedPercent int  `json:"max_used_percent,omitempty"` // a GPU with more of its memory in use does not qualify; 0: the site's bound
+	Spread         bool `json:"spread,omitempty"`           // the emptiest GPU rather than the fullest one that fits
+
+	OnTimeout   TimeoutAction `json:"on_timeout,omitempty"`
+	WarnSignal  int           `json:"warn_signal,omitempty"` // sent WarnBefore ahead of the limit; 0: none
+	WarnBefore  time.Duration `json:"warn_before,omitempty"`
+	Preemptible bool          `json:"preemptible,omitempty"` // may be stopped and queued again for a job that goes first
+	Retries     int           `json:"retries,omitempty"`     // starts again so many times after a failure
+	Backoff     time.Duration `json:"backoff,omitempty"`     // before the first retry, doubled for each further one
+
+	Begin  time.Time    `json:"begin,omitzero"` // not before
+	Hold   bool         `json:"hold,omitempty"` // queued, but not considered until released
+	After  []Dependency `json:"after,omitempty"`
+	Array  *Array       `json:"array,omitempty"`  // many tasks in one entry of the queue
+	Dedup  string       `json:"dedup,omitempty"`  // content hash; "" is none
+	Shape  string       `json:"shape,omitempty"`  // hash of the command without its numbers, for predictions
+	Script string       `json:"script,omitempty"` // hash of the program or script, for predictions
+}
+
+// TimeoutAction is what becomes of a job that meets its time limit.
+type TimeoutAction string
+
+// The actions. The empty one is kill.
+const (
+	TimeoutKill    TimeoutAction = "kill"
+	TimeoutRequeue TimeoutAction = "requeue" // stopped, and to the end of the queue
+)
+
+// Whole returns how many whole GPUs are asked.
+func (r *Request) Whole() int { return r.GPUMilli / WholeGPU }
+
+// Part returns the share of one further GPU that is asked, in milli-GPUs.
+func (r *Request) Part() int { return r.GPUMilli % WholeGPU }
+
+// Devices returns on how many GPUs the job runs.
+func (r *Request) Devices() int {
+	if r.Part() > 0 {
+		return r.Whole() + 1
+	}
+	return r.Whole()
 }
 
 // Label is what the submitter says about the job for people to read.

@@ -29,6 +29,8 @@ type Result struct {
 	Errno      int           `json:"errno,omitempty"`
 	Detail     string        `json:"detail,omitempty"` // printable, nothing private
 	By         string        `json:"by,omitempty"`     // who cancelled it
+	Cause      StopCause     `json:"cause,omitempty"`  // of an attempt that was stopped and whose job went back to the queue
+	For        ID            `json:"for,omitempty"`    // the job it made room for
 	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
 	MemBytes   int64         `json:"mem_bytes,omitempty"`
 	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
@@ -50,10 +52,7 @@ func (r Result) Sentence() string {
 	case Completed:
 		return "completed: exit code 0"
 	case Cancelled:
-		if r.By != "" {
-			return "cancelled by " + r.By
-		}
-		return "cancelled"
+		return r.cancelled()
 	case TimedOut:
 		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", FormatDuration(r.Limit))
 	case OutOfMemory:
@@ -65,6 +64,20 @@ func (r Result) Sentence() string {
 		return "lost: " + r.Detail
 	}
 	return r.failure()
+}
+
+func (r Result) cancelled() string {
+	switch {
+	case r.Cause == StopPreempt:
+		return fmt.Sprintf("stopped to make room for job %d, and queued again", r.For)
+	case r.Cause == StopRequeue:
+		return "sent back to the queue by " + r.By
+	case r.Detail != "":
+		return "cancelled: " + r.Detail
+	case r.By != "":
+		return "cancelled by " + r.By
+	}
+	return "cancelled"
 }
 
 func (r Result) failure() string {

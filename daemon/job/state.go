@@ -9,6 +9,7 @@ type State string
 // when everything it started is gone.
 const (
 	Queued      State = "queued"
+	Spawned     State = "spawned" // an array: every task has become a job, and not all have ended
 	Starting    State = "starting"
 	Running     State = "running"
 	Ending      State = "ending"
@@ -21,7 +22,7 @@ const (
 )
 
 // states lists all states in the order of a job's life.
-var states = []State{Queued, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
+var states = []State{Queued, Spawned, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
 
 // States returns all states in the order of a job's life.
 func States() []State { return slices.Clone(states) }
@@ -29,7 +30,8 @@ func States() []State { return slices.Clone(states) }
 // transitions is the whole life cycle. Starting may be entered again from
 // ending or starting only through queued.
 var transitions = map[State][]State{
-	Queued:   {Starting, Cancelled},
+	Queued:   {Starting, Spawned, Cancelled},
+	Spawned:  {Completed, Failed, Cancelled},
 	Starting: {Running, Ending, Queued},
 	Running:  {Ending},
 	Ending:   {Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost, Queued},

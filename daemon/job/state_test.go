@@ -8,7 +8,8 @@ import (
 // Invariant 1, as a table of every pair.
 func TestTransitions(t *testing.T) {
 	want := map[State][]State{
-		Queued:   {Starting, Cancelled},
+		Queued:   {Spawned, Starting, Cancelled},
+		Spawned:  {Completed, Failed, Cancelled},
 		Starting: {Queued, Running, Ending},
 		Running:  {Ending},
 		Ending:   {Queued, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost},
@@ -43,7 +44,7 @@ func TestEveryStateIsReachable(t *testing.T) {
 func TestStatesPartition(t *testing.T) {
 	live := []State{Starting, Running, Ending}
 	terminal := []State{Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
-	if all := slices.Concat([]State{Queued}, live, terminal); !slices.Equal(all, States()) {
+	if all := slices.Concat([]State{Queued, Spawned}, live, terminal); !slices.Equal(all, States()) {
 		t.Errorf("states are %v", States())
 	}
 	for _, s := range append(States(), "", "nonsense") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Sizes a submission may have. The kernel's own bounds are the model: one
@@ -16,6 +17,8 @@ const (
 	MaxCommentBytes = 1024
 	MaxTags         = 16
 	MaxKeyBytes     = 64
+	MaxRetries      = 100
+	MaxBackoff      = time.Hour // also the longest that doubling leads to
 )
 
 // Problems is every fault found in one submission or configuration.
@@ -72,9 +75,7 @@ func (r *Request) check(p *Problems) {
 	switch {
 	case r.GPUMilli < 0 || r.GPUMilli > MaxGPUs*WholeGPU || r.GPUMilli%10 != 0:
 		p.addf("the amount of GPUs is out of range: use 0 to %d (--gpus)", MaxGPUs)
-	case r.GPUMilli%WholeGPU != 0:
-		p.addf("parts of a GPU cannot be given out by this release: ask a whole number of GPUs instead of %s (--gpus)", FormatGPUs(r.GPUMilli))
-	case len(r.GPUIDs) > 0 && r.GPUMilli != len(r.GPUIDs)*WholeGPU:
+	case len(r.GPUIDs) > 0 && r.Devices() != len(r.GPUIDs):
 		p.addf("--gpu-ids names %d GPUs but --gpus asks %s: leave --gpus out", len(r.GPUIDs), FormatGPUs(r.GPUMilli))
 	case len(r.GPUsFrom) > 0 && r.GPUMilli > len(r.GPUsFrom)*WholeGPU:
 		p.addf("--gpus-from names %d GPUs but --gpus asks %s", len(r.GPUsFrom), FormatGPUs(r.GPUMilli))
@@ -100,11 +101,44 @@ func (r *Request) check(p *Problems) {
 	if r.TimeLimit < 0 || r.TimeLimit > MaxDuration || r.Grace < 0 || r.Grace > MaxDuration {
 		p.addf("a duration is out of range: at most 10 years (--time, --grace)")
 	}
+	if r.MaxLoadPercent < 0 || r.MaxLoadPercent > 100 || r.MaxUsedPercent < 0 || r.MaxUsedPercent > 100 {
+		p.addf("a threshold is out of range: use 1 to 100 percent (--max-load, --max-used)")
+	}
+	r.checkLife(p)
 	if n := r.Priority; n.Class < Scavenger || n.Class > Interactive || n.Number < -maxPriority || n.Number > maxPriority {
 		p.addf("the priority is out of range: use -%d to %d or a class (--priority)", maxPriority, maxPriority)
 	}
 	if r.GPUVisible != "" && r.GPUVisible != "uuid" {
 		p.addf("GPUs can be named by index or uuid, not by %q (--gpu-visible)", r.GPUVisible)
+	}
+}
+
+// checkLife looks at what concerns the job's life rather than its place.
+func (r *Request) checkLife(p *Problems) {
+	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
+		p.addf("at its time limit a job can be given kill or requeue, not %q (--on-timeout)", string(r.OnTimeout))
+	}
+	if r.WarnSignal < 0 || r.WarnSignal > maxSignal || r.WarnBefore < 0 || r.WarnBefore > MaxDuration || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
+		p.addf("a warning needs a signal and a time before the limit, such as USR1@60s (--signal)")
+	}
+	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {
+		p.addf("the warning comes %s before the limit, which is %s: use a shorter time (--signal)", FormatDuration(r.WarnBefore), FormatDuration(r.TimeLimit))
+	}
+	if r.Retries < 0 || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > MaxBackoff {
+		p.addf("retries are 0 to %d, the back-off at most %s (--retries, --backoff)", MaxRetries, FormatDuration(MaxBackoff))
+	}
+	for _, hash := range []string{r.Dedup, r.Shape, r.Script} {
+		if len(hash) > MaxKeyBytes || !Printable(hash) {
+			p.addf("a hash is not printable or longer than %d bytes", MaxKeyBytes)
+			break
+		}
+	}
+	checkDependencies(r.After, p)
+	if r.Array != nil {
+		r.Array.check(p)
+		if r.Dedup != "" {
+			p.addf("an array is not looked for among earlier jobs: leave --dedup out")
+		}
 	}
 }
 

@@ -100,7 +100,6 @@ func TestValidateRefuses(t *testing.T) {
 		{"GPUs below 0", "--gpus", func(s *Submission) { s.Request.GPUMilli = -1000 }},
 		{"too many GPUs", "use 0 to 1024 (--gpus)", func(s *Submission) { s.Request.GPUMilli = MaxGPUs*WholeGPU + WholeGPU }},
 		{"thousandths", "--gpus", func(s *Submission) { s.Request.GPUMilli = 1005 }},
-		{"half a GPU", "instead of 0.5", func(s *Submission) { s.Request.GPUMilli = 500 }},
 		{"ids and amount", "--gpu-ids names 2 GPUs but --gpus asks 1", func(s *Submission) { s.Request.GPUIDs = []int{0, 1} }},
 		{"too few to choose", "--gpus-from names 1 GPUs but --gpus asks 2", func(s *Submission) { s.Request.GPUMilli, s.Request.GPUsFrom = 2000, []int{0} }},
 		{"ids and from", "exclude each other", func(s *Submission) { s.Request.GPUIDs, s.Request.GPUsFrom = []int{0}, []int{0, 1} }},

@@ -29,6 +29,8 @@ type Query struct {
 type JobView struct {
 	Job
 	Reasons  []Reason
+	StartsAt time.Time // when a queued job is expected to start, by predictions; zero: nobody can say
+	EndsAt   time.Time // when a running job is expected to end; zero: nobody can say
 	Attempts []Attempt // filled in for a query by id: earlier ones and the current
 }
 
@@ -48,10 +50,11 @@ type GPUView struct {
 	Minor         int
 	Name          string
 	PCI           string
-	State         string // free, busy, paused, cleaning, suspect, lost, unknown
+	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, lost, unknown
 	StateDetail   string
 	Control       GPUControl
 	Jobs          []ID
+	FreeMilli     int // of its share, whatever its state
 	MemTotalBytes uint64
 	MemUsedBytes  uint64
 	MemFreeBytes  uint64
@@ -66,6 +69,7 @@ type GPUView struct {
 type View struct {
 	Jobs          []JobView
 	GPUs          []GPUView
+	Reservations  []Reservation // that have not ended, by start
 	Driver        string
 	CUDA          string
 	Problem       string // of the GPU source; "" when all is well
@@ -101,16 +105,45 @@ const (
 	CommandCancel    CommandKind = "cancel"     // end the job
 	CommandSignal    CommandKind = "signal"     // send Signal to the job's processes
 	CommandPauseGPU  CommandKind = "pause-gpu"  // nothing new on GPU
-	CommandResumeGPU CommandKind = "resume-gpu" // undo the pause
+	CommandResumeGPU CommandKind = "resume-gpu" // undo the pause or drain
+	CommandDrainGPU  CommandKind = "drain-gpu"  // nothing new on GPU, it is to be taken out of service
+	CommandHold      CommandKind = "hold"       // keep a queued job from starting
+	CommandRelease   CommandKind = "release"    // undo the hold
+	CommandRequeue   CommandKind = "requeue"    // stop a running job and queue it again, at the end
+	CommandUpdate    CommandKind = "update"     // change a queued job as Change says
+	CommandReserve   CommandKind = "reserve"    // make Reservation
+	CommandUnreserve CommandKind = "unreserve"  // end the reservation with Reservation.ID
 )
 
 // Command is one wish of an actor about a job or a GPU.
 type Command struct {
 	Kind   CommandKind
 	Job    ID
-	GPU    int // physical index
+	GPU    int  // physical index
+	Task   *int // of the array Job, this task (cancel: also one that has not started)
 	Signal int
 	Reason string
+	Until  time.Time // pause and drain: when it ends by itself; zero: never
+
+	Change      *Change
+	Reservation *Reservation // the GPUs by index alone
+}
+
+// Change is what an update changes of a queued job; nil fields stay.
+type Change struct {
+	GPUMilli    *int
+	GPUMemBytes *int64
+	MemBytes    *int64
+	CPUs        *int
+	TimeLimit   *time.Duration // 0: no limit, where the site allows that
+	Priority    *Priority
+	Begin       *time.Time // zero: at once
+	After       *[]Dependency
+	ArrayLimit  *int // 0: no limit
+	Preemptible *bool
+	Retries     *int
+	Name        *string
+	Comment     *string
 }
 
 // Property is one unit property rendered for reading.
@@ -121,6 +154,6 @@ type Property struct {
 // Submitted answers a submission.
 type Submitted struct {
 	JobView
-	Known bool       // the request key was known, nothing new was queued
+	Known bool       // the request key, or the content of a --dedup, was known: nothing new was queued
 	Unit  []Property // dry run only
 }

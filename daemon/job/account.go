@@ -1,0 +1,39 @@
+package job
+
+import "time"
+
+// Usage is what an account has used, for fair share and quotas: micro-GPU-
+// seconds decayed to a moment, of attempts that have ended.
+type Usage struct {
+	Account string    `json:"account"` // "u1001" for a user by number, "gNAME" for a group
+	Micro   int64     `json:"micro"`
+	At      time.Time `json:"at"`
+}
+
+// Prediction is the run times of the last two jobs of one kind.
+type Prediction struct {
+	Key      string        `json:"key"` // opaque, made by the scheduler
+	Last     time.Duration `json:"last"`
+	Previous time.Duration `json:"previous"` // 0: there was one only
+	At       time.Time     `json:"at"`
+}
+
+// Reservation keeps GPUs for some users over a time. Jobs of others are not
+// started on them if they could still run when it begins.
+type Reservation struct {
+	ID     int64     `json:"id"`
+	GPUs   []GPURef  `json:"gpus"`
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Users  []Account `json:"users,omitempty"`  // who may use them
+	Groups []string  `json:"groups,omitempty"` // of which groups' members too
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+}
+
+// Account names a user by number, with the name for people.
+type Account struct {
+	UID  int    `json:"uid"`
+	User string `json:"user"`
+}

@@ -1,0 +1,212 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Array asks for many tasks that differ in a number or in parameters. It waits
+// as one entry of the queue; each task becomes a job of its own when it starts.
+type Array struct {
+	Ranges []Range `json:"ranges"`           // the tasks' numbers, ascending and apart
+	Limit  int     `json:"limit,omitempty"`  // tasks running at once; 0: no limit
+	Params []Param `json:"params,omitempty"` // every combination is a task, the last parameter changing fastest
+}
+
+// Range is the numbers First, First+Step, … up to Last at most.
+type Range struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+	Step  int `json:"step"`
+}
+
+// Param is a parameter of a sweep: "{name}" in the command becomes one of the
+// values.
+type Param struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// Task says which part of an array a job is.
+type Task struct {
+	Array ID  `json:"array"`
+	Index int `json:"index"`
+}
+
+// String is the task's name, such as "7_3".
+func (t Task) String() string { return t.Array.String() + "_" + strconv.Itoa(t.Index) }
+
+// Tasks counts the tasks of an array.
+type Tasks struct {
+	Next   int `json:"next"`   // how many have become jobs
+	Live   int `json:"live"`   // of those, how many have not ended
+	Failed int `json:"failed"` // of those that ended, how many did not complete
+}
+
+// MaxTasks bounds the tasks of one array, and MaxTaskIndex their numbers.
+const (
+	MaxTasks     = 100_000
+	MaxTaskIndex = 1_000_000
+)
+
+// Size returns the number of tasks.
+func (a *Array) Size() int {
+	n := 0
+	for _, r := range a.Ranges {
+		n += r.size()
+	}
+	return n
+}
+
+func (r Range) size() int { return (r.Last-r.First)/r.Step + 1 }
+
+// At returns the number of the task at a position, from 0.
+func (a *Array) At(position int) int {
+	for _, r := range a.Ranges {
+		if position < r.size() {
+			return r.First + position*r.Step
+		}
+		position -= r.size()
+	}
+	return -1
+}
+
+// ParamValues returns the values of the parameters, in their order, for a task.
+func (a *Array) ParamValues(index int) []string {
+	values := make([]string, len(a.Params))
+	for i := len(a.Params) - 1; i >= 0; i-- {
+		n := len(a.Params[i].Values)
+		values[i] = a.Params[i].Values[index%n]
+		index /= n
+	}
+	return values
+}
+
+// Expand replaces each {name} of a parameter in the arguments by its value for
+// the task.
+func (a *Array) Expand(argv []string, index int) []string {
+	if len(a.Params) == 0 {
+		return argv
+	}
+	pairs := make([]string, 0, 2*len(a.Params))
+	for i, v := range a.ParamValues(index) {
+		pairs = append(pairs, "{"+a.Params[i].Name+"}", v)
+	}
+	replace := strings.NewReplacer(pairs...)
+	out := make([]string, len(argv))
+	for i, arg := range argv {
+		out[i] = replace.Replace(arg)
+	}
+	return out
+}
+
+// ParseArray reads "0-9", "1,4,8-20:4" and a limit as in "0-9%2".
+func ParseArray(s string) (*Array, error) {
+	bad := fmt.Errorf("%q is not an array: use 0-9, 1,4,8-20:4, or 0-9%%2 for two at a time", s)
+	list, limit, hasLimit := strings.Cut(s, "%")
+	a := &Array{}
+	if hasLimit {
+		n, err := strconv.ParseUint(limit, 10, 31)
+		if err != nil || n == 0 {
+			return nil, bad
+		}
+		a.Limit = int(n)
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		r, ok := parseRange(part)
+		if !ok {
+			return nil, bad
+		}
+		a.Ranges = append(a.Ranges, r)
+	}
+	slices.SortFunc(a.Ranges, func(x, y Range) int { return x.First - y.First })
+	var p Problems
+	a.check(&p)
+	return a, p.Err()
+}
+
+func parseRange(s string) (Range, bool) {
+	span, step, hasStep := strings.Cut(s, ":")
+	first, last, hasLast := strings.Cut(span, "-")
+	if !hasLast {
+		last = first
+	}
+	f, err1 := strconv.ParseUint(first, 10, 31)
+	l, err2 := strconv.ParseUint(last, 10, 31)
+	n := uint64(1)
+	var err3 error
+	if hasStep {
+		n, err3 = strconv.ParseUint(step, 10, 31)
+	}
+	return Range{int(f), int(l), int(n)}, err1 == nil && err2 == nil && err3 == nil && n > 0 && l >= f
+}
+
+// SweepArray makes the array of every combination of the parameters.
+func SweepArray(params []Param, limit int) (*Array, error) {
+	n := 1
+	for _, p := range params {
+		if n *= max(len(p.Values), 1); n > MaxTasks {
+			return nil, fmt.Errorf("the parameters have more than %d combinations: one array has at most that many tasks (--param)", MaxTasks)
+		}
+	}
+	a := &Array{Ranges: []Range{{0, n - 1, 1}}, Limit: limit, Params: params}
+	var p Problems
+	a.check(&p)
+	return a, p.Err()
+}
+
+// ParseParam reads "lr=1e-3,1e-4".
+func ParseParam(s string) (Param, error) {
+	name, values, ok := strings.Cut(s, "=")
+	if !ok || name == "" || values == "" {
+		return Param{}, fmt.Errorf("%q is not a parameter: use NAME=VALUE,VALUE,… such as lr=1e-3,1e-4", s)
+	}
+	return Param{Name: name, Values: strings.Split(values, ",")}, nil
+}
+
+func (a *Array) check(p *Problems) {
+	n, last := 0, -1
+	for _, r := range a.Ranges {
+		if r.Step < 1 || r.First <= last || r.Last < r.First || r.Last > MaxTaskIndex {
+			p.addf("the array's numbers must be ascending, without overlap, from 0 to %d (--array)", MaxTaskIndex)
+			return
+		}
+		n, last = n+r.size(), r.Last
+	}
+	if n < 1 || n > MaxTasks || a.Limit < 0 {
+		p.addf("an array has 1 to %d tasks, this one has %d (--array, --param)", MaxTasks, n)
+		return
+	}
+	a.checkParams(n, p)
+}
+
+func (a *Array) checkParams(size int, p *Problems) {
+	if len(a.Params) == 0 {
+		return
+	}
+	combinations, total := 1, 0
+	names := map[string]bool{}
+	for _, param := range a.Params {
+		if param.Name == "" || len(param.Values) == 0 || names[param.Name] || strings.ContainsAny(param.Name, "{}=") {
+			p.addf("each parameter needs a name of its own and a value (--param)")
+			return
+		}
+		names[param.Name] = true
+		combinations = min(combinations*len(param.Values), MaxTasks+1)
+		for _, v := range append([]string{param.Name}, param.Values...) {
+			total += len(v)
+			if strings.IndexByte(v, 0) >= 0 {
+				p.addf("a parameter contains a NUL byte, which no program can receive (--param)")
+				return
+			}
+		}
+	}
+	if combinations != size || a.At(0) != 0 || a.At(size-1) != size-1 {
+		p.addf("a sweep has one task for each combination of its parameters, numbered from 0: leave --array out")
+	}
+	if total > MaxArgBytes {
+		p.addf("the parameters have %d bytes: at most %d (--param)", total, MaxArgBytes)
+	}
+}

@@ -1,0 +1,96 @@
+package job
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseArray(t *testing.T) {
+	for text, want := range map[string]struct {
+		numbers []int
+		limit   int
+	}{
+		"0-3":          {[]int{0, 1, 2, 3}, 0},
+		"5":            {[]int{5}, 0},
+		"1,4,8-16:4%2": {[]int{1, 4, 8, 12, 16}, 2},
+		"8,1":          {[]int{1, 8}, 0},
+		"0-5:4":        {[]int{0, 4}, 0},
+	} {
+		a, err := ParseArray(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var got []int
+		for i := range a.Size() {
+			got = append(got, a.At(i))
+		}
+		if !reflect.DeepEqual(got, want.numbers) || a.Limit != want.limit {
+			t.Errorf("%q is %v %%%d", text, got, a.Limit)
+		}
+	}
+	for _, text := range []string{"", "-", "3-1", "a", "0-9%0", "0-9%", "0-3,2", "0-9:0", "0-1000001", "0-100000", "+1", "0--1"} {
+		if a, err := ParseArray(text); err == nil {
+			t.Errorf("%q is read as %+v", text, a)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	var params []Param
+	for _, text := range []string{"lr=1e-3,1e-4", "seed=1,2,3"} {
+		p, err := ParseParam(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		params = append(params, p)
+	}
+	a, err := SweepArray(params, 2)
+	if err != nil || a.Size() != 6 || a.Limit != 2 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	var got []string
+	for i := range a.Size() {
+		got = append(got, strings.Join(a.Expand([]string{"x{lr}", "{seed}{other}"}, a.At(i)), " "))
+	}
+	want := []string{"x1e-3 1{other}", "x1e-3 2{other}", "x1e-3 3{other}", "x1e-4 1{other}", "x1e-4 2{other}", "x1e-4 3{other}"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+	many := Param{Name: "a", Values: strings.Split(strings.Repeat("1,", 400), ",")}
+	if _, err := SweepArray([]Param{many, {Name: "b", Values: many.Values}}, 0); err == nil {
+		t.Error("160000 combinations are accepted")
+	}
+	for _, bad := range []Array{
+		{Ranges: []Range{{1, 2, 1}}, Params: params[:1]},
+		{Ranges: []Range{{0, 2, 1}}, Params: params[:1]},
+		{Ranges: []Range{{0, 3, 1}}, Params: []Param{params[0], params[0]}},
+		{Ranges: []Range{{0, 1, 1}}, Params: []Param{{Name: "a", Values: []string{"\x00", ""}}}},
+	} {
+		var p Problems
+		if bad.check(&p); p == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+// Judge's whole table, for a job that has run before and one that has not.
+func TestDependencies(t *testing.T) {
+	for _, c := range []struct {
+		kind    DependencyKind
+		state   State
+		started bool
+		want    Verdict
+	}{
+		{AfterStart, Queued, false, Unmet}, {AfterStart, Starting, false, Unmet}, {AfterStart, Running, false, Met},
+		{AfterStart, Queued, true, Met}, {AfterStart, Spawned, false, Met}, {AfterStart, Cancelled, false, Impossible}, {AfterStart, Failed, true, Met},
+		{AfterOK, Running, true, Unmet}, {AfterOK, Completed, true, Met}, {AfterOK, Failed, true, Impossible}, {AfterOK, Lost, true, Impossible},
+		{AfterFail, Completed, true, Impossible}, {AfterFail, TimedOut, true, Met}, {AfterFail, Ending, true, Unmet},
+		{AfterAny, Cancelled, false, Met}, {AfterAny, Queued, true, Unmet},
+	} {
+		if got := (Dependency{c.kind, 1}).Judge(c.state, c.started); got != c.want {
+			t.Errorf("%s on %s (started %t): %d", c.kind, c.state, c.started, got)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DependencyKind is what a dependency waits for.
+type DependencyKind string
+
+// The kinds, named after the options.
+const (
+	AfterStart DependencyKind = "after"      // the other job has started
+	AfterOK    DependencyKind = "after-ok"   // it has completed
+	AfterFail  DependencyKind = "after-fail" // it has ended in another way
+	AfterAny   DependencyKind = "after-any"  // it has ended
+)
+
+// dependencyKinds is the closed list.
+var dependencyKinds = []DependencyKind{AfterStart, AfterOK, AfterFail, AfterAny}
+
+// Dependency keeps a job waiting for another.
+type Dependency struct {
+	Kind DependencyKind `json:"kind"`
+	Job  ID             `json:"job"`
+}
+
+// String is the option that asks for it, such as "--after-ok 41".
+func (d Dependency) String() string { return "--" + string(d.Kind) + " " + d.Job.String() }
+
+// Verdict is what the state of the other job means for a dependency.
+type Verdict int
+
+// The verdicts.
+const (
+	Unmet Verdict = iota // not yet
+	Met
+	Impossible // it can't be met any more
+)
+
+// Judge says what the other job's state means. Started tells whether that job
+// has run at all, which a state alone does not say of a job that is queued
+// again.
+func (d Dependency) Judge(state State, started bool) Verdict {
+	switch {
+	case d.Kind == AfterStart && (started || state == Running || state == Spawned):
+		return Met
+	case !state.Terminal():
+		return Unmet
+	case d.Kind == AfterAny, d.Kind == AfterOK && state == Completed, d.Kind == AfterFail && state != Completed:
+		return Met
+	}
+	return Impossible
+}
+
+// MaxDependencies bounds the dependencies of one job.
+const MaxDependencies = 1000
+
+func checkDependencies(list []Dependency, p *Problems) {
+	if len(list) > MaxDependencies {
+		p.addf("%d dependencies are too many: at most %d (--after)", len(list), MaxDependencies)
+	}
+	for _, d := range list {
+		known := false
+		for _, k := range dependencyKinds {
+			known = known || d.Kind == k
+		}
+		if !known || d.Job < 1 {
+			p.addf("a dependency must name a job and be one of %s", kindList())
+			return
+		}
+	}
+}
+
+func kindList() string {
+	words := make([]string, len(dependencyKinds))
+	for i, k := range dependencyKinds {
+		words[i] = fmt.Sprintf("--%s", k)
+	}
+	return strings.Join(words, ", ")
+}
