@@ -130,7 +130,7 @@ var verbs = map[string]func(*script){
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
 		s.w.policy.MaxRunning = s.num("max-running", 0)
-		s.w.policy.MaxQueuedPerUser = s.num("max-queued-per-user", 0)
+		s.w.policy.Quotas.Default.Queued = s.num("max-queued-per-user", 0)
 		s.w.policy.MaxTime = s.duration("max-time")
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)

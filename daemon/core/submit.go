@@ -70,7 +70,7 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", job.FormatDuration(r.Grace), job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
 	case p.MaxQueued > 0 && len(c.queue) >= p.MaxQueued:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", len(c.queue)), "try again when some have started")
-	case p.MaxQueuedPerUser > 0 && c.perUser[s.Owner.UID] >= p.MaxQueuedPerUser:
+	case p.Quotas.Default.Queued > 0 && c.perUser[s.Owner.UID] >= p.Quotas.Default.Queued:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", c.perUser[s.Owner.UID]), "try again when some have started, or cancel some")
 	}
 	snap := c.snapshot(now)
