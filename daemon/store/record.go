@@ -13,6 +13,14 @@ type Record struct {
 	Payload *job.Payload
 	// GPU is an administrator's decision about one GPU.
 	GPU *job.GPUControl
+	// Usage is what an account has used so far.
+	Usage *job.Usage
+	// Prediction is how long jobs of one kind took last.
+	Prediction *job.Prediction
+	// Reservation keeps GPUs for some users over a time.
+	Reservation *job.Reservation
+	// Unreserve is the id of a reservation to remove; 0 is none.
+	Unreserve int64
 }
 
 // State is what the scheduler starts from.
