@@ -16,7 +16,13 @@ type Policy struct {
 	DefaultGrace   time.Duration
 	MaxGrace       time.Duration // 0: none
 	DefaultRequeue bool
-	AllowRaised    bool // anyone may raise a priority
+
+	MaxRetries       int               // that a job may ask for
+	DefaultBackoff   time.Duration     // before the first retry of a job that names none
+	DefaultOnTimeout job.TimeoutAction // of a job that names none
+
+	CPUAffinity bool // jobs with GPUs run on the CPUs near them
+	AllowRaised bool // anyone may raise a priority
 
 	// DefaultMem gives the host memory of a job that names none, by what it
 	// asks and how many GPUs there are; 0 is no limit. It must be a function
