@@ -3,6 +3,9 @@
 // processes on it, and how they travel as one JSON line between the process that
 // talks to the driver and the daemon.
 //
+// It also says how the devices are connected (Links) and which CPUs are next to
+// each, which does not change while the machine is up.
+//
 // It never loads a driver library, never decides a placement and never touches
 // a process: it reads /proc at most (OwnerOf).
 //
@@ -16,4 +19,6 @@
 //     a broken child costs an error, not the daemon's memory.
 //  5. Strings that came from other people's processes (Comm, Unit, cgroup
 //     paths) are printable and bounded before they leave this package.
+//  6. A Link joins two devices of its Snapshot, each pair at most once; a list
+//     of CPUs is "" or one that the kernel could have written.
 package gpu

@@ -52,8 +52,8 @@ func Decode(line []byte) (Snapshot, error) {
 	return s, nil
 }
 
-// normal returns s with empty instead of nil slices; the caller's slices are
-// left as they are.
+// normal returns s with empty instead of nil slices (nil instead of empty Links,
+// which may be absent); the caller's slices are left as they are.
 func (s Snapshot) normal() Snapshot {
 	s.Devices = slices.Clone(s.Devices)
 	if s.Devices == nil {
@@ -63,6 +63,9 @@ func (s Snapshot) normal() Snapshot {
 		if s.Devices[i].Processes == nil {
 			s.Devices[i].Processes = []Process{}
 		}
+	}
+	if len(s.Links) == 0 {
+		s.Links = nil
 	}
 	return s
 }
@@ -87,7 +90,7 @@ func (s Snapshot) check() error {
 		}
 		seen[d.UUID] = true
 	}
-	return nil
+	return s.checkLinks()
 }
 
 func (d Device) check() error {
@@ -101,6 +104,9 @@ func (d Device) check() error {
 	}
 	if d.Index < 0 || d.Minor < -1 {
 		return fmt.Errorf("index %d, minor %d", d.Index, d.Minor)
+	}
+	if err := checkCPUs(d.CPUs); err != nil {
+		return err
 	}
 	if len(d.Processes) > MaxProcessesPerDevice {
 		return fmt.Errorf("%d processes, at most %d", len(d.Processes), MaxProcessesPerDevice)

@@ -12,11 +12,13 @@ func sample() Snapshot {
 	return Snapshot{
 		Seq: 7, TakenUnixNano: 1, Driver: "550.54.14", NVMLVersion: "12.550.54.14", CUDAVersion: "12.4",
 		Devices: []Device{
-			{Index: 0, UUID: "GPU-a", Minor: 1, Name: "NVIDIA A100-SXM4-80GB", PCI: "00000000:07:00.0", NUMANode: -1, Health: HealthOK,
+			{Index: 0, UUID: "GPU-a", Minor: 1, Name: "NVIDIA A100-SXM4-80GB", PCI: "00000000:07:00.0", NUMANode: 0, CPUs: "0-15,32-47", Health: HealthOK,
 				MemTotalBytes: 80 << 30, MemUsedBytes: 2 << 30, MemFreeBytes: 77 << 30, MemReservedBytes: 1 << 30, ComputeMode: "default",
 				Processes: []Process{{PID: 12, Kind: "compute+mps", UsedBytes: -1, UID: 1001, Comm: "python", Unit: "gpujob-3.service"}}},
 			{Index: 1, Minor: -1, NUMANode: -1, Health: HealthLost, HealthDetail: "GPU is lost", TempC: -1, Processes: []Process{}},
+			{Index: 2, UUID: "GPU-c", Minor: 2, NUMANode: 1, CPUs: "16", Health: HealthOK, Processes: []Process{}},
 		},
+		Links: []Link{{A: 0, B: 1, Kind: LinkCross}, {A: 0, B: 2, Kind: LinkNVLink, Lanes: 12}, {A: 1, B: 2, Kind: LinkSwitch}},
 	}
 }
 
@@ -57,10 +59,11 @@ func TestDecodeIgnoresUnknownFields(t *testing.T) {
 	}
 }
 
-// Invariants 2 and 4.
+// Invariants 2, 4 and 6.
 func TestBadLines(t *testing.T) {
 	processes := `{"pid":1}` + strings.Repeat(`,{"pid":1}`, MaxProcessesPerDevice)
 	devices := `{"uuid":"","health":"lost","index":0}` + strings.Repeat(`,{"uuid":"","health":"lost"}`, MaxDevices)
+	two := `{"uuid":"GPU-a","health":"ok"},{"uuid":"GPU-b","health":"ok","index":1}`
 	tests := []struct{ name, line string }{
 		{"empty", ""},
 		{"not json", "hello"},
@@ -76,6 +79,18 @@ func TestBadLines(t *testing.T) {
 		{"index", `{"devices":[{"uuid":"GPU-a","health":"ok","index":-1}]}`},
 		{"pid", `{"devices":[{"uuid":"GPU-a","health":"ok","processes":[{"pid":0}]}]}`},
 		{"used bytes", `{"devices":[{"uuid":"GPU-a","health":"ok","processes":[{"pid":1,"used_bytes":-2}]}]}`},
+		{"cpus", `{"devices":[{"uuid":"GPU-a","health":"ok","cpus":"all"}]}`},
+		{"link to nowhere", `{"devices":[` + two + `],"links":[{"a":0,"b":2,"kind":"node"}]}`},
+		{"link without devices", `{"problem":"stale","links":[{"a":0,"b":1,"kind":"node"}]}`},
+		{"link backwards", `{"devices":[` + two + `],"links":[{"a":1,"b":0,"kind":"node"}]}`},
+		{"link to itself", `{"devices":[` + two + `],"links":[{"a":1,"b":1,"kind":"node"}]}`},
+		{"link below zero", `{"devices":[` + two + `],"links":[{"a":-1,"b":1,"kind":"node"}]}`},
+		{"link of no kind", `{"devices":[` + two + `],"links":[{"a":0,"b":1}]}`},
+		{"link of an unknown kind", `{"devices":[` + two + `],"links":[{"a":0,"b":1,"kind":"rope"}]}`},
+		{"link twice", `{"devices":[` + two + `],"links":[{"a":0,"b":1,"kind":"node"},{"a":0,"b":1,"kind":"node"}]}`},
+		{"nvlink without lanes", `{"devices":[` + two + `],"links":[{"a":0,"b":1,"kind":"nvlink"}]}`},
+		{"too many lanes", `{"devices":[` + two + `],"links":[{"a":0,"b":1,"kind":"nvlink","lanes":65}]}`},
+		{"lanes of another kind", `{"devices":[` + two + `],"links":[{"a":0,"b":1,"kind":"switch","lanes":1}]}`},
 		{"too many processes", `{"devices":[{"uuid":"GPU-a","health":"ok","processes":[` + processes + `]}]}`},
 		{"too many devices", `{"devices":[` + devices + `]}`},
 		{"too long", `{"detail":"` + strings.Repeat("x", MaxLineBytes) + `"}`},
@@ -93,6 +108,8 @@ func TestEncodeRefuses(t *testing.T) {
 	for _, s := range []Snapshot{
 		{Problem: "moon"},
 		{Problem: ProblemStale, Devices: []Device{{UUID: "GPU-a", Health: HealthOK}}},
+		{Devices: []Device{{UUID: "GPU-a", Health: HealthOK, CPUs: "0-"}}},
+		{Links: []Link{{A: 0, B: 1, Kind: LinkNode}}},
 		{Detail: strings.Repeat("x", MaxLineBytes)},
 	} {
 		if _, err := Encode(s); !errors.Is(err, ErrLine) {
@@ -101,7 +118,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Invariants 2, 3 and 4.
+// Invariants 2, 3, 4 and 6.
 func FuzzDecode(f *testing.F) {
 	line, err := Encode(sample())
 	if err != nil {
