@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,4 +97,60 @@ func parseTags(list []string) (tags, error) {
 		out[key] = value
 	}
 	return out, nil
+}
+
+// percent is 1 to 100; 0 is not asked.
+type percent int
+
+// UnmarshalText reads 80, 80% and 0.8. A bare 1 could be either.
+func (v *percent) UnmarshalText(text []byte) error {
+	s := string(text)
+	n, err := strconv.ParseUint(strings.TrimSuffix(s, "%"), 10, 16)
+	switch {
+	case s == "1":
+		return fmt.Errorf("%q is 1%% or 1.0 (all of it): write which", s)
+	case strings.Contains(s, "."):
+		var milli int
+		milli, err = job.ParseGPUs(s) // two digits at most, as for GPUs
+		n = uint64(milli / 10)
+	}
+	if err != nil || n < 1 || n > 100 {
+		return fmt.Errorf("%q is not a threshold: use 1%% to 100%%, or a fraction such as 0.8", s)
+	}
+	*v = percent(n)
+	return nil
+}
+
+// warning is a signal and how long before the time limit it is sent.
+type warning struct {
+	signal int
+	before time.Duration
+}
+
+// UnmarshalText reads USR1@60s.
+func (v *warning) UnmarshalText(text []byte) error {
+	name, before, ok := strings.Cut(string(text), "@")
+	if !ok {
+		return fmt.Errorf("%q does not say how long before the time limit: use %s@60s", text, text)
+	}
+	n, err := job.ParseSignal(name)
+	if err != nil {
+		return err
+	}
+	d, err := job.ParseDuration(before)
+	*v = warning{n, d}
+	return err
+}
+
+// timeoutAction is what becomes of a job at its time limit; "" is not asked.
+type timeoutAction string
+
+// UnmarshalText reads kill or requeue.
+func (v *timeoutAction) UnmarshalText(text []byte) error {
+	switch job.TimeoutAction(text) {
+	case job.TimeoutKill, job.TimeoutRequeue:
+		*v = timeoutAction(text)
+		return nil
+	}
+	return fmt.Errorf("%q is not kill or requeue", text)
 }
