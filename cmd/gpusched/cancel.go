@@ -45,7 +45,7 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	var jobs []api.Job
 	var first error
 	for _, id := range ids {
-		reply, err := a.client.Cancel(ctx, id, api.CancelRequest{Signal: int(c.Signal)})
+		reply, err := a.client.Cancel(ctx, api.FormatID(id), api.CancelRequest{Signal: int(c.Signal)})
 		var e *api.Error
 		switch {
 		case err == nil:

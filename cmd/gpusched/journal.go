@@ -84,7 +84,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, id 
 	go func() { exited <- cmd.Wait() }()
 	go func() {
 		var err error
-		last, err = a.client.Wait(ctx, id, 0)
+		last, err = a.client.Wait(ctx, api.FormatID(id), 0)
 		ended <- err
 	}()
 	select {

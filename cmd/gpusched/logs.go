@@ -44,7 +44,7 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.client.Job(ctx, id)
+	reply, err := a.client.Job(ctx, api.FormatID(id))
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, er
 		case <-tick.C:
 		}
 		var err error
-		if reply, err = a.client.Job(ctx, reply.Job.ID); err != nil {
+		if reply, err = a.client.Job(ctx, api.FormatID(reply.Job.ID)); err != nil {
 			return reply, err
 		}
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -60,7 +59,8 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 
 // ListQuery selects jobs; zero fields select everything live.
 type ListQuery struct {
-	IDs     string // such as "12,14-16": these, live or ended
+	IDs     string // such as "12,14-16,7_3": these, live or ended
+	Array   int64  // only tasks of this array that have become jobs (ended ones as far as Ended goes)
 	Ended   int    // also this many ended jobs, newest first
 	User    string // of this account
 	UID     *int   // of this uid
@@ -80,6 +80,9 @@ func (q ListQuery) encode() string {
 	set("user", q.User)
 	set("state", q.State)
 	set("name", q.Name)
+	if q.Array != 0 {
+		set("array", FormatID(q.Array))
+	}
 	if q.Ended > 0 {
 		set("ended", strconv.Itoa(q.Ended))
 	}
@@ -98,31 +101,6 @@ func (q ListQuery) encode() string {
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
 	return out, c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
-}
-
-// Job returns all of one job; Private only for those who may see it.
-func (c *Client) Job(ctx context.Context, id int64) (out JobReply, err error) {
-	return out, c.call(ctx, http.MethodGet, fmt.Sprintf("/v1/jobs/%d", id), nil, &out)
-}
-
-// Cancel ends a job, or with a signal only sends it.
-func (c *Client) Cancel(ctx context.Context, id int64, r CancelRequest) (out JobReply, err error) {
-	return out, c.call(ctx, http.MethodPost, fmt.Sprintf("/v1/jobs/%d/cancel", id), r, &out)
-}
-
-// GPUs lists the GPUs.
-func (c *Client) GPUs(ctx context.Context) (out GPUsReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/gpus", nil, &out)
-}
-
-// PauseGPU keeps new jobs off a GPU.
-func (c *Client) PauseGPU(ctx context.Context, index int, r PauseRequest) (out GPUsReply, err error) {
-	return out, c.call(ctx, http.MethodPost, fmt.Sprintf("/v1/gpus/%d/pause", index), r, &out)
-}
-
-// ResumeGPU undoes PauseGPU.
-func (c *Client) ResumeGPU(ctx context.Context, index int) (out GPUsReply, err error) {
-	return out, c.call(ctx, http.MethodPost, fmt.Sprintf("/v1/gpus/%d/resume", index), nil, &out)
 }
 
 // Status returns the daemon at a glance.

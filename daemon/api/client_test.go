@@ -52,21 +52,40 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 			_, err := c.List(x, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, State: "queued", Name: "x", Reasons: true})
 			return err
 		}, "GET /v1/jobs?ended=2&ids=1%2C3-4&name=x&reasons=1&state=queued&uid=7&user=a+b "},
-		"job": {func(c *Client, x context.Context) error { _, err := c.Job(x, 5); return err }, "GET /v1/jobs/5 "},
+		"job": {func(c *Client, x context.Context) error { _, err := c.Job(x, "5"); return err }, "GET /v1/jobs/5 "},
 		"cancel": {func(c *Client, x context.Context) error {
-			_, err := c.Cancel(x, 5, CancelRequest{Signal: 10})
+			_, err := c.Cancel(x, "7_3", CancelRequest{Signal: 10})
 			return err
-		}, `POST /v1/jobs/5/cancel {"signal":10}`},
-		"wait": {func(c *Client, x context.Context) error { _, err := c.Wait(x, 5, 0); return err }, "GET /v1/jobs/5/wait?timeout_seconds=50 "},
+		}, `POST /v1/jobs/7_3/cancel {"signal":10}`},
+		"wait": {func(c *Client, x context.Context) error { _, err := c.Wait(x, "5", 0); return err }, "GET /v1/jobs/5/wait?timeout_seconds=50 "},
 		"gpus": {func(c *Client, x context.Context) error { _, err := c.GPUs(x); return err }, "GET /v1/gpus "},
 		"pause": {func(c *Client, x context.Context) error {
 			_, err := c.PauseGPU(x, 2, PauseRequest{Reason: "r"})
 			return err
 		}, `POST /v1/gpus/2/pause {"reason":"r"}`},
-		"resume":  {func(c *Client, x context.Context) error { _, err := c.ResumeGPU(x, 2); return err }, "POST /v1/gpus/2/resume "},
-		"status":  {func(c *Client, x context.Context) error { _, err := c.Status(x); return err }, "GET /v1/status "},
-		"health":  {func(c *Client, x context.Context) error { _, err := c.Health(x); return err }, "GET /v1/health "},
-		"version": {func(c *Client, x context.Context) error { _, err := c.Version(x); return err }, "GET /v1/version "},
+		"hold":    {func(c *Client, x context.Context) error { _, err := c.Hold(x, "5"); return err }, "POST /v1/jobs/5/hold "},
+		"release": {func(c *Client, x context.Context) error { _, err := c.Release(x, "5"); return err }, "POST /v1/jobs/5/release "},
+		"requeue": {func(c *Client, x context.Context) error { _, err := c.Requeue(x, "7_3"); return err }, "POST /v1/jobs/7_3/requeue "},
+		"update": {func(c *Client, x context.Context) error {
+			_, err := c.Update(x, "5", UpdateRequest{After: &[]Dependency{}, Begin: &time.Time{}})
+			return err
+		}, `POST /v1/jobs/5/update {"begin":"0001-01-01T00:00:00Z","after":[]}`},
+		"drain": {func(c *Client, x context.Context) error {
+			_, err := c.DrainGPU(x, 2, PauseRequest{Until: time.Unix(0, 0).UTC()})
+			return err
+		}, `POST /v1/gpus/2/drain {"until":"1970-01-01T00:00:00Z"}`},
+		"undrain":      {func(c *Client, x context.Context) error { _, err := c.UndrainGPU(x, 2); return err }, "POST /v1/gpus/2/undrain "},
+		"reservations": {func(c *Client, x context.Context) error { _, err := c.Reservations(x); return err }, "GET /v1/reservations "},
+		"reserve": {func(c *Client, x context.Context) error {
+			_, err := c.Reserve(x, ReserveRequest{GPUs: []int{1}})
+			return err
+		}, `POST /v1/reservations {"gpus":[1],`},
+		"unreserve": {func(c *Client, x context.Context) error { _, err := c.Unreserve(x, 4); return err }, "DELETE /v1/reservations/4 "},
+		"tasks":     {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{Array: 7}); return err }, "GET /v1/jobs?array=7 "},
+		"resume":    {func(c *Client, x context.Context) error { _, err := c.ResumeGPU(x, 2); return err }, "POST /v1/gpus/2/resume "},
+		"status":    {func(c *Client, x context.Context) error { _, err := c.Status(x); return err }, "GET /v1/status "},
+		"health":    {func(c *Client, x context.Context) error { _, err := c.Health(x); return err }, "GET /v1/health "},
+		"version":   {func(c *Client, x context.Context) error { _, err := c.Version(x); return err }, "GET /v1/version "},
 	} {
 		var got string
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +222,7 @@ func TestWaitGoesOnOverEverythingThatPasses(t *testing.T) {
 	}
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { steps[n.Add(1)-1](w) })
-	out, err := client.Wait(t.Context(), 5, 0)
+	out, err := client.Wait(t.Context(), "5", 0)
 	if err != nil || out.Job.State != "failed" || int(n.Load()) != len(steps) {
 		t.Errorf("%+v %v after %d requests", out, err, n.Load())
 	}
@@ -212,16 +231,16 @@ func TestWaitGoesOnOverEverythingThatPasses(t *testing.T) {
 func TestWaitEndsWhereItMust(t *testing.T) {
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodeNotFound) })
 	var e *Error
-	if _, err := client.Wait(t.Context(), 5, 0); !errors.As(err, &e) || e.Code != CodeNotFound {
+	if _, err := client.Wait(t.Context(), "5", 0); !errors.As(err, &e) || e.Code != CodeNotFound {
 		t.Errorf("no such job: %v", err)
 	}
 	forever := daemon(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if _, err := forever.Wait(t.Context(), 5, time.Millisecond); !errors.As(err, &e) || e.Code != CodeWaitTimeout {
+	if _, err := forever.Wait(t.Context(), "5", time.Millisecond); !errors.As(err, &e) || e.Code != CodeWaitTimeout {
 		t.Errorf("timeout: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := forever.Wait(ctx, 5, time.Hour); !errors.Is(err, context.Canceled) {
+	if _, err := forever.Wait(ctx, "5", time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

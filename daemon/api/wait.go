@@ -14,7 +14,7 @@ const longPoll = 50 * time.Second
 
 // Wait blocks until the job has ended, over restarts of the daemon. With a
 // timeout above 0 it gives up after that with CodeWaitTimeout.
-func (c *Client) Wait(ctx context.Context, id int64, timeout time.Duration) (JobReply, error) {
+func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (JobReply, error) {
 	if timeout <= 0 {
 		return c.waitForever(ctx, id)
 	}
@@ -23,8 +23,8 @@ func (c *Client) Wait(ctx context.Context, id int64, timeout time.Duration) (Job
 	out, err := c.waitForever(limited, id)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return out, &Error{
-			Code: CodeWaitTimeout, Message: fmt.Sprintf("job %d has not ended after %s", id, timeout),
-			Hint: fmt.Sprintf("see 'gpusched show %d'", id),
+			Code: CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended after %s", id, timeout),
+			Hint: fmt.Sprintf("see 'gpusched show %s'", id),
 		}
 	}
 	return out, err
@@ -32,8 +32,8 @@ func (c *Client) Wait(ctx context.Context, id int64, timeout time.Duration) (Job
 
 // waitForever polls until there is an answer other than "not yet" or "not now"
 // (the daemon restarts, or too many waits are open).
-func (c *Client) waitForever(ctx context.Context, id int64) (out JobReply, err error) {
-	path := fmt.Sprintf("/v1/jobs/%d/wait?timeout_seconds=%d", id, int(longPoll/time.Second))
+func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err error) {
+	path := jobPath(id, fmt.Sprintf("/wait?timeout_seconds=%d", int(longPoll/time.Second)))
 	for {
 		err = again(ctx, func() error { return c.call(ctx, http.MethodGet, path, nil, &out) })
 		var e *Error

@@ -28,6 +28,21 @@ type SubmitRequest struct {
 	Priority         string `json:"priority,omitempty"`
 	Requeue          *bool  `json:"requeue,omitempty"`
 
+	MaxLoadPercent    int          `json:"max_load_percent,omitempty"`
+	MaxUsedPercent    int          `json:"max_used_percent,omitempty"`
+	Spread            bool         `json:"spread,omitempty"`
+	OnTimeout         string       `json:"on_timeout,omitempty"` // kill or requeue
+	WarnSignal        int          `json:"warn_signal,omitempty"`
+	WarnBeforeSeconds int64        `json:"warn_before_seconds,omitempty"`
+	Preemptible       bool         `json:"preemptible,omitempty"`
+	Retries           int          `json:"retries,omitempty"`
+	BackoffSeconds    int64        `json:"backoff_seconds,omitempty"`
+	Begin             time.Time    `json:"begin,omitzero"` // not before
+	Hold              bool         `json:"hold,omitempty"`
+	After             []Dependency `json:"after,omitempty"`
+	Array             *ArrayWish   `json:"array,omitempty"`
+	Dedup             string       `json:"dedup,omitempty"` // content hash made by the client; the same content is not queued again unless it failed
+
 	Argv    [][]byte `json:"argv"` // base64 in JSON: arguments are bytes, not text
 	EnvMode string   `json:"env_mode"`
 	Env     [][]byte `json:"env,omitempty"`
@@ -37,12 +52,32 @@ type SubmitRequest struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
+// Dependency keeps a job waiting for another.
+type Dependency struct {
+	Kind string `json:"kind"` // after (it has started), after-ok, after-fail, after-any (it has ended)
+	Job  int64  `json:"job"`
+}
+
+// ArrayWish asks for many tasks in one entry of the queue. With Params the
+// tasks are their combinations, and Spec is "" or the limit alone, "%2".
+type ArrayWish struct {
+	Spec   string  `json:"spec,omitempty"` // "0-9", "1,4,8-20:4", "0-9%2"
+	Params []Param `json:"params,omitempty"`
+}
+
+// Param is a parameter of a sweep: "{name}" in the command becomes one of the
+// values, which are text.
+type Param struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
 // SubmitReply answers a SubmitRequest. On a dry run the job has no id and Unit
 // lists the properties its unit would get.
 type SubmitReply struct {
 	Schema string     `json:"schema"`
 	Job    Job        `json:"job"`
-	Known  bool       `json:"known,omitempty"` // the request key was known: nothing new was queued
+	Known  bool       `json:"known,omitempty"` // the request key or the content was known: nothing new was queued
 	Unit   []Property `json:"unit,omitempty"`
 }
 
@@ -82,6 +117,30 @@ type Job struct {
 	GraceSeconds     int64  `json:"grace_seconds,omitempty"`
 	Requeue          bool   `json:"requeue"`
 
+	MaxLoadPercent    int    `json:"max_load_percent,omitempty"`
+	MaxUsedPercent    int    `json:"max_used_percent,omitempty"`
+	Spread            bool   `json:"spread,omitempty"`
+	OnTimeout         string `json:"on_timeout,omitempty"`
+	WarnSignal        int    `json:"warn_signal,omitempty"`
+	WarnBeforeSeconds int64  `json:"warn_before_seconds,omitempty"`
+	Preemptible       bool   `json:"preemptible,omitempty"`
+	Retries           int    `json:"retries,omitempty"`
+	BackoffSeconds    int64  `json:"backoff_seconds,omitempty"`
+
+	QueuedAt  time.Time    `json:"queued_at,omitzero"` // from when its wait counts
+	HeldBy    string       `json:"held_by,omitempty"`
+	After     []Dependency `json:"after,omitempty"` // those not met yet
+	Begin     time.Time    `json:"begin,omitzero"`
+	NotBefore time.Time    `json:"not_before,omitzero"` // the end of its back-off after a failure
+	Failures  int          `json:"failures,omitempty"`  // attempts that failed
+	Requeues  int          `json:"requeues,omitempty"`  // returns to the queue for any cause
+	Array     *Array       `json:"array,omitempty"`     // set for an array
+	Task      *Task        `json:"task,omitempty"`      // set for a task of an array; one that has not started has no id
+
+	ExpectedStart   time.Time `json:"expected_start,omitzero"`    // of a waiting job, by predictions; absent: nobody can say
+	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
+	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
+
 	PeakMemBytes  int64    `json:"peak_mem_bytes,omitempty"`
 	CPUSeconds    float64  `json:"cpu_seconds,omitempty"`
 	Result        *Result  `json:"result,omitempty"`
@@ -89,13 +148,33 @@ type Job struct {
 	Why           string   `json:"why,omitempty"`     // the reasons in one short line
 	Private       *Private `json:"private,omitempty"`
 	InvocationID  string   `json:"invocation_id,omitempty"`
-	StopRequested string   `json:"stop_requested,omitempty"` // cancel or time-limit
+	StopRequested string   `json:"stop_requested,omitempty"` // cancel, time-limit, requeue or preempt
+	StopFor       int64    `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
 }
 
-// GPURef names one GPU of a job.
-type GPURef struct {
-	UUID  string `json:"uuid"`
+// Array is an array of tasks and how far it is.
+type Array struct {
+	Spec   string `json:"spec"` // the tasks' numbers and the limit, "0-9%2"; shortened where it is long
+	Size   int    `json:"size"`
+	Limit  int    `json:"limit,omitempty"` // tasks running at once; 0: no limit
+	Next   int    `json:"next"`            // how many tasks have become jobs
+	Live   int    `json:"live"`            // of those, how many have not ended
+	Failed int    `json:"failed"`          // of those that ended, how many did not complete
+}
+
+// Task says which part of an array a job is.
+type Task struct {
+	Array int64  `json:"array"`
 	Index int    `json:"index"`
+	Name  string `json:"name"` // "7_3"
+}
+
+// GPURef names one GPU of a job, and the job's part of it.
+type GPURef struct {
+	UUID         string `json:"uuid"`
+	Index        int    `json:"index"`
+	Milli        int    `json:"milli"`                   // its share; 1000 is all
+	PromiseBytes int64  `json:"promise_bytes,omitempty"` // GPU memory kept for it; 0: none
 }
 
 // Private is what only the owner and admins see.
@@ -106,6 +185,7 @@ type Private struct {
 	Env     [][]byte `json:"env,omitempty"`
 	Dir     []byte   `json:"dir"`
 	Umask   int      `json:"umask"`
+	Params  []Param  `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 
 // Result is how a job ended. Sentence is the text for people.
@@ -115,7 +195,9 @@ type Result struct {
 	Signal   int    `json:"signal,omitempty"`
 	Launch   string `json:"launch,omitempty"`
 	Errno    int    `json:"errno,omitempty"`
-	Code     int    `json:"code"` // the exit status that 'gpusched wait' gives
+	Cause    string `json:"cause,omitempty"` // requeue or preempt: the attempt ended, the job went back to the queue
+	For      int64  `json:"for,omitempty"`   // the job it made room for
+	Code     int    `json:"code"`            // the exit status that 'gpusched wait' gives
 	Sentence string `json:"sentence"`
 }
 
@@ -156,57 +238,28 @@ type Attempt struct {
 	Result       *Result   `json:"result,omitempty"`
 }
 
-// GPU is one GPU with what the driver says of it and what it is promised to.
-type GPU struct {
-	Index         int          `json:"index"`
-	UUID          string       `json:"uuid"`
-	Minor         int          `json:"minor"`
-	Name          string       `json:"name"`
-	PCI           string       `json:"pci,omitempty"`
-	State         string       `json:"state"` // free, busy, paused, cleaning, suspect, lost, unknown
-	StateDetail   string       `json:"state_detail,omitempty"`
-	Paused        bool         `json:"paused"`
-	PausedReason  string       `json:"paused_reason,omitempty"`
-	PausedBy      string       `json:"paused_by,omitempty"`
-	Jobs          []int64      `json:"jobs,omitempty"`
-	MemTotalBytes uint64       `json:"mem_total_bytes"`
-	MemUsedBytes  uint64       `json:"mem_used_bytes"`
-	MemFreeBytes  uint64       `json:"mem_free_bytes"`
-	UtilPercent   int          `json:"util_percent"`  // -1: unknown
-	TempC         int          `json:"temp_c"`        // -1: unknown
-	PowerMilliW   int64        `json:"power_milli_w"` // -1: unknown
-	Processes     []GPUProcess `json:"processes,omitempty"`
-}
-
-// GPUProcess is one process on a GPU. Job is 0 for a process from outside.
-type GPUProcess struct {
-	PID       int    `json:"pid"`
-	UID       int    `json:"uid"` // -1: unknown
-	User      string `json:"user,omitempty"`
-	Comm      string `json:"comm,omitempty"`
-	UsedBytes int64  `json:"used_bytes"` // -1: unknown
-	Job       int64  `json:"job,omitempty"`
-}
-
-// GPUsReply lists the GPUs.
-type GPUsReply struct {
-	Schema        string    `json:"schema"`
-	Driver        string    `json:"driver,omitempty"`
-	CUDA          string    `json:"cuda,omitempty"`
-	Problem       string    `json:"problem,omitempty"`        // machine-readable, "" when all is well
-	ProblemDetail string    `json:"problem_detail,omitempty"` // a sentence
-	SampledAt     time.Time `json:"sampled_at,omitzero"`
-	GPUs          []GPU     `json:"gpus"`
-}
-
-// PauseRequest pauses a GPU.
-type PauseRequest struct {
-	Reason string `json:"reason,omitempty"`
-}
-
 // CancelRequest ends a job, or with a signal only sends it.
 type CancelRequest struct {
 	Signal int `json:"signal,omitempty"`
+}
+
+// UpdateRequest changes a waiting job; absent fields stay. An empty list of
+// After takes all dependencies away (a nil one would read as absent), a zero
+// Begin means at once, 0 of TimeLimitSeconds or ArrayLimit means no limit.
+type UpdateRequest struct {
+	GPUMilli         *int          `json:"gpu_milli,omitempty"`
+	GPUMemBytes      *int64        `json:"gpu_mem_bytes,omitempty"`
+	MemBytes         *int64        `json:"mem_bytes,omitempty"`
+	CPUs             *int          `json:"cpus,omitempty"`
+	TimeLimitSeconds *int64        `json:"time_limit_seconds,omitempty"`
+	Priority         *string       `json:"priority,omitempty"`
+	Begin            *time.Time    `json:"begin,omitempty"`
+	After            *[]Dependency `json:"after,omitempty"`
+	ArrayLimit       *int          `json:"array_limit,omitempty"`
+	Preemptible      *bool         `json:"preemptible,omitempty"`
+	Retries          *int          `json:"retries,omitempty"`
+	Name             *string       `json:"name,omitempty"`
+	Comment          *string       `json:"comment,omitempty"`
 }
 
 // StatusReply is the daemon at a glance.

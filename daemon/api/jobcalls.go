@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Job returns all of one job; Private only for those who may see it. Here and
+// below a job is named by its id or, if it is a task of an array, as "7_3".
+func (c *Client) Job(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodGet, jobPath(id, ""), nil, &out)
+}
+
+// Cancel ends a job, or with a signal only sends it.
+func (c *Client) Cancel(ctx context.Context, id string, r CancelRequest) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/cancel"), r, &out)
+}
+
+// Hold keeps a waiting job from starting.
+func (c *Client) Hold(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/hold"), nil, &out)
+}
+
+// Release undoes Hold.
+func (c *Client) Release(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/release"), nil, &out)
+}
+
+// Requeue stops a running job and sends it to the end of the queue.
+func (c *Client) Requeue(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/requeue"), nil, &out)
+}
+
+// Update changes a waiting job.
+func (c *Client) Update(ctx context.Context, id string, r UpdateRequest) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/update"), r, &out)
+}
+
+// FormatID names a job by its id.
+func FormatID(id int64) string { return strconv.FormatInt(id, 10) }
+
+func jobPath(id, verb string) string { return "/v1/jobs/" + url.PathEscape(id) + verb }
