@@ -21,6 +21,7 @@ type Query struct {
 	UID     *int   // of this user
 	State   State  // in this state (an ended state searches the ended ones)
 	Name    string // with exactly this name
+	Array   ID     // tasks of this array that have become jobs
 	Reasons bool   // fill in why each waiting job waits
 	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
 }
@@ -43,6 +44,20 @@ type GPUProcess struct {
 	Job       ID    // 0: from outside
 }
 
+// GPUShare is the part of a GPU that a job holds.
+type GPUShare struct {
+	Job          ID
+	Milli        int   // WholeGPU is all of it
+	PromiseBytes int64 // GPU memory kept for the job; 0: none
+}
+
+// GPULink is the best way between two GPUs, named by their indexes, A < B.
+type GPULink struct {
+	A, B  int
+	Kind  string // of package gpu: nvlink, switch, bridge, node, cross
+	Lanes int    // of nvlink
+}
+
 // GPUView is one GPU as the scheduler sees it.
 type GPUView struct {
 	Index         int
@@ -55,6 +70,9 @@ type GPUView struct {
 	Control       GPUControl
 	Jobs          []ID
 	FreeMilli     int // of its share, whatever its state
+	Shares        []GPUShare
+	NUMANode      int    // -1: unknown
+	CPUs          string // those near it as the kernel lists them, "0-15,32-47"; "" unknown
 	MemTotalBytes uint64
 	MemUsedBytes  uint64
 	MemFreeBytes  uint64
@@ -69,6 +87,7 @@ type GPUView struct {
 type View struct {
 	Jobs          []JobView
 	GPUs          []GPUView
+	Links         []GPULink     // a pair that is not there is unknown
 	Reservations  []Reservation // that have not ended, by start
 	Driver        string
 	CUDA          string
@@ -127,23 +146,6 @@ type Command struct {
 
 	Change      *Change
 	Reservation *Reservation // the GPUs by index alone
-}
-
-// Change is what an update changes of a queued job; nil fields stay.
-type Change struct {
-	GPUMilli    *int
-	GPUMemBytes *int64
-	MemBytes    *int64
-	CPUs        *int
-	TimeLimit   *time.Duration // 0: no limit, where the site allows that
-	Priority    *Priority
-	Begin       *time.Time // zero: at once
-	After       *[]Dependency
-	ArrayLimit  *int // 0: no limit
-	Preemptible *bool
-	Retries     *int
-	Name        *string
-	Comment     *string
 }
 
 // Property is one unit property rendered for reading.
