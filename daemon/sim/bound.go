@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// Bounds are what no scheduler can beat on a machine of so many GPUs, whatever
+// it knows.
+type Bounds struct {
+	Makespan       time.Duration // from the first submission to the last end
+	MeanCompletion time.Duration
+}
+
+// LowerBounds computes the bounds of jobs in the order of submission.
+func LowerBounds(jobs []Job, gpus int) Bounds {
+	if len(jobs) == 0 {
+		return Bounds{}
+	}
+	return Bounds{Makespan: makespanBound(jobs, gpus), MeanCompletion: max(meanRun(jobs), fluidMean(jobs, gpus))}
+}
+
+// makespanBound: no job ends before its submission and run time; what is
+// submitted from some instant on takes at least its work on all GPUs.
+func makespanBound(jobs []Job, gpus int) time.Duration {
+	bound, work := time.Duration(0), int64(0)
+	for i := len(jobs) - 1; i >= 0; i-- {
+		work += jobs[i].work()
+		bound = max(bound, jobs[i].Submit+jobs[i].Run, jobs[i].Submit+onAll(work, gpus))
+	}
+	return bound - jobs[0].Submit
+}
+
+// onAll is how long work takes that is spread evenly over all GPUs.
+func onAll(work int64, gpus int) time.Duration {
+	return time.Duration(work/(int64(gpus)*1000)) * time.Microsecond
+}
+
+func meanRun(jobs []Job) time.Duration {
+	sum := time.Duration(0)
+	for i := range jobs {
+		sum += jobs[i].Run
+	}
+	return sum / time.Duration(len(jobs))
+}
+
+// fluidMean is the mean completion time of the shortest remaining job first on
+// one machine as fast as all GPUs together, to which any job can be spread.
+func fluidMean(jobs []Job, gpus int) time.Duration {
+	var open fluid
+	now, sum := time.Duration(0), time.Duration(0)
+	serve := func(until time.Duration, end bool) {
+		for len(open) > 0 && (end || now < until) {
+			first := &open[0]
+			if !end && now+first.left > until {
+				first.left -= until - now
+				break
+			}
+			now += first.left
+			sum += now - first.submit
+			heap.Pop(&open)
+		}
+		now = max(now, until)
+	}
+	for i := range jobs {
+		serve(jobs[i].Submit, false)
+		heap.Push(&open, drop{left: onAll(jobs[i].work(), gpus), submit: jobs[i].Submit})
+	}
+	serve(0, true)
+	return sum / time.Duration(len(jobs))
+}
+
+type drop struct{ left, submit time.Duration }
+
+// fluid is a heap, the least left on top.
+type fluid []drop
+
+func (f fluid) Len() int           { return len(f) }
+func (f fluid) Less(a, b int) bool { return f[a].left < f[b].left }
+func (f fluid) Swap(a, b int)      { f[a], f[b] = f[b], f[a] }
+func (f *fluid) Push(x any)        { *f = append(*f, x.(drop)) }
+func (f *fluid) Pop() any {
+	old := *f
+	last := old[len(old)-1]
+	*f = slices.Delete(old, len(old)-1, len(old))
+	return last
+}

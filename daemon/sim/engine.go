@@ -1,0 +1,377 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Options are the machine and what may be varied beside the policy.
+type Options struct {
+	GPUs        int
+	GPUMemBytes int64
+	Policy      Policy
+	Predict     Prediction    // "" is Learned
+	SwitchCost  time.Duration // extra run time of a job that goes on after it was stopped
+	Seed        uint64        // of what is drawn: who may be stopped, predictions
+	Spread      bool          // jobs ask for the emptiest GPU
+	Check       bool          // have the core check itself after every step
+}
+
+// engine is everything around the core.
+type engine struct {
+	opt     Options
+	jobs    []Job
+	runs    []run // by position in jobs; the job's id is one more
+	core    *core.Core
+	machine *machine
+	ledger  *ledger
+	start   time.Time // the virtual date of time 0
+	now     time.Duration
+	ends    ends
+	pending []core.Action
+	arrived int // jobs that have been submitted by their users
+	entered int // of those, handed to the core
+	uids    map[string]int
+	told    []time.Duration
+	stop    map[int]bool // by position: may be stopped for others
+}
+
+// run is how far a job is.
+type run struct {
+	left     time.Duration // of its run time
+	owes     bool          // it was stopped, so its next start costs extra
+	running  bool
+	finished bool
+}
+
+// Run replays the trace to its end.
+func Run(t Trace, o Options) (*Outcome, error) {
+	e := newEngine(t, o)
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	for {
+		at, more := e.next()
+		if !more {
+			break
+		}
+		if err := e.instant(at); err != nil {
+			return nil, fmt.Errorf("at %s: %w", e.date().Format(time.DateTime), err)
+		}
+	}
+	return e.outcome()
+}
+
+func newEngine(t Trace, o Options) *engine {
+	e := &engine{
+		opt: o, jobs: t.Jobs, runs: make([]run, len(t.Jobs)), start: t.Begin,
+		machine: newMachine(o.GPUs, o.GPUMemBytes), uids: map[string]int{},
+		told: foretell(o.Predict, t.Jobs, o.Seed), stop: choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
+	}
+	if e.start.IsZero() {
+		e.start = time.Unix(0, 0).UTC()
+	}
+	for i := range t.Jobs {
+		e.runs[i].left = t.Jobs[i].Run
+		if u := t.Jobs[i].User; e.uids[u] == 0 {
+			e.uids[u] = 1001 + len(e.uids)
+		}
+	}
+	e.ledger = newLedger(t.Jobs, o.GPUs)
+	return e
+}
+
+// choose picks a share of n jobs.
+func choose(n int, share float64, rng *rand.Rand) map[int]bool {
+	chosen := map[int]bool{}
+	for i := range n {
+		if rng.Float64() < share {
+			chosen[i] = true
+		}
+	}
+	return chosen
+}
+
+func (e *engine) date() time.Time { return e.start.Add(e.now) }
+
+// begin starts the daemon: no unit, all GPUs idle.
+func (e *engine) begin() error {
+	p := core.Policy{
+		Sched: e.opt.Policy.Sched, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
+		CleaningTimeout: 30 * time.Second, FreshFor: time.Second,
+	}
+	if len(e.jobs) > 0 {
+		e.now = e.jobs[0].Submit
+	}
+	e.ledger.first = e.now
+	e.core = core.New(p, bootID, core.Restored{})
+	if err := e.feed(core.Listed{Boot: bootID}); err != nil {
+		return err
+	}
+	return e.feed(e.machine.sample(0))
+}
+
+// next is when something happens next.
+func (e *engine) next() (time.Duration, bool) {
+	at, more := time.Duration(0), false
+	sooner := func(t time.Duration) {
+		if !more || t < at {
+			at, more = max(t, e.now), true
+		}
+	}
+	if e.arrived < len(e.jobs) {
+		sooner(e.jobs[e.arrived].Submit)
+	}
+	if len(e.ends) > 0 {
+		sooner(e.ends[0].at)
+	}
+	if more || e.ledger.unfinished > 0 {
+		if d := e.core.Deadline(); !d.IsZero() {
+			sooner(ceil(d.Sub(e.start)))
+		}
+	}
+	return at, more
+}
+
+// ceil rounds up to the resolution of the virtual clock.
+func ceil(d time.Duration) time.Duration { return (d + tick - 1).Truncate(tick) }
+
+// patience is how many ticks at one instant, or in a row with nothing between
+// them, are taken for a scheduler that is stuck.
+const patience = 100_000
+
+// instant moves the clock and does all that happens then: ends, arrivals, and
+// a tick where the core asked for one.
+func (e *engine) instant(at time.Duration) error {
+	e.ledger.advance(at, e.machine.milli, e.arrived)
+	e.now = at
+	idle := true
+	for len(e.ends) > 0 && e.ends[0].at <= at {
+		idle = false
+		if err := e.finish(heap.Pop(&e.ends).(end)); err != nil {
+			return err
+		}
+	}
+	for e.arrived < len(e.jobs) && e.jobs[e.arrived].Submit <= at {
+		idle = false
+		e.arrived++
+		if err := e.admit(); err != nil {
+			return err
+		}
+	}
+	if idle {
+		e.ledger.ticks++
+	} else {
+		e.ledger.ticks = 0
+	}
+	if e.ledger.ticks > patience {
+		return fmt.Errorf("the core asked for %d ticks while nothing happened", patience)
+	}
+	if d := e.core.Deadline(); !d.IsZero() && ceil(d.Sub(e.start)) <= at {
+		return e.feed(core.Tick{})
+	}
+	return nil
+}
+
+// finish ends a command that ran to its end, unless it was stopped before.
+func (e *engine) finish(f end) error {
+	u := e.machine.units[f.job]
+	if u == nil || u.attempt != f.attempt || u.Phase != core.Active {
+		return nil
+	}
+	e.leave(u)
+	return e.feed(core.Changed{Job: f.job})
+}
+
+// admit hands the core the jobs that have come, or with a gate the next one if
+// all before it run.
+func (e *engine) admit() error {
+	for e.entered < e.arrived {
+		if e.opt.Policy.Gate && e.ledger.queued > 0 {
+			return nil
+		}
+		e.entered++
+		e.ledger.queued++ // before the core may start it in the same step
+		if err := e.feed(e.submission(e.entered - 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submission is the job at that position as its user submits it.
+func (e *engine) submission(at int) core.Submit {
+	j := &e.jobs[at]
+	r := job.Request{
+		GPUMilli: j.GPUMilli, GPUMemBytes: j.GPUMemBytes, TimeLimit: j.Limit,
+		Preemptible: e.stop[at], Spread: e.opt.Spread,
+	}
+	if e.opt.Predict == UserLimit && r.TimeLimit == 0 {
+		r.TimeLimit = e.told[at]
+	}
+	if r.TimeLimit > 0 && r.Preemptible {
+		r.TimeLimit += e.opt.SwitchCost
+	}
+	if j.Kind != "" {
+		r.Shape, r.Script = "shape-"+j.Kind, "script-"+j.Kind
+	}
+	uid := e.uids[j.User]
+	return core.Submit{Token: core.Token(at + 1), Submission: job.Submission{
+		Owner: job.Owner{UID: uid, GID: uid, User: j.User}, Label: job.Label{Name: "job"}, Request: r,
+	}}
+}
+
+// feed steps the core and carries out what follows, to the end.
+func (e *engine) feed(ev core.Event) error {
+	if err := e.step(ev); err != nil {
+		return err
+	}
+	for len(e.pending) > 0 {
+		a := e.pending[0]
+		e.pending = e.pending[1:]
+		if err := e.perform(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *engine) step(ev core.Event) error {
+	eff := e.core.Step(ev, e.date())
+	if e.opt.Check {
+		if err := e.core.Check(); err != nil {
+			return err
+		}
+	}
+	for _, r := range eff.Records {
+		if r.Job == nil {
+			continue
+		}
+		if err := e.ledger.record(r.Job, e.now); err != nil {
+			return err
+		}
+	}
+	e.pending = append(e.pending, eff.Actions...)
+	for _, r := range eff.Replies {
+		if r.Refusal != nil {
+			return fmt.Errorf("job %d is refused: %s", r.Token, r.Refusal.Message)
+		}
+		if uint64(r.ID) != uint64(r.Token) {
+			return fmt.Errorf("job %d of the trace got id %d", r.Token, r.ID)
+		}
+	}
+	return nil
+}
+
+// perform carries an action out and answers it.
+func (e *engine) perform(a core.Action) error {
+	switch a := a.(type) {
+	case core.Start:
+		u, err := e.launch(&a.Job)
+		if err != nil {
+			return err
+		}
+		if err := e.step(core.Started{Job: a.Job.ID, Attempt: u.attempt, Unit: u.Unit}); err != nil {
+			return err
+		}
+		return e.admit()
+	case core.Stop:
+		return e.step(e.halt(a))
+	case core.Inspect:
+		return e.step(core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: e.machine.status(a.Job), OK: true})
+	case core.Sample:
+		return e.step(e.machine.sample(a.Number))
+	case core.Signal, core.Forget:
+		return nil
+	}
+	return fmt.Errorf("the core asks for %T, which this simulator does not know", a)
+}
+
+// launch starts a unit and says when its command will end.
+func (e *engine) launch(j *job.Job) (*unit, error) {
+	u, err := e.machine.start(j, e.now)
+	if err != nil {
+		return nil, err
+	}
+	at := int(j.ID) - 1
+	r := &e.runs[at]
+	if r.running || r.finished {
+		return nil, fmt.Errorf("job %d is started again", j.ID)
+	}
+	r.running = true
+	e.ledger.queued--
+	heap.Push(&e.ends, end{at: e.now + e.cost(r) + r.left, job: j.ID, attempt: u.attempt})
+	e.ledger.start(at, u, e.now)
+	return u, nil
+}
+
+func (e *engine) cost(r *run) time.Duration {
+	if r.owes {
+		return e.opt.SwitchCost
+	}
+	return 0
+}
+
+// leave takes a unit's command off the GPUs and keeps what it got done: all but
+// the extra time at its start.
+func (e *engine) leave(u *unit) {
+	at := int(u.Job) - 1
+	r := &e.runs[at]
+	elapsed, cost := e.now-u.started, e.cost(r)
+	r.left -= max(0, elapsed-cost)
+	r.running, r.finished, r.owes = false, r.left == 0, r.left > 0
+	e.machine.exit(u)
+	e.ledger.leave(at, u, min(elapsed, cost), r.owes, e.now)
+}
+
+// halt stops a unit and collects it.
+func (e *engine) halt(a core.Stop) core.Event {
+	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true}
+	u := e.machine.units[a.Job]
+	if u == nil {
+		return ev
+	}
+	if a.Look {
+		ev.Before = u.Unit
+	}
+	if u.Phase == core.Active {
+		e.leave(u)
+		if !e.runs[int(a.Job)-1].finished {
+			e.ledger.queued++
+		}
+	}
+	delete(e.machine.units, a.Job)
+	return ev
+}
+
+// end is when a command will have run to its end.
+type end struct {
+	at      time.Duration
+	job     job.ID
+	attempt int
+}
+
+// ends is a heap, the first end on top.
+type ends []end
+
+func (h ends) Len() int { return len(h) }
+func (h ends) Less(a, b int) bool {
+	if h[a].at != h[b].at {
+		return h[a].at < h[b].at
+	}
+	return h[a].job < h[b].job
+}
+func (h ends) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h *ends) Push(x any)   { *h = append(*h, x.(end)) }
+func (h *ends) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = slices.Delete(old, len(old)-1, len(old))
+	return last
+}

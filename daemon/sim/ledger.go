@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// ledger keeps two accounts of a run, what the core recorded and what the
+// machine saw, which must agree in the end.
+type ledger struct {
+	jobs       []Job
+	capacity   int // milli-GPUs
+	first      time.Duration
+	last       time.Duration
+	until      time.Duration // up to when the integrals go
+	queued     int           // handed to the core and not running
+	active     int
+	unfinished int
+	ticks      int // in a row
+
+	used      int64   // milli-GPU microseconds that the machine saw in use
+	idle      int64   // unused while a job waited
+	buckets   []int64 // used, by hours since the trace's begin
+	entries   []entry
+	decisions hash.Hash
+}
+
+// entry is one job's account.
+type entry struct {
+	entered     time.Duration // when the core got it
+	end         time.Duration
+	waited      time.Duration // in the queue, by the core's records
+	ran         time.Duration // by the core's records
+	gpu         int64         // the same in milli-GPU microseconds
+	state       job.State
+	queuedAt    time.Duration
+	startedAt   time.Duration
+	share       int
+	extra       time.Duration // run time spent on going on after a stop
+	preemptions int
+}
+
+const bucket = time.Hour
+
+func newLedger(jobs []Job, gpus int) *ledger {
+	return &ledger{jobs: jobs, capacity: gpus * 1000, entries: make([]entry, len(jobs)), unfinished: len(jobs), decisions: sha256.New()}
+}
+
+// advance brings the integrals up to an instant.
+func (l *ledger) advance(to time.Duration, milli, arrived int) {
+	from := max(l.until, l.first)
+	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active
+	for from < to {
+		edge := min(to, from.Truncate(bucket)+bucket)
+		step := (edge - from).Microseconds()
+		at := int(from / bucket)
+		for len(l.buckets) <= at {
+			l.buckets = append(l.buckets, 0)
+		}
+		l.buckets[at] += step * int64(milli)
+		l.used += step * int64(milli)
+		if waiting > 0 {
+			l.idle += step * int64(l.capacity-milli)
+		}
+		from = edge
+	}
+	l.until = max(l.until, to)
+}
+
+func (l *ledger) start(at int, u *unit, now time.Duration) {
+	l.active++
+	l.decide("start", at, now, u)
+}
+
+// leave notes that a command left its GPUs; stopped tells that it was not done.
+func (l *ledger) leave(at int, u *unit, extra time.Duration, stopped bool, now time.Duration) {
+	l.active--
+	e := &l.entries[at]
+	e.extra += extra
+	if stopped {
+		e.preemptions++
+	}
+	l.decide("leave", at, now, u)
+}
+
+func (l *ledger) decide(what string, at int, now time.Duration, u *unit) {
+	fmt.Fprint(l.decisions, what, at, " ", now.Microseconds())
+	for _, r := range u.refs {
+		fmt.Fprint(l.decisions, " ", r.Index, "/", r.Share())
+	}
+	fmt.Fprintln(l.decisions)
+}
+
+// record takes in a job as the core recorded it.
+func (l *ledger) record(j *job.Job, now time.Duration) error {
+	at := int(j.ID) - 1
+	if at < 0 || at >= len(l.entries) {
+		return fmt.Errorf("the core records job %d, which is not in the trace", j.ID)
+	}
+	e := &l.entries[at]
+	before := e.state
+	if before.Terminal() {
+		return fmt.Errorf("job %d is recorded after its end", j.ID)
+	}
+	if e.state = j.State; before == j.State {
+		return nil
+	}
+	switch before {
+	case "":
+		e.entered, e.queuedAt = now, now
+	case job.Queued:
+		e.waited += now - e.queuedAt
+	case job.Ending:
+		ran := now - e.startedAt
+		e.ran += ran
+		e.gpu += ran.Microseconds() * int64(e.share)
+		e.queuedAt = now
+	}
+	switch {
+	case j.State == job.Running:
+		e.startedAt, e.share = now, 0
+		for _, r := range j.Attempt.GPUs {
+			e.share += r.Share()
+		}
+	case j.State == job.Completed:
+		e.end, l.last = now, now
+		l.unfinished--
+	case j.State.Terminal():
+		return fmt.Errorf("job %d ended %s instead of completed: %s", j.ID, j.State, j.Result.Sentence())
+	}
+	return nil
+}
+
+// audit holds invariants 2 to 4.
+func (l *ledger) audit() error {
+	sum := int64(0)
+	for i := range l.entries {
+		e, j := &l.entries[i], &l.jobs[i]
+		sum += e.gpu
+		switch {
+		case e.state != job.Completed:
+			return fmt.Errorf("job %d never completed, it is %s in the end", i+1, e.state)
+		case e.ran != j.Run+e.extra:
+			return fmt.Errorf("job %d ran %s, not the %s of its run time and %s of interruptions", i+1, e.ran, j.Run, e.extra)
+		case e.entered < j.Submit || e.waited+e.ran != e.end-e.entered:
+			return fmt.Errorf("job %d waited %s and ran %s, and completed %s after the core got it", i+1, e.waited, e.ran, e.end-e.entered)
+		case e.gpu != (j.Run+e.extra).Microseconds()*int64(j.GPUMilli):
+			return fmt.Errorf("job %d used %d milli-GPU microseconds in %s with %d milli-GPUs", i+1, e.gpu, e.ran, j.GPUMilli)
+		}
+	}
+	if sum != l.used {
+		return fmt.Errorf("the jobs' GPU time is %d milli-GPU microseconds, the machine saw %d", sum, l.used)
+	}
+	return nil
+}
+
+func (l *ledger) hash() string { return hex.EncodeToString(l.decisions.Sum(nil))[:16] }
+
+// hourly is the share of the machine in use, by hours.
+func (l *ledger) hourly() []float64 {
+	list := make([]float64, 0, len(l.buckets))
+	for _, used := range l.buckets {
+		list = append(list, float64(used)/float64(int64(l.capacity)*bucket.Microseconds()))
+	}
+	return slices.Clip(list)
+}

@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Metrics are the figures of one run. Times are in seconds. Their JSON names
+// are stable within a schema.
+type Metrics struct {
+	Jobs int `json:"jobs"`
+
+	MeanCompletion float64 `json:"mean_completion_s"`
+	P50Completion  float64 `json:"p50_completion_s"`
+	P99Completion  float64 `json:"p99_completion_s"`
+	MeanWait       float64 `json:"mean_wait_s"`
+	P50Wait        float64 `json:"p50_wait_s"`
+	P99Wait        float64 `json:"p99_wait_s"`
+	MaxWait        float64 `json:"max_wait_s"`
+	Slowdown       float64 `json:"bounded_slowdown"`  // mean of max(1, completion / max(run, 60 s))
+	FullNodeWait   float64 `json:"full_node_wait_s"`  // mean wait of jobs that take all GPUs; 0 without such jobs
+	FullNodeJobs   float64 `json:"full_node_jobs"`    // how many those are
+	Jain           float64 `json:"jain_users"`        // Jain's index of the users' mean bounded slowdowns: 1 is even, 1/users the least
+	Utilisation    float64 `json:"utilisation"`       // GPU time in use over the makespan, as a share
+	IdleQueued     float64 `json:"idle_while_queued"` // GPU time unused while a job waited, as a share
+	Makespan       float64 `json:"makespan_s"`        // from the first submission to the last end
+	Preemptions    float64 `json:"preemptions"`
+	LostGPU        float64 `json:"lost_gpu_s"` // GPU-seconds spent on going on after a stop
+
+	MakespanBound   float64 `json:"makespan_lower_bound_s"`
+	CompletionBound float64 `json:"mean_completion_lower_bound_s"`
+}
+
+// shortRun is the least run time that a slowdown is counted against.
+const shortRun = time.Minute
+
+func (e *engine) measure(jobs []JobOutcome) Metrics {
+	bounds := LowerBounds(e.jobs, e.opt.GPUs)
+	m := Metrics{
+		Jobs: len(jobs), Makespan: (e.ledger.last - e.ledger.first).Seconds(),
+		MakespanBound: bounds.Makespan.Seconds(), CompletionBound: bounds.MeanCompletion.Seconds(),
+	}
+	if len(jobs) == 0 {
+		return m
+	}
+	completions, waits := make([]float64, 0, len(jobs)), make([]float64, 0, len(jobs))
+	perUser := map[string][]float64{}
+	for i := range jobs {
+		j := &jobs[i]
+		completions, waits = append(completions, j.Completion().Seconds()), append(waits, j.Wait.Seconds())
+		slow := max(1, j.Completion().Seconds()/max(j.Run, shortRun).Seconds())
+		m.Slowdown += slow / float64(len(jobs))
+		perUser[j.User] = append(perUser[j.User], slow)
+		m.Preemptions += float64(j.Preemptions)
+		m.LostGPU += e.ledger.entries[i].extra.Seconds() * float64(j.GPUMilli) / 1000
+		if j.GPUMilli == e.opt.GPUs*1000 {
+			m.FullNodeJobs++
+			m.FullNodeWait += j.Wait.Seconds()
+		}
+	}
+	if m.FullNodeJobs > 0 {
+		m.FullNodeWait /= m.FullNodeJobs
+	}
+	m.MeanCompletion, m.P50Completion, m.P99Completion, _ = spread(completions)
+	m.MeanWait, m.P50Wait, m.P99Wait, m.MaxWait = spread(waits)
+	m.Jain = jain(perUser)
+	all := float64(e.opt.GPUs) * 1000 * m.Makespan * 1e6
+	m.Utilisation, m.IdleQueued = float64(e.ledger.used)/all, float64(e.ledger.idle)/all
+	return m
+}
+
+// spread returns the mean, the median, the 99th percentile and the maximum. It
+// sorts the list.
+func spread(list []float64) (mean, p50, p99, most float64) {
+	slices.Sort(list)
+	for _, v := range list {
+		mean += v / float64(len(list))
+	}
+	return mean, rank(list, 50), rank(list, 99), list[len(list)-1]
+}
+
+// rank is the percentile by nearest rank of a sorted list.
+func rank(sorted []float64, percent int) float64 {
+	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
+}
+
+// jain is Jain's index of the means of several lists.
+func jain(lists map[string][]float64) float64 {
+	var means []float64
+	for _, list := range lists {
+		mean, _, _, _ := spread(list)
+		means = append(means, mean)
+	}
+	slices.Sort(means) // so that the sum does not depend on the order of a map
+	sum, squares := 0.0, 0.0
+	for _, v := range means {
+		sum += v
+		squares += v * v
+	}
+	return sum * sum / (float64(len(means)) * squares)
+}
+
+// plausible holds invariant 6, up to the rounding of sums.
+func (m *Metrics) plausible() error {
+	const slack = 1e-3
+	switch {
+	case m.Makespan < m.MakespanBound-slack:
+		return fmt.Errorf("the makespan %.0f s is under its lower bound %.0f s", m.Makespan, m.MakespanBound)
+	case m.MeanCompletion < m.CompletionBound-slack:
+		return fmt.Errorf("the mean completion %.0f s is under its lower bound %.0f s", m.MeanCompletion, m.CompletionBound)
+	case m.Utilisation > 1+1e-9:
+		return fmt.Errorf("the utilisation is %.4f", m.Utilisation)
+	}
+	return nil
+}
+
+// Mean is the mean of several runs' figures.
+func Mean(runs []Metrics) Metrics {
+	var mean Metrics
+	n := float64(len(runs))
+	for i := range runs {
+		to := mean.figures()
+		for k, from := range runs[i].figures() {
+			*to[k] += *from / n
+		}
+		mean.Jobs += runs[i].Jobs
+	}
+	if len(runs) > 0 {
+		mean.Jobs /= len(runs)
+	}
+	return mean
+}
+
+func (m *Metrics) figures() []*float64 {
+	return []*float64{
+		&m.MeanCompletion, &m.P50Completion, &m.P99Completion, &m.MeanWait, &m.P50Wait, &m.P99Wait, &m.MaxWait,
+		&m.Slowdown, &m.FullNodeWait, &m.FullNodeJobs, &m.Jain, &m.Utilisation, &m.IdleQueued, &m.Makespan,
+		&m.Preemptions, &m.LostGPU, &m.MakespanBound, &m.CompletionBound,
+	}
+}

@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Outcome is what came of one run.
+type Outcome struct {
+	Jobs    []JobOutcome // in the order of the trace
+	Metrics Metrics
+	Hash    string    // of all starts and stops, in order
+	Hourly  []float64 // share of the machine in use, by hours from the trace's begin
+}
+
+// JobOutcome is what became of one job.
+type JobOutcome struct {
+	Job
+	End         time.Duration
+	Wait        time.Duration // all time in which it did not run
+	Preemptions int
+}
+
+// Completion is the time from the submission to the end.
+func (j *JobOutcome) Completion() time.Duration { return j.End - j.Submit }
+
+// outcome closes the books.
+func (e *engine) outcome() (*Outcome, error) {
+	if err := e.ledger.audit(); err != nil {
+		return nil, fmt.Errorf("checking the run: %w", err)
+	}
+	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly()}
+	for i, entry := range e.ledger.entries {
+		j := e.jobs[i]
+		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran, Preemptions: entry.preemptions})
+	}
+	out.Metrics = e.measure(out.Jobs)
+	if err := out.Metrics.plausible(); err != nil {
+		return nil, fmt.Errorf("checking the run: %w", err)
+	}
+	return out, nil
+}

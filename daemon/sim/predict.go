@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Prediction is where the scheduler's knowledge of run times comes from.
+type Prediction string
+
+// The predictions.
+const (
+	Learned   Prediction = "learned"    // what the core learns from jobs that ended
+	UserLimit Prediction = "user-limit" // the time limit, as people set it
+	Oracle    Prediction = "oracle"     // the real run time
+	Noisy     Prediction = "noisy"      // the real run time, off by a lognormal factor with sigma 1
+)
+
+// ParsePrediction reads the name of a prediction.
+func ParsePrediction(s string) (Prediction, error) {
+	all := []string{string(Learned), string(UserLimit), string(Oracle), string(Noisy)}
+	if !slices.Contains(all, s) {
+		return "", fmt.Errorf("there is no prediction %q: choose among %s", s, strings.Join(all, ", "))
+	}
+	return Prediction(s), nil
+}
+
+// What people ask, over what they need: lognormal, with the median and the 90th
+// percentile of a public trace with requested times (6.9 and 240), and no more
+// than a site allows.
+const (
+	limitMedian = 6.9
+	limitSigma  = 2.77
+	limitMax    = 2 * day
+)
+
+// userLimit draws the limit that a person sets for the job.
+func userLimit(run time.Duration, rng *rand.Rand) time.Duration {
+	factor := max(1, limitMedian*math.Exp(limitSigma*rng.NormFloat64()))
+	limit := time.Duration(min(float64(run)*factor, float64(max(run, limitMax))))
+	return limit.Round(time.Second) + time.Second
+}
+
+// foretell draws what is predicted for each job; nil leaves it to the core.
+func foretell(p Prediction, jobs []Job, seed uint64) []time.Duration {
+	if p == Learned || p == "" {
+		return nil
+	}
+	rng := random(seed, streamPrediction)
+	told := make([]time.Duration, len(jobs))
+	for i := range jobs {
+		switch run := jobs[i].Run; p {
+		case UserLimit:
+			told[i] = userLimit(run, rng)
+		case Noisy:
+			told[i] = time.Duration(float64(run) * math.Exp(rng.NormFloat64()))
+		case Oracle:
+			told[i] = run
+		}
+	}
+	return told
+}
+
+// prophet answers the core from what was foretold. Ids count up from 1 in the
+// order of submission.
+func prophet(told []time.Duration) func(job.ID) (time.Duration, bool) {
+	return func(id job.ID) (time.Duration, bool) {
+		if id < 1 || int(id) > len(told) {
+			return 0, false
+		}
+		return told[id-1], true
+	}
+}

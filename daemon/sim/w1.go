@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// W1 says how jobs are drawn from a large machine's trace so that they load a
+// small one: the arrival instants are real, the work of each calendar day is
+// Load of what the GPUs could do.
+type W1 struct {
+	GPUs int
+	Load float64
+	From time.Time // zero: the trace's first day
+	Days int       // 0: all
+	Seed uint64
+}
+
+// The bounds of a job in W1.
+const (
+	w1MaxGPUs = 8
+	w1MaxRun  = day
+)
+
+// The streams of random numbers, so that one choice does not shift another.
+const (
+	streamDraw uint64 = iota + 1
+	streamPreemptible
+	streamPrediction
+	streamPods
+	streamGenerate
+)
+
+func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+// Draw draws the jobs. On each calendar day jobs of that day are taken at
+// random until the day's work is reached; what the last one is too much is
+// taken off the next day's.
+func (w W1) Draw(t Trace) Trace {
+	pool := t.Window(w.From, w.Days)
+	rng := random(w.Seed, streamDraw)
+	target := int64(w.Load * float64(w.GPUs) * float64(day.Microseconds()) * 1000)
+	var drawn []Job
+	debt := int64(0)
+	for first := 0; first < len(pool.Jobs); {
+		end := first
+		for end < len(pool.Jobs) && pool.Jobs[end].Submit/day == pool.Jobs[first].Submit/day {
+			end++
+		}
+		today := w.eligible(pool.Jobs[first:end])
+		rng.Shuffle(len(today), func(a, b int) { today[a], today[b] = today[b], today[a] })
+		sum := debt
+		for _, j := range today {
+			if sum >= target {
+				break
+			}
+			sum += j.work()
+			drawn = append(drawn, j)
+		}
+		debt = max(0, sum-target)
+		first = end
+	}
+	return newTrace(pool.Begin, drawn)
+}
+
+// eligible returns copies of the jobs that are small enough, their run times
+// cut.
+func (w W1) eligible(jobs []Job) []Job {
+	var list []Job
+	for _, j := range jobs {
+		if j.GPUMilli > 0 && j.GPUMilli <= min(w1MaxGPUs, w.GPUs)*1000 {
+			j.Run = min(j.Run, w1MaxRun)
+			list = append(list, j)
+		}
+	}
+	return slices.Clip(list)
+}
