@@ -19,6 +19,10 @@ type Backend interface {
 	Query(ctx context.Context, q job.Query) (job.View, error)
 	// Wait blocks until the job has ended, or ctx is done.
 	Wait(ctx context.Context, id job.ID) (job.JobView, error)
+	// Task returns the job that a task of an array has become, live or ended,
+	// and 0 for one that has not become a job. No such array, or no such task
+	// of it, is a refusal.
+	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Payload returns a job's private part. The server has checked the right.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Health checks every part.

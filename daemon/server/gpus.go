@@ -1,7 +1,9 @@
 package server
 
 import (
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -9,29 +11,47 @@ import (
 
 // gpus answers with the GPUs and what the driver says.
 func (s *Server) gpus(r *request) (any, error) {
-	v, err := s.backend.Query(r.Context(), job.Query{})
+	v, err := s.backend.Query(r.Context(), job.Query{IDs: []job.ID{}}) // no jobs
 	if err != nil {
 		return nil, err
 	}
-	return api.GPUsReply{
+	reply := api.GPUsReply{
 		Schema: api.Schema, Driver: v.Driver, CUDA: v.CUDA, Problem: v.Problem, ProblemDetail: v.ProblemDetail,
-		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who),
-	}, nil
+		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who), Reservations: renderReservations(v.Reservations),
+	}
+	for _, l := range v.Links {
+		reply.Links = append(reply.Links, api.Link(l))
+	}
+	return reply, nil
 }
 
 // pause keeps new jobs off a GPU.
-func (s *Server) pause(r *request) (any, error) {
+func (s *Server) pause(r *request) (any, error) { return s.withhold(r, job.CommandPauseGPU) }
+
+// drainGPU is pause for a GPU that is to be taken out of service.
+func (s *Server) drainGPU(r *request) (any, error) { return s.withhold(r, job.CommandDrainGPU) }
+
+func (s *Server) withhold(r *request, kind job.CommandKind) (any, error) {
 	var in api.PauseRequest
 	if err := decode(r, &in, maxBodyBytes); err != nil {
 		return nil, err
 	}
-	if len(in.Reason) > job.MaxCommentBytes || !job.Printable(in.Reason) {
-		return nil, usagef("the reason must be printable and at most %d bytes (--reason)", job.MaxCommentBytes)
+	if !fitsComment(in.Reason) {
+		return nil, usagef("%s", reasonProblem())
 	}
-	return s.gpuCommand(r, job.Command{Kind: job.CommandPauseGPU, Reason: in.Reason})
+	if !in.Until.IsZero() && !in.Until.After(time.Now()) {
+		return nil, usagef("%s has passed: name a time in the future (--until)", in.Until.Format(time.RFC3339))
+	}
+	return s.gpuCommand(r, job.Command{Kind: kind, Reason: in.Reason, Until: moment(in.Until)})
 }
 
-// resume undoes a pause.
+func fitsComment(text string) bool { return len(text) <= job.MaxCommentBytes && job.Printable(text) }
+
+func reasonProblem() string {
+	return fmt.Sprintf("the reason must be printable and at most %d bytes (--reason)", job.MaxCommentBytes)
+}
+
+// resume undoes a pause or a drain.
 func (s *Server) resume(r *request) (any, error) {
 	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
 		return nil, err
@@ -59,11 +79,16 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			Index: g.Index, UUID: g.UUID, Minor: g.Minor, Name: g.Name, PCI: g.PCI,
 			State: g.State, StateDetail: g.StateDetail,
 			Paused: g.Control.Paused, PausedReason: g.Control.Reason, PausedBy: g.Control.By,
+			PausedAt: moment(g.Control.At), PausedUntil: moment(g.Control.Until), Drain: g.Control.Drain,
+			FreeMilli: g.FreeMilli, NUMANode: g.NUMANode, CPUs: g.CPUs,
 			MemTotalBytes: g.MemTotalBytes, MemUsedBytes: g.MemUsedBytes, MemFreeBytes: g.MemFreeBytes,
 			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW,
 		}
 		for _, id := range g.Jobs {
 			out[i].Jobs = append(out[i].Jobs, int64(id))
+		}
+		for _, h := range g.Shares {
+			out[i].Shares = append(out[i].Shares, api.Share{Job: int64(h.Job), Milli: h.Milli, PromiseBytes: h.PromiseBytes})
 		}
 		for _, p := range g.Processes {
 			out[i].Processes = append(out[i].Processes, s.renderProcess(p, who))

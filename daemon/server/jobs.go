@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -15,15 +14,12 @@ import (
 // maxEnded bounds how many ended jobs one listing returns.
 const maxEnded = 10_000
 
-// maxSignal is the highest real-time signal on Linux.
-const maxSignal = 64
-
 // listWords are the query words of a listing.
-var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "reasons"}
+var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "array", "reasons"}
 
 // list answers with the jobs that match, and the GPUs.
 func (s *Server) list(r *request) (any, error) {
-	q, err := s.parseQuery(r.URL.Query())
+	q, err := s.parseQuery(r)
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +34,20 @@ func (s *Server) list(r *request) (any, error) {
 	return reply, nil
 }
 
-func (s *Server) parseQuery(words url.Values) (q job.Query, err error) {
+func (s *Server) parseQuery(r *request) (q job.Query, err error) {
+	words := r.URL.Query()
 	q.Name, q.State = words.Get("name"), job.State(words.Get("state"))
 	q.Reasons = words.Get("reasons") == "1"
 	if q.State != "" && !q.State.Valid() {
 		return q, unknownWord("state", string(q.State), stateNames())
 	}
 	if text := words.Get("ids"); text != "" {
-		if q.IDs, err = job.ParseIDs(text); err != nil {
-			return q, usagef("%v", err)
+		if q.IDs, err = s.parseNames(r.Context(), text); err != nil {
+			return q, err
 		}
+	}
+	if q.Array, err = parseArray(words.Get("array")); err != nil {
+		return q, err
 	}
 	if text := words.Get("ended"); text != "" {
 		if q.Ended, err = strconv.Atoi(text); err != nil || q.Ended < 0 || q.Ended > maxEnded {
@@ -86,24 +86,6 @@ func stateNames() []string {
 	return names
 }
 
-// jobInPath finds the job {id}.
-func (s *Server) jobInPath(r *request) (job.JobView, error) {
-	id, err := job.ParseID(r.PathValue("id"))
-	if err != nil {
-		return job.JobView{}, usagef("%v", err)
-	}
-	v, err := s.backend.Query(r.Context(), job.Query{IDs: []job.ID{id}, Reasons: true})
-	if err != nil {
-		return job.JobView{}, err
-	}
-	if len(v.Jobs) == 0 {
-		return job.JobView{}, &api.Error{
-			Code: api.CodeNotFound, Message: fmt.Sprintf("there is no job %d", id), Hint: "see 'gpusched list -a'",
-		}
-	}
-	return v.Jobs[0], nil
-}
-
 // show answers with all of one job, the private part for those who may
 // (invariant 3).
 func (s *Server) show(r *request) (any, error) {
@@ -112,42 +94,10 @@ func (s *Server) show(r *request) (any, error) {
 		return nil, err
 	}
 	reply := api.JobReply{Schema: api.Schema, Job: renderJob(v), Attempts: renderAttempts(v.Attempts)}
-	if !r.who.MayControl(v.Owner) {
-		return reply, nil
+	if r.who.MayControl(v.Owner) {
+		reply.Job.Private, err = s.private(r.Context(), v)
 	}
-	y, err := s.backend.Payload(r.Context(), v.ID)
-	if err != nil {
-		return nil, err
-	}
-	argv := byteLists(y.Argv)
-	reply.Job.Private = &api.Private{
-		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env), Dir: []byte(y.Dir), Umask: y.Umask,
-	}
-	return reply, nil
-}
-
-// cancel ends a job, or only sends it a signal.
-func (s *Server) cancel(r *request) (any, error) {
-	var in api.CancelRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
-		return nil, err
-	}
-	if in.Signal < 0 || in.Signal > maxSignal {
-		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, maxSignal)
-	}
-	id, err := job.ParseID(r.PathValue("id"))
-	if err != nil {
-		return nil, usagef("%v", err)
-	}
-	c := job.Command{Kind: job.CommandCancel, Job: id}
-	if in.Signal != 0 {
-		c.Kind, c.Signal = job.CommandSignal, in.Signal
-	}
-	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
-		return nil, err
-	}
-	v, err := s.jobInPath(r)
-	return api.JobReply{Schema: api.Schema, Job: renderJob(v)}, err
+	return reply, err
 }
 
 // The bounds of a long poll.
@@ -158,10 +108,6 @@ const (
 
 // wait answers when the job has ended, or with wait-timeout.
 func (s *Server) wait(r *request) (any, error) {
-	id, err := job.ParseID(r.PathValue("id"))
-	if err != nil {
-		return nil, usagef("%v", err)
-	}
 	limit, err := parsePoll(r.URL.Query().Get("timeout_seconds"))
 	if err != nil {
 		return nil, err
@@ -176,14 +122,14 @@ func (s *Server) wait(r *request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
-	v, err := s.backend.Wait(ctx, id)
+	v, err := s.waitFor(ctx, r.PathValue("id"))
 	switch {
 	case err == nil:
 		return api.JobReply{Schema: api.Schema, Job: renderJob(v)}, nil
 	case s.closing.Err() != nil:
 		return nil, &api.Error{Code: api.CodeUnavailable, Message: "the scheduler is restarting", Hint: "ask again in a moment"}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, &api.Error{Code: api.CodeWaitTimeout, Message: fmt.Sprintf("job %d has not ended yet", id)}
+		return nil, &api.Error{Code: api.CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended yet", r.PathValue("id"))}
 	}
 	return nil, err
 }

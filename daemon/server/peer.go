@@ -30,6 +30,18 @@ func (s *Server) actor(p peer) job.Actor {
 	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: admin}
 }
 
+// quotaGroups names the groups with a quota that the peer is in, sorted.
+func (s *Server) quotaGroups(p peer) []string {
+	var in []string
+	for _, name := range s.opt.QuotaGroups() {
+		if gid, ok := s.opt.GroupID(name); ok && (p.gid == gid || slices.Contains(p.groups, uint32(gid))) {
+			in = append(in, name)
+		}
+	}
+	slices.Sort(in)
+	return slices.Compact(in)
+}
+
 // peerOf asks the kernel who is at the other end of a unix connection.
 func peerOf(c net.Conn) (peer, error) {
 	uc, ok := c.(*net.UnixConn)

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -19,7 +21,8 @@ func renderJob(v job.JobView) api.Job {
 		TimeLimitSeconds: wholeSeconds(q.TimeLimit), GraceSeconds: wholeSeconds(q.Grace), Requeue: q.Requeue,
 		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: why(v.Reasons),
 	}
-	if j.ID != 0 {
+	renderLife(&out, v)
+	if j.ID != 0 && out.Array == nil { // an array itself runs nothing
 		out.Unit = "gpujob-" + j.ID.String() + ".service"
 	}
 	if j.State.Terminal() {
@@ -33,6 +36,64 @@ func renderJob(v job.JobView) api.Job {
 	return out
 }
 
+// renderLife adds what concerns the job's life rather than its place.
+func renderLife(out *api.Job, v job.JobView) {
+	j, q := &v.Job, &v.Request
+	out.MaxLoadPercent, out.MaxUsedPercent, out.Spread = q.MaxLoadPercent, q.MaxUsedPercent, q.Spread
+	out.OnTimeout, out.WarnSignal, out.WarnBeforeSeconds = string(q.OnTimeout), q.WarnSignal, wholeSeconds(q.WarnBefore)
+	out.Preemptible, out.Retries, out.BackoffSeconds = q.Preemptible, q.Retries, wholeSeconds(q.Backoff)
+	out.QueuedAt, out.HeldBy, out.Begin, out.NotBefore = moment(j.QueuedAt), j.Held, moment(q.Begin), moment(j.NotBefore)
+	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, int64(j.StopFor)
+	out.ExpectedStart, out.ExpectedEnd, out.ExpectedSeconds = moment(v.StartsAt), moment(v.EndsAt), wholeSeconds(j.Expected)
+	for _, d := range j.Pending {
+		out.After = append(out.After, api.Dependency{Kind: string(d.Kind), Job: int64(d.Job)})
+	}
+	if t := j.Task; t != nil {
+		out.Task = &api.Task{Array: int64(t.Array), Index: t.Index, Name: t.String()}
+	} else if q.Array != nil {
+		out.Array = renderArray(q.Array, j.Tasks)
+	}
+}
+
+// renderArray leaves the parameters out: they are part of the command
+// (invariant 3).
+func renderArray(a *job.Array, n *job.Tasks) *api.Array {
+	out := &api.Array{Spec: arraySpec(a), Size: a.Size(), Limit: a.Limit}
+	if n != nil {
+		out.Next, out.Live, out.Failed = n.Next, n.Live, n.Failed
+	}
+	return out
+}
+
+// maxSpecRanges bounds how much of an array's numbers everybody's listing
+// carries.
+const maxSpecRanges = 32
+
+// arraySpec is the array as job.ParseArray reads it.
+func arraySpec(a *job.Array) string {
+	var b strings.Builder
+	for i, r := range a.Ranges {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if i == maxSpecRanges {
+			b.WriteString("…")
+			break
+		}
+		fmt.Fprint(&b, r.First)
+		if r.Last > r.First {
+			fmt.Fprintf(&b, "-%d", r.Last)
+		}
+		if r.Last > r.First && r.Step > 1 {
+			fmt.Fprintf(&b, ":%d", r.Step)
+		}
+	}
+	if a.Limit > 0 {
+		fmt.Fprintf(&b, "%%%d", a.Limit)
+	}
+	return b.String()
+}
+
 // wholeSeconds rounds up, so that a limit below a second does not read as none.
 func wholeSeconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
@@ -41,7 +102,7 @@ func wholeSeconds(d time.Duration) int64 {
 func renderRefs(list []job.GPURef) []api.GPURef {
 	out := make([]api.GPURef, len(list))
 	for i, g := range list {
-		out[i] = api.GPURef{UUID: g.UUID, Index: g.Index}
+		out[i] = api.GPURef{UUID: g.UUID, Index: g.Index, Milli: g.Share(), PromiseBytes: g.PromiseBytes}
 	}
 	return out
 }
@@ -52,7 +113,7 @@ func renderResult(r *job.Result) *api.Result {
 	}
 	return &api.Result{
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, Signal: r.Signal, Launch: string(r.Launch), Errno: r.Errno,
-		Code: r.Code(), Sentence: r.Sentence(),
+		Cause: string(r.Cause), For: int64(r.For), Code: r.Code(), Sentence: r.Sentence(),
 	}
 }
 

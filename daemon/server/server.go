@@ -41,6 +41,11 @@ type Options struct {
 	UserName func(uid int) string
 	// UserID returns the uid of an account, false if the host has none.
 	UserID func(name string) (uid int, ok bool)
+	// QuotaGroups names the groups that have a quota. It is asked at each
+	// submit, as is GroupID for each of them.
+	QuotaGroups func() []string
+	// GroupID returns the gid of a group, false if the host has none.
+	GroupID func(name string) (gid int, ok bool)
 }
 
 // Server answers clients.
@@ -71,6 +76,12 @@ func New(o Options) *Server {
 	}
 	if o.UserID == nil {
 		o.UserID = func(string) (int, bool) { return 0, false }
+	}
+	if o.QuotaGroups == nil {
+		o.QuotaGroups = func() []string { return nil }
+	}
+	if o.GroupID == nil {
+		o.GroupID = func(string) (int, bool) { return 0, false }
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),

@@ -2,26 +2,35 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// why says all reasons in one short line: those of the whole machine as
-// sentences, then the GPUs by what keeps each. GPUs that are no candidates are
-// named only when there is nothing else to say.
+// maxGroups is how many causes that lie with GPUs one line names.
+const maxGroups = 2
+
+// why says in one short line what the reader can do most with: what keeps the
+// job wherever it would go, and then the GPUs, by the causes that pass soonest.
+// GPUs that are no candidates are named only when there is nothing else to say.
 func why(list []job.Reason) string {
+	if own, ok := ownReason(list); ok {
+		return own.Sentence()
+	}
 	var parts, aside []string
 	for _, r := range list {
 		if r.GPU == job.NoGPU {
 			parts = append(parts, r.Sentence())
 		}
 	}
-	for _, g := range groupReasons(list) {
-		switch g.first.Code {
-		case job.ReasonGPUExcluded, job.ReasonGPUType, job.ReasonGPUFree:
+	groups := groupReasons(list)
+	slices.SortStableFunc(groups, func(a, b *reasonGroup) int { return rank(a.first.Code) - rank(b.first.Code) })
+	for _, g := range groups {
+		switch {
+		case rank(g.first.Code) >= rank(job.ReasonGPUFree):
 			aside = append(aside, g.String())
-		default:
+		case len(parts) < maxGroups:
 			parts = append(parts, g.String())
 		}
 	}
@@ -30,6 +39,33 @@ func why(list []job.Reason) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// ownReason finds the first reason that lies with the job or its owner: while
+// there is one, the GPUs do not matter.
+func ownReason(list []job.Reason) (job.Reason, bool) {
+	for _, code := range []job.ReasonCode{
+		job.ReasonHeld, job.ReasonDependency, job.ReasonBegin, job.ReasonBackoff, job.ReasonArrayLimit,
+		job.ReasonQuotaJobs, job.ReasonQuotaGPUs, job.ReasonQuotaHours,
+	} {
+		if i := slices.IndexFunc(list, func(r job.Reason) bool { return r.Code == code }); i >= 0 {
+			return list[i], true
+		}
+	}
+	return job.Reason{}, false
+}
+
+// passing lists what keeps a GPU: first what ends by itself and soon, then what
+// a person has to end, then what nobody can; from gpu-free on it says nothing
+// against the GPU, or nothing that would ever change.
+var passing = []job.ReasonCode{
+	job.ReasonGPUCleaning, job.ReasonGPUKept, job.ReasonGPUBusy, job.ReasonGPUShare, job.ReasonGPUMemory,
+	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUReserved, job.ReasonGPUSuspect, job.ReasonGPUPaused,
+	job.ReasonGPUDrained, job.ReasonGPUUnknown, job.ReasonGPULost,
+	job.ReasonGPUFree, job.ReasonGPUType, job.ReasonGPUExcluded,
+}
+
+// rank is a code's place in passing; a code that is not there comes first.
+func rank(code job.ReasonCode) int { return slices.Index(passing, code) }
 
 // reasonGroup is the GPUs that one cause keeps.
 type reasonGroup struct {
@@ -72,6 +108,10 @@ func verbed(r job.Reason) string {
 	switch r.Code {
 	case job.ReasonGPUMemory:
 		return fmt.Sprintf("has %s free, %s needed", job.FormatSize(r.Have), job.FormatSize(r.Need))
+	case job.ReasonGPUShare:
+		return fmt.Sprintf("has %s free, %s needed", job.FormatGPUs(int(r.Have)), job.FormatGPUs(int(r.Need)))
+	case job.ReasonGPUUsed:
+		return fmt.Sprintf("has %d %% of its memory in use, at most %d %% allowed", r.Have, r.Need)
 	case job.ReasonGPUUnknown, job.ReasonGPULost, job.ReasonGPUSuspect:
 		return "is " + strings.TrimPrefix(string(r.Code), "gpu-") + ": " + r.Sentence()
 	}
@@ -84,6 +124,14 @@ func (g *reasonGroup) summary() string {
 		return "are held by " + idList(g.jobs)
 	case job.ReasonGPUMemory:
 		return "have too little free memory, " + job.FormatSize(g.first.Need) + " needed"
+	case job.ReasonGPUShare:
+		return "have too little of their share free, " + job.FormatGPUs(int(g.first.Need)) + " needed"
+	case job.ReasonGPUUsed:
+		return fmt.Sprintf("have more than %d %% of their memory in use", g.first.Need)
+	case job.ReasonGPULoad:
+		return fmt.Sprintf("are busy to more than %d %%", g.first.Need)
+	case job.ReasonGPUKept:
+		return "are kept for " + idList(g.jobs) + ", before this one"
 	case job.ReasonGPUCleaning:
 		return "are being checked"
 	case job.ReasonGPUExcluded:

@@ -93,74 +93,59 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 		return job.Submitted{}, err
 	}
 	b.received = append(b.received, s)
-	v := job.JobView{Job: job.Job{
-		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, SubmittedAt: b.Now, ChangedAt: b.Now, State: job.Queued,
-	}, Reasons: b.Reasons}
-	if b.Place != nil {
-		v.State, v.Reasons = job.Starting, nil
-		v.Attempt = &job.Attempt{Number: 1, GPUs: b.Place, PlacedAt: b.Now}
-	}
+	v := b.submitted(s)
 	if dryRun {
 		return job.Submitted{JobView: v, Unit: b.Unit}, nil
 	}
 	v.ID = 1
 	for _, old := range b.View.Jobs {
-		if s.Key != "" && old.Key == s.Key && old.Owner.UID == s.Owner.UID {
+		if same(&s, &old) {
 			return job.Submitted{JobView: old, Known: true}, nil
 		}
 		v.ID = max(v.ID, old.ID+1)
 	}
 	b.View.Jobs = append(b.View.Jobs, v)
+	if b.Payloads == nil {
+		b.Payloads = map[job.ID]job.Payload{}
+	}
+	b.Payloads[v.ID] = s.Payload
 	if b.EndAs != nil {
 		b.end(&b.View.Jobs[len(b.View.Jobs)-1], *b.EndAs)
 	}
 	return job.Submitted{JobView: v}, nil
 }
 
-// Do records the command; a cancel of a waiting job ends it, that of a running
-// one marks it.
-func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
-	err := b.lock()
-	defer b.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if c.Kind == job.CommandPauseGPU || c.Kind == job.CommandResumeGPU {
-		return b.control(who, c)
-	}
-	v := b.find(c.Job)
+// submitted is the new job: one that is held or an array waits, any other goes
+// where Place says.
+func (b *Backend) submitted(s job.Submission) job.JobView {
+	v := job.JobView{Job: job.Job{
+		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, SubmittedAt: b.Now, ChangedAt: b.Now, State: job.Queued,
+		Life: job.Life{QueuedAt: b.Now, Pending: s.Request.After},
+	}, Reasons: b.Reasons}
 	switch {
-	case v == nil:
-		return noJob(c.Job)
-	case !who.MayControl(v.Owner):
-		return &job.Refusal{Kind: job.RefusedForbidden, Message: fmt.Sprintf("job %d belongs to %s", c.Job, v.Owner.User)}
-	case v.State.Terminal():
-		return &job.Refusal{Kind: job.RefusedConflict, Message: fmt.Sprintf("job %d has already ended", c.Job)}
+	case s.Request.Hold:
+		hold(&v, s.Owner.User)
+	case s.Request.Array != nil:
+		v.Tasks = &job.Tasks{}
+	case b.Place != nil:
+		v.State, v.Reasons = job.Starting, nil
+		v.Attempt = &job.Attempt{Number: 1, GPUs: b.Place, PlacedAt: b.Now}
 	}
-	b.done = append(b.done, Done{who, c})
-	if c.Kind == job.CommandCancel {
-		v.Stop, v.StopBy = job.StopCancel, who.User
-		if v.State == job.Queued {
-			b.end(v, job.Result{Outcome: job.Cancelled, By: who.User})
-		}
-	}
-	return nil
+	return v
 }
 
-func (b *Backend) control(who job.Actor, c job.Command) error {
-	for i := range b.View.GPUs {
-		if g := &b.View.GPUs[i]; g.Index == c.GPU {
-			b.done = append(b.done, Done{who, c})
-			g.Control = job.GPUControl{UUID: g.UUID}
-			g.State = "free"
-			if c.Kind == job.CommandPauseGPU {
-				g.Control = job.GPUControl{UUID: g.UUID, Paused: true, Reason: c.Reason, By: who.User}
-				g.State = "paused"
-			}
-			return nil
-		}
+func hold(v *job.JobView, by string) {
+	v.Held, v.Reasons = by, []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: by}}
+}
+
+// same tells whether a submission has been made before: with its request key,
+// or with its content and without a failure.
+func same(s *job.Submission, old *job.JobView) bool {
+	if s.Owner.UID != old.Owner.UID {
+		return false
 	}
-	return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no GPU %d", c.GPU), Hint: "see 'gpusched gpus'"}
+	content := s.Request.Dedup != "" && s.Request.Dedup == old.Request.Dedup && (!old.State.Terminal() || old.State == job.Completed)
+	return content || s.Key != "" && s.Key == old.Key
 }
 
 func noJob(id job.ID) error {
@@ -205,6 +190,9 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 func matches(q job.Query, v job.JobView) bool {
 	if q.IDs != nil {
 		return slices.Contains(q.IDs, v.ID)
+	}
+	if q.Array != 0 && (v.Task == nil || v.Task.Array != q.Array) {
+		return false
 	}
 	return (q.UID == nil || *q.UID == v.Owner.UID) && (q.State == "" || q.State == v.State) &&
 		(q.Name == "" || q.Name == v.Label.Name)

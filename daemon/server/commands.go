@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxSignal is the highest real-time signal on Linux.
+const maxSignal = 64
+
+// cancel ends a job, or only sends it a signal.
+func (s *Server) cancel(r *request) (any, error) {
+	var in api.CancelRequest
+	if err := decode(r, &in, maxBodyBytes); err != nil {
+		return nil, err
+	}
+	if in.Signal < 0 || in.Signal > maxSignal {
+		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, maxSignal)
+	}
+	c := job.Command{Kind: job.CommandCancel}
+	if in.Signal != 0 {
+		c.Kind, c.Signal = job.CommandSignal, in.Signal
+	}
+	return s.jobCommand(r, c)
+}
+
+// hold keeps a waiting job from starting.
+func (s *Server) hold(r *request) (any, error) { return s.plainCommand(r, job.CommandHold) }
+
+// release undoes a hold.
+func (s *Server) release(r *request) (any, error) { return s.plainCommand(r, job.CommandRelease) }
+
+// requeue stops a running job and sends it to the end of the queue.
+func (s *Server) requeue(r *request) (any, error) { return s.plainCommand(r, job.CommandRequeue) }
+
+func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
+	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
+		return nil, err
+	}
+	return s.jobCommand(r, job.Command{Kind: kind})
+}
+
+// update changes a waiting job.
+func (s *Server) update(r *request) (any, error) {
+	var in api.UpdateRequest
+	if err := decode(r, &in, maxBodyBytes); err != nil {
+		return nil, err
+	}
+	c, err := change(in)
+	if err != nil {
+		return nil, err
+	}
+	return s.jobCommand(r, job.Command{Kind: job.CommandUpdate, Change: &c})
+}
+
+// jobCommand carries out a command about the job {id}, and answers with the job
+// as it is then.
+func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
+	t, err := s.targetInPath(r)
+	if err != nil {
+		return nil, err
+	}
+	c.Job = t.id
+	if t.id == 0 {
+		if c.Kind != job.CommandCancel {
+			return nil, notYet(*t.task, c.Kind)
+		}
+		c.Job, c.Task = t.task.Array, &t.task.Index
+	}
+	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
+		return nil, err
+	}
+	v, err := s.jobInPath(r)
+	return api.JobReply{Schema: api.Schema, Job: renderJob(v)}, err
+}
+
+// notYet refuses what can be done to a job or to a whole array, but not to a
+// task that is still a number in its array.
+func notYet(t job.Task, kind job.CommandKind) *api.Error {
+	return &api.Error{
+		Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started", t),
+		Hint: fmt.Sprintf("the whole array is job %d: 'gpusched show %d'; a task that has not started can be cancelled, not given a %s", t.Array, t.Array, kind),
+	}
+}

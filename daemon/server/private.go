@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// private reads the private part of a job. The caller has checked the right
+// (invariant 3). A task's is that of its array with its own parameters.
+func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, error) {
+	y, err := s.backend.Payload(ctx, v.PayloadID())
+	if err != nil {
+		return nil, err
+	}
+	array, err := s.arrayOf(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	var params []api.Param
+	if array != nil {
+		params = renderParams(array.Params)
+	}
+	if array != nil && v.Task != nil {
+		y.Argv = array.Expand(y.Argv, v.Task.Index)
+		params = ownParams(array, v.Task.Index)
+	}
+	argv := byteLists(y.Argv)
+	return &api.Private{
+		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
+		Dir: []byte(y.Dir), Umask: y.Umask, Params: params,
+	}, nil
+}
+
+// arrayOf returns what an array, or a task's array, is; nil for any other job.
+func (s *Server) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error) {
+	if v.Task == nil || v.Request.Array != nil {
+		return v.Request.Array, nil
+	}
+	whole, err := s.jobByID(ctx, v.Task.Array)
+	return whole.Request.Array, err
+}
+
+func renderParams(list []job.Param) []api.Param {
+	var out []api.Param
+	for _, p := range list {
+		out = append(out, api.Param{Name: p.Name, Values: p.Values})
+	}
+	return out
+}
+
+// ownParams gives each parameter the value of one task.
+func ownParams(a *job.Array, index int) []api.Param {
+	out := renderParams(a.Params)
+	for i, v := range a.ParamValues(index) {
+		out[i].Values = []string{v}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxReservedFor bounds the users and groups of one reservation.
+const maxReservedFor = 256
+
+// reservations lists those that have not ended.
+func (s *Server) reservations(r *request) (any, error) {
+	v, err := s.backend.Query(r.Context(), job.Query{IDs: []job.ID{}})
+	if err != nil {
+		return nil, err
+	}
+	return api.ReservationsReply{Schema: api.Schema, Reservations: renderReservations(v.Reservations)}, nil
+}
+
+// reserve keeps GPUs for some users over a time.
+func (s *Server) reserve(r *request) (any, error) {
+	var in api.ReserveRequest
+	if err := decode(r, &in, maxBodyBytes); err != nil {
+		return nil, err
+	}
+	res, err := s.reservation(in, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.backend.Do(r.Context(), r.who, job.Command{Kind: job.CommandReserve, Reason: res.Reason, Reservation: &res}); err != nil {
+		return nil, err
+	}
+	out, err := s.reservations(r)
+	if err != nil {
+		return nil, err
+	}
+	reply := out.(api.ReservationsReply)
+	for _, old := range reply.Reservations {
+		if old.By == r.who.User && old.From.Equal(res.From) && old.To.Equal(res.To) && sameGPUs(old.GPUs, in.GPUs) {
+			reply.Made = max(reply.Made, old.ID)
+		}
+	}
+	return reply, nil
+}
+
+func sameGPUs(refs []api.GPURef, indexes []int) bool {
+	list := make([]int, len(refs))
+	for i, g := range refs {
+		list[i] = g.Index
+	}
+	slices.Sort(list)
+	return slices.Equal(list, slices.Compact(slices.Sorted(slices.Values(indexes))))
+}
+
+// unreserve ends a reservation.
+func (s *Server) unreserve(r *request) (any, error) {
+	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return nil, usagef("%q is not a reservation (see 'gpusched reserve --list')", r.PathValue("id"))
+	}
+	c := job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: id}}
+	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
+		return nil, err
+	}
+	return s.reservations(r)
+}
+
+// reservation converts the wire form, and reports all that is wrong with it.
+func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservation, error) {
+	out := job.Reservation{From: moment(in.From), To: moment(in.To), Reason: in.Reason}
+	if in.From.IsZero() {
+		out.From = moment(now.Truncate(time.Second))
+	}
+	var p job.Problems
+	indexes := slices.Compact(slices.Sorted(slices.Values(in.GPUs)))
+	if len(indexes) == 0 || indexes[0] < 0 || indexes[len(indexes)-1] >= job.MaxGPUs {
+		p = append(p, "a reservation names the GPUs that it keeps, by their indexes (see 'gpusched gpus')")
+	}
+	for _, index := range indexes {
+		out.GPUs = append(out.GPUs, job.GPURef{Index: index})
+	}
+	if !out.To.After(out.From) || !out.To.After(now) || out.To.Sub(out.From) > job.MaxDuration {
+		p = append(p, "a reservation ends after its beginning, in the future, and within 10 years")
+	}
+	if len(in.Users)+len(in.Groups) > maxReservedFor {
+		p = append(p, "a reservation is for at most "+strconv.Itoa(maxReservedFor)+" users and groups")
+	} else {
+		s.reservedFor(&out, in, &p)
+	}
+	if !fitsComment(in.Reason) {
+		p = append(p, reasonProblem())
+	}
+	return out, p.Err()
+}
+
+// reservedFor fills in the users and groups. A group must be one whose members
+// the daemon knows at submit.
+func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
+	for _, name := range in.Users {
+		uid, err := s.parseUser("", name)
+		if err != nil || uid == nil {
+			*p = append(*p, "no account named "+strconv.Quote(name)+" on this machine")
+			continue
+		}
+		out.Users = append(out.Users, job.Account{UID: *uid, User: s.userName(*uid)})
+	}
+	known := s.opt.QuotaGroups()
+	for _, name := range in.Groups {
+		if !slices.Contains(known, name) {
+			*p = append(*p, "group "+strconv.Quote(name)+" has no quota in the configuration, and only of groups with one are the members known: add one, or name users")
+			continue
+		}
+		out.Groups = append(out.Groups, name)
+	}
+}
+
+func renderReservations(list []job.Reservation) []api.Reservation {
+	out := make([]api.Reservation, len(list))
+	for i, r := range list {
+		out[i] = api.Reservation{
+			ID: r.ID, GPUs: renderRefs(r.GPUs), From: moment(r.From), To: moment(r.To), Groups: r.Groups,
+			Reason: r.Reason, By: r.By, At: moment(r.At),
+		}
+		for _, u := range r.Users {
+			out[i].Users = append(out[i].Users, u.User)
+		}
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Do records the command and carries it out as far as a job's or GPU's own
+// words go: a cancel of a waiting job ends it, that of a running one marks it.
+func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
+	err := b.lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	switch c.Kind {
+	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
+		err = b.control(who, c)
+	case job.CommandReserve, job.CommandUnreserve:
+		err = b.reserve(who, c)
+	default:
+		err = b.act(who, c)
+	}
+	if err == nil {
+		b.done = append(b.done, Done{who, c})
+	}
+	return err
+}
+
+// act is for commands about a job.
+func (b *Backend) act(who job.Actor, c job.Command) error {
+	v := b.find(c.Job)
+	switch {
+	case v == nil:
+		return noJob(c.Job)
+	case !who.MayControl(v.Owner):
+		return &job.Refusal{Kind: job.RefusedForbidden, Message: fmt.Sprintf("job %d belongs to %s", c.Job, v.Owner.User)}
+	case v.State.Terminal():
+		return conflict("job %d has already ended", c.Job)
+	}
+	switch c.Kind {
+	case job.CommandCancel:
+		return b.cancel(v, who, c.Task)
+	case job.CommandRequeue:
+		return b.requeue(v, who)
+	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
+		return b.waiting(v, who, c)
+	}
+	return nil
+}
+
+func (b *Backend) cancel(v *job.JobView, who job.Actor, task *int) error {
+	if task != nil {
+		t := b.addTask(v.ID, *task)
+		b.end(t, job.Result{Outcome: job.Cancelled, By: who.User})
+		return nil
+	}
+	v.Stop, v.StopBy = job.StopCancel, who.User
+	if v.State == job.Queued {
+		b.end(v, job.Result{Outcome: job.Cancelled, By: who.User})
+	}
+	return nil
+}
+
+func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
+	if !v.State.Live() {
+		return conflict("job %d is not running", v.ID)
+	}
+	v.State, v.QueuedAt, v.ChangedAt, v.Requeues, v.Reasons = job.Queued, b.Now, b.Now, v.Requeues+1, b.Reasons
+	v.Attempt.EndedAt, v.Attempt.Result = b.Now, &job.Result{Outcome: job.Cancelled, Cause: job.StopRequeue, By: who.User}
+	return nil
+}
+
+// waiting is for commands about a job that has not started. What an
+// administrator holds only an administrator releases.
+func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
+	switch {
+	case v.State != job.Queued:
+		return conflict("job %d is not waiting: it is %s", v.ID, v.State)
+	case c.Kind == job.CommandHold:
+		hold(v, who.User)
+	case c.Kind == job.CommandUpdate:
+		return update(v, who, c.Change)
+	case v.Held == "":
+		return conflict("job %d is not held", v.ID)
+	case v.Held != v.Owner.User && !who.Admin:
+		return &job.Refusal{Kind: job.RefusedForbidden, Message: fmt.Sprintf("job %d is held by %s", v.ID, v.Held)}
+	default:
+		v.Held, v.Reasons = "", b.Reasons
+	}
+	return nil
+}
+
+// update changes what a listing shows of a job, and records the rest.
+func update(v *job.JobView, who job.Actor, c *job.Change) error {
+	if c.Priority != nil && c.Priority.Raised() && !who.Admin {
+		return &job.Refusal{Kind: job.RefusedForbidden, Message: "only administrators raise a priority above normal"}
+	}
+	set(&v.Label.Name, c.Name)
+	set(&v.Label.Comment, c.Comment)
+	set(&v.Request.GPUMilli, c.GPUMilli)
+	set(&v.Request.GPUMemBytes, c.GPUMemBytes)
+	set(&v.Request.MemBytes, c.MemBytes)
+	set(&v.Request.CPUs, c.CPUs)
+	set(&v.Request.TimeLimit, c.TimeLimit)
+	set(&v.Request.Priority, c.Priority)
+	set(&v.Request.Begin, c.Begin)
+	set(&v.Request.Preemptible, c.Preemptible)
+	set(&v.Request.Retries, c.Retries)
+	set(&v.Request.After, c.After)
+	set(&v.Pending, c.After)
+	if c.ArrayLimit != nil && v.Request.Array != nil {
+		a := *v.Request.Array
+		a.Limit = *c.ArrayLimit
+		v.Request.Array = &a
+	}
+	return nil
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func (b *Backend) control(who job.Actor, c job.Command) error {
+	i := slices.IndexFunc(b.View.GPUs, func(g job.GPUView) bool { return g.Index == c.GPU })
+	if i < 0 {
+		return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no GPU %d", c.GPU), Hint: "see 'gpusched gpus'"}
+	}
+	g := &b.View.GPUs[i]
+	g.Control = job.GPUControl{UUID: g.UUID}
+	g.State = "free"
+	if c.Kind == job.CommandResumeGPU {
+		return nil
+	}
+	g.Control = job.GPUControl{UUID: g.UUID, Paused: true, Reason: c.Reason, By: who.User, At: b.Now, Until: c.Until}
+	g.State = "paused"
+	if g.Control.Drain = c.Kind == job.CommandDrainGPU; g.Control.Drain {
+		g.State = "drained"
+		if len(g.Jobs) > 0 {
+			g.State = "draining"
+		}
+	}
+	return nil
+}
+
+func (b *Backend) reserve(who job.Actor, c job.Command) error {
+	list := slices.Clone(b.View.Reservations)
+	if c.Kind == job.CommandUnreserve {
+		i := slices.IndexFunc(list, func(r job.Reservation) bool { return r.ID == c.Reservation.ID })
+		if i < 0 {
+			return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no reservation %d", c.Reservation.ID)}
+		}
+		b.View.Reservations = slices.Delete(list, i, i+1)
+		return nil
+	}
+	r := *c.Reservation
+	r.GPUs, r.ID, r.By, r.At = slices.Clone(r.GPUs), 1, who.User, b.Now
+	for i, ref := range r.GPUs {
+		at := slices.IndexFunc(b.View.GPUs, func(g job.GPUView) bool { return g.Index == ref.Index })
+		if at < 0 {
+			return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no GPU %d", ref.Index), Hint: "see 'gpusched gpus'"}
+		}
+		r.GPUs[i].UUID = b.View.GPUs[at].UUID
+	}
+	for _, old := range list {
+		r.ID = max(r.ID, old.ID+1)
+	}
+	b.View.Reservations = append(list, r)
+	slices.SortStableFunc(b.View.Reservations, func(x, y job.Reservation) int { return x.From.Compare(y.From) })
+	return nil
+}
+
+func conflict(format string, args ...any) error {
+	return &job.Refusal{Kind: job.RefusedConflict, Message: fmt.Sprintf(format, args...)}
+}

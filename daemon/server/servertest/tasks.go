@@ -1,0 +1,80 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Task answers with the job that a task has become.
+func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, error) {
+	err := b.lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	a := b.find(array)
+	if a == nil || a.Request.Array == nil {
+		return 0, &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no array %d", array), Hint: "see 'gpusched list -a'"}
+	}
+	if t := b.task(array, index); t != nil {
+		return t.ID, nil
+	}
+	if !has(a.Request.Array, index) {
+		return 0, &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("array %d has no task %d", array, index), Hint: fmt.Sprintf("see 'gpusched show %d'", array)}
+	}
+	return 0, nil
+}
+
+func has(a *job.Array, index int) bool {
+	for _, r := range a.Ranges {
+		if index >= r.First && index <= r.Last && (index-r.First)%r.Step == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// StartTask makes a job of a task and runs it where Place says.
+func (b *Backend) StartTask(array job.ID, index int) job.ID {
+	defer b.mu.Unlock()
+	if b.lock() != nil {
+		return 0
+	}
+	t := b.addTask(array, index)
+	t.State, t.Attempt = job.Running, &job.Attempt{Number: 1, GPUs: b.Place, PlacedAt: b.Now, StartedAt: b.Now}
+	return t.ID
+}
+
+func (b *Backend) task(array job.ID, index int) *job.JobView {
+	for i := range b.View.Jobs {
+		if t := b.View.Jobs[i].Task; t != nil && *t == (job.Task{Array: array, Index: index}) {
+			return &b.View.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// addTask makes a waiting job of a task. Pointers into View.Jobs are stale
+// afterwards.
+func (b *Backend) addTask(array job.ID, index int) *job.JobView {
+	a := b.find(array)
+	if a.Tasks == nil {
+		a.Tasks = &job.Tasks{}
+	}
+	counts := *a.Tasks
+	counts.Next++
+	counts.Live++
+	a.Tasks = &counts
+	if counts.Next == a.Request.Array.Size() {
+		a.State = job.Spawned
+	}
+	t := job.JobView{Job: a.Job}
+	t.State, t.Life = job.Queued, job.Life{QueuedAt: b.Now, Task: &job.Task{Array: array, Index: index}}
+	for _, old := range b.View.Jobs {
+		t.ID = max(t.ID, old.ID+1)
+	}
+	b.View.Jobs = append(b.View.Jobs, t)
+	return &b.View.Jobs[len(b.View.Jobs)-1]
+}

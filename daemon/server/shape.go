@@ -1,0 +1,82 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// shapeOf names commands that are probably alike in how long they run: the same
+// user's, equal but for the numbers in them. It is a hash, so that nothing of
+// the command stays in the scheduler's memory.
+func shapeOf(uid int, argv []string) string {
+	h := newShape("shape", uid)
+	for _, arg := range argv {
+		io.WriteString(h, withoutNumbers(arg))
+		h.Write([]byte{0})
+	}
+	return shortSum(h)
+}
+
+// withoutNumbers replaces each run of digits by "#".
+func withoutNumbers(s string) string {
+	var b strings.Builder
+	digits := false
+	for i := range len(s) {
+		digit := s[i] >= '0' && s[i] <= '9'
+		switch {
+		case !digit:
+			b.WriteByte(s[i])
+		case !digits:
+			b.WriteByte('#')
+		}
+		digits = digit
+	}
+	return b.String()
+}
+
+// scriptOf names commands of one user that run the same program, or the same
+// script with an interpreter.
+func scriptOf(uid int, argv []string) string {
+	h := newShape("script", uid)
+	if len(argv) > 0 {
+		io.WriteString(h, argv[0]+"\x00"+script(argv[1:]))
+	}
+	return shortSum(h)
+}
+
+// scriptEnds are the usual endings of scripts.
+var scriptEnds = []string{".py", ".sh", ".bash", ".zsh", ".pl", ".rb", ".r", ".jl", ".js", ".lua", ".m", ".ipynb"}
+
+// script returns the first argument that ends as scripts do, else the first
+// that is no option, else "".
+func script(args []string) string {
+	plain := ""
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		if slices.Contains(scriptEnds, strings.ToLower(path.Ext(arg))) {
+			return arg
+		}
+		if plain == "" {
+			plain = arg
+		}
+	}
+	return plain
+}
+
+func newShape(kind string, uid int) hash.Hash {
+	h := sha256.New()
+	io.WriteString(h, kind+" "+strconv.Itoa(uid)+"\x00")
+	return h
+}
+
+// shortSum is 64 bits of the hash: two of one user's commands that meet in them
+// would be predicted together, and nothing worse.
+func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }

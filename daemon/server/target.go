@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// target is what a name such as "12" or "7_3" stands for.
+type target struct {
+	id   job.ID    // 0: a task that has not become a job
+	task *job.Task // nil for a name without "_"
+}
+
+// String is the name.
+func (t target) String() string {
+	if t.task != nil {
+		return t.task.String()
+	}
+	return t.id.String()
+}
+
+// targetInPath reads {id}.
+func (s *Server) targetInPath(r *request) (target, error) {
+	return s.target(r.Context(), r.PathValue("id"))
+}
+
+func (s *Server) target(ctx context.Context, name string) (target, error) {
+	array, number, isTask := strings.Cut(name, "_")
+	id, err := job.ParseID(array)
+	if err != nil {
+		return target{}, usagef("%q is not a job: jobs are numbers such as 42, tasks of an array such as 7_3 (see 'gpusched list')", name)
+	}
+	if !isTask {
+		return target{id: id}, nil
+	}
+	index, err := strconv.ParseUint(number, 10, 31)
+	if err != nil || strconv.FormatUint(index, 10) != number {
+		return target{}, usagef("%q is not a task: use the array's id and the task's number, such as 7_3", name)
+	}
+	t := target{task: &job.Task{Array: id, Index: int(index)}}
+	t.id, err = s.backend.Task(ctx, id, int(index))
+	return t, err
+}
+
+// jobInPath finds the job {id}.
+func (s *Server) jobInPath(r *request) (job.JobView, error) {
+	t, err := s.targetInPath(r)
+	if err != nil {
+		return job.JobView{}, err
+	}
+	return s.view(r.Context(), t)
+}
+
+// view shows a target. A task that has not become a job is shown as its array
+// says it will be.
+func (s *Server) view(ctx context.Context, t target) (job.JobView, error) {
+	if t.id != 0 {
+		return s.jobByID(ctx, t.id)
+	}
+	array, err := s.jobByID(ctx, t.task.Array)
+	if err != nil {
+		return job.JobView{}, err
+	}
+	return futureTask(array, *t.task), nil
+}
+
+func (s *Server) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
+	v, err := s.backend.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: true})
+	if err != nil {
+		return job.JobView{}, err
+	}
+	if len(v.Jobs) == 0 {
+		return job.JobView{}, &api.Error{
+			Code: api.CodeNotFound, Message: fmt.Sprintf("there is no job %d", id), Hint: "see 'gpusched list -a'",
+		}
+	}
+	return v.Jobs[0], nil
+}
+
+// futureTask is the view of a task that has not become a job: one that waits,
+// or, where its array waits no more, one that was cancelled before it could.
+func futureTask(array job.JobView, t job.Task) job.JobView {
+	v := array
+	v.ID, v.Attempt, v.Attempts, v.Life.Task, v.Life.Tasks = 0, nil, nil, &t, nil
+	if array.State != job.Queued {
+		v.State, v.Reasons, v.StartsAt = job.Cancelled, nil, time.Time{}
+		v.Result = &job.Result{Outcome: job.Cancelled, By: array.StopBy}
+		return v
+	}
+	if n := array.Tasks; n != nil && array.Request.Array != nil && array.Request.Array.At(n.Next) != t.Index {
+		v.StartsAt = time.Time{} // that is for the next one
+	}
+	return v
+}
+
+// taskPoll is how often a wait for a task looks whether it has become a job.
+const taskPoll = time.Second
+
+// waitFor blocks until the target has ended.
+func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) {
+	for {
+		t, err := s.target(ctx, name)
+		if err != nil {
+			return job.JobView{}, err
+		}
+		if t.id != 0 {
+			return s.backend.Wait(ctx, t.id)
+		}
+		v, err := s.view(ctx, t)
+		if err != nil || v.State.Terminal() {
+			return v, err
+		}
+		select {
+		case <-ctx.Done():
+			return job.JobView{}, ctx.Err()
+		case <-time.After(taskPoll):
+		}
+	}
+}
+
+// maxTaskNames bounds the tasks that one listing names; each is looked up.
+const maxTaskNames = 256
+
+// parseNames reads a list such as "12,14-16,7_3". Tasks that have not become
+// jobs are left out: they are not jobs.
+func (s *Server) parseNames(ctx context.Context, text string) ([]job.ID, error) {
+	var plain []string
+	ids := []job.ID{}
+	room := maxTaskNames
+	for part := range strings.SplitSeq(text, ",") {
+		if !strings.Contains(part, "_") {
+			plain = append(plain, part)
+			continue
+		}
+		if room--; room < 0 {
+			return nil, usagef("a listing names at most %d tasks: list the array instead", maxTaskNames)
+		}
+		t, err := s.target(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		if t.id != 0 {
+			ids = append(ids, t.id)
+		}
+	}
+	if plain == nil {
+		return ids, nil
+	}
+	list, err := job.ParseIDs(strings.Join(plain, ","))
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return append(ids, list...), nil
+}
+
+// parseArray reads the id of an array.
+func parseArray(text string) (job.ID, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, err := job.ParseID(text)
+	if err != nil {
+		return 0, usagef("%v", err)
+	}
+	return id, nil
+}
