@@ -16,7 +16,7 @@ const maxFaults = 20
 // Payloads are by far the largest table and are left out: a damaged one is
 // found when its job is started, and by Check.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
-	for _, table := range []string{"meta", "jobs", "attempts", "gpu_controls"} {
+	for _, table := range []string{"meta", "jobs", "attempts", "gpu_controls", "usage", "predictions", "reservations"} {
 		err := each(ctx, db, "PRAGMA quick_check("+table+")", verdict)
 		var f fault
 		if errors.As(err, &f) {
@@ -102,7 +102,7 @@ func (c *checker) structure() {
 }
 
 func (c *checker) jobs() {
-	c.rows("SELECT "+jobColumns+" FROM jobs ORDER BY id", func(rows *sql.Rows) error {
+	c.rows(jobQuery+"ORDER BY j.id", func(rows *sql.Rows) error {
 		j, err := scanJob(rows)
 		if err != nil {
 			return err
@@ -123,40 +123,17 @@ func (c *checker) jobs() {
 
 // otherRows decodes every row of the other tables.
 func (c *checker) otherRows() {
-	c.rows("SELECT "+attemptColumns+" FROM attempts", func(rows *sql.Rows) error {
-		_, _, err := scanAttempt(rows)
-		return err
-	})
-	c.rows("SELECT "+gpuColumns+" FROM gpu_controls", func(rows *sql.Rows) error {
-		_, err := scanGPU(rows)
-		return err
-	})
-	c.rows("SELECT "+payloadColumns+" FROM payloads", func(rows *sql.Rows) error {
-		_, err := scanPayload(rows)
+	decode(c, scanAttempt, attemptColumns, "attempts")
+	decode(c, scanGPU, gpuColumns, "gpu_controls")
+	decode(c, scanUsage, usageColumns, "usage")
+	decode(c, scanPrediction, predictionColumns, "predictions")
+	decode(c, scanReservation, reservationColumns, "reservations")
+	decode(c, func(rows *sql.Rows) (job.Payload, error) { return scanPayload(rows) }, payloadColumns, "payloads")
+}
+
+func decode[T any](c *checker, scan func(*sql.Rows) (T, error), columns, table string) {
+	c.rows("SELECT "+columns+" FROM "+table, func(rows *sql.Rows) error {
+		_, err := scan(rows)
 		return err
 	})
 }
-
-// relations are the invariants between rows, each with a query for the jobs
-// that break it.
-func (c *checker) relations() {
-	for _, r := range []struct{ query, what string }{
-		{"SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM payloads)", "has no payload"},
-		{"SELECT id FROM jobs WHERE attempt <> (SELECT coalesce(max(number), 0) FROM attempts WHERE job_id = id)", "does not name its last attempt as the current one"},
-		{"SELECT id FROM jobs WHERE name <> json_extract(label, '$.name')", "has two names"},
-		{"SELECT DISTINCT job_id FROM attempts JOIN jobs ON id = job_id WHERE ended_at = '' AND number < attempt", "has an earlier attempt that never ended"},
-		{"SELECT id FROM jobs JOIN attempts ON job_id = id AND number = attempt WHERE ended_at = '' AND " + notLive, "holds GPUs but is in no state to"},
-		{"SELECT max(id) FROM jobs HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_id')", "has an id that will be given out again"},
-	} {
-		c.rows(r.query, func(rows *sql.Rows) error {
-			var id job.ID
-			if err := rows.Scan(&id); err != nil {
-				return err
-			}
-			return fmt.Errorf("job %d: %s", id, r.what)
-		})
-	}
-}
-
-// notLive selects jobs without a unit.
-var notLive = fmt.Sprintf("state NOT IN ('%s', '%s', '%s')", job.Starting, job.Running, job.Ending)

@@ -11,8 +11,9 @@ import (
 // the disk makes no difference. Cancelling ctx stops a Commit only before it
 // has begun.
 //
-// The first record of a job fixes its key, owner, name and submission time;
-// later ones change everything else.
+// The first record of a job fixes its key, owner, task and submission time;
+// later ones change everything else. An array's first record comes before those
+// of its tasks.
 func (s *Store) Commit(ctx context.Context, records []Record) error {
 	if len(records) == 0 {
 		return nil
@@ -35,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 	if err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), classify(s.path, err))
 	}
-	s.nextID = next
+	s.next = next
 	s.dirty += pagesOf(records)
 	if s.dirty >= checkpointPages {
 		_ = s.fold(ctx) // the commit is durable in the log; the next one tries again
@@ -43,26 +44,24 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 	return nil
 }
 
-// transact writes the records and returns the next id as it is then stored.
-func (s *Store) transact(ctx context.Context, records []Record) (next int64, err error) {
+// transact writes the records and returns the next ids as they are then stored.
+func (s *Store) transact(ctx context.Context, records []Record) (counters, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, err
+		return s.next, err
 	}
 	defer tx.Rollback()
 	stmts := s.stmts.in(ctx, tx)
-	next = s.nextID
+	next := s.next
 	for _, r := range records {
 		if err := stmts.record(ctx, r); err != nil {
-			return 0, err
+			return s.next, err
 		}
-		if r.Job != nil {
-			next = max(next, int64(r.Job.ID)+1)
-		}
+		next.pass(r)
 	}
-	if next != s.nextID {
-		if _, err := stmts.nextID.ExecContext(ctx, next); err != nil {
-			return 0, err
+	if next != s.next {
+		if _, err := stmts.counters.ExecContext(ctx, next.job, next.reservation); err != nil {
+			return s.next, err
 		}
 	}
 	return next, tx.Commit()

@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-
-	"github.com/gpusched/gpusched/daemon/job"
+	"slices"
 )
 
 // Load returns what the scheduler starts from, in one snapshot.
@@ -17,44 +17,43 @@ func (s *Store) Load(ctx context.Context) (State, error) {
 	return st, nil
 }
 
+const (
+	liveClause = "WHERE j.result IS NULL ORDER BY j.id"
+	doneQuery  = "SELECT uid, dedup, id FROM jobs WHERE dedup <> '' AND state = 'completed' AND array_id IS NULL ORDER BY id DESC LIMIT ?"
+)
+
 func (s *Store) load(ctx context.Context) (st State, err error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return st, err
 	}
 	defer tx.Rollback()
-	next, err := readNextID(ctx, tx)
+	next, err := readCounters(ctx, tx)
 	if err != nil {
 		return st, err
 	}
-	st.NextID = job.ID(next)
-	if st.Live, err = jobsIn(ctx, tx, "WHERE result IS NULL ORDER BY id"); err != nil {
+	st.NextID, st.NextReservation = next.job, next.reservation
+	if st.Live, err = jobsIn(ctx, tx, liveClause); err != nil {
 		return st, err
 	}
-	err = each(ctx, tx, "SELECT "+gpuColumns+" FROM gpu_controls ORDER BY uuid", func(rows *sql.Rows) error {
-		g, err := scanGPU(rows)
-		if err == nil {
-			st.GPUs = append(st.GPUs, g)
-		}
-		return err
-	})
+	err = errors.Join(
+		collect(ctx, tx, &st.GPUs, scanGPU, "SELECT "+gpuColumns+" FROM gpu_controls ORDER BY uuid"),
+		collect(ctx, tx, &st.Usage, scanUsage, "SELECT "+usageColumns+" FROM usage ORDER BY account"),
+		collect(ctx, tx, &st.Predictions, scanPrediction, "SELECT "+predictionColumns+" FROM predictions ORDER BY at, key"),
+		collect(ctx, tx, &st.Reservations, scanReservation, "SELECT "+reservationColumns+" FROM reservations ORDER BY id"),
+		collect(ctx, tx, &st.Done, scanDone, doneQuery, keepDone),
+	)
+	slices.Reverse(st.Done)
 	return st, err
 }
 
-func scanGPU(rows *sql.Rows) (job.GPUControl, error) {
-	var g job.GPUControl
-	var at string
-	if err := rows.Scan(&g.UUID, &g.Paused, &g.Reason, &g.By, &at); err != nil {
-		return g, err
-	}
-	d := decoder{}
-	d.time(&g.At, at)
-	return g, d.err
-}
-
-func readNextID(ctx context.Context, q interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}) (id int64, err error) {
-	err = q.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'next_id'").Scan(&id)
-	return id, err
+// collect appends every row of the query to the list.
+func collect[T any](ctx context.Context, q queryer, list *[]T, scan func(*sql.Rows) (T, error), query string, args ...any) error {
+	return each(ctx, q, query, func(rows *sql.Rows) error {
+		v, err := scan(rows)
+		if err == nil {
+			*list = append(*list, v)
+		}
+		return err
+	}, args...)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // Options change how a store is opened. The zero value is what a daemon uses.
@@ -26,9 +27,9 @@ type Store struct {
 	write *sql.DB  // one connection; nil when read-only
 	stmts statements
 
-	mu     sync.Mutex // one Commit at a time; guards what follows
-	nextID int64      // as stored
-	dirty  int        // pages written since the last checkpoint, roughly
+	mu    sync.Mutex // one Commit at a time; guards what follows
+	next  counters   // as stored
+	dirty int        // pages written since the last checkpoint, roughly
 }
 
 // Open opens or creates the state file at path and brings it to the current
@@ -70,7 +71,10 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := quickCheck(ctx, s.write, s.path); err != nil {
 		return err
 	}
-	if s.nextID, err = readNextID(ctx, s.write); err != nil {
+	if err := prune(ctx, s.write, time.Now()); err != nil {
+		return err
+	}
+	if s.next, err = readCounters(ctx, s.write); err != nil {
 		return err
 	}
 	if s.read, err = connect(ctx, s.path, reading); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,17 +23,13 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := "[]"
-	if len(p.Limits) > 0 {
-		if limits, err = toJSON(p.Limits); err != nil {
-			return nil, err
-		}
-	}
-	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits}, nil
+	e := encoder{}
+	limits := listJSON(&e, p.Limits)
+	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits}, e.err
 }
 
-// Payload returns the private part of a job. A job that is not there is
-// ErrNotFound.
+// Payload returns the private part that is kept under the id: for a task that
+// is its array's (job.PayloadID). An id that has none is ErrNotFound.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	row := s.read.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
@@ -60,10 +55,9 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	if p.Env, err = splitNUL(env); err != nil {
 		return p, err
 	}
-	if limits != "[]" {
-		err = json.Unmarshal([]byte(limits), &p.Limits)
-	}
-	return p, err
+	d := decoder{}
+	d.list(&p.Limits, limits)
+	return p, d.err
 }
 
 // readError gives a missing row its own error.

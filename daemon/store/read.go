@@ -13,7 +13,7 @@ import (
 // Job returns one job, live or ended, with its current attempt. A job that is
 // not there is ErrNotFound.
 func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
-	list, err := s.jobs(ctx, "WHERE id = ?", int64(id))
+	list, err := s.jobs(ctx, "WHERE j.id = ?", int64(id))
 	if err == nil && len(list) == 0 {
 		err = ErrNotFound
 	}
@@ -27,13 +27,7 @@ func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
 // that is not there or was never placed.
 func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
 	var list []job.Attempt
-	err := each(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
-		_, a, err := scanAttempt(rows)
-		if err == nil {
-			list = append(list, *a)
-		}
-		return err
-	}, int64(id))
+	err := collect(ctx, s.read, &list, scanAttempt, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", int64(id))
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of job %d: %w", id, s.readError(err))
 	}
@@ -42,22 +36,28 @@ func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) 
 
 // Ended returns the jobs that have ended and match f, newest first.
 func (s *Store) Ended(ctx context.Context, f Filter) ([]job.Job, error) {
-	where := []string{"result IS NOT NULL"}
+	where := []string{"j.result IS NOT NULL"}
 	var args []any
 	add := func(cond string, arg any) {
 		where = append(where, cond)
 		args = append(args, arg)
 	}
 	if f.UID != nil {
-		add("uid = ?", *f.UID)
+		add("j.uid = ?", *f.UID)
 	}
 	if f.State != "" {
-		add("state = ?", string(f.State))
+		add("j.state = ?", string(f.State))
 	}
 	if f.Name != "" {
-		add("name = ?", f.Name)
+		add("j.name = ?", f.Name)
 	}
-	clause := "WHERE " + strings.Join(where, " AND ") + " ORDER BY changed_at DESC, id DESC"
+	if !f.Since.IsZero() {
+		add("j.changed_at >= ?", formatTime(f.Since))
+	}
+	if !f.Before.IsZero() {
+		add("j.changed_at < ?", formatTime(f.Before))
+	}
+	clause := "WHERE " + strings.Join(where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
 	if f.Limit > 0 {
 		clause += " LIMIT ?"
 		args = append(args, f.Limit)
@@ -96,45 +96,6 @@ func (s *Store) jobs(ctx context.Context, clause string, args ...any) ([]job.Job
 	defer tx.Rollback()
 	list, err := jobsIn(ctx, tx, clause, args...)
 	return list, classify(s.path, err)
-}
-
-// jobsIn counts first: growing a long list would cost a third of the time.
-func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.Job, error) {
-	var n int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM jobs "+clause+")", args...).Scan(&n); err != nil {
-		return nil, err
-	}
-	list := make([]job.Job, 0, n)
-	err := each(ctx, tx, "SELECT "+jobColumns+" FROM jobs "+clause, func(rows *sql.Rows) error {
-		j, err := scanJob(rows)
-		if err == nil {
-			list = append(list, j)
-		}
-		return err
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, fillAttempts(ctx, tx, list)
-}
-
-// fillAttempts completes the attempts of which scanJob knew the number.
-func fillAttempts(ctx context.Context, tx *sql.Tx, list []job.Job) error {
-	stmt, err := tx.PrepareContext(ctx, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? AND number = ?")
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
-	for i := range list {
-		j := &list[i]
-		if j.Attempt == nil {
-			continue
-		}
-		if _, j.Attempt, err = scanAttempt(stmt.QueryRowContext(ctx, int64(j.ID), j.Attempt.Number)); err != nil {
-			return fmt.Errorf("current attempt of job %d: %w", j.ID, err)
-		}
-	}
-	return nil
 }
 
 // queryer is a database or a transaction on it.

@@ -56,16 +56,19 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 func TestEveryFieldIsStored(t *testing.T) {
 	var j job.Job
 	var p job.Payload
-	var g job.GPUControl
+	var other Record
 	n := 0
 	fillValue(t, reflect.ValueOf(&j).Elem(), &n)
 	fillValue(t, reflect.ValueOf(&p).Elem(), &n)
-	fillValue(t, reflect.ValueOf(&g).Elem(), &n)
+	fillValue(t, reflect.ValueOf(&other).Elem(), &n)
+	other.Job, other.Payload, other.Unreserve = nil, nil, 0
+	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
+	parent := array(j.Task.Array, 1)
 
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
-	commit(t, s, Record{Job: &j, Payload: &p, GPU: &g})
+	commit(t, s, Record{Job: parent, Payload: &p}, Record{Job: &j}, other)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,19 +77,22 @@ func TestEveryFieldIsStored(t *testing.T) {
 
 	gotJob, err := s.Job(ctx, j.ID)
 	requireEqual(t, err, gotJob, j)
-	gotPayload, err := s.Payload(ctx, j.ID)
+	gotPayload, err := s.Payload(ctx, j.PayloadID())
 	requireEqual(t, err, gotPayload, p)
 	attempts, err := s.Attempts(ctx, j.ID)
 	requireEqual(t, err, attempts, []job.Attempt{*j.Attempt})
 	st, err := s.Load(ctx)
-	requireEqual(t, err, st.GPUs, []job.GPUControl{g})
+	requireEqual(t, err, st.GPUs, []job.GPUControl{*other.GPU})
+	requireEqual(t, err, st.Usage, []job.Usage{*other.Usage})
+	requireEqual(t, err, st.Predictions, []job.Prediction{*other.Prediction})
+	requireEqual(t, err, st.Reservations, []job.Reservation{*other.Reservation})
 	list, err := s.Ended(ctx, Filter{})
 	requireEqual(t, err, list, []job.Job{j})
 
 	j.State, j.Result = job.Queued, nil
 	commit(t, s, Record{Job: &j})
 	st, err = s.Load(ctx)
-	requireEqual(t, err, st.Live, []job.Job{j})
+	requireEqual(t, err, st.Live, []job.Job{j, *parent})
 }
 
 func requireEqual[T any](t *testing.T, err error, got, want T) {

@@ -75,3 +75,17 @@ func ended(id job.ID, how job.State) *job.Job {
 	j.Attempt.Result = j.Result
 	return j
 }
+
+// array returns an array of ten tasks, of which some are live.
+func array(id job.ID, live int) *job.Job {
+	j := queued(id)
+	j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}
+	j.Tasks = &job.Tasks{Next: live, Live: live}
+	return j
+}
+
+// taskOf makes the job a task of an array.
+func taskOf(j *job.Job, array job.ID, index int) *job.Job {
+	j.Task = &job.Task{Array: array, Index: index}
+	return j
+}

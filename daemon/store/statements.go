@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,25 +12,33 @@ import (
 )
 
 // statements are the writer's prepared statements.
-type statements struct{ job, attempt, payload, gpu, nextID *sql.Stmt }
+type statements struct {
+	job, attempt, payload, gpu, usage, prediction, reservation, unreserve, counters *sql.Stmt
+}
 
-func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
-	prepare := func(text string) *sql.Stmt {
-		if err != nil {
-			return nil
-		}
-		var stmt *sql.Stmt
-		if stmt, err = db.PrepareContext(ctx, text); err != nil {
-			err = fmt.Errorf("prepare: %w", err)
-		}
-		return stmt
+func (p *statements) all() []**sql.Stmt {
+	return []**sql.Stmt{&p.job, &p.attempt, &p.payload, &p.gpu, &p.usage, &p.prediction, &p.reservation, &p.unreserve, &p.counters}
+}
+
+func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
+	texts := []string{
+		upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
+		upsert("attempts", attemptColumns, 2, "job_id", "number"),
+		upsert("payloads", payloadColumns, 1, "job_id"),
+		upsert("gpu_controls", gpuColumns, 1, "uuid"),
+		upsert("usage", usageColumns, 1, "account"),
+		upsert("predictions", predictionColumns, 1, "key"),
+		upsert("reservations", reservationColumns, 1, "id"),
+		"DELETE FROM reservations WHERE id = ?",
+		setCounters,
 	}
-	p.job = prepare(upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "name", "submitted_at"))
-	p.attempt = prepare(upsert("attempts", attemptColumns, 2, "job_id", "number"))
-	p.payload = prepare(upsert("payloads", payloadColumns, 1, "job_id"))
-	p.gpu = prepare(upsert("gpu_controls", gpuColumns, 1, "uuid"))
-	p.nextID = prepare("UPDATE meta SET value = ? WHERE name = 'next_id'")
-	return err
+	for i, stmt := range p.all() {
+		var err error
+		if *stmt, err = db.PrepareContext(ctx, texts[i]); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	return nil
 }
 
 // upsert returns the statement that inserts a row or, where the first keys
@@ -48,23 +57,22 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 
 // in returns the statements inside a transaction; they end with it.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
-	return &statements{
-		job: tx.StmtContext(ctx, p.job), attempt: tx.StmtContext(ctx, p.attempt), payload: tx.StmtContext(ctx, p.payload),
-		gpu: tx.StmtContext(ctx, p.gpu), nextID: tx.StmtContext(ctx, p.nextID),
+	q := &statements{}
+	own := q.all()
+	for i, stmt := range p.all() {
+		*own[i] = tx.StmtContext(ctx, *stmt)
 	}
+	return q
 }
 
 func (p *statements) close() error {
-	var first error
-	for _, stmt := range []*sql.Stmt{p.job, p.attempt, p.payload, p.gpu, p.nextID} {
-		if stmt == nil {
-			continue
-		}
-		if err := stmt.Close(); first == nil {
-			first = err
+	var errs []error
+	for _, stmt := range p.all() {
+		if *stmt != nil {
+			errs = append(errs, (*stmt).Close())
 		}
 	}
-	return first
+	return errors.Join(errs...)
 }
 
 // record writes one record.
@@ -75,19 +83,53 @@ func (p *statements) record(ctx context.Context, r Record) error {
 		}
 	}
 	if r.Payload != nil {
-		if r.Job == nil {
-			return fmt.Errorf("%w: a payload without its job", ErrInvalid)
+		if r.Job == nil || r.Job.Task != nil {
+			return fmt.Errorf("%w: a payload without its job, or of a task", ErrInvalid)
 		}
 		if err := p.putPayload(ctx, r.Job.ID, r.Payload); err != nil {
 			return fmt.Errorf("payload of job %d: %w", r.Job.ID, err)
 		}
 	}
+	return p.putOthers(ctx, r)
+}
+
+// putOthers writes what is not about a job.
+func (p *statements) putOthers(ctx context.Context, r Record) error {
 	if g := r.GPU; g != nil {
-		if _, err := p.gpu.ExecContext(ctx, g.UUID, g.Paused, g.Reason, g.By, formatTime(g.At)); err != nil {
+		if _, err := p.gpu.ExecContext(ctx, gpuArgs(g)...); err != nil {
 			return fmt.Errorf("control of GPU %q: %w", g.UUID, err)
 		}
 	}
+	if u := r.Usage; u != nil {
+		if _, err := p.usage.ExecContext(ctx, usageArgs(u)...); err != nil {
+			return fmt.Errorf("usage of account %q: %w", u.Account, err)
+		}
+	}
+	if y := r.Prediction; y != nil {
+		if _, err := p.prediction.ExecContext(ctx, predictionArgs(y)...); err != nil {
+			return fmt.Errorf("prediction %q: %w", y.Key, err)
+		}
+	}
+	if r.Reservation != nil {
+		if err := p.putReservation(ctx, r.Reservation); err != nil {
+			return fmt.Errorf("reservation %d: %w", r.Reservation.ID, err)
+		}
+	}
+	if r.Unreserve != 0 {
+		if _, err := p.unreserve.ExecContext(ctx, r.Unreserve); err != nil {
+			return fmt.Errorf("remove reservation %d: %w", r.Unreserve, err)
+		}
+	}
 	return nil
+}
+
+func (p *statements) putReservation(ctx context.Context, r *job.Reservation) error {
+	args, err := reservationArgs(r)
+	if err != nil {
+		return err
+	}
+	_, err = p.reservation.ExecContext(ctx, args...)
+	return err
 }
 
 func (p *statements) putJob(ctx context.Context, j *job.Job) error {

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Columns of the tables that are not about jobs, each with a function that
+// returns their values and one that reads them.
+const (
+	gpuColumns         = "uuid, paused, drain, reason, actor, at, until"
+	usageColumns       = "account, micro, at"
+	predictionColumns  = "key, last_ns, previous_ns, at"
+	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
+)
+
+func gpuArgs(g *job.GPUControl) []any {
+	return []any{g.UUID, g.Paused, g.Drain, g.Reason, g.By, formatTime(g.At), formatTime(g.Until)}
+}
+
+func scanGPU(rows *sql.Rows) (g job.GPUControl, err error) {
+	var at, until string
+	if err := rows.Scan(&g.UUID, &g.Paused, &g.Drain, &g.Reason, &g.By, &at, &until); err != nil {
+		return g, err
+	}
+	d := decoder{}
+	d.time(&g.At, at)
+	d.time(&g.Until, until)
+	return g, d.in("control of GPU %q", g.UUID)
+}
+
+func usageArgs(u *job.Usage) []any { return []any{u.Account, u.Micro, formatTime(u.At)} }
+
+func scanUsage(rows *sql.Rows) (u job.Usage, err error) {
+	var at string
+	if err := rows.Scan(&u.Account, &u.Micro, &at); err != nil {
+		return u, err
+	}
+	d := decoder{}
+	d.time(&u.At, at)
+	return u, d.in("usage of account %q", u.Account)
+}
+
+func predictionArgs(p *job.Prediction) []any {
+	return []any{p.Key, int64(p.Last), int64(p.Previous), formatTime(p.At)}
+}
+
+func scanPrediction(rows *sql.Rows) (p job.Prediction, err error) {
+	var at string
+	if err := rows.Scan(&p.Key, &p.Last, &p.Previous, &at); err != nil {
+		return p, err
+	}
+	d := decoder{}
+	d.time(&p.At, at)
+	return p, d.in("prediction %q", p.Key)
+}
+
+func reservationArgs(r *job.Reservation) ([]any, error) {
+	if r.ID < 1 {
+		return nil, fmt.Errorf("%w: id %d of a reservation", ErrInvalid, r.ID)
+	}
+	e := encoder{}
+	gpus, users, groups := listJSON(&e, r.GPUs), listJSON(&e, r.Users), listJSON(&e, r.Groups)
+	return []any{r.ID, gpus, formatTime(r.From), formatTime(r.To), users, groups, r.Reason, r.By, formatTime(r.At)}, e.err
+}
+
+func scanReservation(rows *sql.Rows) (r job.Reservation, err error) {
+	var gpus, from, to, users, groups, at string
+	if err := rows.Scan(&r.ID, &gpus, &from, &to, &users, &groups, &r.Reason, &r.By, &at); err != nil {
+		return r, err
+	}
+	d := decoder{}
+	d.list(&r.GPUs, gpus)
+	d.time(&r.From, from)
+	d.time(&r.To, to)
+	d.list(&r.Users, users)
+	d.list(&r.Groups, groups)
+	d.time(&r.At, at)
+	return r, d.in("reservation %d", r.ID)
+}
+
+func scanDone(rows *sql.Rows) (d Done, err error) {
+	return d, rows.Scan(&d.UID, &d.Dedup, &d.Job)
+}

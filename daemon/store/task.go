@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const (
+	taskQuery   = "SELECT id FROM jobs WHERE array_id = ? AND task_index = ?"
+	tasksClause = "WHERE j.array_id = ? AND j.task_index >= ? ORDER BY j.task_index LIMIT ?"
+
+	statesQuery = `SELECT j.id, j.state, EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.started_at <> '') OR
+ EXISTS (SELECT 1 FROM jobs t JOIN attempts a ON a.job_id = t.id WHERE t.array_id = j.id AND a.started_at <> '')
+ FROM jobs j WHERE j.id IN (SELECT value FROM json_each(?))`
+)
+
+// Task returns the job that a task of an array became, such as the one that
+// people call 7_3. ErrNotFound says that it has not become one yet, or that
+// there is no such array or task.
+func (s *Store) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	var id job.ID
+	if err := s.read.QueryRowContext(ctx, taskQuery, int64(array), index).Scan(&id); err != nil {
+		return 0, fmt.Errorf("look up task %v: %w", job.Task{Array: array, Index: index}, s.readError(err))
+	}
+	return id, nil
+}
+
+// Tasks returns those tasks of an array that have become jobs, live or ended,
+// by index: from the given index on, at most limit of them (0 or less: all).
+// There are none for a job that is not there or no array.
+func (s *Store) Tasks(ctx context.Context, array job.ID, from, limit int) ([]job.Job, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	list, err := s.jobs(ctx, tasksClause, int64(array), from, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the tasks of array %d: %w", array, err)
+	}
+	return list, nil
+}
+
+// States tells how those of the jobs that exist are doing.
+func (s *Store) States(ctx context.Context, ids []job.ID) (map[job.ID]Status, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[job.ID]Status, len(ids))
+	err = each(ctx, s.read, statesQuery, func(rows *sql.Rows) error {
+		var id job.ID
+		var st Status
+		if err := rows.Scan(&id, &st.State, &st.Started); err != nil {
+			return err
+		}
+		found[id] = st
+		return nil
+	}, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("read the states of %d jobs: %w", len(ids), classify(s.path, err))
+	}
+	return found, nil
+}

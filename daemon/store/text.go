@@ -1,0 +1,84 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// timeLayout has a fixed width, so that the order of texts is that of times.
+const timeLayout = "2006-01-02T15:04:05.000000000Z"
+
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+// encoder turns values into texts of a row and keeps the first error.
+type encoder struct{ err error }
+
+func (e *encoder) json(v any) string {
+	b, err := json.Marshal(v)
+	if e.err == nil {
+		e.err = err
+	}
+	return string(b)
+}
+
+// listJSON writes an empty slice as [], whether it is nil or not.
+func listJSON[T any](e *encoder, list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	return e.json(list)
+}
+
+func (e *encoder) result(r *job.Result) any {
+	if r == nil {
+		return nil
+	}
+	return e.json(r)
+}
+
+// decoder turns texts of a row into values and keeps the first error.
+type decoder struct{ err error }
+
+func (d *decoder) time(dst *time.Time, s string) {
+	if s == "" || d.err != nil {
+		return
+	}
+	*dst, d.err = time.Parse(time.RFC3339Nano, s)
+}
+
+func (d *decoder) json(dst any, s string) {
+	if d.err == nil && s != "{}" {
+		d.err = json.Unmarshal([]byte(s), dst)
+	}
+}
+
+// list leaves the slice nil where there is nothing in it.
+func (d *decoder) list(dst any, s string) {
+	if s != "[]" {
+		d.json(dst, s)
+	}
+}
+
+func (d *decoder) result(dst **job.Result, s sql.NullString) {
+	if s.Valid {
+		*dst = &job.Result{}
+		d.json(*dst, s.String)
+	}
+}
+
+// in returns the error, with what was being decoded.
+func (d *decoder) in(format string, subject any) error {
+	if d.err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", subject, d.err)
+}
