@@ -32,6 +32,8 @@ var rooms = map[string]room{
 	"daemon/job":               {banned: []string{"os", "os/exec", "net", "log/slog", "sync", "context"}, why: "values are pure; syscall serves for the names of error numbers"},
 	"daemon/sched":             {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
 	"daemon/core":              {internal: []string{"daemon/job", "daemon/sched", "gpu"}, banned: impure, why: "the life cycle is pure; time comes as an argument"},
+	"daemon/sim":               {internal: []string{"daemon/core", "daemon/sched", "daemon/job", "gpu"}, banned: slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "math/rand/v2" }), why: "a replay is the same everywhere: its clock and its chance are arguments"},
+	"daemon/sim/page":          {internal: []string{"daemon/sim"}, banned: impure, why: "a report is text made of figures"},
 	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
 	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
 	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
@@ -53,7 +55,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-job":         {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml":        {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/server", "daemon/store",
+		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
 		"gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }

@@ -2,6 +2,9 @@
 // the parts together and hands them to package daemon. It runs as root from
 // gpusched.service and listens on the socket of gpusched.socket.
 //
+// "gpuschedd sim" replays a trace through the same scheduler under a virtual
+// clock instead; it needs no right and starts no daemon.
+//
 // Exit codes: 0 stopped by a signal, 1 something broke, 2 usage or a bad
 // configuration.
 package main

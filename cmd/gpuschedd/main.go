@@ -31,6 +31,9 @@ type paths struct {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	if len(args) > 0 && args[0] == "sim" {
+		return simulate(args[1:], os.Stdout, os.Stderr)
+	}
 	p := paths{config: config.MainFile, dropIns: config.DropInDir}
 	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)
 	flags.StringVar(&p.state, "state", "/var/lib/gpusched", "directory of the state file")

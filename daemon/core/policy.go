@@ -34,6 +34,11 @@ type Policy struct {
 	Sched  sched.Policy // in which order and where
 	Quotas Quotas
 
+	// Predict gives the run time of a job instead of what is learned from
+	// earlier ones, for simulations. It must be a function of its argument
+	// alone. Nil, or false for a job, leaves it to what is learned.
+	Predict func(job.ID) (time.Duration, bool)
+
 	MaxRunning int // 0: no limit
 	MaxQueued  int
 

@@ -106,6 +106,9 @@ func (e *engine) begin() error {
 		Sched: e.opt.Policy.Sched, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
 		CleaningTimeout: 30 * time.Second, FreshFor: time.Second,
 	}
+	if e.told != nil {
+		p.Predict = prophet(e.told)
+	}
 	if len(e.jobs) > 0 {
 		e.now = e.jobs[0].Submit
 	}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/sim"
+	"github.com/gpusched/gpusched/daemon/sim/page"
+)
+
+// simulate is the whole command; it returns the exit code.
+func simulate(args []string, out, talk io.Writer) int {
+	o, err := parseSim(args, talk)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(talk, "gpuschedd sim:", err)
+		return 2
+	}
+	if err := o.run(out); err != nil {
+		fmt.Fprintln(talk, "gpuschedd sim:", err)
+		return 1
+	}
+	return 0
+}
+
+func (o *simOptions) run(out io.Writer) error {
+	if o.generate > 0 {
+		days := o.days
+		if days == 0 {
+			days = 28
+		}
+		return sim.Generate(o.generate, days, o.seeds[0]).Write(out)
+	}
+	trace, err := o.read()
+	if err != nil {
+		return err
+	}
+	if o.workload == "pack" {
+		return o.pack(trace, out)
+	}
+	runs, err := o.replay(trace)
+	if err != nil {
+		return err
+	}
+	if o.report != "" {
+		if err := o.writeReport(runs); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return o.writeJSON(out, runs)
+	}
+	return o.writeTable(out, runs)
+}
+
+// read reads the trace and fills in what goes by its format.
+func (o *simOptions) read() (sim.Trace, error) {
+	in := os.Stdin
+	if o.trace != "-" {
+		file, err := os.Open(o.trace)
+		if err != nil {
+			return sim.Trace{}, fmt.Errorf("opening the trace: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	trace, format, err := sim.Read(in, sim.Format(o.format))
+	if err != nil {
+		return trace, fmt.Errorf("trace %q: %w", o.trace, err)
+	}
+	if o.workload == "" {
+		o.workload = map[sim.Format]string{sim.FormatPhilly: "w1", sim.FormatOpenb: "pack", sim.FormatCSV: "as-is"}[format]
+	}
+	if o.workload == "w1" {
+		if format == sim.FormatPhilly && o.from.IsZero() {
+			o.from = time.Date(2017, 10, 2, 0, 0, 0, 0, time.UTC)
+		}
+		if o.days == 0 {
+			o.days = 75
+		}
+		if o.load == 0 {
+			o.load = 0.9
+		}
+	} else if o.load > 0 && o.workload == "as-is" {
+		return trace, errors.New("--load has no meaning for --workload as-is: use w1, which draws jobs to a load")
+	}
+	return trace, nil
+}
+
+// drawn is the jobs of one seed.
+func (o *simOptions) drawn(trace sim.Trace, seed uint64) sim.Trace {
+	if o.workload == "w1" {
+		trace = sim.W1{GPUs: o.options.GPUs, Load: o.load, From: o.from, Days: o.days, Seed: seed}.Draw(trace)
+	} else if o.days > 0 || !o.from.IsZero() {
+		trace = trace.Window(o.from, o.days)
+	}
+	return trace.Fit(o.options.GPUs, o.options.GPUMemBytes)
+}
+
+// replay runs every policy with every seed, as many at a time as there are
+// processors.
+func (o *simOptions) replay(trace sim.Trace) ([]page.Run, error) {
+	runs := make([]page.Run, len(o.policies))
+	var errs []error
+	var guard sync.Mutex
+	var workers sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, name := range o.policies {
+		runs[i] = page.Run{Policy: name, Outcomes: make([]*sim.Outcome, len(o.seeds))}
+		policy, err := sim.Named(name, o.tuning)
+		if err != nil {
+			return nil, err
+		}
+		for k, seed := range o.seeds {
+			options := o.options
+			options.Policy, options.Seed = policy, seed
+			workers.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
+				outcome, err := sim.Run(o.drawn(trace, seed), options)
+				runs[i].Outcomes[k] = outcome
+				if err != nil {
+					guard.Lock()
+					errs = append(errs, fmt.Errorf("policy %s, seed %d: %w", name, seed, err))
+					guard.Unlock()
+				}
+			})
+		}
+	}
+	workers.Wait()
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	for i := range runs {
+		runs[i].Mean = meanOf(runs[i].Outcomes)
+	}
+	return runs, nil
+}
+
+func meanOf(outcomes []*sim.Outcome) sim.Metrics {
+	var list []sim.Metrics
+	for _, o := range outcomes {
+		list = append(list, o.Metrics)
+	}
+	return sim.Mean(list)
+}
+
+func (o *simOptions) writeReport(runs []page.Run) error {
+	if err := os.MkdirAll(o.report, 0o755); err != nil {
+		return fmt.Errorf("making the report's directory: %w", err)
+	}
+	text := page.Render("gpusched: one trace, several policies", o.describe(), runs)
+	if err := os.WriteFile(filepath.Join(o.report, "index.html"), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// describe says in one line what was run.
+func (o *simOptions) describe() string {
+	text := fmt.Sprintf("%s, workload %s, %d GPUs, %s run times", filepath.Base(o.trace), o.workload, o.options.GPUs, o.prediction())
+	if o.workload == "w1" {
+		text += fmt.Sprintf(", load %g, %d days", o.load, o.days)
+	}
+	return text + fmt.Sprintf(", %d seeds", len(o.seeds))
+}
+
+func (o *simOptions) prediction() sim.Prediction {
+	if o.options.Predict == "" {
+		return sim.Learned
+	}
+	return o.options.Predict
+}

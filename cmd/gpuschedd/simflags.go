@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sim"
+)
+
+const simUsage = `usage: gpuschedd sim --trace FILE [options]
+       gpuschedd sim --generate N [--days D] [--seed S] > trace.csv
+
+Replays a trace of jobs through this scheduler under a virtual clock and says
+how long jobs would have waited. It needs no GPU and no right, and starts no
+daemon.
+
+`
+
+// simOptions is the command line of "gpuschedd sim".
+type simOptions struct {
+	trace, format, workload string
+	policies                []string
+	seeds                   []uint64
+	options                 sim.Options
+	tuning                  sim.Tuning
+	load                    float64
+	days                    int
+	from                    time.Time
+	generate                int
+	json                    bool
+	report                  string
+}
+
+// parseSim reads the command line. A bad flag has been reported by the flag
+// package when it returns.
+func parseSim(args []string, talk io.Writer) (*simOptions, error) {
+	o := &simOptions{policies: []string{"fair"}, seeds: []uint64{1}}
+	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)
+	f.SetOutput(talk)
+	f.Usage = func() { fmt.Fprint(talk, simUsage); f.PrintDefaults() }
+	f.StringVar(&o.trace, "trace", "", "the trace, a `file`; - is standard input")
+	f.StringVar(&o.format, "format", "auto", "of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), philly or openb")
+	f.StringVar(&o.workload, "workload", "", "w1 (jobs drawn to a load), as-is, or pack (nothing ends, how full do GPUs get); default by the trace")
+	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
+	f.Func("seed", "seeds: a number, a list 1,2,5 or a range 1-3 (default 1)", o.setSeeds)
+	f.IntVar(&o.options.GPUs, "gpus", 8, "of the machine")
+	o.options.GPUMemBytes = 80 << 30
+	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)", func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
+	f.Float64Var(&o.load, "load", 0, "work per day over what the GPUs can do (w1, default 0.9), or asked over the machine (pack, default 1.3)")
+	f.IntVar(&o.days, "days", 0, "of the trace; 0 is all (w1: 75)")
+	f.Func("from", "first day of the trace to use, a `date` such as 2017-10-02", func(s string) (err error) { o.from, err = time.Parse(time.DateOnly, s); return err })
+	f.Func("predict", "run times known to the scheduler: learned, user-limit, oracle or noisy (default learned)", func(s string) (err error) { o.options.Predict, err = sim.ParsePrediction(s); return err })
+	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute, "extra run time of a job that goes on after it was stopped")
+	f.DurationVar(&o.tuning.Slice, "slice", 0, "least time a preemptible job runs before it is stopped (default the policy's)")
+	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "of fair share (default the policy's)")
+	f.Func("depth", "how many jobs have GPUs kept for them, a `number` (default the policy's)", func(s string) error { n, err := strconv.Atoi(s); o.tuning.Depth = &n; return err })
+	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)", func(s string) error { x, err := strconv.ParseFloat(s, 64); o.tuning.Preemptible = &x; return err })
+	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
+	f.IntVar(&o.generate, "generate", 0, "write a made-up trace of so many jobs instead")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	return o, o.check(f.Args())
+}
+
+func (o *simOptions) setPolicies(s string) error {
+	if o.policies = strings.Split(s, ","); s == "all" {
+		o.policies = sim.Names()
+	}
+	return nil
+}
+
+// maxSeeds bounds a range of seeds.
+const maxSeeds = 1000
+
+func (o *simOptions) setSeeds(s string) error {
+	o.seeds = nil
+	for part := range strings.SplitSeq(s, ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		a, err := strconv.ParseUint(low, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", low)
+		}
+		b, err := strconv.ParseUint(high, 10, 32)
+		if err != nil || b < a || b-a >= maxSeeds {
+			return fmt.Errorf("%q is not a range of at most %d seeds", part, maxSeeds)
+		}
+		for ; a <= b; a++ {
+			o.seeds = append(o.seeds, a)
+		}
+	}
+	return nil
+}
+
+func (o *simOptions) check(rest []string) error {
+	for _, name := range o.policies {
+		if _, err := sim.Named(name, sim.Tuning{}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("takes no arguments, got %q; see --help", rest)
+	case o.generate == 0 && o.trace == "":
+		return errors.New("which trace? --trace FILE, or make one: --generate 2000 > trace.csv")
+	case o.generate < 0 || o.generate > 1_000_000:
+		return errors.New("--generate makes 1 to 1000000 jobs")
+	case o.options.GPUs < 1 || o.options.GPUs > job.MaxGPUs:
+		return fmt.Errorf("--gpus is 1 to %d", job.MaxGPUs)
+	case o.load < 0 || o.load > 10 || o.days < 0:
+		return errors.New("--load is 0 to 10, --days is not negative")
+	case o.tuning.Preemptible != nil && (*o.tuning.Preemptible < 0 || *o.tuning.Preemptible > 1):
+		return errors.New("--preemptible is 0 to 1")
+	case o.options.SwitchCost < 0 || o.tuning.Slice < 0 || o.tuning.HalfLife < 0:
+		return errors.New("a duration can't be negative")
+	case !slices.Contains([]string{"", "w1", "as-is", "pack"}, o.workload):
+		return fmt.Errorf("there is no workload %q: choose among w1, as-is, pack", o.workload)
+	case !slices.Contains([]sim.Format{sim.FormatAuto, sim.FormatCSV, sim.FormatPhilly, sim.FormatOpenb}, sim.Format(o.format)):
+		return fmt.Errorf("there is no format %q: choose among auto, csv, philly, openb", o.format)
+	}
+	return nil
+}

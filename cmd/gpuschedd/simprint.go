@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gpusched/gpusched/daemon/sim"
+	"github.com/gpusched/gpusched/daemon/sim/page"
+)
+
+// simSchema is the version of the JSON output.
+const simSchema = "gpusched.sim.v1"
+
+// simDocument is the JSON output.
+type simDocument struct {
+	Schema   string         `json:"schema"`
+	Workload string         `json:"workload"`
+	GPUs     int            `json:"gpus"`
+	Load     float64        `json:"load,omitempty"`
+	Predict  sim.Prediction `json:"predict"`
+	Policies []simPolicy    `json:"policies"`
+}
+
+type simPolicy struct {
+	Policy string       `json:"policy"`
+	Mean   *sim.Metrics `json:"mean,omitempty"`
+	Runs   []simRun     `json:"runs"`
+}
+
+// simRun is one seed's figures: Metrics, or Packed in workload pack.
+type simRun struct {
+	Seed    uint64       `json:"seed"`
+	Hash    string       `json:"hash"`
+	Metrics *sim.Metrics `json:"metrics,omitempty"`
+	Packed  *sim.Packed  `json:"packed,omitempty"`
+}
+
+func (o *simOptions) document() simDocument {
+	return simDocument{Schema: simSchema, Workload: o.workload, GPUs: o.options.GPUs, Load: o.load, Predict: o.prediction()}
+}
+
+func (o *simOptions) writeJSON(out io.Writer, runs []page.Run) error {
+	doc := o.document()
+	for i := range runs {
+		p := simPolicy{Policy: runs[i].Policy, Mean: &runs[i].Mean}
+		for k, outcome := range runs[i].Outcomes {
+			p.Runs = append(p.Runs, simRun{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics})
+		}
+		doc.Policies = append(doc.Policies, p)
+	}
+	return printJSON(out, doc)
+}
+
+func printJSON(out io.Writer, doc simDocument) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(doc)
+}
+
+// writeTable prints a line per policy and seed, and the mean of several seeds.
+func (o *simOptions) writeTable(out io.Writer, runs []page.Run) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	head := []string{"policy", "seed"}
+	for _, c := range sim.Columns() {
+		head = append(head, c.Heading)
+	}
+	fmt.Fprintln(w, strings.Join(head, "\t")+"\t")
+	for i := range runs {
+		for k, outcome := range runs[i].Outcomes {
+			writeRow(w, runs[i].Policy, fmt.Sprint(o.seeds[k]), &outcome.Metrics)
+		}
+		if len(runs[i].Outcomes) > 1 {
+			writeRow(w, runs[i].Policy, "mean", &runs[i].Mean)
+		}
+	}
+	return w.Flush()
+}
+
+func writeRow(w io.Writer, policy, seed string, m *sim.Metrics) {
+	row := []string{policy, seed}
+	for _, c := range sim.Columns() {
+		row = append(row, c.Text(m))
+	}
+	fmt.Fprintln(w, strings.Join(row, "\t")+"\t")
+}
+
+// pack fills the machine until nothing more fits and says how full it got.
+func (o *simOptions) pack(trace sim.Trace, out io.Writer) error {
+	if o.load == 0 {
+		o.load = 1.3
+	}
+	doc := o.document()
+	policy, err := sim.Named("fifo", o.tuning)
+	if err != nil {
+		return err
+	}
+	p := simPolicy{Policy: policy.Name}
+	sum := 0.0
+	for _, seed := range o.seeds {
+		options := o.options
+		options.Policy, options.Seed = policy, seed
+		packed, err := sim.Pack{Options: options, Arrived: o.load}.Run(trace)
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		sum += packed.Allocated
+		p.Runs = append(p.Runs, simRun{Seed: seed, Hash: packed.Hash, Packed: packed})
+	}
+	if doc.Policies = []simPolicy{p}; o.json {
+		return printJSON(out, doc)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "seed\tjobs\tstarted\tarrived %\tallocated %\t")
+	for _, r := range p.Runs {
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t%.1f\t\n", r.Seed, r.Packed.Jobs, r.Packed.Started, 100*r.Packed.Arrived, 100*r.Packed.Allocated)
+	}
+	fmt.Fprintf(w, "mean\t\t\t\t%.1f\t\n", 100*sum/float64(len(p.Runs)))
+	return w.Flush()
+}

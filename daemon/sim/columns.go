@@ -1,0 +1,37 @@
+package sim
+
+import "fmt"
+
+// Column is one figure as people read it.
+type Column struct {
+	Heading string
+	Text    func(*Metrics) string
+}
+
+// Columns are the figures of a table, in order. Times are in hours.
+func Columns() []Column {
+	hours := func(of func(*Metrics) float64) func(*Metrics) string {
+		return func(m *Metrics) string { return fmt.Sprintf("%.2f", of(m)/3600) }
+	}
+	figure := func(format string, of func(*Metrics) float64) func(*Metrics) string {
+		return func(m *Metrics) string { return fmt.Sprintf(format, of(m)) }
+	}
+	return []Column{
+		{"jobs", func(m *Metrics) string { return fmt.Sprint(m.Jobs) }},
+		{"mean h", hours(func(m *Metrics) float64 { return m.MeanCompletion })},
+		{"p50 h", hours(func(m *Metrics) float64 { return m.P50Completion })},
+		{"p99 h", hours(func(m *Metrics) float64 { return m.P99Completion })},
+		{"wait h", hours(func(m *Metrics) float64 { return m.MeanWait })},
+		{"p99 wait", hours(func(m *Metrics) float64 { return m.P99Wait })},
+		{"max wait", hours(func(m *Metrics) float64 { return m.MaxWait })},
+		{"full-node wait", hours(func(m *Metrics) float64 { return m.FullNodeWait })},
+		{"slowdown", figure("%.1f", func(m *Metrics) float64 { return m.Slowdown })},
+		{"makespan/bound", figure("%.3f", func(m *Metrics) float64 { return m.Makespan / max(m.MakespanBound, 1e-9) })},
+		{"util %", figure("%.1f", func(m *Metrics) float64 { return 100 * m.Utilisation })},
+		{"idle+queued %", figure("%.1f", func(m *Metrics) float64 { return 100 * m.IdleQueued })},
+		{"jain", figure("%.3f", func(m *Metrics) float64 { return m.Jain })},
+		{"preempted", figure("%.0f", func(m *Metrics) float64 { return m.Preemptions })},
+		{"lost GPU-h", hours(func(m *Metrics) float64 { return m.LostGPU })},
+		{"bound h", hours(func(m *Metrics) float64 { return m.CompletionBound })},
+	}
+}

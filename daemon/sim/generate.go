@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Generate makes a trace of n jobs of a small laboratory: a few people submit
+// most, by day more than by night and at weekends, the same things again and
+// again, and run times have a heavy tail.
+func Generate(n, days int, seed uint64) Trace {
+	rng := random(seed, streamGenerate)
+	people := newPeople(12, rng)
+	jobs := make([]Job, n)
+	for i := range jobs {
+		p := &people[pick(len(people), 1.1, rng)]
+		jobs[i] = p.submit(rng)
+		jobs[i].Submit = instantOf(days, rng)
+	}
+	return newTrace(time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), jobs)
+}
+
+// person submits a few kinds of job.
+type person struct {
+	name   string
+	habits []habit
+	margin float64 // what they ask as a limit, over what their jobs usually need; 0: no limit
+}
+
+// habit is one kind of job: its size, and its run time as a lognormal.
+type habit struct {
+	kind          string
+	milli         int
+	mem           int64
+	median, sigma float64
+}
+
+// sizes are how many GPUs jobs ask, most often one.
+var sizes = [...]int{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4, 8}
+
+func newPeople(n int, rng *rand.Rand) []person {
+	people := make([]person, n)
+	for i := range people {
+		p := &people[i]
+		p.name = fmt.Sprintf("user%02d", i+1)
+		if rng.Float64() < 0.7 {
+			p.margin = 2 + 8*rng.Float64()
+		}
+		for k := range 2 + rng.IntN(4) {
+			p.habits = append(p.habits, habit{
+				kind: fmt.Sprintf("%s-%d", p.name, k+1), milli: 1000 * sizes[rng.IntN(len(sizes))],
+				mem:    int64(8+8*rng.IntN(8)) << 30,
+				median: math.Exp(math.Log(600) + 1.6*rng.NormFloat64()), sigma: 0.2 + 0.6*rng.Float64(),
+			})
+		}
+	}
+	return people
+}
+
+// pick draws a position below n, the first ones by far the most often (Zipf).
+func pick(n int, exponent float64, rng *rand.Rand) int {
+	total := 0.0
+	for i := range n {
+		total += math.Pow(float64(i+1), -exponent)
+	}
+	x := rng.Float64() * total
+	for i := range n {
+		if x -= math.Pow(float64(i+1), -exponent); x < 0 {
+			return i
+		}
+	}
+	return n - 1
+}
+
+func (p *person) submit(rng *rand.Rand) Job {
+	h := p.habits[pick(len(p.habits), 0.8, rng)]
+	run := h.median * math.Exp(h.sigma*rng.NormFloat64())
+	if rng.Float64() < 0.15 { // it fails at once
+		run = 5 + 60*rng.Float64()
+	}
+	j := Job{
+		Run: time.Duration(min(max(run, 5), day.Seconds())) * time.Second, GPUMilli: h.milli,
+		GPUMemBytes: h.mem, User: p.name, Kind: h.kind,
+	}
+	if p.margin > 0 {
+		j.Limit = max(time.Duration(p.margin*h.median)*time.Second, j.Run).Truncate(time.Minute) + time.Minute
+	}
+	return j
+}
+
+// busyness is how many jobs come in each hour of a working day, in proportion.
+var busyness = [24]float64{2, 1, 1, 1, 1, 1, 1, 2, 4, 8, 10, 10, 8, 8, 10, 10, 10, 9, 8, 6, 5, 4, 3, 3}
+
+// instantOf draws an instant of the given days, of which the first is a Monday.
+func instantOf(days int, rng *rand.Rand) time.Duration {
+	for {
+		at := time.Duration(rng.Int64N(int64(days) * int64(day/time.Second)))
+		weight := busyness[at/3600%24] / 10
+		if weekday := at / 86400 % 7; weekday >= 5 {
+			weight /= 3
+		}
+		if rng.Float64() < weight {
+			return at * time.Second
+		}
+	}
+}
+
+// Write writes the trace in gpusched's own format. Submit is in seconds from
+// the midnight before the first job.
+func (t Trace) Write(w io.Writer) error {
+	if _, err := fmt.Fprintln(w, "submit,duration,gpus,user,limit,gpu_mem,kind"); err != nil {
+		return err
+	}
+	for _, j := range t.Jobs {
+		mem := ""
+		if j.GPUMemBytes > 0 {
+			mem = job.FormatSize(j.GPUMemBytes)
+		}
+		_, err := fmt.Fprintf(w, "%d,%d,%s,%s,%d,%s,%s\n", int(j.Submit.Seconds()), int(j.Run.Seconds()),
+			job.FormatGPUs(j.GPUMilli), j.User, int(j.Limit.Seconds()), mem, j.Kind)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

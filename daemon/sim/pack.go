@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Pack lets jobs arrive in an order drawn by seed until they ask Arrived times
+// what the GPUs have. Nothing ends, so what counts is how much of the machine
+// can still be given out: how well shares are packed.
+type Pack struct {
+	Options
+	Arrived float64
+}
+
+// Packed is what came of it.
+type Packed struct {
+	Jobs      int     `json:"jobs"`
+	Started   int     `json:"started"`
+	Arrived   float64 `json:"arrived"`   // asked, over the machine
+	Allocated float64 `json:"allocated"` // given out, over the machine
+	Hash      string  `json:"hash"`
+}
+
+// Run packs the jobs of a trace.
+func (p Pack) Run(t Trace) (*Packed, error) {
+	jobs, asked := p.arrivals(t.Jobs)
+	e := newEngine(Trace{Begin: t.Begin, Jobs: jobs}, p.Options)
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	out := &Packed{Jobs: len(jobs), Arrived: float64(asked) / float64(p.GPUs*1000)}
+	for e.arrived < len(e.jobs) {
+		at, _ := e.next()
+		if err := e.instant(at); err != nil {
+			return nil, fmt.Errorf("after %d jobs: %w", e.arrived, err)
+		}
+	}
+	out.Started = len(e.machine.units)
+	out.Allocated, out.Hash = float64(e.machine.milli)/float64(p.GPUs*1000), e.ledger.hash()
+	return out, nil
+}
+
+// arrivals draws the order, and has one job come a second. None ends.
+func (p Pack) arrivals(jobs []Job) ([]Job, int) {
+	var list []Job
+	asked := 0
+	for _, at := range random(p.Seed, streamPods).Perm(len(jobs)) {
+		if float64(asked) >= p.Arrived*float64(p.GPUs*1000) {
+			break
+		}
+		j := jobs[at]
+		if j.GPUMilli > p.GPUs*1000 {
+			continue
+		}
+		asked += j.GPUMilli
+		j.Submit, j.Run, j.Limit = time.Duration(len(list))*time.Second, 10*365*day, 0
+		list = append(list, j)
+	}
+	return list, asked
+}

@@ -1,0 +1,54 @@
+package page
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/sim"
+)
+
+// Run is one policy's outcomes, by seed, and the mean of their figures.
+type Run struct {
+	Policy   string
+	Outcomes []*sim.Outcome
+	Mean     sim.Metrics
+}
+
+const style = `body{font:15px/1.45 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1f24}
+h1{font-size:1.5em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+td,th{padding:.25em .7em;text-align:right;border-bottom:1px solid #d8dde3}td:first-child,th:first-child{text-align:left}
+svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#444}.note{color:#555}`
+
+// Render writes the page. Subtitle says what was run.
+func Render(title, subtitle string, runs []Run) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%s</title><style>%s</style></head><body>\n", html.EscapeString(title), style)
+	fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n", html.EscapeString(title), html.EscapeString(subtitle))
+	table(&b, runs)
+	section(&b, "Mean completion time", "From submission to end, in hours. The dashed line is a lower bound that no scheduler can beat.", bars(runs))
+	section(&b, "How soon jobs are done", "Share of jobs that are complete so long after their submission; further left is better.", distribution(runs))
+	section(&b, "GPUs in use", "Share of the machine in use over time, first seed.", usage(runs))
+	b.WriteString("</body></html>\n")
+	return b.String()
+}
+
+func section(b *strings.Builder, title, note, svg string) {
+	fmt.Fprintf(b, "<h2>%s</h2>\n<p class=\"note\">%s</p>\n%s\n", html.EscapeString(title), html.EscapeString(note), svg)
+}
+
+func table(b *strings.Builder, runs []Run) {
+	b.WriteString("<table><tr><th>policy</th>")
+	for _, c := range sim.Columns() {
+		fmt.Fprintf(b, "<th>%s</th>", html.EscapeString(c.Heading))
+	}
+	b.WriteString("</tr>\n")
+	for _, r := range runs {
+		fmt.Fprintf(b, "<tr><td>%s</td>", html.EscapeString(r.Policy))
+		for _, c := range sim.Columns() {
+			fmt.Fprintf(b, "<td>%s</td>", html.EscapeString(c.Text(&r.Mean)))
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</table>\n")
+}
