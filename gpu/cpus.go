@@ -12,9 +12,10 @@ const (
 	MaxCPU       = 1<<16 - 1 // the highest number of a CPU
 )
 
-// checkCPUs holds that list is "" or what the kernel writes as a list of CPUs:
-// numbers and ranges with commas between, ascending, none twice.
-func checkCPUs(list string) error {
+// CheckCPUs returns what is wrong with a value of Device.CPUs, which is "" or
+// what the kernel writes as a list of CPUs: numbers and ranges with commas
+// between, ascending, none twice.
+func CheckCPUs(list string) error {
 	if list == "" {
 		return nil
 	}

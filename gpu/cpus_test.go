@@ -34,7 +34,7 @@ func TestCheckCPUs(t *testing.T) {
 		{strings.Repeat("1", MaxCPUsBytes+1), false},
 	}
 	for _, tt := range tests {
-		if err := checkCPUs(tt.list); (err == nil) != tt.ok {
+		if err := CheckCPUs(tt.list); (err == nil) != tt.ok {
 			t.Errorf("%q: %v, want ok %t", tt.list, err, tt.ok)
 		}
 	}

@@ -105,7 +105,7 @@ func (d Device) check() error {
 	if d.Index < 0 || d.Minor < -1 {
 		return fmt.Errorf("index %d, minor %d", d.Index, d.Minor)
 	}
-	if err := checkCPUs(d.CPUs); err != nil {
+	if err := CheckCPUs(d.CPUs); err != nil {
 		return err
 	}
 	if len(d.Processes) > MaxProcessesPerDevice {

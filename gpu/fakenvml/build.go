@@ -55,7 +55,7 @@ func Build(dir string, options ...Option) (lib string, err error) {
 	lib = filepath.Join(dir, LibraryName)
 	return lib, compile("-shared", "-fPIC", "-pthread", "-isystem", filepath.Dir(header), "-Wl,-Bsymbolic",
 		"-Wl,-soname,"+LibraryName, "-Wl,--version-script="+filepath.Join(work, "exports"), "-o", lib,
-		filepath.Join(work, "nvml.c"), filepath.Join(work, "state.c"), filepath.Join(work, "stubs.c"))
+		filepath.Join(work, "nvml.c"), filepath.Join(work, "topology.c"), filepath.Join(work, "state.c"), filepath.Join(work, "stubs.c"))
 }
 
 // BuildSimCUDA compiles simcuda into dir, statically, and returns its path.

@@ -40,11 +40,34 @@ func (s State) Env() string {
 // SetGPUs makes the GPUs those of the lines, each of key=value pairs; an empty
 // line is a default GPU. Without lines there are no GPUs.
 func (s State) SetGPUs(lines ...string) error {
+	return s.replace("gpus", GPUsText(lines...))
+}
+
+// GPUsText is the text of the file "gpus" for lines as SetGPUs takes them.
+func GPUsText(lines ...string) string {
 	var b strings.Builder
 	for i, line := range lines {
 		fmt.Fprintf(&b, "minor=%d %s\n", i, line)
 	}
-	return s.replace("gpus", b.String())
+	return b.String()
+}
+
+// Islands are the lines of eight GPUs in two islands of four, for SetGPUs:
+// inside an island NVLinks join every two, between the islands there is only the
+// way from one NUMA node to the other. CPU 0 is next to the first island, CPU 1
+// to the second, so that a machine with two shows the difference.
+func Islands() []string {
+	var lines []string
+	for i := range 8 {
+		island := i / 4
+		lines = append(lines, fmt.Sprintf("island=%d lanes=4 numa=%d cpus=%d", island+1, island, island))
+	}
+	return lines
+}
+
+// SetIslands makes the GPUs those of Islands.
+func (s State) SetIslands() error {
+	return s.SetGPUs(Islands()...)
 }
 
 // SetInit says what nvmlInit answers: a code, "hang", "crash", or "0" for success.

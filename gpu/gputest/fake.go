@@ -19,6 +19,7 @@ var ErrClosed = errors.New("the source is closed")
 type Fake struct {
 	mu      sync.Mutex // guards what follows
 	devices []gpu.Device
+	links   []gpu.Link
 	claims  []claim
 	lost    map[int]bool // by minor
 	problem gpu.Problem
@@ -50,7 +51,7 @@ func A100(index int) gpu.Device {
 	}
 }
 
-// NewFake has n idle A100.
+// NewFake has n idle A100 on one NUMA node.
 func NewFake(n int) *Fake {
 	f := &Fake{lost: make(map[int]bool), closing: make(chan struct{})}
 	f.set(n)
@@ -62,6 +63,7 @@ func (f *Fake) set(n int) {
 	for i := range n {
 		f.devices = append(f.devices, A100(i))
 	}
+	f.links = NodeLinks(n)
 }
 
 // SetGPUs makes the GPUs n idle A100 and ends all claims.
@@ -74,7 +76,7 @@ func (f *Fake) SetGPUs(n int) error {
 	return nil
 }
 
-// SetDevices makes the GPUs those given. What claims use is added to their
+// SetDevices makes the GPUs those given; the links stay. What claims use is added to their
 // MemUsedBytes and taken off their MemFreeBytes.
 func (f *Fake) SetDevices(devices ...gpu.Device) {
 	f.mu.Lock()
@@ -248,6 +250,7 @@ func (f *Fake) snapshot(seq uint64) (gpu.Snapshot, error) {
 	for _, d := range f.devices {
 		s.Devices = append(s.Devices, f.device(d))
 	}
+	s.Links = f.linksOf(s.Devices)
 	return s, nil
 }
 
@@ -255,7 +258,7 @@ func (f *Fake) snapshot(seq uint64) (gpu.Snapshot, error) {
 func (f *Fake) device(d gpu.Device) gpu.Device {
 	if f.lost[d.Minor] {
 		return gpu.Device{
-			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, NUMANode: d.NUMANode,
+			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, NUMANode: d.NUMANode, CPUs: d.CPUs,
 			Health: gpu.HealthLost, HealthDetail: "GPU is lost", UtilGPUPercent: -1, UtilMemPercent: -1, TempC: -1,
 			PowerMilliW: -1, PowerLimitMilliW: -1, EnergyMilliJ: -1, Processes: []gpu.Process{},
 		}

@@ -44,8 +44,13 @@ func TestFakeScripts(t *testing.T) {
 	if d := sample(t, f, -1).Devices; len(d) != 1 || d[0].Minor != 5 {
 		t.Errorf("devices %+v", d)
 	}
-	if n := f.Samples(); n != 4 {
-		t.Errorf("%d samples, want 4", n)
+	f.SetDevices(A100(0), A100(2))
+	f.SetLinks(gpu.Link{A: 0, B: 2, Kind: gpu.LinkBridge}, gpu.Link{A: 1, B: 2, Kind: gpu.LinkSwitch})
+	if l := sample(t, f, 2).Links; len(l) != 1 || l[0].Kind != gpu.LinkBridge {
+		t.Errorf("links %+v", l)
+	}
+	if n := f.Samples(); n != 5 {
+		t.Errorf("%d samples, want 5", n)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +23,8 @@ type Source interface {
 // Machine is what has the GPUs of a Source, where a test may change them. The
 // GPUs are A100 of 80 GiB, a GPU's minor is its index.
 type Machine interface {
-	SetGPUs(n int) error                      // n idle ones, seen by Sources opened from now on
+	SetGPUs(n int) error                      // n idle ones of one NUMA node, seen by Sources that have not sampled yet
+	SetIslands() error                        // likewise eight: 0 to 3 joined by 4 NVLinks each, on node 0 with CPU 0; 4 to 7 likewise, with 1
 	Claim(pid, minor int, bytes uint64) error // while pid lives
 	Unclaim(pid, minor int) error             // no error without a claim
 	Lose(minor int, lost bool) error          // off the bus, or back
@@ -65,6 +68,7 @@ func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
 		})
 	}
 	run("three GPUs", testThreeGPUs)
+	run("islands", testIslands)
 	run("a claim shows, with its owner", testClaim)
 	run("a claim ends with its process", testDeadClaim)
 	run("a lost GPU costs itself", testLost)
@@ -166,12 +170,36 @@ func testClosed(t *testing.T, s Source) {
 }
 
 func testThreeGPUs(t *testing.T, s Source, _ Machine) {
-	for i, d := range sample(t, s, 3).Devices {
+	snapshot := sample(t, s, 3)
+	if !slices.Equal(snapshot.Links, NodeLinks(3)) {
+		t.Errorf("links %+v", snapshot.Links)
+	}
+	for i, d := range snapshot.Devices {
 		if d.Minor != i || d.Health != gpu.HealthOK || !d.TypeMatches("a100") || len(d.Processes) != 0 {
 			t.Errorf("GPU %d is %+v", i, d)
 		}
 		if d.MemTotalBytes != 80<<30 || d.MemUsedBytes != 0 || d.MemFreeBytes != 80<<30-d.MemReservedBytes {
 			t.Errorf("GPU %d: total %d, used %d, free %d", i, d.MemTotalBytes, d.MemUsedBytes, d.MemFreeBytes)
+		}
+	}
+}
+
+// testIslands: the links and the CPUs are those of the machine, in every
+// Snapshot.
+func testIslands(t *testing.T, s Source, m Machine) {
+	if err := m.SetIslands(); err != nil {
+		t.Fatal(err)
+	}
+	want := IslandLinks()
+	for range 3 {
+		snapshot := sample(t, s, 8)
+		if !slices.Equal(snapshot.Links, want) {
+			t.Errorf("links %+v", snapshot.Links)
+		}
+		for i, d := range snapshot.Devices {
+			if d.NUMANode != i/4 || d.CPUs != strconv.Itoa(i/4) {
+				t.Errorf("GPU %d is on node %d next to CPUs %q", i, d.NUMANode, d.CPUs)
+			}
 		}
 	}
 }
@@ -224,16 +252,21 @@ func testDeadClaim(t *testing.T, s Source, m Machine) {
 }
 
 func testLost(t *testing.T, s Source, m Machine) {
-	before := sample(t, s, 3).Devices
+	first := sample(t, s, 3)
+	before := first.Devices
 	if err := m.Lose(1, true); err != nil {
 		t.Fatal(err)
 	}
-	for i, d := range sample(t, s, 3).Devices {
+	lost := sample(t, s, 3)
+	if len(first.Links) != 3 || !slices.Equal(lost.Links, first.Links) {
+		t.Errorf("links %+v, without GPU 1 %+v", first.Links, lost.Links)
+	}
+	for i, d := range lost.Devices {
 		want := gpu.HealthOK
 		if i == 1 {
 			want = gpu.HealthLost
 		}
-		if d.Health != want || d.UUID != before[i].UUID || d.Minor != before[i].Minor {
+		if d.Health != want || d.UUID != before[i].UUID || d.Minor != before[i].Minor || d.CPUs != before[i].CPUs {
 			t.Errorf("GPU %d is %s: %q, minor %d", i, d.Health, d.UUID, d.Minor)
 		}
 	}

@@ -2,9 +2,6 @@ package nvml
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -19,11 +16,15 @@ type reader struct {
 	has               symbols
 	words             func(nvml.Return) string
 	procRoot, sysRoot string
+	known             gpu.Device // who was at the index when it was last well
 	out               gpu.Device
 }
 
 func (l *Library) reader(index int) *reader {
-	return &reader{nv: l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, out: blank(index)}
+	return &reader{
+		nv: l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot,
+		known: l.slots[index].known, out: blank(index),
+	}
 }
 
 // blank is a GPU of which nothing is known.
@@ -49,6 +50,7 @@ func (r *reader) device() (d gpu.Device) {
 	})
 	if ok {
 		r.identity(dev)
+		r.surroundings(dev)
 		r.memory(dev)
 		r.gauges(dev)
 		r.processes(dev)
@@ -110,7 +112,6 @@ func (r *reader) identity(dev nvml.Device) {
 	}
 	if v, ok := must(r, needPCI, "reading the PCI address", dev.GetPciInfo); ok {
 		r.out.PCI = text(v.BusId[:])
-		r.out.NUMANode = numaNode(r.sysRoot, r.out.PCI)
 	}
 }
 
@@ -123,25 +124,6 @@ func text[C int8 | uint8](chars []C) string {
 		b.WriteByte(byte(c))
 	}
 	return b.String()
-}
-
-// numaNode reads from sysfs which node the GPU's slot belongs to. (NVML's
-// GetNumaNodeId means the GPU's own memory as a node, on Grace.)
-func numaNode(sysRoot, pci string) int {
-	domain, rest, ok := strings.Cut(strings.ToLower(pci), ":")
-	n, err := strconv.ParseUint(domain, 16, 32)
-	if !ok || err != nil {
-		return -1
-	}
-	line, err := os.ReadFile(filepath.Join(sysRoot, "bus/pci/devices", fmt.Sprintf("%04x:%s", n, rest), "numa_node"))
-	if err != nil {
-		return -1
-	}
-	node, err := strconv.Atoi(strings.TrimSpace(string(line)))
-	if err != nil || node < 0 {
-		return -1
-	}
-	return node
 }
 
 // memory takes the driver's own figure of what is free: version 1 counts what

@@ -18,6 +18,9 @@
 //  4. While there is no library or no driver, every Snapshot looks again.
 //  5. Drivers 535.43 to 535.86 write past the buffer of a process list: there
 //     the lists are not read, and HealthDetail says so.
+//  6. How the GPUs are connected is no matter of a Snapshot's success: a pair that
+//     the driver tells nothing about is left out, and a survey that hangs is not
+//     waited for a second time.
 //
 // It must not be linked with "-z now", which is some compilers' default: then
 // the program does not start where the library is missing. Link with

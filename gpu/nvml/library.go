@@ -19,6 +19,7 @@ type Options struct {
 	SysRoot       string           // "": /sys
 	DeviceTimeout time.Duration    // how long one GPU may take; 0: 4 s
 	RenewEvery    time.Duration    // how often to initialise again while a GPU is not well; 0: 1 min
+	TopologyEvery time.Duration    // how often to ask again how the GPUs are connected; 0: 5 min
 	Now           func() time.Time // nil: time.Now
 }
 
@@ -37,6 +38,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RenewEvery == 0 {
 		o.RenewEvery = time.Minute
+	}
+	if o.TopologyEvery == 0 {
+		o.TopologyEvery = 5 * time.Minute
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -58,7 +62,8 @@ type Library struct {
 
 	driver, version, cuda string
 
-	slots []*slot // by NVML index
+	slots    []*slot // by NVML index
+	topology topology
 }
 
 // Open prepares to read. It never fails and loads nothing: what is wrong, if

@@ -23,7 +23,7 @@ func (l *Library) Snapshot(seq uint64) gpu.Snapshot {
 		}
 	}
 	if err != nil {
-		s.Problem, s.Detail, s.Devices = problem, err.Error(), []gpu.Device{}
+		s.Problem, s.Detail, s.Devices, s.Links = problem, err.Error(), []gpu.Device{}, nil
 		return s
 	}
 	s.Driver, s.NVMLVersion, s.CUDAVersion = l.driver, l.version, l.cuda
@@ -53,6 +53,7 @@ func (l *Library) readDevices(s *gpu.Snapshot) error {
 		}
 	}
 	forgetDoubles(s.Devices)
+	s.Links = l.readLinks(s.Devices, expired)
 	return nil
 }
 
@@ -105,5 +106,5 @@ func (l *Library) stuck() bool {
 			return true
 		}
 	}
-	return false
+	return l.topology.busy()
 }

@@ -26,6 +26,13 @@ const (
 	needEnergy
 	needMode
 	needMIG
+	needCPUs
+	needNodes
+	needAncestor
+	needNVLink
+	needNVLinkEnd
+	needNVLinkPCI
+	needP2P
 	needDriver
 	needVersion
 	needCUDA
@@ -64,6 +71,13 @@ func entries() [needs]entry {
 		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "energy"},
 		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
 		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
+		needCPUs:        {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are next to a GPU, where the kernel does not tell"},
+		needNodes:       {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, where the kernel does not tell"},
+		needAncestor:    {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},
+		needNVLink:      {newest("nvmlDeviceGetNvLinkState"), "how many NVLinks join two GPUs"},
+		needNVLinkEnd:   {newest("nvmlDeviceGetNvLinkRemoteDeviceType"), "how many NVLinks lead to NVSwitches"},
+		needNVLinkPCI:   {newest("nvmlDeviceGetNvLinkRemotePciInfo", "v2"), "how many NVLinks lead straight to another GPU"},
+		needP2P:         {newest("nvmlDeviceGetP2PStatus"), "whether two GPUs can really use their NVLinks"},
 		needDriver:      {newest("nvmlSystemGetDriverVersion"), "version of the driver"},
 		needVersion:     {newest("nvmlSystemGetNVMLVersion"), "version of the library"},
 		needCUDA:        {[]string{"nvmlSystemGetCudaDriverVersion_v2"}, "version of CUDA"},

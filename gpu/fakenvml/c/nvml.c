@@ -2,8 +2,7 @@
 // other export of nvml.h is a generated weak stub that answers NVML_ERROR_NOT_SUPPORTED.
 #define _GNU_SOURCE
 #define NVML_NO_UNVERSIONED_FUNC_DEFS 1
-#include "nvml.h"
-#include "state.h"
+#include "device.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -131,8 +130,7 @@ nvmlReturn_t nvmlDeviceGetCount(unsigned int *n)
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *n) { return nvmlDeviceGetCount(n); }
 
-// Copies GPU index as it is now; a line that has gone from the file since the init is a lost GPU.
-static nvmlReturn_t at(unsigned int index, struct fake_gpu *g)
+nvmlReturn_t fake_at(unsigned int index, struct fake_gpu *g)
 {
 	pthread_mutex_lock(&lock);
 	int up = inits, n = count, now = refresh();
@@ -149,7 +147,7 @@ static nvmlReturn_t at(unsigned int index, struct fake_gpu *g)
 nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device)
 {
 	struct fake_gpu g;
-	nvmlReturn_t r = at(index, &g);
+	nvmlReturn_t r = fake_at(index, &g);
 	if (r == NVML_SUCCESS && g.lost == 2)
 		r = NVML_ERROR_GPU_IS_LOST;
 	if (r == NVML_SUCCESS)
@@ -162,13 +160,12 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
 	return nvmlDeviceGetHandleByIndex(index, device);
 }
 
-// Every call on a GPU starts here: it may take its time, hang, or refuse.
-static nvmlReturn_t enter(nvmlDevice_t device, struct fake_gpu *g)
+nvmlReturn_t fake_enter(nvmlDevice_t device, struct fake_gpu *g)
 {
 	size_t index = (size_t)device.handle;
 	if (index == 0)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	nvmlReturn_t r = at(index - 1, g);
+	nvmlReturn_t r = fake_at(index - 1, g);
 	if (r != NVML_SUCCESS)
 		return r;
 	if (g->slow_ms)
@@ -177,12 +174,6 @@ static nvmlReturn_t enter(nvmlDevice_t device, struct fake_gpu *g)
 		hang();
 	return g->lost ? NVML_ERROR_GPU_IS_LOST : (nvmlReturn_t)g->error;
 }
-
-#define ENTER(g)                                \
-	struct fake_gpu g;                      \
-	nvmlReturn_t entered = enter(d, &g);    \
-	if (entered != NVML_SUCCESS)            \
-		return entered
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *v, unsigned int n) { ENTER(g); return text(v, n, g.uuid); }
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *v, unsigned int n) { ENTER(g); return text(v, n, g.name); }

@@ -28,6 +28,8 @@ static void gpu_default(struct fake_gpu *g, int index)
 	g->power_mw = 62000;
 	g->limit_mw = 400000;
 	g->energy_mj = -1;
+	g->lanes = 4;
+	g->numa = -1;
 }
 
 static int set_text(char *to, size_t size, const char *value)
@@ -50,6 +52,36 @@ static int set_size(long long *to, const char *value)
 	return *value && !*end;
 }
 
+int fake_cpus(const char *list, unsigned long *mask, unsigned int words)
+{
+	const unsigned int bits = 8 * sizeof *mask;
+	memset(mask, 0, words * sizeof *mask);
+	for (const char *p = list; *p;) {
+		char *end;
+		unsigned long from = strtoul(p, &end, 10), to = from;
+		if (end == p)
+			return -1;
+		if (*end == '-') {
+			p = end + 1;
+			to = strtoul(p, &end, 10);
+			if (end == p)
+				return -1;
+		}
+		if (to < from || to >= words * bits || (*end && *end != ','))
+			return -1;
+		for (; from <= to; from++)
+			mask[from / bits] |= 1UL << from % bits;
+		p = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+static int set_cpus(char *to, size_t size, const char *value)
+{
+	unsigned long mask[128];
+	return set_text(to, size, value) && fake_cpus(value, mask, 128) == 0;
+}
+
 static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 {
 	if (!strcmp(key, "uuid")) return set_text(g->uuid, sizeof g->uuid, value);
@@ -64,6 +96,13 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	if (!strcmp(key, "hang")) return set_int(&g->hang, value);
 	if (!strcmp(key, "error")) return set_int(&g->error, value);
 	if (!strcmp(key, "slow_ms")) return set_int(&g->slow_ms, value);
+	if (!strcmp(key, "island")) return set_int(&g->island, value);
+	if (!strcmp(key, "lanes")) return set_int(&g->lanes, value);
+	if (!strcmp(key, "nvswitch")) return set_int(&g->nvswitch, value);
+	if (!strcmp(key, "numa")) return set_int(&g->numa, value);
+	if (!strcmp(key, "bridge")) return set_int(&g->bridge, value);
+	if (!strcmp(key, "pcie")) return set_int(&g->pcie, value);
+	if (!strcmp(key, "cpus")) return set_cpus(g->cpus, sizeof g->cpus, value);
 	if (!strcmp(key, "mem_mib")) return set_size(&g->mem_mib, value);
 	if (!strcmp(key, "reserved_mib")) return set_size(&g->reserved_mib, value);
 	if (!strcmp(key, "used_mib")) return set_size(&g->used_mib, value);

@@ -17,6 +17,10 @@ struct fake_gpu {
 	int hang;    // calls on it never return
 	int error;   // calls on it return this code
 	int slow_ms; // each call on it takes this long
+
+	int island, lanes, nvswitch;      // NVLinks to each GPU of its island, or all of them to a switch; island 0: none
+	int numa, bridge, pcie;           // node, host bridge and PCIe switch; below 0 (and 0 of the last two): its own
+	char cpus[256];                   // next to it; "": the driver does not tell
 };
 
 struct fake_claim {
@@ -27,6 +31,9 @@ struct fake_claim {
 // Each returns how many it filled in, or -1 with a line on stderr.
 int fake_gpus(struct fake_gpu *out, int max);
 int fake_claims(struct fake_claim *out, int max, int minor); // of that GPU; -1: of all
+
+// Sets the bits of the CPUs of a list such as "0-3,8"; -1 if it is none or exceeds the bits.
+int fake_cpus(const char *list, unsigned long *mask, unsigned int words);
 
 // Bytes that are neither reserved nor used nor claimed on gpu.
 unsigned long long fake_free(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);

@@ -1,0 +1,73 @@
+package gputest
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Links joins every two of n GPUs as join says; a Link without a Kind is left
+// out.
+func Links(n int, join func(a, b int) gpu.Link) []gpu.Link {
+	var links []gpu.Link
+	for a := range n {
+		for b := a + 1; b < n; b++ {
+			if l := join(a, b); l.Kind != "" {
+				l.A, l.B = a, b
+				links = append(links, l)
+			}
+		}
+	}
+	return links
+}
+
+// IslandLinks are those of eight GPUs in two islands of four.
+func IslandLinks() []gpu.Link {
+	return Links(8, func(a, b int) gpu.Link {
+		if a/4 == b/4 {
+			return gpu.Link{Kind: gpu.LinkNVLink, Lanes: 4}
+		}
+		return gpu.Link{Kind: gpu.LinkCross}
+	})
+}
+
+// NodeLinks are those of n GPUs of one NUMA node without anything better.
+func NodeLinks(n int) []gpu.Link {
+	return Links(n, func(int, int) gpu.Link { return gpu.Link{Kind: gpu.LinkNode} })
+}
+
+// SetIslands makes the GPUs eight idle A100 in two islands of four, each on a
+// NUMA node and with a CPU of its own, and ends all claims.
+func (f *Fake) SetIslands() error {
+	if err := f.SetGPUs(8); err != nil {
+		return err
+	}
+	for i := range 8 {
+		f.Change(i, func(d *gpu.Device) { d.NUMANode, d.CPUs = i/4, strconv.Itoa(i/4) })
+	}
+	f.SetLinks(IslandLinks()...)
+	return nil
+}
+
+// SetLinks makes the links those given, in order of A, then B. They are told of
+// GPUs that are there.
+func (f *Fake) SetLinks(links ...gpu.Link) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.links = slices.Clone(links)
+}
+
+// linksOf are the links among devices; f.mu is held.
+func (f *Fake) linksOf(devices []gpu.Device) []gpu.Link {
+	there := func(index int) bool {
+		return slices.ContainsFunc(devices, func(d gpu.Device) bool { return d.Index == index })
+	}
+	var links []gpu.Link
+	for _, l := range f.links {
+		if there(l.A) && there(l.B) {
+			links = append(links, l)
+		}
+	}
+	return links
+}

@@ -1,0 +1,150 @@
+package nvml
+
+import (
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// survey finds out how GPUs are connected. Like a reader it holds copies only.
+// What the driver does not tell about a pair leaves that pair out.
+type survey struct {
+	nv    nvml.Interface
+	has   symbols
+	ports []*port
+}
+
+// port is a GPU with the other ends of the NVLinks that are up.
+type port struct {
+	index    int
+	slot     string
+	dev      nvml.Device
+	toGPU    map[string]int // how many, by slot
+	toSwitch int
+}
+
+// survey prepares to ask about the GPUs that are well.
+func (l *Library) survey(devices []gpu.Device) *survey {
+	s := &survey{nv: l.nv, has: l.has}
+	for _, d := range devices {
+		if d.Health == gpu.HealthOK {
+			s.ports = append(s.ports, &port{index: d.Index, slot: slotOf(d.PCI), toGPU: map[string]int{}})
+		}
+	}
+	return s
+}
+
+// links asks about every pair. A mistake of go-nvml with an unusual answer costs
+// the pairs that are left.
+func (s *survey) links() (links []gpu.Link) {
+	defer func() { _ = recover() }()
+	for _, p := range s.ports {
+		dev, ret := s.nv.DeviceGetHandleByIndex(p.index)
+		if ret == nvml.SUCCESS {
+			p.dev = dev
+			s.plug(p)
+		}
+	}
+	for i, a := range s.ports {
+		for _, b := range s.ports[i+1:] {
+			if l, ok := s.link(a, b); ok {
+				links = append(links, l)
+			}
+		}
+	}
+	return links
+}
+
+// plug counts the NVLinks of p that are up. The first that the driver refuses
+// is one more than there are.
+func (s *survey) plug(p *port) {
+	if !s.has.any(needNVLink) {
+		return
+	}
+	for n := range nvml.NVLINK_MAX_LINKS {
+		up, ret := p.dev.GetNvLinkState(n)
+		if ret != nvml.SUCCESS {
+			return
+		}
+		if up == nvml.FEATURE_ENABLED {
+			s.plugInto(p, n)
+		}
+	}
+}
+
+func (s *survey) plugInto(p *port, n int) {
+	if s.has.any(needNVLinkEnd) {
+		if kind, ret := p.dev.GetNvLinkRemoteDeviceType(n); ret == nvml.SUCCESS && kind == nvml.NVLINK_DEVICE_TYPE_SWITCH {
+			p.toSwitch++
+			return
+		}
+	}
+	if !s.has.any(needNVLinkPCI) {
+		return
+	}
+	if pci, ret := p.dev.GetNvLinkRemotePciInfo(n); ret == nvml.SUCCESS {
+		p.toGPU[slotOf(busOf(pci))]++
+	}
+}
+
+// busOf is where a driver of any age put the address.
+func busOf(pci nvml.PciInfo) string {
+	if bus := text(pci.BusId[:]); bus != "" {
+		return bus
+	}
+	return text(pci.BusIdLegacy[:])
+}
+
+func (s *survey) link(a, b *port) (gpu.Link, bool) {
+	l := gpu.Link{A: a.index, B: b.index}
+	if a.dev == nil || b.dev == nil {
+		return l, false
+	}
+	if l.Lanes = s.lanes(a, b); l.Lanes > 0 {
+		l.Kind = gpu.LinkNVLink
+		return l, true
+	}
+	if !s.has.any(needAncestor) {
+		return l, false
+	}
+	level, ret := a.dev.GetTopologyCommonAncestor(b.dev)
+	l.Kind = kindOf(level)
+	return l, ret == nvml.SUCCESS && l.Kind != ""
+}
+
+// lanes is how many NVLinks a and b can use to reach each other: those straight
+// to the other, or, through NVSwitches, what the poorer one has to the switches.
+// The driver's own word counts for more: NVLinks may be up and yet of no use
+// (each GPU in a partition of its own), or join GPUs in a way not known here.
+func (s *survey) lanes(a, b *port) int {
+	n := min(a.toGPU[b.slot], b.toGPU[a.slot])
+	if n == 0 {
+		n = min(a.toSwitch, b.toSwitch)
+	}
+	if s.has.any(needP2P) {
+		status, ret := a.dev.GetP2PStatus(b.dev, nvml.P2P_CAPS_INDEX_NVLINK)
+		switch {
+		case ret != nvml.SUCCESS || status == nvml.P2P_STATUS_UNKNOWN:
+		case status == nvml.P2P_STATUS_OK:
+			n = max(n, 1)
+		default:
+			return 0
+		}
+	}
+	return min(n, gpu.MaxLanes)
+}
+
+func kindOf(level nvml.GpuTopologyLevel) gpu.LinkKind {
+	switch level {
+	case nvml.TOPOLOGY_INTERNAL, nvml.TOPOLOGY_SINGLE, nvml.TOPOLOGY_MULTIPLE:
+		return gpu.LinkSwitch
+	case nvml.TOPOLOGY_HOSTBRIDGE:
+		return gpu.LinkBridge
+	case nvml.TOPOLOGY_NODE:
+		return gpu.LinkNode
+	case nvml.TOPOLOGY_SYSTEM:
+		return gpu.LinkCross
+	default:
+		return ""
+	}
+}

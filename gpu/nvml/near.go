@@ -1,0 +1,110 @@
+package nvml
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// How far the driver is asked to look for what is near. (go-nvml takes the
+// numbers for bytes where they are bits: there is room for eight times as many.)
+const (
+	askCPUs  = 1024
+	askNodes = 64
+)
+
+// surroundings reads which NUMA node and CPUs are next to the GPU. That never
+// changes, so of a GPU that was seen before it is what it was.
+func (r *reader) surroundings(dev nvml.Device) {
+	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
+		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs
+		return
+	}
+	r.out.NUMANode = r.numaNode(dev)
+	r.out.CPUs = r.cpus(dev)
+}
+
+// numaNode is -1 where nobody knows. (NVML's GetNumaNodeId means the GPU's own
+// memory as a node, on Grace.)
+func (r *reader) numaNode(dev nvml.Device) int {
+	if line, ok := r.slotFile("numa_node"); ok {
+		node, err := strconv.Atoi(line)
+		if err != nil || node < 0 {
+			return -1 // the kernel knows that it does not know
+		}
+		return node
+	}
+	nodes := func() ([]uint, nvml.Return) { return dev.GetMemoryAffinity(askNodes, nvml.AFFINITY_SCOPE_NODE) }
+	words, ok := may(r, needNodes, "reading the NUMA node", nodes)
+	node, err := strconv.Atoi(listOf(words))
+	if !ok || err != nil {
+		return -1 // none, or several
+	}
+	return node
+}
+
+// cpus is "" where nobody knows.
+func (r *reader) cpus(dev nvml.Device) string {
+	list, ok := r.slotFile("local_cpulist")
+	if !ok || list == "" {
+		affinity := func() ([]uint, nvml.Return) { return dev.GetCpuAffinity(askCPUs) }
+		words, _ := may(r, needCPUs, "reading the CPUs next to it", affinity)
+		list = listOf(words)
+	}
+	if gpu.CheckCPUs(list) != nil {
+		return ""
+	}
+	return list
+}
+
+// slotFile reads a file that the kernel has for the GPU's slot.
+func (r *reader) slotFile(name string) (line string, ok bool) {
+	slot := slotOf(r.out.PCI)
+	if slot == "" {
+		return "", false
+	}
+	text, err := os.ReadFile(filepath.Join(r.sysRoot, "bus/pci/devices", slot, name))
+	return strings.TrimSpace(string(text)), err == nil
+}
+
+// slotOf spells the driver's "00000000:07:00.0" as the kernel does,
+// "0000:07:00.0"; "" if it is nothing of the kind.
+func slotOf(pci string) string {
+	domain, rest, ok := strings.Cut(strings.ToLower(pci), ":")
+	n, err := strconv.ParseUint(domain, 16, 32)
+	if !ok || err != nil || strings.Contains(rest, "/") {
+		return ""
+	}
+	return fmt.Sprintf("%04x:%s", n, rest)
+}
+
+// listOf writes the bits that are set as the kernel lists CPUs, "0-15,32".
+func listOf(words []uint) string {
+	set := func(n int) bool { return words[n/bits.UintSize]>>(n%bits.UintSize)&1 == 1 }
+	var b strings.Builder
+	for n, end := 0, len(words)*bits.UintSize; n < end; n++ {
+		if !set(n) {
+			continue
+		}
+		last := n
+		for last+1 < end && set(last+1) {
+			last++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(n))
+		if last > n {
+			b.WriteString("-" + strconv.Itoa(last))
+		}
+		n = last
+	}
+	return b.String()
+}
