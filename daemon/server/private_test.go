@@ -51,3 +51,33 @@ func TestProcessesOfOthersKeepUserAndMemory(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 }
+
+// The parameters of a sweep are part of the command.
+func TestParametersReachOwnerAndAdminsOnly(t *testing.T) {
+	for _, path := range []string{
+		"/v1/jobs", "/v1/jobs?ids=3,3_1", "/v1/jobs?array=3", "/v1/status", "/v1/gpus",
+		"/v1/jobs/3", "/v1/jobs/4", "/v1/jobs/3_1", "/v1/jobs/3_2", "/v1/jobs/3_1/wait?timeout_seconds=0",
+	} {
+		for _, p := range []peer{bob, alice, operator, root} {
+			status, body := ask(testServer(sweep(), nil), p, "GET", path, "")
+			shown := strings.Contains(body, "secretname") || strings.Contains(body, "secretvalue")
+			want := p.uid != bob.uid && strings.HasPrefix(path, "/v1/jobs/") && !strings.Contains(path, "wait")
+			if shown != want || status != http.StatusOK && !strings.Contains(path, "wait") {
+				t.Errorf("GET %s as uid %d shows parameters %v, want %v: %d %s", path, p.uid, shown, want, status, body)
+			}
+		}
+	}
+}
+
+func TestATaskHasItsOwnCommand(t *testing.T) {
+	for path, want := range map[string]string{
+		"/v1/jobs/3":   `"command":"train '--a={secretname}' '--seed={seed}'"`,
+		"/v1/jobs/3_1": `"command":"train --a=secretvalue0 --seed=1"`,
+		"/v1/jobs/4":   `"params":[{"name":"secretname","values":["secretvalue0"]},{"name":"seed","values":["1"]}]`,
+		"/v1/jobs/3_6": `"command":"train --a=secretvalue1 --seed=2"`,
+	} {
+		if status, body := ask(testServer(sweep(), nil), alice, "GET", path, ""); status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("GET %s: %d %s\nwant %s", path, status, body, want)
+		}
+	}
+}

@@ -42,6 +42,19 @@ func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	}
 }
 
+// A task, started or not, is as well guarded as its array.
+func TestTasksBelongToTheArraysOwner(t *testing.T) {
+	for _, verb := range []string{"cancel", "hold", "release", "requeue", "update"} {
+		for _, task := range []string{"3_1", "3_2"} {
+			b := sweep()
+			status, body := ask(testServer(b, nil), bob, "POST", "/v1/jobs/"+task+"/"+verb, "")
+			if status != http.StatusForbidden || len(b.Commands()) > 0 {
+				t.Errorf("%s of %s by a stranger: %d %s", verb, task, status, body)
+			}
+		}
+	}
+}
+
 // Routes that change something on behalf of all must never be for anyone but
 // these two.
 func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {

@@ -31,6 +31,8 @@ const adminGID = 990
 
 var names = map[int]string{0: "root", 1001: "alice", 1002: "bob", 1003: "operator", 1004: "primary"}
 
+var groups = map[string]int{"wheel": 27, "lab": 2001}
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // queue is a backend with alice's running job 1 and waiting job 2.
@@ -56,11 +58,28 @@ func queue() *servertest.Backend {
 	}
 }
 
+// sweep is queue with alice's array 3 of eight tasks, of which 3_1 runs as job 4.
+func sweep() *servertest.Backend {
+	b := queue()
+	b.Place = []job.GPURef{{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}
+	b.View.Jobs = append(b.View.Jobs, job.JobView{Job: job.Job{
+		ID: 3, Owner: b.View.Jobs[0].Owner, Label: job.Label{Name: "sweep"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon,
+		Request: job.Request{GPUMilli: 250, Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 7, Step: 1}}, Limit: 2, Params: []job.Param{
+			{Name: "secretname", Values: []string{"secretvalue0", "secretvalue1"}}, {Name: "seed", Values: []string{"0", "1", "2", "3"}}}}},
+		Life: job.Life{Tasks: &job.Tasks{}},
+	}, StartsAt: noon.Add(time.Hour)})
+	b.Payloads[3] = job.Payload{Argv: []string{"train", "--a={secretname}", "--seed={seed}"}, EnvMode: job.EnvClean, Dir: "/"}
+	b.StartTask(3, 1)
+	return b
+}
+
 func testServer(b Backend, log *bytes.Buffer) *Server {
 	o := Options{
 		Backend: b, Version: "1.2.3",
-		AdminGroup: func() (int, bool) { return adminGID, true },
-		UserName:   func(uid int) string { return names[uid] },
+		AdminGroup:  func() (int, bool) { return adminGID, true },
+		QuotaGroups: func() []string { return []string{"wheel", "lab", "gone"} },
+		GroupID:     func(name string) (int, bool) { gid, ok := groups[name]; return gid, ok },
+		UserName:    func(uid int) string { return names[uid] },
 		UserID: func(name string) (int, bool) {
 			for uid, n := range names {
 				if n == name {

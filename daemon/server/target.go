@@ -34,7 +34,7 @@ func (s *Server) target(ctx context.Context, name string) (target, error) {
 	array, number, isTask := strings.Cut(name, "_")
 	id, err := job.ParseID(array)
 	if err != nil {
-		return target{}, usagef("%q is not a job: jobs are numbers such as 42, tasks of an array such as 7_3 (see 'gpusched list')", name)
+		return target{}, usagef("%q is not a job id: ids are numbers such as 42, of a task of an array such as 7_3 (see 'gpusched list')", name)
 	}
 	if !isTask {
 		return target{id: id}, nil

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -29,7 +31,17 @@ func TestWhyIsOneShortLine(t *testing.T) {
 		{[]job.Reason{on(0, job.ReasonGPUType, 0), on(1, job.ReasonGPUExcluded, 0)},
 			"GPU 0 is another model; GPU 1 is not among the GPUs the job may use"},
 		{[]job.Reason{on(0, job.ReasonGPULost, 0), on(1, job.ReasonGPUPaused, 0), on(2, job.ReasonGPUPaused, 0)},
-			"GPU 0 is lost: the driver reports it as lost or broken; GPUs 1,2 are paused"},
+			"GPUs 1,2 are paused; GPU 0 is lost: the driver reports it as lost or broken"},
+		{[]job.Reason{on(0, job.ReasonGPUDrained, 0), on(1, job.ReasonGPUPaused, 0), on(2, job.ReasonGPUCleaning, 4), on(3, job.ReasonGPUBusy, 5)},
+			"GPU 2 is being checked after job 4; GPU 3 is held by job 5"},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), {Code: job.ReasonDependency, GPU: job.NoGPU, Job: 9, Detail: "has completed"}},
+			"waits until job 9 has completed"},
+		{[]job.Reason{{Code: job.ReasonQuotaGPUs, GPU: job.NoGPU, Need: 2000, Have: 2000, Detail: "alice"}, {Code: job.ReasonHeld, GPU: job.NoGPU, Detail: "root"}},
+			"held back by root"},
+		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 1, Need: 500, Have: 250}}, "GPU 1 has 0.25 free, 0.5 needed"},
+		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 0, Need: 500, Have: 250}, {Code: job.ReasonGPUShare, GPU: 1, Need: 500}},
+			"GPUs 0,1 have too little of their share free, 0.5 needed"},
+		{[]job.Reason{on(0, job.ReasonGPUKept, 3), on(1, job.ReasonGPUKept, 3)}, "GPUs 0,1 are kept for job 3, before this one"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30}}, "GPU 2 has 3G free, 20G needed"},
 		{[]job.Reason{machine(job.ReasonMaxRunning, 8, 0)}, "8 jobs are running, the site allows no more at once"},
 	} {
@@ -48,6 +60,17 @@ func TestWhyKnowsEveryCode(t *testing.T) {
 			if got := why(list); got == "" || got == string(code) {
 				t.Errorf("why of %s is %q", code, got)
 			}
+		}
+	}
+}
+
+// A code without a place would come first, or be lost.
+func TestEveryCodeHasAPlace(t *testing.T) {
+	for _, code := range job.ReasonCodes() {
+		_, own := ownReason([]job.Reason{{Code: code, GPU: job.NoGPU}})
+		gpu := strings.HasPrefix(string(code), "gpu-") && code != job.ReasonGPUCount
+		if placed := slices.Contains(passing, code); placed != gpu || own && gpu {
+			t.Errorf("%s: of a GPU %v, placed among those %v, of the job %v", code, gpu, placed, own)
 		}
 	}
 }

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+func fullChange() api.UpdateRequest {
+	return api.UpdateRequest{
+		GPUMilli: new(500), GPUMemBytes: new(int64(1) << 30), MemBytes: new(int64(2) << 30), CPUs: new(4), TimeLimitSeconds: new(int64(60)),
+		Priority: new("low"), Begin: &noon, After: &[]api.Dependency{{Kind: "after-any", Job: 1}}, ArrayLimit: new(3),
+		Preemptible: new(true), Retries: new(2), Name: new("n"), Comment: new("c"),
+	}
+}
+
+// Every field of an update must reach the change, and every field of a change
+// can be asked for.
+func TestNoFieldOfAnUpdateIsDropped(t *testing.T) {
+	full, err := change(fullChange())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, i := reflect.ValueOf(full), 0; i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("%s can't be changed", v.Type().Field(i).Name)
+		}
+	}
+	for i := range reflect.TypeFor[api.UpdateRequest]().NumField() {
+		in := fullChange()
+		field := reflect.ValueOf(&in).Elem().Field(i)
+		field.SetZero()
+		got, err := change(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reflect.DeepEqual(got, full) {
+			t.Errorf("%s makes no difference", reflect.TypeFor[api.UpdateRequest]().Field(i).Name)
+		}
+	}
+}
+
+func TestAnUpdateArrivesWhole(t *testing.T) {
+	b := queue()
+	body, err := json.Marshal(api.UpdateRequest{After: &[]api.Dependency{}, Begin: &time.Time{}, TimeLimitSeconds: new(int64(0))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, reply := ask(testServer(b, nil), alice, "POST", "/v1/jobs/2/update", string(body))
+	if status != 200 || len(b.Commands()) != 1 {
+		t.Fatalf("%d %s", status, reply)
+	}
+	c := b.Commands()[0].Command
+	if c.Kind != job.CommandUpdate || c.Job != 2 || c.Change.After == nil || len(*c.Change.After) != 0 || !c.Change.Begin.IsZero() || *c.Change.TimeLimit != 0 || c.Change.Name != nil {
+		t.Errorf("%+v %+v", c, c.Change)
+	}
+}
+
+func TestBadUpdatesAreRefused(t *testing.T) {
+	for _, body := range []string{``, `{}`, `{"priority":"highest"}`, `{"time_limit_seconds":-5}`, `{"gpu_milli":5}`, `{"after":[{"kind":"later","job":1}]}`, `{"user":"root"}`} {
+		b := queue()
+		if _, reply := ask(testServer(b, nil), alice, "POST", "/v1/jobs/2/update", body); refusal(t, reply).Code != api.CodeUsage || len(b.Commands()) > 0 {
+			t.Errorf("%s: %s", body, reply)
+		}
+	}
+}
+
+func TestHoldAndRelease(t *testing.T) {
+	b := queue()
+	s := testServer(b, nil)
+	do := func(p peer, verb string) (int, string) { return ask(s, p, "POST", "/v1/jobs/2/"+verb, "") }
+	status, body := do(operator, "hold")
+	if j := one(t, status, body); j.HeldBy != "operator" || j.Why != "held back by operator" {
+		t.Errorf("%+v", j)
+	}
+	if status, body = do(alice, "release"); refusal(t, body).Code != api.CodeForbidden {
+		t.Errorf("the owner released an administrator's hold: %d %s", status, body)
+	}
+	status, body = do(root, "release")
+	if j := one(t, status, body); j.HeldBy != "" {
+		t.Errorf("%+v", j)
+	}
+}

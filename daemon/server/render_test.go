@@ -1,0 +1,139 @@
+package server
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// fill sets every exported field below v to something that is not zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(noon))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("k"), reflect.ValueOf("v"))
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	default:
+		v.Set(reflect.ValueOf(int64(time.Second)).Convert(v.Type()))
+	}
+}
+
+// zeroFields lists the fields of a struct that are zero.
+func zeroFields(v any) []string {
+	var names []string
+	for s, i := reflect.ValueOf(v), 0; i < s.NumField(); i++ {
+		if s.Field(i).IsZero() {
+			names = append(names, s.Type().Field(i).Name)
+		}
+	}
+	return names
+}
+
+// A field of the wire that nothing fills in is found here.
+func TestNoFieldOfAJobIsForgotten(t *testing.T) {
+	var v job.JobView
+	fill(reflect.ValueOf(&v).Elem())
+	v.State, v.Request.Priority = job.Failed, job.Priority{}
+	v.Request.Array.Ranges = []job.Range{{First: 1, Last: 2, Step: 1}}
+	task := renderJob(v)
+	v.Task = nil
+	array := renderJob(v)
+	if got := strings.Join(zeroFields(task), " "); got != "Array Private" {
+		t.Errorf("empty in a task: %s", got)
+	}
+	if got := strings.Join(zeroFields(array), " "); got != "Unit Task Private" {
+		t.Errorf("empty in an array: %s", got)
+	}
+	for _, part := range []any{*array.Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []string{"g"}, Reason: "r", By: "b", At: noon}})[0]} {
+		if got := zeroFields(part); got != nil {
+			t.Errorf("empty in a %T: %v", part, got)
+		}
+	}
+}
+
+func task0(v job.JobView) []job.GPURef { return v.Job.Attempt.GPUs }
+
+func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
+	var v job.GPUView
+	fill(reflect.ValueOf(&v).Elem())
+	g := testServer(queue(), nil).renderGPUs([]job.GPUView{v}, job.Actor{Admin: true})[0]
+	for _, part := range []any{g, g.Processes[0], g.Shares[0]} {
+		if got := zeroFields(part); got != nil {
+			t.Errorf("empty in a %T: %v", part, got)
+		}
+	}
+}
+
+// What is shown of an array is what is typed for it.
+func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
+	for _, spec := range []string{"0-9", "3", "0-9%2", "1,4,8-20:4", "0-7%1"} {
+		a, err := job.ParseArray(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := arraySpec(a); got != spec {
+			t.Errorf("%q is shown as %q", spec, got)
+		}
+	}
+	var many []string
+	for i := range 1000 {
+		many = append(many, job.ID(2*i+1).String())
+	}
+	a, err := job.ParseArray(strings.Join(many, ",") + "%5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := arraySpec(a); len(got) > 200 || !strings.HasSuffix(got, ",…%5") {
+		t.Errorf("a long array is shown as %q", got)
+	}
+}
+
+func TestArraysAreRead(t *testing.T) {
+	params := []api.Param{{Name: "lr", Values: []string{"1", "2"}}, {Name: "s", Values: []string{"a", "b"}}}
+	for _, tt := range []struct {
+		in    api.ArrayWish
+		size  int
+		limit int
+		bad   string
+	}{
+		{api.ArrayWish{Spec: "0-9%2"}, 10, 2, ""},
+		{api.ArrayWish{Params: params}, 4, 0, ""},
+		{api.ArrayWish{Spec: "%3", Params: params}, 4, 3, ""},
+		{api.ArrayWish{Spec: "0-3%3", Params: params}, 4, 3, ""},
+		{api.ArrayWish{Spec: "%0", Params: params}, 0, 0, "limit of tasks"},
+		{api.ArrayWish{Spec: "%", Params: params}, 0, 0, "limit of tasks"},
+		{api.ArrayWish{Spec: "%2"}, 0, 0, "is not an array"},
+		{api.ArrayWish{}, 0, 0, "is not an array"},
+	} {
+		a, err := arrayWish(&tt.in)
+		switch {
+		case tt.bad != "":
+			if err == nil || !strings.Contains(err.Error(), tt.bad) {
+				t.Errorf("%+v: %v", tt.in, err)
+			}
+		case err != nil || a.Size() != tt.size || a.Limit != tt.limit || len(a.Params) != len(tt.in.Params):
+			t.Errorf("%+v: %+v %v", tt.in, a, err)
+		}
+	}
+}

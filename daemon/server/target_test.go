@@ -1,0 +1,140 @@
+package server
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// one reads the job of a JobReply.
+func one(t *testing.T, status int, body string) api.Job {
+	t.Helper()
+	var r api.JobReply
+	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
+		t.Fatalf("%d %s (%v)", status, body, err)
+	}
+	return r.Job
+}
+
+func TestATaskIsFoundByItsName(t *testing.T) {
+	s := testServer(sweep(), nil)
+	status, body := ask(s, bob, "GET", "/v1/jobs/3_1", "")
+	if j := one(t, status, body); j.ID != 4 || j.Task == nil || *j.Task != (api.Task{Array: 3, Index: 1, Name: "3_1"}) || j.Array != nil ||
+		j.Unit != "gpujob-4.service" || j.State != "running" || j.GPUs[0] != (api.GPURef{UUID: "GPU-a", Milli: 250, PromiseBytes: 1 << 30}) {
+		t.Errorf("%+v", j)
+	}
+	status, body = ask(s, bob, "GET", "/v1/jobs/3", "")
+	if j := one(t, status, body); j.Array == nil || *j.Array != (api.Array{Spec: "0-7%2", Size: 8, Limit: 2, Next: 1, Live: 1}) || j.Unit != "" || j.Task != nil {
+		t.Errorf("%+v", j)
+	}
+	for path, want := range map[string]api.Code{
+		"/v1/jobs/3_8": api.CodeNotFound, "/v1/jobs/9_0": api.CodeNotFound, "/v1/jobs/1_0": api.CodeNotFound,
+		"/v1/jobs/3_01": api.CodeUsage, "/v1/jobs/3_": api.CodeUsage, "/v1/jobs/_1": api.CodeUsage, "/v1/jobs/3_-1": api.CodeUsage, "/v1/jobs/3_1_1": api.CodeUsage,
+	} {
+		if _, body := ask(s, root, "GET", path, ""); refusal(t, body).Code != want {
+			t.Errorf("GET %s: %s", path, body)
+		}
+	}
+}
+
+func TestATaskThatHasNotStartedIsShownInItsArraysWords(t *testing.T) {
+	b := sweep()
+	s := testServer(b, nil)
+	for name, start := range map[string]time.Time{"3_1": {}, "3_2": {}} {
+		b.View.Jobs[2].Tasks = &job.Tasks{Next: 2, Live: 2}
+		if name == "3_2" {
+			start = noon.Add(time.Hour) // it is the next one
+		}
+		status, body := ask(s, bob, "GET", "/v1/jobs/"+name, "")
+		if j := one(t, status, body); j.Task.Name != name || !j.ExpectedStart.Equal(start) {
+			t.Errorf("%s: %+v", name, j)
+		}
+	}
+	status, body := ask(s, bob, "GET", "/v1/jobs/3_5", "")
+	if j := one(t, status, body); j.ID != 0 || j.Name != "sweep" || j.State != "queued" || j.Unit != "" || !j.ExpectedStart.IsZero() {
+		t.Errorf("%+v", j)
+	}
+	b.End(3, job.Result{Outcome: job.Cancelled})
+	status, body = ask(s, bob, "GET", "/v1/jobs/3_5", "")
+	if j := one(t, status, body); j.State != "cancelled" || j.Result == nil {
+		t.Errorf("after its array's end: %+v", j)
+	}
+}
+
+func TestCommandsFindTasks(t *testing.T) {
+	b := sweep()
+	s := testServer(b, nil)
+	for path, want := range map[string]job.Command{
+		"/v1/jobs/3_1/requeue": {Kind: job.CommandRequeue, Job: 4},
+		"/v1/jobs/3_2/cancel":  {Kind: job.CommandCancel, Job: 3, Task: new(2)},
+	} {
+		status, body := ask(s, alice, "POST", path, "")
+		all := b.Commands()
+		got := all[len(all)-1].Command
+		if status != 200 || got.Kind != want.Kind || got.Job != want.Job || (got.Task == nil) != (want.Task == nil) || got.Task != nil && *got.Task != *want.Task {
+			t.Errorf("%s: %d %s: %+v", path, status, body, got)
+		}
+	}
+	for _, verb := range []string{"hold", "requeue"} {
+		if _, body := ask(s, alice, "POST", "/v1/jobs/3_7/"+verb, ""); refusal(t, body).Code != api.CodeConflict || !strings.Contains(body, "3_7 has not started") {
+			t.Error(body)
+		}
+	}
+}
+
+func TestListingsSelectTasks(t *testing.T) {
+	for path, want := range map[string][]int64{
+		"/v1/jobs?array=3":            {4},
+		"/v1/jobs?array=1":            nil,
+		"/v1/jobs?ids=3_1":            {4},
+		"/v1/jobs?ids=3_5":            nil, // no job yet
+		"/v1/jobs?ids=1-2,3_1":        {1, 2, 4},
+		"/v1/jobs?array=3&state=lost": nil,
+	} {
+		status, body := ask(testServer(sweep(), nil), bob, "GET", path, "")
+		var r api.ListReply
+		if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		var got []int64
+		for _, j := range r.Jobs {
+			got = append(got, j.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("GET %s: %v, want %v", path, got, want)
+		}
+	}
+	long := "/v1/jobs?ids=" + strings.Repeat("3_1,", maxTaskNames) + "3_1"
+	for _, path := range []string{"/v1/jobs?array=x", "/v1/jobs?ids=3_x", long} {
+		if _, body := ask(testServer(sweep(), nil), bob, "GET", path, ""); refusal(t, body).Code != api.CodeUsage {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+}
+
+// A wait for a task goes on when the task becomes a job.
+func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := sweep()
+		s := testServer(b, nil)
+		got := make(chan string)
+		go func() {
+			_, body := ask(s, bob, "GET", "/v1/jobs/3_2/wait", "")
+			got <- body
+		}()
+		synctest.Wait()
+		id := b.StartTask(3, 2)
+		time.Sleep(taskPoll) // of the bubble's clock
+		synctest.Wait()
+		b.End(id, job.Result{Outcome: job.Completed})
+		if j := one(t, 200, <-got); j.ID != int64(id) || j.State != "completed" {
+			t.Errorf("%+v", j)
+		}
+	})
+}
