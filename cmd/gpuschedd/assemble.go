@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,11 +41,14 @@ type assembly struct {
 	daemon *daemon.Daemon
 	server *server.Server
 	notify *systemd.Notifier
+
+	quotaGroups atomic.Pointer[[]string] // changes with each reload
 }
 
 // assemble opens everything. What was opened is closed again on an error.
 func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger, level *slog.LevelVar) (*assembly, error) {
 	a := &assembly{paths: p, log: log, level: level, cfg: cfg, notify: systemd.NewNotifier()}
+	a.quotaGroups.Store(groups(cfg))
 	if err := a.open(ctx); err != nil {
 		a.close()
 		return nil, err
@@ -90,6 +94,7 @@ func (a *assembly) open(ctx context.Context) error {
 		Backend: a.daemon, Log: a.log, Version: version, Commit: commit,
 		AdminGroup: func() (int, bool) { return groupID(a.cfg.Daemon.AdminGroup) }, AdminName: a.cfg.Daemon.AdminGroup,
 		UserName: userName, UserID: userID,
+		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: groupID,
 	})
 	return nil
 }
@@ -100,19 +105,10 @@ func (a *assembly) settings(cfg config.Config) (daemon.Settings, error) {
 	if err != nil {
 		return daemon.Settings{}, err
 	}
-	j, g := cfg.Jobs, cfg.GPUs
+	g := cfg.GPUs
 	return daemon.Settings{
-		Policy: core.Policy{
-			HostMemBytes: ram - cfg.Daemon.HostMemReserve.Of(ram),
-			DefaultMem:   func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, gpus) },
-			DefaultTime:  j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
-			DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
-			MaxRunning: j.MaxRunning, MaxQueued: j.MaxQueued,
-			Quotas:   core.Quotas{Default: core.Quota{Queued: j.MaxQueuedPerUser}},
-			OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack,
-			StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
-		},
-		SampleInterval: g.SampleInterval, TasksMax: uint64(j.TasksMax),
+		Policy:         policy(cfg, ram),
+		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
 		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
 	}, nil
@@ -201,6 +197,7 @@ func (a *assembly) reload() {
 	}
 	a.level.Set(cfg.Daemon.LogLevel)
 	a.daemon.Reload(settings)
+	a.quotaGroups.Store(groups(cfg))
 	a.log.Info("the configuration is reloaded")
 }
 

@@ -3,6 +3,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Where the daemon's settings are.
@@ -14,9 +16,12 @@ const (
 // Config is every setting of the site. The zero value is not valid: start
 // from Default.
 type Config struct {
-	Jobs   Jobs
-	GPUs   GPUs
-	Daemon Daemon
+	Jobs       Jobs
+	Classes    map[job.Class]Class // those that a file names
+	Scheduling Scheduling
+	Quotas     Quotas
+	GPUs       GPUs
+	Daemon     Daemon
 }
 
 // Jobs is what jobs get without asking, and the most they may ask.
@@ -29,10 +34,36 @@ type Jobs struct {
 	TasksMax            int           // processes and threads of one job
 	MaxRunning          int           // jobs running at once
 	MaxQueued           int           // jobs waiting at once
-	MaxQueuedPerUser    int           // the same for one user
 	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
-	AllowRaisedPriority bool          // whether users may go above priority normal
+	MaxRetries          int           // after failures, the most a job may ask
+	DefaultBackoff      time.Duration // before the first retry of a job that asks none
+	DefaultOnTimeout    job.TimeoutAction
+	AllowRaisedPriority bool // whether users may go above priority normal
 }
+
+// Class is what holds for the jobs of one class beside Jobs.
+type Class struct {
+	MaxTime time.Duration // the longest time limit; 0: no bound of the class
+}
+
+// Scheduling is in which order jobs start.
+type Scheduling struct {
+	Policy           Order
+	HalfLife         time.Duration // after which use counts half in fair share; 0: use does not count
+	GuardAfter       time.Duration // a job that waited longer goes first in its class; 0: never
+	GuardPercent     int           // of the machine, for such jobs
+	ReservationDepth int           // jobs that GPUs are kept for
+	Slice            time.Duration // a preemptible job runs at least so long before it is stopped
+}
+
+// Order is by what jobs of one class are ordered.
+type Order string
+
+// The orders.
+const (
+	OrderFair Order = "fair" // fair share and response ratio
+	OrderFIFO Order = "fifo" // priority, then submission
+)
 
 // GPUs is how GPUs are watched, shared out and checked.
 type GPUs struct {
@@ -44,6 +75,10 @@ type GPUs struct {
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
+	MaxLoad         int           // percent; a GPU busier than this takes no job
+	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
+	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
+	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
 
 // Daemon is the daemon itself.
@@ -73,9 +108,20 @@ func Default() Config {
 			TasksMax:         16384,
 			MaxRunning:       1000,
 			MaxQueued:        100_000,
-			MaxQueuedPerUser: 20_000,
 			Requeue:          true,
+			MaxRetries:       10,
+			DefaultBackoff:   5 * time.Second,
+			DefaultOnTimeout: job.TimeoutKill,
 		},
+		Scheduling: Scheduling{
+			Policy:           OrderFair,
+			HalfLife:         7 * day,
+			GuardAfter:       7 * day,
+			GuardPercent:     50,
+			ReservationDepth: 1,
+			Slice:            30 * time.Minute,
+		},
+		Quotas: Quotas{Default: Quota{Queued: 20_000, Share: 1}},
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,
@@ -83,6 +129,9 @@ func Default() Config {
 			DeviceFilter:    FilterRequire,
 			CleaningTimeout: 30 * time.Second,
 			MemorySlack:     512 << 20,
+			MaxLoad:         100,
+			MaxUsed:         100,
+			CPUAffinity:     true,
 		},
 		Daemon: Daemon{
 			LogLevel:       slog.LevelInfo,

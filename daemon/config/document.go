@@ -70,12 +70,12 @@ func (w *walk) expression(n *unstable.Node) {
 }
 
 // pair adds a key with its value; section = { key = value } is the same as the
-// key in its section.
+// key in its section, however deep the section lies.
 func (w *walk) pair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)
 	value := n.Value()
-	if value.Kind != unstable.InlineTable || len(path) > 1 {
+	if value.Kind != unstable.InlineTable || (len(path) > 1 && !leadsToSection(corrected(path))) {
 		w.entries = append(w.entries, entry{path: path, value: lookUp(w.values, path), at: at})
 		return
 	}

@@ -13,7 +13,10 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", Sample(), Show(Default(), Origins{}), "[jobs]\nmax_time = \"1-12\"\n[gpus]\nonly = [2,0]\n", "jobs = { requeue = false }\n",
-		"jobs.max_queued = 1\r\n", "[[jobs]]\n[jobs.x]\n", "\"\\u001b\".a = 1", "[gpus]\nmemory_slack = \"1.5G\"", "a = [[[[[[{b=[1979-05-27]}]]]]]]",
+		"jobs.max_queued = 1\r\n", "[[jobs]]\n[jobs.x]\n",
+		"[quota.default]\njobs = 3\n[quota.user.\"first.last\"]\ngpus = 1.5\n[quota.group.lab]\ngpu_hours = 10\n[class.low]\nmax_time = \"1h\"\n",
+		"quota = { user = { a = { gpus = \"none\", share = 2 } } }\nclass = { low = {} }\n[gpus]\nmax_load = 0.8\nmax_used = \"90%\"\nmin_free_memory = \"none\"\n",
+		"[scheduling]\nhalf_life = \"\"\npolicy = \"fifo\"\n[quota.user.\"é\\\"x\"]\n", "\"\\u001b\".a = 1", "[gpus]\nmemory_slack = \"1.5G\"", "a = [[[[[[{b=[1979-05-27]}]]]]]]",
 		"[daemon]\nhost_mem_reserve = \"7%\"\nadmin_group = \"\\u00e9 \\\\ \\\"x\\\"\"\n",
 	} {
 		f.Add([]byte(seed))
@@ -31,13 +34,28 @@ func FuzzParse(f *testing.F) {
 		if err != nil || !same(again, cfg) {
 			t.Fatalf("shown as\n%s\nread as %+v, %v", Show(cfg, origins), again, err)
 		}
-		defaults := Default()
-		for _, k := range keys() {
-			if _, set := origins[k.full()]; !set && k.bind(&cfg).spell() != k.bind(&defaults).spell() {
-				t.Fatalf("%s changed without an origin", k.full())
+		checkUnset(t, cfg, origins)
+	})
+}
+
+// checkUnset holds that what no file sets has its default.
+func checkUnset(t *testing.T, cfg Config, origins Origins) {
+	defaults := Default()
+	for _, s := range sections() {
+		for _, name := range s.inUse(&cfg) {
+			if s.add != nil {
+				s.add(&defaults, name)
 			}
 		}
-	})
+	}
+	defaults.Quotas.Default = cfg.Quotas.Default // held on its own below, as the fallback of users
+	defaults.Quotas.inherit(nil)
+	defaults.Quotas.Default = Default().Quotas.Default
+	for _, k := range keysIn(&cfg) {
+		if _, set := origins[k.full()]; !set && k.bind(&cfg).spell() != k.bind(&defaults).spell() {
+			t.Fatalf("%s changed without an origin", k.full())
+		}
+	}
 }
 
 // same compares two configs; an empty list is the same as none.

@@ -16,11 +16,7 @@ func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 		}
 		m.file(path, data)
 	}
-	m.rules()
-	if err := m.problems.err(); err != nil {
-		return Config{}, nil, err
-	}
-	return m.cfg, m.origins, nil
+	return m.result()
 }
 
 // Parse is Read for one file whose content is at hand; name is what positions
@@ -28,11 +24,7 @@ func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 func Parse(name string, data []byte) (Config, Origins, error) {
 	m := newMerge()
 	m.file(name, data)
-	m.rules()
-	if err := m.problems.err(); err != nil {
-		return Config{}, nil, err
-	}
-	return m.cfg, m.origins, nil
+	return m.result()
 }
 
 // merge is the state of one Read.
@@ -51,16 +43,13 @@ func newMerge() merge {
 // file applies one file, key by key.
 func (m *merge) file(name string, data []byte) {
 	doc := parseDocument(name, data, &m.problems)
-	known := map[string]key{}
-	for _, k := range keys() {
-		known[k.full()] = k
-	}
 	for _, e := range doc {
-		full, ok := m.resolve(e)
+		k, ok := m.resolve(e)
 		if !ok {
 			continue
 		}
-		if err := known[full].bind(&m.cfg).parse(e.value); err != nil {
+		full := k.full()
+		if err := k.bind(&m.cfg).parse(e.value); err != nil {
 			m.bad[full] = true
 			m.problems.addf(e.at, full, "%s: %v", full, err)
 			continue
@@ -70,9 +59,19 @@ func (m *merge) file(name string, data []byte) {
 	}
 }
 
+// result fills in what follows from other settings.
+func (m *merge) result() (Config, Origins, error) {
+	m.cfg.Quotas.inherit(m.origins)
+	m.rules()
+	if err := m.problems.err(); err != nil {
+		return Config{}, nil, err
+	}
+	return m.cfg, m.origins, nil
+}
+
 // rules checks what no key can check alone.
 func (m *merge) rules() {
-	for _, r := range rules() {
+	for _, r := range rules(&m.cfg) {
 		if m.bad[r.key] || m.bad[r.other] {
 			continue
 		}
@@ -94,7 +93,14 @@ func (m *merge) rules() {
 func (c Config) Validate() error {
 	var m merge
 	m.cfg = c
-	for _, k := range keys() {
+	for _, s := range sections() {
+		for _, name := range s.inUse(&c) {
+			if err := s.checkName(name); err != nil {
+				m.problems.addf(Origin{}, "", "[%s]: %v", s.name(), err)
+			}
+		}
+	}
+	for _, k := range keysIn(&m.cfg) {
 		if err := k.bind(&m.cfg).check(); err != nil {
 			m.problems.addf(Origin{}, k.full(), "%s: %v", k.full(), err)
 		}

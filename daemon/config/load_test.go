@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // write makes files in a fresh directory, in the order given, and returns
@@ -40,9 +43,27 @@ max_grace = "5m"
 tasks_max = 100
 max_running = 2
 max_queued = 3
-max_queued_per_user = 4
 requeue = false
+max_retries = 0
+default_backoff = "1m"
+default_on_timeout = "requeue"
 allow_raised_priority = true
+[class.low]
+max_time = "3h"
+[scheduling]
+policy = "fifo"
+half_life = "1d"
+guard_after = ""
+guard_percent = 20
+reservation_depth = 4
+slice = "1h"
+[quota]
+default = { gpus = 1.5, jobs = 5, queued = 7, gpu_hours = 100, share = 3 }
+[quota.user.alice]
+gpus = "none"
+share = 9
+[quota.group]
+lab.gpus = 6
 [gpus]
 sample_interval = "1s"
 sample_timeout = "2s"
@@ -51,6 +72,10 @@ extra_devices = ["/dev/fuse"]
 device_filter = "prefer"
 cleaning_timeout = "3s"
 memory_slack = "0"
+max_load = 0.8
+max_used = "90%"
+min_free_memory = "10G"
+cpu_affinity = false
 nvml_library = "/opt/libnvidia-ml.so.1"
 [daemon]
 log_level = "debug"
@@ -60,9 +85,18 @@ host_mem_reserve = "8G"
 `
 	want := Config{
 		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
-			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, TasksMax: 100, MaxRunning: 2, MaxQueued: 3, MaxQueuedPerUser: 4, AllowRaisedPriority: true},
+			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, TasksMax: 100, MaxRunning: 2, MaxQueued: 3, AllowRaisedPriority: true,
+			DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
+		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
+		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour},
+		Quotas: Quotas{
+			Default: Quota{GPUMilli: 1500, Running: 5, Queued: 7, GPUHours: 100, Share: 3},
+			Users:   map[string]Quota{"alice": {Running: 5, Queued: 7, GPUHours: 100, Share: 9}},
+			Groups:  map[string]Quota{"lab": {GPUMilli: 6000}},
+		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
-			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1"},
+			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
+			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
 		Daemon: Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
 	}
 	got, origins, err := Read(write(t, all), AnyOwner)
@@ -72,9 +106,14 @@ host_mem_reserve = "8G"
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	for _, k := range keys() { // so that a new key cannot be forgotten here
-		if _, ok := origins[k.full()]; !ok {
-			t.Errorf("%s is not in the test's file", k.full())
+	for _, s := range sections() { // so that a new key cannot be forgotten here
+		for _, k := range s.keysOf("") {
+			if _, ok := origins[k.full()]; !ok && s.placeholder == "" {
+				t.Errorf("%s is not in the test's file", k.full())
+			}
+		}
+		if used := s.inUse(&got); len(used) != 1 {
+			t.Errorf("[%s] is %d times in the test's file", s.name(), len(used))
 		}
 	}
 	if reflect.DeepEqual(got.Jobs, Default().Jobs) || origins["jobs.default_mem"].Line != 3 {
@@ -102,6 +141,58 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 	if !reflect.DeepEqual(origins, want) {
 		t.Errorf("origins %v, want %v", origins, want)
+	}
+}
+
+// Invariant 5, for the sections that have names; what a user's section leaves
+// out is the default of the last file.
+func TestLaterFilesWinInNamedSections(t *testing.T) {
+	paths := write(t,
+		"[quota.user.alice]\ngpus = 2\njobs = 3\n[quota.group.lab]\ngpus = 8\n[class.low]\nmax_time = \"1h\"\n",
+		"quota.user.alice.gpus = 4\n[quota.group.lab]\njobs = 9\n[quota.user.\"first.last\"]\n",
+		"[quota]\ndefault.queued = 5\nuser = { bob = { queued = \"none\" } }\n[class.low]\n")
+	cfg, origins, err := Read(paths, AnyOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Quotas{
+		Default: Quota{Queued: 5, Share: 1},
+		Users: map[string]Quota{"alice": {GPUMilli: 4000, Running: 3, Queued: 5, Share: 1}, "bob": {Share: 1},
+			"first.last": {Queued: 5, Share: 1}},
+		Groups: map[string]Quota{"lab": {GPUMilli: 8000, Running: 9}},
+	}
+	if !reflect.DeepEqual(cfg.Quotas, want) {
+		t.Errorf("got  %+v\nwant %+v", cfg.Quotas, want)
+	}
+	if cfg.Classes[job.Low].MaxTime != time.Hour || origins["quota.user.alice.gpus"].File != paths[1] || origins["quota.user.alice.jobs"].File != paths[0] {
+		t.Errorf("got %+v, %v", cfg.Classes, origins)
+	}
+	if got := cfg.QuotaGroups(); !reflect.DeepEqual(got, []string{"lab"}) {
+		t.Errorf("groups %v", got)
+	}
+	shown := Show(cfg, origins)
+	for _, want := range []string{
+		"[quota.user.\"first.last\"]\ngpus = \"none\"  # default\n",
+		"queued = 5  # " + paths[2] + ":2, quota.default.queued\n",
+		"queued = \"none\"  # " + paths[2] + ":3\n",
+		"gpus = 4  # " + paths[1] + ":1\n",
+		"[class.low]\nmax_time = \"1h\"  # " + paths[0] + ":7\n",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in:\n%s", want, shown)
+		}
+	}
+}
+
+// A file of nothing but sections costs no more than a moment.
+func TestManyNamedSections(t *testing.T) {
+	var b strings.Builder
+	for i := 0; b.Len() < MaxFileBytes-40; i++ {
+		fmt.Fprintf(&b, "quota.user.u%d.jobs = 1\n", i)
+	}
+	cfg, _, err := Parse("many", []byte(b.String()))
+	if err != nil || len(cfg.Quotas.Users) < 9000 {
+		t.Errorf("got %d users, %v", len(cfg.Quotas.Users), err)
 	}
 }
 

@@ -5,7 +5,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
+
+// all is the sections in a message.
+const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [daemon]"
 
 // Invariant 2: one row is one file, with all that is said about it.
 func TestProblems(t *testing.T) {
@@ -14,14 +19,14 @@ func TestProblems(t *testing.T) {
 		{"key of another section", "[gpus]\n  max_time = \"4h\"\n", `f:2:3: unknown key "max_time" in [gpus]: it belongs to [jobs]`},
 		{"unknown key", "[daemon]\ncolour = 1\n", `f:2:1: unknown key "colour" in [daemon]; its keys are log_level, starts_in_flight, admin_group, host_mem_reserve`},
 		{"no section", "max_time = \"4h\"\n", `f:1:1: key "max_time" stands outside of any section: it belongs to [jobs]`},
-		{"no section, unknown", "x = 1\n", `f:1:1: key "x" stands outside of any section; the sections are [jobs], [gpus], [daemon]`},
-		{"section as key", "jobs = 1\n", `f:1:1: key "jobs" stands outside of any section; the sections are [jobs], [gpus], [daemon]`},
+		{"no section, unknown", "x = 1\n", `f:1:1: key "x" stands outside of any section; the sections are ` + all},
+		{"section as key", "jobs = 1\n", `f:1:1: key "jobs" stands outside of any section; the sections are ` + all},
 		{"mistyped section, and a fault within", "[job]\nmax_runing = 1\nmax_queued = 0\n", `f:1:2: unknown section [job]: did you mean [jobs]?
 f:2:1: unknown key "max_runing" in [jobs]: did you mean "max_running"?
 f:3:1: jobs.max_queued: 0 is out of range: use 1 to 1000000`},
-		{"unknown section, said once", "[network]\na = 1\nb = 2\n", `f:1:2: unknown section [network]; the sections are [jobs], [gpus], [daemon]`},
-		{"unknown section by dotted key, said once", "network.a = 1\nnetwork.b = 1\n", `f:1:1: unknown section [network]; the sections are [jobs], [gpus], [daemon]`},
-		{"too deep", "[jobs.alice]\nmax_time = \"1h\"\n", `f:1:2: unknown section [jobs.alice]; the sections are [jobs], [gpus], [daemon]`},
+		{"unknown section, said once", "[network]\na = 1\nb = 2\n", `f:1:2: unknown section [network]; the sections are ` + all},
+		{"unknown section by dotted key, said once", "network.a = 1\nnetwork.b = 1\n", `f:1:1: unknown section [network]; the sections are ` + all},
+		{"too deep", "[jobs.alice]\nmax_time = \"1h\"\n", `f:1:2: unknown section [jobs.alice]; the sections are ` + all},
 		{"too deep by inline table", "[jobs]\nmax_time = { a = 1 }\n", `f:2:1: jobs.max_time: must be text in quotes such as "30s", not a section`},
 		{"list of sections", "[[jobs]]\nmax_time = 3\n", `f:1:3: [[jobs]] starts a list of sections, there are none: write [jobs]`},
 		{"wrong types", "[jobs]\ndefault_mem = 4\nmax_running = \"4\"\nrequeue = \"no\"\ntasks_max = 4.5\nmax_time = 1979-05-27\n[gpus]\nonly = 0\nextra_devices = [1]\n", `f:2:1: jobs.default_mem: must be text in quotes such as "16G", not a number
@@ -62,10 +67,44 @@ f:15:1: daemon.admin_group: "a:b" is not the name of a group
 f:16:1: daemon.host_mem_reserve: "95%" is not a percentage from 0% to 90%`},
 		{"rules", "[jobs]\nmax_grace = \"10s\"\nmax_time = \"1h\"\ndefault_time = \"2h\"\n", `f:4:1: jobs.default_time is 2h, longer than jobs.max_time, which is 1h: lower the one or raise the other
 f:2:1: jobs.default_grace is 30s, longer than jobs.max_grace, which is 10s: lower the one or raise the other`},
+		{"mistyped named section", "[quotas.user.alice]\ngpu = 0\n[clas.low]\nmax_time = \"1h\"\n[class.lo]\n[class.urgent]\n", `f:1:2: unknown section [quotas.user.alice]: did you mean [quota.user.alice]?
+f:2:1: unknown key "gpu" in [quota.user.alice]: did you mean "gpus"?
+f:3:2: unknown section [clas.low]: did you mean [class.low]?
+f:5:2: unknown section [class.lo]: did you mean [class.low]?
+f:6:2: unknown section [class.urgent]; the sections are ` + all},
+		{"user or group not said", "[quota.alice]\ngpus = 1\n", `f:1:2: unknown section [quota.alice]: did you mean [quota.user.alice]?`},
+		{"dot in a name", "[quota.user.first.last]\ngpus = 1\n", `f:1:2: unknown section [quota.user.first.last]: a name with a dot is written in quotes: [quota.user."first.last"]`},
+		{"key above the sections", "[quota]\ngpus = 1\n[class]\nmax_time = \"1h\"\n", `f:2:1: [quota] has no keys of its own, only sections below it: it belongs to [quota.default]
+f:4:1: [class] has no keys of its own, only sections below it: it belongs to [jobs]`},
+		{"section as key, deep", "[class]\nlow = \"1h\"\n", `f:2:1: [class] has no keys of its own, only sections below it`},
+		{"not an account", "[quota.user.\"a:b\"]\ngpus = 1\n[quota.group.NAME]\n[quota.user.\"\\u001b[2J\"]\n", `f:1:2: [quota.user."a:b"]: "a:b" is not the name of an account
+f:3:2: [quota.group.NAME]: NAME stands for the name of an account: write that
+f:4:2: [quota.user."\x1b[2J"]: "\x1b[2J" is not the name of an account`},
+		{"share of a group", "[quota.group.lab]\nshare = 2\n", `f:2:1: unknown key "share" in [quota.group.lab]: it belongs to [quota.default]`},
+		{"bad quotas", "[quota.default]\ngpus = 0.333\njobs = 0\nqueued = \"many\"\ngpu_hours = 1.5\nshare = 0\n[quota.user.\"first.last\"]\ngpus = \"4\"\nshare = \"none\"\n", `f:2:1: quota.default.gpus: 0.333 is not an amount of GPUs: use 0.01 to 1024 in steps of 0.01, or "none" for no bound
+f:3:1: quota.default.jobs: 0 is out of range: use 1 to 100000, or "none" for no bound
+f:4:1: quota.default.queued: must be a whole number without quotes, or "none", not text in quotes
+f:5:1: quota.default.gpu_hours: must be a whole number without quotes, or "none", not a number with a fraction
+f:6:1: quota.default.share: 0 is out of range: use 1 to 1000
+f:8:1: quota.user."first.last".gpus: must be a number such as 1.5 without quotes, or "none", not text in quotes
+f:9:1: quota.user."first.last".share: must be a whole number without quotes, not text in quotes`},
+		{"bad scheduling", "[scheduling]\npolicy = \"lottery\"\nhalf_life = \"1s\"\nguard_percent = 0\nreservation_depth = 17\nslice = \"30s\"\n[jobs]\nmax_retries = 101\ndefault_backoff = \"2h\"\ndefault_on_timeout = \"suspend\"\n", `f:2:1: scheduling.policy: "lottery" is not a policy: use fair or fifo
+f:3:1: scheduling.half_life: 1s is out of range: use 1m to 3650d
+f:4:1: scheduling.guard_percent: 0 is out of range: use 1 to 100
+f:5:1: scheduling.reservation_depth: 17 is out of range: use 0 to 16
+f:6:1: scheduling.slice: 30s is out of range: use 1m to 3650d
+f:8:1: jobs.max_retries: 101 is out of range: use 0 to 100
+f:9:1: jobs.default_backoff: 2h is out of range: use 1s to 1h
+f:10:1: jobs.default_on_timeout: "suspend" is not an action: use kill or requeue`},
+		{"bad thresholds", "[gpus]\nmax_load = 0\nmax_used = 1.5\nmin_free_memory = \"lots\"\n", `f:2:1: gpus.max_load: 0 is out of range: use 1 to 100
+f:3:1: gpus.max_used: 1.5 is neither a percentage nor a fraction: use 1 to 100, or 0.01 to 1.0 in steps of 0.01
+f:4:1: gpus.min_free_memory: "lots" is not a size: use a number with K, M, G or T, such as 20G, or none`},
+		{"hours without use", "[scheduling]\nhalf_life = \"\"\n[quota.default]\ngpu_hours = 5\n[quota.user.a]\n[quota.user.b]\ngpu_hours = 6\n", `f:2:1: scheduling.half_life is empty, so that use does not count, but quota.default.gpu_hours bounds it: set the one or drop the other
+f:2:1: scheduling.half_life is empty, so that use does not count, but quota.user.b.gpu_hours bounds it: set the one or drop the other`},
 		{"no rule over a bad key", "[jobs]\nmax_grace = \"1ms\"\n", `f:2:1: jobs.max_grace: 1ms is out of range: use 1s to 24h`},
 		{"not TOML", "[jobs]\nmax_time = 2h\n", `f:2:13: it is not TOML: strings must be quoted`},
 		{"a key twice", "[jobs]\nrequeue = true\nrequeue = false\n", `f:3:1: it is not TOML: `},
-		{"control codes are not shown raw", "\"\\u001b[2J\" = 1\n", `f:1:1: key "\x1b[2J" stands outside of any section; the sections are [jobs], [gpus], [daemon]`},
+		{"control codes are not shown raw", "\"\\u001b[2J\" = 1\n", `f:1:1: key "\x1b[2J" stands outside of any section; the sections are ` + all},
 	}
 	for _, tt := range tests {
 		cfg, _, err := Parse("f", []byte(tt.file))
@@ -102,10 +141,19 @@ func TestValidate(t *testing.T) {
 	c.GPUs.MemorySlack = -1
 	c.Daemon.LogLevel = 3
 	c.Daemon.HostMemReserve = Share{Percent: 5, Bytes: 5}
-	want := `jobs.default_mem: "lots" is not auto, none or a size
+	c.Classes = map[job.Class]Class{job.Low: {MaxTime: -1}}
+	c.Quotas.Default.GPUMilli = 5
+	c.Quotas.Users = map[string]Quota{"a/b": {Share: 1}, "alice": {}}
+	c.GPUs.MaxLoad = 0
+	want := `[quota.user.NAME]: "a/b" is not the name of an account
+jobs.default_mem: "lots" is not auto, none or a size
+class.low.max_time: -1ns is out of range: use 1s to 3650d
+quota.default.gpus: 5 thousandths of a GPU are not an amount: use 0 to 1024000 in steps of 10
+quota.user.alice.share: 0 is out of range: use 1 to 1000
 gpus.only: GPU 1 is not in ascending order
 gpus.device_filter: "" is not a mode: use require or prefer
 gpus.memory_slack: -1 is out of range: use 0 to 1024T
+gpus.max_load: 0 is out of range: use 1 to 100
 daemon.log_level: it is none of debug, info, warn and error
 daemon.host_mem_reserve: use either 0% to 90% or a size
 jobs.default_grace is 30s, longer than jobs.max_grace, which is 2s: lower the one or raise the other`
@@ -121,7 +169,7 @@ func TestNearest(t *testing.T) {
 	for _, tt := range []struct{ s, want string }{
 		{"jobs", "jobs"}, {"job", "jobs"}, {"gpu", "gpus"}, {"deamon", "daemon"}, {"x", ""}, {"", ""}, {"network", ""},
 	} {
-		if got := nearest(tt.s, sections()); got != tt.want {
+		if got := nearest(tt.s, []string{"jobs", "gpus", "daemon"}); got != tt.want {
 			t.Errorf("nearest to %q: got %q, want %q", tt.s, got, tt.want)
 		}
 	}

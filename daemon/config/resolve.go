@@ -13,57 +13,85 @@ import (
 // the nearest known name as a suggestion; ok is false where there is nothing
 // to set. The keys of a mistyped section are looked at as if it were spelled
 // right, so that their own faults come to light at once.
-func (m *merge) resolve(e entry) (full string, ok bool) {
+func (m *merge) resolve(e entry) (k key, ok bool) {
 	if len(e.path) == 1 && !e.table {
-		m.problems.addf(e.at, "", "key \"%s\" stands outside of any section%s", printKey(e.path),
-			belongs(e.path[0], "; the sections are "+bracketed(sections())))
-		return "", false
+		hint := "; the sections are " + sectionNames()
+		if !leadsToSection(e.path) {
+			hint = belongs(e.path[0], hint)
+		}
+		m.problems.addf(e.at, "", "key \"%s\" stands outside of any section%s", printKey(e.path), hint)
+		return key{}, false
 	}
 	parent := e.path
 	if !e.table {
 		parent = e.path[:len(e.path)-1]
 	}
-	section := m.section(parent, e.at)
-	if e.table || section == "" {
-		return "", false
+	s, name, ok := m.section(parent, e)
+	if !ok || e.table {
+		return key{}, false
 	}
-	name := e.path[1]
-	if !slices.Contains(names(section), name) {
-		m.problems.addf(e.at, "", "unknown key \"%s\" in [%s]%s", printKey(e.path[1:]), section, keyHint(section, name))
-		return "", false
+	known := s.keysOf(name)
+	i := slices.IndexFunc(known, func(k key) bool { return k.name == e.path[len(e.path)-1] })
+	if i < 0 {
+		last := e.path[len(e.path)-1]
+		m.problems.addf(e.at, "", "unknown key \"%s\" in [%s]%s", printKey([]string{last}), printed(known[0].section), keyHint(known, last))
+		return key{}, false
 	}
-	return section + "." + name, true
+	return known[i], true
 }
 
 // section returns the section that a path names or was most likely meant to
-// name, "" for none. What is wrong with the path is said once in each file.
-func (m *merge) section(path []string, at Origin) string {
-	near := ""
-	if len(path) == 1 {
-		near = nearest(path[0], sections())
-		if near == path[0] {
-			return near
+// name, and makes its table; ok is false where there is none. What is wrong with
+// the path is said once in each file.
+func (m *merge) section(path []string, e entry) (s section, name string, ok bool) {
+	right := corrected(path)
+	s, name, ok = find(right)
+	fault := ""
+	switch {
+	case !slices.Equal(right, path):
+		fault = fmt.Sprintf("unknown section [%s]%s", printPath(path), sectionHint(path, right))
+	case !ok && !e.table:
+		fault = fmt.Sprintf("[%s] has no keys of its own, only sections below it%s", printPath(path), belongs(e.path[len(path)], ""))
+	case ok:
+		if err := s.checkName(name); err != nil {
+			fault, ok = fmt.Sprintf("[%s]: %v", printPath(path), err), false
 		}
 	}
-	said := at.File + "\x00" + strings.Join(path, "\x00")
-	if m.said[said] {
-		return near
+	if said := e.at.File + "\x00" + strings.Join(path, "\x00"); fault != "" && !m.said[said] {
+		m.said[said] = true
+		m.problems.addf(e.at, "", "%s", fault)
 	}
-	m.said[said] = true
-	if near != "" {
-		m.problems.addf(at, "", "unknown section [%s]: did you mean [%s]?", printKey(path), near)
-	} else {
-		m.problems.addf(at, "", "unknown section [%s]; the sections are %s", printKey(path), bracketed(sections()))
+	if ok && s.add != nil {
+		s.add(&m.cfg, name)
 	}
-	return near
+	return s, name, ok
+}
+
+// sectionHint suggests what to write instead of an unknown section; right is
+// the nearest path there is, nil if none.
+func sectionHint(path, right []string) string {
+	if right != nil {
+		return fmt.Sprintf(": did you mean [%s]?", printPath(right))
+	}
+	for _, s := range sections() {
+		above := len(s.path) - 1
+		switch {
+		case s.placeholder == "" || s.allowed != nil:
+		case len(path) > len(s.path)+1 && hasPrefix(path, s.path):
+			return fmt.Sprintf(": a name with a dot is written in quotes: [%s.\"%s\"]", title(s.path...), printKey(path[len(s.path):]))
+		case len(path) == len(s.path) && hasPrefix(path, s.path[:above]):
+			return fmt.Sprintf(": did you mean [%s.%s]?", title(s.path...), printKey(path[above:]))
+		}
+	}
+	return "; the sections are " + sectionNames()
 }
 
 // keyHint suggests what to write instead of an unknown key of a section.
-func keyHint(section, name string) string {
-	if near := nearest(name, names(section)); near != "" {
+func keyHint(known []key, name string) string {
+	if near := nearest(name, names(known)); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
-	return belongs(name, "; its keys are "+strings.Join(names(section), ", "))
+	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
 }
 
 // belongs says to which section a key belongs that was found elsewhere, or
@@ -117,7 +145,13 @@ func distance(a, b string, limit int) int {
 // printKey shows a key as written, or escaped where it could do something to a
 // terminal.
 func printKey(path []string) string {
-	s := strings.Join(path, ".")
+	return printed(strings.Join(path, "."))
+}
+
+// printPath shows the path of a table as TOML writes it.
+func printPath(path []string) string { return printed(title(path...)) }
+
+func printed(s string) string {
 	const longest = 80
 	if len(s) > longest {
 		s = strings.ToValidUTF8(s[:longest], "") + "…"
@@ -127,5 +161,3 @@ func printKey(path []string) string {
 	}
 	return s
 }
-
-func bracketed(list []string) string { return "[" + strings.Join(list, "], [") + "]" }

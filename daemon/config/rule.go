@@ -9,8 +9,10 @@ type rule struct {
 	check      func(*Config) string // what is wrong; "" if nothing
 }
 
-func rules() []rule {
-	return []rule{
+// rules holds those of the settings that there are in every file, and one for
+// each section with a quota.
+func rules(c *Config) []rule {
+	list := []rule{
 		{"jobs.default_time", "jobs.max_time", func(c *Config) string {
 			if c.Jobs.MaxTime == 0 || c.Jobs.DefaultTime <= c.Jobs.MaxTime {
 				return ""
@@ -26,4 +28,25 @@ func rules() []rule {
 				spellDuration(c.Jobs.DefaultGrace), spellDuration(c.Jobs.MaxGrace))
 		}},
 	}
+	for _, k := range keysIn(c) {
+		if k.name == "gpu_hours" {
+			list = append(list, hoursCount(k))
+		}
+	}
+	return list
+}
+
+// hoursCount wants use to be counted where a quota bounds it. A user's bound
+// that is the default's is not spoken of twice.
+func hoursCount(k key) rule {
+	return rule{"scheduling.half_life", k.full(), func(c *Config) string {
+		bound, common := k.bind(c).spell(), ""
+		if k.fallback != "" {
+			common = numberOrNone(&c.Quotas.Default.GPUHours, 0, 0).spell()
+		}
+		if c.Scheduling.HalfLife > 0 || bound == `"none"` || bound == common {
+			return ""
+		}
+		return fmt.Sprintf("scheduling.half_life is empty, so that use does not count, but %s bounds it: set the one or drop the other", printed(k.full()))
+	}}
 }

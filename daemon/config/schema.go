@@ -10,32 +10,48 @@ import (
 
 // Key is one setting as the manual page tells of it.
 type Key struct {
-	Section string
+	Section string // with a placeholder such as "quota.user.NAME" for named ones
 	Name    string
 	Doc     string
 	Form    string // such as "a duration from 1s to 1d"
-	Default string // as a file spells it
+	Default string // as a file spells it, or "that of" another key
 }
 
 // Keys lists all settings in the order of the file.
 func Keys() []Key {
-	defaults := Default()
+	defaults := placeholders()
 	var list []Key
 	for _, k := range keys() {
 		v := k.bind(&defaults)
-		list = append(list, Key{Section: k.section, Name: k.name, Doc: k.doc, Form: v.schema().Form, Default: v.spell()})
+		def := v.spell()
+		if k.fallback != "" {
+			def = "that of " + k.fallback
+		}
+		list = append(list, Key{Section: k.section, Name: k.name, Doc: k.doc, Form: v.schema().Form, Default: def})
 	}
 	return list
+}
+
+// placeholders is the default with the tables of all placeholders.
+func placeholders() Config {
+	c := Default()
+	for _, s := range sections() {
+		if s.add != nil {
+			s.add(&c, s.placeholder)
+		}
+	}
+	return c
 }
 
 // Section is a group of settings.
 type Section struct{ Name, Doc string }
 
-// Sections lists the sections in the order of the file.
+// Sections lists the sections in the order of the file, the named ones with
+// their placeholder.
 func Sections() []Section {
 	var list []Section
-	for _, s := range sectionDocs() {
-		list = append(list, Section{Name: s[0], Doc: s[1]})
+	for _, s := range sections() {
+		list = append(list, Section{Name: s.name(), Doc: s.doc})
 	}
 	return list
 }
@@ -43,23 +59,15 @@ func Sections() []Section {
 // Schema returns the JSON Schema of the file, for editors and for tools that
 // write settings.
 func Schema() []byte {
-	defaults := Default()
-	properties := node{}
-	for _, s := range sectionDocs() {
+	defaults := placeholders()
+	schema := table()
+	schema["$schema"], schema["title"] = "https://json-schema.org/draft/2020-12/schema", "gpusched.toml"
+	for _, s := range sections() {
 		members := node{}
-		for _, k := range keys() {
-			if k.section == s[0] {
-				members[k.name] = describe(k, k.bind(&defaults))
-			}
+		for _, k := range s.keysOf(s.placeholder) {
+			members[k.name] = describe(k, k.bind(&defaults))
 		}
-		properties[s[0]] = node{"type": "object", "description": s[1], "additionalProperties": false, "properties": members}
-	}
-	schema := node{
-		"$schema":              "https://json-schema.org/draft/2020-12/schema",
-		"title":                "gpusched.toml",
-		"type":                 "object",
-		"additionalProperties": false,
-		"properties":           properties,
+		s.place(schema, node{"type": "object", "description": s.doc, "additionalProperties": false, "properties": members})
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -74,11 +82,42 @@ func Schema() []byte {
 // node is an object of the schema; JSON prints its members sorted.
 type node map[string]any
 
+func table() node {
+	return node{"type": "object", "additionalProperties": false, "properties": node{}}
+}
+
+// place puts the section's node where the section is in the file, below nodes
+// that are made for the tables on the way.
+func (s section) place(at, n node) {
+	for i, part := range s.path {
+		members := at["properties"].(node)
+		if i == len(s.path)-1 && s.placeholder == "" {
+			members[part] = n
+			return
+		}
+		if members[part] == nil {
+			members[part] = table()
+		}
+		at = members[part].(node)
+	}
+	at["patternProperties"] = node{s.namePattern(): n}
+}
+
+// namePattern matches the names of a section's tables.
+func (s section) namePattern() string {
+	if s.allowed != nil {
+		return "^(" + strings.Join(s.allowed, "|") + ")$"
+	}
+	return "^[^-:,/][^:,/]*$"
+}
+
 func describe(k key, v value) node {
 	sh := v.schema()
 	n := sh.node()
 	n["description"] = k.doc + " (" + strings.ToUpper(sh.Form[:1]) + sh.Form[1:] + ".)"
-	n["default"] = decoded(v.spell())
+	if k.fallback == "" {
+		n["default"] = decoded(v.spell())
+	}
 	return n
 }
 
@@ -92,6 +131,9 @@ func (sh shape) node() node {
 	}
 	if sh.Pattern != "" {
 		n["pattern"] = sh.Pattern
+	}
+	if sh.Word != "" { // a bound is for numbers only, and a pattern for texts
+		n["type"], n["pattern"] = []string{sh.Type, "string"}, sh.Word
 	}
 	if sh.Items != nil {
 		n["items"], n["uniqueItems"] = sh.Items.node(), true

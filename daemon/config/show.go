@@ -14,7 +14,7 @@ const width = 76
 func Show(c Config, origins Origins) string {
 	var b strings.Builder
 	section := ""
-	for _, k := range keys() {
+	for _, k := range keysIn(&c) {
 		if k.section != section {
 			if section != "" {
 				b.WriteByte('\n')
@@ -24,22 +24,28 @@ func Show(c Config, origins Origins) string {
 		}
 		fmt.Fprintf(&b, "%s = %s", k.name, k.bind(&c).spell())
 		if origins != nil {
-			b.WriteString("  # " + origins.of(k.full()))
+			b.WriteString("  # " + origins.of(k))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func (o Origins) of(full string) string {
-	if at, ok := o[full]; ok {
-		return fmt.Sprintf("%s:%d", printKey([]string{at.File}), at.Line)
+func (o Origins) of(k key) string {
+	if at, ok := o[k.full()]; ok {
+		return at.line()
+	}
+	if at, ok := o[k.fallback]; ok {
+		return at.line() + ", " + k.fallback
 	}
 	return "default"
 }
 
+func (o Origin) line() string { return fmt.Sprintf("%s:%d", printKey([]string{o.File}), o.Line) }
+
 // Sample returns the file that the package installs: every key with its
-// meaning and its default, commented out.
+// meaning and its default, commented out, and examples of the sections that
+// have names.
 func Sample() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Settings of gpusched. Every key is shown with its default; to change one,
@@ -53,13 +59,24 @@ func Sample() string {
 # The same in more words: man gpusched.toml
 `, DropInDir)
 	defaults := Default()
-	for _, section := range sectionDocs() {
-		fmt.Fprintf(&b, "\n# %s\n[%s]\n", section[1], section[0])
-		for _, k := range keys() {
-			if k.section == section[0] {
-				fmt.Fprintf(&b, "\n%s#%s = %s\n", wrap("# ", k.doc), k.name, k.bind(&defaults).spell())
-			}
+	for _, s := range sections() {
+		b.WriteString("\n" + wrap("# ", s.doc))
+		if s.placeholder != "" {
+			b.WriteString("#\n" + commented(s.example))
+			continue
 		}
+		fmt.Fprintf(&b, "[%s]\n", s.name())
+		for _, k := range s.keysOf("") {
+			fmt.Fprintf(&b, "\n%s#%s = %s\n", wrap("# ", k.doc), k.name, k.bind(&defaults).spell())
+		}
+	}
+	return b.String()
+}
+
+func commented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("#" + line)
 	}
 	return b.String()
 }

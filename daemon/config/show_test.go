@@ -22,13 +22,35 @@ func TestSampleIsDefault(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(cfg, Default()) {
 		t.Errorf("without the marks: got %+v, %v", cfg, err)
 	}
-	if len(origins) != len(keys()) {
-		t.Errorf("%d keys of %d are in the sample", len(origins), len(keys()))
+	defaults := Default()
+	if len(origins) != len(keysIn(&defaults)) {
+		t.Errorf("%d keys of %d are in the sample", len(origins), len(keysIn(&defaults)))
 	}
 	for i, line := range strings.Split(Sample(), "\n") {
 		if len(line) > 100 {
 			t.Errorf("line %d has %d letters", i+1, len(line))
 		}
+	}
+}
+
+// The examples of the sample are right, and show every key.
+func TestSampleExamples(t *testing.T) {
+	live := regexp.MustCompile(`(?m)^#(\[|  [a-z])`).ReplaceAllString(Sample(), "$1")
+	cfg, origins, err := Parse("sample", []byte(live))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections() {
+		for _, name := range s.inUse(&cfg) {
+			for _, k := range s.keysOf(name) {
+				if _, ok := origins[k.full()]; !ok && s.placeholder != "" {
+					t.Errorf("%s is not in the example", k.full())
+				}
+			}
+		}
+	}
+	if len(cfg.Classes) != 1 || len(cfg.Quotas.Users) != 1 || len(cfg.Quotas.Groups) != 1 {
+		t.Errorf("got %+v", cfg)
 	}
 }
 
@@ -60,55 +82,83 @@ func TestShowOrigins(t *testing.T) {
 	}
 }
 
+// schemaNode is an object of the schema.
+type schemaNode struct {
+	AdditionalProperties *bool
+	Properties           map[string]schemaNode
+	PatternProperties    map[string]schemaNode
+	Type, Default        any
+	Description, Pattern string
+}
+
+// count checks that a table lets nothing else in, and counts the keys below it.
+func (n schemaNode) count(t *testing.T) int {
+	if n.Type != "object" {
+		return 1
+	}
+	if n.AdditionalProperties == nil || *n.AdditionalProperties {
+		t.Errorf("%q allows unknown keys", n.Description)
+	}
+	total := 0
+	for _, members := range []map[string]schemaNode{n.Properties, n.PatternProperties} {
+		for _, m := range members {
+			total += m.count(t)
+		}
+	}
+	return total
+}
+
 // Invariant 6.
 func TestSchemaHasEveryKey(t *testing.T) {
-	var schema struct {
-		Properties map[string]struct {
-			AdditionalProperties *bool
-			Properties           map[string]struct {
-				Type, Description string
-				Default           any
-				Pattern           string
+	var root schemaNode
+	if err := json.Unmarshal(Schema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections() {
+		at := root
+		for _, part := range s.path {
+			at = at.Properties[part]
+		}
+		if s.placeholder != "" {
+			at = at.PatternProperties[s.namePattern()]
+		}
+		for _, k := range s.keysOf(s.placeholder) {
+			p, ok := at.Properties[k.name]
+			if !ok || p.Type == nil || !strings.HasPrefix(p.Description, k.doc) || (p.Default == nil) != (k.fallback != "") {
+				t.Errorf("%s: got %+v", k.full(), p)
+			}
+			if s, ok := p.Default.(string); ok && !regexp.MustCompile(p.Pattern).MatchString(s) {
+				t.Errorf("%s: its default %q does not match its pattern", k.full(), s)
 			}
 		}
 	}
-	if err := json.Unmarshal(Schema(), &schema); err != nil {
-		t.Fatal(err)
+	if got := root.count(t); got != len(Keys()) {
+		t.Errorf("the schema has %d keys, not %d", got, len(Keys()))
 	}
-	count := 0
-	for _, k := range Keys() {
-		p, ok := schema.Properties[k.Section].Properties[k.Name]
-		if !ok || p.Type == "" || !strings.HasPrefix(p.Description, k.Doc) || p.Default == nil {
-			t.Errorf("%s.%s: got %+v", k.Section, k.Name, p)
+}
+
+func TestNamePatterns(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		match []bool // class, user, group
+	}{{"low", []bool{true, true, true}}, {"first.last", []bool{false, true, true}}, {"a:b", []bool{false, false, false}}, {"", []bool{false, false, false}}} {
+		for i, s := range []section{classSection(), userSection(), groupSection()} {
+			if got := regexp.MustCompile(s.namePattern()).MatchString(tt.name); got != tt.match[i] {
+				t.Errorf("%q as %s: %v", tt.name, s.name(), got)
+			}
 		}
-		if s, ok := p.Default.(string); ok && !regexp.MustCompile(p.Pattern).MatchString(s) {
-			t.Errorf("%s.%s: its default %q does not match its pattern", k.Section, k.Name, s)
-		}
-		count++
-	}
-	for name, s := range schema.Properties {
-		count -= len(s.Properties)
-		if s.AdditionalProperties == nil || *s.AdditionalProperties {
-			t.Errorf("[%s] allows unknown keys", name)
-		}
-	}
-	if count != 0 || len(schema.Properties) != len(Sections()) {
-		t.Error("the schema has keys of its own")
 	}
 }
 
 func TestKeysAreWellFormed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range keys() {
-		if seen[k.name] { // hints speak of a key by its own name
-			t.Errorf("%s is a key of two sections", k.name)
+		if seen[k.full()] {
+			t.Errorf("there are two of %s", k.full())
 		}
-		seen[k.name] = true
+		seen[k.full()] = true
 		if !regexp.MustCompile(`^[a-z_]+$`).MatchString(k.name) || !strings.HasSuffix(k.doc, ".") {
 			t.Errorf("%s: bad name or meaning", k.full())
-		}
-		if len(names(k.section)) == 0 || !strings.Contains(strings.Join(sections(), " "), k.section) {
-			t.Errorf("%s: unknown section", k.full())
 		}
 	}
 }

@@ -25,6 +25,7 @@ type shape struct {
 	Min     *int // of numbers
 	Max     *int
 	Pattern string
+	Word    string // pattern of the texts that are allowed besides Type
 	Items   *shape
 }
 
@@ -32,6 +33,7 @@ type shape struct {
 const (
 	tenth   = 100 * time.Millisecond
 	second  = time.Second
+	minute  = time.Minute
 	hour    = time.Hour
 	day     = 24 * time.Hour
 	longest = job.MaxDuration
@@ -114,37 +116,63 @@ func spellDuration(d time.Duration) string {
 	return days + s
 }
 
-// numberValue is a whole number with bounds.
+// numberValue is a whole number with bounds; with none, 0 is spelled none.
 type numberValue struct {
 	to     *int
 	lo, hi int
+	none   bool
 }
 
-func numberBetween(to *int, lo, hi int) value { return numberValue{to, lo, hi} }
+func numberBetween(to *int, lo, hi int) value { return numberValue{to: to, lo: lo, hi: hi} }
+func numberOrNone(to *int, lo, hi int) value {
+	return numberValue{to: to, lo: lo, hi: hi, none: true}
+}
 
 func (v numberValue) parse(raw any) error {
+	if raw == "none" && v.none {
+		*v.to = 0
+		return nil
+	}
 	n, ok := raw.(int64)
-	if !ok {
+	switch {
+	case !ok && v.none:
+		return wrongType(`a whole number without quotes, or "none"`, raw)
+	case !ok:
 		return wrongType("a whole number without quotes", raw)
+	case n < int64(v.lo) || n > int64(v.hi):
+		return v.outOfRange(n)
 	}
-	if int64(int(n)) != n {
-		return fmt.Errorf("%d is out of range: use %d to %d", n, v.lo, v.hi)
-	}
-	i := int(n)
-	return assign(numberValue{&i, v.lo, v.hi}, v.to, i)
+	*v.to = int(n)
+	return nil
 }
 
 func (v numberValue) check() error {
-	if *v.to < v.lo || *v.to > v.hi {
-		return fmt.Errorf("%d is out of range: use %d to %d", *v.to, v.lo, v.hi)
+	if (*v.to < v.lo || *v.to > v.hi) && (*v.to != 0 || !v.none) {
+		return v.outOfRange(int64(*v.to))
 	}
 	return nil
 }
 
-func (v numberValue) spell() string { return strconv.Itoa(*v.to) }
+func (v numberValue) outOfRange(n int64) error {
+	if v.none {
+		return fmt.Errorf(`%d is out of range: use %d to %d, or "none" for no bound`, n, v.lo, v.hi)
+	}
+	return fmt.Errorf("%d is out of range: use %d to %d", n, v.lo, v.hi)
+}
+
+func (v numberValue) spell() string {
+	if *v.to == 0 && v.none {
+		return `"none"`
+	}
+	return strconv.Itoa(*v.to)
+}
 
 func (v numberValue) schema() shape {
-	return shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d", v.lo, v.hi), Min: &v.lo, Max: &v.hi}
+	sh := shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d", v.lo, v.hi), Min: &v.lo, Max: &v.hi}
+	if v.none {
+		sh.Form, sh.Word = sh.Form+", or none", "^none$"
+	}
+	return sh
 }
 
 // switchValue is true or false.

@@ -71,8 +71,11 @@ func (v shareValue) schema() shape {
 	return shape{Type: "string", Form: "a percentage or a size", Pattern: `^[0-9.]+ ?([A-Za-z]*|%)$`}
 }
 
-// sizeValue is a number of bytes, 0 included.
-type sizeValue struct{ to *int64 }
+// sizeValue is a number of bytes, 0 included; with none, 0 is spelled none.
+type sizeValue struct {
+	to   *int64
+	none bool
+}
 
 func (v sizeValue) parse(raw any) error {
 	s, err := text(raw, `"512M"`)
@@ -80,13 +83,24 @@ func (v sizeValue) parse(raw any) error {
 		return err
 	}
 	var n int64
-	if s != "0" {
-		if n, err = job.ParseSize(s); err != nil {
+	if s != v.zero() {
+		n, err = job.ParseSize(s)
+		if err != nil && v.none {
+			return fmt.Errorf("%w, or none", err)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	*v.to = n
 	return nil
+}
+
+func (v sizeValue) zero() string {
+	if v.none {
+		return "none"
+	}
+	return "0"
 }
 
 func (v sizeValue) check() error {
@@ -96,35 +110,54 @@ func (v sizeValue) check() error {
 	return nil
 }
 
-func (v sizeValue) spell() string { return strconv.Quote(spellSize(*v.to)) }
+func (v sizeValue) spell() string {
+	if *v.to == 0 {
+		return strconv.Quote(v.zero())
+	}
+	return strconv.Quote(spellSize(*v.to))
+}
+
 func (v sizeValue) schema() shape {
+	if v.none {
+		return shape{Type: "string", Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]*)$`}
+	}
 	return shape{Type: "string", Form: "a size", Pattern: `^[0-9.]+ ?[A-Za-z]*$`}
 }
 
-// filterValue is a FilterMode.
-type filterValue struct{ to *FilterMode }
+// choiceValue is one of a few words.
+type choiceValue[T ~string] struct {
+	to    *T
+	noun  string // such as "a mode"
+	words []T
+}
 
-func filterModes() []string { return []string{string(FilterRequire), string(FilterPrefer)} }
-
-func (v filterValue) parse(raw any) error {
-	s, err := text(raw, `"require"`)
+func (v choiceValue[T]) parse(raw any) error {
+	s, err := text(raw, strconv.Quote(string(v.words[0])))
 	if err != nil {
 		return err
 	}
-	mode := FilterMode(s)
-	return assign(filterValue{&mode}, v.to, mode)
+	word := T(s)
+	return assign(choiceValue[T]{&word, v.noun, v.words}, v.to, word)
 }
 
-func (v filterValue) check() error {
-	if !slices.Contains(filterModes(), string(*v.to)) {
-		return fmt.Errorf("%q is not a mode: use %s", string(*v.to), strings.Join(filterModes(), " or "))
+func (v choiceValue[T]) check() error {
+	if !slices.Contains(v.words, *v.to) {
+		return fmt.Errorf("%q is not %s: use %s", string(*v.to), v.noun, strings.Join(v.list(), " or "))
 	}
 	return nil
 }
 
-func (v filterValue) spell() string { return strconv.Quote(string(*v.to)) }
-func (v filterValue) schema() shape {
-	return shape{Type: "string", Form: strings.Join(filterModes(), " or "), Enum: filterModes()}
+func (v choiceValue[T]) list() []string {
+	list := make([]string, len(v.words))
+	for i, w := range v.words {
+		list[i] = string(w)
+	}
+	return list
+}
+
+func (v choiceValue[T]) spell() string { return strconv.Quote(string(*v.to)) }
+func (v choiceValue[T]) schema() shape {
+	return shape{Type: "string", Form: strings.Join(v.list(), " or "), Enum: v.list()}
 }
 
 // levelValue is a level of slog's, in small letters.

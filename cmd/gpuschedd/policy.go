@@ -1,0 +1,67 @@
+package main
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// policy says the configuration in the words of the scheduler, for a machine
+// with ram bytes of memory.
+func policy(cfg config.Config, ram int64) core.Policy {
+	j, g := cfg.Jobs, cfg.GPUs
+	return core.Policy{
+		HostMemBytes: ram - cfg.Daemon.HostMemReserve.Of(ram),
+		DefaultMem:   func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, gpus) },
+		DefaultTime:  j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
+		DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
+		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
+		ClassMaxTime: classTimes(cfg.Classes),
+		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued,
+		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
+		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
+		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
+	}
+}
+
+func order(cfg config.Config) sched.Policy {
+	s, g := cfg.Scheduling, cfg.GPUs
+	return sched.Policy{
+		FIFO: s.Policy == config.OrderFIFO, HalfLife: s.HalfLife,
+		GuardAfter: s.GuardAfter, GuardPercent: s.GuardPercent,
+		ReservationDepth: s.ReservationDepth, Slice: s.Slice,
+		MaxLoadPercent: g.MaxLoad, MaxUsedPercent: g.MaxUsed, MinFreeBytes: g.MinFreeMemory,
+	}
+}
+
+// classTimes holds the classes that have a bound of their own.
+func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration {
+	times := map[job.Class]time.Duration{}
+	for class, c := range classes {
+		if c.MaxTime > 0 {
+			times[class] = c.MaxTime
+		}
+	}
+	return times
+}
+
+func quotas(q config.Quotas) core.Quotas {
+	return core.Quotas{Default: core.Quota(q.Default), Users: accounts(q.Users), Groups: accounts(q.Groups)}
+}
+
+func accounts(named map[string]config.Quota) map[string]core.Quota {
+	quotas := map[string]core.Quota{}
+	for name, q := range named {
+		quotas[name] = core.Quota(q)
+	}
+	return quotas
+}
+
+// groups returns the names of the groups with a quota.
+func groups(cfg config.Config) *[]string {
+	names := cfg.QuotaGroups()
+	return &names
+}

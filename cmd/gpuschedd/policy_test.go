@@ -1,0 +1,81 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// TestPolicy: each setting reaches the scheduler under its own name.
+func TestPolicy(t *testing.T) {
+	cfg, _, err := config.Parse("f", []byte(`
+[jobs]
+max_retries = 3
+default_backoff = "7s"
+default_on_timeout = "requeue"
+[class.low]
+max_time = "3h"
+[class.high]
+[scheduling]
+policy = "fifo"
+half_life = "1d"
+guard_after = "2d"
+guard_percent = 20
+reservation_depth = 4
+slice = "1h"
+[quota.default]
+jobs = 5
+[quota.user.alice]
+gpus = 1.5
+[quota.group.lab]
+gpu_hours = 6
+[gpus]
+max_load = 0.8
+max_used = 90
+min_free_memory = "10G"
+cpu_affinity = false
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := policy(cfg, 64<<30)
+	if p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
+		t.Errorf("got %+v", p)
+	}
+	if want := map[job.Class]time.Duration{job.Low: 3 * time.Hour}; !reflect.DeepEqual(p.ClassMaxTime, want) {
+		t.Errorf("classes %v", p.ClassMaxTime)
+	}
+	if want := (sched.Policy{FIFO: true, HalfLife: 24 * time.Hour, GuardAfter: 48 * time.Hour, GuardPercent: 20, ReservationDepth: 4,
+		Slice: time.Hour, MaxLoadPercent: 80, MaxUsedPercent: 90, MinFreeBytes: 10 << 30}); p.Sched != want {
+		t.Errorf("got %+v, want %+v", p.Sched, want)
+	}
+	if want := (core.Quotas{
+		Default: core.Quota{Running: 5, Queued: 20_000, Share: 1},
+		Users:   map[string]core.Quota{"alice": {GPUMilli: 1500, Running: 5, Queued: 20_000, Share: 1}},
+		Groups:  map[string]core.Quota{"lab": {GPUHours: 6}},
+	}); !reflect.DeepEqual(p.Quotas, want) {
+		t.Errorf("got %+v, want %+v", p.Quotas, want)
+	}
+	if names := *groups(cfg); !slices.Equal(names, []string{"lab"}) {
+		t.Errorf("groups %v", names)
+	}
+}
+
+// TestPolicyDefault is what a site without any file gets.
+func TestPolicyDefault(t *testing.T) {
+	p := policy(config.Default(), 64<<30)
+	week := 7 * 24 * time.Hour
+	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute,
+		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
+		t.Errorf("got %+v, want %+v", p.Sched, want)
+	}
+	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
+		t.Errorf("got %+v", p)
+	}
+}

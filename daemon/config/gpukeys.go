@@ -1,0 +1,32 @@
+package config
+
+func gpuKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "sample_interval", doc: "Time between two looks at the GPUs while nothing happens. Ends of jobs are looked at at once, whatever this is.",
+			bind: func(c *Config) value { return timeBetween(&c.GPUs.SampleInterval, tenth, hour) }},
+		{section: in, name: "sample_timeout", doc: "A look at the GPUs that takes longer than this counts as a driver that hangs: no job is placed until it answers again, running jobs are left alone.",
+			bind: func(c *Config) value { return timeBetween(&c.GPUs.SampleTimeout, tenth, hour) }},
+		{section: in, name: "only", doc: "Indexes of the GPUs that jobs may get, as 'gpusched gpus' shows them. Empty: all.",
+			bind: func(c *Config) value { return indexesValue{&c.GPUs.Only} }},
+		{section: in, name: "extra_devices", doc: "Device nodes that a job with a GPU may open besides its GPUs and /dev/nvidiactl; those that are absent are left out. NCCL over InfiniBand needs the site's nodes in /dev/infiniband, Apptainer needs /dev/fuse.",
+			bind: func(c *Config) value { return devicesValue{&c.GPUs.ExtraDevices} }},
+		{section: in, name: "device_filter", doc: "What to do where the kernel does not enforce which GPU a job may open: require (a job with a GPU fails rather than run so) or prefer (it runs, and 'gpusched health' warns).",
+			bind: func(c *Config) value {
+				return choiceValue[FilterMode]{&c.GPUs.DeviceFilter, "a mode", []FilterMode{FilterRequire, FilterPrefer}}
+			}},
+		{section: in, name: "cleaning_timeout", doc: "After a job its GPU must be empty within this time. Else it is suspect: given to nobody until it is empty or an administrator decides.",
+			bind: func(c *Config) value { return timeBetween(&c.GPUs.CleaningTimeout, second, hour) }},
+		{section: in, name: "memory_slack", doc: "Memory that may be in use on a GPU that counts as empty; drivers keep some for themselves.",
+			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MemorySlack} }},
+		{section: in, name: "max_load", doc: "A GPU that is busier than this takes no further job: a percentage such as 80, or a fraction such as 0.8. 100: any GPU will do.",
+			bind: func(c *Config) value { return percentValue{&c.GPUs.MaxLoad} }},
+		{section: in, name: "max_used", doc: "A GPU with more of its memory in use than this takes no further job: a percentage such as 80, or a fraction such as 0.8. 100: any GPU will do.",
+			bind: func(c *Config) value { return percentValue{&c.GPUs.MaxUsed} }},
+		{section: in, name: "min_free_memory", doc: "A GPU with less free memory than this takes no further job. None: any GPU will do.",
+			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MinFreeMemory, none: true} }},
+		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
+			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},
+		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it.",
+			bind: func(c *Config) value { return pathOrNone{&c.GPUs.NVMLLibrary} }},
+	}
+}

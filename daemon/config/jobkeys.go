@@ -1,0 +1,46 @@
+package config
+
+import "github.com/gpusched/gpusched/daemon/job"
+
+func jobKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "default_mem", doc: "Host memory of a job that asks none (--mem): auto, none (no limit) or a size. Auto is 75 % of the machine's memory divided by its number of GPUs, for each GPU of the job; a job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
+			bind: func(c *Config) value { return defaultMemValue{&c.Jobs.DefaultMem} }},
+		{section: in, name: "default_time", doc: "Time limit of a job that asks none (--time). Empty: the same as max_time.",
+			bind: func(c *Config) value { return timeOrNone(&c.Jobs.DefaultTime, second, longest) }},
+		{section: in, name: "max_time", doc: "The longest time limit a job may ask for; with it every job has a limit. Empty: no bound, and jobs may run for ever.",
+			bind: func(c *Config) value { return timeOrNone(&c.Jobs.MaxTime, second, longest) }},
+		{section: in, name: "default_grace", doc: "Time between SIGTERM and SIGKILL when a job is ended and did not ask for one (--grace).",
+			bind: func(c *Config) value { return timeBetween(&c.Jobs.DefaultGrace, second, day) }},
+		{section: in, name: "max_grace", doc: "The longest grace a job may ask for.",
+			bind: func(c *Config) value { return timeBetween(&c.Jobs.MaxGrace, second, day) }},
+		{section: in, name: "tasks_max", doc: "Processes and threads of one job at most.",
+			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
+		{section: in, name: "max_running", doc: "Jobs running at once at most, those without a GPU included.",
+			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRunning, 1, 100_000) }},
+		{section: in, name: "max_queued", doc: "Jobs waiting at once at most; a submission above that is refused.",
+			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxQueued, 1, 1_000_000) }},
+		{section: in, name: "requeue", doc: "Whether a job that said neither --requeue nor --no-requeue starts again from the beginning after a reboot took it.",
+			bind: func(c *Config) value { return switchValue{&c.Jobs.Requeue} }},
+		{section: in, name: "max_retries", doc: "The most retries after a failure that a job may ask for (--retries). 0: none.",
+			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRetries, 0, job.MaxRetries) }},
+		{section: in, name: "default_backoff", doc: "Time before the first retry of a job that asks none (--backoff). It doubles with each further retry, up to an hour.",
+			bind: func(c *Config) value { return timeBetween(&c.Jobs.DefaultBackoff, second, job.MaxBackoff) }},
+		{section: in, name: "default_on_timeout", doc: "What becomes of a job that meets its time limit and did not say (--on-timeout): kill (it ends as timed out) or requeue (it is stopped and queued again behind the others).",
+			bind: func(c *Config) value {
+				return choiceValue[job.TimeoutAction]{&c.Jobs.DefaultOnTimeout, "an action", []job.TimeoutAction{job.TimeoutKill, job.TimeoutRequeue}}
+			}},
+		{section: in, name: "allow_raised_priority", doc: "Whether every user may give jobs a priority above normal. Otherwise only administrators may.",
+			bind: func(c *Config) value { return switchValue{&c.Jobs.AllowRaisedPriority} }},
+	}
+}
+
+func classKeys(in, name string) []key {
+	return []key{
+		{section: in, name: "max_time", doc: "The longest time limit a job of this class may ask for, where jobs.max_time allows more; with it every job of the class has a limit. Empty: jobs.max_time alone counts.",
+			bind: func(c *Config) value {
+				class := c.Classes[classOf(name)]
+				return written{timeOrNone(&class.MaxTime, second, longest), func() { c.Classes[classOf(name)] = class }}
+			}},
+	}
+}

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Quota bounds what an account has at one time. 0 is no bound.
+type Quota struct {
+	GPUMilli int // of running jobs
+	Running  int // jobs
+	Queued   int // jobs
+	GPUHours int // of late
+	Share    int // weight in fair share, from 1; 0 for groups, which have none
+}
+
+// Quotas are what every user may have, and the exceptions by name. A user's
+// quota is complete: what its section leaves out is Default's. A group's is for
+// all members together, and what its section leaves out is not bounded.
+type Quotas struct {
+	Default Quota
+	Users   map[string]Quota
+	Groups  map[string]Quota
+}
+
+// QuotaGroups returns the names of the groups that have a quota, sorted.
+func (c Config) QuotaGroups() []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) }
+
+// quotaField is one key of the sections that say a quota.
+type quotaField struct {
+	name, doc string
+	of        func(*Quota) *int
+	value     func(*int) value
+}
+
+func quotaFields() []quotaField {
+	return []quotaField{
+		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. None: no bound.",
+			func(q *Quota) *int { return &q.GPUMilli }, func(to *int) value { return amountOrNone{to} }},
+		{"jobs", "Jobs running at once, those without a GPU included. None: no bound.",
+			func(q *Quota) *int { return &q.Running }, func(to *int) value { return numberOrNone(to, 1, 100_000) }},
+		{"queued", "Jobs waiting at once; a submission above that is refused. None: no bound.",
+			func(q *Quota) *int { return &q.Queued }, func(to *int) value { return numberOrNone(to, 1, 1_000_000) }},
+		{"gpu_hours", "GPU-hours used of late: what was used counts half after scheduling.half_life, a quarter after twice that, and so on. Above it no further job starts until enough is forgotten. None: no bound.",
+			func(q *Quota) *int { return &q.GPUHours }, func(to *int) value { return numberOrNone(to, 1, 10_000_000) }},
+		{"share", "Weight in fair share: a user with share 2 may use twice as much as one with share 1 before its jobs go behind the other's.",
+			func(q *Quota) *int { return &q.Share }, func(to *int) value { return numberBetween(to, 1, 1000) }},
+	}
+}
+
+func defaultQuotaKeys(section string) []key {
+	var list []key
+	for _, f := range quotaFields() {
+		list = append(list, key{section: section, name: f.name, doc: f.doc,
+			bind: func(c *Config) value { return f.value(f.of(&c.Quotas.Default)) }})
+	}
+	return list
+}
+
+// userQuotaKeys are the keys of one user's section. What it leaves out is as in
+// quota.default.
+func userQuotaKeys(section, name string) []key {
+	list := accountKeys(section, name, quotaFields(), func(q *Quotas) map[string]Quota { return q.Users })
+	for i := range list {
+		list[i].fallback = title("quota", "default") + "." + list[i].name
+	}
+	return list
+}
+
+// groupQuotaKeys are the keys of one group's section. Fair share is between
+// users, so a group has no weight in it.
+func groupQuotaKeys(section, name string) []key {
+	bounds := slices.DeleteFunc(quotaFields(), func(f quotaField) bool { return f.name == "share" })
+	return accountKeys(section, name, bounds, func(q *Quotas) map[string]Quota { return q.Groups })
+}
+
+// accountKeys are keys of one account's section in one of the maps.
+func accountKeys(section, name string, fields []quotaField, of func(*Quotas) map[string]Quota) []key {
+	var list []key
+	for _, f := range fields {
+		list = append(list, key{section: section, name: f.name, doc: f.doc, bind: func(c *Config) value {
+			accounts := of(&c.Quotas)
+			q := accounts[name]
+			return written{f.value(f.of(&q)), func() { accounts[name] = q }}
+		}})
+	}
+	return list
+}
+
+// written is a value in a copy of a map's entry, which goes back once the value
+// is read.
+type written struct {
+	value
+	store func()
+}
+
+func (v written) parse(raw any) error {
+	if err := v.value.parse(raw); err != nil {
+		return err
+	}
+	v.store()
+	return nil
+}
+
+// inherit gives each user the default of every bound that the user's section
+// leaves out.
+func (q *Quotas) inherit(origins Origins) {
+	for name, own := range q.Users {
+		for _, f := range quotaFields() {
+			if _, set := origins[title("quota", "user", name)+"."+f.name]; !set {
+				*f.of(&own) = *f.of(&q.Default)
+			}
+		}
+		q.Users[name] = own
+	}
+}
+
+// addQuota makes an entry for an account that has none.
+func addQuota(accounts *map[string]Quota, name string) {
+	if *accounts == nil {
+		*accounts = map[string]Quota{}
+	}
+	if _, known := (*accounts)[name]; !known {
+		(*accounts)[name] = Quota{}
+	}
+}
+
+// accountName says what is wrong with the name of a user or group. Whether
+// there is such an account is for others to say: it may come later, or from a
+// directory.
+func accountName(name string) error {
+	switch {
+	case name == "" || len(name) > 256 || !job.Printable(name) || strings.ContainsAny(name, ":,/") || strings.TrimSpace(name) != name || name[0] == '-':
+		return fmt.Errorf("%s is not the name of an account", strconv.QuoteToASCII(name[:min(len(name), 80)]))
+	case name == "NAME":
+		return errors.New("NAME stands for the name of an account: write that")
+	}
+	return nil
+}
+
+// amountOrNone is an amount of GPUs in thousandths; 0 is spelled none.
+type amountOrNone struct{ to *int }
+
+func (v amountOrNone) parse(raw any) error {
+	spelled := ""
+	switch raw := raw.(type) {
+	case int64:
+		spelled = strconv.FormatInt(raw, 10)
+	case float64:
+		spelled = strconv.FormatFloat(raw, 'f', -1, 64)
+	case string:
+		if raw == "none" {
+			*v.to = 0
+			return nil
+		}
+		return wrongType(`a number such as 1.5 without quotes, or "none"`, raw)
+	default:
+		return wrongType(`a number such as 1.5, or "none"`, raw)
+	}
+	milli, err := job.ParseGPUs(spelled)
+	if err != nil || milli == 0 {
+		return fmt.Errorf(`%s is not an amount of GPUs: use 0.01 to %d in steps of 0.01, or "none" for no bound`, spelled, job.MaxGPUs)
+	}
+	*v.to = milli
+	return nil
+}
+
+func (v amountOrNone) check() error {
+	if *v.to < 0 || *v.to > job.MaxGPUs*job.WholeGPU || *v.to%10 != 0 {
+		return fmt.Errorf("%d thousandths of a GPU are not an amount: use 0 to %d in steps of 10", *v.to, job.MaxGPUs*job.WholeGPU)
+	}
+	return nil
+}
+
+func (v amountOrNone) spell() string {
+	if *v.to == 0 {
+		return `"none"`
+	}
+	return job.FormatGPUs(*v.to)
+}
+
+func (v amountOrNone) schema() shape {
+	lo, hi := 0, job.MaxGPUs
+	return shape{Type: "number", Form: fmt.Sprintf("a number from 0.01 to %d, or none", hi), Min: &lo, Max: &hi, Word: "^none$"}
+}

@@ -1,0 +1,213 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// section is a table of the file or, with a placeholder, any number of tables
+// that differ by their last name.
+type section struct {
+	path        []string // of the table, or of the one above the named ones
+	placeholder string   // stands for the name in what people read; "" for a single table
+	doc         string
+	allowed     []string               // the only names there are; nil: names of accounts
+	example     string                 // for the sample, of named tables
+	used        func(*Config) []string // the names in use, in the order of Show
+	add         func(*Config, string)  // makes the table of a name, if there is none
+	keys        func(title, name string) []key
+}
+
+// sections lists the sections in the order of the file.
+func sections() []section {
+	return []section{
+		{path: []string{"jobs"}, keys: jobKeys,
+			doc: "What jobs get without asking, and the most they may ask."},
+		classSection(),
+		{path: []string{"scheduling"}, keys: schedulingKeys,
+			doc: "In which order jobs start. A higher class always goes before a lower one, and within a class a higher number."},
+		{path: []string{"quota", "default"}, keys: func(title, _ string) []key { return defaultQuotaKeys(title) },
+			doc: "What every user may have at one time who has no section of their own. Jobs above it wait, and do not hold up those of others."},
+		userSection(),
+		groupSection(),
+		{path: []string{"gpus"}, keys: gpuKeys,
+			doc: "How GPUs are watched, shared out and checked."},
+		{path: []string{"daemon"}, keys: daemonKeys,
+			doc: "The daemon itself."},
+	}
+}
+
+func classSection() section {
+	return section{path: []string{"class"}, placeholder: "CLASS", allowed: classNames(),
+		doc:     "What holds for jobs of one class besides [jobs]: scavenger, low, normal, high or interactive.",
+		example: "[class.interactive]\n  max_time = \"8h\"\n",
+		used: func(c *Config) []string {
+			return slices.DeleteFunc(classNames(), func(name string) bool {
+				_, used := c.Classes[classOf(name)]
+				return !used
+			})
+		},
+		add: func(c *Config, name string) {
+			if c.Classes == nil {
+				c.Classes = map[job.Class]Class{}
+			}
+			c.Classes[classOf(name)] = c.Classes[classOf(name)]
+		},
+		keys: classKeys,
+	}
+}
+
+func userSection() section {
+	return section{path: []string{"quota", "user"}, placeholder: "NAME",
+		doc:     "What one user may have, with the keys of [quota.default]; for what is left out the value there holds.",
+		example: "[quota.user.alice]\n  gpus = 4\n  jobs = \"none\"\n  queued = 1000\n  gpu_hours = 500\n  share = 2\n",
+		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Users)) },
+		add:     func(c *Config, name string) { addQuota(&c.Quotas.Users, name) },
+		keys:    userQuotaKeys,
+	}
+}
+
+func groupSection() section {
+	return section{path: []string{"quota", "group"}, placeholder: "NAME",
+		doc:     "What all members of a group may have together, besides each one's own quota, with the keys of [quota.default] but share; what is left out is not bounded.",
+		example: "[quota.group.students]\n  gpus = 1.5\n  jobs = 20\n  queued = 5000\n  gpu_hours = 300\n",
+		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) },
+		add:     func(c *Config, name string) { addQuota(&c.Quotas.Groups, name) },
+		keys:    groupQuotaKeys,
+	}
+}
+
+// classNames lists the classes, lowest first.
+func classNames() []string {
+	var list []string
+	for c := job.Scavenger; c <= job.Interactive; c++ {
+		list = append(list, c.String())
+	}
+	return list
+}
+
+// classOf returns the class of a name out of classNames.
+func classOf(name string) job.Class {
+	return job.Scavenger + job.Class(slices.Index(classNames(), name))
+}
+
+// name returns the section as people write it, with the placeholder.
+func (s section) name() string {
+	if s.placeholder == "" {
+		return title(s.path...)
+	}
+	return title(append(slices.Clone(s.path), s.placeholder)...)
+}
+
+// keysOf returns the keys of the table of one name; the name of a single table
+// is empty.
+func (s section) keysOf(name string) []key {
+	if s.placeholder == "" {
+		return s.keys(title(s.path...), "")
+	}
+	return s.keys(title(append(slices.Clone(s.path), name)...), name)
+}
+
+// inUse returns the names of the tables that a Config has, which for a single
+// table is the empty one.
+func (s section) inUse(c *Config) []string {
+	if s.placeholder == "" {
+		return []string{""}
+	}
+	return s.used(c)
+}
+
+// checkName says what is wrong with the name of a table.
+func (s section) checkName(name string) error {
+	if s.placeholder == "" || s.allowed != nil {
+		return nil
+	}
+	return accountName(name)
+}
+
+// title spells the path of a table as TOML does.
+func title(path ...string) string {
+	parts := make([]string, len(path))
+	for i, part := range path {
+		parts[i] = part
+		if strings.Trim(part, bare) != "" || part == "" {
+			parts[i] = strconv.Quote(part)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// bare holds what a name without quotes may be made of.
+const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// find returns the section at a path, and the name for which it stands there.
+func find(path []string) (s section, name string, ok bool) {
+	for _, s := range sections() {
+		switch {
+		case s.placeholder == "":
+			if slices.Equal(path, s.path) {
+				return s, "", true
+			}
+		case len(path) == len(s.path)+1 && hasPrefix(path, s.path):
+			if name := path[len(s.path)]; s.allowed == nil || slices.Contains(s.allowed, name) {
+				return s, name, true
+			}
+		}
+	}
+	return section{}, "", false
+}
+
+// leadsToSection tells whether there is a section at a path or below it.
+func leadsToSection(path []string) bool {
+	_, _, here := find(path)
+	known, free := below(path)
+	return here || (path != nil && (len(known) > 0 || free))
+}
+
+// below returns the names that may follow a path; free: any name may.
+func below(path []string) (known []string, free bool) {
+	for _, s := range sections() {
+		switch {
+		case len(path) < len(s.path) && hasPrefix(s.path, path):
+			known = append(known, s.path[len(path)])
+		case s.placeholder != "" && slices.Equal(path, s.path):
+			known, free = append(known, s.allowed...), free || s.allowed == nil
+		}
+	}
+	return known, free
+}
+
+func hasPrefix(path, prefix []string) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}
+
+// corrected returns the path that was most likely meant, nil if none is near.
+func corrected(path []string) []string {
+	var right []string
+	for _, part := range path {
+		known, free := below(right)
+		near := nearest(part, known)
+		if near == "" && free {
+			near = part
+		}
+		if near == "" {
+			return nil
+		}
+		right = append(right, near)
+	}
+	return right
+}
+
+// sectionNames lists the sections for messages.
+func sectionNames() string {
+	var list []string
+	for _, s := range sections() {
+		list = append(list, fmt.Sprintf("[%s]", s.name()))
+	}
+	return strings.Join(list, ", ")
+}
