@@ -23,12 +23,13 @@ type cancelCmd struct {
 
 // Help is the text below the options.
 func (cancelCmd) Help() string {
-	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. Jobs of others can be ended by administrators only.
+	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. An array ends with all its tasks; a task of it ends alone, also before it has started. Jobs of others can be ended by administrators only.
 
 Examples:
 
     gpusched cancel 42
     gpusched cancel 12,14-16
+    gpusched cancel 7_3
     gpusched cancel --signal USR1 @
     gpusched cancel --mine -y
 
@@ -42,36 +43,10 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	var jobs []api.Job
-	var first error
-	for _, id := range ids {
-		reply, err := a.client.Cancel(ctx, api.FormatID(id), api.CancelRequest{Signal: int(c.Signal)})
-		var e *api.Error
-		switch {
-		case err == nil:
-			jobs = append(jobs, reply.Job)
-		case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
-			return err
-		default:
-			a.complain(e.Error())
-			if first == nil {
-				first = exitStatus(e.Code.ExitStatus())
-			}
-		}
-	}
-	return errors.Join(c.report(a, jobs), first)
-}
-
-func (c *cancelCmd) report(a *app, jobs []api.Job) error {
-	items, ids := jobLines(jobs)
-	return a.show(c.outputFlags, report{
-		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
-		text: func(bool) {
-			for _, j := range jobs {
-				a.out.printf("job %d %s\n", j.ID, c.said(j))
-			}
-		},
+	jobs, first := a.each(ids, func(id string) (api.JobReply, error) {
+		return a.client.Cancel(ctx, id, api.CancelRequest{Signal: int(c.Signal)})
 	})
+	return errors.Join(a.showActed(c.outputFlags, jobs, c.said), first)
 }
 
 // said is what happened to a job.
@@ -88,7 +63,7 @@ func (c *cancelCmd) said(j api.Job) string {
 }
 
 // targets finds the jobs, and asks where whole queues are meant.
-func (c *cancelCmd) targets(ctx context.Context, a *app) ([]int64, error) {
+func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 	whole := c.All || c.Mine
 	switch {
 	case whole && len(c.IDs) > 0:
@@ -106,7 +81,9 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.confirm(lastFirst(reply.Jobs), c.Yes)
+	// An array ends with all its tasks.
+	jobs := without(reply.Jobs, func(j api.Job) bool { return j.Task != nil })
+	return a.confirm(lastFirst(jobs), c.Yes)
 }
 
 // lastFirst puts waiting jobs before running ones, last in the queue first, so
@@ -126,12 +103,12 @@ func liveRank(j api.Job) int {
 }
 
 // confirm returns the ids of the jobs after somebody said yes.
-func (a *app) confirm(jobs []api.Job, yes bool) ([]int64, error) {
+func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 	users := map[string]bool{}
-	var ids []int64
+	var ids []string
 	for _, j := range jobs {
 		users[j.User] = true
-		ids = append(ids, j.ID)
+		ids = append(ids, api.FormatID(j.ID))
 	}
 	question := fmt.Sprintf("end %d jobs of %d users?", len(ids), len(users))
 	switch {

@@ -18,6 +18,7 @@ var groups = []kong.Group{
 	{Key: "machine", Title: "GPUs and scheduler:"},
 	{Key: "needs", Title: "What the job needs:"},
 	{Key: "life", Title: "How it is treated:"},
+	{Key: "queue", Title: "When it starts, and how often:"},
 	{Key: "label", Title: "What it is called:"},
 	{Key: "around", Title: "What it finds around it:"},
 	{Key: "self", Title: "What this command does:"},

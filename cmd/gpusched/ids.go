@@ -12,20 +12,23 @@ import (
 )
 
 // aboutIDs explains what resolve understands, for help and manual.
-const aboutIDs = "ID is a number as in 'gpusched list' (42), a list (12,14-16), @ for the job you submitted last, @~1 for the one before it, " +
+const aboutIDs = "ID is a number as in 'gpusched list' (42), a list (12,14-16), a task of an array (7_3, or 7_3-5 for several), " +
+	"@ for the job you submitted last, @~1 for the one before it, " +
 	"or name:NAME for your jobs of that name: all that wait or run, else the last that ended."
 
-// resolve turns the words for jobs into ids, in the order given, each once.
-func (a *app) resolve(ctx context.Context, words []string) ([]int64, error) {
-	var ids []int64
+// resolve turns the words for jobs into the names that the daemon knows, "12"
+// or "7_3", in the order given, each once.
+func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
+	var ids []string
+	seen := map[string]bool{}
 	for _, word := range words {
 		found, err := a.resolveWord(ctx, word)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range found {
-			if !slices.Contains(ids, id) {
-				ids = append(ids, id)
+			if !seen[id] {
+				ids, seen[id] = append(ids, id), true
 			}
 		}
 	}
@@ -34,48 +37,86 @@ func (a *app) resolve(ctx context.Context, words []string) ([]int64, error) {
 
 // resolveOne is resolve for commands about one job; of several of one name it
 // is the newest.
-func (a *app) resolveOne(ctx context.Context, word string) (int64, error) {
+func (a *app) resolveOne(ctx context.Context, word string) (string, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	if len(ids) > 1 && !strings.HasPrefix(word, "name:") {
-		return 0, usagef("%q is several jobs, and this is about one", word)
+		return "", usagef("%q is several jobs, and this is about one", word)
 	}
-	return slices.Max(ids), nil
+	return ids[len(ids)-1], nil
 }
 
-func (a *app) resolveWord(ctx context.Context, word string) ([]int64, error) {
+func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
 		return a.resolveName(ctx, name)
 	}
-	var ids []int64
+	var ids []string
 	for part := range strings.SplitSeq(word, ",") {
-		if back, ok := strings.CutPrefix(part, "@"); ok {
-			id, err := a.resolveLast(ctx, back)
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
-			continue
-		}
-		list, err := job.ParseIDs(part)
+		found, err := a.resolvePart(ctx, part)
 		if err != nil {
-			return nil, usagef("%s", err)
+			return nil, err
 		}
-		for _, id := range list {
-			ids = append(ids, int64(id))
-		}
+		ids = append(ids, found...)
 	}
 	return ids, nil
 }
 
-// recentMargin is how many more ended jobs are looked at for @: they come in
-// the order in which they ended, not in that in which they were submitted.
-const recentMargin = 100
+func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
+	if back, ok := strings.CutPrefix(part, "@"); ok {
+		id, err := a.resolveLast(ctx, back)
+		return []string{api.FormatID(id)}, err
+	}
+	if array, tasks, ok := strings.Cut(part, "_"); ok {
+		return tasksOf(array, tasks)
+	}
+	list, err := job.ParseIDs(part)
+	if err != nil {
+		return nil, usagef("%s", err)
+	}
+	ids := make([]string, len(list))
+	for i, id := range list {
+		ids[i] = id.String()
+	}
+	return ids, nil
+}
+
+// maxTaskRange bounds what 7_0-999999 may expand to.
+const maxTaskRange = 10_000
+
+// tasksOf names tasks of an array: "3", or "3-5".
+func tasksOf(array, tasks string) ([]string, error) {
+	id, err := job.ParseID(array)
+	lo, hi, isRange := strings.Cut(tasks, "-")
+	if !isRange {
+		hi = lo
+	}
+	first, errFirst := strconv.ParseUint(lo, 10, 31)
+	last, errLast := strconv.ParseUint(hi, 10, 31)
+	switch {
+	case err != nil || errFirst != nil || errLast != nil || last > job.MaxTaskIndex:
+		return nil, usagef("%q is not a task of an array: use 7_3, or 7_3-5 for several", array+"_"+tasks)
+	case last < first || last-first >= maxTaskRange:
+		return nil, usagef("range %q is empty or too long (it names at most %d tasks)", array+"_"+tasks, maxTaskRange)
+	}
+	var ids []string
+	for n := first; n <= last; n++ {
+		ids = append(ids, job.Task{Array: id, Index: int(n)}.String())
+	}
+	return ids, nil
+}
+
+// How many more ended jobs are looked at for @: they come in the order in which
+// they ended, not in that in which they were submitted. The second is for those
+// who have had large arrays.
+const (
+	recentMargin = 100
+	widestMargin = 9_000
+)
 
 // resolveLast finds the job submitted last (back is empty) or, with ~N, the one
-// N before it.
+// N before it. The tasks of an array count as the array.
 func (a *app) resolveLast(ctx context.Context, back string) (int64, error) {
 	n := 0
 	if back != "" {
@@ -85,15 +126,37 @@ func (a *app) resolveLast(ctx context.Context, back string) (int64, error) {
 			return 0, usagef("%q is not a job: use @ for your last job, @~1 for the one before it", "@"+back)
 		}
 	}
-	jobs, err := a.mine(ctx, api.ListQuery{Ended: n + recentMargin})
+	ids, all, err := a.recent(ctx, n+recentMargin)
+	if err == nil && len(ids) <= n && !all {
+		ids, _, err = a.recent(ctx, n+widestMargin)
+	}
 	if err != nil {
 		return 0, err
 	}
-	if len(jobs) <= n {
-		return 0, notFoundf("you have submitted %s", atMost(len(jobs)))
+	if len(ids) <= n {
+		return 0, notFoundf("you have submitted %s", atMost(len(ids)))
 	}
-	slices.SortFunc(jobs, func(x, y api.Job) int { return int(y.ID - x.ID) })
-	return jobs[n].ID, nil
+	return ids[len(ids)-1-n], nil
+}
+
+// recent are the caller's submissions by number, as far as so many ended jobs
+// go, and whether these are all.
+func (a *app) recent(ctx context.Context, ended int) (ids []int64, all bool, err error) {
+	jobs, err := a.mine(ctx, api.ListQuery{Ended: ended})
+	return submissions(jobs), len(jobs) < ended, err
+}
+
+// submissions are the jobs that somebody submitted, by number: an array for its
+// tasks, each once.
+func submissions(jobs []api.Job) []int64 {
+	ids := make([]int64, len(jobs))
+	for i, j := range jobs {
+		if ids[i] = j.ID; j.Task != nil {
+			ids[i] = j.Task.Array
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func atMost(n int) string {
@@ -106,26 +169,19 @@ func atMost(n int) string {
 	return fmt.Sprintf("only %d jobs", n)
 }
 
-func (a *app) resolveName(ctx context.Context, name string) ([]int64, error) {
+func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 	jobs, err := a.mine(ctx, api.ListQuery{Name: name, Ended: 1})
 	if err != nil {
 		return nil, err
 	}
-	var live, ended []int64
-	for _, j := range jobs {
-		if terminal := job.State(j.State).Terminal(); terminal {
-			ended = append(ended, j.ID)
-		} else {
-			live = append(live, j.ID)
-		}
+	ids := submissions(without(jobs, func(j api.Job) bool { return job.State(j.State).Terminal() }))
+	if len(ids) == 0 && len(jobs) > 0 {
+		ids = submissions(jobs[:1])
 	}
-	switch {
-	case len(live) > 0:
-		return live, nil
-	case len(ended) > 0:
-		return ended[:1], nil
+	if len(ids) == 0 {
+		return nil, notFoundf("you have no job named %q", name)
 	}
-	return nil, notFoundf("you have no job named %q", name)
+	return strings.Split(idList(ids), ","), nil
 }
 
 // mine lists the caller's own jobs.

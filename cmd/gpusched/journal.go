@@ -71,7 +71,7 @@ const (
 )
 
 // followJournal runs journalctl until the job has ended and its output is here.
-func (a *app) followJournal(ctx context.Context, path string, argv []string, id int64) error {
+func (a *app) followJournal(ctx context.Context, path string, argv []string, j api.Job) error {
 	cmd := exec.CommandContext(ctx, path, argv...)
 	pipe := &watchedWriter{w: a.out.w, flush: a.out.w.Flush, last: time.Now()}
 	cmd.Stdout, cmd.Stderr = pipe, os.Stderr
@@ -84,7 +84,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, id 
 	go func() { exited <- cmd.Wait() }()
 	go func() {
 		var err error
-		last, err = a.client.Wait(ctx, api.FormatID(id), 0)
+		last, err = a.client.Wait(ctx, api.FormatID(j.ID), 0)
 		ended <- err
 	}()
 	select {
@@ -99,7 +99,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, id 
 		}
 	}
 	a.out.w.Flush()
-	a.note("job %d %s", id, resultOf(last.Job))
+	a.note("job %s %s", nameOfJob(j), resultOf(last.Job))
 	return nil
 }
 

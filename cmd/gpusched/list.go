@@ -90,6 +90,6 @@ func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 		return q, nil
 	}
 	ids, err := a.resolve(ctx, c.IDs)
-	q.IDs = idList(ids)
+	q.IDs = strings.Join(ids, ",")
 	return q, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -31,6 +32,7 @@ Examples:
     gpusched logs -f @
     gpusched logs -n 100 -T name:train
     gpusched logs --attempt 1 42
+    gpusched logs 7_3
 
 ` + aboutIDs
 }
@@ -44,15 +46,18 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.client.Job(ctx, api.FormatID(id))
+	reply, err := a.client.Job(ctx, id)
 	if err != nil {
 		return err
+	}
+	if reply.Job.Array != nil {
+		return errArrayOutput(reply.Job)
 	}
 	if err := a.journalReadable(reply.Job); err != nil {
 		return err
 	}
 	if c.Follow {
-		if reply, err = a.started(ctx, reply); err != nil {
+		if reply, err = a.started(ctx, id, reply); err != nil {
 			return err
 		}
 	}
@@ -65,9 +70,9 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("find journalctl, which reads the output of jobs: %w", err)
 	}
 	live := c.Follow && !job.State(reply.Job.State).Terminal()
-	argv := c.journalArgs(id, invocation, live)
+	argv := c.journalArgs(reply.Job.ID, invocation, live)
 	if live {
-		return a.followJournal(ctx, path, argv, id)
+		return a.followJournal(ctx, path, argv, reply.Job)
 	}
 	a.out.w.Flush()
 	a.err.w.Flush()
@@ -75,6 +80,12 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("run %q: %w", path, err)
 	}
 	return nil
+}
+
+// errArrayOutput is for arrays, whose tasks have the output.
+func errArrayOutput(j api.Job) error {
+	first, _, _ := strings.Cut(strings.Split(j.Array.Spec, ",")[0], "-")
+	return usagef("job %d is an array, and each task has its own output: name one, such as 'gpusched logs %d_%s'", j.ID, j.ID, first)
 }
 
 // journalArgs selects one run of the unit: by its name, and by the name that
@@ -111,13 +122,13 @@ func (c *logsCmd) invocation(reply api.JobReply) (string, error) {
 	case found != "":
 		return found, nil
 	case c.Attempt != 0:
-		return "", notFoundf("job %d has no attempt %d that started", j.ID, c.Attempt)
+		return "", notFoundf("job %s has no attempt %d that started", nameOfJob(j), c.Attempt)
 	case j.Result != nil:
-		return "", &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %d has no output, it never started: %s", j.ID, j.Result.Sentence)}
+		return "", &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output, it never started: %s", nameOfJob(j), j.Result.Sentence)}
 	}
 	return "", &api.Error{
-		Code: api.CodeConflict, Message: fmt.Sprintf("job %d has no output yet: it is %s%s", j.ID, j.State, colon(j.Why)),
-		Hint: fmt.Sprintf("wait for it with 'gpusched logs -f %d'", j.ID),
+		Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output yet: it is %s%s", nameOfJob(j), j.State, colon(j.Why)),
+		Hint: fmt.Sprintf("wait for it with 'gpusched logs -f %s'", nameOfJob(j)),
 	}
 }
 
@@ -129,11 +140,11 @@ func colon(s string) string {
 }
 
 // started returns once the job has started or ended.
-func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, error) {
+func (a *app) started(ctx context.Context, id string, reply api.JobReply) (api.JobReply, error) {
 	said := false
 	for reply.Job.InvocationID == "" && !job.State(reply.Job.State).Terminal() {
 		if !said && reply.Job.State == string(job.Queued) {
-			a.note("job %d is queued%s", reply.Job.ID, colon(reply.Job.Why))
+			a.note("job %s is queued%s", nameOfJob(reply.Job), colon(reply.Job.Why))
 			a.err.w.Flush()
 			said = true
 		}
@@ -145,7 +156,7 @@ func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, er
 		case <-tick.C:
 		}
 		var err error
-		if reply, err = a.client.Job(ctx, api.FormatID(reply.Job.ID)); err != nil {
+		if reply, err = a.client.Job(ctx, id); err != nil {
 			return reply, err
 		}
 	}

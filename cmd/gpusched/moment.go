@@ -8,18 +8,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// moment is a point in time; zero is not asked.
-type moment time.Time
+// moment is a point in time. Zero is now.
+type moment struct {
+	at  time.Time
+	set bool
+}
 
 // UnmarshalText reads 22:00, +2h and the like.
-func (v *moment) UnmarshalText(text []byte) error {
-	at, err := parseMoment(string(text), time.Now())
-	*v = moment(at)
+func (v *moment) UnmarshalText(text []byte) (err error) {
+	v.at, err = parseMoment(string(text), time.Now())
+	v.set = err == nil
 	return err
 }
 
 // utc is the time for the wire.
-func (v moment) utc() time.Time { return time.Time(v).UTC() }
+func (v moment) utc() time.Time { return v.at.UTC() }
 
 // aboutMoments explains what parseMoment reads, for help and manual.
 const aboutMoments = "A moment is a time of day (22:00, which is tomorrow where it is past), 'tomorrow 8:00', a date (2026-11-22, 2026-11-22T08:00), " +
@@ -28,9 +31,12 @@ const aboutMoments = "A moment is a time of day (22:00, which is tomorrow where 
 // dateForms are the dates that parseMoment reads as local time.
 var dateForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 
-// parseMoment reads a moment that is not past, as seen from now. A time of day
-// that is past means tomorrow.
+// parseMoment reads a moment that is not past, as seen from now; "now" is the
+// zero time. A time of day that is past means tomorrow.
 func parseMoment(s string, now time.Time) (time.Time, error) {
+	if s == "now" {
+		return time.Time{}, nil
+	}
 	at, ok := momentOf(strings.TrimSpace(s), now)
 	switch {
 	case !ok:
@@ -44,9 +50,6 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 }
 
 func momentOf(s string, now time.Time) (time.Time, bool) {
-	if s == "now" {
-		return now, true
-	}
 	if after, ok := strings.CutPrefix(s, "+"); ok {
 		d, err := job.ParseDuration(after)
 		return now.Add(d), err == nil

@@ -41,17 +41,24 @@ var ownVariables = []string{
 }
 
 // jobEnv is what is sent along as environment: all of ours for inherit, and
-// what was set with --set-env. A later entry wins.
-func jobEnv(mode string, set, environ []string) ([]string, error) {
+// what was set with --set-env.
+func jobEnv(mode string, set, environ []string) []string {
 	var env []string
 	if mode == string(job.EnvInherit) {
 		for _, entry := range environ {
 			name, _, ok := strings.Cut(entry, "=")
-			if ok && name != "" && !slices.Contains(ownVariables, name) {
+			if ok && name != "" && !slices.Contains(ownVariables, name) && !isSet(set, name) {
 				env = append(env, entry)
 			}
 		}
 	}
+	return append(env, set...)
+}
+
+// settings are the variables of --set-env as NAME=VALUE. A later one wins; one
+// without a value gets its present one.
+func settings(set, environ []string) ([]string, error) {
+	var out []string
 	for _, entry := range set {
 		name, _, hasValue := strings.Cut(entry, "=")
 		if name == "" {
@@ -64,15 +71,24 @@ func jobEnv(mode string, set, environ []string) ([]string, error) {
 			}
 			entry = environ[i]
 		}
-		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
-		env = append(env, entry)
+		out = slices.DeleteFunc(out, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		out = append(out, entry)
 	}
-	return env, nil
+	return out, nil
+}
+
+func isSet(set []string, name string) bool {
+	return slices.ContainsFunc(set, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 }
 
 // hint warns about what will probably not work. The job is queued all the same:
 // it may be made to work until it starts.
 func (a *app) hint(req api.SubmitRequest) {
+	if req.Array != nil {
+		for _, name := range unused(req.Array.Params, req.Argv) {
+			a.note("warning: the command does not say {%s}, so its values make no difference", name)
+		}
+	}
 	dir, program := string(req.Dir), string(req.Argv[0])
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		a.note("warning: there is no directory %q yet", dir)

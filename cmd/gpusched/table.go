@@ -91,11 +91,12 @@ func pad(s string, n int, right bool) string {
 	return s + fill
 }
 
-func without[T any](cols []column[T], drop func(column[T]) bool) []column[T] {
-	var kept []column[T]
-	for _, c := range cols {
-		if !drop(c) {
-			kept = append(kept, c)
+// without leaves out of a list what is to be dropped.
+func without[T any](list []T, drop func(T) bool) []T {
+	var kept []T
+	for _, item := range list {
+		if !drop(item) {
+			kept = append(kept, item)
 		}
 	}
 	return kept

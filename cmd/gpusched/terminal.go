@@ -61,6 +61,38 @@ func (t *terminal) ago(at time.Time) string {
 	return t.when(at)
 }
 
+// clock prints a moment ahead: the local time on a terminal, with the day where
+// that is not today; RFC 3339 elsewhere.
+func (t *terminal) clock(at time.Time) string {
+	if at.IsZero() || !t.tty {
+		return t.when(at)
+	}
+	at = at.In(t.now.Location())
+	if at.Format(time.DateOnly) == t.now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// about is a moment that was predicted, to be read in a sentence.
+func (t *terminal) about(at time.Time) string {
+	switch {
+	case !t.tty:
+		return "about " + t.clock(at)
+	case at.Sub(t.now) < time.Minute:
+		return "in a moment"
+	}
+	return "about " + t.ahead(at)
+}
+
+// ahead is a moment ahead with how far it is, to be read in a sentence.
+func (t *terminal) ahead(at time.Time) string {
+	if !t.tty {
+		return t.clock(at)
+	}
+	return t.clock(at) + " (in " + age(at.Sub(t.now)) + ")"
+}
+
 // age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
 func age(d time.Duration) string {
 	d = max(0, d)

@@ -31,6 +31,7 @@ Examples:
     gpusched wait @
     gpusched wait 12-20 && ./collect-results.sh
     gpusched wait --any --timeout 1h name:sweep
+    gpusched wait 7       (an array: until every task has ended)
 
 ` + aboutIDs
 }
@@ -98,10 +99,10 @@ func (f *failure) Error() string { return f.cause.Error() }
 const statusFailure = 125
 
 // waitAll waits for one after the other, which takes as long as the longest.
-func (a *app) waitAll(ctx context.Context, ids []int64) ([]api.Job, error) {
+func (a *app) waitAll(ctx context.Context, ids []string) ([]api.Job, error) {
 	var jobs []api.Job
 	for _, id := range ids {
-		reply, err := a.client.Wait(ctx, api.FormatID(id), 0)
+		reply, err := a.client.Wait(ctx, id, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +112,7 @@ func (a *app) waitAll(ctx context.Context, ids []int64) ([]api.Job, error) {
 }
 
 // waitAny waits for all at once and returns the first that ended.
-func (a *app) waitAny(ctx context.Context, ids []int64) ([]api.Job, error) {
+func (a *app) waitAny(ctx context.Context, ids []string) ([]api.Job, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type ended struct {
@@ -121,7 +122,7 @@ func (a *app) waitAny(ctx context.Context, ids []int64) ([]api.Job, error) {
 	first := make(chan ended, len(ids))
 	for _, id := range ids {
 		go func() {
-			reply, err := a.client.Wait(ctx, api.FormatID(id), 0)
+			reply, err := a.client.Wait(ctx, id, 0)
 			first <- ended{reply.Job, err}
 		}()
 	}
@@ -130,15 +131,7 @@ func (a *app) waitAny(ctx context.Context, ids []int64) ([]api.Job, error) {
 }
 
 func (c *waitCmd) report(a *app, jobs []api.Job) error {
-	items, ids := jobLines(jobs)
-	return a.show(c.outputFlags, report{
-		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
-		text: func(bool) {
-			for _, j := range jobs {
-				a.out.printf("job %d %s\n", j.ID, clean(resultOf(j)))
-			}
-		},
-	})
+	return a.showActed(c.outputFlags, jobs, resultOf)
 }
 
 func resultOf(j api.Job) string {
@@ -163,7 +156,7 @@ func statusOf(jobs []api.Job) error {
 
 // follow waits for a job just submitted and ends as it did.
 func (a *app) follow(ctx context.Context, id int64, quiet bool) error {
-	jobs, err := a.waitAll(ctx, []int64{id})
+	jobs, err := a.waitAll(ctx, []string{api.FormatID(id)})
 	if errors.Is(err, context.Canceled) {
 		a.note("job %d goes on (come back with 'gpusched wait %d', end it with 'gpusched cancel %d')", id, id, id)
 		return err

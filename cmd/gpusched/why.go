@@ -29,7 +29,7 @@ func (c *whyCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.client.Job(ctx, api.FormatID(id))
+	reply, err := a.client.Job(ctx, id)
 	if err != nil {
 		return err
 	}

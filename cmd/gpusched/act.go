@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// each does something to every job, also to those after one that it could not
+// be done to. That is said, and the error is the exit status of the first.
+func (a *app) each(ids []string, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
+	for _, id := range ids {
+		reply, err := do(id)
+		var e *api.Error
+		switch {
+		case err == nil:
+			jobs = append(jobs, reply.Job)
+		case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
+			return jobs, err
+		default:
+			a.complain(e.Error())
+			if first == nil {
+				first = exitStatus(e.Code.ExitStatus())
+			}
+		}
+	}
+	return jobs, first
+}
+
+// act does something to the jobs that the words name and says what became of
+// each.
+func (a *app) act(ctx context.Context, o outputFlags, words []string, do func(ctx context.Context, id string) (api.JobReply, error), said func(api.Job) string) error {
+	ids, err := a.resolve(ctx, words)
+	if err != nil {
+		return err
+	}
+	jobs, first := a.each(ids, func(id string) (api.JobReply, error) { return do(ctx, id) })
+	return errors.Join(a.showActed(o, jobs, said), first)
+}
+
+func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {
+	items, ids := jobLines(jobs)
+	return a.show(o, report{
+		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
+		text: func(bool) {
+			for _, j := range jobs {
+				a.out.printf("job %s %s\n", nameOfJob(j), clean(said(j)))
+			}
+		},
+	})
+}
+
+// nameOfJob is what people call the job: its number, or as a task "7_3".
+func nameOfJob(j api.Job) string {
+	if j.Task != nil {
+		return j.Task.Name
+	}
+	return api.FormatID(j.ID)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// dependencies are what --after, --after-ok, --after-fail and --after-any ask
+// for, in this order.
+func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) ([]api.Dependency, error) {
+	var list []api.Dependency
+	for _, d := range []struct {
+		kind  job.DependencyKind
+		words []string
+	}{{job.AfterStart, after}, {job.AfterOK, ok}, {job.AfterFail, fail}, {job.AfterAny, any}} {
+		names, err := a.resolve(ctx, d.words)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			id, err := a.numberOf(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, api.Dependency{Kind: string(d.kind), Job: id})
+		}
+	}
+	return list, nil
+}
+
+// numberOf is the number of a job, or of a task that has become one.
+func (a *app) numberOf(ctx context.Context, name string) (int64, error) {
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return id, nil
+	}
+	reply, err := a.client.Job(ctx, name)
+	if err == nil && reply.Job.ID == 0 {
+		err = &api.Error{
+			Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started yet, and only then can a job wait for it", name),
+			Hint: fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array),
+		}
+	}
+	return reply.Job.ID, err
+}
+
+// dependencyLine is a list of dependencies for people.
+func dependencyLine(list []api.Dependency) string {
+	text := ""
+	for i, d := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("--%s %d", d.Kind, d.Job)
+	}
+	return text
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// arrayWish is what --array and --param ask for; nil is no array. With
+// parameters the tasks follow from these, and --array gives the limit alone.
+func arrayWish(text string, params []string) (*api.ArrayWish, error) {
+	wish := &api.ArrayWish{Spec: text}
+	switch {
+	case len(params) == 0 && text == "":
+		return nil, nil
+	case len(params) == 0:
+		return wish, usageOf(job.ParseArray(text))
+	case text != "" && !strings.HasPrefix(text, "%"):
+		return nil, &api.Error{
+			Code: api.CodeUsage, Message: "with --param there is one task for each combination of the values, so --array only says how many run at once",
+			Hint: "such as --array %4",
+		}
+	case text != "":
+		if err := usageOf(job.ParseArray("0" + text)); err != nil {
+			return nil, usagef("%q is not a limit: use --array %%4 for four tasks at a time", text)
+		}
+	}
+	var list []job.Param
+	for _, word := range params {
+		p, err := job.ParseParam(word)
+		if err != nil {
+			return nil, usagef("%s", err)
+		}
+		list = append(list, p)
+		wish.Params = append(wish.Params, api.Param{Name: p.Name, Values: p.Values})
+	}
+	return wish, usageOf(job.SweepArray(list, 0))
+}
+
+func usageOf(_ *job.Array, err error) error {
+	if err != nil {
+		return usagef("%s", err)
+	}
+	return nil
+}
+
+// unused are the parameters that the command does not mention.
+func unused(params []api.Param, argv [][]byte) (list []string) {
+	for _, p := range params {
+		used := false
+		for _, arg := range argv {
+			used = used || strings.Contains(string(arg), "{"+p.Name+"}")
+		}
+		if !used {
+			list = append(list, p.Name)
+		}
+	}
+	return list
+}
