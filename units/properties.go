@@ -99,6 +99,9 @@ func limits(s Spec) []Property {
 	if s.Limits.CPUs > 0 {
 		p = append(p, Property{"CPUQuotaPerSecUSec", uint64(s.Limits.CPUs) * 1_000_000})
 	}
+	if set := parseCPUs(s.CPUAffinity); len(set) > 0 {
+		p = append(p, Property{"CPUAffinity", []byte(set)})
+	}
 	return p
 }
 

@@ -22,11 +22,12 @@ var rewrite = flag.Bool("rewrite", false, "write testdata anew")
 func fullSpec() Spec {
 	return Spec{
 		ID: 42, Attempt: 2, UID: 1001, GID: 2001, User: "alice", JobName: "train",
-		GPUs:       []GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
-		Devices:    []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
-		Limits:     cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
-		Rlimits:    []Rlimit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
-		MaxRuntime: 2*time.Hour + 5*time.Second, Grace: 30 * time.Second,
+		GPUs:        []GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
+		Devices:     []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
+		Limits:      cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
+		Rlimits:     []Rlimit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
+		CPUAffinity: "0-15,32-47",
+		MaxRuntime:  2*time.Hour + 5*time.Second, Grace: 30 * time.Second,
 		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42",
 	}
 }
@@ -71,7 +72,7 @@ func TestPropertyTypes(t *testing.T) {
 		"CPUAccounting": "bool", "TasksAccounting": "bool", "MemoryMax": "uint64", "MemorySwapMax": "uint64",
 		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
 		"LimitMEMLOCK": "uint64", "LimitMEMLOCKSoft": "uint64", "StandardInput": "string", "StandardOutput": "string",
-		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogExtraFields": "[][]uint8",
+		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8",
 	}
 	props := Properties(fullSpec())
 	for _, p := range props {
@@ -95,7 +96,7 @@ func TestPropertyTypes(t *testing.T) {
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart NotifyAccess KillMode SendSIGKILL
 		TimeoutStopUSec RuntimeMaxUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
-		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec StandardInput StandardOutput
+		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
 
@@ -157,7 +158,7 @@ func anySpec(t *rapid.T) Spec {
 		GPUs: rapid.SliceOfN(gpu, 0, 4).Draw(t, "gpus"), Devices: rapid.SliceOfN(device, 0, 20).Draw(t, "devices"),
 		Limits:   cgroup.Limits{MemBytes: rapid.Int64().Draw(t, "mem"), CPUs: rapid.IntRange(0, 256).Draw(t, "cpus")},
 		Grace:    time.Duration(rapid.Int64().Draw(t, "grace")),
-		Launcher: "/l", SpecPath: "/s",
+		Launcher: "/l", SpecPath: "/s", CPUAffinity: rapid.SampledFrom([]string{"", "0-3", "\x1b"}).Draw(t, "cpus"),
 	}
 }
 
@@ -176,6 +177,9 @@ func TestPropertyEdges(t *testing.T) {
 		{"swap is zero", func(*Spec) {}, "MemorySwapMax", uint64(0)},
 		{"no limit of tasks", func(s *Spec) { s.Limits.TasksMax = 0 }, "TasksMax", nil},
 		{"no limit of CPUs", func(s *Spec) { s.Limits.CPUs = 0 }, "CPUQuotaPerSecUSec", nil},
+		{"all CPUs", func(s *Spec) { s.CPUAffinity = "" }, "CPUAffinity", nil},
+		{"no list of CPUs", func(s *Spec) { s.CPUAffinity = "many" }, "CPUAffinity", nil},
+		{"bits of CPUs", func(s *Spec) { s.CPUAffinity = "1,8-9" }, "CPUAffinity", []byte{2, 3}},
 		{"the account's own group", func(s *Spec) { s.GID = 0 }, "Group", nil},
 		{"no device at all", func(s *Spec) { s.GPUs, s.Devices = nil, nil }, "DeviceAllow", nil},
 		{"no control node without a GPU", func(s *Spec) { s.GPUs, s.Devices = nil, []cgroup.Device{{Major: 10, Minor: 229}} }, "DeviceAllow", []DeviceAllow{{"/dev/char/10:229", "rw"}}},

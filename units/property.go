@@ -2,7 +2,7 @@ package units
 
 // Property is one property of a transient unit. Value has exactly the type
 // that systemd expects on the bus: bool, string, uint64 (sizes, times, limits),
-// int32, [][]byte, or one of the slices below, whose structs go over the bus
+// int32, []byte (a bit for each CPU), [][]byte, or one of the slices below, whose structs go over the bus
 // field by field.
 type Property struct {
 	Name  string

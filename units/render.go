@@ -33,6 +33,8 @@ func texts(p Property) []string {
 		return []string{"no"}
 	case uint64:
 		return []string{amount(p.Name, v)}
+	case []byte:
+		return []string{cpuSet(v).String()}
 	case []ExecCommand:
 		var list []string
 		for _, c := range v {

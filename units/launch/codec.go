@@ -4,13 +4,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"strconv"
+	"strings"
 )
 
 // The file is the magic line, then the fields of Spec in order: numbers as
 // varints, strings and lists with their length first. It is not JSON because
 // JSON mangles bytes that are not UTF-8, and because decoding it would be the
 // greater part of the launcher's time.
-const magic = "gpusched-spec 1\n"
+//
+// Each version says all that the ones before it said and then more: 2 added the
+// array. Encode writes the oldest that says everything, so that after a
+// downgrade the launcher of then reads what it can do; Decode reads all of them.
+const (
+	magic      = "gpusched-spec 1\n"
+	magicArray = "gpusched-spec 2\n"
+)
 
 // ErrSpec says that bytes are not a spec of this version.
 var ErrSpec = errors.New("not a job spec of this version")
@@ -18,7 +26,11 @@ var ErrSpec = errors.New("not a job spec of this version")
 // Encode returns the content of the spec file.
 func Encode(s *Spec) []byte {
 	e := encoder{buf: make([]byte, 0, 1024)}
-	e.buf = append(e.buf, magic...)
+	if s.ArrayJob == 0 {
+		e.buf = append(e.buf, magic...)
+	} else {
+		e.buf = append(e.buf, magicArray...)
+	}
 	e.number(s.JobID)
 	e.number(int64(s.Attempt))
 	e.list(s.Argv)
@@ -45,6 +57,10 @@ func Encode(s *Spec) []byte {
 		e.text(l.Name)
 		e.buf = binary.AppendUvarint(e.buf, l.Soft)
 		e.buf = binary.AppendUvarint(e.buf, l.Hard)
+	}
+	if s.ArrayJob != 0 {
+		e.number(s.ArrayJob)
+		e.number(int64(s.ArrayTask))
 	}
 	return e.buf
 }
@@ -77,14 +93,21 @@ func (e *encoder) flag(b bool) {
 // quote the content. The strings of the result share one copy of b.
 func Decode(b []byte) (*Spec, error) {
 	d := decoder{rest: string(b)}
-	if len(b) < len(magic) || d.rest[:len(magic)] != magic {
-		return nil, &decodeError{"it does not begin as one"}
+	rest, plain := strings.CutPrefix(d.rest, magic)
+	if !plain {
+		var ok bool
+		if rest, ok = strings.CutPrefix(d.rest, magicArray); !ok {
+			return nil, &decodeError{"it does not begin as one"}
+		}
 	}
-	d.rest = d.rest[len(magic):]
+	d.rest = rest
 	s := &Spec{}
 	d.command(s)
 	d.gpus(s)
 	d.limits(s)
+	if !plain {
+		d.array(s)
+	}
 	switch {
 	case d.bad != "":
 		return nil, &decodeError{"the " + d.bad + " is damaged, " + strconv.Itoa(len(d.rest)) + " bytes before its end"}
@@ -126,6 +149,15 @@ func (d *decoder) limits(s *Spec) {
 		l.Soft = d.unsigned("limit")
 		l.Hard = d.unsigned("limit")
 		s.SoftLimits = append(s.SoftLimits, l)
+	}
+}
+
+// array refuses to have none: that is what version 1 says.
+func (d *decoder) array(s *Spec) {
+	s.ArrayJob = d.number("array")
+	s.ArrayTask = int(d.number("task"))
+	if s.ArrayJob == 0 && d.bad == "" {
+		d.bad = "array"
 	}
 }
 

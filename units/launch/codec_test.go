@@ -34,9 +34,16 @@ func fullSpec() *Spec {
 	}
 }
 
+// taskSpec is that of a task of an array.
+func taskSpec() *Spec {
+	s := fullSpec()
+	s.ArrayJob, s.ArrayTask = 7, 300
+	return s
+}
+
 // What is written is read again byte for byte (invariants 1 and 7).
 func TestCodecRoundTrip(t *testing.T) {
-	for _, s := range []*Spec{{}, fullSpec()} {
+	for _, s := range []*Spec{{}, fullSpec(), taskSpec()} {
 		got, err := Decode(Encode(s))
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
@@ -45,7 +52,7 @@ func TestCodecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })
 		s := &Spec{
-			JobID: rapid.Int64().Draw(t, "id"), Attempt: rapid.Int().Draw(t, "attempt"), Dir: text.Draw(t, "dir"),
+			ArrayJob: rapid.Int64().Draw(t, "array"), JobID: rapid.Int64().Draw(t, "id"), Attempt: rapid.Int().Draw(t, "attempt"), Dir: text.Draw(t, "dir"),
 			Argv: rapid.SliceOfN(text, 1, 5).Draw(t, "argv"), Umask: rapid.Int().Draw(t, "umask"), RequireFilter: rapid.Bool().Draw(t, "filter"),
 			SoftLimits: []Limit{{text.Draw(t, "name"), rapid.Uint64().Draw(t, "soft"), rapid.Uint64().Draw(t, "hard")}},
 			GPUs:       []GPU{{rapid.Int().Draw(t, "index"), rapid.Int().Draw(t, "minor"), text.Draw(t, "uuid")}},
@@ -60,7 +67,7 @@ func TestCodecRoundTrip(t *testing.T) {
 // Every way to cut a file short is noticed, and the error tells nothing of
 // what is in it.
 func TestDamagedSpec(t *testing.T) {
-	whole := Encode(fullSpec())
+	whole := Encode(taskSpec())
 	step := 1
 	for n := 0; n < len(whole); n += step {
 		if n > 1000 && n < len(whole)-300 {
@@ -102,6 +109,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(Encode(small))
 	f.Add(Encode(&Spec{}))
 	f.Add([]byte(magic))
+	small.ArrayJob = 9
+	f.Add(Encode(small))
+	f.Add([]byte(magicArray))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := Decode(b)
 		if err != nil {
@@ -120,14 +130,29 @@ func FuzzDecode(f *testing.F) {
 // A spec of today is read by the launcher of tomorrow's package, which may be
 // installed between writing and start: the format of a version never changes.
 func TestFormatIsStable(t *testing.T) {
-	s := fullSpec()
-	s.Argv = []string{"prog", "\xff", ""}
-	path := filepath.Join("testdata", "spec-1")
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	for name, s := range map[string]*Spec{"spec-1": fullSpec(), "spec-2": taskSpec()} {
+		s.Argv = []string{"prog", "\xff", ""}
+		path := filepath.Join("testdata", name)
+		golden, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(Encode(s)) != string(golden) {
+			t.Errorf("the encoding changed: give it a new magic line, and keep %s readable or refused with a clear word", path)
+		}
+		if got, err := Decode(golden); err != nil || !reflect.DeepEqual(got, s) {
+			t.Errorf("%s is read as %+v, %v", path, got, err)
+		}
 	}
-	if string(Encode(s)) != string(golden) {
-		t.Fatalf("the encoding changed: give it a new magic line, and keep %s readable or refused with a clear word", path)
+}
+
+// A version that is not known, and a second version that says no more than the
+// first, are refused.
+func TestOtherVersions(t *testing.T) {
+	body := strings.TrimPrefix(string(Encode(fullSpec())), magic)
+	for _, text := range []string{"gpusched-spec 3\n" + body, magicArray + body, magicArray + body + "\x00\x00", "gpusched-spec 2"} {
+		if s, err := Decode([]byte(text)); !errors.Is(err, ErrSpec) {
+			t.Errorf("read %+v, %v", s, err)
+		}
 	}
 }

@@ -43,6 +43,7 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 			e.put(kv)
 		}
 	}
+	e.job(s)
 	e.gpus(s, filterActive)
 	return e.entries
 }
@@ -113,6 +114,16 @@ func (e *environment) fallbacks(s *Spec, inherit bool) {
 	}
 }
 
+// job says which job this is, and of a task, of which array.
+func (e *environment) job(s *Spec) {
+	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
+	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
+	if s.ArrayJob > 0 {
+		e.set("GPUSCHED_ARRAY_JOB", strconv.FormatInt(s.ArrayJob, 10))
+		e.set("GPUSCHED_ARRAY_TASK", strconv.Itoa(s.ArrayTask))
+	}
+}
+
 // gpus says which GPUs the job has. Behind an active filter CUDA sees the
 // job's GPUs alone and counts them from 0; without one the numbers are those
 // of the machine. A job without GPUs gets the empty list: no list would mean
@@ -133,8 +144,6 @@ func (e *environment) gpus(s *Spec, filterActive bool) {
 	}
 	e.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 	e.set("CUDA_VISIBLE_DEVICES", strings.Join(visible, ","))
-	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
-	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
 	e.set("GPUSCHED_GPU_IDS", strings.Join(indexes, ","))
 	e.set("GPUSCHED_GPU_UUIDS", strings.Join(uuids, ","))
 	e.set("GPUSCHED_GPU_SHARE", formatMilli(s.ShareMilli))

@@ -57,18 +57,32 @@ func TestGPUVariables(t *testing.T) {
 		for _, mode := range []string{EnvInherit, EnvClean, EnvLogin} {
 			s := &Spec{JobID: 42, Attempt: 2, EnvMode: mode, GPUs: c.gpus, Visible: c.visible, Env: []string{
 				"CUDA_VISIBLE_DEVICES=7", "CUDA_DEVICE_ORDER=FASTEST_FIRST", "NVIDIA_VISIBLE_DEVICES=all", "GPUSCHED_JOB_ID=1",
-				"GPUSCHED_GPU_MEM_MIB=9", "GPUSCHED_ARRAY_TASK=4", "GPUSCHED_CONFIG=mine",
+				"GPUSCHED_GPU_MEM_MIB=9", "GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=4", "GPUSCHED_CONFIG=mine",
 			}}
 			env := Environment(s, c.filtered, append([]string{"CUDA_VISIBLE_DEVICES=0,1,2,3"}, unitBase...))
 			t.Run(c.name+" "+mode, func(t *testing.T) {
 				expect(t, env, c.want)
 				expect(t, env, map[string]string{
 					"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "GPUSCHED_JOB_ID": "42", "GPUSCHED_ATTEMPT": "2",
-					"GPUSCHED_GPU_MEM_MIB": "(unset)", "GPUSCHED_ARRAY_TASK": "(unset)", "GPUSCHED_CONFIG": "mine",
+					"GPUSCHED_GPU_MEM_MIB": "(unset)", "GPUSCHED_ARRAY_JOB": "(unset)", "GPUSCHED_ARRAY_TASK": "(unset)", "GPUSCHED_CONFIG": "mine",
 				})
 			})
 		}
 	}
+}
+
+// A task knows its array, also the task 0, whatever the submitter was a task of.
+func TestArrayVariables(t *testing.T) {
+	for task, want := range map[int]string{0: "0", 300: "300"} {
+		env := Environment(&Spec{JobID: 12, ArrayJob: 7, ArrayTask: task, Env: []string{"GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=9"}}, true, nil)
+		expect(t, env, map[string]string{"GPUSCHED_JOB_ID": "12", "GPUSCHED_ARRAY_JOB": "7", "GPUSCHED_ARRAY_TASK": want})
+	}
+}
+
+// One and a half GPUs are two devices.
+func TestFractionOfASecondGPU(t *testing.T) {
+	s := &Spec{ShareMilli: 1500, GPUs: []GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}}
+	expect(t, Environment(s, true, nil), map[string]string{"CUDA_VISIBLE_DEVICES": "0,1", "GPUSCHED_GPU_IDS": "2,3", "GPUSCHED_GPU_SHARE": "1.5"})
 }
 
 func TestShareAndMemory(t *testing.T) {

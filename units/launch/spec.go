@@ -21,6 +21,9 @@ type Spec struct {
 	JobID   int64
 	Attempt int
 
+	ArrayJob  int64 // the array that the job is a task of; 0: none
+	ArrayTask int   // its number there
+
 	Argv    []string // at least the command; not looked at by anybody but execve
 	EnvMode string   // EnvInherit, EnvClean or EnvLogin
 	Env     []string // K=V; the last of several for one name wins
