@@ -36,7 +36,7 @@ func (o *simOptions) run(out io.Writer) error {
 	if o.generate > 0 {
 		days := o.days
 		if days == 0 {
-			days = 28
+			days = 14
 		}
 		return sim.Generate(o.generate, days, o.seeds[0]).Write(out)
 	}

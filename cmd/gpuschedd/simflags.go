@@ -38,13 +38,12 @@ type simOptions struct {
 	report                  string
 }
 
-// parseSim reads the command line. A bad flag has been reported by the flag
-// package when it returns.
+// parseSim reads the command line. Help goes to talk.
 func parseSim(args []string, talk io.Writer) (*simOptions, error) {
 	o := &simOptions{policies: []string{"fair"}, seeds: []uint64{1}}
 	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)
-	f.SetOutput(talk)
-	f.Usage = func() { fmt.Fprint(talk, simUsage); f.PrintDefaults() }
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
 	f.StringVar(&o.trace, "trace", "", "the trace, a `file`; - is standard input")
 	f.StringVar(&o.format, "format", "auto", "of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), philly or openb")
 	f.StringVar(&o.workload, "workload", "", "w1 (jobs drawn to a load), as-is, or pack (nothing ends, how full do GPUs get); default by the trace")
@@ -66,8 +65,13 @@ func parseSim(args []string, talk io.Writer) (*simOptions, error) {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
 	f.IntVar(&o.generate, "generate", 0, "write a made-up trace of so many jobs instead")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(talk, simUsage)
+		f.SetOutput(talk)
+		f.PrintDefaults()
 		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; see 'gpuschedd sim --help'", err)
 	}
 	return o, o.check(f.Args())
 }

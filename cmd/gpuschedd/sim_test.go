@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var rewriteSim = flag.Bool("rewrite-sim", false, "write what the simulations print into testdata; read the difference before committing it")
+
+const sampleTrace = "../../contrib/sim/sample.csv"
+
+// TestSimGolden replays the sample. Another figure means that jobs of the
+// sample wait longer or shorter than before: look at which before rewriting.
+func TestSimGolden(t *testing.T) {
+	for name, args := range map[string]string{
+		"sim-table.txt": "--policy fifo-strict,fifo --gpus 8",
+		"sim-w1.txt":    "--policy fifo --gpus 4 --workload w1 --days 7 --load 0.8 --seed 1-2",
+	} {
+		var out, talk bytes.Buffer
+		if code := simulate(append([]string{"--trace", sampleTrace}, strings.Fields(args)...), &out, &talk); code != 0 {
+			t.Fatalf("%s: exit code %d, %s", args, code, &talk)
+		}
+		file := filepath.Join("testdata", name)
+		if *rewriteSim {
+			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != string(want) {
+			t.Errorf("%s:\n%s\nwant\n%s", args, &out, want)
+		}
+	}
+}
+
+// TestSimJSON holds the schema, and that a report is written beside it.
+func TestSimJSON(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	var out, talk bytes.Buffer
+	if code := simulate([]string{"--trace", sampleTrace, "--days", "2", "--policy", "fifo-strict,fifo", "--seed", "3,5-6", "--json", "--report", dir}, &out, &talk); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &talk)
+	}
+	var doc simDocument
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Schema != "gpusched.sim.v1" || len(doc.Policies) != 2 || len(doc.Policies[1].Runs) != 3 || doc.Policies[1].Runs[2].Seed != 6 {
+		t.Errorf("%+v", doc)
+	}
+	if m := doc.Policies[1].Mean; m == nil || m.Jobs == 0 || m.MeanCompletion < m.CompletionBound {
+		t.Errorf("mean %+v", m)
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, "index.html")); err != nil || !bytes.Contains(page, []byte("fifo-strict")) {
+		t.Errorf("the report: %v", err)
+	}
+}
+
+// TestSimUsage: what is wrong is said, with exit code 2.
+func TestSimUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                              "which trace?",
+		"--polcy fifo":                  "not defined: -polcy; see 'gpuschedd sim --help'",
+		"--trace x --policy lifo":       "no policy \"lifo\": choose among fifo-strict, fifo",
+		"--trace x --seed 5-3":          "not a range",
+		"--trace x --seed 1-99999999":   "at most 1000 seeds",
+		"--trace x --predict tarot":     "choose among learned",
+		"--trace x --workload w2":       "no workload \"w2\"",
+		"--trace x --format xml":        "no format \"xml\"",
+		"--trace x --gpus 0":            "--gpus is 1 to",
+		"--trace x --preemptible 2":     "--preemptible is 0 to 1",
+		"--trace x --switch-cost -1s":   "can't be negative",
+		"--trace x more":                "takes no arguments",
+		"--generate 2000000 --trace xx": "1 to 1000000 jobs",
+	} {
+		var out, talk bytes.Buffer
+		if code := simulate(strings.Fields(args), &out, &talk); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
+			t.Errorf("%q: exit code %d, %q, want %q", args, code, &talk, want)
+		}
+	}
+	for _, args := range []string{"--trace /nowhere", "--trace " + sampleTrace + " --load 0.5"} {
+		var out, talk bytes.Buffer
+		if code := simulate(strings.Fields(args), &out, &talk); code != 1 || talk.Len() == 0 {
+			t.Errorf("%q: exit code %d, %q", args, code, &talk)
+		}
+	}
+	var out, talk bytes.Buffer
+	if code := simulate([]string{"--help"}, &out, &talk); code != 0 || !strings.Contains(talk.String(), "-trace") {
+		t.Errorf("help: exit code %d, %q", code, &talk)
+	}
+}
+
+// TestSampleIsGenerated: anyone can make the committed sample again.
+func TestSampleIsGenerated(t *testing.T) {
+	var out bytes.Buffer
+	if code := simulate([]string{"--generate", "2000", "--seed", "1"}, &out, &out); code != 0 {
+		t.Fatal(out.String())
+	}
+	sample, err := os.ReadFile(sampleTrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.Bytes(), sample) {
+		t.Error("the sample is not what --generate 2000 --seed 1 makes")
+	}
+}
