@@ -3,7 +3,6 @@ package store
 import (
 	"database/sql"
 	"fmt"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -18,38 +17,28 @@ func attemptArgs(id job.ID, a *job.Attempt) ([]any, error) {
 		formatTime(a.EndedAt), result, a.PeakMemBytes, int64(a.CPUTime)}, e.err
 }
 
-// attemptText is those columns of an attempt that need decoding.
-type attemptText struct {
-	gpus, placed, started, ended string
-	result                       sql.NullString
-	cpu                          int64
-}
-
-func (t *attemptText) decode(a *job.Attempt) error {
-	d := decoder{}
-	d.list(&a.GPUs, t.gpus)
-	d.time(&a.PlacedAt, t.placed)
-	d.time(&a.StartedAt, t.started)
-	d.time(&a.EndedAt, t.ended)
-	d.result(&a.Result, t.result)
-	a.CPUTime = time.Duration(t.cpu)
-	if d.err != nil {
-		return fmt.Errorf("attempt %d: %w", a.Number, d.err)
-	}
-	return nil
+// ownedAttempt is an attempt with the job that it belongs to.
+type ownedAttempt struct {
+	job job.ID
+	job.Attempt
 }
 
 // scanAttempt reads attemptColumns.
-func scanAttempt(rows *sql.Rows) (job.Attempt, error) {
-	var id job.ID
-	var a job.Attempt
-	var t attemptText
-	err := rows.Scan(&id, &a.Number, &t.gpus, &a.BootID, &a.InvocationID, &t.placed, &t.started, &t.ended, &t.result, &a.PeakMemBytes, &t.cpu)
+func scanAttempt(rows *sql.Rows) (a ownedAttempt, err error) {
+	var gpus, placed, started, ended string
+	var result sql.NullString
+	err = rows.Scan(&a.job, &a.Number, &gpus, &a.BootID, &a.InvocationID, &placed, &started, &ended, &result, &a.PeakMemBytes, &a.CPUTime)
 	if err != nil {
 		return a, err
 	}
-	if err := t.decode(&a); err != nil {
-		return a, fmt.Errorf("job %d: %w", id, err)
+	d := decoder{}
+	d.list(&a.GPUs, gpus)
+	d.time(&a.PlacedAt, placed)
+	d.time(&a.StartedAt, started)
+	d.time(&a.EndedAt, ended)
+	d.result(&a.Result, result)
+	if d.err != nil {
+		return a, fmt.Errorf("attempt %d of job %d: %w", a.Number, a.job, d.err)
 	}
 	return a, nil
 }

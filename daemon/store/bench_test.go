@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -51,7 +52,10 @@ func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 	for id := 0; id < n; id += batch {
 		var records []Record
 		for i := range min(batch, n-id) {
-			records = append(records, Record{Job: queued(job.ID(id + i + 1)), Payload: p})
+			j := queued(job.ID(id + i + 1))
+			j.QueuedAt, j.Expected = j.SubmittedAt, time.Hour
+			j.Request.Shape, j.Request.Script, j.Request.Grace = fmt.Sprintf("%016x", j.ID), fmt.Sprintf("%016x", -j.ID), time.Minute
+			records = append(records, Record{Job: j, Payload: p})
 		}
 		commit(tb, s, records...)
 	}

@@ -23,7 +23,7 @@ func TestCheckFinds(t *testing.T) {
 		{"UPDATE jobs SET state = 'queued' WHERE id = 2", "job 2: holds GPUs but is in no state to"},
 		{"UPDATE attempts SET number = 2 WHERE job_id = 2; UPDATE jobs SET attempt = 2 WHERE id = 2; INSERT INTO attempts SELECT 2, 1, gpus, boot_id, '', '', '', '', NULL, 0, 0 FROM attempts WHERE job_id = 2",
 			"job 2: has an earlier attempt that never ended"},
-		{"UPDATE attempts SET gpus = '7' WHERE job_id = 2", "job 2: attempt 1: json"},
+		{"UPDATE attempts SET gpus = '7' WHERE job_id = 2", "attempt 1 of job 2: json"},
 		{"PRAGMA foreign_keys=OFF; INSERT INTO attempts SELECT 77, number, gpus, boot_id, '', '', '', '', NULL, 0, 0 FROM attempts WHERE job_id = 2",
 			"a row of attempts names a row of jobs that is not there"},
 		{"DELETE FROM payloads WHERE job_id = 1", "job 1: has no payload"},

@@ -27,7 +27,11 @@ func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
 // that is not there or was never placed.
 func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
 	var list []job.Attempt
-	err := collect(ctx, s.read, &list, scanAttempt, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", int64(id))
+	err := each(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
+		a, err := scanAttempt(rows)
+		list = append(list, a.Attempt)
+		return err
+	}, int64(id))
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of job %d: %w", id, s.readError(err))
 	}

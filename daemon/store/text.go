@@ -61,6 +61,16 @@ func (d *decoder) json(dst any, s string) {
 	}
 }
 
+// document reads the document by quick where that knows it, else as JSON.
+func document[T any](d *decoder, dst *T, s string, quick func(*T, string) bool) {
+	if d.err != nil || quick(dst, s) {
+		return
+	}
+	var zero T
+	*dst = zero
+	d.json(dst, s)
+}
+
 // list leaves the slice nil where there is nothing in it.
 func (d *decoder) list(dst any, s string) {
 	if s != "[]" {
