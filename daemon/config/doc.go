@@ -17,6 +17,10 @@
 // files, one problem a line, each as file:line:column, what, why and what to
 // write instead. A reload is Load again: with an error nothing of it is used.
 //
+// Most sections are there once. [class.CLASS], [quota.user.NAME] and
+// [quota.group.NAME] stand for as many as the site names; Keys, Sections and the
+// schema have them with the placeholder, Show with their names.
+//
 // The package never writes a file, never logs and never keeps state; it knows
 // nothing of GPUs or systemd beyond the spelling of their settings.
 //
@@ -29,7 +33,8 @@
 //  4. The daemon reads regular files only, owned by root and changeable by
 //     root alone; anything else is refused by name.
 //  5. A later file wins, key by key; a key that is not in any file has its
-//     default and no origin.
+//     default and no origin. What the section of a user's quota leaves out is
+//     that of quota.default, whichever file sets it.
 //  6. The keys table is the one list of settings: files, sample, schema, manual
 //     page and Show are all made from it.
 package config

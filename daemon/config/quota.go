@@ -47,7 +47,7 @@ func quotaFields() []quotaField {
 			func(q *Quota) *int { return &q.Running }, func(to *int) value { return numberOrNone(to, 1, 100_000) }},
 		{"queued", "Jobs waiting at once; a submission above that is refused. None: no bound.",
 			func(q *Quota) *int { return &q.Queued }, func(to *int) value { return numberOrNone(to, 1, 1_000_000) }},
-		{"gpu_hours", "GPU-hours used of late: what was used counts half after scheduling.half_life, a quarter after twice that, and so on. Above it no further job starts until enough is forgotten. None: no bound.",
+		{"gpu_hours", "GPU-hours used of late: what was used counts half after scheduling.half_life, a quarter after twice that, and so on. Above it no further job with a GPU starts until enough is forgotten. None: no bound.",
 			func(q *Quota) *int { return &q.GPUHours }, func(to *int) value { return numberOrNone(to, 1, 10_000_000) }},
 		{"share", "Weight in fair share: a user with share 2 may use twice as much as one with share 1 before its jobs go behind the other's.",
 			func(q *Quota) *int { return &q.Share }, func(to *int) value { return numberBetween(to, 1, 1000) }},

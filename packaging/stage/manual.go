@@ -41,6 +41,9 @@ durations as
 .B """1h30m"""
 or
 .BR """2d""" .
+.PP
+A section such as [quota.user.NAME] stands for any number of sections, each with a name of the site's in the place of the last word.
+A name with a dot or a backslash is written in quotes: [quota.user."first.last"].
 `, date.Format(time.DateOnly), config.MainFile, config.DropInDir)
 	for _, section := range config.Sections() {
 		fmt.Fprintf(&b, ".SH SECTION [%s]\n%s\n", section.Name, roff(section.Doc))
@@ -65,6 +68,21 @@ only = [1, 2, 3]
 [jobs]
 default_time = "4h"
 max_time = "2d"
+.RE
+.fi
+.PP
+Half of a machine with eight GPUs for each user, six for alice, and two for all students together:
+.PP
+.nf
+.RS
+[quota.default]
+gpus = 4
+
+[quota.user.alice]
+gpus = 6
+
+[quota.group.students]
+gpus = 2
 .RE
 .fi
 .PP
