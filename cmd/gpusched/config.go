@@ -1,6 +1,11 @@
 package main
 
 import (
+	"maps"
+	"os/user"
+	"slices"
+	"strings"
+
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
@@ -38,7 +43,7 @@ type configCheckCmd struct {
 
 // Help is the text below the options.
 func (configCheckCmd) Help() string {
-	return `Every mistake in every file is printed with its place, and the exit status is then 1. A file of the machine must also be such that only root can change it.
+	return `Every mistake in every file is printed with its place, and the exit status is then 1. A file of the machine must also be such that only root can change it. A quota for an account that is not there gets a warning.
 
 Example:
 
@@ -47,10 +52,11 @@ Example:
 
 // Run checks.
 func (c *configCheckCmd) Run(a *app) error {
-	_, _, paths, err := c.read()
+	cfg, _, paths, err := c.read()
 	if err != nil {
 		return err
 	}
+	a.warnUnknown(cfg.Quotas)
 	for _, path := range paths {
 		a.out.printf("%s: ok\n", clean(path))
 	}
@@ -58,6 +64,22 @@ func (c *configCheckCmd) Run(a *app) error {
 		a.out.printf("there are no settings files: everything has its default\n")
 	}
 	return nil
+}
+
+// warnUnknown names the quotas of accounts that this host does not have. They
+// are no mistake: the account may be made later. Like the scheduler, it looks
+// into the host's own files only.
+func (a *app) warnUnknown(q config.Quotas) {
+	for _, name := range slices.Sorted(maps.Keys(q.Users)) {
+		if _, err := user.Lookup(name); err != nil && strings.Trim(name, "0123456789") != "" {
+			a.note("warning: there is no user %q in /etc/passwd: a quota counts for the name there, or else for the number", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.Groups)) {
+		if _, err := user.LookupGroup(name); err != nil {
+			a.note("warning: there is no group %q in /etc/group: its quota bounds nobody", name)
+		}
+	}
 }
 
 // configShowCmd prints settings.
