@@ -3,6 +3,7 @@
 package systemd
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -133,6 +134,27 @@ touch %s/looked; read -r _ <%s/again; all || exit 11`,
 	}
 }
 
+// A job runs on the CPUs that it was given and no others; of those that the
+// machine does not have nothing is asked, and of none at all is no fence.
+func TestMachineCPUAffinity(t *testing.T) {
+	m := connect(t)
+	allowed := cgroup.AllowedCPUs(cgroup.Root, "/gpujobs.slice", cgroup.OnlineCPUs)
+	last := allowed[strings.LastIndexAny(allowed, "-,")+1:]
+	for i, c := range []struct{ near, want string }{
+		{last, last},
+		{last + ",60000-65535", last},
+		{"60000-65535", allowed},
+		{"", allowed},
+	} {
+		id := int64(i + 1)
+		script := fmt.Sprintf(`list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status); test "$list" = %q`, c.want)
+		run(t, m, id, script, func(s *units.Spec) { s.CPUAffinity = units.IntersectCPUs(c.near, allowed) })
+		if e := ended(t, m, id); e != (units.Exit{}) {
+			t.Errorf("near CPUs %q of %q: got %+v", c.near, allowed, e)
+		}
+	}
+}
+
 func systemctl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("systemctl", args...).CombinedOutput()
@@ -150,6 +172,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 	s.Launcher = "/bin/sleep"
 	s.GID = 2001
 	s.Devices = []cgroup.Device{{Major: 10, Minor: 229}}
+	s.CPUAffinity = "0"
 	s.JobName = `50% of $HOME "and" 'more' \n ünï`
 	props := units.Properties(s)
 	if _, err := m.Start(t.Context(), units.Name(1), props); err != nil {
@@ -174,7 +197,8 @@ func TestMachinePropertiesStay(t *testing.T) {
 }
 
 // plain makes what was sent and what is read comparable: systemd shows a command
-// with the times of its runs, and devices without an order.
+// with the times of its runs, devices without an order, and CPUs with zeros
+// behind.
 func plain(name string, v dbus.Variant) any {
 	text := v.String()
 	if name == "ExecStart" {
@@ -190,6 +214,9 @@ func plain(name string, v dbus.Variant) any {
 			set[d] = true
 		}
 		return set
+	}
+	if set, ok := v.Value().([]byte); ok {
+		return string(bytes.TrimRight(set, "\x00"))
 	}
 	if n, ok := v.Value().(uint64); ok && n == math.MaxUint64 {
 		return "infinity"
