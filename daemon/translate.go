@@ -23,7 +23,7 @@ const backstop = 5 * time.Second
 // prepare writes the launcher's private instructions and returns what the unit
 // is made of.
 func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
-	payload, err := d.opt.Store.Payload(ctx, j.ID)
+	payload, err := d.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
 		return units.Spec{}, err
 	}
@@ -58,19 +58,38 @@ func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spe
 	for _, g := range j.Attempt.GPUs {
 		spec.GPUs = append(spec.GPUs, units.GPU{Index: g.Index, Minor: uint32(g.Minor), UUID: g.UUID})
 	}
+	spec.CPUAffinity = affinity(j)
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
 		spec.Devices = s.ExtraDevices()
 	}
 	return spec
 }
 
+// affinity is the CPUs near the job's GPUs, of those it may run on at all. Where
+// those are unknown for a GPU, or none is left, the job runs where it likes:
+// systemd does not start a unit whose CPUs are not there.
+func affinity(j *job.Job) string {
+	var lists []string
+	for _, g := range j.Attempt.GPUs {
+		lists = append(lists, g.CPUs)
+	}
+	near := units.UnionCPUs(lists...)
+	if near == "" {
+		return ""
+	}
+	return units.IntersectCPUs(near, cgroup.AllowedCPUs(cgroup.Root, controlGroup(j), cgroup.OnlineCPUs))
+}
+
 // launchSpec is the private part, which only the job's user can read.
 func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	s := &launch.Spec{
 		JobID: int64(j.ID), Attempt: j.Attempt.Number,
-		Argv: p.Argv, EnvMode: string(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
+		Argv: argv(j, p), EnvMode: string(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
 		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: ProbePath,
+	}
+	if j.Task != nil {
+		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
 	}
 	for _, g := range j.Attempt.GPUs {
 		s.GPUs = append(s.GPUs, launch.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
@@ -79,6 +98,14 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		s.SoftLimits = append(s.SoftLimits, launch.Limit{Name: l.Name, Soft: l.Soft, Hard: l.Hard})
 	}
 	return s
+}
+
+// argv is the job's command: a task's is its array's with the task's parameters.
+func argv(j *job.Job, p *job.Payload) []string {
+	if j.Task == nil || j.Request.Array == nil {
+		return p.Argv
+	}
+	return j.Request.Array.Expand(p.Argv, j.Task.Index)
 }
 
 // unitOf reads systemd's words into the core's.

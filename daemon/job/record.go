@@ -11,6 +11,9 @@ type GPURef struct {
 
 	Milli        int   `json:"milli,omitempty"`         // the job's share; 0: all of it
 	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory kept for the job; 0: none
+
+	ChargeMilli int    `json:"charge_milli,omitempty"` // what fair share counts: the share, or the part of the memory where that is more
+	CPUs        string `json:"cpus,omitempty"`         // near the GPU, as a list such as 0-15; "" unknown
 }
 
 // Share returns the job's share of the GPU in milli-GPUs.
