@@ -55,7 +55,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-job":         {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml":        {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
+		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
 		"gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }

@@ -31,13 +31,11 @@ type Policy struct {
 
 	ClassMaxTime map[job.Class]time.Duration // beside MaxTime
 
+	// Predict replaces the run times learned, in simulations; nil does not.
+	Predict func(job.ID) time.Duration
+
 	Sched  sched.Policy // in which order and where
 	Quotas Quotas
-
-	// Predict gives the run time of a job instead of what is learned from
-	// earlier ones, for simulations. It must be a function of its argument
-	// alone. Nil, or false for a job, leaves it to what is learned.
-	Predict func(job.ID) (time.Duration, bool)
 
 	MaxRunning int // 0: no limit
 	MaxQueued  int

@@ -41,7 +41,11 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 	return out, nil
 }
 
-// arrivals draws the order, and has one job come a second. None ends.
+// pause is the time between two jobs: what one uses has been seen when the
+// next comes.
+const pause = 5 * time.Minute
+
+// arrivals draws the order. No job ends.
 func (p Pack) arrivals(jobs []Job) ([]Job, int) {
 	var list []Job
 	asked := 0
@@ -54,7 +58,7 @@ func (p Pack) arrivals(jobs []Job) ([]Job, int) {
 			continue
 		}
 		asked += j.GPUMilli
-		j.Submit, j.Run, j.Limit = time.Duration(len(list))*time.Second, 10*365*day, 0
+		j.Submit, j.Run, j.Limit = time.Duration(len(list))*pause, 10*365*day, 0
 		list = append(list, j)
 	}
 	return list, asked
