@@ -11,6 +11,7 @@
 //	          (clock ticks, against pid reuse), unknown (the driver does not
 //	          tell how much), ghost (counts although the process is gone)
 //	init      a number: what nvmlInit answers; or hang, or crash
+//	topology  hang: calls that compare two GPUs never return
 //
 // The keys of gpus: uuid name pci minor mem_mib reserved_mib used_mib (use that
 // no process accounts for) temp util power_mw limit_mw energy_mj mig mode,

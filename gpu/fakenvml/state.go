@@ -75,6 +75,12 @@ func (s State) SetInit(answer string) error {
 	return s.replace("init", answer+"\n")
 }
 
+// SetTopology says what the calls that compare two GPUs do: "hang", or "" for
+// what they should.
+func (s State) SetTopology(answer string) error {
+	return s.replace("topology", answer+"\n")
+}
+
 // Claim makes process pid hold bytes on the GPU of that minor, with more words
 // as the package comment lists them.
 func (s State) Claim(pid, minor int, bytes uint64, words ...string) error {

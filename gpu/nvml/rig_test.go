@@ -20,11 +20,12 @@ import (
 // A process loads one library (invariant 3), so every test has a process of its
 // own: this test binary again, which then serves like gpusched-nvml.
 const (
-	variableLibrary = "NVML_TEST_LIBRARY"
-	variableTimeout = "NVML_TEST_TIMEOUT"
-	variableRenew   = "NVML_TEST_RENEW"
-	variableSys     = "NVML_TEST_SYS"
-	variableStay    = "NVML_TEST_STAY" // goes on where gpusched-nvml would end
+	variableLibrary  = "NVML_TEST_LIBRARY"
+	variableTimeout  = "NVML_TEST_TIMEOUT"
+	variableRenew    = "NVML_TEST_RENEW"
+	variableTopology = "NVML_TEST_TOPOLOGY"
+	variableSys      = "NVML_TEST_SYS"
+	variableStay     = "NVML_TEST_STAY" // goes on where gpusched-nvml would end
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +55,8 @@ func runTests(m *testing.M) int {
 func serve(path string) int {
 	timeout, _ := time.ParseDuration(os.Getenv(variableTimeout))
 	renew, _ := time.ParseDuration(os.Getenv(variableRenew))
-	lib := nvml.Open(nvml.Options{Path: path, DeviceTimeout: timeout, RenewEvery: renew, SysRoot: os.Getenv(variableSys)})
+	topology, _ := time.ParseDuration(os.Getenv(variableTopology))
+	lib := nvml.Open(nvml.Options{Path: path, DeviceTimeout: timeout, RenewEvery: renew, TopologyEvery: topology, SysRoot: os.Getenv(variableSys)})
 	var r child.Reader = lib
 	if os.Getenv(variableStay) != "" {
 		r = stays{lib}

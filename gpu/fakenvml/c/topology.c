@@ -4,12 +4,27 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINKS_PER_GPU 18 // of which the last ones may be down
 
 static int same_gpu(const struct fake_gpu *a, const struct fake_gpu *b)
 {
 	return !strcmp(a->uuid, b->uuid);
+}
+
+// Does not return while the file "topology" says so.
+static void compare(void)
+{
+	char path[4096], word[8] = "";
+	snprintf(path, sizeof path, "%s/topology", fake_dir());
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return;
+	int got = fscanf(f, "%7s", word);
+	fclose(f);
+	while (got == 1 && !strcmp(word, "hang"))
+		pause();
 }
 
 // Finds where NVLink number link of g leads: 1 to the GPU peer, 2 to a switch, 0 nowhere.
@@ -76,6 +91,7 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t d, nvmlDevice_t other, nvmlGpuP
 {
 	ENTER(g);
 	ENTER_AS(other, h, also);
+	compare();
 	if (same_gpu(&g, &h) || index != NVML_P2P_CAPS_INDEX_NVLINK)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*status = g.island > 0 && g.island == h.island && g.lanes > 0 && h.lanes > 0 ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
@@ -86,6 +102,7 @@ nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t d, nvmlDevice_t ot
 {
 	ENTER(g);
 	ENTER_AS(other, h, also);
+	compare();
 	if (same_gpu(&g, &h))
 		*level = NVML_TOPOLOGY_INTERNAL;
 	else if (g.pcie > 0 && g.pcie == h.pcie)
