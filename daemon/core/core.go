@@ -70,10 +70,11 @@ type Restored struct {
 	Jobs   []job.Job // that have not ended
 	GPUs   []job.GPUControl
 
-	Usage        []job.Usage
-	Predictions  []job.Prediction  // the oldest first
-	Reservations []job.Reservation // by id
-	Done         []Done            // jobs submitted with --dedup that completed, by id
+	Usage           []job.Usage
+	Predictions     []job.Prediction  // the oldest first
+	Reservations    []job.Reservation // by id
+	NextReservation int64             // the id of the next new reservation; 0 where there was none
+	Done            []Done            // jobs submitted with --dedup that completed, by id
 }
 
 // Done is a completed job that a later one with the same content is compared
