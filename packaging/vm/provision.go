@@ -3,7 +3,9 @@ package vm
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ProvisionOptions names what is put into a machine that runs; all are files on the host, "" leaves that part out.
@@ -11,6 +13,8 @@ type ProvisionOptions struct {
 	Deb     string // the package under test
 	FakeLib string // the fake NVML library
 	SimCUDA string // the simulated CUDA program
+
+	GPUs []string // with FakeLib: a line for each GPU, in the library's words; nil: its default ones
 }
 
 // Where Provision puts things, and where the fake library looks for its GPUs.
@@ -18,7 +22,8 @@ const (
 	FakeLibPath  = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	SimCUDAPath  = "/usr/local/bin/simcuda"
 	FakeNVMLDir  = "/run/fakenvml"
-	FakeNVMLGPUs = FakeNVMLDir + "/gpus" // a line per GPU; absent: the default ones
+	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line per GPU; absent: the default ones
+	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // what FakeNVMLGPUs is at every boot, where the default ones are not wanted
 )
 
 // fakeNVMLDirs makes the fake library's state directory, now and at every boot.
@@ -30,10 +35,14 @@ systemd-tmpfiles --create /etc/tmpfiles.d/vm-fakenvml.conf`
 
 // Provision puts the fake NVML library (with its state directory), the simulated CUDA program and the package into a
 // machine, the package last, so that its daemon starts with GPUs there. All of it survives reboots; the state
-// directory is made anew at each, empty, which means the library's default GPUs: who wants others writes FakeNVMLGPUs.
+// directory is made anew at each, with the GPUs of opts (or empty, which means the library's default ones): who wants
+// others later writes FakeNVMLGPUs.
 func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	if opts.FakeLib != "" {
 		if err := m.installFakeLib(ctx, opts.FakeLib); err != nil {
+			return err
+		}
+		if err := m.plugGPUs(ctx, opts.GPUs); err != nil {
 			return err
 		}
 	}
@@ -60,6 +69,47 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 		return fmt.Errorf("fake NVML library: %w", err)
 	}
 	return nil
+}
+
+// plugGPUs gives the machine these GPUs and their nodes, now and at every boot. The line of GPU i has the minor i.
+func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
+	if lines == nil {
+		return nil
+	}
+	var gpus, nodes strings.Builder
+	nodes.WriteString("C " + FakeNVMLGPUs + " 0644 root root - " + fakeNVMLKept + "\n")
+	for i, line := range lines {
+		fmt.Fprintf(&gpus, "minor=%d %s\n", i, line)
+		fmt.Fprintf(&nodes, "c /dev/nvidia%d 0666 root root - 195:%d\n", i, i)
+	}
+	const rule = "/etc/tmpfiles.d/vm-fakenvml-gpus.conf"
+	for guest, text := range map[string]string{fakeNVMLKept: gpus.String(), rule: nodes.String()} {
+		if err := m.write(ctx, guest, text); err != nil {
+			return fmt.Errorf("fake GPUs: %w", err)
+		}
+	}
+	r, err := m.Sh(ctx, "", "systemd-tmpfiles --create "+rule)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("fake GPUs: %w", err)
+	}
+	return nil
+}
+
+// write makes a file of the machine hold text.
+func (m *Machine) write(ctx context.Context, guest, text string) error {
+	dir, err := os.MkdirTemp("", "vm-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	host := filepath.Join(dir, "file")
+	if err := os.WriteFile(host, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return m.CopyIn(ctx, host, guest, 0o644)
 }
 
 // InstallPackage installs or upgrades a .deb of the host by dpkg -i; dpkg's words are in the error.

@@ -53,7 +53,7 @@ type request struct {
 	kind     vm.Kind
 	opts     vm.Options
 	deb      string
-	fakeGPUs bool
+	fakeGPUs fakeGPUs
 	copies   []string // HOST:GUEST
 	argv     []string // nil: a shell
 	demo     bool     // play the demo instead
@@ -71,7 +71,7 @@ func parse(args []string) (request, error) {
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
-	flags.BoolVar(&r.fakeGPUs, "fake-gpus", false, "install the fake NVML library and simcuda first")
+	flags.Var(&r.fakeGPUs, "fake-gpus", "install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks")
 	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", func(s string) error {
 		if host, guest, ok := strings.Cut(s, ":"); !ok || host == "" || guest == "" {
 			return errors.New("not of the form HOST:GUEST")
@@ -84,7 +84,7 @@ func parse(args []string) (request, error) {
 	}
 	rest := flags.Args()
 	if len(rest) == 1 && rest[0] == "demo" {
-		r.kind, r.demo, r.fakeGPUs = vm.Emulated, true, true
+		r.kind, r.demo, r.fakeGPUs = vm.Emulated, true, plainGPUs
 		return r, nil
 	}
 	if len(rest) == 0 || (rest[0] != string(vm.Box) && rest[0] != string(vm.Emulated)) {
@@ -131,7 +131,7 @@ func run(ctx context.Context, args []string) (int, error) {
 // provision builds and installs what the command line asked for.
 func provision(ctx context.Context, m *vm.Machine, req request) error {
 	parts := vm.ProvisionOptions{Deb: req.deb}
-	if req.fakeGPUs {
+	if req.fakeGPUs != noGPUs {
 		dir, err := os.MkdirTemp("", "machine-")
 		if err != nil {
 			return err
@@ -143,6 +143,9 @@ func provision(ctx context.Context, m *vm.Machine, req request) error {
 		if parts.SimCUDA, err = fakenvml.BuildSimCUDA(dir); err != nil {
 			return err
 		}
+	}
+	if req.fakeGPUs == islands {
+		parts.GPUs = fakenvml.Islands()
 	}
 	for _, c := range req.copies {
 		host, guest, _ := strings.Cut(c, ":")

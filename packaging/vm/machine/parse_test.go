@@ -13,12 +13,17 @@ func TestParse(t *testing.T) {
 		args []string
 		kind vm.Kind
 		argv []string
+		gpus fakeGPUs
 		bad  bool
 	}{
 		{name: "a shell", args: []string{"box"}, kind: vm.Box},
 		{name: "a command", args: []string{"emulated", "--", "ls", "-l"}, kind: vm.Emulated, argv: []string{"ls", "-l"}},
 		{name: "a command's own dashes", args: []string{"box", "--", "--", "-kvm"}, kind: vm.Box, argv: []string{"--", "-kvm"}},
 		{name: "switches first", args: []string{"-kvm", "-mem", "512", "box", "true"}, kind: vm.Box, argv: []string{"true"}},
+		{name: "GPUs", args: []string{"-fake-gpus", "box"}, kind: vm.Box, gpus: plainGPUs},
+		{name: "islands of GPUs", args: []string{"-fake-gpus=islands", "box"}, kind: vm.Box, gpus: islands},
+		{name: "no GPUs", args: []string{"-fake-gpus=false", "box"}, kind: vm.Box},
+		{name: "other GPUs", args: []string{"-fake-gpus=many", "box"}, bad: true},
 		{name: "no kind", args: nil, bad: true},
 		{name: "another kind", args: []string{"cloud"}, bad: true},
 		{name: "an unknown switch", args: []string{"-gpu", "box"}, bad: true},
@@ -28,7 +33,7 @@ func TestParse(t *testing.T) {
 			if (err != nil) != c.bad {
 				t.Fatalf("error %v", err)
 			}
-			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv)) {
+			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.gpus) {
 				t.Errorf("%q %q, want %q %q", r.kind, r.argv, c.kind, c.argv)
 			}
 		})
