@@ -45,7 +45,7 @@ func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string
 		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
 		text: func(bool) {
 			for _, j := range jobs {
-				a.out.printf("job %s %s\n", nameOfJob(j), clean(said(j)))
+				a.out.printf("job %s %s\n", clean(nameOfJob(j)), clean(said(j)))
 			}
 		},
 	})

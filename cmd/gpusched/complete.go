@@ -151,6 +151,14 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 	switch f.Name {
 	case "gpu-ids", "gpus-from":
 		return a.gpuWords(ctx, current)
+	case "gpus":
+		if n.Name == "make" {
+			return a.gpuWords(ctx, current)
+		}
+	case "after", "after-ok", "after-fail", "after-any":
+		return a.idWords(ctx, n, current)
+	case "on-timeout":
+		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
 	case "state":
 		for _, t := range stateTexts {
 			list = append(list, candidate{t.word, t.text})
@@ -160,8 +168,12 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 			list = append(list, candidate{c.String(), ""})
 		}
 	case "signal":
-		for n := 1; job.SignalName(n)[0] != 'R'; n++ {
-			list = append(list, candidate{job.SignalName(n), ""})
+		end := ""
+		if n.Name == "submit" {
+			end = "@60s"
+		}
+		for sig := 1; job.SignalName(sig)[0] != 'R'; sig++ {
+			list = append(list, candidate{job.SignalName(sig) + end, ""})
 		}
 	case "user":
 		return a.jobWords(ctx, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.User, ""} })
@@ -174,7 +186,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 }
 
 // arguments are the candidates for what is no option.
-func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []candidate {
+func (a *app) arguments(ctx context.Context, n *kong.Node, current string) (list []candidate) {
 	if len(n.Positional) == 0 {
 		return nil
 	}
@@ -182,21 +194,38 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []can
 	case "index":
 		return a.gpuWords(ctx, current)
 	case "id":
-		if strings.HasPrefix(current, "name:") {
-			return a.jobWords(ctx, api.ListQuery{Ended: 100, UID: &a.uid}, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
+		return a.idWords(ctx, n, current)
+	case "reservation":
+		reply, _ := a.client.Reservations(ctx)
+		for _, r := range reply.Reservations {
+			list = append(list, reservationWord(r))
 		}
-		q := api.ListQuery{Ended: 50}
-		if n.Name == "cancel" || n.Name == "wait" {
-			q.Ended = 0
-		}
-		if (n.Name == "cancel" || n.Name == "logs") && a.uid != 0 {
-			q.UID = &a.uid
-		}
-		return withPrefix(listPrefix(current), a.jobWords(ctx, q, func(j api.Job) candidate {
-			return candidate{strconv.FormatInt(j.ID, 10), fmt.Sprintf("%s, %s, %s", j.Name, j.User, j.State)}
-		}))
 	}
-	return nil
+	return list
+}
+
+// idWords are the jobs that a command can be about.
+func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candidate {
+	if strings.HasPrefix(current, "name:") {
+		return a.jobWords(ctx, api.ListQuery{Ended: 100, UID: &a.uid}, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
+	}
+	q := api.ListQuery{Ended: 50}
+	switch n.Name {
+	case "wait":
+		q.Ended = 0
+	case "cancel", "requeue":
+		q.Ended, q.UID = 0, &a.uid
+	case "hold", "release", "update":
+		q.Ended, q.UID, q.State = 0, &a.uid, string(job.Queued)
+	case "logs":
+		q.UID = &a.uid
+	}
+	if a.uid == 0 {
+		q.UID = nil
+	}
+	return withPrefix(listPrefix(current), a.jobWords(ctx, q, func(j api.Job) candidate {
+		return candidate{nameOfJob(j), fmt.Sprintf("%s, %s, %s", j.Name, j.User, j.State)}
+	}))
 }
 
 func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) candidate) (list []candidate) {

@@ -9,7 +9,8 @@ import (
 
 // gpusCmd lists the GPUs.
 type gpusCmd struct {
-	Wide bool `name:"wide" short:"w" help:"The same as -o wide."`
+	Topology bool `name:"topology" help:"Only show how the GPUs are connected."`
+	Wide     bool `name:"wide" short:"w" help:"The same as -o wide, with how the GPUs are connected."`
 	outputFlags
 }
 
@@ -17,7 +18,11 @@ type gpusCmd struct {
 func (gpusCmd) Help() string {
 	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used. The names of programs are shown to their users and to administrators only.
 
-States of a GPU: free, busy (a job has it), paused (by an administrator, see 'gpusched gpu pause'), cleaning (being checked after a job), suspect (something of a job is still on it), lost (the driver says so) and unknown (the driver does not answer).`
+JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is not given out, where GPUs are shared. Reservations that have not ended are listed below.
+
+How two GPUs are connected: NV4 (NVLink with four lanes), switch (the same PCIe switch), bridge (the same host bridge), node (the same NUMA node), cross (between NUMA nodes).
+
+States of a GPU: free, shared (fractions have a part of it), busy (no part is free), paused (by an administrator, see 'gpusched gpu pause'), draining and drained (to be taken out of service, see 'gpusched gpu drain'), cleaning (being checked after a job), suspect (something of a job is still on it), lost (the driver says so) and unknown (the driver does not answer).`
 }
 
 // Run lists the GPUs.
@@ -29,13 +34,17 @@ func (c *gpusCmd) Run(ctx context.Context, a *app) error {
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
+	if c.Topology && c.form() == "table" {
+		a.writeTopology(reply, false)
+		return nil
+	}
 	return a.showGPUs(c.outputFlags, reply)
 }
 
 func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
 	items, ids := gpuLines(reply.GPUs)
 	return a.show(o, report{
-		doc: reply, items: items, ids: ids, csv: gpusCSV(reply.GPUs),
+		doc: reply, items: items, ids: ids, csv: a.gpusCSV(reply.GPUs),
 		text: func(wide bool) { a.writeDriver(reply, wide) },
 	})
 }
@@ -64,55 +73,14 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 		t.printf("\n")
 		writeTable(t, processColumns(), list, wide)
 	}
-}
-
-// gpuCmd acts on GPUs.
-type gpuCmd struct {
-	Pause  gpuPauseCmd  `cmd:"" usage:"[--reason TEXT] INDEX..." help:"Start no new jobs on GPUs."`
-	Resume gpuResumeCmd `cmd:"" usage:"INDEX..." help:"Let jobs back on GPUs."`
-}
-
-// gpuPauseCmd keeps jobs off GPUs.
-type gpuPauseCmd struct {
-	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
-	outputFlags
-
-	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
-}
-
-// Help is the text below the options.
-func (gpuPauseCmd) Help() string {
-	return `A job that runs on the GPU goes on. The pause stays over restarts and reboots, until 'gpusched gpu resume'. For administrators: root and the members of the admin group.
-
-Example:
-
-    gpusched gpu pause 2 --reason "fan is being replaced"`
-}
-
-// Run pauses the GPUs.
-func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
-	return a.eachGPU(c.outputFlags, c.GPUs, "paused", func(index int) (api.GPUsReply, error) {
-		return a.client.PauseGPU(ctx, index, api.PauseRequest{Reason: c.Reason})
-	})
-}
-
-// gpuResumeCmd lets jobs back on GPUs.
-type gpuResumeCmd struct {
-	outputFlags
-
-	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
-}
-
-// Help is the text below the options.
-func (gpuResumeCmd) Help() string {
-	return `This undoes 'gpusched gpu pause'. For administrators: root and the members of the admin group.`
-}
-
-// Run resumes the GPUs.
-func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
-	return a.eachGPU(c.outputFlags, c.GPUs, "resumed", func(index int) (api.GPUsReply, error) {
-		return a.client.ResumeGPU(ctx, index)
-	})
+	if len(reply.Reservations) > 0 {
+		t.printf("\n")
+		writeTable(t, a.reservationColumns(), reply.Reservations, wide)
+	}
+	if wide && len(reply.Links) > 0 {
+		t.printf("\n")
+		a.writeTopology(reply, wide)
+	}
 }
 
 // eachGPU does something to each GPU and shows them as they then are.

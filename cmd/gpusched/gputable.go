@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,36 +12,39 @@ import (
 )
 
 // gpuColumns are the columns of a table of GPUs.
-func gpuColumns() []column[api.GPU] {
+func gpuColumns(t *terminal) []column[api.GPU] {
 	return []column[api.GPU]{
 		{title: "GPU", key: "index", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
 		{title: "MODEL", key: "name", least: 8, cell: func(g api.GPU) string { return g.Name }},
-		{title: "STATE", key: "state", least: 7, cell: gpuState, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(g.State) }},
+		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(g.State) }},
+		{title: "FREE", key: "free_milli", right: true, cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{title: "MEMORY", cell: func(g api.GPU) string {
 			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
 		}},
 		{key: "mem_total_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
 		{key: "mem_used_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
-		{title: "FREE", key: "mem_free_bytes", extra: true, right: true, cell: func(g api.GPU) string { return job.FormatSize(int64(g.MemFreeBytes)) }, raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
+		{title: "MEM-FREE", key: "mem_free_bytes", extra: true, right: true, cell: func(g api.GPU) string { return job.FormatSize(int64(g.MemFreeBytes)) }, raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
 		{title: "UTIL", key: "util_percent", right: true, cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
 		{title: "TEMP", key: "temp_c", right: true, cell: func(g api.GPU) string { return known(g.TempC, "C") }, raw: func(g api.GPU) string { return known(g.TempC, "") }},
 		{title: "POWER", key: "power_milli_w", extra: true, right: true, cell: powerOf, raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
-		{title: "JOBS", key: "jobs", cell: func(g api.GPU) string { return dash(idList(g.Jobs)) }, raw: func(g api.GPU) string { return idList(g.Jobs) }},
-		{title: "FOREIGN", cell: foreignOf, style: func(api.GPU) style { return yellow }},
+		{title: "JOBS", key: "jobs", cell: sharesOf, raw: func(g api.GPU) string { return idList(g.Jobs) }},
+		{title: "FOREIGN", maybe: true, cell: foreignOf, style: func(api.GPU) style { return yellow }},
 		{title: "UUID", key: "uuid", extra: true, cell: func(g api.GPU) string { return g.UUID }},
 		{title: "PCI", key: "pci", extra: true, cell: func(g api.GPU) string { return g.PCI }},
 	}
 }
 
 // gpuState is the state and its cause.
-func gpuState(g api.GPU) string {
-	detail := g.StateDetail
+func gpuState(t *terminal, g api.GPU) string {
+	state, detail := g.State, g.StateDetail
 	if g.Paused {
 		detail = g.PausedReason
-	}
-	state := g.State
-	if g.Paused && g.State != "paused" {
-		state += ", paused"
+		if word := controlWord(g); word != "" {
+			state += ", " + word
+		}
+		if !g.PausedUntil.IsZero() {
+			detail = strings.TrimPrefix(detail+", until "+t.clock(g.PausedUntil), ", ")
+		}
 	}
 	if detail == "" {
 		return state
@@ -48,11 +52,39 @@ func gpuState(g api.GPU) string {
 	return state + " (" + detail + ")"
 }
 
+// controlWord is what an administrator decided, where the state does not say
+// it.
+func controlWord(g api.GPU) string {
+	switch {
+	case g.State == "paused" || g.State == "draining" || g.State == "drained":
+		return ""
+	case g.Drain:
+		return "drained"
+	}
+	return "paused"
+}
+
+// sharesOf are the jobs on a GPU, with the shares of those that have a part.
+func sharesOf(g api.GPU) string {
+	var parts []string
+	for _, s := range g.Shares {
+		word := number(s.Job)
+		if s.Milli < job.WholeGPU {
+			word += ":" + job.FormatGPUs(s.Milli)
+		}
+		parts = append(parts, word)
+	}
+	if len(parts) == 0 {
+		return dash(idList(g.Jobs))
+	}
+	return strings.Join(parts, ",")
+}
+
 func gpuStyle(state string) style {
 	switch state {
 	case "free":
 		return green
-	case "busy":
+	case "busy", "shared":
 		return plain
 	case "lost", "suspect":
 		return red
@@ -105,24 +137,16 @@ func dash(s string) string {
 	return s
 }
 
-// writeGPUs prints the GPUs; a column that is empty throughout is left out.
+// writeGPUs prints the GPUs. How much of each is free is shown where some are
+// shared; elsewhere the state says it.
 func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
-	cols := without(gpuColumns(), func(c column[api.GPU]) bool {
-		if c.title != "FOREIGN" {
-			return false
-		}
-		for _, g := range gpus {
-			if c.cell(g) != "" {
-				return false
-			}
-		}
-		return true
-	})
+	shared := slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.FreeMilli > 0 && g.FreeMilli < job.WholeGPU })
+	cols := without(gpuColumns(a.out), func(c column[api.GPU]) bool { return c.key == "free_milli" && !shared && !wide })
 	writeTable(a.out, cols, gpus, wide)
 }
 
-func gpusCSV(gpus []api.GPU) func(io.Writer) error {
-	return func(w io.Writer) error { return writeCSV(w, gpuColumns(), gpus) }
+func (a *app) gpusCSV(gpus []api.GPU) func(io.Writer) error {
+	return func(w io.Writer) error { return writeCSV(w, gpuColumns(a.out), gpus) }
 }
 
 // gpuProcess is a process with the GPU it is on.

@@ -34,9 +34,14 @@ type grammar struct {
 	Logs    logsCmd    `cmd:"" aliases:"log" group:"jobs" usage:"[options] ID" help:"Print a job's output."`
 	Wait    waitCmd    `cmd:"" group:"jobs" usage:"[options] ID..." help:"Wait until jobs have ended, and exit as they did."`
 	Cancel  cancelCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"End jobs, or send them a signal."`
+	Hold    holdCmd    `cmd:"" group:"jobs" usage:"[options] ID..." help:"Keep waiting jobs from starting."`
+	Release releaseCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Let held jobs start."`
+	Requeue requeueCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Stop running jobs and send them to the end of the queue."`
+	Update  updateCmd  `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs."`
 	Status  statusCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show the scheduler at a glance."`
 	GPUs    gpusCmd    `cmd:"" name:"gpus" group:"machine" usage:"[options]" help:"List the GPUs and what uses them."`
-	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`
+	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume|drain|undrain INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`
+	Reserve reserveCmd `cmd:"" group:"machine" usage:"make|list|cancel" help:"Keep GPUs for some users over a time (administrators)."`
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`

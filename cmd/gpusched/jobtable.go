@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -14,10 +15,12 @@ import (
 func (a *app) jobColumns() []column[api.Job] {
 	t := a.out
 	return []column[api.Job]{
-		{title: "ID", key: "id", right: true, cell: func(j api.Job) string { return strconv.FormatInt(j.ID, 10) }},
+		{title: "ID", key: "id", right: true, cell: idOf, raw: func(j api.Job) string { return number(j.ID) }},
+		{title: "JOB", extra: true, right: true, maybe: true, cell: numberOfTask},
+		{key: "task", cell: taskOf},
 		{title: "USER", key: "user", least: 6, cell: func(j api.Job) string { return j.User }},
 		{title: "NAME", key: "name", least: 8, cell: func(j api.Job) string { return j.Name }},
-		{title: "STATE", key: "state", cell: func(j api.Job) string { return stateWord(j) }, raw: func(j api.Job) string { return j.State },
+		{title: "STATE", key: "state", least: 20, cell: func(j api.Job) string { return stateWord(j) }, raw: func(j api.Job) string { return j.State },
 			style: func(j api.Job) style { return stateStyle(j.State) }},
 		{title: "GPUS", key: "gpus", cell: gpusOf, raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
 		{key: "gpu_ids", cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
@@ -28,6 +31,8 @@ func (a *app) jobColumns() []column[api.Job] {
 		{title: "LIMIT", key: "time_limit_seconds", extra: true, cell: limitOf, raw: func(j api.Job) string { return number(j.TimeLimitSeconds) }},
 		{title: "SINCE", cell: func(j api.Job) string { return t.when(changedAt(j)) }},
 		{title: "SUBMITTED", key: "submitted_at", extra: true, cell: func(j api.Job) string { return t.when(j.SubmittedAt) }, raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
+		{title: "START", key: "expected_start", maybe: true, cell: func(j api.Job) string { return t.expected(j.ExpectedStart) }, raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
+		{title: "END", key: "expected_end", extra: true, maybe: true, cell: func(j api.Job) string { return t.expected(j.ExpectedEnd) }, raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
 		{key: "started_at", cell: func(j api.Job) string { return stamp(j.StartedAt) }},
 		{key: "ended_at", cell: func(j api.Job) string { return stamp(j.EndedAt) }},
 		{key: "exit_code", cell: exitCodeOf},
@@ -40,19 +45,68 @@ func (a *app) jobsCSV(jobs []api.Job) func(io.Writer) error {
 	return func(w io.Writer) error { return writeCSV(w, a.jobColumns(), jobs) }
 }
 
+// idOf is how the job is named in a table: an array with its tasks, as far as
+// these are short.
+func idOf(j api.Job) string {
+	if j.Array == nil {
+		return nameOfJob(j)
+	}
+	return fmt.Sprintf("%d_[%s]", j.ID, cut(j.Array.Spec, 12))
+}
+
+func taskOf(j api.Job) string {
+	if j.Task == nil {
+		return ""
+	}
+	return j.Task.Name
+}
+
+// numberOfTask is the number that a task has as a job of its own.
+func numberOfTask(j api.Job) string {
+	if j.Task == nil || j.ID == 0 {
+		return ""
+	}
+	return number(j.ID)
+}
+
 // stateWord is the state, with what is being done about it.
 func stateWord(j api.Job) string {
-	if j.StopRequested != "" && !job.State(j.State).Terminal() {
+	switch live := !job.State(j.State).Terminal(); {
+	case live && (j.StopRequested == string(job.StopRequeue) || j.StopRequested == string(job.StopPreempt)):
+		return j.State + " (back to queue)"
+	case live && j.StopRequested != "":
 		return j.State + " (ending)"
+	case live && j.HeldBy != "":
+		return j.State + " (held)" + progress(j.Array)
+	case live:
+		return j.State + progress(j.Array)
 	}
 	return j.State
+}
+
+// progress says how far an array is, after its state: " 160/200, 4 run".
+func progress(a *api.Array) string {
+	if a == nil {
+		return ""
+	}
+	text := ""
+	if left := a.Size - a.Next; left > 0 {
+		text = fmt.Sprintf(" %d/%d", left, a.Size)
+	}
+	if a.Live > 0 {
+		text += fmt.Sprintf(", %d run", a.Live)
+	}
+	if a.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", a.Failed)
+	}
+	return text
 }
 
 func stateStyle(state string) style {
 	switch job.State(state) {
 	case job.Running:
 		return green
-	case job.Queued, job.Starting, job.Ending:
+	case job.Queued, job.Spawned, job.Starting, job.Ending:
 		return yellow
 	case job.Completed:
 		return plain
@@ -62,16 +116,26 @@ func stateStyle(state string) style {
 	return red
 }
 
-// gpusOf is which GPUs a job has, in brackets how many it asks.
+// gpusOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
+// of GPU 2.
 func gpusOf(j api.Job) string {
 	if len(j.GPUs) > 0 {
-		return gpuIndexes(j.GPUs)
+		parts := make([]string, len(j.GPUs))
+		for i, g := range j.GPUs {
+			if parts[i] = strconv.Itoa(g.Index); partial(g) {
+				parts[i] += ":" + job.FormatGPUs(g.Milli)
+			}
+		}
+		return strings.Join(parts, ",")
 	}
 	if j.GPUMilli == 0 {
 		return "-"
 	}
 	return "(" + job.FormatGPUs(j.GPUMilli) + ")"
 }
+
+// partial tells whether the job has a part of the GPU only.
+func partial(g api.GPURef) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func gpuIndexes(list []api.GPURef) string {
 	parts := make([]string, len(list))
@@ -84,7 +148,9 @@ func gpuIndexes(list []api.GPURef) string {
 // changedAt is since when the job is in its state.
 func changedAt(j api.Job) time.Time {
 	switch state := job.State(j.State); {
-	case state == job.Queued:
+	case state == job.Queued && !j.QueuedAt.IsZero():
+		return j.QueuedAt
+	case state == job.Queued || state == job.Spawned:
 		return j.SubmittedAt
 	case state.Terminal():
 		return j.EndedAt

@@ -24,7 +24,9 @@ type listCmd struct {
 
 // Help is the text below the options.
 func (listCmd) Help() string {
-	return `The GPUs come first, then jobs that run, then those that wait, in the order of the queue. WHY says what a job waits for, or how it ended. A number of GPUs in brackets is asked for, without brackets these are the job's GPUs.
+	return `The GPUs come first, then jobs that run, then those that wait, in the order of the queue. WHY says what a job waits for, or how it ended. A number of GPUs in brackets is asked for, without brackets these are the job's GPUs; 2:0.5 is half of GPU 2. START is when a waiting job is expected to start, by how long jobs like those that run and wait have taken; nobody promises it.
+
+An array is one line, such as 7_[0-199%4]: "queued 160/200, 4 run" means that 160 of its 200 tasks have not started. Tasks that have are lines of their own, such as 7_3.
 
 Everybody sees all jobs, but not their commands.
 
@@ -33,6 +35,7 @@ Examples:
     gpusched list
     gpusched list --mine -a
     gpusched list -s failed -u alice
+    gpusched list 7       (an array and its tasks)
     gpusched list --json | jq -r '.jobs[] | select(.state == "queued") | .why'
 
 States: ` + strings.Join(stateNames(), ", ") + `.
@@ -61,6 +64,9 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
+	if err := c.addTasks(ctx, a, &reply); err != nil {
+		return err
+	}
 	items, ids := jobLines(reply.Jobs)
 	return a.show(c.outputFlags, report{
 		doc: reply, items: items, ids: ids, csv: a.jobsCSV(reply.Jobs),
@@ -76,6 +82,27 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			writeTable(a.out, a.jobColumns(), reply.Jobs, wide)
 		},
 	})
+}
+
+// addTasks puts the tasks of arrays that were named behind these.
+func (c *listCmd) addTasks(ctx context.Context, a *app, reply *api.ListReply) error {
+	if len(c.IDs) == 0 {
+		return nil
+	}
+	var jobs []api.Job
+	for _, j := range reply.Jobs {
+		jobs = append(jobs, j)
+		if j.Array == nil {
+			continue
+		}
+		tasks, err := a.client.List(ctx, api.ListQuery{Array: j.ID, Ended: c.Ended, Reasons: true})
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, tasks.Jobs...)
+	}
+	reply.Jobs = jobs
+	return nil
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {

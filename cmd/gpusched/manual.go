@@ -148,6 +148,10 @@ func programPage(app *kong.Node, leaves []*kong.Node, date string) string {
 		p.section(s.title)
 		p.terms(s.list)
 	}
+	for _, t := range topics {
+		p.section(t.title)
+		p.prose(t.text)
+	}
 	p.section("EXAMPLES")
 	p.prose(examples)
 	p.section("SEE ALSO")

@@ -10,7 +10,7 @@ import (
 
 // outputFlags choose the form of what a command found.
 type outputFlags struct {
-	Output string `short:"o" group:"output" placeholder:"FORMAT" enum:"table,wide,json,jsonl,csv,ids" default:"table" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object a line), csv, or ids (only the numbers)."`
+	Output string `short:"o" group:"output" placeholder:"FORMAT" enum:"table,wide,json,jsonl,csv,ids" default:"table" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object a line), csv, or ids (only the numbers, 7_3 for a task)."`
 	JSON   bool   `name:"json" group:"output" help:"The same as -o json."`
 }
 
@@ -76,7 +76,7 @@ type gpuLine struct {
 
 func jobLines(jobs []api.Job) (items []any, ids []string) {
 	for _, j := range jobs {
-		items, ids = append(items, jobLine{api.Schema, j}), append(ids, fmt.Sprint(j.ID))
+		items, ids = append(items, jobLine{api.Schema, j}), append(ids, nameOfJob(j))
 	}
 	return items, ids
 }

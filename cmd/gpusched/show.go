@@ -74,23 +74,31 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 			t.printf("  %s %s\n", t.paint(dim, pad(name, 11, false)), clean(value))
 		}
 	}
-	t.printf("%s %s\n", t.paint(bold, fmt.Sprintf("job %d", j.ID)), clean(j.Name))
+	t.printf("%s %s\n", t.paint(bold, "job "+clean(nameOfJob(j))), clean(j.Name))
+	fact("task", taskLine(j))
+	fact("array", arrayLine(j.Array))
 	fact("state", a.stateLine(j))
 	fact("why", j.Why)
+	fact("expected", a.expectedLine(j))
 	if j.Result != nil {
 		fact("result", j.Result.Sentence)
 	}
 	fact("user", fmt.Sprintf("%s (%d)", j.User, j.UID))
 	fact("asks", asks(j))
+	fact("waits for", dependencyLine(j.After))
+	fact("begin", a.beginLine(j))
 	fact("submitted", t.ago(j.SubmittedAt))
+	fact("queued", a.queuedLine(j))
 	fact("started", t.ago(j.StartedAt))
 	fact("ended", t.ago(j.EndedAt))
 	fact("used", used(j))
+	fact("gpu memory", promiseLine(j.GPUs))
 	fact("tags", tagLine(j.Tags))
 	fact("comment", j.Comment)
 	fact("unit", j.Unit)
 	if p := j.Private; p != nil {
 		fact("command", p.Command)
+		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
 		fact("environment", environmentLine(p))
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
@@ -113,6 +121,10 @@ func (a *app) stateLine(j api.Job) string {
 			text = stateWord(j) + ", ran on "
 		}
 		text += gpuNames(j.GPUs) + " (" + strings.Join(uuids, ", ") + ")"
+		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets
+	}
+	if j.StopFor != 0 && !job.State(j.State).Terminal() {
+		text += fmt.Sprintf(", makes room for job %d", j.StopFor)
 	}
 	return text
 }
@@ -130,11 +142,16 @@ func asks(j api.Job) string {
 		add(true, "no GPU")
 	case j.GPUMilli == job.WholeGPU:
 		add(true, "1 GPU")
+	case j.GPUMilli < job.WholeGPU:
+		add(true, "%s of a GPU", job.FormatGPUs(j.GPUMilli))
 	default:
 		add(true, "%s GPUs", job.FormatGPUs(j.GPUMilli))
 	}
 	add(j.GPUType != "", "of type %s", j.GPUType)
 	add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
+	add(j.Spread, "on the emptiest that fits")
+	add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
+	add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
 	add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
 	add(j.GPUMemBytes > 0, "%s of GPU memory free", job.FormatSize(j.GPUMemBytes))
 	if j.MemDefaulted {
@@ -147,6 +164,7 @@ func asks(j api.Job) string {
 	add(j.GraceSeconds > 0, "%s grace", age(time.Duration(j.GraceSeconds)*time.Second))
 	add(true, "priority %s", j.Priority)
 	add(j.Requeue, "again after a reboot")
+	parts = append(parts, treatment(j)...)
 	return strings.Join(parts, ", ")
 }
 

@@ -56,7 +56,7 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 // countLine counts the live jobs by state.
 func countLine(counts map[string]int) string {
 	var parts []string
-	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued} {
+	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
 		if n := counts[string(s)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}

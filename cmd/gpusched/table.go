@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ type column[T any] struct {
 	key   string         // in the first line of csv; "" keeps it out of csv
 	extra bool           // only in -o wide and csv
 	right bool           // numbers
+	maybe bool           // left out of tables where every cell is empty
 	least int            // the width it may be cut to; 0: never cut
 	cell  func(T) string // for people
 	raw   func(T) string // for csv; nil: cell
@@ -27,7 +29,7 @@ func writeTable[T any](t *terminal, cols []column[T], rows []T, wide bool) {
 	if !wide {
 		cols = without(cols, func(c column[T]) bool { return c.extra })
 	}
-	cols = without(cols, func(c column[T]) bool { return c.title == "" })
+	cols = without(cols, func(c column[T]) bool { return c.title == "" || c.maybe && empty(c, rows) })
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(cols))
 	for j, c := range cols {
@@ -57,6 +59,10 @@ func writeTable[T any](t *terminal, cols []column[T], rows []T, wide bool) {
 		}
 		writeLine(t, line)
 	}
+}
+
+func empty[T any](c column[T], rows []T) bool {
+	return !slices.ContainsFunc(rows, func(row T) bool { return c.cell(row) != "" })
 }
 
 func writeLine(t *terminal, cells []string) {

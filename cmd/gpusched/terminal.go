@@ -85,6 +85,17 @@ func (t *terminal) about(at time.Time) string {
 	return "about " + t.ahead(at)
 }
 
+// expected is a moment that was predicted, for a table.
+func (t *terminal) expected(at time.Time) string {
+	switch {
+	case at.IsZero() || !t.tty:
+		return t.clock(at)
+	case at.Before(t.now):
+		return "soon"
+	}
+	return "in " + age(at.Sub(t.now))
+}
+
 // ahead is a moment ahead with how far it is, to be read in a sentence.
 func (t *terminal) ahead(at time.Time) string {
 	if !t.tty {

@@ -93,16 +93,18 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
 	j := api.Job{ID: 1, Name: evil, User: evil, State: "queued", Why: evil, Comment: evil, Tags: map[string]string{evil: evil},
-		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Dir: []byte(evil)}, Unit: evil, Priority: evil,
-		GPUType: evil, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
+		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []api.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil, Priority: evil,
+		GPUType: evil, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []api.Dependency{{Kind: evil}}, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{Name: evil, State: evil, StateDetail: evil, UUID: evil, PCI: evil, Processes: []api.GPUProcess{{Comm: evil, User: evil}}}
 	term, b := screen(80, false)
 	a := &app{out: term, err: term}
 	writeTable(term, a.jobColumns(), []api.Job{j}, true)
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}})
-	a.writeWhy(j)
-	a.writeWhy(api.Job{State: "queued", Reasons: j.Reasons})
-	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g}}, true)
+	a.writeWhy(j, nil)
+	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
+	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {Index: 1, CPUs: evil}}, Links: []api.Link{{B: 1, Kind: evil}}}, true)
+	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g},
+		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, By: evil, Reason: evil}}}, true)
 	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []api.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
 	a.writeStatus(api.StatusReply{Version: evil, Health: "HEALTHY"}, []api.Job{j}, true)
 	a.complain(evil)

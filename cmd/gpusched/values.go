@@ -154,3 +154,15 @@ func (v *timeoutAction) UnmarshalText(text []byte) error {
 	}
 	return fmt.Errorf("%q is not kill or requeue", text)
 }
+
+// spanOrNone is a duration, or none.
+type spanOrNone span
+
+// UnmarshalText reads 2h and the like, and none.
+func (v *spanOrNone) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		*v = 0
+		return nil
+	}
+	return (*span)(v).UnmarshalText(text)
+}

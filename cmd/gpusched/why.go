@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -18,7 +21,7 @@ type whyCmd struct {
 
 // Help is the text below the options.
 func (whyCmd) Help() string {
-	return `What the job lacks on the machine as a whole comes first, then each GPU with what keeps the job off it. A reason goes away by itself, except where it names an administrator or a fault.
+	return `What the job lacks on the machine as a whole comes first, then each GPU with what keeps the job off it; then when it is expected to start, and what is before it in the queue. A reason goes away by itself, except where it names an administrator or a fault.
 
 ` + aboutIDs
 }
@@ -41,7 +44,7 @@ func (c *whyCmd) Run(ctx context.Context, a *app) error {
 	return a.show(c.outputFlags, report{
 		doc: reply, items: items, ids: []string{number(j.ID)},
 		csv:  func(w io.Writer) error { return writeCSV(w, reasonColumns, j.Reasons) },
-		text: func(bool) { a.writeWhy(j) },
+		text: func(bool) { a.writeWhy(j, a.ahead(ctx, j)) },
 	})
 }
 
@@ -51,19 +54,55 @@ type reasonLine struct {
 	api.Reason
 }
 
-func (a *app) writeWhy(j api.Job) {
+func (a *app) writeWhy(j api.Job, first []api.Job) {
 	switch {
 	case j.Result != nil:
-		a.out.printf("job %d has ended: %s\n", j.ID, clean(j.Result.Sentence))
+		a.out.printf("job %s has ended: %s\n", clean(nameOfJob(j)), clean(j.Result.Sentence))
 	case j.State != string(job.Queued):
-		a.out.printf("job %d does not wait: it is %s\n", j.ID, clean(a.stateLine(j)))
+		a.out.printf("job %s does not wait: it is %s\n", clean(nameOfJob(j)), clean(a.stateLine(j)))
 	case len(j.Reasons) == 0:
-		a.out.printf("job %d is queued and is about to start\n", j.ID)
+		a.out.printf("job %s is queued and is about to start\n", clean(nameOfJob(j)))
 	default:
-		a.out.printf("job %d waits since %s\n", j.ID, a.out.when(j.SubmittedAt))
+		word := "since"
+		if a.out.tty {
+			word = "for"
+		}
+		a.out.printf("job %s waits %s %s\n", clean(nameOfJob(j)), word, a.out.when(changedAt(j)))
 		for _, r := range j.Reasons {
 			a.out.printf("  %s %s\n", pad(reasonPlace(r), 8, false), clean(r.Sentence))
 		}
+		a.writeOutlook(j, first)
+	}
+}
+
+// ahead are the first jobs of the queue, where the job is in it.
+func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
+	if j.State != string(job.Queued) {
+		return nil
+	}
+	status, _ := a.client.Status(ctx) // that is an extra; the answer stands without it
+	return status.Waiting
+}
+
+// writeOutlook says when the job is expected to start and what is before it, as
+// far as the first jobs of the queue tell.
+func (a *app) writeOutlook(j api.Job, first []api.Job) {
+	if !j.ExpectedStart.IsZero() {
+		a.out.printf("it is expected to start %s\n", a.out.about(j.ExpectedStart))
+	}
+	place := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
+	switch {
+	case len(first) == 0:
+	case place == 0:
+		a.out.printf("it is the first in the queue\n")
+	case place < 0:
+		a.out.printf("at least %d jobs are before it in the queue\n", len(first))
+	default:
+		var before []string
+		for _, w := range first[:place] {
+			before = append(before, fmt.Sprintf("%s (%s, %s)", nameOfJob(w), w.User, w.Name))
+		}
+		a.out.printf("before it in the queue: %s\n", clean(strings.Join(before, ", ")))
 	}
 }
 

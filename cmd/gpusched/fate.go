@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// report says what became of the submission.
+func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
+	j := reply.Job
+	if c.Quiet && c.form() == "table" {
+		if !c.DryRun {
+			a.out.printf("%d\n", j.ID)
+		}
+		return nil
+	}
+	items, ids := jobLines([]api.Job{j})
+	return a.show(c.outputFlags, report{
+		doc: reply, items: items, ids: ids,
+		csv: a.jobsCSV([]api.Job{j}),
+		text: func(bool) {
+			if c.DryRun {
+				writePlan(a.out, reply)
+				return
+			}
+			a.out.printf("job %d %s\n", j.ID, clean(c.fate(a.out, reply)))
+		},
+	})
+}
+
+// fate says in a few words where a job just submitted stands.
+func (c *submitCmd) fate(t *terminal, reply api.SubmitReply) string {
+	j := reply.Job
+	switch {
+	case reply.Known && c.Dedup:
+		return fmt.Sprintf("is the same and is %s: nothing queued (--dedup)", j.State)
+	case j.State == string(job.Queued):
+		return "queued" + waiting(t, j)
+	case reply.Known:
+		return j.State
+	case len(j.GPUs) > 0:
+		return "queued, starts on " + gpuNames(j.GPUs)
+	}
+	return "queued, starts now"
+}
+
+// waiting says of a job in the queue what it waits for and for how long: ": …",
+// or nothing.
+func waiting(t *terminal, j api.Job) string {
+	var parts []string
+	if j.Array != nil {
+		parts = append(parts, tasks(j.Array))
+	}
+	if j.Why != "" {
+		parts = append(parts, j.Why)
+	}
+	if !j.ExpectedStart.IsZero() {
+		parts = append(parts, "expected to start "+t.about(j.ExpectedStart))
+	}
+	return colon(strings.Join(parts, "; "))
+}
+
+// tasks says how many tasks an array has.
+func tasks(a *api.Array) string {
+	text := fmt.Sprintf("%d tasks", a.Size)
+	if a.Size == 1 {
+		text = "1 task"
+	}
+	if a.Limit > 0 {
+		text += fmt.Sprintf(", %d at a time", a.Limit)
+	}
+	return text
+}
+
+// gpuNames is "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
+func gpuNames(list []api.GPURef) string {
+	names := gpuIndexes(list)
+	if len(list) == 1 {
+		if partial(list[0]) {
+			names += " (" + job.FormatGPUs(list[0].Milli) + " of it)"
+		}
+		return "GPU " + names
+	}
+	for _, g := range list {
+		if partial(g) {
+			names += fmt.Sprintf(" (%s of GPU %d)", job.FormatGPUs(g.Milli), g.Index)
+		}
+	}
+	return "GPUs " + names
+}
+
+// writePlan shows a dry run.
+func writePlan(t *terminal, reply api.SubmitReply) {
+	j := reply.Job
+	switch {
+	case j.State == string(job.Queued) && waiting(t, j) != "":
+		t.printf("the job would wait%s\n", clean(waiting(t, j)))
+	case len(j.GPUs) > 0:
+		t.printf("the job would start now on %s\n", gpuNames(j.GPUs))
+	default:
+		t.printf("the job would start now\n")
+	}
+	var b strings.Builder
+	for _, p := range reply.Unit {
+		fmt.Fprintf(&b, "  %s=%s\n", clean(p.Name), clean(p.Value))
+	}
+	if b.Len() > 0 {
+		t.printf("\nits unit:\n%s", b.String())
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// gpuCmd acts on GPUs.
+type gpuCmd struct {
+	Pause   gpuPauseCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Start no new jobs on GPUs."`
+	Resume  gpuResumeCmd  `cmd:"" usage:"INDEX..." help:"Let jobs back on GPUs."`
+	Drain   gpuDrainCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Take GPUs out of service when their jobs have ended."`
+	Undrain gpuUndrainCmd `cmd:"" usage:"INDEX..." help:"Put GPUs back into service."`
+}
+
+// controlFlags are what a pause and a drain have in common.
+type controlFlags struct {
+	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
+	Until  moment `name:"until" placeholder:"WHEN" help:"Until when, such as 'tomorrow 8:00' or +2h. Until it is undone without this option."`
+	outputFlags
+
+	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+}
+
+// request is what the flags ask.
+func (c *controlFlags) request() (api.PauseRequest, error) {
+	if c.Until.set && c.Until.at.IsZero() {
+		return api.PauseRequest{}, usagef("--until now would end it before it begins")
+	}
+	return api.PauseRequest{Reason: c.Reason, Until: c.Until.utc()}, nil
+}
+
+// control does it to each GPU.
+func (c *controlFlags) control(ctx context.Context, a *app, done string, do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
+	req, err := c.request()
+	if err != nil {
+		return err
+	}
+	if c.Until.set {
+		done += " until " + a.out.clock(c.Until.at)
+	}
+	return a.eachGPU(c.outputFlags, c.GPUs, done, func(index int) (api.GPUsReply, error) { return do(ctx, index, req) })
+}
+
+// gpuPauseCmd keeps jobs off GPUs.
+type gpuPauseCmd struct {
+	controlFlags
+}
+
+// Help is the text below the options.
+func (gpuPauseCmd) Help() string {
+	return `A job that runs on the GPU goes on. The pause stays over restarts and reboots, until 'gpusched gpu resume' or the time given. For administrators: root and the members of the admin group.
+
+Examples:
+
+    gpusched gpu pause 2 --reason "fan is being replaced"
+    gpusched gpu pause 0-3 --until "tomorrow 8:00"
+
+` + aboutMoments
+}
+
+// Run pauses the GPUs.
+func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, "paused", a.client.PauseGPU)
+}
+
+// gpuDrainCmd takes GPUs out of service.
+type gpuDrainCmd struct {
+	controlFlags
+}
+
+// Help is the text below the options.
+func (gpuDrainCmd) Help() string {
+	return `Like 'gpusched gpu pause', and its state says when the GPU may be taken out: draining while a job has it, drained when none has. Jobs are not started on it in the expectation that it comes back. For administrators: root and the members of the admin group.
+
+Example:
+
+    gpusched gpu drain 2 --reason "to be replaced"
+
+` + aboutMoments
+}
+
+// Run drains the GPUs.
+func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, "is being drained", a.client.DrainGPU)
+}
+
+// gpuResumeCmd lets jobs back on GPUs.
+type gpuResumeCmd struct {
+	outputFlags
+
+	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+}
+
+// Help is the text below the options.
+func (gpuResumeCmd) Help() string {
+	return `This undoes 'gpusched gpu pause'. For administrators: root and the members of the admin group.`
+}
+
+// Run resumes the GPUs.
+func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
+	return a.eachGPU(c.outputFlags, c.GPUs, "resumed", func(index int) (api.GPUsReply, error) {
+		return a.client.ResumeGPU(ctx, index)
+	})
+}
+
+// gpuUndrainCmd puts GPUs back into service.
+type gpuUndrainCmd struct {
+	outputFlags
+
+	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+}
+
+// Help is the text below the options.
+func (gpuUndrainCmd) Help() string {
+	return `This undoes 'gpusched gpu drain'. For administrators: root and the members of the admin group.`
+}
+
+// Run undrains the GPUs.
+func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
+	return a.eachGPU(c.outputFlags, c.GPUs, "back in service", func(index int) (api.GPUsReply, error) {
+		return a.client.UndrainGPU(ctx, index)
+	})
+}

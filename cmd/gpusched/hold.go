@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// holdCmd keeps waiting jobs from starting.
+type holdCmd struct {
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// Help is the text below the options.
+func (holdCmd) Help() string {
+	return `A job that is held stays in the queue and is passed over until 'gpusched release'. Of an array no further tasks start; those that run go on. A job that an administrator holds can be released by administrators only.
+
+Examples:
+
+    gpusched hold 42
+    gpusched hold 12,14-16
+
+` + aboutIDs
+}
+
+// Run holds the jobs.
+func (c *holdCmd) Run(ctx context.Context, a *app) error {
+	return a.act(ctx, c.outputFlags, c.IDs, a.client.Hold, func(j api.Job) string {
+		return fmt.Sprintf("is held back until 'gpusched release %s'", nameOfJob(j))
+	})
+}
+
+// releaseCmd undoes hold.
+type releaseCmd struct {
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// Help is the text below the options.
+func (releaseCmd) Help() string {
+	return `This undoes 'gpusched hold' and 'gpusched submit --hold'. The time for which a job was held counts as waiting.
+
+` + aboutIDs
+}
+
+// Run releases the jobs.
+func (c *releaseCmd) Run(ctx context.Context, a *app) error {
+	return a.act(ctx, c.outputFlags, c.IDs, a.client.Release, func(j api.Job) string {
+		return "released" + a.standing(j)
+	})
+}
+
+// requeueCmd sends running jobs back to the queue.
+type requeueCmd struct {
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// Help is the text below the options.
+func (requeueCmd) Help() string {
+	return `A running job is stopped as 'gpusched cancel' does it, SIGTERM and after its grace SIGKILL, and then waits again at the end of the queue. It starts from the beginning unless its command can go on from what it saved. Its earlier starts are in 'gpusched show'.
+
+` + aboutIDs
+}
+
+// Run requeues the jobs.
+func (c *requeueCmd) Run(ctx context.Context, a *app) error {
+	return a.act(ctx, c.outputFlags, c.IDs, a.client.Requeue, func(j api.Job) string {
+		if j.State == string(job.Queued) {
+			return "is back in the queue" + waiting(a.out, j)
+		}
+		return "is being stopped and goes to the end of the queue"
+	})
+}
+
+// standing is where a job stands after something was done to it.
+func (a *app) standing(j api.Job) string {
+	switch {
+	case j.State == string(job.Queued):
+		return waiting(a.out, j)
+	case len(j.GPUs) > 0:
+		return ", starts on " + gpuNames(j.GPUs)
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// reserveCmd is about reservations.
+type reserveCmd struct {
+	Make   reserveMakeCmd   `cmd:"" usage:"--gpus LIST --for TIME [options]" help:"Keep GPUs for some users over a time (administrators)."`
+	List   reserveListCmd   `cmd:"" usage:"[options]" help:"List the reservations."`
+	Cancel reserveCancelCmd `cmd:"" usage:"[options] RESERVATION..." help:"End reservations (administrators)."`
+}
+
+// reserveMakeCmd makes a reservation.
+type reserveMakeCmd struct {
+	GPUs   indexes  `name:"gpus" short:"g" required:"" placeholder:"LIST" help:"The GPUs, such as 0,2-3."`
+	From   moment   `name:"from" placeholder:"WHEN" help:"From when, such as 22:00 or 'tomorrow 8:00'. From now without this option."`
+	For    span     `name:"for" xor:"end" placeholder:"TIME" help:"For how long, such as 8h."`
+	Until  moment   `name:"until" xor:"end" placeholder:"WHEN" help:"Until when, instead of --for."`
+	Users  []string `name:"user" short:"u" placeholder:"USER" help:"Who may use the GPUs then: accounts, such as alice,bob. May be repeated."`
+	Groups []string `name:"group" placeholder:"GROUP" help:"The members of these groups too. May be repeated."`
+	Reason string   `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
+	outputFlags
+}
+
+// Help is the text below the options.
+func (reserveMakeCmd) Help() string {
+	return `Over that time only jobs of the users named start on the GPUs. Before it, a job of somebody else starts on them only if it ends in time by its time limit. What runs on them when it begins goes on: nothing is stopped for a reservation. Without a user or group the GPUs are kept from everybody, as for maintenance.
+
+Examples:
+
+    gpusched reserve make --gpus 0-3 --from 22:00 --for 8h --user alice,bob --group lab
+    gpusched reserve make --gpus 2 --for 2h --reason "new cable"
+
+` + aboutMoments
+}
+
+// Run makes the reservation.
+func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
+	to, err := c.end(a.out.now)
+	if err != nil {
+		return err
+	}
+	reply, err := a.client.Reserve(ctx, api.ReserveRequest{
+		GPUs: c.GPUs, From: c.From.utc(), To: to, Users: c.Users, Groups: c.Groups, Reason: c.Reason,
+	})
+	if err != nil {
+		return err
+	}
+	if c.form() != "table" {
+		return a.showReservations(c.outputFlags, reply)
+	}
+	for _, r := range reply.Reservations {
+		if r.ID == reply.Made {
+			a.out.printf("reservation %d: %s from %s to %s for %s\n", r.ID, gpuNames(r.GPUs), a.out.clock(r.From), a.out.clock(r.To), clean(reservedFor(r)))
+		}
+	}
+	return nil
+}
+
+func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
+	from := c.From.at
+	if from.IsZero() {
+		from = now
+	}
+	switch {
+	case c.For > 0:
+		return from.Add(time.Duration(c.For)).UTC(), nil
+	case !c.Until.set:
+		return from, &api.Error{Code: api.CodeUsage, Message: "a reservation needs an end", Hint: "such as --for 8h or --until 'tomorrow 8:00'"}
+	case !c.Until.at.After(from):
+		return from, usagef("the reservation would end before it begins: choose a later --until")
+	}
+	return c.Until.utc(), nil
+}
+
+// reserveListCmd lists the reservations.
+type reserveListCmd struct {
+	outputFlags
+}
+
+// Help is the text below the options.
+func (reserveListCmd) Help() string {
+	return `Those that have not ended, by their beginning.`
+}
+
+// Run lists them.
+func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
+	reply, err := a.client.Reservations(ctx)
+	if err != nil {
+		return err
+	}
+	return a.showReservations(c.outputFlags, reply)
+}
+
+// reserveCancelCmd ends reservations.
+type reserveCancelCmd struct {
+	outputFlags
+
+	IDs []int64 `arg:"" name:"reservation" help:"Their numbers, see 'gpusched reserve list'."`
+}
+
+// Help is the text below the options.
+func (reserveCancelCmd) Help() string {
+	return `The GPUs are free for everybody from then on. Jobs that run on them go on.`
+}
+
+// Run ends them.
+func (c *reserveCancelCmd) Run(ctx context.Context, a *app) error {
+	var last api.ReservationsReply
+	for _, id := range c.IDs {
+		reply, err := a.client.Unreserve(ctx, id)
+		if err != nil {
+			return err
+		}
+		if last = reply; c.form() == "table" {
+			a.out.printf("reservation %d ended\n", id)
+		}
+	}
+	if c.form() == "table" {
+		return nil
+	}
+	return a.showReservations(c.outputFlags, last)
+}
+
+// reservationLine is one reservation on a line of its own.
+type reservationLine struct {
+	Schema string `json:"schema"`
+	api.Reservation
+}
+
+func (a *app) showReservations(o outputFlags, reply api.ReservationsReply) error {
+	var items []any
+	var ids []string
+	for _, r := range reply.Reservations {
+		items, ids = append(items, reservationLine{api.Schema, r}), append(ids, number(r.ID))
+	}
+	return a.show(o, report{
+		doc: reply, items: items, ids: ids,
+		csv: func(w io.Writer) error { return writeCSV(w, a.reservationColumns(), reply.Reservations) },
+		text: func(wide bool) {
+			if len(reply.Reservations) == 0 {
+				a.out.printf("no reservations\n")
+				return
+			}
+			writeTable(a.out, a.reservationColumns(), reply.Reservations, wide)
+		},
+	})
+}
+
+func (a *app) reservationColumns() []column[api.Reservation] {
+	return []column[api.Reservation]{
+		{title: "RESERVATION", key: "id", right: true, cell: func(r api.Reservation) string { return number(r.ID) }},
+		{title: "GPUS", key: "gpu_ids", cell: func(r api.Reservation) string { return gpuIndexes(r.GPUs) }},
+		{title: "FROM", key: "from", cell: func(r api.Reservation) string { return a.out.clock(r.From) }, raw: func(r api.Reservation) string { return stamp(r.From) }},
+		{title: "TO", key: "to", cell: func(r api.Reservation) string { return a.out.clock(r.To) }, raw: func(r api.Reservation) string { return stamp(r.To) }},
+		{title: "FOR", least: 8, cell: reservedFor},
+		{key: "users", cell: func(r api.Reservation) string { return strings.Join(r.Users, ",") }},
+		{key: "groups", cell: func(r api.Reservation) string { return strings.Join(r.Groups, ",") }},
+		{title: "BY", key: "by", cell: func(r api.Reservation) string { return r.By }},
+		{title: "REASON", key: "reason", least: 8, cell: func(r api.Reservation) string { return r.Reason }},
+	}
+}
+
+// reservedFor says who may use the GPUs.
+func reservedFor(r api.Reservation) string {
+	parts := append([]string{}, r.Users...)
+	for _, g := range r.Groups {
+		parts = append(parts, "group "+g)
+	}
+	if len(parts) == 0 {
+		return "nobody"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// reservationWord is a reservation for completion.
+func reservationWord(r api.Reservation) candidate {
+	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", job.FormatGPUList(indexesOf(r.GPUs)), reservedFor(r))}
+}
+
+func indexesOf(list []api.GPURef) (out []int) {
+	for _, g := range list {
+		out = append(out, g.Index)
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The lines of 'gpusched show' about a job's life. Each is empty where there is
+// nothing to say.
+
+// treatment says how a job is treated beyond the usual.
+func treatment(j api.Job) (parts []string) {
+	add := func(yes bool, format string, args ...any) {
+		if yes {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(j.OnTimeout == string(job.TimeoutRequeue), "back to the queue at its time limit")
+	add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), inSeconds(j.WarnBeforeSeconds))
+	add(j.Preemptible, "preemptible")
+	add(j.Retries > 0, "up to %d retries", j.Retries)
+	add(j.Retries > 0 && j.BackoffSeconds > 0, "the first after %s", inSeconds(j.BackoffSeconds))
+	return parts
+}
+
+func inSeconds(n int64) string { return job.FormatDuration(time.Duration(n) * time.Second) }
+
+func taskLine(j api.Job) string {
+	switch {
+	case j.Task == nil:
+		return ""
+	case j.ID == 0:
+		return fmt.Sprintf("%d of array %d, not started", j.Task.Index, j.Task.Array)
+	}
+	return fmt.Sprintf("%d of array %d, as job %d", j.Task.Index, j.Task.Array, j.ID)
+}
+
+func arrayLine(a *api.Array) string {
+	if a == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), a.Size-a.Next, a.Live, a.Next-a.Live)
+	if a.Failed > 0 {
+		text += fmt.Sprintf(", %d of these not completed", a.Failed)
+	}
+	return text
+}
+
+func (a *app) expectedLine(j api.Job) string {
+	switch {
+	case !j.ExpectedStart.IsZero():
+		return "to start " + a.out.about(j.ExpectedStart)
+	case !j.ExpectedEnd.IsZero():
+		return "to end " + a.out.about(j.ExpectedEnd)
+	}
+	return ""
+}
+
+// beginLine is before when the job does not start.
+func (a *app) beginLine(j api.Job) string {
+	var parts []string
+	if !j.Begin.IsZero() {
+		parts = append(parts, "not before "+a.out.clock(j.Begin))
+	}
+	if !j.NotBefore.IsZero() && j.State == string(job.Queued) {
+		parts = append(parts, "after a failure not before "+a.out.clock(j.NotBefore))
+	}
+	if j.HeldBy != "" {
+		parts = append(parts, "held back by "+j.HeldBy)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// queuedLine says how often the job went back to the queue.
+func (a *app) queuedLine(j api.Job) string {
+	var parts []string
+	if !j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt) {
+		parts = append(parts, a.out.ago(j.QueuedAt))
+	}
+	if j.Requeues > 0 {
+		parts = append(parts, "back in the queue "+times(j.Requeues))
+	}
+	if j.Failures > 0 {
+		parts = append(parts, "failed "+times(j.Failures))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// promiseLine is the GPU memory that is kept for the job.
+func promiseLine(list []api.GPURef) string {
+	var parts []string
+	for _, g := range list {
+		if g.PromiseBytes > 0 {
+			parts = append(parts, fmt.Sprintf("%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func parameterLine(list []api.Param) string {
+	var parts []string
+	for _, p := range list {
+		parts = append(parts, p.Name+"="+strings.Join(p.Values, ","))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,27 @@
+package main
+
+// topic is a section of the manual that is about no single command.
+type topic struct{ title, text string }
+
+// topics explain what several commands have to do with.
+var topics = []topic{
+	{"FRACTIONS OF A GPU", `A job may ask for a part of a GPU, such as -g 0.5, in steps of one hundredth, or for whole GPUs and a part of one more, such as -g 1.5. A whole GPU is the job's alone; a fraction shares its GPU with other fractions, as long as their shares add up to no more than 1 and their memory fits.
+
+A share is a matter of the queue: it decides how many jobs are on a GPU, not how much of its time each gets. GPU memory is kept for a fraction: what --gpu-mem says, else its share of the GPU's memory. A job that takes more is not stopped, and the memory that is then really free decides what starts beside it.
+
+Fractions are put where they fit best, so that whole GPUs stay whole. With --spread they go to the emptiest GPU instead. --max-load and --max-used keep a job off GPUs that are busy already, also where that comes from outside of gpusched.`},
+	{"ARRAYS", `'gpusched submit --array 0-199%4 -- ./fold.sh' queues 200 tasks of which at most 4 run at once. They wait as one line of the queue, 7_[0-199%4]; each that starts becomes a job of its own, which is named 7_3 everywhere, and finds its number in GPUSCHED_ARRAY_TASK and the array's in GPUSCHED_ARRAY_JOB. What is said of job 7 is said of all: 'gpusched cancel 7' ends all tasks, 'gpusched hold 7' starts no more, 'gpusched wait 7' waits for the last. An array is completed when all its tasks are, and failed if one was not.
+
+With --param the tasks are the combinations of values instead: --param lr=1e-3,1e-4 --param seed=1,2,3 makes six, numbered from 0, in which {lr} and {seed} in the command are replaced. --array then only says how many run at once: --array %2.`},
+	{"DEPENDENCIES", `--after ID waits until a job has started, --after-ok until it has completed, --after-fail until it has ended in any other way, --after-any until it has ended. Several are all waited for. A job whose dependency can't be met any more is cancelled, and its result says why. An array has completed when all its tasks have.
+
+    first=$(gpusched submit -q -- ./prepare.sh)
+    gpusched submit --after-ok "$first" -- ./train.sh
+    gpusched submit --after-fail "$first" -g 0 -- ./report-failure.sh`},
+	{"TIME LIMITS AND RETRIES", `At its time limit (--time) a job gets SIGTERM and after its grace SIGKILL. With --signal USR1@60s it is warned before. With --on-timeout requeue it goes to the end of the queue instead of ending and starts again later, so it should save what it has done.
+
+With --retries 3 a job that fails is started again up to three times, after 5 seconds at first and twice as long each time, or as --backoff says. A job that was cancelled or met its time limit is not.`},
+	{"PREEMPTION", `A job submitted with --preemptible, or in the class scavenger, may be stopped for one that goes first and does not fit otherwise. It has run for a while before that can happen, gets SIGTERM and its grace to save what it has done, and goes back to the queue, where it keeps the place that its waiting earned. Other jobs are never stopped for one that waits. 'gpusched show' lists the starts of a job and what ended each.`},
+	{"THE SAME JOB TWICE", `With --dedup nothing is queued if you already have a job of the same content that waits, runs or has completed: the same command, directory, mode of the environment (--env) and variables set with -e. The answer is that job. One that failed or was cancelled is forgotten, so that it can be submitted again.`},
+	{"RESERVATIONS", `An administrator can keep GPUs for some users over a time with 'gpusched reserve make'. While it lasts, only their jobs start on these GPUs. Before it begins, jobs of others start there only if their time limit ends them in time, so short limits help to get in. Nothing that runs is stopped. 'gpusched gpus' and 'gpusched reserve list' show the reservations.`},
+}

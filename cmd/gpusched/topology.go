@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// writeTopology prints how the GPUs are connected, a row and a column for each.
+func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
+	if len(reply.Links) == 0 {
+		a.out.printf("nothing is known of how the GPUs are connected\n")
+		return
+	}
+	best := map[[2]int]string{}
+	for _, l := range reply.Links {
+		best[[2]int{l.A, l.B}] = linkWord(l)
+	}
+	cols := []column[api.GPU]{{title: "GPU", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }}}
+	for _, other := range reply.GPUs {
+		cols = append(cols, column[api.GPU]{title: strconv.Itoa(other.Index), cell: func(g api.GPU) string {
+			if g.Index == other.Index {
+				return "-"
+			}
+			word := best[[2]int{min(g.Index, other.Index), max(g.Index, other.Index)}]
+			if word == "" {
+				return "?"
+			}
+			return word
+		}})
+	}
+	cols = append(cols,
+		column[api.GPU]{title: "NUMA", right: true, cell: func(g api.GPU) string { return known(g.NUMANode, " ") }},
+		column[api.GPU]{title: "CPUS", cell: func(g api.GPU) string { return dash(g.CPUs) }})
+	writeTable(a.out, cols, reply.GPUs, wide)
+}
+
+// linkWord is the way between two GPUs in a word: NV4 is four lanes of NVLink.
+func linkWord(l api.Link) string {
+	if l.Kind == "nvlink" {
+		return "NV" + strconv.Itoa(l.Lanes)
+	}
+	return l.Kind
+}
