@@ -23,7 +23,7 @@ type cancelCmd struct {
 
 // Help is the text below the options.
 func (cancelCmd) Help() string {
-	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. An array ends with all its tasks; a task of it ends alone, also before it has started. Jobs of others can be ended by administrators only.
+	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. An array ends with all its tasks, also those that have not started; a task that has started can be ended alone. Jobs of others can be ended by administrators only.
 
 Examples:
 

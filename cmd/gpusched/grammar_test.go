@@ -180,6 +180,18 @@ func TestTheManualIsWholeAndReproducible(t *testing.T) {
 	}
 }
 
+func TestCommandsInQuotesAreBold(t *testing.T) {
+	for in, want := range map[string]string{
+		"see 'gpusched list'":                   `see \fBgpusched list\fP`,
+		"the GPU's, by 'gpusched cancel 7'.":    `the GPU's, by \fBgpusched cancel 7\fP.`,
+		"can't, or 'tomorrow 8:00', or its's '": `can't, or 'tomorrow 8:00', or its's '`,
+	} {
+		if got := emphasised(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestWithCommand(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "status", "--json": "status --json", "-o ids": "status -o ids", "--help": "--help", "-h": "-h", "list -a": "list -a",

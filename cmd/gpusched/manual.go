@@ -205,12 +205,16 @@ func emphasised(text string) string {
 		before, rest, found := strings.Cut(text, "'")
 		command, after, closed := strings.Cut(rest, "'")
 		isCommand := strings.HasPrefix(command, "gpusched") || strings.HasPrefix(command, "journalctl")
-		if !found || !closed || !isCommand {
-			b.WriteString(text)
+		switch b.WriteString(before); {
+		case !found:
 			return roffKeeping(b.String())
+		case closed && isCommand:
+			b.WriteString(boldOn + command + boldOff)
+			text = after
+		default: // an apostrophe, or other words
+			b.WriteString("'")
+			text = rest
 		}
-		b.WriteString(before + boldOn + command + boldOff)
-		text = after
 	}
 }
 

@@ -35,7 +35,7 @@ type updateCmd struct {
 
 // Help is the text below the options.
 func (updateCmd) Help() string {
-	return `What is not named stays as it is, and the job keeps its place among those of its priority. A job that runs can't be changed, except for its name and comment and for an array, whose further tasks follow the change.
+	return `What is not named stays as it is. Only a job that waits can be changed; of an array that is what its further tasks ask. An administrator may raise a priority above normal.
 
 Examples:
 
