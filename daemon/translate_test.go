@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+func sweepTask(index int) *job.Job {
+	j := &job.Job{ID: 12, Owner: job.Owner{UID: 1001, User: "alice"}, Attempt: &job.Attempt{Number: 1}}
+	j.Request.GPUMilli = 1500
+	j.Request.Array = &job.Array{
+		Ranges: []job.Range{{First: 0, Last: 3, Step: 1}},
+		Params: []job.Param{{Name: "lr", Values: []string{"1", "2"}}, {Name: "seed", Values: []string{"a", "b"}}},
+	}
+	j.Task = &job.Task{Array: 7, Index: index}
+	return j
+}
+
+// A task runs its array's command with its own parameters, and knows its number;
+// any other job runs the command as it came.
+func TestLaunchSpecOfATask(t *testing.T) {
+	p := &job.Payload{Argv: []string{"train", "--lr={lr}", "{seed}", "{other}"}}
+	s := launchSpec(sweepTask(2), p, true)
+	if !slices.Equal(s.Argv, []string{"train", "--lr=2", "a", "{other}"}) || s.JobID != 12 || s.ArrayJob != 7 || s.ArrayTask != 2 || s.ShareMilli != 1500 {
+		t.Errorf("got %+v", s)
+	}
+	plain := sweepTask(2)
+	plain.Task, plain.Request.Array = nil, nil
+	if s := launchSpec(plain, p, true); !slices.Equal(s.Argv, p.Argv) || s.ArrayJob != 0 {
+		t.Errorf("got %+v", s)
+	}
+	if p.Argv[1] != "--lr={lr}" {
+		t.Errorf("the payload became %q", p.Argv)
+	}
+}
+
+// The CPUs are those near all GPUs of the job that it may run on; where that
+// says nothing, there is no fence.
+func TestAffinity(t *testing.T) {
+	allowed := cgroup.AllowedCPUs(cgroup.Root, "/", cgroup.OnlineCPUs)
+	for _, c := range []struct {
+		near []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{allowed}, allowed},
+		{[]string{allowed, "60000"}, allowed},
+		{[]string{allowed, ""}, ""},
+		{[]string{"60000-60001"}, ""},
+	} {
+		j := &job.Job{ID: 3, Attempt: &job.Attempt{}}
+		for _, list := range c.near {
+			j.Attempt.GPUs = append(j.Attempt.GPUs, job.GPURef{CPUs: list})
+		}
+		if got := affinity(j); got != units.IntersectCPUs(c.want, c.want) {
+			t.Errorf("near %q: %q, want %q", c.near, got, c.want)
+		}
+	}
+}
