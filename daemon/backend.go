@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,6 +32,9 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 			return d.known(ctx, id)
 		}
 	}
+	if err := d.addEnds(ctx, &s); err != nil {
+		return job.Submitted{}, err
+	}
 	r, err := d.request(ctx, func(t core.Token) core.Event { return core.Submit{Token: t, Submission: s} })
 	if err != nil {
 		return job.Submitted{}, err
@@ -55,7 +59,24 @@ func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
+// addEnds looks up how the jobs ended that the submission waits for. One that
+// ends after this the core knows by itself.
+func (d *Daemon) addEnds(ctx context.Context, s *job.Submission) (err error) {
+	if len(s.Request.After) == 0 {
+		return nil
+	}
+	ids := make([]job.ID, len(s.Request.After))
+	for i, dep := range s.Request.After {
+		ids[i] = dep.Job
+	}
+	s.Ended, err = d.opt.Store.Ends(ctx, ids)
+	return err
+}
+
 func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, error) {
+	if err := d.addEnds(ctx, &s); err != nil {
+		return job.Submitted{}, err
+	}
 	var v job.JobView
 	var refusal *job.Refusal
 	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, refusal = c.Try(s, now) })
@@ -172,6 +193,22 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	case <-d.done:
 		return v, errStopped
 	}
+}
+
+// Task returns the job that a task of an array has become, live or ended, and 0
+// for one that has not started.
+func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	v, err := d.one(ctx, array)
+	if err != nil {
+		return 0, err
+	}
+	if a := v.Request.Array; v.Task != nil || a == nil || !a.Has(index) {
+		return 0, &job.Refusal{
+			Kind:    job.RefusedNotFound,
+			Message: fmt.Sprintf("there is no task %d_%d", array, index), Hint: "see 'gpusched show " + array.String() + "'",
+		}
+	}
+	return d.opt.Store.Task(ctx, array, index)
 }
 
 // Payload returns a job's private part.

@@ -21,6 +21,10 @@ type Store interface {
 	Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error)
 	// Ended returns at most q.Ended jobs that have ended, newest first.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
+	// Ends says how those of the jobs have ended that have.
+	Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error)
+	// Task returns the job that a task of an array became, 0 for none.
+	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// ByKey finds the job of a request key.
 	ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error)
 }

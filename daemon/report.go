@@ -12,6 +12,17 @@ func (d *Daemon) report(r core.Record) {
 		d.log.Info("gpu control changed", "gpu", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
 		return
 	}
+	if v := r.Reservation; v != nil {
+		d.log.Info("reservation made", "reservation", v.ID, "by", v.By, "from", v.From, "to", v.To, "reason", v.Reason)
+		return
+	}
+	if r.Unreserve != 0 {
+		d.log.Info("reservation ended", "reservation", r.Unreserve)
+		return
+	}
+	if r.Job == nil {
+		return // what was learned or used is no change of state
+	}
 	j := r.Job
 	args := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID}
 	if a := j.Attempt; a != nil {

@@ -57,8 +57,11 @@ func (r *rig) start() {
 	}
 	r.d, err = daemon.New(daemon.Options{
 		Store: r.store, Units: r.bus, Changes: r.bus.Changes(), Source: r.gpus, Specs: &specs{}, Notify: r,
-		Log:      slog.New(slog.DiscardHandler),
-		Restored: core.Restored{NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs},
+		Log: slog.New(slog.DiscardHandler),
+		Restored: core.Restored{
+			NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs, Usage: restored.Usage,
+			Predictions: restored.Predictions, Reservations: restored.Reservations, NextReservation: restored.NextReservation,
+		},
 		Settings: daemon.Settings{
 			Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second},
 			SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
@@ -187,6 +190,25 @@ func (s *diskStore) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, erro
 
 func (s *diskStore) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Limit: q.Ended})
+}
+
+func (s *diskStore) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
+	found, err := s.States(ctx, ids)
+	ends := map[job.ID]job.End{}
+	for id, st := range found {
+		if st.State.Terminal() {
+			ends[id] = job.End{State: st.State, Started: st.Started}
+		}
+	}
+	return ends, err
+}
+
+func (s *diskStore) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	id, err := s.Store.Task(ctx, array, index)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return id, err
 }
 
 // specs keeps the last spec of each job in memory.

@@ -43,7 +43,39 @@ func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
 }
 
 func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Limit: q.Ended})
+	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Array: q.Array, Limit: q.Ended})
+}
+
+func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
+	found, err := s.States(ctx, ids)
+	ends := map[job.ID]job.End{}
+	for id, st := range found {
+		if st.State.Terminal() {
+			ends[id] = job.End{State: st.State, Started: st.Started}
+		}
+	}
+	return ends, err
+}
+
+// Task makes a task that has not started 0.
+func (s stored) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	id, err := s.Store.Task(ctx, array, index)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return id, err
+}
+
+// restored is what the scheduler starts from.
+func restored(s store.State) core.Restored {
+	done := make([]core.Done, len(s.Done))
+	for i, d := range s.Done {
+		done[i] = core.Done(d)
+	}
+	return core.Restored{
+		NextID: s.NextID, Jobs: s.Live, GPUs: s.GPUs, Usage: s.Usage, Predictions: s.Predictions,
+		Reservations: s.Reservations, NextReservation: s.NextReservation, Done: done,
+	}
 }
 
 // specDir is the directory of specs as package daemon wants it.

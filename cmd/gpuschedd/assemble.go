@@ -18,7 +18,6 @@ import (
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -61,7 +60,7 @@ func (a *assembly) open(ctx context.Context) error {
 	if a.store, err = store.Open(ctx, filepath.Join(a.paths.state, "state.db"), store.Options{}); err != nil {
 		return err
 	}
-	restored, err := a.store.Load(ctx)
+	state, err := a.store.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func (a *assembly) open(ctx context.Context) error {
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
 		Specs: specDir(a.paths.specs), Meter: meter, Notify: a.notify, Log: a.log,
-		Restored: core.Restored{NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs},
+		Restored: restored(state),
 		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
 		StartsInFlight: a.cfg.Daemon.StartsInFlight, WatchdogEvery: a.notify.WatchdogInterval() / 3,
 		Checks: a.checks(),

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -12,14 +11,20 @@ import (
 func (c *Core) Check() error {
 	var p job.Problems
 	breach := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
-	queued, holders := 0, map[string]job.ID{}
+	queued, shares := 0, map[string]int{}
 	for id, l := range c.jobs {
 		j := &l.job
 		if j.ID != id || !j.State.Valid() || j.State.Terminal() {
 			breach("job %d is kept as %d in state %s", id, j.ID, j.State)
 		}
+		if j.State == job.Spawned {
+			continue
+		}
 		if j.State == job.Queued {
 			queued++
+			if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && c.timed[id] == nil) {
+				breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed[id] != nil)
+			}
 			if l.busy != idle || (j.Attempt != nil && j.Attempt.EndedAt.IsZero()) {
 				breach("job %d is queued with an open attempt or action", id)
 			}
@@ -29,18 +34,19 @@ func (c *Core) Check() error {
 			breach("job %d is %s without an open attempt", id, j.State)
 			continue
 		}
-		if len(j.Attempt.GPUs) != j.Request.GPUMilli/job.WholeGPU {
-			breach("job %d holds %d GPUs and asked %d milli", id, len(j.Attempt.GPUs), j.Request.GPUMilli)
-		}
+		sum := 0
 		for _, r := range j.Attempt.GPUs {
-			if other, taken := holders[r.UUID]; taken {
-				breach("GPU %s is held by jobs %d and %d", r.UUID, other, id)
+			sum += r.Share()
+			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
+				breach("GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], id)
 			}
-			holders[r.UUID] = id
+		}
+		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
+			breach("job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
 	}
-	if queued != len(c.queue) || !slices.IsSortedFunc(c.queue, before) {
-		breach("the queue has %d entries for %d queued jobs, or is out of order", len(c.queue), queued)
+	if queued != c.queued {
+		breach("%d jobs are counted as queued, and %d are", c.queued, queued)
 	}
 	return p.Err()
 }

@@ -14,8 +14,18 @@ func (c *Core) command(e Command, now time.Time) {
 		r.Refusal = c.cancel(e, now)
 	case job.CommandSignal:
 		r.Refusal = c.signal(e)
-	case job.CommandPauseGPU, job.CommandResumeGPU:
+	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		r.Refusal = c.pause(e, now)
+	case job.CommandHold, job.CommandRelease:
+		r.Refusal = c.hold(e, now)
+	case job.CommandRequeue:
+		r.Refusal = c.requeue(e, now)
+	case job.CommandUpdate:
+		r.Refusal = c.update(e, now)
+	case job.CommandReserve:
+		r.Refusal = c.reserve(e, now)
+	case job.CommandUnreserve:
+		r.Refusal = c.unreserve(e)
 	default:
 		r.Refusal = refuse(job.RefusedUsage, fmt.Sprintf("unknown command %q", e.What.Kind), "")
 	}
@@ -39,19 +49,35 @@ func (c *Core) cancel(e Command, now time.Time) *job.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	if l.job.State == job.Queued {
-		l.job.Result = &job.Result{Outcome: job.Cancelled, By: e.Who.User}
-		c.move(l, job.Cancelled, now)
-		return nil
+	if e.What.Task != nil {
+		return refuse(job.RefusedConflict, fmt.Sprintf("task %d_%d has not started", l.job.ID, *e.What.Task), "cancel the whole array, or the task once it runs")
 	}
-	c.halt(l, job.StopCancel, e.Who.User, now)
+	c.end(l, e.Who.User, now)
 	return nil
 }
 
-// halt tells a live job to stop. The first cause stays. A start that is under
-// way is let finish, so that its unit is known.
+// end cancels a job, wherever it is.
+func (c *Core) end(l *live, by string, now time.Time) {
+	switch {
+	case l.job.Tasks != nil:
+		c.cancelArray(l, by, now)
+	case l.job.State == job.Queued:
+		l.job.Result = &job.Result{Outcome: job.Cancelled, By: by}
+		c.move(l, job.Cancelled, now)
+		c.forgetTwin(&l.job)
+	default:
+		c.halt(l, job.StopCancel, by, now)
+	}
+}
+
+// halt tells a live job to stop. The first cause stays, but a cancel goes over
+// one after which the job would run again. A start that is under way is let
+// finish, so that its unit is known.
 func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
-	if l.job.Stop != "" || l.job.State == job.Ending {
+	if l.job.State == job.Ending && (cause != job.StopCancel || l.job.Attempt.Result != nil) {
+		return
+	}
+	if l.job.Stop != "" && (cause != job.StopCancel || l.job.Stop == job.StopCancel) {
 		return
 	}
 	l.job.Stop, l.job.StopBy = cause, by
@@ -81,9 +107,9 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 		if d.UUID == "" {
 			return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
 		}
-		g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind == job.CommandPauseGPU, At: now, By: e.Who.User}
+		g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
 		if g.Paused {
-			g.Reason = e.What.Reason
+			g.Reason, g.Until = e.What.Reason, e.What.Until
 		}
 		c.controls[d.UUID] = g
 		c.out.Records = append(c.out.Records, Record{GPU: &g})

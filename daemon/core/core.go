@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +24,9 @@ type live struct {
 	job   job.Job
 	busy  busy
 	again bool // the unit changed while it was being inspected
+
+	account *sched.Account
+	gate    *sched.Gate // of its array; nil: none
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.
@@ -33,14 +35,32 @@ type Core struct {
 	boot     string
 	jobs     map[job.ID]*live // that have not ended
 	active   map[job.ID]*live // those that have a unit or may have one
-	queue    []sched.Waiting  // the queued ones, in order
-	perUser  map[int]int      // queued jobs by uid
+	queue    *sched.Queue     // the queued ones that may start as soon as they fit
+	timed    map[job.ID]*live // queued ones that wait for a time
+	queued   int
+	perUser  map[int]int // queued jobs by uid
 	nextID   job.ID
 	keys     keyring
 	devices  []*device // by index
 	controls map[string]job.GPUControl
 	orphans  map[job.ID]int // units without a job: in how many listings in a row
 	listed   bool           // the units have been listed since New
+
+	planner      *sched.Planner
+	snap         sched.Snapshot // of the last pass; its memory is used again
+	ids          []job.ID       // scratch
+	machine      uint64         // changes with the set of GPUs
+	links        []gpu.Link
+	wake         time.Time // when to plan again though nothing happens
+	guard        lane
+	accounts     ledger
+	predictor    *sched.Predictor
+	followers    map[job.ID][]job.ID // who waits for a job
+	recent       ends
+	gates        map[job.ID]*sched.Gate // of arrays with a limit
+	same         map[content]job.ID     // jobs with --dedup, waiting, running or completed
+	reservations []job.Reservation      // by id
+	lastReserved int64
 
 	problem   gpu.Problem // of the last sample
 	detail    string
@@ -91,23 +111,65 @@ func New(p Policy, boot string, r Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
 		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, controls: map[string]job.GPUControl{},
-		keys: newKeyring(), payload: map[job.ID]*job.Payload{},
+		keys: newKeyring(), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
+		timed: map[job.ID]*live{}, followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: map[content]job.ID{},
+		recent: newEnds(), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
+	}
+	c.accounts = newLedger(p.Quotas, r.Usage)
+	for _, d := range r.Done {
+		c.same[content{d.UID, d.Dedup}] = d.Job
+	}
+	c.lastReserved = max(r.NextReservation-1, 0)
+	c.lastReserved = max(r.NextReservation-1, 0)
+	for _, j := range r.Jobs {
+		c.restore(j)
 	}
 	for _, j := range r.Jobs {
-		l := &live{job: j}
-		c.jobs[j.ID] = l
-		c.keys.add(j.Owner.UID, j.Key, j.ID)
-		c.nextID = max(c.nextID, j.ID+1)
-		if j.State == job.Queued {
-			c.enqueue(l)
-		} else {
-			c.active[j.ID] = l
+		if l := c.jobs[j.ID]; j.State == job.Queued {
+			c.enqueue(l, time.Time{})
 		}
 	}
 	for _, g := range r.GPUs {
 		c.controls[g.UUID] = g
 	}
 	return c
+}
+
+// restore takes in a job that is on record.
+func (c *Core) restore(j job.Job) {
+	if j.QueuedAt.IsZero() {
+		j.QueuedAt = j.SubmittedAt
+	}
+	l := c.adopt(j)
+	c.keys.add(j.Owner.UID, j.Key, j.ID)
+	c.nextID = max(c.nextID, j.ID+1)
+	if j.Request.Dedup != "" {
+		c.same[content{j.Owner.UID, j.Request.Dedup}] = j.ID
+	}
+	for _, d := range j.Pending {
+		c.followers[d.Job] = append(c.followers[d.Job], j.ID)
+	}
+	if j.State.Live() {
+		c.active[j.ID] = l
+		c.charge(l, j.Attempt.PlacedAt)
+	}
+}
+
+// adopt makes a job known.
+func (c *Core) adopt(j job.Job) *live {
+	l := &live{job: j, account: c.accounts.of(j.Owner)}
+	c.jobs[j.ID] = l
+	array := j.ID
+	if j.Task != nil {
+		array = j.Task.Array
+	}
+	if a := j.Request.Array; a != nil && a.Limit > 0 {
+		if c.gates[array] == nil {
+			c.gates[array] = &sched.Gate{Left: a.Limit}
+		}
+		l.gate = c.gates[array]
+	}
+	return l
 }
 
 // Step consumes one event. The effects belong to the caller.
@@ -193,7 +255,7 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	}
 	l.job.State, l.job.ChangedAt = to, now
 	if to == job.Queued {
-		c.enqueue(l)
+		c.enqueue(l, now)
 	}
 	if to.Live() {
 		c.active[l.job.ID] = l
@@ -202,6 +264,10 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	}
 	c.touch(l)
 	c.replan = true
+	c.tellFollowers(l, now)
+	if to.Terminal() && l.job.Task != nil {
+		c.taskEnded(l, now)
+	}
 }
 
 // edit changes the current attempt. Attempts are never changed in place, since
@@ -213,34 +279,23 @@ func (c *Core) edit(l *live, change func(*job.Attempt)) {
 	c.touch(l)
 }
 
-// before is the order of the queue: priority, then id.
-func before(a, b sched.Waiting) int {
-	switch {
-	case a.Request.Priority.Before(b.Request.Priority):
-		return -1
-	case b.Request.Priority.Before(a.Request.Priority):
-		return 1
+// sortedIDs returns the ids of all jobs that have not ended, in order.
+func (c *Core) sortedIDs() []job.ID {
+	ids := make([]job.ID, 0, len(c.jobs))
+	for id := range c.jobs {
+		ids = append(ids, id)
 	}
-	return int(a.ID - b.ID)
-}
-
-func (c *Core) enqueue(l *live) {
-	w := sched.Waiting{ID: l.job.ID, Request: &l.job.Request}
-	at, _ := slices.BinarySearchFunc(c.queue, w, before)
-	c.queue = slices.Insert(c.queue, at, w)
-	c.perUser[l.job.Owner.UID]++
-}
-
-func (c *Core) dequeue(l *live) {
-	w := sched.Waiting{ID: l.job.ID, Request: &l.job.Request}
-	if at, ok := slices.BinarySearchFunc(c.queue, w, before); ok {
-		c.queue = slices.Delete(c.queue, at, at+1)
-	}
-	if c.perUser[l.job.Owner.UID]--; c.perUser[l.job.Owner.UID] == 0 {
-		delete(c.perUser, l.job.Owner.UID)
-	}
+	slices.Sort(ids)
+	return ids
 }
 
 // activeIDs returns the ids of the jobs that have a unit or may have one, in
-// order.
-func (c *Core) activeIDs() []job.ID { return slices.Sorted(maps.Keys(c.active)) }
+// order, valid until the next call.
+func (c *Core) activeIDs() []job.ID {
+	c.ids = c.ids[:0]
+	for id := range c.active {
+		c.ids = append(c.ids, id)
+	}
+	slices.Sort(c.ids)
+	return c.ids
+}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -8,8 +9,18 @@ import (
 
 // tick does what has come due.
 func (c *Core) tick(e Tick, now time.Time) {
-	for _, id := range c.activeIDs() {
+	c.due(now)
+	c.expire(now)
+	if !c.wake.IsZero() && !now.Before(c.wake) {
+		c.replan = true
+	}
+	for _, id := range slices.Clone(c.activeIDs()) {
 		l := c.jobs[id]
+		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
+			l.job.Warned = true
+			c.touch(l)
+			c.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
+		}
 		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
 			c.halt(l, job.StopTime, "", now)
 		}
@@ -53,6 +64,36 @@ func limitAt(j *job.Job) time.Time {
 	return j.Attempt.StartedAt.Add(j.Request.TimeLimit)
 }
 
+// warnAt is when a running job gets its warning signal; zero: never.
+func warnAt(j *job.Job) time.Time {
+	limit := limitAt(j)
+	if limit.IsZero() || j.Request.WarnSignal == 0 || j.Warned {
+		return time.Time{}
+	}
+	return limit.Add(-j.Request.WarnBefore)
+}
+
+// expire ends pauses and reservations whose time is over.
+func (c *Core) expire(now time.Time) {
+	for _, d := range c.devices {
+		g := c.controls[d.UUID]
+		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
+			g = job.GPUControl{UUID: d.UUID, At: now, By: g.By}
+			c.controls[d.UUID] = g
+			c.out.Records = append(c.out.Records, Record{GPU: &g})
+			c.replan = true
+		}
+	}
+	c.reservations = slices.DeleteFunc(c.reservations, func(r job.Reservation) bool {
+		over := !now.Before(r.To)
+		if over {
+			c.out.Records = append(c.out.Records, Record{Unreserve: r.ID})
+			c.replan = true
+		}
+		return over
+	})
+}
+
 // Deadline is when the next Tick is needed; zero: not before something else
 // happens.
 func (c *Core) Deadline() time.Time {
@@ -64,10 +105,21 @@ func (c *Core) Deadline() time.Time {
 	}
 	for _, l := range c.active {
 		sooner(limitAt(&l.job))
+		sooner(warnAt(&l.job))
 	}
+	for _, l := range c.timed {
+		sooner(notBefore(&l.job))
+	}
+	for _, r := range c.reservations {
+		sooner(r.To)
+	}
+	sooner(c.wake)
 	for _, d := range c.devices {
 		if d.after != nil {
 			sooner(d.after.next)
+		}
+		if g := c.controls[d.UUID]; g.Paused {
+			sooner(g.Until)
 		}
 	}
 	return first

@@ -56,7 +56,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 		}
 		return
 	}
-	c.taken, c.driver, c.cuda = now, e.Snap.Driver, e.Snap.CUDAVersion
+	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, d := range c.devices {
 		d.present = false
 	}
@@ -78,12 +78,16 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID) {
 	if d == nil {
 		d = &device{Device: g, base: -1}
 		c.devices = append(c.devices, d)
+		c.machine++
 		slices.SortFunc(c.devices, func(a, b *device) int { return a.Index - b.Index })
 	}
 	d.present = true
 	if g.Health != gpu.HealthOK {
 		d.Health, d.HealthDetail = g.Health, g.HealthDetail
 		return
+	}
+	if d.Name != g.Name || d.MemTotalBytes != g.MemTotalBytes || d.UUID != g.UUID {
+		c.machine++
 	}
 	d.Device, d.jobs = g, map[int]job.ID{}
 	for _, p := range g.Processes {
@@ -123,9 +127,8 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 // job that does not hold it, no process that is dead, no memory that nobody
 // accounts for beyond what was there before.
 func (c *Core) clean(d *device) bool {
-	holder := c.holder(d)
 	for _, p := range d.Processes {
-		if id := d.jobs[p.PID]; p.Dead || (id != 0 && (holder == nil || id != holder.job.ID)) {
+		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !c.holds(id, d)) {
 			return false
 		}
 	}
@@ -133,14 +136,20 @@ func (c *Core) clean(d *device) bool {
 	return rest < 0 || d.base < 0 || rest <= d.base+c.policy.MemSlackBytes
 }
 
-// holder returns the job that holds the GPU, or nil.
-func (c *Core) holder(d *device) *live {
-	for _, l := range c.active {
-		if slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.GPURef) bool { return r.UUID == d.UUID }) {
-			return l
+// holds tells whether the job holds a part of the GPU.
+func (c *Core) holds(id job.ID, d *device) bool {
+	l := c.active[id]
+	return l != nil && slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.GPURef) bool { return r.UUID == d.UUID })
+}
+
+// held tells whether any job holds a part of the GPU.
+func (c *Core) held(d *device) bool {
+	for id := range c.active {
+		if c.holds(id, d) {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // leave marks the GPUs of a job that ended and asks for a look at them.
@@ -179,7 +188,10 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
 	case c.policy.StaleAfter > 0 && now.Sub(c.taken) > c.policy.StaleAfter:
 		return sched.Unknown, "the last sample is too old"
-	case control.Paused:
+	case control.Paused && (control.Until.IsZero() || now.Before(control.Until)):
+		if control.Drain {
+			return sched.Drained, control.Reason
+		}
 		return sched.Paused, control.Reason
 	case d.after == nil:
 		return sched.OK, ""

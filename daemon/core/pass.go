@@ -9,45 +9,107 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// snapshot is the core as placement sees it. Waiting shares the queue.
-func (c *Core) snapshot(now time.Time) sched.Snapshot {
-	s := sched.Snapshot{Waiting: c.queue, Host: sched.Host{
-		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning,
+// snapshot is the core as placement sees it, valid until the next call.
+func (c *Core) snapshot(now time.Time) *sched.Snapshot {
+	s := &c.snap
+	s.Now, s.Policy, s.Machine = sched.At(now), c.policy.Sched, c.machine
+	s.GPUs, s.Running, s.Reserved = s.GPUs[:0], s.Running[:0], c.reserved()
+	s.Host = sched.Host{
+		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: len(c.active),
 		GPUsSeen: c.seen && c.problem == "",
-	}}
+	}
 	switch c.problem {
 	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
 		s.Host.NoGPUs = c.problem.Sentence()
 	}
-	held := map[string]sched.Hold{}
-	for _, l := range c.active {
-		s.Host.Running++
-		s.Host.PromisedMem += l.job.Request.MemBytes
-		for _, r := range l.job.Attempt.GPUs {
-			held[r.UUID] = sched.Hold{Job: l.job.ID, Milli: job.WholeGPU, PromiseBytes: l.job.Request.GPUMemBytes}
-		}
-	}
 	for _, d := range c.devices {
-		s.GPUs = append(s.GPUs, c.schedGPU(d, held, now))
+		s.GPUs = append(s.GPUs, c.schedGPU(d, now))
 	}
+	for _, id := range c.activeIDs() {
+		l := c.active[id]
+		s.Host.PromisedMem += l.job.Request.MemBytes
+		s.Running = append(s.Running, c.running(l, s, now))
+	}
+	c.weigh(s)
+	s.GuardOpen = c.guard.open(len(c.devices), &c.policy.Sched, now)
 	return s
 }
 
-func (c *Core) schedGPU(d *device, held map[string]sched.Hold, now time.Time) sched.GPU {
+// running is an active job as placement sees it; its parts are put on the GPUs.
+func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running {
+	j := &l.job
+	since := j.Attempt.PlacedAt
+	r := sched.Running{
+		ID: j.ID, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
+		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Expected: j.Expected,
+		Stopping: j.State == job.Ending || j.Stop != "",
+	}
+	if r.Stopping {
+		r.End = sched.At(now.Add(j.Request.Grace))
+	} else {
+		r.End = sched.At(now.Add(sched.Remaining(j.Expected, now.Sub(since), j.Request.TimeLimit)))
+	}
+	for _, ref := range j.Attempt.GPUs {
+		at := c.position(ref.UUID)
+		if at < 0 {
+			continue
+		}
+		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.devices[at].seen(j.ID)}
+		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
+		r.Grants = append(r.Grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
+	}
+	return r
+}
+
+func (c *Core) position(uuid string) int {
+	for i, d := range c.devices {
+		if d.UUID == uuid {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
-		Index: d.Index, Model: d.Name,
+		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
 		MemTotalBytes: int64(d.MemTotalBytes), MemFreeBytes: int64(d.MemFreeBytes),
+		UsableBytes: int64(d.MemTotalBytes) - max(0, d.unaccounted()), SlackBytes: c.policy.MemSlackBytes,
 		Foreign: d.foreign(),
 	}
 	g.State, g.Detail = c.state(d, now)
 	if d.after != nil {
 		g.After = d.after.job
 	}
-	if h, ok := held[d.UUID]; ok {
-		h.SeenBytes = d.seen(h.Job)
-		g.Held = []sched.Hold{h}
+	switch g.State {
+	case sched.Cleaning:
+		g.BackAt = sched.At(now.Add(time.Second))
+	case sched.Paused, sched.Drained:
+		if until := c.controls[d.UUID].Until; !until.IsZero() {
+			g.BackAt = sched.At(until)
+		}
 	}
 	return g
+}
+
+// weigh fills in the links between the GPUs.
+func (c *Core) weigh(s *sched.Snapshot) {
+	s.Links = s.Links[:0]
+	if len(c.links) == 0 {
+		return
+	}
+	n := len(c.devices)
+	s.Links = append(s.Links, make([]int32, n*n)...)
+	for _, link := range c.links {
+		a, b := c.byIndex(link.A), c.byIndex(link.B)
+		if a >= 0 && b >= 0 {
+			s.Links[a*n+b], s.Links[b*n+a] = int32(link.Weight()), int32(link.Weight())
+		}
+	}
+}
+
+func (c *Core) byIndex(index int) int {
+	return slices.IndexFunc(c.devices, func(d *device) bool { return d.Index == index })
 }
 
 // foreign tells whether a process that belongs to no job is on the GPU.
@@ -71,43 +133,76 @@ func (d *device) seen(id job.ID) int64 {
 	return sum
 }
 
+// plan decides without doing anything.
+func (c *Core) plan(now time.Time) *sched.Plan { return c.planner.Plan(c.snapshot(now), c.queue) }
+
 // pass plans and carries out the plan. A placement that rests on free GPU
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) pass(now time.Time) {
-	if !c.listed || len(c.queue) == 0 {
+	c.wake = time.Time{}
+	if !c.listed || c.queue.Len() == 0 {
 		return
 	}
-	snap := c.snapshot(now)
-	for _, p := range sched.Plan(&snap) {
-		l := c.jobs[p.Job]
-		if l.job.Request.GPUMemBytes > 0 && now.Sub(c.taken) > c.policy.FreshFor {
+	p := c.plan(now)
+	if p.Wake != sched.Eternity {
+		c.wake = p.Wake.Time()
+	}
+	for i := range p.Place {
+		l := c.jobs[p.Place[i].Job]
+		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && now.Sub(c.taken) > c.policy.FreshFor {
 			c.look()
 			return
 		}
-		c.place(l, p.GPUs, now)
+		c.place(l, &p.Place[i], now)
+	}
+	for _, v := range p.Preempt {
+		l := c.jobs[v.Victim]
+		l.job.StopFor = v.For
+		c.halt(l, job.StopPreempt, "", now)
 	}
 }
 
-func (c *Core) place(l *live, positions []int, now time.Time) {
+func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
+	if p.Guarded {
+		c.guard.pay(l.job.Expected, l.job.Request.GPUMilli)
+	}
+	if l.job.Tasks != nil {
+		l = c.spawn(l, now)
+	}
 	number := 1
 	if l.job.Attempt != nil {
 		number = l.job.Attempt.Number + 1
 	}
+	refs := c.refs(p.Grants)
+	for _, g := range p.Grants {
+		if d := c.devices[g.GPU]; !c.held(d) {
+			d.base = d.unaccounted()
+		}
+	}
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.boot, PlacedAt: now}
+	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.Warned = "", "", 0, false
 	c.move(l, job.Starting, now)
 	c.replan = false
-	l.job.Stop, l.job.StopBy = "", ""
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: c.refs(positions), BootID: c.boot, PlacedAt: now}
-	for _, at := range positions {
-		c.devices[at].base = c.devices[at].unaccounted()
-	}
+	c.charge(l, now)
 	c.start(l)
 }
 
-func (c *Core) refs(positions []int) []job.GPURef {
-	refs := make([]job.GPURef, 0, len(positions))
-	for _, at := range slices.Sorted(slices.Values(positions)) {
-		d := c.devices[at]
-		refs = append(refs, job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor})
+// refs names the GPUs of grants, which are in order.
+func (c *Core) refs(grants []sched.Grant) []job.GPURef {
+	refs := make([]job.GPURef, 0, len(grants))
+	for _, g := range grants {
+		d := c.devices[g.GPU]
+		ref := job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}
+		if g.Milli != job.WholeGPU {
+			ref.Milli = g.Milli
+			if total := int64(d.MemTotalBytes); total > 0 {
+				ref.ChargeMilli = max(g.Milli, int(g.Bytes*job.WholeGPU/total))
+			}
+		}
+		if c.policy.CPUAffinity {
+			ref.CPUs = d.CPUs
+		}
+		refs = append(refs, ref)
 	}
 	return refs
 }

@@ -69,8 +69,10 @@ type Quotas struct {
 // forgotten unless a job holds them.
 func (c *Core) configure(p Policy) {
 	c.policy, c.replan = p, true
+	c.accounts.configure(p.Quotas)
+	c.machine++
 	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {
-		return len(p.OnlyGPUs) > 0 && !slices.Contains(p.OnlyGPUs, d.Index) && c.holder(d) == nil
+		return len(p.OnlyGPUs) > 0 && !slices.Contains(p.OnlyGPUs, d.Index) && !c.held(d)
 	})
 	c.look()
 }

@@ -61,18 +61,15 @@ func (c *chaos) feed(ev core.Event) {
 // sameAfterReplay holds invariant 9: a core made from the records shows the
 // same jobs.
 func (c *chaos) sameAfterReplay() {
-	var r core.Restored
-	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
-		if j := c.jobs[id]; !j.State.Terminal() {
-			r.Jobs = append(r.Jobs, j)
-		}
-	}
-	replayed := core.New(c.policy, c.bootID(), r).View(job.Query{}, c.now)
+	replayed := core.New(c.policy, c.bootID(), c.disk()).View(job.Query{}, c.now)
 	live := c.core.View(job.Query{}, c.now)
 	if len(replayed.Jobs) != len(live.Jobs) {
 		c.fault("%d jobs live, %d after replay", len(live.Jobs), len(replayed.Jobs))
 		return
 	}
+	byID := func(a, b job.JobView) int { return int(a.ID - b.ID) }
+	slices.SortFunc(live.Jobs, byID)
+	slices.SortFunc(replayed.Jobs, byID)
 	for i := range live.Jobs {
 		if !reflect.DeepEqual(live.Jobs[i].Job, replayed.Jobs[i].Job) {
 			c.fault("job %d differs after replay: %+v, %+v", live.Jobs[i].ID, live.Jobs[i].Job, replayed.Jobs[i].Job)
@@ -87,7 +84,7 @@ func (c *chaos) submit() {
 	s := job.Submission{
 		Owner: job.Owner{UID: c.draw("uid", 1001, 1002), User: "u"}, Label: job.Label{Name: "j"}, Admin: true,
 		Request: job.Request{
-			GPUMilli: c.draw("gpus", 0, len(c.gpus)) * job.WholeGPU,
+			GPUMilli: min(rapid.SampledFrom([]int{0, 250, 500, 1000, 1000, 1500, 2000, 3000}).Draw(c.t, "gpus"), len(c.gpus)*job.WholeGPU),
 			MemBytes: int64(c.draw("mem", 0, 20)) * gib,
 			Priority: job.Priority{Number: c.draw("priority", -1, 1)},
 		},
@@ -98,9 +95,33 @@ func (c *chaos) submit() {
 	if c.draw("limited", 0, 3) == 0 {
 		s.Request.TimeLimit = time.Duration(c.draw("limit", 1, 100)) * time.Second
 	}
+	c.ornament(&s.Request)
 	requeue := c.draw("requeue", 0, 1) == 1
 	s.Requeue = &requeue
 	c.feed(core.Submit{Token: c.token, Submission: s})
+}
+
+// ornament draws what concerns a job's life.
+func (c *chaos) ornament(r *job.Request) {
+	switch c.draw("life", 0, 9) {
+	case 0:
+		r.Preemptible = true
+	case 1:
+		r.Retries = c.draw("retries", 1, 3)
+	case 2:
+		r.OnTimeout = job.TimeoutRequeue
+	case 3:
+		r.Begin = c.now.Add(time.Duration(c.draw("begin", 1, 100)) * time.Second)
+	case 4:
+		r.Hold = true
+	case 5:
+		kind := rapid.SampledFrom([]job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny}).Draw(c.t, "after")
+		r.After = []job.Dependency{{Kind: kind, Job: job.ID(c.draw("on", 1, len(c.jobs)+1))}}
+	case 6:
+		r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: c.draw("tasks", 0, 3), Step: 1}}, Limit: c.draw("at once", 0, 2)}
+	case 7:
+		r.Dedup = "same"
+	}
 }
 
 // exit ends the command of a drawn running unit, with or without systemd's
@@ -122,7 +143,14 @@ func (c *chaos) exit() {
 func (c *chaos) command() {
 	c.token++
 	id := job.ID(c.draw("job", 1, len(c.jobs)+1))
-	c.feed(core.Command{Token: c.token, Who: job.Actor{Admin: true, User: "root"}, What: job.Command{Kind: job.CommandCancel, Job: id}})
+	what := job.Command{Job: id, Kind: rapid.SampledFrom([]job.CommandKind{
+		job.CommandCancel, job.CommandHold, job.CommandRelease, job.CommandRequeue, job.CommandUpdate,
+	}).Draw(c.t, "command")}
+	if what.Kind == job.CommandUpdate {
+		milli, priority := c.draw("to", 0, len(c.gpus))*job.WholeGPU, job.Priority{Number: c.draw("number", -1, 1)}
+		what.Change = &job.Change{GPUMilli: &milli, Priority: &priority}
+	}
+	c.feed(core.Command{Token: c.token, Who: job.Actor{Admin: true, User: "root"}, What: what})
 }
 
 func (c *chaos) control() {
@@ -218,7 +246,13 @@ func (c *chaos) recover() {
 		c.token++
 		c.step(core.Command{Token: c.token, What: job.Command{Kind: job.CommandResumeGPU, GPU: i}}, -1)
 	}
-	for range 20 + 4*len(c.jobs) {
+	for id, j := range c.jobs {
+		if j.Held != "" {
+			c.token++
+			c.step(core.Command{Token: c.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandRelease, Job: id}}, -1)
+		}
+	}
+	for range 60 + 12*len(c.jobs) {
 		c.settle()
 		for _, u := range c.units {
 			u.Phase = core.Exited
@@ -249,8 +283,8 @@ func TestChaos(t *testing.T) {
 		}
 		c.recover()
 		c.check()
-		for id := range c.acked {
-			if j := c.jobs[id]; !j.State.Terminal() {
+		for id, j := range c.jobs {
+			if !j.State.Terminal() {
 				t.Fatalf("job %d never ends: %s\n%s", id, j.State, strings.Join(c.trail, "\n"))
 			}
 		}

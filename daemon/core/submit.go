@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -18,22 +19,64 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
 		return
 	}
-	l := &live{job: newJob(c.nextID, &s, now)}
+	if id, ok := c.twin(&s); ok {
+		c.replies = append(c.replies, pendingReply{Reply{Token: e.Token, Known: true}, id})
+		return
+	}
+	open, refusal := c.pending(s.Request.After, s.Ended)
+	if refusal != nil {
+		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
+		return
+	}
+	l := c.adopt(newJob(c.nextID, &s, now))
 	c.nextID++
-	c.jobs[l.job.ID] = l
+	l.job.Pending = open
+	c.follow(l)
 	c.keys.add(s.Owner.UID, s.Key, l.job.ID)
+	if s.Request.Dedup != "" {
+		c.same[content{s.Owner.UID, s.Request.Dedup}] = l.job.ID
+	}
 	c.payload[l.job.ID] = &s.Payload
-	c.enqueue(l)
+	c.enqueue(l, now)
 	c.touch(l)
 	c.replan = true
 	c.replies = append(c.replies, pendingReply{Reply{Token: e.Token}, l.job.ID})
 }
 
-func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
-	return job.Job{
-		ID: id, Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
-		SubmittedAt: now, State: job.Queued, ChangedAt: now,
+// content is what --dedup compares: two jobs of a user with the same hash are
+// the same.
+type content struct {
+	uid  int
+	hash string
+}
+
+// twin finds the job that a submission with --dedup would repeat: one that
+// waits, runs or completed. A failure is forgotten.
+func (c *Core) twin(s *job.Submission) (job.ID, bool) {
+	id, ok := c.same[content{s.Owner.UID, s.Request.Dedup}]
+	return id, ok && s.Request.Dedup != ""
+}
+
+// forgetTwin lets the content of a job that did not complete be queued again.
+func (c *Core) forgetTwin(j *job.Job) {
+	key := content{j.Owner.UID, j.Request.Dedup}
+	if j.Request.Dedup != "" && j.State != job.Completed && c.same[key] == j.ID {
+		delete(c.same, key)
 	}
+}
+
+func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
+	j := job.Job{
+		ID: id, Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
+		SubmittedAt: now, State: job.Queued, ChangedAt: now, Life: job.Life{QueuedAt: now},
+	}
+	if s.Request.Hold {
+		j.Held = s.Owner.User
+	}
+	if s.Request.Array != nil {
+		j.Tasks = &job.Tasks{}
+	}
+	return j
 }
 
 // Try says what would become of a submission: the job as it would be queued,
@@ -43,38 +86,85 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	if refusal := c.admit(&s, now); refusal != nil {
 		return job.JobView{}, refusal
 	}
-	v := job.JobView{Job: newJob(0, &s, now)}
-	snap := c.snapshot(now)
-	snap.Waiting = append(append([]sched.Waiting(nil), snap.Waiting...), sched.Waiting{Request: &v.Request})
-	for _, p := range sched.Plan(&snap) {
+	open, refusal := c.pending(s.Request.After, s.Ended)
+	if refusal != nil {
+		return job.JobView{}, refusal
+	}
+	j := newJob(0, &s, now)
+	j.Pending = open
+	l := &live{job: j, account: c.accounts.of(s.Owner)}
+	c.enqueue(l, now)
+	defer c.dequeue(l)
+	v := job.JobView{Job: l.job}
+	for _, p := range c.plan(now).Place {
 		if p.Job == 0 {
-			v.Attempt = &job.Attempt{Number: 1, GPUs: c.refs(p.GPUs)}
+			v.Attempt = &job.Attempt{Number: 1, GPUs: c.refs(p.Grants)}
 			return v, nil
 		}
 	}
-	snap = c.snapshot(now)
-	v.Reasons = sched.Explain(&snap, &v.Request)
-	return v, nil
+	return c.explained(v, l, now), nil
 }
 
 // admit fills in the site's defaults and says whether the job may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	c.complete(s)
+	if refusal := c.allowed(s, false); refusal != nil {
+		return refusal
+	}
+	if p := &c.policy; p.MaxQueued > 0 && c.queued >= p.MaxQueued {
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", c.queued), "try again when some have started")
+	}
+	if refusal := c.queueQuota(s.Owner); refusal != nil {
+		return refusal
+	}
+	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner), &s.Request)
+}
+
+// allowed holds a request against the site's rules. MayRaise is for one whose
+// priority an administrator raised before.
+func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
+	most := p.ClassMaxTime[r.Priority.Class]
 	switch {
-	case r.Priority.Raised() && !s.Admin && !p.AllowRaised:
+	case r.Priority.Raised() && !s.Admin && !p.AllowRaised && !mayRaise:
 		return refuse(job.RefusedForbidden, "only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below")
-	case p.MaxTime > 0 && r.TimeLimit > p.MaxTime:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above this site's longest, %s", job.FormatDuration(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
+	case p.MaxTime > 0 && (r.TimeLimit > p.MaxTime || r.TimeLimit == 0):
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above this site's longest, %s", limitText(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
+	case most > 0 && (r.TimeLimit > most || r.TimeLimit == 0):
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above the longest of class %s, %s", limitText(r.TimeLimit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
 	case p.MaxGrace > 0 && r.Grace > p.MaxGrace:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", job.FormatDuration(r.Grace), job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
-	case p.MaxQueued > 0 && len(c.queue) >= p.MaxQueued:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", len(c.queue)), "try again when some have started")
-	case p.Quotas.Default.Queued > 0 && c.perUser[s.Owner.UID] >= p.Quotas.Default.Queued:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", c.perUser[s.Owner.UID]), "try again when some have started, or cancel some")
+	case r.Retries > p.MaxRetries:
+		return refuse(job.RefusedPolicy, fmt.Sprintf("%d retries are more than this site's most, %d", r.Retries, p.MaxRetries), "use fewer --retries")
 	}
-	snap := c.snapshot(now)
-	return sched.Never(&snap, r)
+	return nil
+}
+
+func limitText(d time.Duration) string {
+	if d == 0 {
+		return "none"
+	}
+	return job.FormatDuration(d)
+}
+
+// queueQuota refuses a job for whose owner enough are waiting already.
+func (c *Core) queueQuota(o job.Owner) *job.Refusal {
+	a := c.accounts.of(o)
+	if q := c.accounts.quota(a).Queued; q > 0 && c.perUser[o.UID] >= q {
+		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", c.perUser[o.UID]), "try again when some have started, or cancel some")
+	}
+	for _, g := range a.Groups {
+		q, n := c.accounts.quota(g).Queued, 0
+		for uid, waiting := range c.perUser {
+			if u := c.accounts.users[uid]; q > 0 && u != nil && slices.Contains(u.Groups, g) {
+				n += waiting
+			}
+		}
+		if q > 0 && n >= q {
+			return refuse(job.RefusedPolicy, fmt.Sprintf("group %s has %d jobs waiting, its limit", g.Name, n), "try again when some have started")
+		}
+	}
+	return nil
 }
 
 // complete fills in what the submitter left to the site.
@@ -92,7 +182,17 @@ func (c *Core) complete(s *job.Submission) {
 		if r.TimeLimit == 0 {
 			r.TimeLimit = p.MaxTime
 		}
+		if most := p.ClassMaxTime[r.Priority.Class]; most > 0 && (r.TimeLimit == 0 || r.TimeLimit > most) {
+			r.TimeLimit = most
+		}
 	}
+	if r.Retries > 0 && r.Backoff == 0 {
+		r.Backoff = p.DefaultBackoff
+	}
+	if r.OnTimeout == "" {
+		r.OnTimeout = p.DefaultOnTimeout
+	}
+	r.Preemptible = r.Preemptible || r.Priority.Class == job.Scavenger
 	r.Grace, r.Requeue = p.DefaultGrace, p.DefaultRequeue
 	if s.Grace != nil {
 		r.Grace = *s.Grace

@@ -223,18 +223,71 @@ func (c *Core) lost(l *live, why string, now time.Time) {
 }
 
 // ended closes the attempt: no process of the unit is left. The job has its
-// result, or goes back to the queue when the machine, not the job, ended it.
+// result, or goes back to the queue.
 func (c *Core) ended(l *live, now time.Time) {
 	r := finalResult(&l.job)
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
+	c.settle(l, now)
 	c.leave(l, now)
 	c.act(Forget{Job: l.job.ID})
-	if r.Outcome == job.Lost && l.job.Request.Requeue && l.job.Attempt.BootID != c.boot {
-		c.move(l, job.Queued, now)
+	if c.comesBack(l, &r, now) {
 		return
 	}
+	c.learn(l, &r, now)
 	l.job.Result = &r
 	c.move(l, r.Outcome, now)
+	c.forgetTwin(&l.job)
+}
+
+// comesBack sends the job to the queue again where it is to have another
+// attempt: it made room for another, its owner said so, its time was up, the
+// machine took it, or it failed and may try again.
+func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
+	j := &l.job
+	switch {
+	case r.Cause == job.StopPreempt:
+		c.sendBack(l, true, now)
+	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
+		c.sendBack(l, false, now)
+	case r.Outcome == job.Lost && j.Attempt.BootID != c.boot:
+		if !j.Request.Requeue {
+			return false
+		}
+		c.sendBack(l, true, now)
+	case retries(r.Outcome) && j.Failures < j.Request.Retries:
+		j.NotBefore = now.Add(backoff(j.Request.Backoff, j.Failures))
+		j.Failures++
+		c.sendBack(l, false, now)
+	default:
+		return false
+	}
+	return true
+}
+
+// retries tells whether an outcome is one that another try may mend.
+func retries(s job.State) bool { return s == job.Failed || s == job.OutOfMemory || s == job.Lost }
+
+// backoff doubles with every failure, up to job.MaxBackoff.
+func backoff(first time.Duration, failures int) time.Duration {
+	wait := first
+	for range failures {
+		if wait *= 2; wait >= job.MaxBackoff {
+			return job.MaxBackoff
+		}
+	}
+	return wait
+}
+
+// learn notes how long the job ran, where it ended by itself.
+func (c *Core) learn(l *live, r *job.Result, now time.Time) {
+	j := &l.job
+	if r.Outcome != job.Completed && r.Outcome != job.Failed && r.Outcome != job.TimedOut || j.Attempt.StartedAt.IsZero() {
+		return
+	}
+	ran := j.Served + now.Sub(j.Attempt.StartedAt)
+	for _, p := range c.predictor.Observe(j.Owner.UID, &j.Request, ran, now) {
+		c.out.Records = append(c.out.Records, Record{Prediction: &p})
+	}
 }
 
 // finalResult puts together how the command ended and why it was told to.
@@ -251,6 +304,8 @@ func finalResult(j *job.Job) job.Result {
 		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
 	case job.StopTime:
 		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
+	case job.StopRequeue, job.StopPreempt:
+		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor}
 	}
 	return r
 }

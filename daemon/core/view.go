@@ -17,9 +17,15 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 	if c.problem != "" {
 		v.ProblemDetail = c.problem.Sentence()
 	}
-	snap := c.snapshot(now)
+	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations)
+	list := c.ordered(now)
+	var starts map[job.ID]sched.Instant
+	if q.Reasons {
+		starts = c.planner.Forecast(c.snapshot(now), c.queue)
+		c.plan(now)
+	}
 	waiting := 0
-	for _, l := range c.ordered() {
+	for _, l := range list {
 		v.Counts[l.job.State]++
 		if !wanted(&l.job, &q) {
 			continue
@@ -31,8 +37,12 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		}
 		jv := job.JobView{Job: l.job}
 		if q.Reasons && l.job.State == job.Queued {
-			jv.Reasons = c.explain(&snap, l)
+			jv.Reasons = c.explain(l)
+			if at, ok := starts[l.job.ID]; ok {
+				jv.StartsAt = at.Time()
+			}
 		}
+		jv.EndsAt = c.endsAt(&l.job, now)
 		v.Jobs = append(v.Jobs, jv)
 	}
 	return v
@@ -46,54 +56,107 @@ func wanted(j *job.Job, q *job.Query) bool {
 		return false
 	case q.State != "" && j.State != q.State:
 		return false
+	case q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
+		return false
 	}
 	return q.Name == "" || j.Label.Name == q.Name
 }
 
-// ordered lists the jobs with a unit by id, then the queue in its order.
-func (c *Core) ordered() []*live {
+// ordered lists the jobs with a unit by id, then the queue in its order, then
+// those that wait for something else than room, by id.
+func (c *Core) ordered(now time.Time) []*live {
 	list := make([]*live, 0, len(c.jobs))
 	for _, id := range c.activeIDs() {
 		list = append(list, c.jobs[id])
 	}
-	for _, w := range c.queue {
-		list = append(list, c.jobs[w.ID])
+	for _, id := range c.planner.Ordered(c.snapshot(now), c.queue, -1) {
+		list = append(list, c.jobs[id])
+	}
+	for _, id := range c.sortedIDs() {
+		if l := c.jobs[id]; !l.job.State.Live() && !c.queue.Has(id) {
+			list = append(list, l)
+		}
 	}
 	return list
 }
 
-func (c *Core) explain(snap *sched.Snapshot, l *live) []job.Reason {
+// explain says why a queued job waits, as of the planner's last plan.
+func (c *Core) explain(l *live) []job.Reason {
 	if !c.listed {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
-	why := sched.Explain(snap, &l.job.Request)
-	if fits(why, &l.job.Request) {
-		return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+	j := &l.job
+	alone := func(code job.ReasonCode, detail string) []job.Reason {
+		return []job.Reason{{Code: code, GPU: job.NoGPU, Detail: detail}}
+	}
+	switch {
+	case j.Held != "":
+		return alone(job.ReasonHeld, j.Held)
+	case len(j.Pending) > 0:
+		return dependencyReasons(j.Pending)
+	case c.timed[j.ID] != nil && j.NotBefore.After(j.Request.Begin):
+		return alone(job.ReasonBackoff, moment(j.NotBefore))
+	case c.timed[j.ID] != nil:
+		return alone(job.ReasonBegin, moment(j.Request.Begin))
+	case l.gate != nil && l.gate.Left <= 0:
+		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
+	}
+	if c.planner.Placed(j.ID) {
+		return alone(job.ReasonChecking, "")
+	}
+	w := c.waiting(l)
+	if why := c.planner.Explain(&w); len(why) > 0 {
+		return why
+	}
+	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+}
+
+// dependencyWords say what the other job has to do.
+var dependencyWords = map[job.DependencyKind]string{
+	job.AfterStart: "has started", job.AfterOK: "has completed", job.AfterFail: "has failed", job.AfterAny: "has ended",
+}
+
+func dependencyReasons(list []job.Dependency) []job.Reason {
+	why := make([]job.Reason, 0, len(list))
+	for _, d := range list {
+		why = append(why, job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: d.Job, Detail: dependencyWords[d.Kind]})
 	}
 	return why
 }
 
-// fits tells whether the reasons hold nothing against a start.
-func fits(why []job.Reason, r *job.Request) bool {
-	free := 0
-	for _, reason := range why {
-		if reason.GPU == job.NoGPU {
-			return false
-		}
-		if reason.Code == job.ReasonGPUFree {
-			free++
-		}
+// endsAt is when a running job is expected to end.
+func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
+	if j.State != job.Running || j.Expected == 0 {
+		return time.Time{}
 	}
-	return free >= r.GPUMilli/job.WholeGPU
+	return now.Add(sched.Remaining(j.Expected, now.Sub(j.Attempt.PlacedAt), j.Request.TimeLimit))
 }
 
 func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
 	v := job.JobView{Job: l.job}
+	v.EndsAt = c.endsAt(&l.job, now)
 	if reasons && l.job.State == job.Queued {
-		snap := c.snapshot(now)
-		v.Reasons = c.explain(&snap, l)
+		return c.explained(v, l, now)
 	}
 	return v
+}
+
+// explained fills in why a queued job waits, and until when.
+func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
+	if at, ok := c.planner.Forecast(c.snapshot(now), c.queue)[l.job.ID]; ok {
+		v.StartsAt = at.Time()
+	}
+	c.plan(now)
+	v.Reasons = c.explain(l)
+	return v
+}
+
+func (c *Core) linkViews() []job.GPULink {
+	var list []job.GPULink
+	for _, l := range c.links {
+		list = append(list, job.GPULink{A: l.A, B: l.B, Kind: string(l.Kind), Lanes: l.Lanes})
+	}
+	return list
 }
 
 func (c *Core) gpuViews(now time.Time) []job.GPUView {
@@ -104,23 +167,39 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 			MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
 			UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
 		}
-		state, detail := c.state(d, now)
-		v.State, v.StateDetail = string(state), detail
-		if l := c.holder(d); l != nil {
-			v.Jobs = []job.ID{l.job.ID}
-		}
-		if state == sched.OK {
-			v.State = "free"
-			if len(v.Jobs) > 0 {
-				v.State = "busy"
+		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
+		for _, id := range c.activeIDs() {
+			for _, ref := range c.active[id].job.Attempt.GPUs {
+				if ref.UUID == d.UUID {
+					v.Jobs = append(v.Jobs, id)
+					v.Shares = append(v.Shares, job.GPUShare{Job: id, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes})
+					v.FreeMilli -= ref.Share()
+				}
 			}
 		}
+		state, detail := c.state(d, now)
+		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		for _, p := range d.Processes {
 			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID]})
 		}
 		views = append(views, v)
 	}
 	return views
+}
+
+// gpuWord is the state of a GPU for people.
+func gpuWord(state sched.GPUState, free int) string {
+	switch {
+	case state == sched.Drained && free < job.WholeGPU:
+		return "draining"
+	case state != sched.OK:
+		return string(state)
+	case free == job.WholeGPU:
+		return "free"
+	case free > 0:
+		return "shared"
+	}
+	return "busy"
 }
 
 // Active returns the jobs that have a unit or may have one, by id.
@@ -134,7 +213,7 @@ func (c *Core) Active() []job.Job {
 
 // Counts returns how many jobs are in each state that is not an end.
 func (c *Core) Counts() map[job.State]int {
-	counts := map[job.State]int{job.Queued: len(c.queue)}
+	counts := map[job.State]int{job.Queued: c.queued}
 	for _, l := range c.active {
 		counts[l.job.State]++
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -31,6 +32,10 @@ type world struct {
 	jobs     map[job.ID]job.Job // the disk
 	payloads map[job.ID]bool
 	controls map[string]job.GPUControl
+	usage    map[string]job.Usage
+	learned  []job.Prediction
+	reserved map[int64]job.Reservation
+	nextRes  int64
 
 	units   map[job.ID]*unit
 	runs    map[string]int // how often the command of "job/attempt" began
@@ -52,10 +57,12 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 	w := &world{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boot: 1,
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
+		usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
 		log: log,
 		policy: core.Policy{
-			DefaultGrace: 30 * time.Second, DefaultRequeue: true,
+			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
+			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
 		},
 	}
@@ -73,18 +80,32 @@ func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 
 // revive makes a new core from the disk, as a restarted daemon does.
 func (w *world) revive() {
-	var r core.Restored
+	w.core = core.New(w.policy, w.bootID(), w.disk())
+	w.pending = nil
+}
+
+// disk is what a core starts from.
+func (w *world) disk() (r core.Restored) {
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		r.NextID = id + 1
-		if j := w.jobs[id]; !j.State.Terminal() {
+		j := w.jobs[id]
+		if !j.State.Terminal() {
 			r.Jobs = append(r.Jobs, j)
+		} else if j.State == job.Completed && j.Request.Dedup != "" {
+			r.Done = append(r.Done, core.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
 		}
 	}
 	for _, uuid := range slices.Sorted(maps.Keys(w.controls)) {
 		r.GPUs = append(r.GPUs, w.controls[uuid])
 	}
-	w.core = core.New(w.policy, w.bootID(), r)
-	w.pending = nil
+	for _, name := range slices.Sorted(maps.Keys(w.usage)) {
+		r.Usage = append(r.Usage, w.usage[name])
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.reserved)) {
+		r.Reservations = append(r.Reservations, w.reserved[id])
+	}
+	r.Predictions, r.NextReservation = slices.Clone(w.learned), w.nextRes
+	return r
 }
 
 // step feeds one event and carries the effects out up to the point of death:
@@ -130,8 +151,12 @@ func (w *world) record(r core.Record) {
 		w.log("record gpu %s paused=%v %s", g.UUID, g.Paused, g.Reason)
 		return
 	}
+	if r.Job == nil {
+		w.keep(r)
+		return
+	}
 	old, known := w.jobs[r.Job.ID]
-	if !known && r.Payload == nil {
+	if !known && r.Payload == nil && r.Job.Task == nil {
 		w.fault("job %d is recorded without its payload", r.Job.ID)
 	}
 	if known && old.State.Terminal() {
@@ -153,6 +178,22 @@ func (w *world) record(r core.Record) {
 		text += ": " + res.Sentence()
 	}
 	w.log("%s", text)
+}
+
+// keep is record for what concerns no single job.
+func (w *world) keep(r core.Record) {
+	switch {
+	case r.Usage != nil:
+		w.usage[r.Usage.Account] = *r.Usage
+	case r.Prediction != nil:
+		w.learned = append(w.learned, *r.Prediction)
+	case r.Reservation != nil:
+		w.reserved[r.Reservation.ID], w.nextRes = *r.Reservation, r.Reservation.ID+1
+		w.log("record reservation %d", r.Reservation.ID)
+	default:
+		delete(w.reserved, r.Unreserve)
+		w.log("remove reservation %d", r.Unreserve)
+	}
 }
 
 // runsNow tells whether the unit of the job's current attempt is there and its
@@ -224,18 +265,24 @@ func (w *world) launch(j *job.Job) error {
 	if w.runs[key]++; w.runs[key] > 1 {
 		w.fault("attempt %s began twice", key)
 	}
-	for id, u := range w.units {
-		for _, g := range u.gpus {
-			if slices.Contains(j.GPUIndexes(), g) {
-				w.fault("GPU %d is given to job %d while job %d is still on it", g, j.ID, id)
+	for _, ref := range j.Attempt.GPUs {
+		g := &w.gpus[ref.Index]
+		shares := ref.Share()
+		for id, u := range w.units {
+			if slices.Contains(u.gpus, ref.Index) {
+				old := w.jobs[id]
+				shares += shareOf(&old, ref.Index)
 			}
 		}
-	}
-	for _, g := range j.GPUIndexes() {
-		for _, p := range w.gpus[g].Processes {
-			w.fault("GPU %d is given to job %d with %s of %s still on it", g, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
+		if shares > job.WholeGPU {
+			w.fault("GPU %d is given out to %d milli with job %d", ref.Index, shares, j.ID)
 		}
-		w.gpus[g].Processes = []gpu.Process{{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)}}
+		for _, p := range g.Processes {
+			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil {
+				w.fault("GPU %d is given to job %d with %s of %s still on it", ref.Index, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
+			}
+		}
+		g.Processes = append(slices.Clone(g.Processes), gpu.Process{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)})
 	}
 	w.invoked++
 	w.units[j.ID] = &unit{
@@ -287,9 +334,20 @@ func (w *world) sweep(id job.ID) {
 }
 
 func (w *world) clear(u *unit) {
+	name := fmt.Sprintf("gpujob-%d.service", u.Job)
 	for _, g := range u.gpus {
-		w.gpus[g].Processes = nil
+		w.gpus[g].Processes = slices.DeleteFunc(slices.Clone(w.gpus[g].Processes), func(p gpu.Process) bool { return p.Unit == name })
 	}
+}
+
+// shareOf is what a job holds of a GPU.
+func shareOf(j *job.Job, index int) int {
+	for _, ref := range j.Attempt.GPUs {
+		if ref.Index == index {
+			return ref.Share()
+		}
+	}
+	return 0
 }
 
 // tidy takes away what lingers of units that are gone.

@@ -73,6 +73,13 @@ func (a *Array) At(position int) int {
 	return -1
 }
 
+// Has tells whether the array has a task of this number.
+func (a *Array) Has(index int) bool {
+	return slices.ContainsFunc(a.Ranges, func(r Range) bool {
+		return index >= r.First && index <= r.Last && (index-r.First)%r.Step == 0
+	})
+}
+
 // ParamValues returns the values of the parameters, in their order, for a task.
 func (a *Array) ParamValues(index int) []string {
 	values := make([]string, len(a.Params))

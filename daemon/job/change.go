@@ -50,3 +50,26 @@ func set[T any](field, value *T) {
 		*field = *value
 	}
 }
+
+// Apply puts the changes into a submission.
+func (c *Change) Apply(s *Submission) {
+	r := &s.Request
+	set(&s.Label.Name, c.Name)
+	set(&s.Label.Comment, c.Comment)
+	set(&r.GPUMilli, c.GPUMilli)
+	set(&r.GPUMemBytes, c.GPUMemBytes)
+	set(&r.MemBytes, c.MemBytes)
+	set(&r.CPUs, c.CPUs)
+	set(&r.TimeLimit, c.TimeLimit)
+	set(&r.Priority, c.Priority)
+	set(&r.Begin, c.Begin)
+	set(&r.After, c.After)
+	set(&r.Preemptible, c.Preemptible)
+	set(&r.Retries, c.Retries)
+	if r.Array != nil {
+		set(&r.Array.Limit, c.ArrayLimit)
+	}
+	if c.MemBytes != nil {
+		r.DefaultedMem = false
+	}
+}

@@ -125,4 +125,14 @@ type Submission struct {
 	// default. The scheduler fills in Request.Grace and Request.Requeue.
 	Grace   *time.Duration
 	Requeue *bool
+
+	// Ended says how jobs that Request.After names have ended, of those that
+	// had when the submission came.
+	Ended map[ID]End
+}
+
+// End is how a job ended.
+type End struct {
+	State   State
+	Started bool // it ran at all
 }

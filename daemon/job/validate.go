@@ -53,6 +53,13 @@ func (s *Submission) Validate() error {
 	return p.Err()
 }
 
+// Validate reports everything that is wrong with the form of a request.
+func (r *Request) Validate() error {
+	var p Problems
+	r.check(&p)
+	return p.Err()
+}
+
 func (l *Label) check(p *Problems) {
 	if l.Name == "" || len(l.Name) > MaxNameBytes || !Printable(l.Name) {
 		p.addf("the job name must be 1 to %d bytes of printable text (--name)", MaxNameBytes)

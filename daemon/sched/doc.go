@@ -1,19 +1,51 @@
-// Package sched decides which waiting job starts on which GPUs, and says for
-// each other one why not. It is pure: a Snapshot goes in, a Plan comes out.
+// Package sched decides which waiting job starts on which GPUs, which running
+// job makes room, and says for each other one why not and until when. It is
+// pure: a Snapshot and a Queue go in, a Plan comes out.
 //
-// It never reads a clock, draws a random number or iterates over a map: the
-// same Snapshot always gives the same Plan.
+// It never reads a clock, draws a random number or iterates over a map where
+// order could leak: the same input always gives the same Plan.
 //
-// Invariants:
+// # The rules
+//
+// Order. A job goes before another by class, then by number (both higher
+// first), then if it is guarded and the other is not, then by score, higher
+// first, then by Since, then by id. Score is the account's fair-share factor
+// times (wait + E) / E, where E is the expected run time rounded up to a power
+// of two seconds. Guarded jobs go by Since and id among themselves. Under
+// Policy.FIFO it is class, number, Since, id.
+//
+// Placement. The jobs are looked at in order. One whose account is at its
+// quota, or whose array runs as many tasks as it may, is passed over. One that
+// fits is placed. The first Policy.ReservationDepth ones that do not fit, and
+// will once running jobs end as expected, get a reservation: the instant
+// (shadow) at which that is so, and the GPUs that become free latest. A job
+// behind a reservation fits only if it ends by the shadow, or if it also fits
+// into what the reservation leaves over at the shadow.
+//
+// Choice. A part of a GPU goes to the fullest GPU that has room (best fit), or
+// with Spread to the emptiest; then to the one with fewest jobs, then the
+// lowest index. Whole GPUs are the set with the best links among themselves,
+// then the one that leaves the best links to the rest, then the lowest
+// indexes. GPUs that a process from outside uses come last in any case.
+//
+// Preemption. A job that does not fit may have preemptible jobs stopped that
+// are of a lower class or number, or of the same and have a score that is less
+// than 1/1.25 of its own, and have run for a slice: those with the lowest rank
+// first, and then none of which is not needed.
+//
+// # Invariants
 //
 //  1. Capacity: on every GPU the shares given out sum to at most 1000 milli,
-//     and a job that asks whole GPUs is alone on them.
+//     a job that asks whole GPUs is alone on them, and promised memory fits
+//     into what the driver says is free.
 //  2. Gang: a job gets all of its GPUs, distinct ones, or none; a job that
 //     names exact GPUs gets exactly these.
-//  3. Nothing is placed on a GPU that is not in state OK.
-//  4. Memory: a job that asks for GPU memory gets GPUs where that much is free
-//     by the driver's word after what is promised to others and not yet used.
-//  5. Order: a job is considered before every job that is after it in Waiting.
-//  6. Work conservation: after a plan is carried out, planning again places
-//     nothing.
+//  3. Nothing is placed on a GPU that is not in state OK, or that is reserved
+//     for others.
+//  4. Work conservation: after a plan is carried out, planning again at the
+//     same instant places nothing.
+//  5. A placement behind a reservation does not move its shadow later.
+//  6. Quotas hold for every account after the plan.
+//  7. The optimised pass equals the plain one of the tests that sorts all jobs.
+//  8. A pass that places nothing allocates nothing.
 package sched

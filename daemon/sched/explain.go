@@ -1,64 +1,191 @@
 package sched
 
-import "github.com/gpusched/gpusched/daemon/job"
+import (
+	"slices"
+	"time"
 
-// Explain lists why a waiting job does not start now: first what concerns the
-// whole machine, then one reason per GPU in index order. A job that asks no
-// GPU gets no reasons per GPU.
-func Explain(s *Snapshot, r *job.Request) []job.Reason {
-	var why []job.Reason
-	if s.Host.full() {
-		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(s.Host.MaxRunning)})
-	}
-	if !s.Host.fits(r.MemBytes) {
-		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: r.MemBytes, Have: max(0, s.Host.MemBytes-s.Host.PromisedMem)})
-	}
-	need := r.GPUMilli / job.WholeGPU
-	if need == 0 {
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Explain lists why a job does not start now, as of the planner's last Plan,
+// which must be of the same moment: first what concerns its owner and the whole
+// machine, then one reason per GPU in index order. A job that asks no GPU gets
+// no reasons per GPU. It returns nothing when the job fits.
+func (p *Planner) Explain(w *Waiting) []job.Reason {
+	sh := newShape(w.Request)
+	sh.qualify(p.s)
+	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh)...)
+	if sh.milli == 0 {
 		return why
 	}
-	if len(s.GPUs) == 0 {
+	if len(p.s.GPUs) == 0 {
 		return append(why, job.Reason{Code: job.ReasonNoSample, GPU: job.NoGPU})
 	}
-	perGPU := make([]job.Reason, 0, len(s.GPUs))
+	q := &question{shape: sh, account: w.Account, at: p.s.Now}
+	perGPU := make([]job.Reason, 0, len(p.s.GPUs))
 	would := 0
-	for i := range s.GPUs {
-		reason := explainGPU(&s.GPUs[i], r)
+	l := p.behindLedger(runTime(runLog(w.Expected), sh.limit))
+	for i := range p.s.GPUs {
+		reason := p.explainGPU(q, l, i)
 		if reason.Code == job.ReasonGPUFree {
 			would++
 		}
 		perGPU = append(perGPU, reason)
 	}
-	if need > 1 && would < need {
+	if len(why) == 0 && would >= w.Request.Devices() && p.fits(q, l) {
+		return nil
+	}
+	if need := w.Request.Devices(); need > 1 && would < need {
 		why = append(why, job.Reason{Code: job.ReasonGPUCount, GPU: job.NoGPU, Need: int64(need), Have: int64(would)})
 	}
 	return append(why, perGPU...)
 }
 
-// explainGPU gives the one reason that would have to go away first.
-func explainGPU(g *GPU, r *job.Request) job.Reason {
-	reason := job.Reason{GPU: g.Index, Detail: g.Detail}
-	switch {
-	case !indexAllowed(g.Index, r):
-		reason.Code, reason.Detail = job.ReasonGPUExcluded, ""
-	case !g.isType(r.GPUType):
-		reason.Code, reason.Detail = job.ReasonGPUType, g.Model
-	case g.State == Lost:
-		reason.Code = job.ReasonGPULost
-	case len(g.Held) > 0:
-		reason.Code, reason.Job, reason.Detail = job.ReasonGPUBusy, g.Held[0].Job, ""
-	case g.State == Unknown:
-		reason.Code = job.ReasonGPUUnknown
-	case g.State == Paused:
-		reason.Code = job.ReasonGPUPaused
-	case g.State == Cleaning:
-		reason.Code, reason.Job = job.ReasonGPUCleaning, g.After
-	case g.State == Suspect:
-		reason.Code, reason.Job = job.ReasonGPUSuspect, g.After
-	case g.free() < r.GPUMemBytes:
-		reason.Code, reason.Need, reason.Have, reason.Detail = job.ReasonGPUMemory, r.GPUMemBytes, max(0, g.free()), ""
-	default:
-		reason.Code, reason.Detail = job.ReasonGPUFree, ""
+// behindLedger is what is left to a job of an expected run time.
+func (p *Planner) behindLedger(run time.Duration) *ledger {
+	mask := p.behind(run)
+	p.least.set(&p.now)
+	for i := range p.kept {
+		if mask&(1<<i) != 0 {
+			p.least.lower(&p.kept[i].rest)
+		}
 	}
+	return &p.least
+}
+
+func (p *Planner) hostReasons(sh *shape) []job.Reason {
+	var why []job.Reason
+	h := &p.s.Host
+	if h.MaxRunning > 0 && h.Running >= h.MaxRunning {
+		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(h.MaxRunning)})
+	}
+	if sh.mem > p.now.mem {
+		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: p.now.mem})
+	}
+	return why
+}
+
+// quotaReasons says which quotas of the account and its groups are used up.
+func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
+	var why []job.Reason
+	add := func(code job.ReasonCode, name string, need, have int64) {
+		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: name, Need: need, Have: have})
+	}
+	for _, q := range append([]*Account{a}, a.Groups...) {
+		name := q.Name
+		if q != a {
+			name = "group " + name
+		}
+		if q.MaxJobs > 0 && q.Jobs >= q.MaxJobs {
+			add(job.ReasonQuotaJobs, name, int64(q.MaxJobs), int64(q.Jobs))
+		}
+		if q.MaxMilli > 0 && milli > 0 && q.Milli+milli > q.MaxMilli {
+			add(job.ReasonQuotaGPUs, name, int64(q.MaxMilli), int64(q.Milli))
+		}
+		if used := q.Used(s.Now, s.Policy.HalfLife); q.MaxUsage > 0 && milli > 0 && used >= q.MaxUsage {
+			add(job.ReasonQuotaHours, name, int64(q.MaxUsage.Hours()), int64(used.Hours()))
+		}
+	}
+	return why
+}
+
+// explainGPU gives the one reason that would have to go away first. The ledger
+// is what is left to the job behind reservations.
+func (p *Planner) explainGPU(q *question, l *ledger, i int) job.Reason {
+	g := &p.s.GPUs[i]
+	reason := explainState(q.shape, g)
+	if reason.Code != "" {
+		reason.GPU = g.Index
+		return reason
+	}
+	reason = p.explainRoom(q, &p.now, i)
+	if reason.Code == "" {
+		if r := p.reservedFor(q, i); r != nil {
+			reason = job.Reason{Code: job.ReasonGPUReserved, Detail: r.Detail}
+		} else if p.explainRoom(q, l, i).Code != "" || !l.gpus[i].ok {
+			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.keeper(i)}
+		} else if why, ok := q.shape.tolerates(&p.s.Policy, g); !ok {
+			reason = why
+		} else {
+			reason.Code = job.ReasonGPUFree
+		}
+	}
+	reason.GPU = g.Index
 	return reason
+}
+
+// explainState is for what lies with the GPU itself.
+func explainState(sh *shape, g *GPU) job.Reason {
+	switch {
+	case !sh.allows(g.Index):
+		return job.Reason{Code: job.ReasonGPUExcluded}
+	case !g.isType(sh.gpuType):
+		return job.Reason{Code: job.ReasonGPUType, Detail: g.Model}
+	case g.State == Lost:
+		return job.Reason{Code: job.ReasonGPULost, Detail: g.Detail}
+	case len(g.Held) > 0 && g.share() < job.WholeGPU && sh.part == 0:
+		return job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
+	case g.State == Unknown:
+		return job.Reason{Code: job.ReasonGPUUnknown, Detail: g.Detail}
+	case g.State == Paused:
+		return job.Reason{Code: job.ReasonGPUPaused, Detail: g.Detail}
+	case g.State == Drained:
+		return job.Reason{Code: job.ReasonGPUDrained, Detail: g.Detail}
+	case g.State == Cleaning:
+		return job.Reason{Code: job.ReasonGPUCleaning, Job: g.After}
+	case g.State == Suspect:
+		return job.Reason{Code: job.ReasonGPUSuspect, Job: g.After, Detail: g.Detail}
+	}
+	return job.Reason{}
+}
+
+// explainRoom is for what the GPU has left: enough for a whole or for the part.
+func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
+	sh, r, g := q.shape, &l.gpus[i], &p.s.GPUs[i]
+	if sh.whole > 0 && q.wholeFits(r) || sh.part > 0 && p.partFits(q, l, i) {
+		return job.Reason{}
+	}
+	need := job.WholeGPU
+	if sh.part > 0 {
+		need = sh.part
+	}
+	switch {
+	case r.milli < p.start.gpus[i].milli && l == &p.now:
+		return job.Reason{Code: job.ReasonGPUKept, Job: p.taker(i)}
+	case r.milli <= 0 && len(g.Held) > 0:
+		return job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
+	case r.milli < need:
+		return job.Reason{Code: job.ReasonGPUShare, Need: int64(need), Have: int64(max(0, r.milli))}
+	case need < job.WholeGPU && sh.gpuMem == 0:
+		return job.Reason{Code: job.ReasonGPUMemory, Need: sh.partBytes(g), Have: max(0, r.mem)}
+	}
+	return job.Reason{Code: job.ReasonGPUMemory, Need: sh.gpuMem, Have: max(0, r.mem)}
+}
+
+// Placed tells whether the last plan starts the job.
+func (p *Planner) Placed(id job.ID) bool {
+	return slices.ContainsFunc(p.out.Place, func(x Placement) bool { return x.Job == id })
+}
+
+// taker returns the job to which the last plan gave a part of the GPU.
+func (p *Planner) taker(gpu int) job.ID {
+	for i := range p.out.Place {
+		if granted(p.out.Place[i].Grants, gpu) {
+			return p.out.Place[i].Job
+		}
+	}
+	return 0
+}
+
+// keeper returns the job for which the GPU is kept.
+func (p *Planner) keeper(gpu int) job.ID {
+	for i := range p.kept {
+		if granted(p.kept[i].grants, gpu) {
+			return p.kept[i].id
+		}
+	}
+	if len(p.kept) > 0 {
+		return p.kept[0].id
+	}
+	return 0
 }

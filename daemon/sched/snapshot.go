@@ -1,6 +1,32 @@
 package sched
 
-import "github.com/gpusched/gpusched/daemon/job"
+import (
+	"math"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Instant is a moment in nanoseconds of Unix time. Passes compare thousands of
+// them.
+type Instant int64
+
+// Eternity is later than every moment.
+const Eternity = Instant(math.MaxInt64)
+
+// At converts a time.
+func At(t time.Time) Instant { return Instant(t.UnixNano()) }
+
+// Time converts back.
+func (i Instant) Time() time.Time { return time.Unix(0, int64(i)) }
+
+// Add returns the moment d later, Eternity where there is none.
+func (i Instant) Add(d time.Duration) Instant {
+	if i > Eternity-Instant(d) {
+		return Eternity
+	}
+	return i + Instant(d)
+}
 
 // GPUState is whether a GPU can take a job, and if not, why.
 type GPUState string
@@ -9,6 +35,7 @@ type GPUState string
 const (
 	OK       GPUState = "ok"
 	Paused   GPUState = "paused"   // by an administrator
+	Drained  GPUState = "drained"  // the same, to be taken out of service
 	Unknown  GPUState = "unknown"  // no fresh word from the driver
 	Lost     GPUState = "lost"     // the driver says that it is gone or broken
 	Cleaning GPUState = "cleaning" // a job left it and the check is not done
@@ -28,10 +55,14 @@ type GPU struct {
 	Index         int
 	Model         string
 	State         GPUState
-	Detail        string // why it is in this state
-	After         job.ID // the job it is cleaned after
+	Detail        string  // why it is in this state
+	After         job.ID  // the job it is cleaned after
+	BackAt        Instant // when it is expected to be OK again; 0: nobody can say
 	MemTotalBytes int64
 	MemFreeBytes  int64 // by the driver's word
+	UsableBytes   int64 // of the total, what jobs can have
+	SlackBytes    int64 // by which a share of the memory may be short
+	LoadPercent   int   // -1: unknown
 	Held          []Hold
 	Foreign       bool // a process from outside is on it
 }
@@ -45,10 +76,43 @@ func (g *GPU) free() int64 {
 	return free
 }
 
-// Waiting is one queued job.
-type Waiting struct {
-	ID      job.ID
-	Request *job.Request
+// share returns the part of the GPU that is not held, in milli.
+func (g *GPU) share() int {
+	milli := job.WholeGPU
+	for _, h := range g.Held {
+		milli -= h.Milli
+	}
+	return milli
+}
+
+// usedPercent is how much of the memory is in use, by anybody.
+func (g *GPU) usedPercent() int {
+	if g.MemTotalBytes == 0 {
+		return 0
+	}
+	return int((g.MemTotalBytes - g.MemFreeBytes) * 100 / g.MemTotalBytes)
+}
+
+// Grant is a part of a GPU, which is named by its position in the snapshot.
+type Grant struct {
+	GPU   int
+	Milli int
+	Bytes int64 // memory promised; for a running job what it gives back: the promise, or its use where that is more
+}
+
+// Running is a job that holds what it asked for.
+type Running struct {
+	ID          job.ID
+	Grants      []Grant
+	MemBytes    int64
+	End         Instant // expected; not before the snapshot's Now
+	Stopping    bool    // it has been told to stop
+	Preemptible bool
+	Priority    job.Priority
+	Account     *Account
+	Since       Instant // its start less the time it had waited before
+	Start       Instant
+	Expected    time.Duration // run time, beyond what it ran already
 }
 
 // Host is what the machine has besides GPUs.
@@ -61,16 +125,49 @@ type Host struct {
 	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or nobody knows
 }
 
-// Snapshot is everything a plan depends on. GPUs are in index order, Waiting
-// in queue order.
+// Reserved keeps GPUs for some accounts over a time.
+type Reserved struct {
+	GPUs     []bool // by position
+	From, To Instant
+	UIDs     []int
+	Groups   []string
+	Detail   string // for whom and when
+}
+
+// Snapshot is everything a plan depends on besides the queue. GPUs are in index
+// order.
 type Snapshot struct {
-	GPUs    []GPU
-	Waiting []Waiting
-	Host    Host
+	Now       Instant
+	Policy    Policy
+	GPUs      []GPU
+	Machine   uint64  // changes when a GPU comes, goes or changes its model or size
+	Links     []int32 // weight between GPUs a and b at a*len(GPUs)+b; empty: all alike
+	Running   []Running
+	Host      Host
+	Reserved  []Reserved
+	GuardOpen bool // guarded jobs go first now
 }
 
 // Placement gives a waiting job its GPUs, by position in Snapshot.GPUs.
 type Placement struct {
-	Job  job.ID
-	GPUs []int
+	Job     job.ID
+	Grants  []Grant // by position
+	Guarded bool    // it went first since it had waited long
+}
+
+// Preemption stops a running job to make room for another.
+type Preemption struct{ Victim, For job.ID }
+
+// Kept is a reservation that the pass made for a job that does not fit.
+type Kept struct {
+	Job job.ID
+	At  Instant
+}
+
+// Plan is what a pass decided. It is valid until the planner's next pass.
+type Plan struct {
+	Place   []Placement
+	Preempt []Preemption
+	Kept    []Kept
+	Wake    Instant // when to plan again if nothing happens before; Eternity: not
 }

@@ -55,6 +55,9 @@ func (s *Store) Ended(ctx context.Context, f Filter) ([]job.Job, error) {
 	if f.Name != "" {
 		add("j.name = ?", f.Name)
 	}
+	if f.Array != 0 {
+		add("j.array_id = ?", int64(f.Array))
+	}
 	if !f.Since.IsZero() {
 		add("j.changed_at >= ?", formatTime(f.Since))
 	}

@@ -54,6 +54,7 @@ type Filter struct {
 	UID    *int
 	State  job.State // one terminal state
 	Name   string    // exactly this name
+	Array  job.ID    // tasks of this array
 	Since  time.Time // ended then or later
 	Before time.Time // ended earlier
 	Limit  int       // at most so many; 0 or less: all

@@ -1,0 +1,132 @@
+package core
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// ledger has the accounts of users and groups.
+type ledger struct {
+	quotas Quotas
+	users  map[int]*sched.Account
+	groups map[string]*sched.Account
+	past   map[string]job.Usage // of accounts that nobody has asked for yet
+}
+
+func newLedger(q Quotas, past []job.Usage) ledger {
+	l := ledger{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}}
+	for _, u := range past {
+		l.past[u.Account] = u
+	}
+	return l
+}
+
+func userKey(uid int) string      { return "u" + strconv.Itoa(uid) }
+func groupKey(name string) string { return "g" + name }
+
+// of returns the account of an owner.
+func (l *ledger) of(o job.Owner) *sched.Account {
+	a := l.users[o.UID]
+	if a == nil {
+		a = &sched.Account{UID: o.UID, Name: o.User}
+		l.users[o.UID] = a
+		l.recall(userKey(o.UID), a)
+		l.apply(a)
+	}
+	for _, name := range o.Groups {
+		g := l.group(name)
+		if !slices.Contains(a.Groups, g) {
+			a.Groups = append(a.Groups, g)
+		}
+	}
+	return a
+}
+
+func (l *ledger) group(name string) *sched.Account {
+	g := l.groups[name]
+	if g == nil {
+		g = &sched.Account{UID: -1, Name: name}
+		l.groups[name] = g
+		l.recall(groupKey(name), g)
+		l.apply(g)
+	}
+	return g
+}
+
+func (l *ledger) recall(key string, a *sched.Account) {
+	if u, ok := l.past[key]; ok {
+		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
+		delete(l.past, key)
+	}
+}
+
+// quota is what bounds an account.
+func (l *ledger) quota(a *sched.Account) Quota {
+	if a.UID < 0 {
+		return l.quotas.Groups[a.Name]
+	}
+	if q, ok := l.quotas.Users[a.Name]; ok {
+		return q
+	}
+	return l.quotas.Default
+}
+
+// apply gives an account its bounds.
+func (l *ledger) apply(a *sched.Account) {
+	q := l.quota(a)
+	a.MaxMilli, a.MaxJobs, a.Share = q.GPUMilli, q.Running, q.Share
+	a.MaxUsage = time.Duration(q.GPUHours) * time.Hour
+}
+
+// configure takes on new quotas.
+func (l *ledger) configure(q Quotas) {
+	l.quotas = q
+	for _, a := range l.users {
+		l.apply(a)
+	}
+	for _, g := range l.groups {
+		l.apply(g)
+	}
+}
+
+// chargeRate is how many GPUs the current attempt counts for.
+func chargeRate(a *job.Attempt) float64 {
+	milli := 0
+	for _, g := range a.GPUs {
+		milli += max(g.ChargeMilli, g.Share())
+	}
+	return float64(milli) / job.WholeGPU
+}
+
+// charge counts a job that holds what it asked for since its placement.
+func (c *Core) charge(l *live, now time.Time) {
+	a, half := l.job.Attempt, c.policy.Sched.HalfLife
+	for _, acc := range append([]*sched.Account{l.account}, l.account.Groups...) {
+		acc.Start(l.job.Request.GPUMilli, chargeRate(a), sched.At(a.PlacedAt), sched.At(now), half)
+	}
+	if l.gate != nil {
+		l.gate.Left--
+	}
+}
+
+// settle undoes charge at the end of an attempt and records the use.
+func (c *Core) settle(l *live, now time.Time) {
+	a, half := l.job.Attempt, c.policy.Sched.HalfLife
+	for _, acc := range append([]*sched.Account{l.account}, l.account.Groups...) {
+		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(a.PlacedAt), sched.At(now), half)
+		key := userKey(acc.UID)
+		if acc.UID < 0 {
+			key = groupKey(acc.Name)
+		}
+		if l.job.Request.GPUMilli > 0 {
+			c.out.Records = append(c.out.Records, Record{Usage: &job.Usage{Account: key, Micro: used.Microseconds(), At: now}})
+		}
+	}
+	if l.gate != nil {
+		l.gate.Left++
+	}
+}

@@ -1,0 +1,78 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// reserve makes a reservation. Its GPUs come by index.
+func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
+	if e.What.Reservation == nil {
+		return refuse(job.RefusedUsage, "there is no reservation to make", "see 'gpusched reserve --help'")
+	}
+	r := *e.What.Reservation
+	r.GPUs = slices.Clone(r.GPUs)
+	for i := range r.GPUs {
+		at := slices.IndexFunc(c.devices, func(d *device) bool { return d.Index == r.GPUs[i].Index && d.UUID != "" })
+		if at < 0 {
+			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", r.GPUs[i].Index), "see 'gpusched gpus'")
+		}
+		r.GPUs[i] = job.GPURef{UUID: c.devices[at].UUID, Index: c.devices[at].Index, Minor: c.devices[at].Minor}
+	}
+	switch {
+	case len(r.GPUs) == 0 || len(r.Users)+len(r.Groups) == 0:
+		return refuse(job.RefusedUsage, "a reservation needs GPUs and somebody who may use them", "see 'gpusched reserve --help'")
+	case !r.To.After(r.From) || !r.To.After(now):
+		return refuse(job.RefusedUsage, "the reservation would be over before it begins", "use a later end")
+	}
+	c.lastReserved++
+	r.ID, r.By, r.At = c.lastReserved, e.Who.User, now
+	c.reservations = append(c.reservations, r)
+	c.out.Records = append(c.out.Records, Record{Reservation: &r})
+	c.replan = true
+	return nil
+}
+
+func (c *Core) unreserve(e Command) *job.Refusal {
+	if e.What.Reservation != nil {
+		for i, r := range c.reservations {
+			if r.ID == e.What.Reservation.ID {
+				c.reservations = slices.Delete(c.reservations, i, i+1)
+				c.out.Records = append(c.out.Records, Record{Unreserve: r.ID})
+				c.replan = true
+				return nil
+			}
+		}
+	}
+	return refuse(job.RefusedNotFound, "there is no such reservation", "see 'gpusched reserve list'")
+}
+
+// reserved is the reservations as placement sees them.
+func (c *Core) reserved() []sched.Reserved {
+	var list []sched.Reserved
+	for _, r := range c.reservations {
+		v := sched.Reserved{GPUs: make([]bool, len(c.devices)), From: sched.At(r.From), To: sched.At(r.To), Groups: r.Groups}
+		var who []string
+		for i, d := range c.devices {
+			v.GPUs[i] = slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == d.UUID })
+		}
+		for _, u := range r.Users {
+			v.UIDs = append(v.UIDs, u.UID)
+			who = append(who, u.User)
+		}
+		for _, g := range r.Groups {
+			who = append(who, "group "+g)
+		}
+		v.Detail = fmt.Sprintf("for %s from %s to %s", strings.Join(who, ", "), moment(r.From), moment(r.To))
+		list = append(list, v)
+	}
+	return list
+}
+
+// moment is a time for people, in UTC: the core knows no other zone.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

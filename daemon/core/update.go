@@ -1,0 +1,137 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// waitingJob finds the queued job that a command names.
+func (c *Core) waitingJob(e Command) (*live, *job.Refusal) {
+	l, refusal := c.mine(e)
+	if refusal == nil && l.job.State != job.Queued {
+		refusal = refuse(job.RefusedConflict, fmt.Sprintf("job %d is %s and does not wait", l.job.ID, l.job.State), "only a waiting job can be held, released or changed")
+	}
+	return l, refusal
+}
+
+// hold keeps a queued job from starting, or lets it go. What an administrator
+// holds only administrators release.
+func (c *Core) hold(e Command, now time.Time) *job.Refusal {
+	l, refusal := c.waitingJob(e)
+	if refusal != nil {
+		return refusal
+	}
+	j := &l.job
+	if e.What.Kind == job.CommandHold {
+		j.Held = e.Who.User
+	} else {
+		if j.Held != "" && j.Held != j.Owner.User && !e.Who.Admin {
+			return refuse(job.RefusedForbidden, fmt.Sprintf("job %d is held back by %s", j.ID, j.Held), "ask an administrator")
+		}
+		j.Held = ""
+	}
+	c.touch(l)
+	c.consider(l, now)
+	return nil
+}
+
+// requeue stops a running job and sends it to the end of the queue.
+func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
+	l, refusal := c.mine(e)
+	if refusal != nil {
+		return refusal
+	}
+	if l.job.State != job.Running || l.job.Stop != "" {
+		return refuse(job.RefusedConflict, fmt.Sprintf("job %d is %s, not running", l.job.ID, l.job.State), "only a running job can go back to the queue")
+	}
+	c.halt(l, job.StopRequeue, e.Who.User, now)
+	return nil
+}
+
+// update changes a queued job.
+func (c *Core) update(e Command, now time.Time) *job.Refusal {
+	l, refusal := c.waitingJob(e)
+	if refusal != nil {
+		return refusal
+	}
+	ch := e.What.Change
+	if ch == nil {
+		return refuse(job.RefusedUsage, "there is nothing to change", "see 'gpusched update --help'")
+	}
+	s := job.Submission{Owner: l.job.Owner, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
+	s.Grace, s.Requeue = &s.Request.Grace, &s.Request.Requeue
+	s.Request.Array = cloneArray(s.Request.Array)
+	raised := s.Request.Priority.Raised()
+	ch.Apply(&s)
+	grace, again := l.job.Request.Grace, l.job.Request.Requeue
+	s.Grace, s.Requeue = &grace, &again
+	open := l.job.Pending
+	if ch.After != nil {
+		if open, refusal = c.pending(*ch.After, nil); refusal != nil {
+			return refusal
+		}
+		if c.circle(l.job.ID, open) {
+			return refuse(job.RefusedUsage, fmt.Sprintf("job %d would wait for itself", l.job.ID), "leave the dependency out")
+		}
+	}
+	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {
+		return refusal
+	}
+	c.change(l, &s, open, now)
+	return nil
+}
+
+// admitChange is admit without the bounds on how many jobs wait. A priority
+// that was raised before and is not touched may stay.
+func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job.Refusal {
+	if err := s.Request.Validate(); err != nil {
+		return refuse(job.RefusedUsage, err.Error(), "")
+	}
+	if refusal := c.allowed(s, mayRaise); refusal != nil {
+		return refusal
+	}
+	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner), &s.Request)
+}
+
+// change puts the changed request in the old one's place.
+func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now time.Time) {
+	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
+	if a := s.Request.Array; a != nil {
+		c.regate(l)
+	}
+	c.follow(l)
+	c.touch(l)
+	c.consider(l, now)
+}
+
+// regate takes on another limit of an array for it and its waiting tasks.
+func (c *Core) regate(l *live) {
+	id, limit := l.job.ID, l.job.Request.Array.Limit
+	delete(c.gates, id)
+	if limit > 0 {
+		c.gates[id] = &sched.Gate{Left: limit}
+	}
+	l.gate = c.gates[id]
+	for _, t := range c.tasks(id) {
+		if t.gate = c.gates[id]; t.gate != nil && t.job.State.Live() {
+			t.gate.Left--
+		}
+		if t.job.State == job.Queued && c.queue.Has(t.job.ID) {
+			c.queue.Remove(t.job.ID)
+			c.queue.Push(c.waiting(t))
+		}
+	}
+}
+
+func cloneArray(a *job.Array) *job.Array {
+	if a == nil {
+		return nil
+	}
+	b := *a
+	b.Ranges, b.Params = slices.Clone(a.Ranges), slices.Clone(a.Params)
+	return &b
+}

@@ -1,0 +1,55 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxForecast is for how many waiting jobs, the first in order, a start is
+// foretold.
+const maxForecast = 200
+
+// Forecast foretells when the first waiting jobs start if everything runs as
+// long as expected and nothing new comes. Jobs that never fit by themselves
+// are left out.
+func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
+	waiting := p.Ordered(s, q, maxForecast)
+	for i := range s.Running {
+		r := &s.Running[i]
+		p.ends = append(p.ends, release{at: max(r.End, s.Now), grants: r.Grants, mem: r.MemBytes, gpu: noGPU})
+	}
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; g.State != OK && g.BackAt > 0 {
+			p.ends = append(p.ends, release{at: max(g.BackAt, s.Now), gpu: i})
+		}
+	}
+	starts := map[job.ID]Instant{}
+	for at := s.Now; len(waiting) > 0; {
+		waiting = slices.DeleteFunc(waiting, func(id job.ID) bool { return p.foretell(q.entries[id], at, starts) })
+		if len(p.ends) == 0 {
+			break
+		}
+		slices.SortStableFunc(p.ends, byTime)
+		at = p.ends[0].at
+		n := 0
+		for ; n < len(p.ends) && p.ends[n].at == at; n++ {
+			p.now.comeBack(&p.ends[n])
+		}
+		p.ends = slices.Delete(p.ends, 0, n)
+	}
+	return starts
+}
+
+// foretell starts the job at a moment to come, if it fits.
+func (p *Planner) foretell(e *entry, at Instant, starts map[job.ID]Instant) bool {
+	q := question{shape: e.bucket.shape, account: e.bucket.account, at: at, ahead: true}
+	if !p.fits(&q, &p.now) {
+		return false
+	}
+	grants := slices.Clone(p.choose(&q, &p.now))
+	p.now.take(grants, q.shape.mem)
+	p.ends = append(p.ends, release{at: at.Add(e.bucket.run), grants: grants, mem: q.shape.mem, gpu: noGPU})
+	starts[e.ID] = at
+	return true
+}

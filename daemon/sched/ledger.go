@@ -1,0 +1,231 @@
+package sched
+
+import (
+	"math"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// room is what one GPU has left to give.
+type room struct {
+	ok    bool
+	milli int
+	jobs  int
+	mem   int64
+	since Instant // when it last became more, in a look ahead
+}
+
+// ledger is what the machine has left to give at one moment.
+type ledger struct {
+	gpus  []room
+	mem   int64 // of the host
+	slots int   // jobs that may start
+}
+
+// open fills in what is left in the snapshot.
+func (l *ledger) open(s *Snapshot) {
+	l.gpus = l.gpus[:0]
+	for i := range s.GPUs {
+		g := &s.GPUs[i]
+		l.gpus = append(l.gpus, room{ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.free(), since: s.Now})
+	}
+	l.mem, l.slots = math.MaxInt64, math.MaxInt
+	if s.Host.MemBytes > 0 {
+		l.mem = max(0, s.Host.MemBytes-s.Host.PromisedMem)
+	}
+	if s.Host.MaxRunning > 0 {
+		l.slots = max(0, s.Host.MaxRunning-s.Host.Running)
+	}
+}
+
+// set makes l a copy of o.
+func (l *ledger) set(o *ledger) {
+	l.gpus = append(l.gpus[:0], o.gpus...)
+	l.mem, l.slots = o.mem, o.slots
+}
+
+// lower takes l down to what is in both.
+func (l *ledger) lower(o *ledger) {
+	for i := range l.gpus {
+		a, b := &l.gpus[i], &o.gpus[i]
+		a.ok = a.ok && b.ok
+		a.milli, a.mem = min(a.milli, b.milli), min(a.mem, b.mem)
+	}
+	l.mem, l.slots = min(l.mem, o.mem), min(l.slots, o.slots)
+}
+
+// take gives away; the host's memory stays uncounted where it was.
+func (l *ledger) take(grants []Grant, mem int64) {
+	for _, g := range grants {
+		r := &l.gpus[g.GPU]
+		r.milli -= g.Milli
+		r.mem -= g.Bytes
+		r.jobs++
+	}
+	if l.mem != math.MaxInt64 {
+		l.mem -= mem
+	}
+	if l.slots != math.MaxInt {
+		l.slots--
+	}
+}
+
+// giveBack undoes take at a moment.
+func (l *ledger) giveBack(grants []Grant, mem int64, at Instant) {
+	for _, g := range grants {
+		r := &l.gpus[g.GPU]
+		r.milli += g.Milli
+		r.mem += g.Bytes
+		r.jobs--
+		r.since = at
+	}
+	if l.mem != math.MaxInt64 {
+		l.mem += mem
+	}
+	if l.slots != math.MaxInt {
+		l.slots++
+	}
+}
+
+// question is what is asked of a ledger: whether a shape of an account fits at
+// a moment. Ahead looks into the future, of which load and use are not known.
+type question struct {
+	shape   *shape
+	account *Account
+	at      Instant
+	ahead   bool
+}
+
+// admits tells whether a GPU may be considered at all.
+func (p *Planner) admits(q *question, l *ledger, i int) bool {
+	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
+		return false
+	}
+	if !q.ahead {
+		if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i]); !ok {
+			return false
+		}
+	}
+	return p.reservedFor(q, i) == nil
+}
+
+// wholeFits and partFits tell what of an admitted GPU would do.
+func (q *question) wholeFits(r *room) bool {
+	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem
+}
+
+func (p *Planner) partFits(q *question, l *ledger, i int) bool {
+	return l.gpus[i].milli >= q.shape.part && q.shape.partFits(&p.s.GPUs[i], l.gpus[i].mem)
+}
+
+// fits tells whether the ledger has what is asked.
+func (p *Planner) fits(q *question, l *ledger) bool {
+	sh := q.shape
+	if sh.mem > l.mem || l.slots <= 0 {
+		return false
+	}
+	if sh.milli == 0 {
+		return true
+	}
+	whole, onlyPart, both := 0, 0, 0
+	for i := range l.gpus {
+		if !p.admits(q, l, i) {
+			continue
+		}
+		w := q.wholeFits(&l.gpus[i])
+		part := sh.part > 0 && p.partFits(q, l, i)
+		if w {
+			whole++
+		}
+		if part && w {
+			both++
+		} else if part {
+			onlyPart++
+		}
+	}
+	return whole >= sh.whole && (sh.part == 0 || onlyPart > 0 || both > 0 && whole > sh.whole)
+}
+
+// choose picks the GPUs for a question that fits, by position. The result is
+// valid until the next call.
+func (p *Planner) choose(q *question, l *ledger) []Grant {
+	p.grants = p.grants[:0]
+	if q.shape.milli == 0 {
+		return p.grants
+	}
+	p.candidates = p.candidates[:0]
+	for i := range l.gpus {
+		if p.admits(q, l, i) && q.wholeFits(&l.gpus[i]) {
+			p.candidates = append(p.candidates, i)
+		}
+	}
+	if q.shape.part > 0 {
+		p.choosePart(q, l)
+	}
+	for _, i := range p.chooseSet(p.preferOwn(p.candidates, q.shape.whole), q.shape.whole) {
+		p.grants = append(p.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
+	}
+	sortGrants(p.grants)
+	return p.grants
+}
+
+// choosePart grants the part and takes its GPU from the candidates for whole
+// ones.
+func (p *Planner) choosePart(q *question, l *ledger) {
+	best := -1
+	for i := range l.gpus {
+		if !p.admits(q, l, i) || !p.partFits(q, l, i) {
+			continue
+		}
+		if q.wholeFits(&l.gpus[i]) && len(p.candidates) <= q.shape.whole {
+			continue // needed as a whole one
+		}
+		if best < 0 || p.betterPart(q.shape, l, i, best) {
+			best = i
+		}
+	}
+	p.grants = append(p.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&p.s.GPUs[best])})
+	for at, i := range p.candidates {
+		if i == best {
+			p.candidates = append(p.candidates[:at], p.candidates[at+1:]...)
+			break
+		}
+	}
+}
+
+// betterPart tells whether GPU a suits a part better than b, of a lower index.
+func (p *Planner) betterPart(sh *shape, l *ledger, a, b int) bool {
+	x, y := &l.gpus[a], &l.gpus[b]
+	switch {
+	case p.s.GPUs[a].Foreign != p.s.GPUs[b].Foreign:
+		return p.s.GPUs[b].Foreign
+	case x.milli != y.milli:
+		return (x.milli < y.milli) != sh.spread
+	}
+	return x.jobs < y.jobs
+}
+
+// preferOwn leaves out GPUs that a process from outside uses where there are
+// enough others.
+func (p *Planner) preferOwn(list []int, n int) []int {
+	own := p.own[:0]
+	for _, i := range list {
+		if !p.s.GPUs[i].Foreign {
+			own = append(own, i)
+		}
+	}
+	p.own = own
+	if len(own) >= n {
+		return own
+	}
+	return list
+}
+
+// sortGrants orders a few grants by position without allocating.
+func sortGrants(list []Grant) {
+	for i := 1; i < len(list); i++ {
+		for k := i; k > 0 && list[k].GPU < list[k-1].GPU; k-- {
+			list[k], list[k-1] = list[k-1], list[k]
+		}
+	}
+}

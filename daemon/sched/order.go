@@ -1,0 +1,76 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// rank is a job's place in the order of the rules (package doc).
+type rank struct {
+	class   int
+	number  int
+	guarded bool
+	score   float64
+	since   Instant
+	id      job.ID
+}
+
+// before tells whether the job of r is looked at before that of o.
+func (r *rank) before(o *rank) bool {
+	switch {
+	case r.class != o.class:
+		return r.class > o.class
+	case r.number != o.number:
+		return r.number > o.number
+	case r.guarded != o.guarded:
+		return r.guarded
+	case !r.guarded && r.score != o.score:
+		return r.score > o.score
+	case r.since != o.since:
+		return r.since < o.since
+	}
+	return r.id < o.id
+}
+
+// rank computes where a job stands in this pass. Under FIFO all scores are 0.
+func (p *Planner) rank(b *bucket, e *entry) rank {
+	r := rank{class: int(b.priority.Class), number: b.priority.Number, since: e.Since, id: e.ID}
+	if p.s.Policy.FIFO {
+		return r
+	}
+	waited := max(0, p.s.Now-e.Since)
+	r.guarded = p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
+	r.score = b.account.factor * (1 + float64(waited)*b.inverse)
+	return r
+}
+
+// standing computes the rank that a running job would have.
+func (p *Planner) standing(r *Running) rank {
+	out := rank{class: int(r.Priority.Class), number: r.Priority.Number, since: r.Since, id: r.ID}
+	if !p.s.Policy.FIFO {
+		waited := max(0, r.Start-r.Since)
+		run := overrun(r.Expected, time.Duration(p.s.Now-r.Start))
+		out.score = r.Account.factor * (1 + float64(waited)/float64(time.Second<<runLog(run)))
+	}
+	return out
+}
+
+// overrun doubles an expected run time until it is longer than what the job ran.
+func overrun(expected, ran time.Duration) time.Duration {
+	expected = max(expected, time.Second)
+	for expected <= ran {
+		expected *= 2
+	}
+	return expected
+}
+
+// Remaining is how much longer a job runs that was expected to run for a time
+// and ran for another. A limit above 0 bounds it.
+func Remaining(expected, ran, limit time.Duration) time.Duration {
+	left := overrun(expected, ran) - ran
+	if limit > 0 {
+		left = min(left, max(0, limit-ran))
+	}
+	return left
+}

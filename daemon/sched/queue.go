@@ -1,0 +1,224 @@
+package sched
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Gate bounds how many tasks of one array run at once.
+type Gate struct {
+	Left int // that may start now
+	used int // by this pass
+}
+
+// Waiting is a job that may start as soon as it fits. What it points to must
+// not change while it waits.
+type Waiting struct {
+	ID       job.ID
+	Request  *job.Request
+	Account  *Account
+	Since    Instant       // from when its wait counts
+	Expected time.Duration // run time
+	Gate     *Gate         // nil: none
+	Count    int           // starts in it: 1, or the tasks left of an array
+}
+
+// entry is a waiting job in its bucket.
+type entry struct {
+	Waiting
+	bucket     *bucket
+	prev, next *entry
+}
+
+// bucketKey is what the jobs of a bucket have in common. Their order among
+// themselves never changes: it is by Since and id.
+type bucketKey struct {
+	priority job.Priority
+	account  *Account
+	shape    *shape
+	log      int
+}
+
+// bucket is a list of jobs that differ in nothing but Since and id.
+type bucket struct {
+	bucketKey
+	at         int // in Queue.buckets
+	head, tail *entry
+	inverse    float64       // of the expected run time, in 1/ns
+	run        time.Duration // the expected run time: a power of two seconds, at most the limit
+	mark       uint64        // of the pass that dropped it
+}
+
+// Queue holds the jobs that may start as soon as they fit. Push and Remove
+// cost the same however long it is, but for a job that is older than others of
+// its bucket, which is walked to.
+type Queue struct {
+	buckets  []*bucket
+	byKey    map[bucketKey]*bucket
+	shapes   map[string]*shape
+	accounts map[*Account]int // by how many entries
+	entries  map[job.ID]*entry
+}
+
+// NewQueue returns an empty queue.
+func NewQueue() *Queue {
+	return &Queue{
+		byKey: map[bucketKey]*bucket{}, shapes: map[string]*shape{}, accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
+	}
+}
+
+// Len returns the number of entries.
+func (q *Queue) Len() int { return len(q.entries) }
+
+// Has tells whether the job is in the queue.
+func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
+
+// Push adds a job. One with this id must not be there.
+func (q *Queue) Push(w Waiting) {
+	sh := q.shape(w.Request)
+	key := bucketKey{w.Request.Priority, w.Account, sh, runLog(w.Expected)}
+	b := q.byKey[key]
+	if b == nil {
+		b = &bucket{bucketKey: key, at: len(q.buckets), run: runTime(key.log, sh.limit)}
+		b.inverse = 1 / float64(time.Second<<key.log)
+		q.byKey[key] = b
+		q.buckets = append(q.buckets, b)
+	}
+	e := &entry{Waiting: w, bucket: b}
+	b.insert(e)
+	q.entries[w.ID] = e
+	q.accounts[w.Account]++
+}
+
+// Remove takes a job out; one that is not there changes nothing.
+func (q *Queue) Remove(id job.ID) {
+	e := q.entries[id]
+	if e == nil {
+		return
+	}
+	delete(q.entries, id)
+	b := e.bucket
+	b.remove(e)
+	if q.accounts[b.account]--; q.accounts[b.account] == 0 {
+		delete(q.accounts, b.account)
+	}
+	if b.shape.refs--; b.shape.refs == 0 {
+		delete(q.shapes, b.shape.key)
+	}
+	if b.head == nil {
+		last := q.buckets[len(q.buckets)-1]
+		q.buckets[b.at], last.at = last, b.at
+		q.buckets[len(q.buckets)-1] = nil
+		q.buckets = q.buckets[:len(q.buckets)-1]
+		delete(q.byKey, b.bucketKey)
+	}
+}
+
+// Take counts down the starts of a job, and takes it out with the last.
+func (q *Queue) Take(id job.ID) {
+	if e := q.entries[id]; e != nil {
+		if e.Count--; e.Count <= 0 {
+			q.Remove(id)
+		}
+	}
+}
+
+func (q *Queue) shape(r *job.Request) *shape {
+	key := shapeKey(r)
+	sh := q.shapes[key]
+	if sh == nil {
+		sh = newShape(r)
+		sh.key = key
+		q.shapes[key] = sh
+	}
+	sh.refs++
+	return sh
+}
+
+// runLog is the expected run time as a power of two seconds, rounded up.
+func runLog(expected time.Duration) int {
+	seconds := uint64(max(expected, time.Second)+time.Second-1) / uint64(time.Second)
+	return bits.Len64(seconds - 1)
+}
+
+func runTime(log int, limit time.Duration) time.Duration {
+	run := time.Second << log
+	if limit > 0 {
+		run = min(run, limit)
+	}
+	return run
+}
+
+func (e *entry) before(o *entry) bool {
+	return e.Since < o.Since || e.Since == o.Since && e.ID < o.ID
+}
+
+func (b *bucket) insert(e *entry) {
+	if b.tail == nil || b.tail.before(e) {
+		e.prev = b.tail
+		b.link(e)
+		return
+	}
+	at := b.head // an older job comes back: it belongs near the head
+	for at.before(e) {
+		at = at.next
+	}
+	e.prev, e.next = at.prev, at
+	b.link(e)
+}
+
+// link makes the neighbours of e point to it.
+func (b *bucket) link(e *entry) {
+	if e.prev == nil {
+		b.head = e
+	} else {
+		e.prev.next = e
+	}
+	if e.next == nil {
+		b.tail = e
+	} else {
+		e.next.prev = e
+	}
+}
+
+func (b *bucket) remove(e *entry) {
+	if e.prev == nil {
+		b.head = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		b.tail = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+}
+
+// Ordered returns the first n jobs in the order in which a pass looks at them;
+// all for a negative n.
+func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
+	p.begin(s, q)
+	list := make([]rank, 0, len(q.entries))
+	for _, b := range q.buckets {
+		for e := b.head; e != nil; e = e.next {
+			list = append(list, p.rank(b, e))
+		}
+	}
+	slices.SortFunc(list, func(a, b rank) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	if n >= 0 && n < len(list) {
+		list = list[:n]
+	}
+	ids := make([]job.ID, len(list))
+	for i, r := range list {
+		ids[i] = r.id
+	}
+	return ids
+}

@@ -1,0 +1,225 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// reservation keeps GPUs for a job that does not fit now: at the shadow it
+// will, and rest is what the machine then has left besides.
+type reservation struct {
+	id     job.ID
+	at     Instant // the shadow
+	run    time.Duration
+	grants []Grant
+	mem    int64
+	rest   ledger
+}
+
+// release is something coming back at a moment: what a job held, or a GPU.
+type release struct {
+	at     Instant
+	grants []Grant
+	mem    int64
+	gpu    int // noGPU, or the position of a GPU that becomes OK
+}
+
+// behind returns the reservations that a job of an expected run time may be in
+// the way of, as bits.
+func (p *Planner) behind(run time.Duration) (mask uint32) {
+	for i := range p.kept {
+		if p.s.Now.Add(run) > p.kept[i].at {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// maxDepth is the most reservations that a pass can make.
+const maxDepth = 32
+
+// releases lists what comes back, by time: running jobs, jobs of this pass and
+// GPUs. Earlier reservations are jobs that start at their shadow.
+func (p *Planner) releases() {
+	if !p.listed {
+		p.listed = true
+		for i := range p.s.Running {
+			r := &p.s.Running[i]
+			p.ends = append(p.ends, release{at: max(r.End, p.s.Now), grants: r.Grants, mem: r.MemBytes, gpu: noGPU})
+		}
+		for i := range p.s.GPUs {
+			if g := &p.s.GPUs[i]; g.State != OK && g.BackAt > 0 {
+				p.ends = append(p.ends, release{at: max(g.BackAt, p.s.Now), gpu: i})
+			}
+		}
+	}
+	slices.SortStableFunc(p.ends, byTime)
+}
+
+func byTime(a, b release) int { return cmp.Compare(a.at, b.at) }
+
+// reserve finds the first moment at which the job fits when all goes as
+// expected, and keeps GPUs for it there. It returns false when there is none,
+// or when the job would fit now but for a load that may pass any moment.
+func (p *Planner) reserve(c *cursor) bool {
+	if len(p.kept) >= maxDepth {
+		return false
+	}
+	p.releases()
+	r := p.newReservation()
+	p.look(&r.rest)
+	q := c.question(p.s.Now, true)
+	if p.fits(&q, &r.rest) && len(p.kept) == 0 {
+		return false
+	}
+	if !p.findShadow(&q, r) {
+		return false
+	}
+	r.id, r.run, r.mem = c.entry.ID, c.bucket.run, c.bucket.shape.mem
+	p.keep(r, p.chooseLatest(&q, &r.rest))
+	return true
+}
+
+// look is the machine as a look ahead begins: what is free now less what is
+// kept already.
+func (p *Planner) look(l *ledger) {
+	l.set(&p.now)
+	for i := range l.gpus {
+		l.gpus[i].since = p.s.Now
+	}
+	for i := range p.kept {
+		l.take(p.kept[i].grants, p.kept[i].mem)
+	}
+}
+
+// newReservation returns the next one to be kept, which does not count yet. Its
+// ledger has the memory of an earlier pass.
+func (p *Planner) newReservation() *reservation {
+	return &p.kept[:len(p.kept)+1][len(p.kept)]
+}
+
+// findShadow moves the ledger to the first moment at which the question fits.
+// All that comes back at that moment is in it.
+func (p *Planner) findShadow(q *question, r *reservation) bool {
+	for i := 0; i < len(p.ends); {
+		at := p.ends[i].at
+		for ; i < len(p.ends) && p.ends[i].at == at; i++ {
+			r.rest.comeBack(&p.ends[i])
+		}
+		if q.at = at; p.fits(q, &r.rest) {
+			r.at = at
+			return true
+		}
+	}
+	return false
+}
+
+func (l *ledger) comeBack(e *release) {
+	if e.gpu != noGPU {
+		l.gpus[e.gpu].ok = true
+		l.gpus[e.gpu].since = e.at
+		return
+	}
+	l.giveBack(e.grants, e.mem, e.at)
+}
+
+// keep makes the reservation count.
+func (p *Planner) keep(r *reservation, grants []Grant) {
+	at := len(p.store)
+	p.store = append(p.store, grants...)
+	r.grants = p.store[at:len(p.store):len(p.store)]
+	r.rest.take(r.grants, r.mem)
+	p.kept = p.kept[:len(p.kept)+1]
+	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, mem: r.mem, gpu: noGPU})
+	p.out.Kept = append(p.out.Kept, Kept{Job: r.id, At: r.at})
+}
+
+// chooseLatest picks the GPUs that become free latest, so that those which are
+// free before can serve others until then.
+func (p *Planner) chooseLatest(q *question, l *ledger) []Grant {
+	p.grants = p.grants[:0]
+	for range q.shape.whole {
+		best := -1
+		for i := range l.gpus {
+			if p.admits(q, l, i) && q.wholeFits(&l.gpus[i]) && !granted(p.grants, i) && (best < 0 || l.gpus[i].since > l.gpus[best].since) {
+				best = i
+			}
+		}
+		p.grants = append(p.grants, Grant{GPU: best, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
+	}
+	if q.shape.part > 0 {
+		p.latestPart(q, l)
+	}
+	sortGrants(p.grants)
+	return p.grants
+}
+
+// latestPart adds the part of one more GPU. Where only GPUs chosen as whole
+// ones would do, one of them is exchanged for another that is whole.
+func (p *Planner) latestPart(q *question, l *ledger) {
+	best, taken := -1, -1
+	for i := range l.gpus {
+		if !p.admits(q, l, i) || !p.partFits(q, l, i) {
+			continue
+		}
+		if granted(p.grants, i) {
+			taken = i
+		} else if best < 0 || l.gpus[i].since > l.gpus[best].since {
+			best = i
+		}
+	}
+	if best < 0 {
+		for at := range p.grants {
+			if p.grants[at].GPU == taken {
+				p.grants[at].GPU = p.anotherWhole(q, l)
+			}
+		}
+		best = taken
+	}
+	p.grants = append(p.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&p.s.GPUs[best])})
+}
+
+func (p *Planner) anotherWhole(q *question, l *ledger) int {
+	for i := range l.gpus {
+		if p.admits(q, l, i) && q.wholeFits(&l.gpus[i]) && !granted(p.grants, i) {
+			return i
+		}
+	}
+	return -1 // not reached: fits counted one more whole GPU than is asked
+}
+
+func granted(list []Grant, gpu int) bool {
+	for _, g := range list {
+		if g.GPU == gpu {
+			return true
+		}
+	}
+	return false
+}
+
+// notice is how long before a reservation of an administrator its GPUs take no
+// more jobs that have no time limit.
+const notice = 24 * time.Hour
+
+// reservedFor returns the reservation that keeps the GPU from the question's
+// account: one that the job could run into by its time limit.
+func (p *Planner) reservedFor(q *question, gpu int) *Reserved {
+	run := q.shape.limit
+	if run == 0 {
+		run = notice
+	}
+	for i := range p.s.Reserved {
+		r := &p.s.Reserved[i]
+		if r.GPUs[gpu] && q.at < r.To && q.at.Add(run) > r.From && !r.allows(q.account) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (r *Reserved) allows(a *Account) bool {
+	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.member)
+}

@@ -1,0 +1,169 @@
+package sched
+
+import "math/bits"
+
+// maxExact is up to how many candidates all sets are compared.
+const maxExact = 16
+
+// chooseSet returns n of the candidates, positions in ascending order: the set
+// with the heaviest links among its members, then the one that leaves the
+// heaviest links among the others, then the lowest positions. The weight left
+// to the others is that of all links less the links of each member, of which
+// those inside the set count twice: with equal weight inside, the lightest sum
+// of links leaves the most.
+func (p *Planner) chooseSet(list []int, n int) []int {
+	p.set = p.set[:0]
+	if n == 0 {
+		return p.set
+	}
+	if len(p.s.Links) == 0 || n >= len(list) {
+		return append(p.set, list[:n]...)
+	}
+	p.degree = p.degree[:0]
+	for _, a := range list {
+		sum := int64(0)
+		for _, b := range list {
+			sum += p.link(a, b)
+		}
+		p.degree = append(p.degree, sum)
+	}
+	if len(list) <= maxExact {
+		p.exact(list, n)
+	} else {
+		p.greedy(list, n)
+	}
+	return p.set
+}
+
+// link is the weight of the link between two GPUs; none to itself.
+func (p *Planner) link(a, b int) int64 {
+	if a == b {
+		return 0
+	}
+	return int64(p.s.Links[a*len(p.s.GPUs)+b])
+}
+
+// worth compares sets: what is inside first, then what is left to the others.
+type worth struct{ inside, degree int64 }
+
+func (w worth) better(o worth) bool {
+	return w.inside > o.inside || w.inside == o.inside && w.degree < o.degree
+}
+
+// exact compares all sets of n of at most 16 candidates, which are the bits of a
+// mask from the highest down: the lowest positions come first.
+func (p *Planner) exact(list []int, n int) {
+	var best worth
+	found := uint32(0)
+	k := len(list)
+	for mask := uint32(1)<<k - uint32(1)<<(k-n); mask > 0; mask-- {
+		if bits.OnesCount32(mask) != n {
+			continue
+		}
+		if w := p.worth(list, mask); found == 0 || w.better(best) {
+			best, found = w, mask
+		}
+	}
+	for at, i := range list {
+		if found&(1<<(k-1-at)) != 0 {
+			p.set = append(p.set, i)
+		}
+	}
+}
+
+// worth sums up a set; the candidate at position 0 is the highest bit.
+func (p *Planner) worth(list []int, mask uint32) (w worth) {
+	k := len(list)
+	for at := range list {
+		if mask&(1<<(k-1-at)) == 0 {
+			continue
+		}
+		w.degree += p.degree[at]
+		for other := range at {
+			if mask&(1<<(k-1-other)) != 0 {
+				w.inside += p.link(list[at], list[other])
+			}
+		}
+	}
+	return w
+}
+
+// greedy grows a set from each candidate by the heaviest link to it, keeps the
+// best and improves it by swaps.
+func (p *Planner) greedy(list []int, n int) {
+	var best worth
+	in := make([]bool, len(list))
+	kept := make([]bool, len(list))
+	for seed := range list {
+		clear(in)
+		in[seed] = true
+		for range n - 1 {
+			in[p.heaviest(list, in)] = true
+		}
+		if w := p.sum(list, in); seed == 0 || w.better(best) {
+			best = w
+			copy(kept, in)
+		}
+	}
+	for p.swap(list, kept, &best) {
+	}
+	for at, i := range list {
+		if kept[at] {
+			p.set = append(p.set, i)
+		}
+	}
+}
+
+// heaviest returns the candidate outside the set with the heaviest links to it.
+func (p *Planner) heaviest(list []int, in []bool) int {
+	best, weight := -1, int64(-1)
+	for at, a := range list {
+		if in[at] {
+			continue
+		}
+		sum := int64(0)
+		for other, b := range list {
+			if in[other] {
+				sum += p.link(a, b)
+			}
+		}
+		if sum > weight {
+			best, weight = at, sum
+		}
+	}
+	return best
+}
+
+func (p *Planner) sum(list []int, in []bool) (w worth) {
+	for at, a := range list {
+		if !in[at] {
+			continue
+		}
+		w.degree += p.degree[at]
+		for other := range at {
+			if in[other] {
+				w.inside += p.link(a, list[other])
+			}
+		}
+	}
+	return w
+}
+
+// swap makes the first exchange that is better, and tells whether there was
+// one.
+func (p *Planner) swap(list []int, in []bool, best *worth) bool {
+	for out := range list {
+		for other := range list {
+			if !in[out] || in[other] {
+				continue
+			}
+			in[out], in[other] = false, true
+			if w := p.sum(list, in); w.better(*best) {
+				*best = w
+				return true
+			}
+			in[out], in[other] = true, false
+		}
+	}
+	return false
+}
