@@ -333,21 +333,23 @@ func (e *engine) leave(u *unit) {
 	e.ledger.leave(at, u, min(elapsed, cost), r.owes, e.now)
 }
 
-// halt stops a unit and collects it.
+// halt stops a unit and collects it. A command that ends at this very instant
+// has ended by itself.
 func (e *engine) halt(a core.Stop) core.Event {
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true}
 	u := e.machine.units[a.Job]
 	if u == nil {
 		return ev
 	}
-	if a.Look {
-		ev.Before = u.Unit
-	}
 	if u.Phase == core.Active {
 		e.leave(u)
 		if !e.runs[int(a.Job)-1].finished {
 			e.ledger.queued++
+			u.Phase = core.Active // up to the stop
 		}
+	}
+	if a.Look {
+		ev.Before = u.Unit
 	}
 	delete(e.machine.units, a.Job)
 	return ev
