@@ -62,15 +62,19 @@ func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 // addEnds looks up how the jobs ended that the submission waits for. One that
 // ends after this the core knows by itself.
 func (d *Daemon) addEnds(ctx context.Context, s *job.Submission) (err error) {
-	if len(s.Request.After) == 0 {
-		return nil
+	s.Ended, err = d.ends(ctx, s.Request.After)
+	return err
+}
+
+func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
+	if len(after) == 0 {
+		return nil, nil
 	}
-	ids := make([]job.ID, len(s.Request.After))
-	for i, dep := range s.Request.After {
+	ids := make([]job.ID, len(after))
+	for i, dep := range after {
 		ids[i] = dep.Job
 	}
-	s.Ended, err = d.opt.Store.Ends(ctx, ids)
-	return err
+	return d.opt.Store.Ends(ctx, ids)
 }
 
 func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, error) {
@@ -95,8 +99,13 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 }
 
 // Do carries out a command.
-func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
-	_, err := d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
+func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err error) {
+	if c.Change != nil && c.Change.After != nil {
+		if c.Ended, err = d.ends(ctx, *c.Change.After); err != nil {
+			return err
+		}
+	}
+	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
 	var refusal *job.Refusal
 	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind != job.RefusedNotFound {
 		return err

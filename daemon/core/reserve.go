@@ -25,8 +25,8 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 		r.GPUs[i] = job.GPURef{UUID: c.devices[at].UUID, Index: c.devices[at].Index, Minor: c.devices[at].Minor}
 	}
 	switch {
-	case len(r.GPUs) == 0 || len(r.Users)+len(r.Groups) == 0:
-		return refuse(job.RefusedUsage, "a reservation needs GPUs and somebody who may use them", "see 'gpusched reserve --help'")
+	case len(r.GPUs) == 0:
+		return refuse(job.RefusedUsage, "a reservation needs GPUs", "see 'gpusched reserve make --help'")
 	case !r.To.After(r.From) || !r.To.After(now):
 		return refuse(job.RefusedUsage, "the reservation would be over before it begins", "use a later end")
 	}
@@ -67,6 +67,9 @@ func (c *Core) reserved() []sched.Reserved {
 		}
 		for _, g := range r.Groups {
 			who = append(who, "group "+g)
+		}
+		if len(who) == 0 {
+			who = []string{"nobody"}
 		}
 		v.Detail = fmt.Sprintf("for %s from %s to %s", strings.Join(who, ", "), moment(r.From), moment(r.To))
 		list = append(list, v)

@@ -130,7 +130,11 @@ var verbs = map[string]func(*script){
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
 		s.w.policy.MaxRunning = s.num("max-running", 0)
-		s.w.policy.Quotas.Default.Queued = s.num("max-queued-per-user", 0)
+		s.w.policy.Quotas.Default = core.Quota{
+			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0),
+		}
+		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU}}
+		_, s.w.policy.Sched.FIFO = s.args["fifo"]
 		s.w.policy.MaxTime = s.duration("max-time")
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
@@ -143,9 +147,20 @@ var verbs = map[string]func(*script){
 		s.command(job.Command{Kind: job.CommandSignal, Job: s.id(), Signal: s.num("signal", 10)})
 	},
 	"pause": func(s *script) {
-		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"]})
+		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"], Until: s.until()})
 	},
 	"resume": func(s *script) { s.command(job.Command{Kind: job.CommandResumeGPU, GPU: s.num("gpu", 0)}) },
+	"drain": func(s *script) {
+		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"], Until: s.until()})
+	},
+	"hold":    func(s *script) { s.command(job.Command{Kind: job.CommandHold, Job: s.id()}) },
+	"release": func(s *script) { s.command(job.Command{Kind: job.CommandRelease, Job: s.id()}) },
+	"requeue": func(s *script) { s.command(job.Command{Kind: job.CommandRequeue, Job: s.id()}) },
+	"update":  (*script).update,
+	"reserve": (*script).reserve,
+	"unreserve": func(s *script) {
+		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})
+	},
 	// exit job=N code= signal= oom timeout launch=: the command ends; quiet: no signal of systemd arrives.
 	"exit": (*script).exit,
 	// vanish job=N: somebody stopped the unit behind our back.
@@ -188,7 +203,11 @@ var verbs = map[string]func(*script){
 	},
 	"why": func(s *script) {
 		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)
-		s.log("job %d %s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons))
+		start := ""
+		if at := v.Jobs[0].StartsAt; !at.IsZero() {
+			start = "; expected to start in " + job.FormatDuration(at.Sub(s.w.now))
+		}
+		s.log("job %d %s%s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons), start)
 	},
 	"gpus": func(s *script) {
 		for _, g := range s.w.core.View(job.Query{}, s.w.now).GPUs {
@@ -202,7 +221,7 @@ func (s *script) submit() {
 	sub := job.Submission{
 		Key: s.args["key"], Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
 		Request: job.Request{
-			GPUMilli: s.num("gpus", 1) * job.WholeGPU, GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
+			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
 			GPUType: s.args["type"], TimeLimit: s.duration("time"),
 		},
 	}
@@ -219,11 +238,103 @@ func (s *script) submit() {
 		}
 	}
 	_, sub.Admin = s.args["admin"]
+	s.life(&sub.Request)
+	if g, ok := s.args["groups"]; ok {
+		sub.Owner.Groups = strings.Split(g, ",")
+	}
+	if name, ok := s.args["user"]; ok {
+		sub.Owner.User = name
+	}
 	if text, ok := s.args["requeue"]; ok {
 		yes := text == "yes"
 		sub.Requeue = &yes
 	}
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
+}
+
+// until is the end of a pause, so much later.
+func (s *script) until() time.Time {
+	if d := s.duration("until"); d > 0 {
+		return s.w.now.Add(d)
+	}
+	return time.Time{}
+}
+
+func (s *script) milli() int {
+	text, ok := s.args["gpus"]
+	if !ok {
+		return job.WholeGPU
+	}
+	milli, err := job.ParseGPUs(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return milli
+}
+
+// life reads what concerns a job's life: preemptible spread hold retries=
+// backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
+// dedup=HASH.
+func (s *script) life(r *job.Request) {
+	_, r.Preemptible = s.args["preemptible"]
+	_, r.Spread = s.args["spread"]
+	_, r.Hold = s.args["hold-it"]
+	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), s.duration("backoff"), s.args["dedup"]
+	r.OnTimeout = job.TimeoutAction(s.args["on-timeout"])
+	if in := s.duration("begin"); in > 0 {
+		r.Begin = s.w.now.Add(in)
+	}
+	if before := s.duration("warn"); before > 0 {
+		r.WarnSignal, r.WarnBefore = 10, before
+	}
+	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
+		if on := s.num(string(kind), 0); on > 0 {
+			r.After = append(r.After, job.Dependency{Kind: kind, Job: job.ID(on)})
+		}
+	}
+	if text, ok := s.args["array"]; ok {
+		a, err := job.ParseArray(text)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r.Array = a
+	}
+}
+
+// update changes a waiting job: priority= gpus= after-any= limit=.
+func (s *script) update() {
+	ch := &job.Change{}
+	if text, ok := s.args["priority"]; ok {
+		p, err := job.ParsePriority(text)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ch.Priority = &p
+	}
+	if _, ok := s.args["gpus"]; ok {
+		ch.GPUMilli = new(s.milli())
+	}
+	if on := s.num("after-any", 0); on > 0 {
+		ch.After = &[]job.Dependency{{Kind: job.AfterAny, Job: job.ID(on)}}
+	}
+	if _, ok := s.args["limit"]; ok {
+		ch.ArrayLimit = new(s.num("limit", 0))
+	}
+	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
+}
+
+// reserve keeps GPUs for a user: gpus=0,1 in=TIME for=TIME uid=.
+func (s *script) reserve() {
+	list, err := job.ParseGPUList(s.args["gpus"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	from := s.w.now.Add(s.duration("in"))
+	r := &job.Reservation{From: from, To: from.Add(s.duration("for")), Users: []job.Account{{UID: s.num("uid", 1002), User: "bob"}}}
+	for _, index := range list {
+		r.GPUs = append(r.GPUs, job.GPURef{Index: index})
+	}
+	s.command(job.Command{Kind: job.CommandReserve, Reservation: r})
 }
 
 func (s *script) command(c job.Command) {
@@ -237,6 +348,10 @@ func (s *script) command(c job.Command) {
 
 func (s *script) exit() {
 	u := s.w.units[s.id()]
+	if u == nil {
+		s.log("job %d has no unit", s.id())
+		return
+	}
 	_, oom := s.args["oom"]
 	_, timeout := s.args["timeout"]
 	u.Phase = core.Exited

@@ -71,7 +71,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	s.Grace, s.Requeue = &grace, &again
 	open := l.job.Pending
 	if ch.After != nil {
-		if open, refusal = c.pending(*ch.After, nil); refusal != nil {
+		if open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return refusal
 		}
 		if c.circle(l.job.ID, open) {

@@ -137,6 +137,9 @@ func (r Reason) lifeSentence() string {
 	case ReasonBackoff:
 		return "failed, and tries again at " + r.Detail
 	case ReasonArrayLimit:
+		if r.Need == 1 {
+			return "1 task of the array is running, its limit"
+		}
 		return fmt.Sprintf("%d tasks of the array are running, its limit", r.Need)
 	case ReasonQuotaGPUs:
 		return fmt.Sprintf("%s has %s of %s GPUs, the quota", r.Detail, FormatGPUs(int(r.Have)), FormatGPUs(int(r.Need)))

@@ -93,6 +93,8 @@ func (r Result) failure() string {
 		return text
 	case r.Signal != 0:
 		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, SignalName(r.Signal))
+	case r.Detail != "":
+		return "failed: " + r.Detail
 	default:
 		return fmt.Sprintf("failed: exit code %d", r.ExitCode)
 	}

@@ -80,6 +80,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonBegin, GPU: NoGPU, Detail: "22:00"}, "not to begin before 22:00"},
 		{Reason{Code: ReasonBackoff, GPU: NoGPU, Detail: "22:00"}, "failed, and tries again at 22:00"},
 		{Reason{Code: ReasonArrayLimit, GPU: NoGPU, Need: 4}, "4 tasks of the array are running, its limit"},
+		{Reason{Code: ReasonArrayLimit, GPU: NoGPU, Need: 1}, "1 task of the array is running, its limit"},
 		{Reason{Code: ReasonQuotaGPUs, GPU: NoGPU, Detail: "alice", Have: 3500, Need: 4000}, "alice has 3.5 of 4 GPUs, the quota"},
 		{Reason{Code: ReasonQuotaJobs, GPU: NoGPU, Detail: "group lab", Need: 5}, "group lab has 5 jobs running, the quota"},
 		{Reason{Code: ReasonQuotaHours, GPU: NoGPU, Detail: "alice", Have: 99, Need: 90}, "alice has used 99 GPU-hours lately, the quota is 90"},

@@ -145,6 +145,7 @@ type Command struct {
 	Until  time.Time // pause and drain: when it ends by itself; zero: never
 
 	Change      *Change
+	Ended       map[ID]End   // as in a Submission, of the jobs that Change.After names
 	Reservation *Reservation // the GPUs by index alone
 }
 

@@ -12,7 +12,7 @@ const maxForecast = 200
 
 // Forecast foretells when the first waiting jobs start if everything runs as
 // long as expected and nothing new comes. Jobs that never fit by themselves
-// are left out.
+// are left out, and those that are at a quota or at the limit of their array.
 func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 	waiting := p.Ordered(s, q, maxForecast)
 	for i := range s.Running {
@@ -24,6 +24,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 			p.ends = append(p.ends, release{at: max(g.BackAt, s.Now), gpu: i})
 		}
 	}
+	waiting = slices.DeleteFunc(waiting, func(id job.ID) bool { return q.entries[id].bounded() })
 	starts := map[job.ID]Instant{}
 	for at := s.Now; len(waiting) > 0; {
 		waiting = slices.DeleteFunc(waiting, func(id job.ID) bool { return p.foretell(q.entries[id], at, starts) })
@@ -39,6 +40,12 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 		p.ends = slices.Delete(p.ends, 0, n)
 	}
 	return starts
+}
+
+// bounded tells whether the job waits for others of its owner or array to end,
+// of which nothing is foretold.
+func (e *entry) bounded() bool {
+	return e.Gate != nil && e.Gate.Left <= 0 || e.bucket.account.capped(e.bucket.shape.milli)
 }
 
 // foretell starts the job at a moment to come, if it fits.
