@@ -48,10 +48,13 @@ func (c *Core) consider(l *live, now time.Time) {
 
 // expect predicts a job's run time.
 func (c *Core) expect(j *job.Job) time.Duration {
+	run := time.Duration(0)
 	if c.policy.Predict != nil {
-		return c.policy.Predict(j.ID)
+		run = c.policy.Predict(j.ID)
+	} else {
+		run = c.predictor.Expect(j.Owner.UID, &j.Request)
 	}
-	return c.predictor.Expect(j.Owner.UID, &j.Request)
+	return j.Served + sched.Remaining(run, j.Served, 0)
 }
 
 // waiting is the job as the queue takes it.

@@ -19,8 +19,9 @@
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
 // will once running jobs end as expected, get a reservation: the instant
 // (shadow) at which that is so, and the GPUs that become free latest. A job
-// behind a reservation fits only if it ends by the shadow, or if it also fits
-// into what the reservation leaves over at the shadow.
+// behind a reservation fits only if it ends by the shadow (one that is
+// preemptible: if it has had its slice by then), or if it also fits into what
+// the reservation leaves over at the shadow.
 //
 // Choice. A part of a GPU goes to the fullest GPU that has room (best fit), or
 // with Spread to the emptiest; then to the one with fewest jobs, then the

@@ -24,7 +24,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	q := &question{shape: sh, account: w.Account, at: p.s.Now}
 	perGPU := make([]job.Reason, 0, len(p.s.GPUs))
 	would := 0
-	l := p.behindLedger(runTime(runLog(w.Expected), sh.limit))
+	l := p.behindLedger(p.stay(sh, runTime(runLog(w.Expected), sh.limit)))
 	for i := range p.s.GPUs {
 		reason := p.explainGPU(q, l, i)
 		if reason.Code == job.ReasonGPUFree {

@@ -240,7 +240,7 @@ func (p *Planner) tryFirst() {
 func (p *Planner) fit(c *cursor) ([]Grant, bool) {
 	q := c.question(p.s.Now, false)
 	l := &p.now
-	if mask := p.behind(c.bucket.run); mask != 0 {
+	if mask := p.behind(p.stay(c.bucket.shape, c.bucket.run)); mask != 0 {
 		if c.bucket.shape.refusedAt(mask) {
 			return nil, false
 		}
@@ -282,7 +282,7 @@ func (p *Planner) place(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	p.now.take(grants, sh.mem)
 	for i := range p.kept {
-		if p.kept[i].at < p.s.Now.Add(c.bucket.run) {
+		if p.kept[i].at < p.s.Now.Add(p.stay(sh, c.bucket.run)) {
 			p.kept[i].rest.take(grants, sh.mem)
 		}
 	}

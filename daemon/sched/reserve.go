@@ -27,7 +27,16 @@ type release struct {
 	gpu    int // noGPU, or the position of a GPU that becomes OK
 }
 
-// behind returns the reservations that a job of an expected run time may be in
+// stay is how long a job can be in the way of others: as long as it runs, or,
+// where it may be stopped for them, for its slice.
+func (p *Planner) stay(sh *shape, run time.Duration) time.Duration {
+	if sh.yields {
+		return min(run, p.s.Policy.Slice)
+	}
+	return run
+}
+
+// behind returns the reservations that a job which stays for a time may be in
 // the way of, as bits.
 func (p *Planner) behind(run time.Duration) (mask uint32) {
 	for i := range p.kept {

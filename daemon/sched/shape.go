@@ -23,6 +23,7 @@ type shape struct {
 	maxLoad int
 	maxUsed int
 	limit   time.Duration // 0: none
+	yields  bool          // its jobs may be stopped for others
 	ids     []int
 	from    []int
 	gpuType string
@@ -46,14 +47,14 @@ const (
 func newShape(r *job.Request) *shape {
 	return &shape{
 		milli: r.GPUMilli, whole: r.Whole(), part: r.Part(), gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
-		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, limit: r.TimeLimit,
+		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, limit: r.TimeLimit, yields: r.Preemptible,
 		ids: r.GPUIDs, from: r.GPUsFrom, gpuType: r.GPUType,
 	}
 }
 
 // shapeKey is the same for requests of one shape.
 func shapeKey(r *job.Request) string {
-	return fmt.Sprint(r.GPUMilli, r.GPUMemBytes, r.MemBytes, r.Spread, r.MaxLoadPercent, r.MaxUsedPercent, int64(r.TimeLimit), r.GPUIDs, r.GPUsFrom, r.GPUType)
+	return fmt.Sprint(r.GPUMilli, r.GPUMemBytes, r.MemBytes, r.Spread, r.MaxLoadPercent, r.MaxUsedPercent, int64(r.TimeLimit), r.Preemptible, r.GPUIDs, r.GPUsFrom, r.GPUType)
 }
 
 // qualify fills in which GPUs could ever serve the shape.
