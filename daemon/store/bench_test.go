@@ -61,6 +61,31 @@ func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 	}
 }
 
+// BenchmarkLoad shows how the start grows with the queue: open and load.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "state.db")
+			s := openAt(b, path)
+			fill(b, s, n, typicalPayload())
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				s, err := Open(context.Background(), path, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				st, err := s.Load(context.Background())
+				if err != nil || len(st.Live) != n {
+					b.Fatal(len(st.Live), err)
+				}
+				s.Close()
+			}
+		})
+	}
+}
+
 func BenchmarkOpenLoad100k(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "state.db")
 	s := openAt(b, path)

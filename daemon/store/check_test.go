@@ -28,13 +28,27 @@ func TestCheckFinds(t *testing.T) {
 			"a row of attempts names a row of jobs that is not there"},
 		{"DELETE FROM payloads WHERE job_id = 1", "job 1: has no payload"},
 		{"UPDATE payloads SET env = x'41' WHERE job_id = 1", "does not end in NUL"},
-		{"UPDATE meta SET value = 3", "job 3: has an id that will be given out again"},
-		{"UPDATE gpu_controls SET at = 'x'", "parsing time"},
+		{"UPDATE meta SET value = 3", "job 5: has an id that will be given out again"},
+		{"UPDATE gpu_controls SET at = 'x'", "control of GPU \"GPU-0\": parsing time"},
+		{"UPDATE usage SET at = 'x'", "usage of account \"u1001\": parsing time"},
+		{"UPDATE predictions SET at = 'x'", "prediction \"k\": parsing time"},
+		{"UPDATE reservations SET allowed_groups = '['", "reservation 6: unexpected end"},
+		{"UPDATE meta SET value = 6 WHERE name = 'next_reservation'", "reservation 6: has an id that will be given out again"},
+		{"UPDATE jobs SET life = '[]' WHERE id = 2", "job 2: json"},
+		{"UPDATE jobs SET dedup = 'x' WHERE id = 2", "job 2: has two content hashes"},
+		{"UPDATE jobs SET task_index = 4 WHERE id = 5", "job 5: is two tasks"},
+		{"UPDATE jobs SET array_id = 1, life = '{\"task\":{\"array\":1,\"index\":3}}' WHERE id = 5", "job 5: is a task of a job that is no array"},
+		{"INSERT INTO payloads SELECT 5, argv, env_mode, env, dir, umask, limits FROM payloads WHERE job_id = 4", "job 5: is a task and has a payload beside its array's"},
+		{"DELETE FROM payloads WHERE job_id = 4", "job 4: has no payload"},
+		{"UPDATE jobs SET life = '{\"tasks\":{\"next\":1,\"live\":2}}' WHERE id = 4", "job 4: miscounts its live tasks"},
+		{"UPDATE jobs SET life = '{\"tasks\":{\"next\":0,\"live\":1}}' WHERE id = 4", "job 4: has more tasks than it counts"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			s := openNew(t)
 			commit(t, s, Record{Job: queued(1), Payload: payload()}, Record{Job: running(2), Payload: payload()},
-				Record{Job: ended(3, job.Completed), Payload: payload()}, Record{GPU: &job.GPUControl{UUID: "GPU-0"}})
+				Record{Job: ended(3, job.Completed), Payload: payload()}, Record{GPU: &job.GPUControl{UUID: "GPU-0"}},
+				Record{Job: array(4, 1), Payload: payload()}, Record{Job: taskOf(running(5), 4, 3)},
+				Record{Usage: &job.Usage{Account: "u1001"}, Prediction: &job.Prediction{Key: "k"}, Reservation: &job.Reservation{ID: 6}})
 			mustCheck(t, s)
 			if _, err := s.write.Exec(c.damage); err != nil {
 				t.Fatal(err)
@@ -52,14 +66,19 @@ func TestCheckFinds(t *testing.T) {
 func TestQueriesUseIndexes(t *testing.T) {
 	s := openNew(t)
 	for _, c := range []struct{ query, want string }{
-		{"SELECT " + jobColumns + " FROM jobs WHERE result IS NULL ORDER BY id", "SCAN jobs USING INDEX jobs_live"},
-		{"SELECT " + jobColumns + " FROM jobs WHERE result IS NOT NULL ORDER BY changed_at DESC, id DESC LIMIT 9", "SCAN jobs USING INDEX jobs_ended"},
-		{"SELECT " + jobColumns + " FROM jobs WHERE result IS NOT NULL AND uid = 7 ORDER BY changed_at DESC, id DESC LIMIT 9", "SEARCH jobs USING INDEX jobs_ended_of (uid=?)"},
+		{jobQuery + liveClause, "SCAN j USING INDEX jobs_live"},
+		{jobQuery + "WHERE j.result IS NOT NULL ORDER BY j.changed_at DESC, j.id DESC LIMIT 9", "SCAN j USING INDEX jobs_ended"},
+		{jobQuery + "WHERE j.result IS NOT NULL AND j.changed_at >= 'x' ORDER BY j.changed_at DESC, j.id DESC", "SEARCH j USING INDEX jobs_ended (changed_at>?)"},
+		{jobQuery + "WHERE j.result IS NOT NULL AND j.uid = 7 ORDER BY j.changed_at DESC, j.id DESC LIMIT 9", "SEARCH j USING INDEX jobs_ended_of (uid=?)"},
+		{jobQuery + tasksClause, "SEARCH j USING INDEX jobs_task (array_id=? AND task_index>?)"},
+		{taskQuery, "SEARCH jobs USING COVERING INDEX jobs_task (array_id=? AND task_index=?)"},
+		{doneQuery, "SCAN jobs USING INDEX jobs_done"},
+		{statesQuery, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)"},
 		{"SELECT id FROM jobs WHERE uid = 7 AND key = 'k' AND key <> ''", "SEARCH jobs USING COVERING INDEX jobs_key (uid=? AND key=?)"},
 	} {
 		var id, parent, unused int
 		var plan string
-		if err := s.read.QueryRow("EXPLAIN QUERY PLAN "+c.query).Scan(&id, &parent, &unused, &plan); err != nil || plan != c.want {
+		if err := s.read.QueryRow("EXPLAIN QUERY PLAN "+c.query, make([]any, strings.Count(c.query, "?"))...).Scan(&id, &parent, &unused, &plan); err != nil || plan != c.want {
 			t.Errorf("%s: %q, %v", c.query, plan, err)
 		}
 	}
@@ -68,10 +87,14 @@ func TestQueriesUseIndexes(t *testing.T) {
 // The view for people is there and reads well.
 func TestOverview(t *testing.T) {
 	s := openNew(t)
-	commit(t, s, Record{Job: queued(1), Payload: payload()}, Record{Job: ended(2, job.Failed), Payload: payload()})
+	held := queued(1)
+	held.Held = "bob"
+	commit(t, s, Record{Job: held, Payload: payload()}, Record{Job: ended(2, job.Failed), Payload: payload()},
+		Record{Job: array(3, 1), Payload: payload()}, Record{Job: taskOf(queued(4), 3, 7)})
 	var text string
-	err := s.read.QueryRow("SELECT group_concat(concat_ws(' ', id, user, name, state, gpus, started_at, gpu_indexes, exit_code), ';' ORDER BY id) FROM overview").Scan(&text)
-	want := "1 alice train queued 1.0;2 alice train failed 1.0 2026-03-04T05:06:08.000000080Z 0 0"
+	err := s.read.QueryRow(`SELECT group_concat(concat_ws(' ', id, task, user, name, state, held_by, gpus, started_at, gpu_indexes, exit_code,
+		tasks, tasks_begun, tasks_live, tasks_failed), ';' ORDER BY id) FROM overview`).Scan(&text)
+	want := "1 alice train queued bob 1.0;2 alice train failed 1.0 2026-03-04T05:06:08.000000080Z 0 0;3 alice train queued 1.0 10 1 1 0;4 3_7 alice train queued 1.0"
 	if err != nil || text != want {
 		t.Fatalf("%q, want %q, %v", text, want, err)
 	}

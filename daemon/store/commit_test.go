@@ -26,6 +26,9 @@ func TestBadRecordChangesNothing(t *testing.T) {
 		"request key used":      {Job: with(func(j *job.Job) { j.Key = "k" }), Payload: payload()},
 		"NUL in an argument":    {Job: queued(7), Payload: &job.Payload{Argv: []string{"a\x00b"}}},
 		"payload of no job":     {Payload: payload()},
+		"payload of a task":     {Job: taskOf(queued(7), 1, 3), Payload: payload()},
+		"task of no array":      {Job: taskOf(queued(7), 99, 3)},
+		"reservation 0":         {Reservation: &job.Reservation{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openNew(t)

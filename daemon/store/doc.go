@@ -1,6 +1,6 @@
 // Package store keeps the durable state of the scheduler in one SQLite file:
-// jobs, their private payloads, their attempts, and what administrators decided
-// about GPUs.
+// jobs, their private payloads, their attempts, what administrators decided
+// about GPUs and reserved, what accounts have used, and how long jobs took.
 //
 // It decides nothing: it writes the records it is given and reads them back.
 // It never opens a file named by a user and never logs.
@@ -11,13 +11,14 @@
 //     or never returned has changed nothing or everything, never a part.
 //  2. A failed Commit (full disk, I/O error) leaves the store usable: the next
 //     one works as soon as the cause is gone.
-//  3. Ids are never given out twice, whatever was ended or lost: NextID only
-//     grows.
+//  3. Ids of jobs and reservations are never given out twice, whatever was
+//     ended or lost: the next ones only grow.
 //  4. The private part of a job is in payloads and nowhere else; no listing
-//     reads that table.
+//     reads that table. A task of an array has none: it uses its array's.
 //  5. Reads do not wait for the writer, nor it for them.
 //  6. A file from a newer release is refused untouched; one from an older is
 //     copied beside itself before it is changed.
 //  7. A job in a terminal state has a result; the current attempt of a job is
-//     its highest; a request key names one job per user.
+//     its highest; a request key names one job per user; a task of an array
+//     becomes one job.
 package store

@@ -40,7 +40,7 @@ func restore(t *testing.T, dump string) string {
 
 // A file of every schema ever released opens, with everything in it.
 func TestReleasedSchemasOpen(t *testing.T) {
-	for _, dump := range []string{"schema-1.sql"} {
+	for _, dump := range dumps {
 		t.Run(dump, func(t *testing.T) {
 			s := openAt(t, restore(t, dump))
 			ctx := context.Background()
@@ -51,6 +51,7 @@ func TestReleasedSchemasOpen(t *testing.T) {
 			requireEqual(t, err, st.GPUs, []job.GPUControl{{UUID: "GPU-aa", Paused: true, Reason: "fan", By: "root", At: at("2026-01-02T03:04:05Z")}})
 			requireEqual(t, err, len(st.Live), 1)
 			requireEqual(t, err, st.Live[0].Request.GPUMilli, 2000)
+			requireEqual(t, err, st.Live[0].QueuedAt, st.Live[0].SubmittedAt)
 			j, err := s.Job(ctx, 2)
 			requireEqual(t, err, j.Result.Sentence(), "failed: exit code 3")
 			requireEqual(t, err, j.Attempt.GPUs, []job.GPURef{{UUID: "GPU-bb", Index: 1, Minor: 3}})
@@ -70,8 +71,30 @@ func mustTime(t *testing.T, s string) time.Time {
 	return at
 }
 
-// A released script is history: the schema that it makes is the one in the
-// dump of its time.
+// dumps are state files of every schema, in order.
+var dumps = []string{"schema-1.sql", "schema-2.sql"}
+
+// What only schema 2 can hold is there, too.
+func TestSchema2Opens(t *testing.T) {
+	s := openAt(t, restore(t, "schema-2.sql"))
+	ctx := context.Background()
+	st, err := s.Load(ctx)
+	requireEqual(t, err, st.Live[0].Tasks, &job.Tasks{Next: 2, Failed: 1})
+	requireEqual(t, err, st.Live[0].Owner.Groups, []string{"lab"})
+	requireEqual(t, err, st.NextReservation, 4)
+	requireEqual(t, err, st.Done, []Done{{UID: 1002, Dedup: "d4", Job: 3}})
+	requireEqual(t, err, st.Usage, []job.Usage{{Account: "u1001", Micro: 7, At: mustTime(t, "2026-01-02T03:04:05Z")}})
+	requireEqual(t, err, st.Predictions, []job.Prediction{{Key: "k", Last: 5, Previous: 6, At: mustTime(t, "2026-01-02T03:04:05Z")}})
+	requireEqual(t, err, st.Reservations, []job.Reservation{{
+		ID: 2, GPUs: []job.GPURef{{UUID: "GPU-aa"}}, From: mustTime(t, "2200-01-02T03:04:05Z"), To: mustTime(t, "2200-01-02T03:04:06Z"),
+		Users: []job.Account{{UID: 1001, User: "alice"}}, Groups: []string{"lab"}, Reason: "course", By: "root", At: mustTime(t, "2026-01-02T03:04:05Z"),
+	}})
+	id, err := s.Task(ctx, 1, 5)
+	requireEqual(t, err, id, 4)
+}
+
+// A released script is history: the schema that the scripts up to it make is
+// the one in the dump of its time.
 func TestReleasedSchemaIsNotRewritten(t *testing.T) {
 	schema := func(path string) (text string) {
 		db, err := sql.Open("sqlite", path)
@@ -84,10 +107,13 @@ func TestReleasedSchemaIsNotRewritten(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(text), " ")
 	}
+	requireEqual(t, nil, len(migrations()), len(dumps))
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
-	execFile(t, fresh, migrations()[0])
-	if got, want := schema(fresh), schema(restore(t, "schema-1.sql")); got != want {
-		t.Fatalf("schema/1.sql makes\n%s\nreleased was\n%s", got, want)
+	for i, dump := range dumps {
+		execFile(t, fresh, migrations()[i])
+		if got, want := schema(fresh), schema(restore(t, dump)); got != want {
+			t.Errorf("schema %d is\n%s\nreleased was\n%s", i+1, got, want)
+		}
 	}
 }
 
@@ -98,13 +124,13 @@ func openWith(path string, known []string) error {
 	return errors.Join(err, s.release())
 }
 
-const secondSchema = "ALTER TABLE jobs ADD COLUMN project TEXT NOT NULL DEFAULT ''"
+const nextSchema = "ALTER TABLE jobs ADD COLUMN project TEXT NOT NULL DEFAULT ''"
 
 // An older file is copied before it is changed (invariant 6).
 func TestMigrationCopiesFirst(t *testing.T) {
 	path := restore(t, "schema-1.sql")
 	execFile(t, path, "PRAGMA journal_mode=WAL")
-	if err := openWith(path, append(migrations(), secondSchema)); err != nil {
+	if err := openWith(path, append(migrations(), nextSchema)); err != nil {
 		t.Fatal(err)
 	}
 	st, err := os.Stat(BackupPath(path, 1))
@@ -125,11 +151,11 @@ func TestMigrationCopiesFirst(t *testing.T) {
 func TestFailedMigrationChangesNothing(t *testing.T) {
 	path := restore(t, "schema-1.sql")
 	for range 2 {
-		if err := openWith(path, append(migrations(), secondSchema, "CREATE TABLE broken (")); err == nil {
+		if err := openWith(path, append(migrations(), nextSchema, "CREATE TABLE broken (")); err == nil {
 			t.Fatal("the broken migration went through")
 		}
 	}
-	if err := openWith(path, append(migrations(), secondSchema)); err != nil {
+	if err := openWith(path, append(migrations(), nextSchema)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Done holds what completed and has a content hash, and nothing else; no task
+// of an array stands for the whole.
+func TestDone(t *testing.T) {
+	s := openNew(t)
+	hashed := func(j *job.Job, hash string) *job.Job {
+		j.Request.Dedup = hash
+		return j
+	}
+	whole := hashed(array(6, 0), "e")
+	whole.Tasks.Next = 1
+	whole.State, whole.Result = job.Completed, &job.Result{Outcome: job.Completed}
+	for _, j := range []*job.Job{
+		hashed(queued(1), "a"), hashed(ended(2, job.Failed), "b"), hashed(ended(4, job.Completed), "c"), hashed(ended(3, job.Completed), "d"),
+		ended(5, job.Completed), whole,
+	} {
+		commit(t, s, Record{Job: j, Payload: payload()})
+	}
+	commit(t, s, Record{Job: taskOf(hashed(ended(7, job.Completed), "e"), 6, 0)})
+	mustCheck(t, s)
+	st, err := s.Load(context.Background())
+	requireEqual(t, err, st.Done, []Done{{1001, "d", 3}, {1001, "c", 4}, {1001, "e", 6}})
+}
+
+// The newest predictions are kept, the oldest come first, and a reservation
+// goes a day after its end.
+func TestPrune(t *testing.T) {
+	s := openNew(t)
+	ctx := context.Background()
+	if _, err := s.write.Exec(`INSERT INTO predictions WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100002)
+		SELECT 'k' || i, 1, 1, strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 1700000000 - i, 'unixepoch') FROM n`); err != nil {
+		t.Fatal(err)
+	}
+	until := func(id int64, d time.Duration) Record {
+		return Record{Reservation: &job.Reservation{ID: id, To: epoch.Add(d)}}
+	}
+	commit(t, s, until(1, 0), until(2, time.Second), until(3, time.Hour))
+	if err := prune(ctx, s.write, epoch.Add(keepReservation+time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.Load(ctx)
+	requireEqual(t, err, len(st.Predictions), keepPredictions)
+	requireEqual(t, err, st.Predictions[0].Key, "k100000")
+	requireEqual(t, err, st.Predictions[keepPredictions-1].Key, "k1")
+	requireEqual(t, err, st.Reservations, []job.Reservation{*until(2, time.Second).Reservation, *until(3, time.Hour).Reservation})
+}
+
+// An id of a reservation is not given out again, even when none is left
+// (invariant 3).
+func TestNextReservationOnlyGrows(t *testing.T) {
+	s := openNew(t)
+	commit(t, s, Record{Reservation: &job.Reservation{ID: 4}}, Record{Unreserve: 4}, Record{Unreserve: 77})
+	path := s.path
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := openAt(t, path).Load(context.Background())
+	requireEqual(t, err, len(st.Reservations), 0)
+	requireEqual(t, err, st.NextReservation, 5)
+	requireEqual(t, err, st.NextID, 1)
+}
+
+// A long list is the same as a short one: several goroutines decode it, each
+// job gets its own attempt, and what none can decode is said.
+func TestLongList(t *testing.T) {
+	s := openNew(t)
+	ctx := context.Background()
+	var want []job.Job
+	var records []Record
+	for id := job.ID(1); id <= 4*batchRows+7; id++ {
+		j := queued(id)
+		if id%3 == 0 {
+			j = running(id)
+			j.Attempt.InvocationID = fmt.Sprint(id)
+		}
+		j.Label.Comment = fmt.Sprint("größe ", id)
+		want = append(want, *j)
+		records = append(records, Record{Job: j, Payload: payload()})
+	}
+	commit(t, s, records...)
+	st, err := s.Load(ctx)
+	requireEqual(t, err, st.Live, want)
+	for _, damage := range []string{"UPDATE jobs SET life = '{' WHERE id = 700", "UPDATE jobs SET life = '{}', attempt = 5 WHERE id = 700"} {
+		if _, err := s.write.Exec(damage); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Load(ctx); err == nil || errors.Is(err, ErrNotFound) {
+			t.Fatalf("%s: %v", damage, err)
+		}
+	}
+}
