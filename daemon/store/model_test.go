@@ -20,10 +20,13 @@ type model struct {
 	payloads map[job.ID]job.Payload
 	attempts map[job.ID][]job.Attempt
 	gpus     map[string]job.GPUControl
+	usage    map[string]job.Usage
+	reserved map[int64]job.Reservation
+	nextRes  int64
 }
 
 func newModel() *model {
-	return &model{1, map[job.ID]job.Job{}, map[job.ID]job.Payload{}, map[job.ID][]job.Attempt{}, map[string]job.GPUControl{}}
+	return &model{1, map[job.ID]job.Job{}, map[job.ID]job.Payload{}, map[job.ID][]job.Attempt{}, map[string]job.GPUControl{}, map[string]job.Usage{}, map[int64]job.Reservation{}, 1}
 }
 
 func (m *model) apply(r Record) {
@@ -45,6 +48,14 @@ func (m *model) apply(r Record) {
 	if r.GPU != nil {
 		m.gpus[r.GPU.UUID] = *r.GPU
 	}
+	if r.Usage != nil {
+		m.usage[r.Usage.Account] = *r.Usage
+	}
+	if r.Reservation != nil {
+		m.reserved[r.Reservation.ID] = *r.Reservation
+		m.nextRes = max(m.nextRes, r.Reservation.ID+1)
+	}
+	delete(m.reserved, r.Unreserve)
 }
 
 // submit draws a new job.
@@ -129,6 +140,11 @@ func (m *model) draw(t *rapid.T) Record {
 	switch n := rapid.IntRange(0, 9).Draw(t, "kind"); {
 	case n == 0:
 		r.GPU = &job.GPUControl{UUID: rapid.SampledFrom([]string{"GPU-1", "GPU-2"}).Draw(t, "gpu"), Paused: rapid.Bool().Draw(t, "paused"), By: "root"}
+		r.Usage = &job.Usage{Account: r.GPU.UUID, Micro: rapid.Int64().Draw(t, "micro"), At: epoch}
+		r.Unreserve = rapid.Int64Range(0, m.nextRes).Draw(t, "unreserve")
+		if r.Unreserve == 0 {
+			r.Reservation = &job.Reservation{ID: rapid.Int64Range(1, m.nextRes+1).Draw(t, "reservation"), To: time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}
+		}
 	case n < 4 || len(live) == 0:
 		r = m.submit(t)
 	default:
@@ -148,6 +164,15 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		same(t, nil, g, m.gpus[g.UUID])
 	}
 	same(t, nil, len(st.GPUs), len(m.gpus))
+	for _, u := range st.Usage {
+		same(t, nil, u, m.usage[u.Account])
+	}
+	same(t, nil, len(st.Usage), len(m.usage))
+	for _, r := range st.Reservations {
+		same(t, nil, r, m.reserved[r.ID])
+	}
+	same(t, nil, len(st.Reservations), len(m.reserved))
+	same(t, nil, st.NextReservation, m.nextRes)
 	for id, want := range m.jobs {
 		j, err := s.Job(ctx, id)
 		same(t, err, j, want)
