@@ -1,0 +1,348 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSchedulerFractions: two halves share a GPU, which both can open; a third
+// waits for its part.
+func TestSchedulerFractions(t *testing.T) {
+	begin(t)
+	hold := "-g 0.5 --gpus-from 0 -- " + fmt.Sprintf(probe, "sleep 1000")
+	a, b := submit(t, "alice", hold), submit(t, "bob", hold)
+	for _, id := range []int64{a, b} {
+		if out := printed(t, id, "probed"); nodes(out) != "0" {
+			t.Errorf("job %d can open [%s]:\n%s", id, nodes(out), out)
+		}
+		if j := show(t, "", id); j.State != "running" || len(j.GPUs) != 1 || j.GPUs[0].Milli != 500 {
+			t.Errorf("job %d is %s on %+v", id, j.State, j.GPUs)
+		}
+	}
+	third := submit(t, "bob", "-g 0.5 --gpus-from 0 -- true")
+	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", third)); !strings.Contains(why, "held by job") {
+		t.Errorf("why: %s", why)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", a))
+	ended(t, wait(t, third), "completed", "exit code 0")
+	if j := show(t, "", b); j.State != "running" {
+		t.Errorf("the other half is %s", j.State)
+	}
+}
+
+// TestSchedulerDependencies: a chain runs in order, and a failure ends what
+// waits for a success, with a sentence that says so.
+func TestSchedulerDependencies(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/chain ~/go")
+	gate := "while [ ! -e ~/go ]; do sleep 0.05; done; "
+	first := submit(t, "alice", "-g 0 -- bash -c '"+gate+"echo 1 >> ~/chain'")
+	second := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- bash -c 'echo 2 >> ~/chain'", first))
+	third := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- bash -c 'echo 3 >> ~/chain'", second))
+	fails := submit(t, "alice", "-g 0 -- bash -c '"+gate+"exit 3'")
+	next := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- true", fails))
+	last := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- true", next))
+	instead := submit(t, "alice", fmt.Sprintf("-g 0 --after-fail %d -- true", fails))
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", second)); !strings.Contains(why, fmt.Sprintf("waits until job %d has completed", first)) {
+		t.Errorf("why: %s", why)
+	}
+	sh(t, "alice", "touch ~/go")
+	ended(t, wait(t, third), "completed", "exit code 0")
+	if got := sh(t, "alice", "cat ~/chain"); got != "1\n2\n3" {
+		t.Errorf("the chain ran as %q", got)
+	}
+	ended(t, wait(t, fails), "failed", "exit code 3")
+	ended(t, wait(t, next), "cancelled", fmt.Sprintf("job %d is failed, and --after-ok", fails))
+	ended(t, wait(t, last), "cancelled", fmt.Sprintf("job %d is cancelled, and --after-ok", next))
+	ended(t, wait(t, instead), "completed", "exit code 0")
+}
+
+// atOnce is how many commands ran at once at most, by a file with a line "+"
+// for each start and "-" for each end.
+func atOnce(log string) (starts, most int) {
+	now := 0
+	for _, word := range strings.Fields(log) {
+		if word == "-" {
+			now--
+			continue
+		}
+		starts, now = starts+1, now+1
+		most = max(most, now)
+	}
+	return starts, most
+}
+
+// TestSchedulerArray: 200 tasks, four at a time; each has its number and its
+// own output.
+func TestSchedulerArray(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/log")
+	from := time.Now()
+	id := submit(t, "alice", `-g 0 --array 0-199%4 -- bash -c 'echo + >> ~/log; echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB.; sleep 0.05; echo - >> ~/log'`)
+	try(t, "", fmt.Sprintf("gpusched wait --timeout 100 %d", id))
+	t.Logf("200 tasks took %s", time.Since(from).Round(time.Millisecond))
+	ended(t, wait(t, id), "completed", "exit code 0")
+	if starts, most := atOnce(sh(t, "alice", "cat ~/log")); starts != 200 || most > 4 || most < 2 {
+		t.Errorf("%d tasks ran, %d at once", starts, most)
+	}
+	for _, n := range []int{0, 3, 199} {
+		if out := sh(t, "alice", fmt.Sprintf("gpusched logs %d_%d", id, n)); strings.Count(out, "task ") != 1 || !strings.Contains(out, fmt.Sprintf("task %d of %d.", n, id)) {
+			t.Errorf("task %d printed %q", n, out)
+		}
+	}
+}
+
+// TestSchedulerParams: one task for each combination.
+func TestSchedulerParams(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 0.5 --param lr=1e-3,1e-4 --param seed=1,2 -- echo rate {lr} seed {seed}.")
+	ended(t, wait(t, id), "completed", "exit code 0")
+	var all string
+	for n := range 4 {
+		all += sh(t, "alice", fmt.Sprintf("gpusched logs %d_%d", id, n)) + "\n"
+	}
+	for _, want := range []string{"rate 1e-3 seed 1.", "rate 1e-3 seed 2.", "rate 1e-4 seed 1.", "rate 1e-4 seed 2."} {
+		if strings.Count(all, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, all)
+		}
+	}
+}
+
+// TestSchedulerHold: a held job stays; only its owner and administrators let
+// it go.
+func TestSchedulerHold(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "--hold -g 1 -- true")
+	other := submit(t, "alice", "--hold -g 1 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "held back by alice") {
+		t.Errorf("why: %s", why)
+	}
+	if r := try(t, "bob", fmt.Sprintf("gpusched release %d", id)); r.Code != 4 {
+		t.Errorf("bob releases alice's job: %+v", r)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched release %d", id))
+	ended(t, wait(t, id), "completed", "exit code 0")
+	if j := show(t, "alice", other); j.State != "queued" || j.HeldBy != "alice" {
+		t.Errorf("the other is %s, held by %q", j.State, j.HeldBy)
+	}
+	sh(t, "", fmt.Sprintf("gpusched release %d", other))
+	ended(t, wait(t, other), "completed", "exit code 0")
+}
+
+// TestSchedulerBegin: not before its time, and then by itself.
+func TestSchedulerBegin(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "--begin +3s -g 1 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "not to begin before") {
+		t.Errorf("why: %s", why)
+	}
+	j := wait(t, id)
+	ended(t, j, "completed", "exit code 0")
+	if delay := j.StartedAt.Sub(j.SubmittedAt); delay < 2900*time.Millisecond || delay > 10*time.Second*the.slow {
+		t.Errorf("it started %s after it was submitted", delay)
+	}
+}
+
+// TestSchedulerRetries: a failed job is tried again, each time after twice the
+// time, as often as it may.
+func TestSchedulerRetries(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/tries")
+	id := submit(t, "alice", `--retries 3 --backoff 1s -g 1 -- bash -c 'date +%s%3N >> ~/tries; [ $GPUSCHED_ATTEMPT -ge 3 ]'`)
+	never := submit(t, "alice", "--retries 1 --backoff 1s -g 0 -- bash -c 'exit 4'")
+	j := wait(t, id)
+	ended(t, j, "completed", "exit code 0")
+	if j.Attempt != 3 || j.Failures != 2 {
+		t.Errorf("attempt %d after %d failures", j.Attempt, j.Failures)
+	}
+	var at []int
+	for _, word := range strings.Fields(sh(t, "alice", "cat ~/tries")) {
+		ms, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, ms)
+	}
+	if len(at) != 3 || at[1]-at[0] < 1000 || at[2]-at[1] < 2000 {
+		t.Errorf("tried at %v", at)
+	}
+	j = wait(t, never)
+	ended(t, j, "failed", "exit code 4")
+	if j.Attempt != 2 {
+		t.Errorf("the other was tried %d times", j.Attempt)
+	}
+}
+
+// TestSchedulerRequeue: at its time limit, or by command, a job goes behind
+// those that wait and starts again.
+func TestSchedulerRequeue(t *testing.T) {
+	begin(t)
+	command := `-- bash -c '[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000'`
+	slow := submit(t, "alice", "--gpu-ids 0 -t 2s --grace 1s --on-timeout requeue "+command)
+	sent := submit(t, "alice", "--gpu-ids 1 --grace 1s "+command)
+	behind := map[int64]int64{slow: submit(t, "alice", "--gpu-ids 0 -- true"), sent: submit(t, "alice", "--gpu-ids 1 -- true")}
+	running(t, sent)
+	if r := try(t, "bob", fmt.Sprintf("gpusched requeue %d", sent)); r.Code != 4 {
+		t.Errorf("bob requeues alice's job: %+v", r)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched requeue %d", sent))
+	for id, other := range behind {
+		j, o := wait(t, id), wait(t, other)
+		ended(t, j, "completed", "exit code 0")
+		ended(t, o, "completed", "exit code 0")
+		if j.Attempt != 2 || j.Requeues != 1 || !o.StartedAt.Before(j.StartedAt) {
+			t.Errorf("job %d: attempt %d, requeues %d, started %s; the next one %s", id, j.Attempt, j.Requeues, j.StartedAt, o.StartedAt)
+		}
+	}
+}
+
+// TestSchedulerPreemption: a scavenger that has had its slice makes room, and
+// comes back.
+func TestSchedulerPreemption(t *testing.T) {
+	begin(t)
+	const file = "/etc/gpusched/conf.d/90-slice.toml"
+	sh(t, "", `mkdir -p /etc/gpusched/conf.d; printf '[scheduling]\nslice = "1m"\n' > `+file+`; systemctl restart gpusched`)
+	t.Cleanup(func() { sh(t, "", "rm "+file+"; systemctl restart gpusched") })
+	victim := submit(t, "alice", `-p scavenger -g 4 --grace 1s -- bash -c '[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000'`)
+	running(t, victim)
+	from := show(t, "", victim).StartedAt
+	id := submit(t, "bob", "-g 4 -- true")
+	try(t, "", fmt.Sprintf("gpusched wait --timeout 100 %d", id))
+	j := wait(t, id)
+	ended(t, j, "completed", "exit code 0")
+	if ran := j.StartedAt.Sub(from); ran < time.Minute {
+		t.Errorf("the scavenger had only %s", ran)
+	}
+	v := wait(t, victim)
+	ended(t, v, "completed", "exit code 0")
+	if v.Attempt != 2 || v.Requeues != 1 {
+		t.Errorf("the scavenger: attempt %d, requeues %d", v.Attempt, v.Requeues)
+	}
+}
+
+// TestSchedulerGPUControl: a pause ends by itself at its time; a drained GPU
+// finishes its job and takes no other until it is put back.
+func TestSchedulerGPUControl(t *testing.T) {
+	begin(t)
+	sh(t, "", "gpusched gpu pause 2 --reason 'new fan' --until +3s")
+	paused := submit(t, "alice", "--gpu-ids 2 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", paused)); !strings.Contains(why, "new fan") {
+		t.Errorf("why: %s", why)
+	}
+	sh(t, "alice", "rm -f ~/end")
+	on := submit(t, "alice", "--gpu-ids 3 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done'")
+	running(t, on)
+	if r := try(t, "bob", "gpusched gpu drain 3"); r.Code != 4 {
+		t.Errorf("bob drains a GPU: %+v", r)
+	}
+	sh(t, "", "gpusched gpu drain 3 --reason 'to be replaced'")
+	t.Cleanup(func() { try(t, "", "gpusched gpu undrain 3") })
+	next := submit(t, "bob", "--gpu-ids 3 -- true")
+	gpus := func() string { return sh(t, "", "gpusched gpus --json") }
+	if !strings.Contains(gpus(), `"draining"`) {
+		t.Errorf("no GPU is draining: %s", gpus())
+	}
+	sh(t, "alice", "touch ~/end")
+	ended(t, wait(t, on), "completed", "exit code 0")
+	until(t, "GPU 3 is drained", func() bool { return strings.Contains(gpus(), `"drained"`) })
+	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, "to be replaced") {
+		t.Errorf("why: %s", why)
+	}
+	sh(t, "", "gpusched gpu undrain 3")
+	ended(t, wait(t, next), "completed", "exit code 0")
+	ended(t, wait(t, paused), "completed", "exit code 0")
+}
+
+// TestSchedulerWideJob: a job for all GPUs starts in the midst of a stream of
+// jobs for one.
+func TestSchedulerWideJob(t *testing.T) {
+	begin(t)
+	stream := make(chan string, 1)
+	go func() {
+		r, err := the.Sh(t.Context(), "bob", "for i in $(seq 80); do gpusched submit -q -t 1m -- sleep 0.6 || exit 1; sleep 0.12; done")
+		if err != nil || r.Code != 0 {
+			stream <- ""
+			return
+		}
+		stream <- r.Stdout
+	}()
+	until(t, "all GPUs are busy", func() bool { return strings.Count(sh(t, "", "gpusched list -s running"), "bob") >= 4 })
+	wide := submit(t, "alice", "-g 4 -t 1m -- true")
+	ids := strings.Fields(<-stream)
+	if len(ids) != 80 {
+		t.Fatalf("the stream broke off: %v", ids)
+	}
+	j := wait(t, wide)
+	ended(t, j, "completed", "exit code 0")
+	last, err := strconv.ParseInt(ids[79], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := wait(t, last)
+	t.Logf("waited %s; the last of the stream came %s later", j.StartedAt.Sub(j.SubmittedAt), l.SubmittedAt.Sub(j.StartedAt))
+	if !j.StartedAt.Before(l.SubmittedAt) {
+		t.Errorf("it started only when the stream had ended")
+	}
+}
+
+// TestSchedulerUpdate: a priority can be changed while the job waits; raising
+// it above normal is for administrators.
+func TestSchedulerUpdate(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/end ~/sequence")
+	holder := submit(t, "alice", "--gpu-ids 0 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done'")
+	running(t, holder)
+	ids := map[string]int64{}
+	for _, word := range []string{"last", "second", "first"} {
+		ids[word] = submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo "+word+" >> ~/sequence'")
+	}
+	if r := try(t, "alice", fmt.Sprintf("gpusched update %d --priority 5", ids["first"])); r.Code == 0 {
+		t.Errorf("alice raises her priority: %+v", r)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched update %d --priority low", ids["last"]))
+	sh(t, "", fmt.Sprintf("gpusched update %d --priority 5", ids["first"]))
+	sh(t, "alice", "touch ~/end")
+	for _, id := range ids {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+	if got := strings.Join(strings.Fields(sh(t, "alice", "cat ~/sequence")), " "); got != "first second last" {
+		t.Errorf("order %s", got)
+	}
+}
+
+// TestSchedulerKilled: the daemon is killed again and again in the middle of
+// everything; nothing is lost and nothing runs twice.
+func TestSchedulerKilled(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -rf ~/runs; mkdir ~/runs")
+	array := submit(t, "alice", `-g 0.5 --array 0-39%4 -- bash -c 'echo x >> ~/runs/$GPUSCHED_ARRAY_TASK; sleep 0.1'`)
+	after := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- true", array))
+	held := submit(t, "bob", "--hold -g 1 -- true")
+	later := submit(t, "bob", "--begin +4s -g 1 -- true")
+	again := submit(t, "bob", `--retries 2 --backoff 2s -g 0 -- bash -c '[ $GPUSCHED_ATTEMPT -ge 3 ]'`)
+	half := submit(t, "alice", "-g 0.5 --gpu-ids 3 -- sleep 1000")
+	running(t, half)
+	unit := show(t, "", half).InvocationID
+	for range 6 {
+		sh(t, "", killDaemon)
+		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		<-time.After(300 * time.Millisecond)
+	}
+	for _, id := range []int64{array, after, later, again} {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+	if got := sh(t, "alice", "cat ~/runs/* | wc -l; ls ~/runs | wc -l"); got != "40\n40" {
+		t.Errorf("runs and tasks: %q", got)
+	}
+	if j := show(t, "", half); j.State != "running" || j.InvocationID != unit || len(j.GPUs) != 1 || j.GPUs[0].Milli != 500 {
+		t.Errorf("the half is %s on %+v", j.State, j.GPUs)
+	}
+	if j := show(t, "", held); j.State != "queued" || j.HeldBy != "bob" {
+		t.Errorf("the held job is %s, held by %q", j.State, j.HeldBy)
+	}
+}
