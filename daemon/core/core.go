@@ -23,7 +23,7 @@ const (
 type live struct {
 	job   job.Job
 	busy  busy
-	again bool // the unit changed while it was being inspected
+	again bool // the unit changed while it was being started or inspected
 
 	account *sched.Account
 	gate    *sched.Gate // of its array; nil: none

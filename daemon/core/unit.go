@@ -23,6 +23,16 @@ func (c *Core) started(e Started, now time.Time) {
 	}
 	l.busy = idle
 	c.observe(l, e.Unit, now)
+	c.lookTwice(l)
+}
+
+// lookTwice inspects a unit that changed while we were at it: the answer may be
+// older than the change.
+func (c *Core) lookTwice(l *live) {
+	if l.again && l.busy == idle {
+		l.again = false
+		c.inspect(l)
+	}
 }
 
 func (c *Core) startFailed(e StartFailed, now time.Time) {
@@ -82,14 +92,15 @@ func (c *Core) note(l *live, u Unit) {
 	})
 }
 
-// changed takes the hint that something happened to a unit. While an action of
-// ours is under way its answer will tell.
+// changed takes the hint that something happened to a unit. A start or a look
+// under way may have read the unit before that, so another look follows it; a
+// stop reads it at its end.
 func (c *Core) changed(e Changed) {
 	l := c.active[e.Job]
-	if l == nil || l.job.State != job.Running {
+	if l == nil || l.job.State != job.Running && l.busy != starting {
 		return
 	}
-	l.again = l.busy == inspecting
+	l.again = l.busy == inspecting || l.busy == starting
 	c.inspect(l)
 }
 
@@ -112,10 +123,7 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	if e.OK {
 		c.see(l, e.Unit, true, now)
 	}
-	if l.again && l.busy == idle {
-		l.again = false
-		c.inspect(l)
-	}
+	c.lookTwice(l)
 }
 
 // list compares all live jobs with the units that exist.
