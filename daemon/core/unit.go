@@ -97,7 +97,11 @@ func (c *Core) note(l *live, u Unit) {
 // stop reads it at its end.
 func (c *Core) changed(e Changed) {
 	l := c.active[e.Job]
-	if l == nil || l.job.State != job.Running && l.busy != starting {
+	switch {
+	case l == nil || l.job.State == job.Ending:
+		return
+	case !c.listed:
+		l.again = true // the first listing is under way
 		return
 	}
 	l.again = l.busy == inspecting || l.busy == starting
@@ -147,6 +151,7 @@ func (c *Core) list(e Listed, now time.Time) {
 			u := units[id]
 			u.Job = id
 			c.see(l, u, false, now)
+			c.lookTwice(l)
 		}
 	}
 }
