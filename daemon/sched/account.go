@@ -144,8 +144,8 @@ func (a *Account) capped(milli int) bool {
 
 func (a *Account) full(milli int) bool {
 	switch {
-	case a.over:
-		return milli > 0
+	case a.over && milli > 0:
+		return true
 	case a.MaxJobs > 0 && a.Jobs+a.newJobs >= a.MaxJobs:
 		return true
 	}

@@ -14,7 +14,8 @@ import (
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	sh := newShape(w.Request)
 	sh.qualify(p.s)
-	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh)...)
+	l := p.behindLedger(p.stay(sh, runTime(runLog(w.Expected), sh.limit)))
+	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh, l)...)
 	if sh.milli == 0 {
 		return why
 	}
@@ -24,7 +25,6 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	q := &question{shape: sh, account: w.Account, at: p.s.Now}
 	perGPU := make([]job.Reason, 0, len(p.s.GPUs))
 	would := 0
-	l := p.behindLedger(p.stay(sh, runTime(runLog(w.Expected), sh.limit)))
 	for i := range p.s.GPUs {
 		reason := p.explainGPU(q, l, i)
 		if reason.Code == job.ReasonGPUFree {
@@ -53,14 +53,14 @@ func (p *Planner) behindLedger(run time.Duration) *ledger {
 	return &p.least
 }
 
-func (p *Planner) hostReasons(sh *shape) []job.Reason {
+// hostReasons counts what the ledger leaves to the job behind reservations.
+func (p *Planner) hostReasons(sh *shape, l *ledger) []job.Reason {
 	var why []job.Reason
-	h := &p.s.Host
-	if h.MaxRunning > 0 && h.Running >= h.MaxRunning {
-		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(h.MaxRunning)})
+	if l.slots <= 0 {
+		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning)})
 	}
-	if sh.mem > p.now.mem {
-		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: p.now.mem})
+	if sh.mem > l.mem {
+		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem)})
 	}
 	return why
 }
@@ -82,7 +82,7 @@ func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
 		if q.MaxMilli > 0 && milli > 0 && q.Milli+milli > q.MaxMilli {
 			add(job.ReasonQuotaGPUs, name, int64(q.MaxMilli), int64(q.Milli))
 		}
-		if used := q.Used(s.Now, s.Policy.HalfLife); q.MaxUsage > 0 && milli > 0 && used >= q.MaxUsage {
+		if used := q.Used(s.Now, s.Policy.HalfLife); q.MaxUsage > 0 && s.Policy.HalfLife > 0 && milli > 0 && used >= q.MaxUsage {
 			add(job.ReasonQuotaHours, name, int64(q.MaxUsage.Hours()), int64(used.Hours()))
 		}
 	}

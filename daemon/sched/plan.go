@@ -30,6 +30,7 @@ type Planner struct {
 	set        []int
 	degree     []int64
 
+	gates   []*Gate // that the pass went through
 	victims []victim
 	freed   ledger
 }
@@ -86,18 +87,41 @@ func (p *Planner) beginAccounts() {
 // it; false when the bucket is exhausted.
 func (p *Planner) seek(c *cursor) bool {
 	for c.entry != nil {
-		if g := c.entry.Gate; c.used < c.entry.Count && (g == nil || g.used < g.Left) {
+		if c.open() {
 			c.rank = p.rank(c.bucket, c.entry)
 			return true
 		}
-		c.entry, c.used = c.entry.next, 0
+		p.skip(c)
 	}
 	return false
 }
 
+// open tells whether the entry may start once more in this pass.
+func (c *cursor) open() bool {
+	g := c.entry.Gate
+	return c.used < c.entry.Count && (g == nil || g.used < g.Left)
+}
+
+// skip moves to the next entry, of which the pass may have started some.
+func (p *Planner) skip(c *cursor) {
+	if c.entry, c.used = c.entry.next, 0; c.entry != nil {
+		c.used = p.starts(c.entry)
+	}
+}
+
+// starts counts the placements of an entry.
+func (p *Planner) starts(e *entry) (n int) {
+	for i := range p.out.Place {
+		if p.out.Place[i].Job == e.ID {
+			n++
+		}
+	}
+	return n
+}
+
 // next moves past the job that the cursor is at.
 func (p *Planner) next(c *cursor) bool {
-	c.entry, c.used = c.entry.next, 0
+	p.skip(c)
 	return p.seek(c)
 }
 
@@ -114,8 +138,28 @@ func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	for p.step() {
 	}
 	p.preempt()
+	p.closeGates()
 	p.wake()
 	return &p.out
+}
+
+// through counts a start that a gate, if there is one, lets pass.
+func (p *Planner) through(g *Gate) {
+	if g == nil {
+		return
+	}
+	if g.used == 0 {
+		p.gates = append(p.gates, g)
+	}
+	g.used++
+}
+
+// closeGates forgets what went through the gates in this pass.
+func (p *Planner) closeGates() {
+	for _, g := range p.gates {
+		g.used = 0
+	}
+	p.gates = p.gates[:0]
 }
 
 // sift splits the buckets into those whose jobs fit into what is free as the
@@ -124,13 +168,6 @@ func (p *Planner) sift() {
 	p.heap, p.blocked, p.top = p.heap[:0], p.blocked[:0], unsure
 	for _, b := range p.q.buckets {
 		c := cursor{bucket: b, entry: b.head}
-		if b.head.Gate != nil {
-			for e := b.head; e != nil; e = e.next {
-				if e.Gate != nil {
-					e.Gate.used = 0
-				}
-			}
-		}
 		if b.account.capped(b.shape.milli) || !p.seek(&c) {
 			continue
 		}
@@ -200,6 +237,12 @@ func (p *Planner) firstBlocked() int {
 // now, a reservation is made for it.
 func (p *Planner) refuse(c *cursor) {
 	p.top = unsure
+	if !c.open() { // another job of its array was faster
+		if !p.seek(c) {
+			c.bucket.mark = p.pass
+		}
+		return
+	}
 	if c.bucket.account.capped(c.bucket.shape.milli) {
 		c.bucket.mark = p.pass
 		return
@@ -218,6 +261,14 @@ func (p *Planner) tryFirst() {
 	c := &p.heap[0]
 	if c.bucket.account.capped(c.bucket.shape.milli) {
 		p.pop()
+		return
+	}
+	if !c.open() { // another job of its array was faster
+		if p.seek(c) {
+			p.down(0)
+		} else {
+			p.pop()
+		}
 		return
 	}
 	grants, ok := p.fit(c)
@@ -287,9 +338,7 @@ func (p *Planner) place(c *cursor, grants []Grant) {
 		}
 	}
 	c.bucket.account.take(sh.milli)
-	if g := c.entry.Gate; g != nil {
-		g.used++
-	}
+	p.through(c.entry.Gate)
 	c.used++
 	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, mem: sh.mem, gpu: noGPU})
 }

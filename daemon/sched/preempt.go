@@ -55,17 +55,11 @@ func (p *Planner) restart() {
 	p.heap, p.blocked = p.heap[:0], p.blocked[:0]
 	for _, b := range p.q.buckets {
 		c := cursor{bucket: b, entry: b.head}
-		for c.entry != nil && p.placed(c.entry) {
-			c.entry = c.entry.next
-		}
+		c.used = p.starts(b.head)
 		if !b.account.capped(b.shape.milli) && p.seek(&c) {
 			p.blocked = append(p.blocked, c)
 		}
 	}
-}
-
-func (p *Planner) placed(e *entry) bool {
-	return e.Count == 1 && slices.ContainsFunc(p.out.Place, func(x Placement) bool { return x.Job == e.ID })
 }
 
 // firstLeft returns the first job in order that is left and not capped.
@@ -73,7 +67,7 @@ func (p *Planner) firstLeft() *cursor {
 	var best *cursor
 	for i := range p.blocked {
 		c := &p.blocked[i]
-		if c.bucket.mark == p.pass || best != nil && !c.before(&best.rank) || c.bucket.account.capped(c.bucket.shape.milli) {
+		if c.bucket.mark == p.pass || !p.seek(c) || best != nil && !c.before(&best.rank) || c.bucket.account.capped(c.bucket.shape.milli) {
 			continue
 		}
 		best = c
@@ -138,9 +132,7 @@ func (p *Planner) preemptFor(c *cursor) bool {
 	if ok {
 		p.freed.take(p.choose(&q, &p.freed), c.bucket.shape.mem)
 		c.bucket.account.take(c.bucket.shape.milli)
-		if g := c.entry.Gate; g != nil {
-			g.used++
-		}
+		p.through(c.entry.Gate)
 	}
 	return ok
 }

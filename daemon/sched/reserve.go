@@ -81,7 +81,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	r := p.newReservation()
 	p.look(&r.rest)
 	q := c.question(p.s.Now, true)
-	if p.fits(&q, &r.rest) && len(p.kept) == 0 {
+	if p.fits(&q, &r.rest) {
 		return false
 	}
 	if !p.findShadow(&q, r) {

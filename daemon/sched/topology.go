@@ -1,13 +1,17 @@
 package sched
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // maxExact is up to how many candidates all sets are compared.
 const maxExact = 16
 
 // chooseSet returns n of the candidates, positions in ascending order: the set
-// with the heaviest links among its members, then the one that leaves the
-// heaviest links among the others, then the lowest positions. The weight left
+// with the fewest GPUs that a process from outside uses, then with the heaviest
+// links among its members, then the one that leaves the heaviest links among
+// the others, then the lowest positions. The weight left
 // to the others is that of all links less the links of each member, of which
 // those inside the set count twice: with equal weight inside, the lightest sum
 // of links leaves the most.
@@ -16,8 +20,11 @@ func (p *Planner) chooseSet(list []int, n int) []int {
 	if n == 0 {
 		return p.set
 	}
-	if len(p.s.Links) == 0 || n >= len(list) {
+	if n >= len(list) {
 		return append(p.set, list[:n]...)
+	}
+	if len(p.s.Links) == 0 {
+		return p.lowest(list, n)
 	}
 	p.degree = p.degree[:0]
 	for _, a := range list {
@@ -35,6 +42,19 @@ func (p *Planner) chooseSet(list []int, n int) []int {
 	return p.set
 }
 
+// lowest is the set where all links are alike.
+func (p *Planner) lowest(list []int, n int) []int {
+	for _, foreign := range [2]bool{false, true} {
+		for _, i := range list {
+			if p.s.GPUs[i].Foreign == foreign && len(p.set) < n {
+				p.set = append(p.set, i)
+			}
+		}
+	}
+	slices.Sort(p.set)
+	return p.set
+}
+
 // link is the weight of the link between two GPUs; none to itself.
 func (p *Planner) link(a, b int) int64 {
 	if a == b {
@@ -43,10 +63,14 @@ func (p *Planner) link(a, b int) int64 {
 	return int64(p.s.Links[a*len(p.s.GPUs)+b])
 }
 
-// worth compares sets: what is inside first, then what is left to the others.
-type worth struct{ inside, degree int64 }
+// worth compares sets: foreign use first, then what is inside, then what is
+// left to the others.
+type worth struct{ foreign, inside, degree int64 }
 
 func (w worth) better(o worth) bool {
+	if w.foreign != o.foreign {
+		return w.foreign < o.foreign
+	}
 	return w.inside > o.inside || w.inside == o.inside && w.degree < o.degree
 }
 
@@ -79,6 +103,7 @@ func (p *Planner) worth(list []int, mask uint32) (w worth) {
 			continue
 		}
 		w.degree += p.degree[at]
+		w.foreign += p.foreign(list[at])
 		for other := range at {
 			if mask&(1<<(k-1-other)) != 0 {
 				w.inside += p.link(list[at], list[other])
@@ -86,6 +111,14 @@ func (p *Planner) worth(list []int, mask uint32) (w worth) {
 		}
 	}
 	return w
+}
+
+// foreign is 1 for a GPU that a process from outside uses.
+func (p *Planner) foreign(i int) int64 {
+	if p.s.GPUs[i].Foreign {
+		return 1
+	}
+	return 0
 }
 
 // greedy grows a set from each candidate by the heaviest link to it, keeps the
@@ -140,6 +173,7 @@ func (p *Planner) sum(list []int, in []bool) (w worth) {
 			continue
 		}
 		w.degree += p.degree[at]
+		w.foreign += p.foreign(a)
 		for other := range at {
 			if in[other] {
 				w.inside += p.link(a, list[other])

@@ -1,0 +1,217 @@
+package sched
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const gib = int64(1) << 30
+
+// noon is the moment of the drawn states.
+const noon = Instant(1_700_000_000_000_000_000)
+
+// drawn is a random machine with a queue. Its values come from small sets, so
+// that ties are frequent.
+type drawn struct {
+	*rand.Rand
+	s        Snapshot
+	accounts []*Account
+	waiting  []*Waiting
+	q        *Queue
+
+	stoppable bool // a preemptible job was started
+}
+
+func draw(seed uint64) *drawn {
+	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue()}
+	d.s = Snapshot{Now: noon, Machine: seed + 1}
+	d.policy()
+	d.drawAccounts()
+	for i := range 1 + d.IntN(8) {
+		d.gpu(i)
+	}
+	d.links()
+	for i := range d.IntN(6) {
+		d.run(job.ID(1000 + i))
+	}
+	d.host()
+	for range max(0, d.IntN(6)-3) {
+		d.reserved()
+	}
+	d.queue()
+	return d
+}
+
+func pick[T any](d *drawn, list ...T) T { return list[d.IntN(len(list))] }
+
+// often is true n times in ten.
+func (d *drawn) often(n int) bool { return d.IntN(10) < n }
+
+func (d *drawn) policy() {
+	d.s.Policy = Policy{
+		FIFO: d.often(3), HalfLife: pick(d, 0, time.Hour, 168*time.Hour), GuardAfter: pick(d, 0, time.Hour),
+		ReservationDepth: pick(d, 0, 1, 1, 1, 2, 3), Slice: pick(d, 0, 30*time.Minute),
+		MaxLoadPercent: pick(d, 0, 0, 50), MaxUsedPercent: pick(d, 0, 0, 60), MinFreeBytes: pick(d, 0, 0, gib),
+	}
+	d.s.GuardOpen = d.often(5)
+}
+
+func (d *drawn) drawAccounts() {
+	group := &Account{UID: -1, Name: "lab", MaxJobs: pick(d, 0, 0, 3), MaxMilli: pick(d, 0, 0, 4000)}
+	for i := range 1 + d.IntN(3) {
+		a := &Account{
+			UID: 1001 + i, Name: string(rune('a' + i)), Share: d.IntN(3),
+			MaxJobs: pick(d, 0, 0, 0, 2), MaxMilli: pick(d, 0, 0, 0, 1500, 3000), MaxUsage: pick(d, 0, 0, 0, 2*time.Hour),
+		}
+		if d.often(3) {
+			a.Groups = []*Account{group}
+		}
+		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), noon.Add(-time.Hour))
+		d.accounts = append(d.accounts, a)
+	}
+}
+
+func (d *drawn) gpu(i int) {
+	g := GPU{
+		Index: i, Model: pick(d, "NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB", "NVIDIA H100"), State: OK,
+		MemTotalBytes: 80 * gib, MemFreeBytes: pick[int64](d, 80, 80, 80, 79, 40, 10) * gib, SlackBytes: pick(d, 0, gib),
+		LoadPercent: pick(d, 0, 0, 0, 70), Foreign: d.often(2),
+	}
+	g.UsableBytes = g.MemTotalBytes - pick(d, 0, gib)
+	if d.often(2) {
+		g.State = pick(d, Paused, Drained, Unknown, Lost, Cleaning, Suspect)
+		g.After = 9
+		if g.State == Cleaning || d.often(3) {
+			g.BackAt = noon.Add(pick(d, 0, time.Second, 10*time.Minute))
+		}
+	}
+	d.s.GPUs = append(d.s.GPUs, g)
+}
+
+func (d *drawn) links() {
+	n := len(d.s.GPUs)
+	if d.often(4) {
+		return
+	}
+	d.s.Links = make([]int32, n*n)
+	for a := range n {
+		for b := range a {
+			d.s.Links[a*n+b] = pick[int32](d, 0, 1, 8)
+			d.s.Links[b*n+a] = d.s.Links[a*n+b]
+		}
+	}
+}
+
+// run puts a running job on GPUs that have room.
+func (d *drawn) run(id job.ID) {
+	r := Running{
+		ID: id, MemBytes: pick(d, 0, 4*gib), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.often(1),
+		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
+	}
+	r.Start = noon.Add(-pick(d, 0, time.Minute, time.Hour))
+	r.Since = r.Start.Add(-pick(d, 0, time.Minute, time.Hour))
+	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
+	asked := 0
+	for i := range d.s.GPUs {
+		g := &d.s.GPUs[i]
+		if left == 0 || g.share() < milli || d.often(3) {
+			continue
+		}
+		promise := pick(d, 0, int64(milli)*gib*8/1000)
+		seen := min(pick(d, 0, gib, 4*gib), g.MemFreeBytes)
+		g.MemFreeBytes -= seen
+		g.Held = append(g.Held, Hold{Job: id, Milli: milli, PromiseBytes: promise, SeenBytes: seen})
+		r.Grants = append(r.Grants, Grant{GPU: i, Milli: milli, Bytes: max(promise, seen)})
+		asked += milli
+		if left--; milli < 1000 {
+			left = 0
+		}
+	}
+	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
+		a.Start(asked, float64(asked)/1000, r.Start, noon, d.s.Policy.HalfLife)
+	}
+	d.s.Running = append(d.s.Running, r)
+}
+
+func (d *drawn) host() {
+	d.s.Host = Host{MemBytes: pick(d, 0, 32*gib), Running: len(d.s.Running), MaxRunning: pick(d, 0, 0, 0, 4, 8), GPUsSeen: true}
+	for _, r := range d.s.Running {
+		d.s.Host.PromisedMem += r.MemBytes
+	}
+}
+
+func (d *drawn) reserved() {
+	r := Reserved{From: noon.Add(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: "for tests"}
+	r.To = r.From.Add(pick(d, 30*time.Minute, 2*time.Hour))
+	for range d.s.GPUs {
+		r.GPUs = append(r.GPUs, d.often(4))
+	}
+	if d.often(3) {
+		r.UIDs = []int{1001}
+	}
+	if d.often(3) {
+		r.Groups = []string{"lab"}
+	}
+	d.s.Reserved = append(d.s.Reserved, r)
+}
+
+func (d *drawn) priority() job.Priority {
+	return job.Priority{Class: pick(d, job.Normal, job.Normal, job.Normal, job.High, job.Scavenger), Number: pick(d, 0, 0, 0, 5)}
+}
+
+func (d *drawn) expected() time.Duration {
+	return pick(d, 30*time.Second, 100*time.Second, 128*time.Second, 500*time.Second, time.Hour)
+}
+
+// queue draws the waiting jobs. Some share a gate, as the tasks of an array do
+// that wait again.
+func (d *drawn) queue() {
+	var gate *Gate
+	for i := range d.IntN(14) {
+		w := &Waiting{
+			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
+			Since: noon.Add(-time.Duration(d.IntN(10)) * 10 * time.Minute),
+		}
+		if d.often(2) {
+			w.Count = 1 + d.IntN(4)
+			if gate == nil || d.often(5) {
+				gate = &Gate{Left: d.IntN(4)}
+			}
+			w.Gate = gate
+		}
+		if i > 0 && d.often(3) {
+			w.Request, w.Account, w.Expected = d.waiting[i-1].Request, d.waiting[i-1].Account, d.waiting[i-1].Expected
+		}
+		d.waiting = append(d.waiting, w)
+		d.q.Push(*w)
+	}
+}
+
+func (d *drawn) request() *job.Request {
+	r := &job.Request{
+		GPUMilli: pick(d, 0, 250, 300, 500, 700, 1000, 1000, 1000, 1500, 2000, 2000, 2250, 3000, 4000, 8000),
+		MemBytes: pick(d, 0, 0, 4*gib, 12*gib), Priority: d.priority(), TimeLimit: pick(d, 0, 0, 90*time.Second, 10*time.Minute, 6*time.Hour),
+	}
+	if r.GPUMilli == 0 {
+		return r
+	}
+	r.GPUMemBytes = pick(d, 0, 0, 2*gib, 30*gib, 80*gib)
+	r.GPUType = pick(d, "", "", "", "a100")
+	r.Spread, r.Preemptible = d.often(3), d.often(2)
+	r.MaxLoadPercent, r.MaxUsedPercent = pick(d, 0, 0, 0, 30), pick(d, 0, 0, 0, 30)
+	switch n := len(d.s.GPUs); {
+	case d.often(1) && r.Devices() <= n:
+		for i := range r.Devices() {
+			r.GPUIDs = append(r.GPUIDs, n-r.Devices()+i)
+		}
+	case d.often(2):
+		for i := range n {
+			if d.often(7) {
+				r.GPUsFrom = append(r.GPUsFrom, i)
+			}
+		}
+	}
+	return r
+}
