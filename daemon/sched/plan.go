@@ -165,7 +165,7 @@ func (p *Planner) closeGates() {
 // sift splits the buckets into those whose jobs fit into what is free as the
 // pass begins, a heap, and the others.
 func (p *Planner) sift() {
-	p.heap, p.blocked, p.top = p.heap[:0], p.blocked[:0], unsure
+	p.heap, p.blocked, p.top = p.heap[:0], p.blocked[:0], -1
 	for _, b := range p.q.buckets {
 		c := cursor{bucket: b, entry: b.head}
 		if b.account.capped(b.shape.milli) || !p.seek(&c) {
@@ -175,6 +175,9 @@ func (p *Planner) sift() {
 			p.heap = append(p.heap, c)
 		} else {
 			p.blocked = append(p.blocked, c)
+			if p.top < 0 || c.before(&p.blocked[p.top].rank) {
+				p.top = len(p.blocked) - 1
+			}
 		}
 	}
 	for i := len(p.heap)/2 - 1; i >= 0; i-- {
