@@ -136,13 +136,23 @@ var verbs = map[string]func(*script){
 		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
 		s.w.policy.MaxTime = s.duration("max-time")
+		if per := s.size("default-mem"); per > 0 { // for each GPU
+			s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
+		}
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
 		s.w.step(s.w.sample(0), -1)
 		s.w.log = s.log
 	},
 	"submit": (*script).submit,
-	"cancel": func(s *script) { s.command(job.Command{Kind: job.CommandCancel, Job: s.id()}) },
+	// cancel job=N task=INDEX: of the array N, this task.
+	"cancel": func(s *script) {
+		what := job.Command{Kind: job.CommandCancel, Job: s.id()}
+		if _, ok := s.args["task"]; ok {
+			what.Task = new(s.num("task", 0))
+		}
+		s.command(what)
+	},
 	"signal": func(s *script) {
 		s.command(job.Command{Kind: job.CommandSignal, Job: s.id(), Signal: s.num("signal", 10)})
 	},
@@ -208,6 +218,11 @@ var verbs = map[string]func(*script){
 			start = "; expected to start in " + job.FormatDuration(at.Sub(s.w.now))
 		}
 		s.log("job %d %s%s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons), start)
+	},
+	// asks job=N: what follows from the rest of its request.
+	"asks": func(s *script) {
+		r := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Request
+		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, job.FormatDuration(r.Backoff))
 	},
 	"gpus": func(s *script) {
 		for _, g := range s.w.core.View(job.Query{}, s.w.now).GPUs {
@@ -301,7 +316,7 @@ func (s *script) life(r *job.Request) {
 	}
 }
 
-// update changes a waiting job: priority= gpus= after-any= limit=.
+// update changes a waiting job: priority= gpus= retries= after-any= limit=.
 func (s *script) update() {
 	ch := &job.Change{}
 	if text, ok := s.args["priority"]; ok {
@@ -313,6 +328,9 @@ func (s *script) update() {
 	}
 	if _, ok := s.args["gpus"]; ok {
 		ch.GPUMilli = new(s.milli())
+	}
+	if _, ok := s.args["retries"]; ok {
+		ch.Retries = new(s.num("retries", 0))
 	}
 	if on := s.num("after-any", 0); on > 0 {
 		ch.After = &[]job.Dependency{{Kind: job.AfterAny, Job: job.ID(on)}}

@@ -129,9 +129,9 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	case r.Priority.Raised() && !s.Admin && !p.AllowRaised && !mayRaise:
 		return refuse(job.RefusedForbidden, "only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below")
 	case p.MaxTime > 0 && (r.TimeLimit > p.MaxTime || r.TimeLimit == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above this site's longest, %s", limitText(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
+		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's longest, %s", limitText(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
 	case most > 0 && (r.TimeLimit > most || r.TimeLimit == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the time limit %s is above the longest of class %s, %s", limitText(r.TimeLimit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
+		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above the longest of class %s, %s", limitText(r.TimeLimit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
 	case p.MaxGrace > 0 && r.Grace > p.MaxGrace:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", job.FormatDuration(r.Grace), job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
 	case r.Retries > p.MaxRetries:
@@ -142,9 +142,9 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 
 func limitText(d time.Duration) string {
 	if d == 0 {
-		return "none"
+		return "no time limit"
 	}
-	return job.FormatDuration(d)
+	return "the time limit " + job.FormatDuration(d)
 }
 
 // queueQuota refuses a job for whose owner enough are waiting already.
@@ -170,13 +170,6 @@ func (c *Core) queueQuota(o job.Owner) *job.Refusal {
 // complete fills in what the submitter left to the site.
 func (c *Core) complete(s *job.Submission) {
 	p, r := &c.policy, &s.Request
-	if r.MemBytes == 0 && p.DefaultMem != nil {
-		r.MemBytes = p.DefaultMem(r.GPUMilli, len(c.devices))
-		if p.HostMemBytes > 0 {
-			r.MemBytes = min(r.MemBytes, p.HostMemBytes)
-		}
-		r.DefaultedMem = r.MemBytes > 0
-	}
 	if r.TimeLimit == 0 {
 		r.TimeLimit = p.DefaultTime
 		if r.TimeLimit == 0 {
@@ -186,13 +179,10 @@ func (c *Core) complete(s *job.Submission) {
 			r.TimeLimit = most
 		}
 	}
-	if r.Retries > 0 && r.Backoff == 0 {
-		r.Backoff = p.DefaultBackoff
-	}
 	if r.OnTimeout == "" {
 		r.OnTimeout = p.DefaultOnTimeout
 	}
-	r.Preemptible = r.Preemptible || r.Priority.Class == job.Scavenger
+	c.imply(r)
 	r.Grace, r.Requeue = p.DefaultGrace, p.DefaultRequeue
 	if s.Grace != nil {
 		r.Grace = *s.Grace
@@ -200,6 +190,22 @@ func (c *Core) complete(s *job.Submission) {
 	if s.Requeue != nil {
 		r.Requeue = *s.Requeue
 	}
+}
+
+// imply fills in what follows from the rest of a request, a changed one too.
+func (c *Core) imply(r *job.Request) {
+	p := &c.policy
+	if r.MemBytes == 0 && p.DefaultMem != nil {
+		r.MemBytes = p.DefaultMem(r.GPUMilli, len(c.devices))
+		if p.HostMemBytes > 0 {
+			r.MemBytes = min(r.MemBytes, p.HostMemBytes)
+		}
+		r.DefaultedMem = r.MemBytes > 0
+	}
+	if r.Retries > 0 && r.Backoff == 0 {
+		r.Backoff = p.DefaultBackoff
+	}
+	r.Preemptible = r.Preemptible || r.Priority.Class == job.Scavenger
 }
 
 func refuse(kind job.RefusalKind, message, hint string) *job.Refusal {

@@ -66,7 +66,14 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	s.Grace, s.Requeue = &s.Request.Grace, &s.Request.Requeue
 	s.Request.Array = cloneArray(s.Request.Array)
 	raised := s.Request.Priority.Raised()
+	if ch.ArrayLimit != nil && s.Request.Array == nil {
+		return refuse(job.RefusedUsage, fmt.Sprintf("job %d is no array, so it has no limit of tasks", l.job.ID), "leave --array-limit out")
+	}
 	ch.Apply(&s)
+	if s.Request.DefaultedMem && ch.GPUMilli != nil {
+		s.Request.MemBytes = 0 // the site's default depends on it
+	}
+	c.imply(&s.Request)
 	grace, again := l.job.Request.Grace, l.job.Request.Requeue
 	s.Grace, s.Requeue = &grace, &again
 	open := l.job.Pending
