@@ -103,7 +103,7 @@ type Job struct {
 	StartedAt   time.Time         `json:"started_at,omitzero"`
 	EndedAt     time.Time         `json:"ended_at,omitzero"`
 	Attempt     int               `json:"attempt,omitempty"`
-	GPUs        []GPURef          `json:"gpus,omitempty"`
+	GPUs        []GPURef          `json:"gpus,omitempty"` // of one that waits again: none
 
 	GPUMilli         int    `json:"gpu_milli"`
 	GPUIDs           []int  `json:"gpu_ids,omitempty"`
@@ -160,6 +160,8 @@ type Array struct {
 	Next   int    `json:"next"`            // how many tasks have become jobs
 	Live   int    `json:"live"`            // of those, how many have not ended
 	Failed int    `json:"failed"`          // of those that ended, how many did not complete
+
+	Cancelled int `json:"cancelled,omitempty"` // tasks that were cancelled before they became jobs
 }
 
 // Task says which part of an array a job is.

@@ -28,8 +28,11 @@ func renderJob(v job.JobView) api.Job {
 	if j.State.Terminal() {
 		out.EndedAt = j.ChangedAt.UTC()
 	}
-	if a := j.Attempt; a != nil {
-		out.Attempt, out.InvocationID, out.GPUs = a.Number, a.InvocationID, renderRefs(a.GPUs)
+	if j.Attempt != nil {
+		out.Attempt = j.Attempt.Number
+	}
+	if a := j.Attempt; a != nil && j.State != job.Queued { // else it has given back what it had
+		out.InvocationID, out.GPUs = a.InvocationID, renderRefs(a.GPUs)
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
 		out.PeakMemBytes, out.CPUSeconds = a.PeakMemBytes, a.CPUTime.Seconds()
 	}
@@ -60,7 +63,7 @@ func renderLife(out *api.Job, v job.JobView) {
 func renderArray(a *job.Array, n *job.Tasks) *api.Array {
 	out := &api.Array{Spec: arraySpec(a), Size: a.Size(), Limit: a.Limit}
 	if n != nil {
-		out.Next, out.Live, out.Failed = n.Next, n.Live, n.Failed
+		out.Next, out.Live, out.Failed, out.Cancelled = n.Became(), n.Live, n.Failed, n.Cancelled()
 	}
 	return out
 }

@@ -72,6 +72,19 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	}
 }
 
+// A job that waits again has none of what it had.
+func TestAJobBackInTheQueueHasNoGPUs(t *testing.T) {
+	v := queue().View.Jobs[0]
+	v.Attempt.InvocationID = "i"
+	if j := renderJob(v); len(j.GPUs) != 1 || j.InvocationID == "" || j.PlacedAt.IsZero() {
+		t.Errorf("running: %+v", j)
+	}
+	v.State = job.Queued
+	if j := renderJob(v); len(j.GPUs) != 0 || j.InvocationID != "" || !j.PlacedAt.IsZero() || j.Attempt != 1 {
+		t.Errorf("queued again: %+v", j)
+	}
+}
+
 func task0(v job.JobView) []job.GPURef { return v.Job.Attempt.GPUs }
 
 func TestNoFieldOfAGPUIsForgotten(t *testing.T) {

@@ -88,12 +88,19 @@ func (s *Server) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 func futureTask(array job.JobView, t job.Task) job.JobView {
 	v := array
 	v.ID, v.Attempt, v.Attempts, v.Life.Task, v.Life.Tasks = 0, nil, nil, &t, nil
-	if array.State != job.Queued {
-		v.State, v.Reasons, v.StartsAt = job.Cancelled, nil, time.Time{}
-		v.Result = &job.Result{Outcome: job.Cancelled, By: array.StopBy}
-		return v
+	by, alone, next := array.StopBy, false, true
+	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil {
+		at := a.Position(t.Index)
+		if who, dropped := n.DroppedBy(at); dropped {
+			by, alone = who, true
+		}
+		next = n.Next == at
 	}
-	if n := array.Tasks; n != nil && array.Request.Array != nil && array.Request.Array.At(n.Next) != t.Index {
+	switch {
+	case alone || array.State != job.Queued:
+		v.State, v.Reasons, v.StartsAt = job.Cancelled, nil, time.Time{}
+		v.Result = &job.Result{Outcome: job.Cancelled, By: by}
+	case !next:
 		v.StartsAt = time.Time{} // that is for the next one
 	}
 	return v

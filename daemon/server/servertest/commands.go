@@ -54,8 +54,11 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 
 func (b *Backend) cancel(v *job.JobView, who job.Actor, task *int) error {
 	if task != nil {
-		t := b.addTask(v.ID, *task)
-		b.end(t, job.Result{Outcome: job.Cancelled, By: who.User})
+		if v.Tasks == nil {
+			v.Tasks = &job.Tasks{}
+		}
+		counts := v.Tasks.Drop(v.Request.Array.Position(*task), who.User)
+		v.Tasks = &counts
 		return nil
 	}
 	v.Stop, v.StopBy = job.StopCancel, who.User

@@ -21,19 +21,10 @@ func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, erro
 	if t := b.task(array, index); t != nil {
 		return t.ID, nil
 	}
-	if !has(a.Request.Array, index) {
+	if !a.Request.Array.Has(index) {
 		return 0, &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("array %d has no task %d", array, index), Hint: fmt.Sprintf("see 'gpusched show %d'", array)}
 	}
 	return 0, nil
-}
-
-func has(a *job.Array, index int) bool {
-	for _, r := range a.Ranges {
-		if index >= r.First && index <= r.Last && (index-r.First)%r.Step == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // StartTask makes a job of a task and runs it where Place says.
@@ -63,9 +54,7 @@ func (b *Backend) addTask(array job.ID, index int) *job.JobView {
 	if a.Tasks == nil {
 		a.Tasks = &job.Tasks{}
 	}
-	counts := *a.Tasks
-	counts.Next++
-	counts.Live++
+	counts := a.Tasks.Pass()
 	a.Tasks = &counts
 	if counts.Next == a.Request.Array.Size() {
 		a.State = job.Spawned
