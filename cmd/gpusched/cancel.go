@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -23,13 +24,14 @@ type cancelCmd struct {
 
 // Help is the text below the options.
 func (cancelCmd) Help() string {
-	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. An array ends with all its tasks, also those that have not started; a task that has started can be ended alone. Jobs of others can be ended by administrators only.
+	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. An array ends with all its tasks, also those that have not started. A task can be ended alone (7_3, or 7_3-5 for several); one that has not started never will, and its array then counts as failed, as after any task that did not complete. Jobs of others can be ended by administrators only.
 
 Examples:
 
     gpusched cancel 42
     gpusched cancel 12,14-16
     gpusched cancel 7_3
+    gpusched cancel 7_100-199
     gpusched cancel --signal USR1 @
     gpusched cancel --mine -y
 
@@ -71,7 +73,11 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 	case !whole && len(c.IDs) == 0:
 		return nil, &api.Error{Code: api.CodeUsage, Message: "no job is named", Hint: "such as: gpusched cancel 42, or gpusched cancel --mine"}
 	case !whole:
-		return a.resolve(ctx, c.IDs)
+		ids, err := a.resolve(ctx, c.IDs)
+		if c.Signal == 0 {
+			tasksLastFirst(ids)
+		}
+		return ids, err
 	}
 	q := api.ListQuery{}
 	if c.Mine {
@@ -93,6 +99,20 @@ func lastFirst(jobs []api.Job) []api.Job {
 	slices.Reverse(list)
 	slices.SortStableFunc(list, func(x, y api.Job) int { return liveRank(x) - liveRank(y) })
 	return list
+}
+
+// tasksLastFirst puts the last task of each run of neighbours first, so that
+// none starts because another was ended.
+func tasksLastFirst(ids []string) {
+	for from := 0; from < len(ids); {
+		array, _, isTask := strings.Cut(ids[from], "_")
+		to := from + 1
+		for isTask && to < len(ids) && strings.HasPrefix(ids[to], array+"_") {
+			to++
+		}
+		slices.Reverse(ids[from:to])
+		from = to
+	}
 }
 
 func liveRank(j api.Job) int {

@@ -90,7 +90,7 @@ func progress(a *api.Array) string {
 		return ""
 	}
 	text := ""
-	if left := a.Size - a.Next; left > 0 {
+	if left := a.Size - a.Next - a.Cancelled; left > 0 {
 		text = fmt.Sprintf(" %d/%d", left, a.Size)
 	}
 	if a.Live > 0 {
@@ -98,6 +98,9 @@ func progress(a *api.Array) string {
 	}
 	if a.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", a.Failed)
+	}
+	if a.Cancelled > 0 {
+		text += fmt.Sprintf(", %d cancelled", a.Cancelled)
 	}
 	return text
 }

@@ -33,6 +33,8 @@ func taskLine(j api.Job) string {
 	switch {
 	case j.Task == nil:
 		return ""
+	case j.ID == 0 && j.State == string(job.Cancelled):
+		return fmt.Sprintf("%d of array %d, cancelled before it started", j.Task.Index, j.Task.Array)
 	case j.ID == 0:
 		return fmt.Sprintf("%d of array %d, not started", j.Task.Index, j.Task.Array)
 	}
@@ -43,9 +45,12 @@ func arrayLine(a *api.Array) string {
 	if a == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), a.Size-a.Next, a.Live, a.Next-a.Live)
+	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), a.Size-a.Next-a.Cancelled, a.Live, a.Next-a.Live)
 	if a.Failed > 0 {
 		text += fmt.Sprintf(", %d of these not completed", a.Failed)
+	}
+	if a.Cancelled > 0 {
+		text += fmt.Sprintf("; %d cancelled before they started", a.Cancelled)
 	}
 	return text
 }

@@ -16,14 +16,15 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 		Life: job.Life{QueuedAt: a.QueuedAt, Expected: a.Expected, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
 	}
 	c.nextID++
-	counts := *a.Tasks
-	counts.Next++
-	counts.Live++
+	counts := a.Tasks.Pass()
 	a.Tasks = &counts
 	c.touch(array)
 	c.queue.Take(a.ID)
-	if counts.Next == a.Request.Array.Size() {
+	switch {
+	case counts.Next == a.Request.Array.Size():
 		c.move(array, job.Spawned, now)
+	case counts.Became() == 1:
+		c.tellFollowers(array, now)
 	}
 	l := c.adopt(t)
 	c.queued++
@@ -53,16 +54,72 @@ func (c *Core) endArray(array *live, now time.Time) {
 	if j.State != job.Spawned || j.Tasks.Live > 0 {
 		return
 	}
-	r := job.Result{Outcome: job.Completed}
-	switch {
-	case j.Stop == job.StopCancel:
-		r = job.Result{Outcome: job.Cancelled, By: j.StopBy}
-	case j.Tasks.Failed > 0:
-		r = job.Result{Outcome: job.Failed, ExitCode: 1, Detail: fmt.Sprintf("%d of %d tasks did not complete", j.Tasks.Failed, j.Request.Array.Size())}
-	}
+	r := arrayResult(j)
 	j.Result = &r
 	delete(c.gates, j.ID)
 	c.move(array, r.Outcome, now)
+}
+
+// arrayResult sums up how the tasks ended. One that was cancelled, before or
+// after its start, did not complete.
+func arrayResult(j *job.Job) job.Result {
+	size := j.Request.Array.Size()
+	bad := j.Tasks.Failed + j.Tasks.Cancelled()
+	switch {
+	case j.Stop == job.StopCancel:
+		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
+	case j.Tasks.Cancelled() == size:
+		return job.Result{Outcome: job.Cancelled, By: j.Tasks.Dropped[len(j.Tasks.Dropped)-1].By}
+	case bad > 0:
+		return job.Result{Outcome: job.Failed, ExitCode: 1, Detail: fmt.Sprintf("%d of %d tasks did not complete", bad, size)}
+	}
+	return job.Result{Outcome: job.Completed}
+}
+
+// cancelTask ends one task of an array: the job that it has become, or, where it
+// has become none, the claim to become one.
+func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job.Refusal {
+	j, at := &array.job, -1
+	if j.Tasks != nil {
+		at = j.Request.Array.Position(index)
+	}
+	name := job.Task{Array: j.ID, Index: index}
+	if at < 0 {
+		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no task %s", name), fmt.Sprintf("see 'gpusched show %d'", j.ID))
+	}
+	if who, yes := j.Tasks.DroppedBy(at); yes {
+		return refuse(job.RefusedConflict, fmt.Sprintf("task %s was cancelled by %s already", name, who), "")
+	}
+	if at < j.Tasks.Next {
+		return c.cancelStarted(name, by, now)
+	}
+	if j.Stop != "" {
+		return refuse(job.RefusedConflict, fmt.Sprintf("task %s was cancelled with its array", name), "")
+	}
+	counts := j.Tasks.Drop(at, by)
+	if len(counts.Dropped) > job.MaxDrops {
+		return refuse(job.RefusedPolicy, fmt.Sprintf("array %d has %d separate runs of cancelled tasks, the most there can be", j.ID, job.MaxDrops),
+			"cancel tasks next to these, or the whole array")
+	}
+	j.Tasks = &counts
+	c.touch(array)
+	c.queue.Take(j.ID)
+	if counts.Next == j.Request.Array.Size() {
+		c.move(array, job.Spawned, now)
+		c.endArray(array, now)
+	}
+	return nil
+}
+
+// cancelStarted ends a task that became a job while somebody asked to cancel it.
+func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refusal {
+	for _, l := range c.tasks(name.Array) {
+		if l.job.Task.Index == name.Index {
+			c.end(l, by, now)
+			return nil
+		}
+	}
+	return refuse(job.RefusedConflict, fmt.Sprintf("task %s has already ended", name), "")
 }
 
 // cancelArray starts no more tasks and ends those there are.

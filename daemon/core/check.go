@@ -17,6 +17,9 @@ func (c *Core) Check() error {
 		if j.ID != id || !j.State.Valid() || j.State.Terminal() {
 			breach("job %d is kept as %d in state %s", id, j.ID, j.State)
 		}
+		if j.Tasks != nil {
+			c.checkArray(j, breach)
+		}
 		if j.State == job.Spawned {
 			continue
 		}
@@ -49,4 +52,18 @@ func (c *Core) Check() error {
 		breach("%d jobs are counted as queued, and %d are", c.queued, queued)
 	}
 	return p.Err()
+}
+
+// checkArray verifies the counts of an array.
+func (c *Core) checkArray(j *job.Job, breach func(string, ...any)) {
+	if live := len(c.tasks(j.ID)); live != j.Tasks.Live {
+		breach("array %d counts %d tasks and has %d", j.ID, j.Tasks.Live, live)
+	}
+	left := j.Tasks.Left(j.Request.Array.Size())
+	if (left > 0) != (j.State == job.Queued) && j.Stop == "" {
+		breach("array %d is %s with %d tasks left", j.ID, j.State, left)
+	}
+	if _, dropped := j.Tasks.DroppedBy(j.Tasks.Next); dropped {
+		breach("array %d would start a task that was cancelled", j.ID)
+	}
 }

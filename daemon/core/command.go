@@ -50,7 +50,7 @@ func (c *Core) cancel(e Command, now time.Time) *job.Refusal {
 		return refusal
 	}
 	if e.What.Task != nil {
-		return refuse(job.RefusedConflict, fmt.Sprintf("task %d_%d has not started", l.job.ID, *e.What.Task), "cancel the whole array, or the task once it runs")
+		return c.cancelTask(l, *e.What.Task, e.Who.User, now)
 	}
 	c.end(l, e.Who.User, now)
 	return nil

@@ -32,9 +32,10 @@ func (e *ends) add(id job.ID, end job.End) {
 	e.next = (e.next + 1) % endsSize
 }
 
-// startedOnce tells whether the job's command has ever run.
+// startedOnce tells whether the job's command has ever run, or a task of it has
+// become a job.
 func startedOnce(j *job.Job) bool {
-	return j.Attempt != nil && (j.Attempt.Number > 1 || !j.Attempt.StartedAt.IsZero()) || j.Tasks != nil && j.Tasks.Next > 0
+	return j.Attempt != nil && (j.Attempt.Number > 1 || !j.Attempt.StartedAt.IsZero()) || j.Tasks != nil && j.Tasks.Became() > 0
 }
 
 // findEnd returns where the job of a dependency stands.

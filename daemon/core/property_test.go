@@ -150,6 +150,9 @@ func (c *chaos) command() {
 		milli, priority := c.draw("to", 0, len(c.gpus))*job.WholeGPU, job.Priority{Number: c.draw("number", -1, 1)}
 		what.Change = &job.Change{GPUMilli: &milli, Priority: &priority}
 	}
+	if what.Kind == job.CommandCancel && c.draw("one task", 0, 1) == 1 {
+		what.Task = new(c.draw("task", 0, 3))
+	}
 	c.feed(core.Command{Token: c.token, Who: job.Actor{Admin: true, User: "root"}, What: what})
 }
 

@@ -63,7 +63,7 @@ func (c *Core) waiting(l *live) sched.Waiting {
 	request := j.Request // of its own: an update changes the job's
 	w := sched.Waiting{ID: j.ID, Request: &request, Account: l.account, Since: sched.At(j.QueuedAt), Expected: j.Expected, Gate: l.gate, Count: 1}
 	if j.Tasks != nil {
-		w.Count = j.Request.Array.Size() - j.Tasks.Next
+		w.Count = j.Tasks.Left(j.Request.Array.Size())
 	}
 	return w
 }

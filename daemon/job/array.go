@@ -38,13 +38,6 @@ type Task struct {
 // String is the task's name, such as "7_3".
 func (t Task) String() string { return t.Array.String() + "_" + strconv.Itoa(t.Index) }
 
-// Tasks counts the tasks of an array.
-type Tasks struct {
-	Next   int `json:"next"`   // how many have become jobs
-	Live   int `json:"live"`   // of those, how many have not ended
-	Failed int `json:"failed"` // of those that ended, how many did not complete
-}
-
 // MaxTasks bounds the tasks of one array, and MaxTaskIndex their numbers.
 const (
 	MaxTasks     = 100_000
@@ -73,12 +66,21 @@ func (a *Array) At(position int) int {
 	return -1
 }
 
-// Has tells whether the array has a task of this number.
-func (a *Array) Has(index int) bool {
-	return slices.ContainsFunc(a.Ranges, func(r Range) bool {
-		return index >= r.First && index <= r.Last && (index-r.First)%r.Step == 0
-	})
+// Position returns the position, from 0, of the task with a number; -1 where
+// there is none.
+func (a *Array) Position(index int) int {
+	before := 0
+	for _, r := range a.Ranges {
+		if index >= r.First && index <= r.Last && (index-r.First)%r.Step == 0 {
+			return before + (index-r.First)/r.Step
+		}
+		before += r.size()
+	}
+	return -1
 }
+
+// Has tells whether the array has a task of this number.
+func (a *Array) Has(index int) bool { return a.Position(index) >= 0 }
 
 // ParamValues returns the values of the parameters, in their order, for a task.
 func (a *Array) ParamValues(index int) []string {

@@ -84,7 +84,7 @@ func TestDependencies(t *testing.T) {
 		want    Verdict
 	}{
 		{AfterStart, Queued, false, Unmet}, {AfterStart, Starting, false, Unmet}, {AfterStart, Running, false, Met},
-		{AfterStart, Queued, true, Met}, {AfterStart, Spawned, false, Met}, {AfterStart, Cancelled, false, Impossible}, {AfterStart, Failed, true, Met},
+		{AfterStart, Queued, true, Met}, {AfterStart, Spawned, false, Unmet}, {AfterStart, Spawned, true, Met}, {AfterStart, Cancelled, false, Impossible}, {AfterStart, Failed, true, Met},
 		{AfterOK, Running, true, Unmet}, {AfterOK, Completed, true, Met}, {AfterOK, Failed, true, Impossible}, {AfterOK, Lost, true, Impossible},
 		{AfterFail, Completed, true, Impossible}, {AfterFail, TimedOut, true, Met}, {AfterFail, Ending, true, Unmet},
 		{AfterAny, Cancelled, false, Met}, {AfterAny, Queued, true, Unmet},

@@ -43,7 +43,7 @@ const (
 // again.
 func (d Dependency) Judge(state State, started bool) Verdict {
 	switch {
-	case d.Kind == AfterStart && (started || state == Running || state == Spawned):
+	case d.Kind == AfterStart && (started || state == Running):
 		return Met
 	case !state.Terminal():
 		return Unmet

@@ -81,6 +81,14 @@ func TestCommandsFindTasks(t *testing.T) {
 			t.Errorf("%s: %d %s: %+v", path, status, body, got)
 		}
 	}
+	status, body := ask(s, bob, "GET", "/v1/jobs/3_2", "")
+	if j := one(t, status, body); j.State != "cancelled" || j.Result == nil || !strings.Contains(j.Result.Sentence, "by alice") {
+		t.Errorf("a task that was cancelled before it started: %+v", j)
+	}
+	status, body = ask(s, bob, "GET", "/v1/jobs/3", "")
+	if j := one(t, status, body); j.State != "queued" || j.Array.Cancelled != 1 || j.Array.Next != 1 {
+		t.Errorf("its array: %+v", j.Array)
+	}
 	for _, verb := range []string{"hold", "requeue"} {
 		if _, body := ask(s, alice, "POST", "/v1/jobs/3_7/"+verb, ""); refusal(t, body).Code != api.CodeConflict || !strings.Contains(body, "3_7 has not started") {
 			t.Error(body)

@@ -1,0 +1,84 @@
+package job
+
+import "slices"
+
+// Tasks counts the tasks of an array.
+type Tasks struct {
+	Next    int    `json:"next"`              // position of the next to become a job: those before have, or were dropped
+	Live    int    `json:"live"`              // jobs that have not ended
+	Failed  int    `json:"failed"`            // jobs that ended and did not complete
+	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart
+}
+
+// Drop is a run of tasks, by position, that were cancelled before they started.
+type Drop struct {
+	First int    `json:"first"`
+	Last  int    `json:"last"`
+	By    string `json:"by"`
+}
+
+// MaxDrops bounds the runs of tasks dropped from one array, which are recorded
+// with each change of it.
+const MaxDrops = 1000
+
+// Drop returns the counts without the task at a position that has not become a
+// job. What n shares with records stays as it is.
+func (n Tasks) Drop(position int, by string) Tasks {
+	at, _ := slices.BinarySearchFunc(n.Dropped, position, func(d Drop, p int) int { return d.First - p })
+	list := slices.Insert(slices.Clone(n.Dropped), at, Drop{position, position, by})
+	for _, i := range []int{at + 1, at} { // the later pair first: the index of the other stays
+		if i > 0 && i < len(list) && list[i-1].Last+1 == list[i].First && list[i-1].By == list[i].By {
+			list[i-1].Last = list[i].Last
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	n.Dropped = list
+	return n.skip()
+}
+
+// Pass returns the counts after the next task became a job.
+func (n Tasks) Pass() Tasks {
+	n.Next++
+	n.Live++
+	return n.skip()
+}
+
+// skip moves Next past what was dropped.
+func (n Tasks) skip() Tasks {
+	for _, d := range n.Dropped {
+		if d.First <= n.Next && n.Next <= d.Last {
+			n.Next = d.Last + 1
+		}
+	}
+	return n
+}
+
+// DroppedBy tells who cancelled the task at a position before it started.
+func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
+	for _, d := range n.Dropped {
+		if d.First <= position && position <= d.Last {
+			return d.By, true
+		}
+	}
+	return "", false
+}
+
+// Left returns how many tasks of an array of a size are still to become jobs.
+func (n Tasks) Left(size int) int { return size - n.Next - n.dropped(n.Next) }
+
+// Became returns how many tasks have become jobs.
+func (n Tasks) Became() int { return n.Next - (n.dropped(0) - n.dropped(n.Next)) }
+
+// Cancelled returns how many tasks were cancelled before they started.
+func (n Tasks) Cancelled() int { return n.dropped(0) }
+
+// dropped counts the dropped tasks from a position on, which is not inside a
+// run.
+func (n Tasks) dropped(from int) (sum int) {
+	for _, d := range n.Dropped {
+		if d.First >= from {
+			sum += d.Last - d.First + 1
+		}
+	}
+	return sum
+}

@@ -1,0 +1,74 @@
+package job
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Dropping and starting tasks in any order counts as a plain list of tasks does,
+// and runs of neighbours stay one entry.
+func TestTasksAreCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 12).Draw(t, "size")
+		model := make([]string, size) // "", "job", or who dropped it
+		var n Tasks
+		for range rapid.IntRange(0, 20).Draw(t, "steps") {
+			at := rapid.IntRange(0, size-1).Draw(t, "task")
+			switch by := rapid.SampledFrom([]string{"job", "alice", "bob"}).Draw(t, "by"); {
+			case by == "job" && n.Next < size:
+				model[n.Next] = "job"
+				n = n.Pass()
+			case by != "job" && model[at] == "":
+				before := slices.Clone(n.Dropped)
+				old := n.Dropped
+				n = n.Drop(at, by)
+				if model[at] = by; !slices.Equal(before, old) {
+					t.Fatalf("a record's runs changed from %v to %v", before, old)
+				}
+			}
+			checkTasks(t, n, model)
+		}
+	})
+}
+
+func checkTasks(t *rapid.T, n Tasks, model []string) {
+	next, jobs, left := slices.Index(model, ""), 0, 0
+	if next < 0 {
+		next = len(model)
+	}
+	for at, m := range model {
+		switch by, dropped := n.DroppedBy(at); {
+		case dropped != (m != "" && m != "job") || dropped && by != m:
+			t.Fatalf("task %d is %q, and %q, %t: %+v", at, m, by, dropped, n)
+		case m == "job":
+			jobs++
+		case m == "":
+			left++
+		}
+	}
+	if n.Next != next || n.Became() != jobs || n.Left(len(model)) != left || n.Cancelled() != len(model)-jobs-left {
+		t.Fatalf("%+v of %v: next %d, %d jobs, %d left, %d cancelled", n, model, n.Next, n.Became(), n.Left(len(model)), n.Cancelled())
+	}
+	for i := 1; i < len(n.Dropped); i++ {
+		a, b := n.Dropped[i-1], n.Dropped[i]
+		if a.Last >= b.First || a.Last+1 == b.First && a.By == b.By {
+			t.Fatalf("runs overlap or are not joined: %v", n.Dropped)
+		}
+	}
+}
+
+func TestPositionOfATask(t *testing.T) {
+	a := &Array{Ranges: []Range{{1, 1, 1}, {4, 12, 4}}}
+	for i := range a.Size() {
+		if got := a.Position(a.At(i)); got != i {
+			t.Errorf("task %d is at %d, not %d", a.At(i), got, i)
+		}
+	}
+	for _, index := range []int{0, 2, 5, 13, 16} {
+		if a.Position(index) != -1 || a.Has(index) {
+			t.Errorf("there is a task %d", index)
+		}
+	}
+}
