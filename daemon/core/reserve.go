@@ -39,17 +39,18 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 }
 
 func (c *Core) unreserve(e Command) *job.Refusal {
+	var id int64
 	if e.What.Reservation != nil {
-		for i, r := range c.reservations {
-			if r.ID == e.What.Reservation.ID {
-				c.reservations = slices.Delete(c.reservations, i, i+1)
-				c.out.Records = append(c.out.Records, Record{Unreserve: r.ID})
-				c.replan = true
-				return nil
-			}
-		}
+		id = e.What.Reservation.ID
 	}
-	return refuse(job.RefusedNotFound, "there is no such reservation", "see 'gpusched reserve list'")
+	at := slices.IndexFunc(c.reservations, func(r job.Reservation) bool { return r.ID == id })
+	if at < 0 {
+		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no reservation %d, or it has ended", id), "see 'gpusched reserve list'")
+	}
+	c.reservations = slices.Delete(c.reservations, at, at+1)
+	c.out.Records = append(c.out.Records, Record{Unreserve: id})
+	c.replan = true
+	return nil
 }
 
 // reserved is the reservations as placement sees them.
@@ -57,24 +58,43 @@ func (c *Core) reserved() []sched.Reserved {
 	var list []sched.Reserved
 	for _, r := range c.reservations {
 		v := sched.Reserved{GPUs: make([]bool, len(c.devices)), From: sched.At(r.From), To: sched.At(r.To), Groups: r.Groups}
-		var who []string
 		for i, d := range c.devices {
 			v.GPUs[i] = slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == d.UUID })
 		}
 		for _, u := range r.Users {
 			v.UIDs = append(v.UIDs, u.UID)
-			who = append(who, u.User)
 		}
-		for _, g := range r.Groups {
-			who = append(who, "group "+g)
-		}
-		if len(who) == 0 {
-			who = []string{"nobody"}
-		}
-		v.Detail = fmt.Sprintf("for %s from %s to %s", strings.Join(who, ", "), moment(r.From), moment(r.To))
+		v.Detail = fmt.Sprintf("for %s from %s to %s", reservedFor(&r), moment(r.From), moment(r.To))
 		list = append(list, v)
 	}
 	return list
+}
+
+// reservedFor names those for whom a reservation is.
+func reservedFor(r *job.Reservation) string {
+	var who []string
+	for _, u := range r.Users {
+		who = append(who, u.User)
+	}
+	for _, g := range r.Groups {
+		who = append(who, "group "+g)
+	}
+	if len(who) == 0 {
+		return "nobody"
+	}
+	return strings.Join(who, ", ")
+}
+
+// reservedNow says for whom a GPU is reserved at the moment; "" is for all.
+func (c *Core) reservedNow(uuid string, now time.Time) string {
+	for i := range c.reservations {
+		r := &c.reservations[i]
+		holds := slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
+		if holds && !now.Before(r.From) && now.Before(r.To) {
+			return "reserved for " + reservedFor(r)
+		}
+	}
+	return ""
 }
 
 // moment is a time for people, in UTC: the core knows no other zone.

@@ -178,6 +178,9 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 			}
 		}
 		state, detail := c.state(d, now)
+		if state == sched.OK && detail == "" {
+			detail = c.reservedNow(d.UUID, now)
+		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		for _, p := range d.Processes {
 			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID]})

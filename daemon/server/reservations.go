@@ -63,7 +63,7 @@ func (s *Server) unreserve(r *request) (any, error) {
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id < 1 {
-		return nil, usagef("%q is not a reservation (see 'gpusched reserve --list')", r.PathValue("id"))
+		return nil, usagef("%q is not a reservation (see 'gpusched reserve list')", r.PathValue("id"))
 	}
 	c := job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: id}}
 	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
