@@ -141,15 +141,18 @@ func journal(s Spec) []Property {
 
 // description reads well in systemctl status: job, user and GPUs.
 func description(s Spec) string {
-	where := "without a GPU"
-	if len(s.GPUs) > 0 {
+	where := " without a GPU"
+	switch {
+	case s.Attempt == 0: // not placed yet
+		where = ""
+	case len(s.GPUs) > 0:
 		idx := make([]string, len(s.GPUs))
 		for i, g := range s.GPUs {
 			idx[i] = strconv.Itoa(g.Index)
 		}
-		where = "on GPU " + strings.Join(idx, ",")
+		where = " on GPU " + strings.Join(idx, ",")
 	}
-	return fmt.Sprintf("gpusched job %d (%s) of %s %s", s.ID, printable(s.JobName), printable(s.User), where)
+	return fmt.Sprintf("gpusched job %d (%s) of %s%s", s.ID, printable(s.JobName), printable(s.User), where)
 }
 
 const maxName = 100 // runes of a name in a description

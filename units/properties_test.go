@@ -183,6 +183,8 @@ func TestPropertyEdges(t *testing.T) {
 		{"the account's own group", func(s *Spec) { s.GID = 0 }, "Group", nil},
 		{"no device at all", func(s *Spec) { s.GPUs, s.Devices = nil, nil }, "DeviceAllow", nil},
 		{"no control node without a GPU", func(s *Spec) { s.GPUs, s.Devices = nil, []cgroup.Device{{Major: 10, Minor: 229}} }, "DeviceAllow", []DeviceAllow{{"/dev/char/10:229", "rw"}}},
+		{"a job that has no place yet", func(s *Spec) { s.Attempt, s.GPUs = 0, nil }, "Description", "gpusched job 42 (train) of alice"},
+		{"a job without a GPU", func(s *Spec) { s.GPUs = nil }, "Description", "gpusched job 42 (train) of alice without a GPU"},
 		{"a long name", func(s *Spec) { s.JobName = strings.Repeat("é", 300) }, "Description",
 			"gpusched job 42 (" + strings.Repeat("é", 100) + ") of alice on GPU 0,1"},
 	} {
