@@ -63,6 +63,9 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 // misused turns what the parser says into an error with a next step.
 func misused(err error) error {
 	e := usagef("%s", reworded(err.Error()))
+	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
+		return e // the next step is there
+	}
 	e.Hint = "see 'gpusched --help'"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
@@ -85,6 +88,11 @@ func reworded(text string) string {
 	if rest, ok := strings.CutPrefix(text, `expected "<`); ok {
 		word, _, _ := strings.Cut(rest, ">")
 		return strings.ToUpper(word) + " is missing"
+	}
+	if flag, rest, ok := strings.Cut(text, ": expected "); ok && strings.Contains(rest, " flag)") {
+		if _, value, ok := strings.Cut(rest, "perhaps try "); ok {
+			return fmt.Sprintf("%s needs a value: one that begins with a dash is written as %s", flag, strings.TrimSuffix(value, "?"))
+		}
 	}
 	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
 		text, _, _ = strings.Cut(text, ",") // one letter is like every other

@@ -99,6 +99,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	a.hintLimit(c, reply.Job)
 	if err := c.report(a, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}

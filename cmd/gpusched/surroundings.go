@@ -107,6 +107,20 @@ func (a *app) hint(req api.SubmitRequest) {
 	}
 }
 
+// hintLimit warns of what only a time limit would bring about, where the job has
+// none, neither its own nor the site's.
+func (a *app) hintLimit(c *submitCmd, j api.Job) {
+	if j.TimeLimitSeconds > 0 {
+		return
+	}
+	if c.Signal.signal > 0 {
+		a.note("warning: the job has no time limit, so --signal sends nothing (give it a --time)")
+	}
+	if c.OnTimeout == timeoutAction(job.TimeoutRequeue) {
+		a.note("warning: the job has no time limit, so --on-timeout makes no difference (give it a --time)")
+	}
+}
+
 // inPath looks the program up in the PATH that the job will have.
 func (a *app) inPath(program string, env [][]byte) bool {
 	for _, entry := range slices.Backward(env) {
