@@ -64,6 +64,7 @@ gpus = "none"
 share = 9
 [quota.group]
 lab.gpus = 6
+lab.share = 4
 [gpus]
 sample_interval = "1s"
 sample_timeout = "2s"
@@ -92,7 +93,7 @@ host_mem_reserve = "8G"
 		Quotas: Quotas{
 			Default: Quota{GPUMilli: 1500, Running: 5, Queued: 7, GPUHours: 100, Share: 3},
 			Users:   map[string]Quota{"alice": {Running: 5, Queued: 7, GPUHours: 100, Share: 9}},
-			Groups:  map[string]Quota{"lab": {GPUMilli: 6000}},
+			Groups:  map[string]Quota{"lab": {GPUMilli: 6000, Share: 4}},
 		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",

@@ -80,7 +80,7 @@ f:4:1: [class] has no keys of its own, only sections below it: it belongs to [jo
 		{"not an account", "[quota.user.\"a:b\"]\ngpus = 1\n[quota.group.NAME]\n[quota.user.\"\\u001b[2J\"]\n", `f:1:2: [quota.user."a:b"]: "a:b" is not the name of an account
 f:3:2: [quota.group.NAME]: NAME stands for the name of an account: write that
 f:4:2: [quota.user."\x1b[2J"]: "\x1b[2J" is not the name of an account`},
-		{"share of a group", "[quota.group.lab]\nshare = 2\n", `f:2:1: unknown key "share" in [quota.group.lab]: it belongs to [quota.default]`},
+		{"share of a group", "[quota.group.lab]\nshare = 0\n", `f:2:1: quota.group.lab.share: 0 is out of range: use 1 to 1000, or "none" for no bound`},
 		{"bad quotas", "[quota.default]\ngpus = 0.333\njobs = 0\nqueued = \"many\"\ngpu_hours = 1.5\nshare = 0\n[quota.user.\"first.last\"]\ngpus = \"4\"\nshare = \"none\"\n", `f:2:1: quota.default.gpus: 0.333 is not an amount of GPUs: use 0.01 to 1024 in steps of 0.01, or "none" for no bound
 f:3:1: quota.default.jobs: 0 is out of range: use 1 to 100000, or "none" for no bound
 f:4:1: quota.default.queued: must be a whole number without quotes, or "none", not text in quotes

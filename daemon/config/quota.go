@@ -17,7 +17,7 @@ type Quota struct {
 	Running  int // jobs
 	Queued   int // jobs
 	GPUHours int // of late
-	Share    int // weight in fair share, from 1; 0 for groups, which have none
+	Share    int // weight in fair share, from 1; 0 for groups that have none
 }
 
 // Quotas are what every user may have, and the exceptions by name. A user's
@@ -73,11 +73,18 @@ func userQuotaKeys(section, name string) []key {
 	return list
 }
 
-// groupQuotaKeys are the keys of one group's section. Fair share is between
-// users, so a group has no weight in it.
+// groupQuotaKeys are the keys of one group's section. A group counts in fair
+// share only where it has a share.
 func groupQuotaKeys(section, name string) []key {
-	bounds := slices.DeleteFunc(quotaFields(), func(f quotaField) bool { return f.name == "share" })
-	return accountKeys(section, name, bounds, func(q *Quotas) map[string]Quota { return q.Groups })
+	fields := quotaFields()
+	for i := range fields {
+		if f := &fields[i]; f.name == "share" {
+			f.doc = "Weight of the members together in fair share, beside that of each one: a member's place is the mean of its own and that of its groups with a share, " +
+				"and a user in no such group counts as a group of one. None: its members count by themselves alone."
+			f.value = func(to *int) value { return numberOrNone(to, 1, 1000) }
+		}
+	}
+	return accountKeys(section, name, fields, func(q *Quotas) map[string]Quota { return q.Groups })
 }
 
 // accountKeys are keys of one account's section in one of the maps.

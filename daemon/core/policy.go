@@ -53,7 +53,7 @@ type Quota struct {
 	Running  int // jobs
 	Queued   int // jobs; a submission above it is refused
 	GPUHours int // decayed over the half-life of fair share
-	Share    int // weight in fair share; 0 is 1
+	Share    int // weight in fair share; 0 is 1 for a user, and for a group that it does not count
 }
 
 // Quotas are the quota of every user who has none of their own, and the

@@ -133,7 +133,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.Quotas.Default = core.Quota{
 			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0),
 		}
-		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU}}
+		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
 		s.w.policy.MaxTime = s.duration("max-time")
 		if per := s.size("default-mem"); per > 0 { // for each GPU

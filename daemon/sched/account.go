@@ -17,13 +17,14 @@ type Account struct {
 	MaxMilli int           // of running jobs; 0: no bound
 	MaxJobs  int           // running; 0: no bound
 	MaxUsage time.Duration // of decayed GPU time; 0: no bound
-	Share    int           // weight in fair share; 0 is 1
+	Share    int           // weight in fair share; 0 is 1 for a user, and for a group none: it does not count
 
 	Jobs  int // running
 	Milli int // of running jobs
 
 	usage usage
 
+	excess float64 // of this pass: use in shares of the machine
 	factor float64 // of this pass
 	newJobs,
 	newMilli int // given out by this pass
@@ -111,16 +112,31 @@ func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
-// begin prepares the account for a pass. Capacity is the most GPU time that the
-// machine can have given to somebody, per share.
+// begin prepares a user's account and its groups for a pass. Capacity is the
+// most GPU time that the machine can have given to somebody. The factor is the
+// geometric mean of the user's own and those of the groups that have a share, so
+// that somebody in no such group counts as a group of one.
 func (a *Account) begin(now Instant, half time.Duration, capacity float64) {
-	a.newJobs, a.newMilli, a.factor, a.over = 0, 0, 1, false
+	a.measure(now, half, capacity)
+	sum, n := a.excess, 1.0
+	for _, g := range a.Groups {
+		g.measure(now, half, capacity)
+		if g.Share > 0 {
+			sum, n = sum+g.excess, n+1
+		}
+	}
+	a.factor = math.Exp2(-sum / n)
+}
+
+// measure finds what the account has used by now.
+func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
+	a.newJobs, a.newMilli, a.excess, a.over = 0, 0, 0, false
 	if half <= 0 {
 		return
 	}
 	used := float64(a.Used(now, half))
 	if capacity > 0 {
-		a.factor = math.Exp2(-min(used/capacity/float64(max(a.Share, 1)), maxExponent))
+		a.excess = min(used/capacity/float64(max(a.Share, 1)), maxExponent)
 	}
 	a.over = a.MaxUsage > 0 && used >= float64(a.MaxUsage)
 }

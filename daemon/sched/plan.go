@@ -72,9 +72,6 @@ func (p *Planner) beginAccounts() {
 	capacity := float64(len(p.s.GPUs)) * lifetime(1<<62, 0, half)
 	for a := range p.q.accounts {
 		a.begin(p.s.Now, half, capacity)
-		for _, g := range a.Groups {
-			g.begin(p.s.Now, half, capacity)
-		}
 	}
 	for i := range p.s.Running {
 		if r := &p.s.Running[i]; r.Preemptible && p.q.accounts[r.Account] == 0 {
