@@ -12,6 +12,9 @@ const gib = int64(1) << 30
 // noon is the moment of the drawn states.
 const noon = Instant(1_700_000_000_000_000_000)
 
+// ago is a moment before noon. Instant.Add is for moments to come only.
+func ago(d time.Duration) Instant { return noon - Instant(d) }
+
 // drawn is a random machine with a queue. Its values come from small sets, so
 // that ties are frequent.
 type drawn struct {
@@ -59,7 +62,8 @@ func (d *drawn) policy() {
 }
 
 func (d *drawn) drawAccounts() {
-	group := &Account{UID: -1, Name: "lab", MaxJobs: pick(d, 0, 0, 3), MaxMilli: pick(d, 0, 0, 4000)}
+	group := &Account{UID: -1, Name: "lab", MaxJobs: pick(d, 0, 0, 3), MaxMilli: pick(d, 0, 0, 4000), Share: pick(d, 0, 0, 1, 3)}
+	group.Restore(pick(d, 0, 0, 10*time.Hour), ago(time.Hour))
 	for i := range 1 + d.IntN(3) {
 		a := &Account{
 			UID: 1001 + i, Name: string(rune('a' + i)), Share: d.IntN(3),
@@ -68,7 +72,7 @@ func (d *drawn) drawAccounts() {
 		if d.often(3) {
 			a.Groups = []*Account{group}
 		}
-		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), noon.Add(-time.Hour))
+		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), ago(time.Hour))
 		d.accounts = append(d.accounts, a)
 	}
 }
@@ -110,8 +114,8 @@ func (d *drawn) run(id job.ID) {
 		ID: id, MemBytes: pick(d, 0, 4*gib), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.often(1),
 		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
 	}
-	r.Start = noon.Add(-pick(d, 0, time.Minute, time.Hour))
-	r.Since = r.Start.Add(-pick(d, 0, time.Minute, time.Hour))
+	r.Start = ago(pick(d, 0, time.Minute, time.Hour))
+	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
 	asked := 0
 	for i := range d.s.GPUs {
@@ -143,7 +147,7 @@ func (d *drawn) host() {
 }
 
 func (d *drawn) reserved() {
-	r := Reserved{From: noon.Add(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: "for tests"}
+	r := Reserved{From: noon + Instant(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: "for tests"}
 	r.To = r.From.Add(pick(d, 30*time.Minute, 2*time.Hour))
 	for range d.s.GPUs {
 		r.GPUs = append(r.GPUs, d.often(4))
@@ -172,7 +176,7 @@ func (d *drawn) queue() {
 	for i := range d.IntN(14) {
 		w := &Waiting{
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
-			Since: noon.Add(-time.Duration(d.IntN(10)) * 10 * time.Minute),
+			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
 		if d.often(2) {
 			w.Count = 1 + d.IntN(4)

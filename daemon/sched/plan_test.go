@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -15,91 +16,103 @@ var (
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 )
 
+// tally counts what the drawn states led to, so that a draw which leads
+// nowhere is noticed.
+type tally struct{ placed, guarded, kept, preempted, together int }
+
+func (c *tally) add(p *Plan) {
+	for _, x := range p.Place {
+		c.placed++
+		if x.Guarded {
+			c.guarded++
+		}
+	}
+	c.kept += len(p.Kept)
+	c.preempted += len(p.Preempt)
+	if len(p.Place) > 0 && len(p.Kept) > 0 && len(p.Preempt) > 0 {
+		c.together++
+	}
+}
+
 // TestReference holds invariant 7 on random states, and on the way 1 to 6 and
 // that every job left over has a reason.
 func TestReference(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	var c tally
 	p := NewPlanner()
 	for seed := *first; seed < *first+*states && !t.Failed(); seed++ {
-		if err := compare(p, draw(seed)); err != nil {
+		if err := compare(p, draw(seed), &c); err != nil {
 			t.Errorf("seed %d (go test -run TestReference -first=%d -states=1): %v", seed, seed, err)
 		}
+	}
+	n := int(*states)
+	if n >= 1000 && (c.placed < n/2 || c.guarded < n/50 || c.kept < n/4 || c.preempted < n/20 || c.together < n/100) {
+		t.Errorf("%d states led to %+v only", n, c)
 	}
 }
 
 // compare plans, carries the plan out and plans again.
-func compare(p *Planner, d *drawn) error {
+func compare(p *Planner, d *drawn, c *tally) error {
 	r := newReference(&d.s, d.waiting)
-	r.decide()
+	r.placeAll()
+	if err := r.conserved(); err != nil {
+		return err
+	}
+	r.preemptAll()
 	plan := p.Plan(&d.s, d.q)
-	if err := sameAs(plan, r); err != nil {
+	c.add(plan)
+	if err := same(p, plan, r); err != nil {
 		return err
 	}
 	if err := d.victims(plan); err != nil {
 		return err
 	}
-	if again := sameAs(p.Plan(&d.s, d.q), r); again != nil {
+	if again := same(p, p.Plan(&d.s, d.q), r); again != nil {
 		return fmt.Errorf("planned once more: %w", again)
 	}
-	kept := slices.Clone(plan.Kept)
 	if err := d.carryOut(plan.Place); err != nil {
 		return err
 	}
-	after := newReference(&d.s, d.left())
-	after.decide()
-	plan = p.Plan(&d.s, d.q)
-	if err := sameAs(plan, after); err != nil {
+	return d.second(p, r)
+}
+
+// second plans again at the same moment, after the first plan was carried out.
+func (d *drawn) second(p *Planner, before *reference) error {
+	r := newReference(&d.s, d.left())
+	r.decide()
+	plan := p.Plan(&d.s, d.q)
+	if err := same(p, plan, r); err != nil {
 		return fmt.Errorf("second pass: %w", err)
 	}
-	if len(plan.Place) > 0 && len(kept) == 0 { // a reservation that lapsed leaves room
-		return fmt.Errorf("a second pass places %+v, keeps %+v after %+v", plan.Place, plan.Kept, kept)
+	if len(plan.Place) > 0 && len(before.kept) == 0 {
+		return fmt.Errorf("a second pass places %+v", plan.Place)
 	}
-	if err := d.undelayed(kept, plan.Kept, after); err != nil {
+	if err := d.undelayed(before, r); err != nil {
 		return err
 	}
 	if len(plan.Place) > 0 {
 		return nil // not carried out, as Explain wants it
 	}
-	return explained(p, d, after)
+	return explained(p, r)
 }
 
-// lapsed tells whether a reservation ended with the pass that made it: what was
-// placed after it has used up its job's quota or array.
-func (d *drawn) lapsed(kept []Kept, after *reference) bool {
-	return slices.ContainsFunc(kept, func(k Kept) bool {
-		w := d.waiting[k.Job-1]
-		return w.Gate != nil && w.Gate.Left <= 0 || after.capped(w)
-	})
-}
-
-// undelayed is invariant 5 for the first reservation. It ends where the job's
-// quota or array is used up by now, and does not bind jobs that may be stopped.
-// A job before it that only a GPU's load kept from starting may have got one.
-// One for this very moment, which waits for what is just coming back, is not
-// looked at.
-func (d *drawn) undelayed(before, now []Kept, after *reference) error {
-	if len(before) == 0 || d.stoppable || before[0].At <= d.s.Now {
-		return nil
-	}
-	if d.lapsed(before, after) {
-		return nil
-	}
-	w := d.waiting[before[0].Job-1]
-	if len(now) == 0 || now[0].Job == w.ID && now[0].At > before[0].At {
-		return fmt.Errorf("kept for %+v, and after the placements %+v", before, now)
-	}
-	return nil
-}
-
-func sameAs(plan *Plan, r *reference) error {
+// same compares a plan with the reference's.
+func same(p *Planner, plan *Plan, r *reference) error {
 	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normal(plan.Place), normal(r.place)) {
 		return fmt.Errorf("placed\n%+v, the reference\n%+v", plan.Place, r.place)
 	}
 	var kept []Kept
-	for _, k := range r.kept {
+	for i, k := range r.kept {
 		kept = append(kept, Kept{Job: k.id, At: k.at})
+		if i < len(p.kept) && !slices.Equal(p.kept[i].grants, k.grants) {
+			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.kept[i].grants, k.id, k.grants)
+		}
 	}
 	if !slices.Equal(plan.Kept, kept) {
 		return fmt.Errorf("kept %+v, the reference %+v", plan.Kept, kept)
+	}
+	if !slices.Equal(plan.Preempt, r.preempt) {
+		return fmt.Errorf("preempted %+v, the reference %+v", plan.Preempt, r.preempt)
 	}
 	return nil
 }
@@ -115,101 +128,36 @@ func normal(list []Placement) []Placement {
 	return list
 }
 
-// left returns the jobs that still wait.
-func (d *drawn) left() (list []*Waiting) {
-	for _, w := range d.waiting {
-		if w.Count > 0 {
-			list = append(list, w)
+// conserved is invariant 4, when all that can be placed is: no job that is not
+// at a bound fits into what is free now and, where it would be in the way of a
+// reservation, stays free at the shadow.
+func (r *reference) conserved() error {
+	for _, j := range r.jobs {
+		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, false) {
+			return fmt.Errorf("job %d fits and is not placed", j.ID)
 		}
-	}
-	return list
-}
-
-// carryOut does what a plan says and checks invariants 1 to 3 and 6.
-func (d *drawn) carryOut(place []Placement) error {
-	for _, x := range place {
-		w := d.waiting[x.Job-1]
-		if err := d.gang(w, x.Grants); err != nil {
-			return err
-		}
-		for _, g := range x.Grants {
-			if err := d.hold(w, g); err != nil {
-				return err
-			}
-		}
-		d.q.Take(x.Job)
-		d.started(w, x.Grants)
-		if w.Count < 0 || w.Gate != nil && w.Gate.Left < 0 {
-			return fmt.Errorf("job %d starts more often than it may", w.ID)
-		}
-	}
-	if h := &d.s.Host; len(place) > 0 && (h.MaxRunning > 0 && h.Running > h.MaxRunning) {
-		return fmt.Errorf("%d jobs run of %d", h.Running, h.MaxRunning)
-	}
-	return d.quotas(place)
-}
-
-// gang is invariant 2.
-func (d *drawn) gang(w *Waiting, grants []Grant) error {
-	sum, last := 0, -1
-	var indexes []int
-	for _, g := range grants {
-		if g.GPU <= last {
-			return fmt.Errorf("job %d gets %+v: not ascending", w.ID, grants)
-		}
-		last = g.GPU
-		sum += g.Milli
-		indexes = append(indexes, d.s.GPUs[g.GPU].Index)
-	}
-	if r := w.Request; sum != r.GPUMilli || len(grants) != r.Devices() || len(r.GPUIDs) > 0 && !slices.Equal(indexes, r.GPUIDs) {
-		return fmt.Errorf("job %d asks %d milli of %v, gets %+v", w.ID, w.Request.GPUMilli, w.Request.GPUIDs, grants)
 	}
 	return nil
 }
 
-// hold puts a part of the job on a GPU: invariants 1 and 3.
-func (d *drawn) hold(w *Waiting, grant Grant) error {
-	g := &d.s.GPUs[grant.GPU]
-	if g.State != OK || grant.Milli == job.WholeGPU && len(g.Held) > 0 || g.share() < grant.Milli {
-		return fmt.Errorf("job %d gets %+v of %+v", w.ID, grant, g)
+// undelayed is invariant 5 for the first reservation: it is not for later, and
+// no job but one that goes before has it instead. It ends where what was placed
+// has used up the job's quota or array, and does not bind jobs that may be
+// stopped.
+func (d *drawn) undelayed(before, now *reference) error {
+	if len(before.kept) == 0 || d.stoppable {
+		return nil
 	}
-	slack := g.SlackBytes
-	if w.Request.GPUMemBytes > 0 || grant.Milli == job.WholeGPU {
-		slack = 0
+	k := before.kept[0]
+	at := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == k.id })
+	if j := now.jobs[at]; j.Gate != nil && j.Gate.Left <= 0 || now.capped(j.Waiting) {
+		return nil
 	}
-	if g.free()+slack < grant.Bytes || grant.Bytes < w.Request.GPUMemBytes {
-		return fmt.Errorf("job %d gets %+v of %+v, which has %d bytes free", w.ID, grant, g, g.free())
+	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > k.at {
+		return fmt.Errorf("kept for %d at %d, and after the placements %+v", k.id, k.at, now.kept)
 	}
-	g.Held = append(slices.Clone(g.Held), Hold{Job: w.ID, Milli: grant.Milli, PromiseBytes: grant.Bytes})
-	return nil
-}
-
-func (d *drawn) started(w *Waiting, grants []Grant) {
-	d.s.Host.Running++
-	d.s.Host.PromisedMem += w.Request.MemBytes
-	d.s.Running = append(d.s.Running, Running{
-		ID: w.ID, Grants: slices.Clone(grants), MemBytes: w.Request.MemBytes, Priority: w.Request.Priority, Account: w.Account,
-		End: noon.Add(runTime(runLog(w.Expected), w.Request.TimeLimit)), Since: w.Since, Start: noon, Expected: w.Expected,
-	})
-	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
-		a.Start(w.Request.GPUMilli, float64(w.Request.GPUMilli)/1000, noon, noon, d.s.Policy.HalfLife)
-	}
-	d.stoppable = d.stoppable || w.Request.Preemptible
-	w.Count--
-	if w.Gate != nil {
-		w.Gate.Left--
-	}
-}
-
-// quotas is invariant 6, for those to whom the plan gave something.
-func (d *drawn) quotas(place []Placement) error {
-	for _, x := range place {
-		w := d.waiting[x.Job-1]
-		for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
-			if a.MaxJobs > 0 && a.Jobs > a.MaxJobs || w.Request.GPUMilli > 0 && a.MaxMilli > 0 && a.Milli > a.MaxMilli {
-				return fmt.Errorf("job %d takes %+v above its quota", w.ID, a)
-			}
-		}
+	if other := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == now.kept[0].id }); other > at {
+		return fmt.Errorf("kept for %d, and after the placements for %d, which comes later", k.id, now.kept[0].id)
 	}
 	return nil
 }
@@ -219,20 +167,14 @@ func (d *drawn) quotas(place []Placement) error {
 func (d *drawn) victims(plan *Plan) error {
 	var seen []job.ID
 	for _, v := range plan.Preempt {
-		r := &d.s.Running[v.Victim-1000]
-		starts := 0
+		r, w, starts := &d.s.Running[v.Victim-1000], d.waiting[v.For-1], 0
 		for _, x := range plan.Place {
 			if x.Job == v.For {
 				starts++
 			}
 		}
-		w := d.waiting[v.For-1]
 		if !r.Preemptible || r.Stopping || noon < r.Start.Add(d.s.Policy.Slice) || slices.Contains(seen, v.Victim) || starts >= w.Count {
 			return fmt.Errorf("%+v is stopped for %+v, which starts %d times", r, w, starts)
-		}
-		x, y := w.Request.Priority, r.Priority
-		if x.Class < y.Class || x.Class == y.Class && x.Number < y.Number || x == y && d.s.Policy.FIFO {
-			return fmt.Errorf("%+v is stopped for %+v", r, w)
 		}
 		seen = append(seen, v.Victim)
 	}
@@ -240,7 +182,8 @@ func (d *drawn) victims(plan *Plan) error {
 }
 
 // explained checks that the jobs which do not fit, and no others, have reasons.
-func explained(p *Planner, d *drawn, r *reference) error {
+func explained(p *Planner, r *reference) error {
+	clear(r.news) // of jobs that others are stopped for
 	for _, j := range r.jobs {
 		fits := !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, false)
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {

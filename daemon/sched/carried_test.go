@@ -1,0 +1,107 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// left returns the jobs that still wait.
+func (d *drawn) left() (list []*Waiting) {
+	for _, w := range d.waiting {
+		if w.Count > 0 {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// carryOut does what a plan says and checks invariants 1 to 3 and 6.
+func (d *drawn) carryOut(place []Placement) error {
+	for _, x := range place {
+		w := d.waiting[x.Job-1]
+		if err := d.gang(w, x.Grants); err != nil {
+			return err
+		}
+		for _, g := range x.Grants {
+			if err := d.hold(w, g); err != nil {
+				return err
+			}
+		}
+		d.q.Take(x.Job)
+		d.started(w, x.Grants)
+		if w.Count < 0 || w.Gate != nil && w.Gate.Left < 0 {
+			return fmt.Errorf("job %d starts more often than it may", w.ID)
+		}
+	}
+	if h := &d.s.Host; len(place) > 0 && (h.MaxRunning > 0 && h.Running > h.MaxRunning) {
+		return fmt.Errorf("%d jobs run of %d", h.Running, h.MaxRunning)
+	}
+	return d.quotas(place)
+}
+
+// gang is invariant 2.
+func (d *drawn) gang(w *Waiting, grants []Grant) error {
+	sum, last := 0, -1
+	var indexes []int
+	for _, g := range grants {
+		if g.GPU <= last {
+			return fmt.Errorf("job %d gets %+v: not ascending", w.ID, grants)
+		}
+		last = g.GPU
+		sum += g.Milli
+		indexes = append(indexes, d.s.GPUs[g.GPU].Index)
+	}
+	if r := w.Request; sum != r.GPUMilli || len(grants) != r.Devices() || len(r.GPUIDs) > 0 && !slices.Equal(indexes, r.GPUIDs) {
+		return fmt.Errorf("job %d asks %d milli of %v, gets %+v", w.ID, w.Request.GPUMilli, w.Request.GPUIDs, grants)
+	}
+	return nil
+}
+
+// hold puts a part of the job on a GPU: invariants 1 and 3.
+func (d *drawn) hold(w *Waiting, grant Grant) error {
+	g := &d.s.GPUs[grant.GPU]
+	if g.State != OK || grant.Milli == job.WholeGPU && len(g.Held) > 0 || g.share() < grant.Milli {
+		return fmt.Errorf("job %d gets %+v of %+v", w.ID, grant, g)
+	}
+	slack := g.SlackBytes
+	if w.Request.GPUMemBytes > 0 || grant.Milli == job.WholeGPU {
+		slack = 0
+	}
+	if g.free()+slack < grant.Bytes || grant.Bytes < w.Request.GPUMemBytes {
+		return fmt.Errorf("job %d gets %+v of %+v, which has %d bytes free", w.ID, grant, g, g.free())
+	}
+	g.Held = append(slices.Clone(g.Held), Hold{Job: w.ID, Milli: grant.Milli, PromiseBytes: grant.Bytes})
+	return nil
+}
+
+func (d *drawn) started(w *Waiting, grants []Grant) {
+	d.s.Host.Running++
+	d.s.Host.PromisedMem += w.Request.MemBytes
+	d.s.Running = append(d.s.Running, Running{
+		ID: w.ID, Grants: slices.Clone(grants), MemBytes: w.Request.MemBytes, Priority: w.Request.Priority, Account: w.Account,
+		End: noon.Add(runTime(runLog(w.Expected), w.Request.TimeLimit)), Since: w.Since, Start: noon, Expected: w.Expected,
+	})
+	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
+		a.Start(w.Request.GPUMilli, float64(w.Request.GPUMilli)/1000, noon, noon, d.s.Policy.HalfLife)
+	}
+	d.stoppable = d.stoppable || w.Request.Preemptible
+	w.Count--
+	if w.Gate != nil {
+		w.Gate.Left--
+	}
+}
+
+// quotas is invariant 6, for those to whom the plan gave something.
+func (d *drawn) quotas(place []Placement) error {
+	for _, x := range place {
+		w := d.waiting[x.Job-1]
+		for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
+			if a.MaxJobs > 0 && a.Jobs > a.MaxJobs || w.Request.GPUMilli > 0 && a.MaxMilli > 0 && a.Milli > a.MaxMilli {
+				return fmt.Errorf("job %d takes %+v above its quota", w.ID, a)
+			}
+		}
+	}
+	return nil
+}

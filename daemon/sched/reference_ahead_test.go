@@ -1,0 +1,127 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+type refKept struct {
+	id     job.ID
+	at     Instant
+	grants []Grant
+	mem    int64
+	end    Instant
+	rest   machine
+}
+
+type refRun struct {
+	end    Instant
+	grants []Grant
+	mem    int64
+}
+
+// keep makes a reservation, if the job fits at a moment to come. A job that
+// only the load of a GPU keeps from starting gets none, nor one that never fits,
+// nor do those like it.
+func (r *reference) keep(j refJob) {
+	if r.given[j.kind] {
+		return
+	}
+	base := r.now.clone()
+	for _, k := range r.kept {
+		base.add(-1, k.grants, k.mem)
+	}
+	if r.fits(j.Waiting, base, r.s.Now, true) {
+		r.given[j.kind] = true
+		return
+	}
+	for _, at := range r.moments() {
+		if m := r.machineAt(base, at); r.fits(j.Waiting, m, at, true) {
+			k := refKept{id: j.ID, at: at, mem: j.Request.MemBytes, end: at.Add(j.run), grants: r.latest(j.Waiting, m, at), rest: m}
+			k.rest.add(-1, k.grants, k.mem)
+			r.kept = append(r.kept, k)
+			return
+		}
+	}
+	r.given[j.kind] = true
+}
+
+// ends lists all that comes back, GPUs not counted.
+func (r *reference) ends() (list []refRun) {
+	for _, x := range r.s.Running {
+		list = append(list, refRun{max(x.End, r.s.Now), x.Grants, x.MemBytes})
+	}
+	list = append(list, r.started...)
+	for _, k := range r.kept {
+		list = append(list, refRun{k.end, k.grants, k.mem})
+	}
+	return list
+}
+
+func (r *reference) moments() (list []Instant) {
+	for _, e := range r.ends() {
+		list = append(list, e.end)
+	}
+	for _, g := range r.s.GPUs {
+		if g.State != OK && g.BackAt > 0 {
+			list = append(list, max(g.BackAt, r.s.Now))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (r *reference) machineAt(base machine, at Instant) machine {
+	m := base.clone()
+	for _, e := range r.ends() {
+		if e.end > at {
+			continue
+		}
+		m.add(1, e.grants, e.mem)
+		for _, g := range e.grants {
+			m.gpus[g.GPU].since = max(m.gpus[g.GPU].since, e.end)
+		}
+	}
+	for i, g := range r.s.GPUs {
+		if g.State != OK && g.BackAt > 0 && g.BackAt <= at {
+			m.gpus[i].ok = true
+			m.gpus[i].since = max(m.gpus[i].since, g.BackAt)
+		}
+	}
+	return m
+}
+
+// latest chooses the GPUs that become free latest: whole ones first, and the
+// part on one that is left. Where none is, it goes to the last of the whole
+// ones that would do, in whose place the first other comes.
+func (r *reference) latest(w *Waiting, m machine, at Instant) []Grant {
+	q := w.Request
+	whole, part := r.usable(w, m, at, true)
+	byAge := func(a, b int) int {
+		if x, y := m.gpus[a].since, m.gpus[b].since; x != y {
+			return int(y - x)
+		}
+		return a - b
+	}
+	sorted := slices.Clone(whole)
+	slices.SortFunc(sorted, byAge)
+	set := sorted[:q.Whole()]
+	var out []Grant
+	if q.Part() > 0 {
+		rest := slices.DeleteFunc(slices.Clone(part), func(i int) bool { return slices.Contains(set, i) })
+		if len(rest) > 0 {
+			out = append(out, r.partOf(q, slices.MinFunc(rest, byAge)))
+		} else {
+			last := part[len(part)-1]
+			spare := slices.IndexFunc(whole, func(i int) bool { return !slices.Contains(set, i) })
+			set[slices.Index(set, last)] = whole[spare]
+			out = append(out, r.partOf(q, last))
+		}
+	}
+	for _, i := range set {
+		out = append(out, Grant{GPU: i, Milli: 1000, Bytes: q.GPUMemBytes})
+	}
+	slices.SortFunc(out, func(a, b Grant) int { return a.GPU - b.GPU })
+	return out
+}

@@ -1,0 +1,113 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// choose is rule "Choice"; ahead as in fits.
+func (r *reference) choose(w *Waiting, m machine, ahead bool) []Grant {
+	q := w.Request
+	whole, part := r.usable(w, m, r.s.Now, ahead)
+	var out []Grant
+	if q.Part() > 0 {
+		part = slices.DeleteFunc(part, func(i int) bool { return len(without(whole, i)) < q.Whole() })
+		best := slices.MinFunc(part, func(a, b int) int { return r.comparePart(q, m, a, b) })
+		out = append(out, r.partOf(q, best))
+		whole = without(whole, best)
+	}
+	for _, i := range r.bestSet(whole, q.Whole()) {
+		out = append(out, Grant{GPU: i, Milli: 1000, Bytes: q.GPUMemBytes})
+	}
+	slices.SortFunc(out, func(a, b Grant) int { return a.GPU - b.GPU })
+	return out
+}
+
+func (r *reference) partOf(q *job.Request, i int) Grant {
+	bytes := q.GPUMemBytes
+	if bytes == 0 {
+		bytes = r.s.GPUs[i].UsableBytes / 1000 * int64(q.Part())
+	}
+	return Grant{GPU: i, Milli: q.Part(), Bytes: bytes}
+
+}
+
+func (r *reference) comparePart(q *job.Request, m machine, a, b int) int {
+	if x, y := r.s.GPUs[a].Foreign, r.s.GPUs[b].Foreign; x != y {
+		if x {
+			return 1
+		}
+		return -1
+	}
+	room := m.gpus[a].milli - m.gpus[b].milli
+	if q.Spread {
+		room = -room
+	}
+	for _, d := range []int{room, m.gpus[a].jobs - m.gpus[b].jobs} {
+		if d != 0 {
+			return d
+		}
+	}
+	return a - b
+}
+
+// bestSet compares all sets of n: those with the fewest GPUs in foreign use,
+// then by the links inside, then by those left to the others, then the lowest
+// positions. Where there are enough GPUs of our own the others do not count.
+func (r *reference) bestSet(list []int, n int) []int {
+	own := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return r.s.GPUs[i].Foreign })
+	if len(own) >= n {
+		list = own
+	}
+	var best []int
+	var worth [3]int64
+	subsets(list, n, func(set []int) {
+		v := r.worthOf(list, set)
+		if best == nil || slices.Compare(v[:], worth[:]) > 0 {
+			best, worth = slices.Clone(set), v
+		}
+	})
+	return best
+}
+
+func (r *reference) worthOf(list, set []int) (v [3]int64) {
+	for _, i := range set {
+		if r.s.GPUs[i].Foreign {
+			v[0]--
+		}
+	}
+	if len(r.s.Links) == 0 {
+		return v
+	}
+	for x, a := range list {
+		for _, b := range list[:x] {
+			link := int64(r.s.Links[a*len(r.s.GPUs)+b])
+			switch in, too := slices.Contains(set, a), slices.Contains(set, b); {
+			case in && too:
+				v[1] += link
+			case !in && !too:
+				v[2] += link
+			}
+		}
+	}
+	return v
+}
+
+// subsets calls with each set of n of the list, the lowest positions first.
+func subsets(list []int, n int, with func([]int)) {
+	set := make([]int, 0, n)
+	var grow func(from int)
+	grow = func(from int) {
+		if len(set) == n {
+			with(set)
+			return
+		}
+		for i := from; i < len(list); i++ {
+			set = append(set, list[i])
+			grow(i + 1)
+			set = set[:len(set)-1]
+		}
+	}
+	grow(0)
+}

@@ -1,0 +1,119 @@
+package sched
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// machine is what can be given out at a moment.
+type machine struct {
+	gpus  []refGPU
+	mem   int64
+	slots int
+}
+
+type refGPU struct {
+	ok    bool
+	milli int
+	jobs  int
+	mem   int64
+	since Instant
+}
+
+func (m machine) clone() machine {
+	m.gpus = slices.Clone(m.gpus)
+	return m
+}
+
+// add gives out with sign -1 and takes back with +1.
+func (m *machine) add(sign int, grants []Grant, mem int64) {
+	for _, g := range grants {
+		m.gpus[g.GPU].milli += sign * g.Milli
+		m.gpus[g.GPU].mem += int64(sign) * g.Bytes
+		m.gpus[g.GPU].jobs -= sign
+	}
+	m.mem += int64(sign) * mem
+	m.slots += sign
+}
+
+// usable lists the GPUs that would do as whole ones and those that would do for
+// the part.
+func (r *reference) usable(w *Waiting, m machine, at Instant, ahead bool) (whole, part []int) {
+	q := w.Request
+	for i := range r.s.GPUs {
+		g, x := &r.s.GPUs[i], m.gpus[i]
+		if !x.ok || x.milli <= 0 || !r.allowed(w, g, i, at) || !ahead && !r.calm(q, g) {
+			continue
+		}
+		if x.milli == 1000 && x.mem >= q.GPUMemBytes {
+			whole = append(whole, i)
+		}
+		need, slack := q.GPUMemBytes, int64(0)
+		if need == 0 {
+			need, slack = g.UsableBytes/1000*int64(q.Part()), g.SlackBytes
+		}
+		if q.Part() > 0 && x.milli >= q.Part() && x.mem+slack >= need {
+			part = append(part, i)
+		}
+	}
+	return whole, part
+}
+
+func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
+	q := w.Request
+	if len(q.GPUIDs) > 0 && !slices.Contains(q.GPUIDs, g.Index) || len(q.GPUIDs) == 0 && len(q.GPUsFrom) > 0 && !slices.Contains(q.GPUsFrom, g.Index) {
+		return false
+	}
+	if q.GPUType != "" && !g.isType(q.GPUType) || g.MemTotalBytes < q.GPUMemBytes {
+		return false
+	}
+	run := 24 * time.Hour
+	if q.TimeLimit > 0 {
+		run = q.TimeLimit
+	}
+	for _, v := range r.s.Reserved {
+		mine := slices.Contains(v.UIDs, w.Account.UID)
+		for _, group := range w.Account.Groups {
+			mine = mine || slices.Contains(v.Groups, group.Name)
+		}
+		if v.GPUs[pos] && !mine && at < v.To && at.Add(run) > v.From {
+			return false
+		}
+	}
+	return true
+}
+
+// calm tells whether the load and the memory in use are within all bounds.
+func (r *reference) calm(q *job.Request, g *GPU) bool {
+	for _, bound := range []int{q.MaxLoadPercent, r.s.Policy.MaxLoadPercent} {
+		if bound > 0 && g.LoadPercent > bound {
+			return false
+		}
+	}
+	used := int((g.MemTotalBytes - g.MemFreeBytes) * 100 / max(1, g.MemTotalBytes))
+	for _, bound := range []int{q.MaxUsedPercent, r.s.Policy.MaxUsedPercent} {
+		if bound > 0 && used > bound {
+			return false
+		}
+	}
+	return g.MemFreeBytes >= r.s.Policy.MinFreeBytes
+}
+
+func without(list []int, x int) []int {
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == x })
+}
+
+// fits tells whether the machine has what is asked. Ahead looks into the future,
+// of which load and use are not known.
+func (r *reference) fits(w *Waiting, m machine, at Instant, ahead bool) bool {
+	if w.Request.MemBytes > m.mem || m.slots < 1 {
+		return false
+	}
+	whole, part := r.usable(w, m, at, ahead)
+	if w.Request.Part() == 0 {
+		return len(whole) >= w.Request.Whole()
+	}
+	return slices.ContainsFunc(part, func(i int) bool { return len(without(whole, i)) >= w.Request.Whole() })
+}
