@@ -23,8 +23,50 @@ func begin(t *testing.T) {
 		}
 		sh(t, "", `systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
 ids=$(gpusched list -o ids); if [ -n "$ids" ]; then for i in $ids; do gpusched cancel $i; done; for i in $ids; do gpusched wait $i; done; fi >/dev/null 2>&1
+for r in $(gpusched reserve list -o ids); do gpusched reserve cancel $r; done >/dev/null
 rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched gpu resume 0-3 >/dev/null; true`)
 	})
+}
+
+// settings makes the daemon take on lines of TOML until the test ends.
+func settings(t *testing.T, lines string) {
+	t.Helper()
+	const file = "/etc/gpusched/conf.d/90-suite.toml"
+	sh(t, "", "mkdir -p /etc/gpusched/conf.d; cat > "+file+" <<'END'\n"+lines+"\nEND\ngpusched config check >/dev/null && systemctl restart gpusched")
+	t.Cleanup(func() { sh(t, "", "rm "+file+"; systemctl restart gpusched") })
+}
+
+// why is what 'gpusched why' tells user of a job.
+func why(t *testing.T, user string, id int64) string {
+	t.Helper()
+	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
+}
+
+// refused checks that a line of user fails with an exit status and a text.
+func refused(t *testing.T, user, line string, code int, text string) {
+	t.Helper()
+	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
+		t.Errorf("%s: %q exits %d, want %d with %q: %s%s", who(user), line, r.Code, code, text, r.Stdout, r.Stderr)
+	}
+}
+
+// waitsFor checks that a job is in the queue and that 'why' says so.
+func waitsFor(t *testing.T, user string, id int64, text string) {
+	t.Helper()
+	if j, told := show(t, user, id), why(t, user, id); j.State != "queued" || !strings.Contains(told, text) {
+		t.Errorf("job %d is %s, and why does not say %q: %s", id, j.State, text, told)
+	}
+}
+
+// cancel ends a job and waits until it has.
+func cancel(t *testing.T, user string, ids ...int64) {
+	t.Helper()
+	for _, id := range ids {
+		sh(t, user, fmt.Sprintf("gpusched cancel %d", id))
+	}
+	for _, id := range ids {
+		ended(t, wait(t, id), "cancelled", "cancelled by "+who(user))
+	}
 }
 
 // submit queues a job as user and returns its id. The arguments are shell

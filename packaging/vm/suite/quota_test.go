@@ -1,0 +1,64 @@
+//go:build machine
+
+package suite
+
+import (
+	"testing"
+)
+
+// TestSchedulerQuotas: what is above a quota waits, and says so, while others
+// go past it; what can never fit into one, and one waiting job too many, are
+// refused. A quota of a group counts its members together.
+func TestSchedulerQuotas(t *testing.T) {
+	begin(t)
+	settings(t, `[quota.default]
+gpus = 2
+jobs = 3
+queued = 2
+[quota.group.lab]
+gpus = 1`)
+	refused(t, "bob", "gpusched submit -g 3 -- true", 6, "the quota of bob is 2")
+	refused(t, "alice", "gpusched submit -g 2 -- true", 6, "lab is 1")
+	two := submit(t, "bob", "-g 2 -- sleep 1000")
+	third := submit(t, "bob", "-g 1 -- sleep 1000")
+	hers := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, two)
+	running(t, hers)
+	waitsFor(t, "bob", third, "bob has 2 of 2 GPUs, the quota")
+	half := submit(t, "alice", "-g 0.5 -- sleep 1000")
+	waitsFor(t, "alice", half, "group lab has 1 of 1 GPUs, the quota")
+	without := []int64{submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 0 -- sleep 1000")}
+	fourth := submit(t, "bob", "-g 0 -- true")
+	waitsFor(t, "bob", fourth, "bob has 3 jobs running, the quota")
+	refused(t, "bob", "gpusched submit -g 0 -- true", 8, "2 jobs waiting")
+	cancel(t, "bob", two)
+	running(t, third)
+	cancel(t, "bob", without...)
+	ended(t, wait(t, fourth), "completed", "exit code 0")
+	cancel(t, "alice", hers)
+	running(t, half)
+}
+
+// TestSchedulerClasses: a class has a time limit of its own, which is also that
+// of its jobs that name none; scavengers yield without being asked; interactive
+// is for administrators, unless the site lets everybody raise a priority.
+func TestSchedulerClasses(t *testing.T) {
+	begin(t)
+	settings(t, `[class.interactive]
+max_time = "1h"
+[class.scavenger]
+max_time = "30m"`)
+	refused(t, "bob", "gpusched submit -p scavenger -t 1h -- true", 8, "the longest of class scavenger, 30m")
+	refused(t, "bob", "gpusched submit -p interactive -- true", 4, "only an administrator")
+	refused(t, "", "gpusched submit -p interactive -t 2h -- true", 8, "the longest of class interactive, 1h")
+	j := show(t, "bob", submit(t, "bob", "--hold -p scavenger -- true"))
+	if j.TimeLimitSeconds != 1800 || !j.Preemptible {
+		t.Errorf("a scavenger that asks no limit: %d s, preemptible %t", j.TimeLimitSeconds, j.Preemptible)
+	}
+	became := submit(t, "bob", "--hold -t 2h -- true")
+	refused(t, "bob", "gpusched update @ -p scavenger", 8, "the longest of class scavenger, 30m")
+	sh(t, "bob", "gpusched update @ -p scavenger -t 10m")
+	if j := show(t, "bob", became); j.TimeLimitSeconds != 600 || !j.Preemptible {
+		t.Errorf("a job that became a scavenger: %d s, preemptible %t", j.TimeLimitSeconds, j.Preemptible)
+	}
+}

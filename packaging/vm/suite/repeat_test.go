@@ -1,0 +1,69 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSchedulerDedup: what waits, runs or completed is not queued again, also
+// after a crash of the daemon; what failed is, and so is what differs.
+func TestSchedulerDedup(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/end; printf '#!/bin/bash\\nwhile [ ! -e ~/end ]; do sleep 0.05; done\\nexit $1\\n' > ~/gate; chmod +x ~/gate")
+	again := func(args string) int64 { return submit(t, "alice", "--dedup -g 0 "+args) }
+	good, bad := again("-- ./gate 0"), again("-- ./gate 1")
+	running(t, good)
+	if id := again("-- ./gate 0"); id != good {
+		t.Errorf("a job that runs is queued again as %d", id)
+	}
+	if out := sh(t, "alice", "gpusched submit --dedup -g 0 -- ./gate 0"); !strings.Contains(out, fmt.Sprintf("job %d is the same and is running: nothing queued", good)) {
+		t.Errorf("submit says %q", out)
+	}
+	sh(t, "", killDaemon)
+	other := again("-e A=1 -- ./gate 0")
+	if id := again("-- ./gate 1"); id != bad || other == good {
+		t.Errorf("after a crash: the same is %d, was %d; another is %d", id, bad, other)
+	}
+	if id := submit(t, "bob", "--dedup -g 0 --hold -C ~alice -- ./gate 0"); id == good {
+		t.Error("bob's job is taken for alice's")
+	}
+	sh(t, "alice", "touch ~/end")
+	ended(t, wait(t, good), "completed", "exit code 0")
+	ended(t, wait(t, bad), "failed", "exit code 1")
+	if id := again("-- ./gate 0"); id != good {
+		t.Errorf("a job that completed is queued again as %d", id)
+	}
+	if id := again("-- ./gate 1"); id == bad {
+		t.Error("a job that failed is not queued again")
+	}
+}
+
+// TestSchedulerWarning: a job is warned before its limit and has the time to
+// save; at the limit it goes back to the queue if that was asked.
+func TestSchedulerWarning(t *testing.T) {
+	begin(t)
+	limit, before := 4*time.Second*the.slow, 3*time.Second*the.slow
+	times := fmt.Sprintf("-g 0 -t %s --signal USR1@%s ", limit, before)
+	const saves = `bash -c 'trap "echo saved; trap - USR1" USR1; echo armed; [ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.1; done'`
+	killed := submit(t, "alice", times+"--grace 1s -- "+saves)
+	requeued := submit(t, "alice", times+"--grace 1s --on-timeout requeue -- "+saves)
+	j := wait(t, killed)
+	ended(t, j, "timed-out", "stopped at its time limit")
+	if ran := j.EndedAt.Sub(j.StartedAt); ran < limit {
+		t.Errorf("it ended after %s, before its limit", ran)
+	}
+	j = wait(t, requeued)
+	ended(t, j, "completed", "exit code 0")
+	if j.Attempt != 2 || j.Requeues != 1 {
+		t.Errorf("attempt %d, requeues %d", j.Attempt, j.Requeues)
+	}
+	for _, id := range []int64{killed, requeued} {
+		if out := output(t, "alice", id); strings.Count(out, "saved") != 1 {
+			t.Errorf("job %d was not warned once: %s", id, out)
+		}
+	}
+}
