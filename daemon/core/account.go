@@ -15,10 +15,11 @@ type ledger struct {
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
 	past   map[string]job.Usage // of accounts that nobody has asked for yet
+	gids   map[int]job.GIDs     // of users, as of the last job of each
 }
 
 func newLedger(q Quotas, past []job.Usage) ledger {
-	l := ledger{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}}
+	l := ledger{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}, gids: map[int]job.GIDs{}}
 	for _, u := range past {
 		l.past[u.Account] = u
 	}
@@ -44,6 +45,29 @@ func (l *ledger) of(o job.Owner) *sched.Account {
 		}
 	}
 	return a
+}
+
+// join notes which groups a user is in. Equal lists share their memory.
+func (l *ledger) join(uid int, gids job.GIDs) job.GIDs {
+	if gids != nil && !slices.Equal(l.gids[uid], gids) {
+		l.gids[uid] = gids
+	}
+	if gids == nil {
+		return nil
+	}
+	return l.gids[uid]
+}
+
+// members returns the users who are in the group, ascending.
+func (l *ledger) members(gid int) []int {
+	var uids []int
+	for uid, gids := range l.gids {
+		if slices.Contains(gids, gid) {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return uids
 }
 
 func (l *ledger) group(name string) *sched.Account {

@@ -120,7 +120,6 @@ func New(p Policy, boot string, r Restored) *Core {
 		c.same[content{d.UID, d.Dedup}] = d.Job
 	}
 	c.lastReserved = max(r.NextReservation-1, 0)
-	c.lastReserved = max(r.NextReservation-1, 0)
 	for _, j := range r.Jobs {
 		c.restore(j)
 	}
@@ -158,6 +157,7 @@ func (c *Core) restore(j job.Job) {
 // adopt makes a job known.
 func (c *Core) adopt(j job.Job) *live {
 	l := &live{job: j, account: c.accounts.of(j.Owner)}
+	l.job.GIDs = c.accounts.join(j.Owner.UID, j.GIDs)
 	c.jobs[j.ID] = l
 	array := j.ID
 	if j.Task != nil {

@@ -53,16 +53,20 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	return nil
 }
 
-// reserved is the reservations as placement sees them.
+// reserved is the reservations as placement sees them: the members of a group
+// are the users who were in it when they last submitted a job.
 func (c *Core) reserved() []sched.Reserved {
 	var list []sched.Reserved
 	for _, r := range c.reservations {
-		v := sched.Reserved{GPUs: make([]bool, len(c.devices)), From: sched.At(r.From), To: sched.At(r.To), Groups: r.Groups}
+		v := sched.Reserved{GPUs: make([]bool, len(c.devices)), From: sched.At(r.From), To: sched.At(r.To)}
 		for i, d := range c.devices {
 			v.GPUs[i] = slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == d.UUID })
 		}
 		for _, u := range r.Users {
 			v.UIDs = append(v.UIDs, u.UID)
+		}
+		for _, g := range r.Groups {
+			v.UIDs = append(v.UIDs, c.accounts.members(g.GID)...)
 		}
 		v.Detail = fmt.Sprintf("for %s from %s to %s", reservedFor(&r), moment(r.From), moment(r.To))
 		list = append(list, v)
@@ -77,7 +81,7 @@ func reservedFor(r *job.Reservation) string {
 		who = append(who, u.User)
 	}
 	for _, g := range r.Groups {
-		who = append(who, "group "+g)
+		who = append(who, "group "+g.Name)
 	}
 	if len(who) == 0 {
 		return "nobody"

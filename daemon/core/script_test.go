@@ -257,6 +257,11 @@ func (s *script) submit() {
 	if g, ok := s.args["groups"]; ok {
 		sub.Owner.Groups = strings.Split(g, ",")
 	}
+	if text, ok := s.args["gids"]; ok {
+		if err := sub.GIDs.UnmarshalText([]byte(text)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	if name, ok := s.args["user"]; ok {
 		sub.Owner.User = name
 	}
@@ -341,7 +346,7 @@ func (s *script) update() {
 	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
 }
 
-// reserve keeps GPUs for a user: gpus=0,1 in=TIME for=TIME uid=.
+// reserve keeps GPUs for a user, or a group: gpus=0,1 in=TIME for=TIME uid= gid=.
 func (s *script) reserve() {
 	list, err := job.ParseGPUList(s.args["gpus"])
 	if err != nil {
@@ -349,6 +354,9 @@ func (s *script) reserve() {
 	}
 	from := s.w.now.Add(s.duration("in"))
 	r := &job.Reservation{From: from, To: from.Add(s.duration("for")), Users: []job.Account{{UID: s.num("uid", 1002), User: "bob"}}}
+	if gid := s.num("gid", 0); gid > 0 {
+		r.Users, r.Groups = nil, []job.Group{{Name: "lab", GID: gid}}
+	}
 	for _, index := range list {
 		r.GPUs = append(r.GPUs, job.GPURef{Index: index})
 	}

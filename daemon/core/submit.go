@@ -68,7 +68,7 @@ func (c *Core) forgetTwin(j *job.Job) {
 func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
 	j := job.Job{
 		ID: id, Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
-		SubmittedAt: now, State: job.Queued, ChangedAt: now, Life: job.Life{QueuedAt: now},
+		SubmittedAt: now, State: job.Queued, ChangedAt: now, Life: job.Life{QueuedAt: now, GIDs: s.GIDs},
 	}
 	if s.Request.Hold {
 		j.Held = s.Owner.User
@@ -93,6 +93,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	j := newJob(0, &s, now)
 	j.Pending = open
 	l := &live{job: j, account: c.accounts.of(s.Owner)}
+	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l)
 	v := job.JobView{Job: l.job}

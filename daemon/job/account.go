@@ -26,7 +26,7 @@ type Reservation struct {
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
 	Users  []Account `json:"users,omitempty"`  // who may use them
-	Groups []string  `json:"groups,omitempty"` // of which groups' members too
+	Groups []Group   `json:"groups,omitempty"` // of which groups' members too
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`

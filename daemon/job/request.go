@@ -126,6 +126,9 @@ type Submission struct {
 	Grace   *time.Duration
 	Requeue *bool
 
+	// GIDs are all groups of the owner, ascending. The server fills them in.
+	GIDs GIDs `json:"-"`
+
 	// Ended says how jobs that Request.After names have ended, of those that
 	// had when the submission came.
 	Ended map[ID]End

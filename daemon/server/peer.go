@@ -42,6 +42,16 @@ func (s *Server) quotaGroups(p peer) []string {
 	return slices.Compact(in)
 }
 
+// gids are all groups of the peer, ascending.
+func (p peer) gids() job.GIDs {
+	list := job.GIDs{p.gid}
+	for _, gid := range p.groups {
+		list = append(list, int(gid))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // peerOf asks the kernel who is at the other end of a unix connection.
 func peerOf(c net.Conn) (peer, error) {
 	uc, ok := c.(*net.UnixConn)

@@ -65,7 +65,7 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	if got := strings.Join(zeroFields(array), " "); got != "Unit Task Private" {
 		t.Errorf("empty in an array: %s", got)
 	}
-	for _, part := range []any{*array.Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []string{"g"}, Reason: "r", By: "b", At: noon}})[0]} {
+	for _, part := range []any{*array.Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []job.Group{{Name: "g"}}, Reason: "r", By: "b", At: noon}})[0]} {
 		if got := zeroFields(part); got != nil {
 			t.Errorf("empty in a %T: %v", part, got)
 		}

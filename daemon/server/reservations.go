@@ -100,8 +100,7 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 	return out, p.Err()
 }
 
-// reservedFor fills in the users and groups. A group must be one whose members
-// the daemon knows at submit.
+// reservedFor fills in the users and groups.
 func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
 	for _, name := range in.Users {
 		uid, err := s.parseUser("", name)
@@ -111,13 +110,13 @@ func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job
 		}
 		out.Users = append(out.Users, job.Account{UID: *uid, User: s.userName(*uid)})
 	}
-	known := s.opt.QuotaGroups()
 	for _, name := range in.Groups {
-		if !slices.Contains(known, name) {
-			*p = append(*p, "group "+strconv.Quote(name)+" has no quota in the configuration, and only of groups with one are the members known: add one, or name users")
+		gid, ok := s.opt.GroupID(name)
+		if !ok {
+			*p = append(*p, "no group named "+strconv.Quote(name)+" on this machine")
 			continue
 		}
-		out.Groups = append(out.Groups, name)
+		out.Groups = append(out.Groups, job.Group{Name: name, GID: gid})
 	}
 }
 
@@ -125,11 +124,14 @@ func renderReservations(list []job.Reservation) []api.Reservation {
 	out := make([]api.Reservation, len(list))
 	for i, r := range list {
 		out[i] = api.Reservation{
-			ID: r.ID, GPUs: renderRefs(r.GPUs), From: moment(r.From), To: moment(r.To), Groups: r.Groups,
+			ID: r.ID, GPUs: renderRefs(r.GPUs), From: moment(r.From), To: moment(r.To),
 			Reason: r.Reason, By: r.By, At: moment(r.At),
 		}
 		for _, u := range r.Users {
 			out[i].Users = append(out[i].Users, u.User)
+		}
+		for _, g := range r.Groups {
+			out[i].Groups = append(out[i].Groups, g.Name)
 		}
 	}
 	return out

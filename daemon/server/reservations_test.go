@@ -51,7 +51,7 @@ func TestBadReservationsAreRefusedWithAllThatIsWrong(t *testing.T) {
 	for body, wants := range map[string][]string{
 		`{}`: {"names the GPUs", "ends after its beginning"},
 		`{"gpus":[-1],"to":"2001-01-01T00:00:00Z","users":["nobody-here"],"groups":["other"],"reason":"\u001b"}`: {
-			"names the GPUs", "in the future", `no account named "nobody-here"`, `group "other" has no quota`, "--reason"},
+			"names the GPUs", "in the future", `no account named "nobody-here"`, `no group named "other"`, "--reason"},
 		`{"gpus":[0],"from":"2100-01-02T00:00:00Z","to":"2100-01-01T00:00:00Z"}`: {"ends after its beginning"},
 		`{"gpus":[0],"to":"2100-01-01T00:00:00Z"}`:                               {"within 10 years"},
 	} {

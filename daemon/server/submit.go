@@ -23,6 +23,7 @@ func (s *Server) submit(r *request) (any, error) {
 		return nil, err
 	}
 	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User, Groups: s.quotaGroups(r.peer)}
+	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)
 	sub.Admin = r.who.Admin
 	sub.Payload.Limits = limitsOfPeer(r.peer.pid, r.peer.uid)

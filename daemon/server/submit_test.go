@@ -54,7 +54,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 			After: []job.Dependency{{Kind: job.AfterOK, Job: 1}}, Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}, Limit: 2},
 			Shape: shapeOf(me.uid, []string{"python", "\xffx"}), Script: scriptOf(me.uid, []string{"python", "\xffx"})},
 		Payload: job.Payload{Argv: []string{"python", "\xffx"}, EnvMode: job.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27},
-		Grace:   &grace, Requeue: &requeue,
+		Grace:   &grace, Requeue: &requeue, GIDs: me.gids(),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -1,0 +1,63 @@
+package job
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// Group names a group by number, with the name for people. Its text is
+// "lab:2001".
+type Group struct {
+	Name string
+	GID  int // -1: unknown, no user is a member
+}
+
+// MarshalText writes "lab:2001".
+func (g Group) MarshalText() ([]byte, error) {
+	return strconv.AppendInt([]byte(g.Name+":"), int64(g.GID), 10), nil
+}
+
+// UnmarshalText reads what MarshalText writes, and a name alone.
+func (g *Group) UnmarshalText(text []byte) (err error) {
+	name, number, ok := strings.Cut(string(text), ":")
+	g.Name, g.GID = name, -1
+	if ok {
+		g.GID, err = strconv.Atoi(number)
+	}
+	return err
+}
+
+// GIDs are the numbers of the groups somebody is in, ascending. Their text is
+// "100,2001": a long queue is read faster so.
+type GIDs []int
+
+var errGIDs = errors.New("not a list of group numbers")
+
+// MarshalText writes "100,2001".
+func (l GIDs) MarshalText() ([]byte, error) {
+	var b []byte
+	for i, gid := range l {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(gid), 10)
+	}
+	return b, nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (l *GIDs) UnmarshalText(text []byte) error {
+	*l = nil
+	if len(text) == 0 {
+		return nil
+	}
+	for part := range strings.SplitSeq(string(text), ",") {
+		gid, err := strconv.ParseUint(part, 10, 32)
+		if err != nil {
+			return errGIDs
+		}
+		*l = append(*l, int(gid))
+	}
+	return nil
+}
