@@ -139,7 +139,7 @@ func sh(t *testing.T, user, script string) string {
 // try runs a script and returns whatever came of it.
 func try(t *testing.T, user, script string) vm.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute*max(1, the.slow/5))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute*max(1, the.slow/2))
 	defer cancel()
 	r, err := the.Sh(ctx, user, script)
 	if err != nil {

@@ -1,0 +1,79 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// counted is a command that adds a line to ~/runs/NAME and then does more.
+func counted(name, more string) string {
+	return fmt.Sprintf("bash -c 'echo $GPUSCHED_ATTEMPT >> ~/runs/%s; %s'", name, more)
+}
+
+// TestSchedulerPreemption: a scavenger that has had its slice makes room, and
+// comes back. The daemon is killed again and again while that happens, with a
+// GPU paused, priorities changed, an array under way and a reservation made:
+// nothing of it is lost, and nothing runs more often than it should.
+func TestSchedulerPreemption(t *testing.T) {
+	begin(t)
+	settings(t, "[scheduling]\nslice = \"1m\"")
+	sh(t, "alice", "rm -rf ~/runs; mkdir -m 777 ~/runs; chmod 755 ~; rm -f ~/end")
+	victim := submit(t, "alice", "-p scavenger -g 2 --gpus-from 0-1 --grace 1s -- "+counted("victim", "[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000"))
+	running(t, victim)
+	from := show(t, "", victim).StartedAt
+	stays := submit(t, "alice", "--gpu-ids 2 -- "+counted("stays", "while [ ! -e ~/end ]; do sleep 0.1; done"))
+	running(t, stays)
+	sh(t, "", "gpusched gpu pause 3 --reason fan --until +1h; gpusched reserve make --gpus 3 --from +2h --for 1h --user bob")
+	paused := submit(t, "bob", "--gpu-ids 3 -- true")
+	low := submit(t, "alice", "--gpu-ids 2 -- "+counted("order", "echo low >> ~/runs/words"))
+	first := submit(t, "alice", "-p -5 --gpu-ids 2 -- "+counted("order", "echo first >> ~/runs/words"))
+	winner := submit(t, "bob", "-g 2 --gpus-from 0-1 -- bash -c 'echo x >> ~alice/runs/winner'")
+	unit := show(t, "", stays).InvocationID
+	array := killAround(t, from, func() int64 {
+		sh(t, "alice", fmt.Sprintf("gpusched update %d -p low", low))
+		return submit(t, "alice", "-g 0 --array 0-29%4 -- "+counted("task$GPUSCHED_ARRAY_TASK", "sleep 0.2"))
+	})
+	j, v := wait(t, winner), wait(t, victim)
+	ended(t, wait(t, array), "completed", "exit code 0")
+	ended(t, j, "completed", "exit code 0")
+	ended(t, v, "completed", "exit code 0")
+	if ran := j.StartedAt.Sub(from); ran < time.Minute || v.Attempt != 2 || v.Requeues != 1 {
+		t.Errorf("the scavenger had %s, attempt %d, requeues %d", ran, v.Attempt, v.Requeues)
+	}
+	waitsFor(t, "bob", paused, "paused by an administrator (fan)")
+	if out := sh(t, "", "gpusched reserve list"); !strings.Contains(out, "bob") {
+		t.Errorf("the reservation is lost: %s", out)
+	}
+	if j := show(t, "", stays); j.State != "running" || j.InvocationID != unit {
+		t.Errorf("the bystander is %s, another: %t", j.State, j.InvocationID != unit)
+	}
+	sh(t, "alice", "touch ~/end")
+	for _, id := range []int64{stays, first, low} {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+	if got := sh(t, "alice", "cd ~/runs; cat victim stays winner words | tr '\\n' ' '; cat task* | wc -l; ls task* | wc -l"); got != "1 2 1 x first low 30\n30" {
+		t.Errorf("what ran: %q", got)
+	}
+}
+
+// killAround kills the daemon a few times at once, starts an array shortly
+// before the slice of what began at from is over, and kills on past that.
+func killAround(t *testing.T, from time.Time, array func() int64) int64 {
+	t.Helper()
+	kill := func(times int) {
+		for range times {
+			sh(t, "", killDaemon)
+			until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+			<-time.After(200 * time.Millisecond)
+		}
+	}
+	kill(3)
+	<-time.After(time.Until(from.Add(57 * time.Second)))
+	id := array()
+	kill(8)
+	return id
+}
