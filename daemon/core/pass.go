@@ -172,6 +172,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	number := 1
 	if l.job.Attempt != nil {
 		number = l.job.Attempt.Number + 1
+		c.keepLast(l, now)
 	}
 	refs := c.refs(p.Grants)
 	for _, g := range p.Grants {
@@ -185,6 +186,15 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	c.replan = false
 	c.charge(l, now)
 	c.start(l)
+}
+
+// keepLast records the end of an attempt that the next one follows in the same
+// step.
+func (c *Core) keepLast(l *live, now time.Time) {
+	if l.job.Attempt.EndedAt.Equal(now) && slices.Contains(c.touched, l.job.ID) {
+		j := l.job
+		c.out.Records = append(c.out.Records, Record{Job: &j})
+	}
 }
 
 // refs names the GPUs of grants, which are in order.
