@@ -39,7 +39,7 @@ func (c *Core) mine(e Command) (*live, *job.Refusal) {
 		return nil, refuse(job.RefusedNotFound, fmt.Sprintf("there is no job %d that waits or runs", e.What.Job), "see 'gpusched list -a'")
 	}
 	if !e.Who.MayControl(l.job.Owner) {
-		return nil, refuse(job.RefusedForbidden, fmt.Sprintf("job %d belongs to %s", l.job.ID, l.job.Owner.User), "only its owner and administrators may do that")
+		return nil, refuse(job.RefusedForbidden, fmt.Sprintf("job %s belongs to %s", l.job.Called(), l.job.Owner.User), "only its owner and administrators may do that")
 	}
 	return l, nil
 }
@@ -93,7 +93,7 @@ func (c *Core) signal(e Command) *job.Refusal {
 		return refusal
 	}
 	if l.job.State != job.Running {
-		return refuse(job.RefusedConflict, fmt.Sprintf("job %d is %s, not running", l.job.ID, l.job.State), "a signal reaches running jobs only")
+		return refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s, not running", l.job.Called(), l.job.State), "a signal reaches running jobs only")
 	}
 	c.act(Signal{Job: l.job.ID, Signal: e.What.Signal})
 	return nil

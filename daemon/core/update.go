@@ -13,7 +13,7 @@ import (
 func (c *Core) waitingJob(e Command) (*live, *job.Refusal) {
 	l, refusal := c.mine(e)
 	if refusal == nil && l.job.State != job.Queued {
-		refusal = refuse(job.RefusedConflict, fmt.Sprintf("job %d is %s and does not wait", l.job.ID, l.job.State), "only a waiting job can be held, released or changed")
+		refusal = refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s and does not wait", l.job.Called(), l.job.State), "only a waiting job can be held, released or changed")
 	}
 	return l, refusal
 }
@@ -30,7 +30,7 @@ func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 		j.Held = e.Who.User
 	} else {
 		if j.Held != "" && j.Held != j.Owner.User && !e.Who.Admin {
-			return refuse(job.RefusedForbidden, fmt.Sprintf("job %d is held back by %s", j.ID, j.Held), "ask an administrator")
+			return refuse(job.RefusedForbidden, fmt.Sprintf("job %s is held back by %s", j.Called(), j.Held), "ask an administrator")
 		}
 		j.Held = ""
 	}
@@ -46,7 +46,7 @@ func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
 		return refusal
 	}
 	if l.job.State != job.Running || l.job.Stop != "" {
-		return refuse(job.RefusedConflict, fmt.Sprintf("job %d is %s, not running", l.job.ID, l.job.State), "only a running job can go back to the queue")
+		return refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s, not running", l.job.Called(), l.job.State), "only a running job can go back to the queue")
 	}
 	c.halt(l, job.StopRequeue, e.Who.User, now)
 	return nil
@@ -67,7 +67,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	s.Request.Array = cloneArray(s.Request.Array)
 	raised := s.Request.Priority.Raised()
 	if ch.ArrayLimit != nil && s.Request.Array == nil {
-		return refuse(job.RefusedUsage, fmt.Sprintf("job %d is no array, so it has no limit of tasks", l.job.ID), "leave --array-limit out")
+		return refuse(job.RefusedUsage, fmt.Sprintf("job %s is no array, so it has no limit of tasks", l.job.Called()), "leave --array-limit out")
 	}
 	ch.Apply(&s)
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
@@ -82,7 +82,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 		if c.circle(l.job.ID, open) {
-			return refuse(job.RefusedUsage, fmt.Sprintf("job %d would wait for itself", l.job.ID), "leave the dependency out")
+			return refuse(job.RefusedUsage, fmt.Sprintf("job %s would wait for itself", l.job.Called()), "leave the dependency out")
 		}
 	}
 	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {

@@ -99,7 +99,7 @@ func (c *Core) explain(l *live) []job.Reason {
 	case c.timed[j.ID] != nil:
 		return alone(job.ReasonBegin, moment(j.Request.Begin))
 	case l.gate != nil && l.gate.Left <= 0:
-		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
+		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
 	}
 	if c.planner.Placed(j.ID) {
 		return alone(job.ReasonChecking, "")
@@ -109,6 +109,14 @@ func (c *Core) explain(l *live) []job.Reason {
 		return why
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+}
+
+// tasksAtOnce is the present limit of an array, asked by it or a task of it.
+func (c *Core) tasksAtOnce(j *job.Job) int {
+	if j.Task != nil && c.jobs[j.Task.Array] != nil {
+		j = &c.jobs[j.Task.Array].job
+	}
+	return j.Request.Array.Limit
 }
 
 // dependencyWords say what the other job has to do.

@@ -38,6 +38,14 @@ type Task struct {
 // String is the task's name, such as "7_3".
 func (t Task) String() string { return t.Array.String() + "_" + strconv.Itoa(t.Index) }
 
+// Called is what people call the job: by its id, and a task as 7_3.
+func (j *Job) Called() string {
+	if j.Task != nil {
+		return j.Task.String()
+	}
+	return j.ID.String()
+}
+
 // MaxTasks bounds the tasks of one array, and MaxTaskIndex their numbers.
 const (
 	MaxTasks     = 100_000
