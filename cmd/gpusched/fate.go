@@ -45,6 +45,8 @@ func (c *submitCmd) fate(t *terminal, reply api.SubmitReply) string {
 		return j.State
 	case len(j.GPUs) > 0:
 		return "queued, starts on " + gpuNames(j.GPUs)
+	case j.Array != nil: // all of its tasks have become jobs
+		return "queued: " + tasks(j.Array) + ", starting now"
 	}
 	return "queued, starts now"
 }

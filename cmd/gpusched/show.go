@@ -76,7 +76,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	}
 	t.printf("%s %s\n", t.paint(bold, "job "+clean(nameOfJob(j))), clean(j.Name))
 	fact("task", taskLine(j))
-	fact("array", arrayLine(j.Array))
+	fact("array", arrayLine(j))
 	fact("state", a.stateLine(j))
 	fact("why", j.Why)
 	fact("expected", a.expectedLine(j))

@@ -41,11 +41,16 @@ func taskLine(j api.Job) string {
 	return fmt.Sprintf("%d of array %d, as job %d", j.Task.Index, j.Task.Array, j.ID)
 }
 
-func arrayLine(a *api.Array) string {
+func arrayLine(j api.Job) string {
+	a := j.Array
 	if a == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), a.Size-a.Next-a.Cancelled, a.Live, a.Next-a.Live)
+	left := "wait"
+	if job.State(j.State).Terminal() {
+		left = "never started"
+	}
+	text := fmt.Sprintf("%s: %s; %d %s, %d run, %d have ended", a.Spec, tasks(a), a.Size-a.Next-a.Cancelled, left, a.Live, a.Next-a.Live)
 	if a.Failed > 0 {
 		text += fmt.Sprintf(", %d of these not completed", a.Failed)
 	}

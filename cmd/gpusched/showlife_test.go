@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// An array that has ended has nothing that waits.
+func TestArrayLine(t *testing.T) {
+	for _, c := range []struct {
+		state string
+		array api.Array
+		want  string
+	}{
+		{"queued", api.Array{Spec: "0-9%2", Size: 10, Limit: 2, Next: 4, Live: 2}, "0-9%2: 10 tasks, 2 at a time; 6 wait, 2 run, 2 have ended"},
+		{"cancelled", api.Array{Spec: "0-9", Size: 10, Next: 4, Failed: 4, Cancelled: 1}, "0-9: 10 tasks; 5 never started, 0 run, 4 have ended, 4 of these not completed; 1 cancelled before they started"},
+	} {
+		if got := arrayLine(api.Job{State: c.state, Array: &c.array}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.state, got, c.want)
+		}
+	}
+}
+
+// All tasks of an array can have started at once.
+func TestFateOfAnArrayThatStarts(t *testing.T) {
+	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
+	if got := (&submitCmd{}).fate(&terminal{}, reply); got != "queued: 4 tasks, starting now" {
+		t.Errorf("submit says %q", got)
+	}
+}
