@@ -26,7 +26,7 @@ var exitStatuses = []entry{
 
 // reasonTexts says what each reason for waiting means.
 var reasonTexts = []entry{
-	{string(job.ReasonGPUBusy), "Another job has the GPU."},
+	{string(job.ReasonGPUBusy), "Another job has the GPU, or several share it."},
 	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks; the rest may be held by processes that belong to no job."},
 	{string(job.ReasonGPUPaused), "An administrator keeps jobs off the GPU."},
 	{string(job.ReasonGPUUnknown), "The driver does not answer, so nothing is started on the GPU. Jobs on it go on."},

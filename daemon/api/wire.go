@@ -205,13 +205,14 @@ type Result struct {
 
 // Reason is one cause of waiting.
 type Reason struct {
-	Code     string `json:"code"`
-	GPU      int    `json:"gpu"` // -1: the whole machine
-	Job      int64  `json:"job,omitempty"`
-	Need     int64  `json:"need,omitempty"`
-	Have     int64  `json:"have,omitempty"`
-	Detail   string `json:"detail,omitempty"`
-	Sentence string `json:"sentence"`
+	Code     string  `json:"code"`
+	GPU      int     `json:"gpu"` // -1: the whole machine
+	Job      int64   `json:"job,omitempty"`
+	Others   []int64 `json:"others,omitempty"` // jobs beside that one, the first of them
+	Need     int64   `json:"need,omitempty"`
+	Have     int64   `json:"have,omitempty"`
+	Detail   string  `json:"detail,omitempty"`
+	Sentence string  `json:"sentence"`
 }
 
 // ListReply answers a listing: live jobs in queue order, then ended ones,

@@ -8,7 +8,7 @@ type ReasonCode string
 // The reasons. Those that concern one GPU carry its index; the others carry
 // NoGPU.
 const (
-	ReasonGPUBusy     ReasonCode = "gpu-busy"     // another job holds it; Job says which
+	ReasonGPUBusy     ReasonCode = "gpu-busy"     // other jobs hold it, as many as Have; Job and Others are the first of them
 	ReasonGPUMemory   ReasonCode = "gpu-memory"   // Need bytes per GPU, Have really free
 	ReasonGPUPaused   ReasonCode = "gpu-paused"   // an administrator paused it; Detail says why
 	ReasonGPUUnknown  ReasonCode = "gpu-unknown"  // no fresh word from the driver
@@ -62,6 +62,7 @@ type Reason struct {
 	Code   ReasonCode `json:"code"`
 	GPU    int        `json:"gpu"` // physical index, or NoGPU
 	Job    ID         `json:"job,omitempty"`
+	Others []ID       `json:"others,omitempty"` // beside Job
 	Need   int64      `json:"need,omitempty"`
 	Have   int64      `json:"have,omitempty"`
 	Detail string     `json:"detail,omitempty"`
@@ -71,7 +72,7 @@ type Reason struct {
 func (r Reason) Sentence() string {
 	switch r.Code {
 	case ReasonGPUBusy:
-		return fmt.Sprintf("held by job %d", r.Job)
+		return "held by " + r.holders()
 	case ReasonGPUMemory:
 		return fmt.Sprintf("%s of its memory is really free, %s needed", FormatSize(r.Have), FormatSize(r.Need))
 	case ReasonGPUPaused:
@@ -104,6 +105,29 @@ func (r Reason) Sentence() string {
 		return "reserved" + inBrackets(r.Detail)
 	}
 	return r.machineSentence()
+}
+
+// MaxHolders is how many of the jobs on a GPU a reason names.
+const MaxHolders = 3
+
+// holders names the jobs that hold a GPU, and how many there are beside these.
+func (r Reason) holders() string {
+	if len(r.Others) == 0 {
+		return "job " + r.Job.String()
+	}
+	text := "jobs " + r.Job.String()
+	more := int(r.Have) - 1 - len(r.Others)
+	for i, id := range r.Others {
+		if i == len(r.Others)-1 && more <= 0 {
+			text += " and " + id.String()
+		} else {
+			text += ", " + id.String()
+		}
+	}
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func (r Reason) machineSentence() string {

@@ -58,6 +58,7 @@ func TestReasonSentence(t *testing.T) {
 		reason Reason
 		want   string
 	}{
+		{Reason{Code: ReasonGPUBusy, GPU: 0, Job: 7, Others: []ID{8, 12}, Have: 5}, "held by jobs 7, 8, 12 and 2 more"},
 		{Reason{Code: ReasonGPUBusy, Job: 7}, "held by job 7"},
 		{Reason{Code: ReasonGPUMemory, Need: 20 * gib, Have: 3 * gib / 2}, "1.5G of its memory is really free, 20G needed"},
 		{Reason{Code: ReasonGPUPaused}, "paused by an administrator"},

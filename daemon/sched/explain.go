@@ -124,7 +124,7 @@ func explainState(sh *shape, g *GPU) job.Reason {
 	case g.State == Lost:
 		return job.Reason{Code: job.ReasonGPULost, Detail: g.Detail}
 	case len(g.Held) > 0 && g.share() < job.WholeGPU && sh.part == 0:
-		return job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
+		return g.heldBy()
 	case g.State == Unknown:
 		return job.Reason{Code: job.ReasonGPUUnknown, Detail: g.Detail}
 	case g.State == Paused:
@@ -137,6 +137,18 @@ func explainState(sh *shape, g *GPU) job.Reason {
 		return job.Reason{Code: job.ReasonGPUSuspect, Job: g.After, Detail: g.Detail}
 	}
 	return job.Reason{}
+}
+
+// heldBy names the jobs on a GPU, the first of many.
+func (g *GPU) heldBy() job.Reason {
+	r := job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
+	if len(g.Held) > 1 {
+		r.Have = int64(len(g.Held))
+		for _, h := range g.Held[1:min(len(g.Held), job.MaxHolders)] {
+			r.Others = append(r.Others, h.Job)
+		}
+	}
+	return r
 }
 
 // explainRoom is for what the GPU has left: enough for a whole or for the part.
@@ -153,7 +165,7 @@ func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
 	case r.milli < p.start.gpus[i].milli && l == &p.now:
 		return job.Reason{Code: job.ReasonGPUKept, Job: p.taker(i)}
 	case r.milli <= 0 && len(g.Held) > 0:
-		return job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
+		return g.heldBy()
 	case r.milli < need:
 		return job.Reason{Code: job.ReasonGPUShare, Need: int64(need), Have: int64(max(0, r.milli))}
 	case need < job.WholeGPU && sh.gpuMem == 0:

@@ -138,6 +138,9 @@ func renderReasons(list []job.Reason) []api.Reason {
 			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Need: r.Need, Have: r.Have, Detail: r.Detail,
 			Sentence: r.Sentence(),
 		}
+		for _, id := range r.Others {
+			out[i].Others = append(out[i].Others, int64(id))
+		}
 	}
 	return out
 }

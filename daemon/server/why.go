@@ -89,7 +89,7 @@ func groupReasons(list []job.Reason) []*reasonGroup {
 		}
 		g.gpus = append(g.gpus, r.GPU)
 		if r.Job != 0 {
-			g.jobs = append(g.jobs, r.Job)
+			g.jobs = append(append(g.jobs, r.Job), r.Others...)
 		}
 	}
 	return groups
