@@ -61,6 +61,9 @@ func TestSchedulerWarning(t *testing.T) {
 	if j.Attempt != 2 || j.Requeues != 1 {
 		t.Errorf("attempt %d, requeues %d", j.Attempt, j.Requeues)
 	}
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", requeued)); strings.Count(out, ", ended ") != 2 || !strings.Contains(out, "stopped at its time limit") {
+		t.Errorf("the attempts are not told:\n%s", out)
+	}
 	for _, id := range []int64{killed, requeued} {
 		if out := output(t, "alice", id); strings.Count(out, "saved") != 1 {
 			t.Errorf("job %d was not warned once: %s", id, out)
