@@ -1,0 +1,218 @@
+package sched
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// loop is a machine of GPUs of 80 GiB under a virtual clock: jobs come, the
+// planner decides, and what it starts runs for as long as it was told to.
+// Nothing takes time besides: who is stopped has stopped.
+type loop struct {
+	*testing.T
+	*rand.Rand
+	s       Snapshot
+	q       *Queue
+	p       *Planner
+	jobs    []*loopJob
+	coming  []*loopJob // by arrival
+	running []*loopJob // by id
+	credit  float64    // of the guard's lane, in GPU-nanoseconds
+	earned  Instant
+	tick    time.Duration // plans at least so often while somebody waits
+	passes  int
+	last    *Plan
+
+	passed func(*Plan, []job.ID) // called with each plan before it is carried out and the order it is made in
+	ended  func(*loopJob)
+}
+
+// loopJob is a job and what becomes of it.
+type loopJob struct {
+	Waiting
+	run    time.Duration // that it really takes
+	came   Instant
+	start  Instant // of the current run, or the last
+	first  Instant // start of all
+	end    Instant
+	grants []Grant
+	served time.Duration
+	stops  int
+}
+
+func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
+	l := &loop{
+		T: t, Rand: rand.New(rand.NewPCG(seed, 9)), q: NewQueue(), p: NewPlanner(), earned: noon, tick: time.Hour,
+		passed: func(*Plan, []job.ID) {}, ended: func(*loopJob) {},
+	}
+	l.s = Snapshot{Now: noon, Policy: policy, Machine: 1, Host: Host{GPUsSeen: true}}
+	for i := range gpus {
+		l.s.GPUs = append(l.s.GPUs, GPU{
+			Index: i, Model: "NVIDIA H100", State: OK, MemTotalBytes: 80 * gib, MemFreeBytes: 80 * gib, UsableBytes: 80 * gib,
+		})
+	}
+	return l
+}
+
+// add lets a job come a while after noon, after those that were added before.
+// It runs for a time, which is what is expected of it.
+func (l *loop) add(after time.Duration, a *Account, r job.Request, run time.Duration) *loopJob {
+	j := &loopJob{Waiting: Waiting{ID: job.ID(len(l.jobs) + 1), Request: &r, Account: a, Expected: run, Count: 1}, run: run}
+	j.came = noon.Add(after)
+	j.Since = j.came
+	l.jobs = append(l.jobs, j)
+	l.coming = append(l.coming, j)
+	return j
+}
+
+// toTheEnd runs until all jobs have ended. It fails when that would never be.
+func (l *loop) toTheEnd() {
+	l.Helper()
+	for idle := 0; len(l.coming)+len(l.running)+l.q.Len() > 0; {
+		idle++
+		if l.step(); len(l.running) > 0 {
+			idle = 0
+		}
+		if idle > 2000+len(l.jobs) {
+			l.Fatalf("%d jobs wait for ever", l.q.Len())
+		}
+	}
+}
+
+// until runs to a moment.
+func (l *loop) until(at Instant) {
+	for l.next() <= at {
+		l.step()
+	}
+}
+
+// next is when something happens.
+func (l *loop) next() Instant {
+	at := Eternity
+	if len(l.coming) > 0 {
+		at = l.coming[0].came
+	}
+	for _, j := range l.running {
+		at = min(at, j.end)
+	}
+	if l.q.Len() > 0 {
+		at = min(at, l.s.Now.Add(l.tick))
+	}
+	return at
+}
+
+// step goes to the next moment at which something happens, and plans until the
+// planner is content.
+func (l *loop) step() {
+	l.s.Now = l.next()
+	for _, j := range slices.Clone(l.running) {
+		if j.end == l.s.Now {
+			l.leave(j)
+			l.ended(j)
+		}
+	}
+	for len(l.coming) > 0 && l.coming[0].came == l.s.Now {
+		l.q.Push(l.coming[0].Waiting)
+		l.coming = l.coming[1:]
+	}
+	for n := 0; l.pass(); n++ {
+		if n > 100 {
+			l.Fatalf("the planner is never content: %v starts, %v is stopped", l.last.Place, l.last.Preempt)
+		}
+	}
+}
+
+// pass plans and carries the plan out; false when there was nothing to do.
+func (l *loop) pass() bool {
+	if l.q.Len() == 0 {
+		return false
+	}
+	l.passes++
+	l.see()
+	order := l.p.Ordered(&l.s, l.q, -1)
+	plan := l.p.Plan(&l.s, l.q)
+	l.last = plan
+	l.passed(plan, order)
+	for _, v := range plan.Preempt {
+		l.stop(l.jobs[v.Victim-1])
+	}
+	for _, x := range plan.Place {
+		l.begin(l.jobs[x.Job-1], x)
+	}
+	return len(plan.Place)+len(plan.Preempt) > 0
+}
+
+// see fills in the snapshot.
+func (l *loop) see() {
+	s := &l.s
+	s.Running = s.Running[:0]
+	for _, j := range l.running {
+		ran := time.Duration(s.Now - j.start)
+		s.Running = append(s.Running, Running{
+			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
+			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
+			End: s.Now.Add(Remaining(j.Expected, ran, j.Request.TimeLimit)),
+		})
+	}
+	l.credit += float64(s.Now-l.earned) * float64(len(s.GPUs)) * float64(s.Policy.GuardPercent) / 100
+	l.credit, l.earned = min(0, l.credit), s.Now
+	s.GuardOpen = l.credit >= 0
+}
+
+func (l *loop) begin(j *loopJob, x Placement) {
+	if x.Guarded {
+		l.credit -= float64(j.Expected) * float64(j.Request.GPUMilli) / job.WholeGPU
+	}
+	l.q.Take(j.ID)
+	j.grants, j.start, j.end = slices.Clone(x.Grants), l.s.Now, l.s.Now.Add(j.run-j.served)
+	if j.first == 0 {
+		j.first = j.start
+	}
+	for _, g := range j.grants {
+		held := &l.s.GPUs[g.GPU].Held
+		*held = append(*held, Hold{Job: j.ID, Milli: g.Milli, PromiseBytes: g.Bytes})
+	}
+	at, _ := slices.BinarySearchFunc(l.running, j.ID, func(o *loopJob, id job.ID) int { return int(o.ID - id) })
+	l.running = slices.Insert(l.running, at, j)
+	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
+		a.Start(j.Request.GPUMilli, j.rate(), j.start, l.s.Now, l.s.Policy.HalfLife)
+	}
+}
+
+// rate is how many GPUs the job is charged for.
+func (j *loopJob) rate() float64 { return float64(j.Request.GPUMilli) / job.WholeGPU }
+
+// leave takes a running job off its GPUs.
+func (l *loop) leave(j *loopJob) {
+	l.running = slices.DeleteFunc(l.running, func(o *loopJob) bool { return o == j })
+	for _, g := range j.grants {
+		held := &l.s.GPUs[g.GPU].Held
+		*held = slices.DeleteFunc(*held, func(h Hold) bool { return h.Job == j.ID })
+	}
+	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
+		a.Finish(j.Request.GPUMilli, j.rate(), j.start, l.s.Now, l.s.Policy.HalfLife)
+	}
+	j.served += time.Duration(l.s.Now - j.start)
+}
+
+// stop sends a running job back to the queue. Its run time does not count as
+// waiting, and it goes on where it was.
+func (l *loop) stop(j *loopJob) {
+	l.leave(j)
+	j.stops++
+	j.Since += l.s.Now - j.start
+	j.Count, j.Expected = 1, j.served+Remaining(j.Expected, j.served, 0)
+	l.q.Push(j.Waiting)
+}
+
+// wait is how long the job waited for its first start.
+func (j *loopJob) wait() time.Duration { return time.Duration(j.first - j.came) }
+
+func (j *loopJob) String() string {
+	return fmt.Sprintf("job %d (%d milli, %s)", j.ID, j.Request.GPUMilli, j.run)
+}
