@@ -23,16 +23,30 @@ func (d *Daemon) report(r core.Record) {
 	if r.Job == nil {
 		return // what was learned or used is no change of state
 	}
-	j := r.Job
-	args := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID}
-	if a := j.Attempt; a != nil {
-		args = append(args, "attempt", a.Number, "gpu", job.FormatGPUList(j.GPUIndexes()))
+	d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
+	if r.Job.State.Terminal() {
+		d.waiters.ended(r.Job.ID)
 	}
-	if j.Result != nil {
-		args = append(args, "result", j.Result.Sentence())
+}
+
+// jobFields are what a line about a job tells: which one, where it is or was,
+// and why its state is what it is.
+func jobFields(j *job.Job) []any {
+	fields := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID}
+	if j.Task != nil {
+		fields = append(fields, "task", j.Task.String())
 	}
-	d.log.Info("job "+string(j.State), args...)
-	if j.State.Terminal() {
-		d.waiters.ended(j.ID)
+	a := j.Attempt
+	if a != nil {
+		fields = append(fields, "attempt", a.Number, "gpu", job.FormatGPUList(j.GPUIndexes()))
 	}
+	switch {
+	case j.Result != nil:
+		fields = append(fields, "result", j.Result.Sentence())
+	case j.State == job.Queued && a != nil && a.Result != nil: // it is back
+		fields = append(fields, "result", a.Result.Sentence())
+	case j.Stop != "":
+		fields = append(fields, "stop", j.Stop)
+	}
+	return fields
 }
