@@ -104,7 +104,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
 	}
 	for _, at := range attempts {
-		if len(attempts) > 1 {
+		if len(attempts) > 1 || j.State == string(job.Queued) {
 			fact(fmt.Sprintf("attempt %d", at.Number), a.attemptLine(at))
 		}
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -27,5 +30,16 @@ func TestFateOfAnArrayThatStarts(t *testing.T) {
 	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
 	if got := (&submitCmd{}).fate(&terminal{}, reply); got != "queued: 4 tasks, starting now" {
 		t.Errorf("submit says %q", got)
+	}
+}
+
+// A job that is back in the queue says how its only start ended.
+func TestShowOfAJobThatIsBack(t *testing.T) {
+	var text bytes.Buffer
+	a := &app{out: &terminal{w: bufio.NewWriter(&text)}}
+	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Number: 1, Result: &api.Result{Sentence: "stopped for job 9"}}})
+	a.out.w.Flush()
+	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {
+		t.Errorf("show says:\n%s", text.String())
 	}
 }
