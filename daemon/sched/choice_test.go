@@ -1,0 +1,123 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// part is a share of a GPU.
+func part(gpu, milli int) Grant { return Grant{GPU: gpu, Milli: milli} }
+
+// TestChoiceOfAPart places one job that asks a part on four GPUs, of which the
+// first is free.
+func TestChoiceOfAPart(t *testing.T) {
+	spread := asks(func(r *job.Request) { r.Spread = true })
+	for name, c := range map[string]struct {
+		held   []Grant // by jobs of their own
+		milli  int
+		change func(*Waiting)
+		want   string
+	}{
+		"the fullest that has room":             {[]Grant{part(1, 250), part(2, 500), part(3, 700)}, 500, nil, "start 1 on 500m of 2"},
+		"the next fuller one where it does not": {[]Grant{part(1, 250), part(2, 700), part(3, 800)}, 500, nil, "start 1 on 500m of 1"},
+		"a free one where none has room":        {[]Grant{part(1, 750), part(2, 750), part(3, 750)}, 500, nil, "start 1 on 500m of 0"},
+		"fewest jobs among the equally full":    {[]Grant{part(1, 250), part(1, 250), part(2, 500), part(3, 500)}, 500, nil, "start 1 on 500m of 2"},
+		"the lowest of equals":                  {[]Grant{part(3, 500), part(2, 500)}, 500, nil, "start 1 on 500m of 2"},
+		"spread takes the emptiest":             {[]Grant{part(1, 250), part(2, 500), part(3, 700)}, 250, spread, "start 1 on 250m of 0"},
+		"spread among GPUs in use":              {[]Grant{part(0, 600), part(1, 250), part(2, 500), part(3, 700)}, 250, spread, "start 1 on 250m of 1"},
+		"exactly what is left":                  {[]Grant{part(1, 700), part(2, 600)}, 300, nil, "start 1 on 300m of 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 4)
+			for i, g := range c.held {
+				sc.runs(job.ID(101+i), time.Hour, g)
+			}
+			if c.change == nil {
+				c.change = func(*Waiting) {}
+			}
+			sc.waits(1, c.milli, c.change)
+			sc.expect(c.want)
+		})
+	}
+}
+
+// A job of one and a half GPUs takes its half from a GPU in use where it can, so
+// that whole ones stay whole, and never the only whole one.
+func TestChoiceOfWholeAndPart(t *testing.T) {
+	for name, c := range map[string]struct {
+		held  []Grant
+		milli int
+		want  string
+	}{
+		"both on free GPUs":           {nil, 1500, "start 1 on 500m of 0+1"},
+		"the half on one in use":      {[]Grant{part(2, 500)}, 1500, "start 1 on 0+500m of 2"},
+		"the half beside, if it fits": {[]Grant{part(2, 600)}, 1500, "start 1 on 500m of 0+1"},
+		"no whole one is left":        {[]Grant{part(0, 100), part(1, 100), part(2, 100)}, 1500, "wait"},
+		"whole ones and a half":       {[]Grant{part(0, 500)}, 2500, "start 1 on 500m of 0+1+2"},
+		"one whole GPU too few":       {[]Grant{part(0, 500), part(1, 500)}, 2500, "wait"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 3)
+			sc.s.Policy.ReservationDepth = 0
+			for i, g := range c.held {
+				sc.runs(job.ID(101+i), time.Hour, g)
+			}
+			sc.waits(1, c.milli)
+			sc.expect(c.want)
+		})
+	}
+}
+
+// A GPU that a process from outside uses comes last, for parts and for whole.
+func TestForeignComesLast(t *testing.T) {
+	for want, milli := range map[string]int{
+		"start 1 on 500m of 1": 500, "start 1 on 1": 1000, "start 1 on 1+2": 2000, "start 1 on 0+1+2": 3000, "start 1 on 500m of 1+2": 1500,
+	} {
+		sc := newScene(t, 3)
+		sc.s.GPUs[0].Foreign = true
+		sc.waits(1, milli)
+		sc.expect(want)
+	}
+}
+
+// The memory of a part is what was asked, or the same part of what jobs can
+// have; a share that nobody asked for in bytes may be short by the slack.
+func TestMemoryOfAPart(t *testing.T) {
+	for name, c := range map[string]struct {
+		free, slack, asked int64
+		want               string
+	}{
+		"half of it is there":             {40, 0, 0, "start 1 on 500m of 0"},
+		"it is not":                       {39, 0, 0, "wait"},
+		"but for the slack":               {39, 1, 0, "start 1 on 500m of 0"},
+		"short by more than the slack":    {38, 1, 0, "wait"},
+		"less was asked":                  {10, 0, 10, "start 1 on 500m of 0"},
+		"bytes are exact, whatever slack": {9, 1, 10, "wait"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 1)
+			sc.s.Policy.ReservationDepth = 0
+			g := &sc.s.GPUs[0]
+			g.MemFreeBytes, g.SlackBytes = c.free*gib, c.slack*gib
+			g.UsableBytes = 80 * 1000 * (gib / 1000) // a half is exactly 40 GiB less what a thousandth cuts off
+			sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = c.asked * gib }))
+			sc.expect(c.want)
+		})
+	}
+}
+
+// What a job was promised and does not use yet is not free: free memory less
+// the unused promises of those on the GPU.
+func TestPromisesAreNotFree(t *testing.T) {
+	for seen, want := range map[int64]string{0: "wait", 10: "wait", 20: "start 1 on 500m of 0", 30: "start 1 on 500m of 0"} {
+		sc := newScene(t, 1)
+		sc.s.Policy.ReservationDepth = 0
+		sc.runs(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 30 * gib})
+		sc.s.GPUs[0].Held[0].SeenBytes = seen * gib
+		sc.s.GPUs[0].MemFreeBytes = 40 * gib // 30 GiB are asked
+		sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
+		sc.expect(want)
+	}
+}

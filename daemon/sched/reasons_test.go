@@ -1,0 +1,144 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// why says the reasons of a job that came last, such as "gpu-memory on 0: need 2
+// have 1" for a GPU and "quota-jobs" for the machine.
+func (sc *scene) why(w Waiting) string {
+	sc.p.Plan(&sc.s, sc.q)
+	var list []string
+	for _, r := range sc.p.Explain(&w) {
+		text := string(r.Code)
+		if r.GPU != job.NoGPU {
+			text += fmt.Sprintf(" on %d", r.GPU)
+		}
+		if r.Job != 0 {
+			text += fmt.Sprintf(", job %d", r.Job)
+		}
+		if r.Need != 0 || r.Have != 0 {
+			text += fmt.Sprintf(", need %d have %d", r.Need, r.Have)
+		}
+		if r.Detail != "" {
+			text += ", " + r.Detail
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, "; ")
+}
+
+// last is a job that came last of all.
+func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
+	w := Waiting{ID: 99, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1, Since: noon}
+	for _, f := range change {
+		f(&w)
+	}
+	return w
+}
+
+// TestReasonOfAGPU has each reason that a single GPU can give: the one that
+// would have to go away first.
+func TestReasonOfAGPU(t *testing.T) {
+	state := func(s GPUState, detail string) func(*scene) {
+		return func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].Detail, sc.s.GPUs[0].After = s, detail, 9 }
+	}
+	for want, c := range map[string]struct {
+		set   func(*scene)
+		milli int
+		ask   func(*job.Request)
+	}{
+		"gpu-excluded on 0":                       {nil, 1000, func(r *job.Request) { r.GPUIDs = []int{3} }},
+		"gpu-excluded on 0 ":                      {nil, 500, func(r *job.Request) { r.GPUsFrom = []int{1, 2} }},
+		"gpu-type on 0, NVIDIA A100-SXM4-80GB":    {nil, 1000, func(r *job.Request) { r.GPUType = "h100" }},
+		"gpu-lost on 0, fell off the bus":         {state(Lost, "fell off the bus"), 1000, nil},
+		"gpu-unknown on 0, no answer":             {state(Unknown, "no answer"), 1000, nil},
+		"gpu-paused on 0, dust":                   {state(Paused, "dust"), 1000, nil},
+		"gpu-drained on 0, repair":                {state(Drained, "repair"), 1000, nil},
+		"gpu-cleaning on 0, job 9":                {state(Cleaning, ""), 1000, nil},
+		"gpu-suspect on 0, job 9, a process":      {state(Suspect, "a process"), 1000, nil},
+		"gpu-busy on 0, job 101":                  {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, 1000, nil},
+		"gpu-busy on 0, job 102":                  {func(sc *scene) { sc.runs(102, time.Hour, on(0)...) }, 500, nil},
+		"gpu-share on 0, need 500 have 300":       {func(sc *scene) { sc.runs(101, time.Hour, part(0, 700)) }, 500, nil},
+		"gpu-memory on 0, need 30 have 20":        {func(sc *scene) { sc.s.GPUs[0].MemFreeBytes = 20 }, 1000, func(r *job.Request) { r.GPUMemBytes = 30 }},
+		"gpu-memory on 0, need 40000 have 39999":  {func(sc *scene) { sc.s.GPUs[0].UsableBytes, sc.s.GPUs[0].MemFreeBytes = 80_000, 39_999 }, 500, nil},
+		"gpu-memory on 0, need 7 have 6":          {func(sc *scene) { sc.s.Policy.MinFreeBytes, sc.s.GPUs[0].MemFreeBytes = 7, 6 }, 1000, nil},
+		"gpu-load on 0, need 30 have 31":          {func(sc *scene) { sc.s.GPUs[0].LoadPercent = 31 }, 1000, func(r *job.Request) { r.MaxLoadPercent = 30 }},
+		"gpu-used on 0, need 40 have 50":          {func(sc *scene) { sc.s.GPUs[0].MemFreeBytes = 40 * gib }, 1000, func(r *job.Request) { r.MaxUsedPercent = 40 }},
+		"gpu-kept on 0, job 1":                    {func(sc *scene) { sc.waits(1, 1000) }, 1000, nil},
+		"gpu-reserved on 0, for the lab till one": {func(sc *scene) { sc.reserve(-time.Hour, time.Hour, "for the lab till one", 0) }, 1000, nil},
+		"": {nil, 1000, nil},
+	} {
+		sc := newScene(t, 1)
+		if c.set != nil {
+			c.set(sc)
+		}
+		w := sc.last(c.milli)
+		if c.ask != nil {
+			c.ask(w.Request)
+		}
+		if got := sc.why(w); got != strings.TrimSpace(want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// reserve keeps GPUs for nobody that a scene has.
+func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Reserved {
+	r := Reserved{From: noon + Instant(from), To: noon + Instant(to), Detail: detail, GPUs: make([]bool, len(sc.s.GPUs))}
+	for _, g := range gpus {
+		r.GPUs[g] = true
+	}
+	sc.s.Reserved = append(sc.s.Reserved, r)
+	return &sc.s.Reserved[len(sc.s.Reserved)-1]
+}
+
+// A GPU that others may have until a wide job's shadow is kept from one that
+// would run longer, and free to one that would not.
+func TestReasonIsTheReservation(t *testing.T) {
+	sc := newScene(t, 2)
+	sc.runs(101, time.Hour, on(0)...)
+	sc.waits(1, 2000)
+	if got, want := sc.why(sc.last(1000, expected(2*time.Hour))), "gpu-busy on 0, job 101; gpu-kept on 1, job 1"; got != want {
+		t.Errorf("of a long job: %s, want %s", got, want)
+	}
+	if got := sc.why(sc.last(1000, expected(30*time.Minute))); got != "" {
+		t.Errorf("a short job has the reasons %s", got)
+	}
+}
+
+// What concerns the owner and the machine comes first, and several GPUs at once
+// are counted.
+func TestReasonsOfTheMachine(t *testing.T) {
+	sc := newScene(t, 3)
+	sc.s.Policy.HalfLife = week
+	sc.s.Host = Host{MemBytes: 10, PromisedMem: 8, Running: 2, MaxRunning: 2, GPUsSeen: true}
+	sc.runs(101, time.Hour, on(2)...)
+	lab := &Account{UID: -1, Name: "lab", MaxJobs: 1, Jobs: 1}
+	bob := &Account{UID: 1, Name: "bob", Groups: []*Account{lab}, MaxMilli: 1500, Milli: 500, MaxUsage: 2 * time.Hour}
+	bob.Restore(3*time.Hour, noon)
+	w := sc.last(2000, of(bob), asks(func(r *job.Request) { r.MemBytes = 3; r.GPUMemBytes = 1 }))
+	sc.s.GPUs[1].MemFreeBytes = 0
+	want := []string{
+		"quota-gpus, need 1500 have 500, bob", "quota-hours, need 2 have 3, bob", "quota-jobs, need 1 have 1, group lab",
+		"max-running, need 2 have 0", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
+		"gpu-free on 0", "gpu-memory on 1, need 1 have 0", "gpu-busy on 2, job 101",
+	}
+	if got := sc.why(w); got != strings.Join(want, "; ") {
+		t.Errorf("reasons\n%s, want\n%s", strings.ReplaceAll(got, "; ", "\n"), strings.Join(want, "\n"))
+	}
+	w.Request.GPUMilli = 0
+	if got, want := sc.why(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0; host-memory, need 3 have 2"; got != want {
+		t.Errorf("without a GPU: %s, want %s", got, want)
+	}
+	sc.s.GPUs, sc.s.Host = nil, Host{}
+	sc.s.Running = nil
+	if got := sc.why(sc.last(1000)); got != "starting-up" {
+		t.Errorf("before the first look at the GPUs: %s", got)
+	}
+}

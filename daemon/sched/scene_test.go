@@ -1,0 +1,124 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// scene is a machine of GPUs of 80 GiB with a queue, set by hand. The policy is
+// strict order with one reservation unless a test says otherwise.
+type scene struct {
+	*testing.T
+	s     Snapshot
+	q     *Queue
+	p     *Planner
+	users map[string]*Account
+}
+
+func newScene(t *testing.T, gpus int) *scene {
+	sc := &scene{T: t, q: NewQueue(), p: NewPlanner(), users: map[string]*Account{}}
+	sc.s = Snapshot{Now: noon, Machine: 1, Policy: Policy{FIFO: true, ReservationDepth: 1}, Host: Host{GPUsSeen: true}}
+	for i := range gpus {
+		sc.s.GPUs = append(sc.s.GPUs, GPU{
+			Index: i, Model: "NVIDIA A100-SXM4-80GB", State: OK, MemTotalBytes: 80 * gib, MemFreeBytes: 80 * gib, UsableBytes: 80 * gib,
+		})
+	}
+	return sc
+}
+
+// user returns the account of a name.
+func (sc *scene) user(name string) *Account {
+	if sc.users[name] == nil {
+		sc.users[name] = &Account{UID: 1001 + len(sc.users), Name: name}
+	}
+	return sc.users[name]
+}
+
+// runs puts a job of ann's on GPUs, which ends a while after noon. It began an
+// hour before noon, at once when it came.
+func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
+	for _, g := range grants {
+		held := &sc.s.GPUs[g.GPU].Held
+		*held = append(*held, Hold{Job: id, Milli: g.Milli, PromiseBytes: g.Bytes})
+	}
+	sc.s.Running = append(sc.s.Running, Running{
+		ID: id, Grants: grants, End: noon.Add(end), Account: sc.user("ann"), Start: ago(time.Hour), Since: ago(time.Hour), Expected: time.Hour + end,
+	})
+	return &sc.s.Running[len(sc.s.Running)-1]
+}
+
+// on is whole GPUs, by position.
+func on(gpus ...int) (list []Grant) {
+	for _, g := range gpus {
+		list = append(list, Grant{GPU: g, Milli: job.WholeGPU})
+	}
+	return list
+}
+
+// waits puts a job of ann's into the queue, expected to run for an hour, that
+// came as long before noon as its id is under 100, in seconds: in the order of
+// ids.
+func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
+	w := Waiting{
+		ID: id, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1,
+		Since: ago(time.Duration(100-id) * time.Second),
+	}
+	for _, f := range change {
+		f(&w)
+	}
+	sc.q.Push(w)
+}
+
+// The changes to what waits.
+func expected(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Expected = d } }
+func of(a *Account) func(*Waiting)            { return func(w *Waiting) { w.Account = a } }
+func asks(f func(*job.Request)) func(*Waiting) {
+	return func(w *Waiting) { f(w.Request) }
+}
+
+// plan says what the planner decides, such as "start 4 on 0+500m of 1, keep 0+1
+// for 5 at +1m40s, stop 9 for 5"; nothing is "wait".
+func (sc *scene) plan() string {
+	var list []string
+	plan := sc.p.Plan(&sc.s, sc.q)
+	for _, x := range plan.Place {
+		list = append(list, fmt.Sprintf("start %d on %s", x.Job, name(x.Grants)))
+	}
+	for i, k := range plan.Kept {
+		list = append(list, fmt.Sprintf("keep %s for %d at +%s", name(sc.p.kept[i].grants), k.Job, time.Duration(k.At-noon)))
+	}
+	for _, v := range plan.Preempt {
+		list = append(list, fmt.Sprintf("stop %d for %d", v.Victim, v.For))
+	}
+	if len(list) == 0 {
+		return "wait"
+	}
+	return strings.Join(list, ", ")
+}
+
+func name(grants []Grant) string {
+	var list []string
+	for _, g := range grants {
+		if g.Milli == job.WholeGPU {
+			list = append(list, fmt.Sprint(g.GPU))
+		} else {
+			list = append(list, fmt.Sprintf("%dm of %d", g.Milli, g.GPU))
+		}
+	}
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, "+")
+}
+
+// expect compares what the planner decides.
+func (sc *scene) expect(want string) {
+	sc.Helper()
+	if got := sc.plan(); got != want {
+		sc.Errorf("planned: %s\n   want: %s", got, want)
+	}
+}
