@@ -1,0 +1,42 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestSchedulerOrder: who used much of late comes after who did not, also
+// after a crash of the daemon; where the site wants the order of submission,
+// that is the order.
+func TestSchedulerOrder(t *testing.T) {
+	for _, c := range []struct{ policy, first, next string }{{"fair", "bob", "alice"}, {"fifo", "alice", "bob"}} {
+		t.Run(c.policy, func(t *testing.T) {
+			begin(t)
+			settings(t, fmt.Sprintf("[scheduling]\nhalf_life = \"1m\"\npolicy = %q", c.policy))
+			sh(t, "", "rm -f /run/end")
+			took := fmt.Sprintf("-- sleep %d", 3*the.slow) // as long for both, so that only the use differs
+			uses, spares := submit(t, "alice", "-g 4 "+took), submit(t, "bob", "-g 0 "+took)
+			wait(t, uses)
+			wait(t, spares)
+			holder := submit(t, "", "-g 4 -- bash -c 'while [ ! -e /run/end ]; do sleep 0.05; done'")
+			running(t, holder)
+			ids := map[string]int64{}
+			for _, user := range []string{"alice", "bob"} {
+				ids[user] = submit(t, user, "--gpu-ids 0 -- true")
+			}
+			sh(t, "", killDaemon+"; touch /run/end")
+			at := map[string]time.Time{}
+			for user, id := range ids {
+				j := wait(t, id)
+				ended(t, j, "completed", "exit code 0")
+				at[user] = j.StartedAt
+			}
+			if !at[c.first].Before(at[c.next]) {
+				t.Errorf("%s starts at %s, %s at %s", c.first, at[c.first], c.next, at[c.next])
+			}
+		})
+	}
+}
