@@ -46,7 +46,7 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 		*held = append(*held, Hold{Job: id, Milli: g.Milli, PromiseBytes: g.Bytes})
 	}
 	sc.s.Running = append(sc.s.Running, Running{
-		ID: id, Grants: grants, End: noon.Add(end), Account: sc.user("ann"), Start: ago(time.Hour), Since: ago(time.Hour), Expected: time.Hour + end,
+		ID: id, Grants: grants, End: noon + Instant(end), Account: sc.user("ann"), Start: ago(time.Hour), Since: ago(time.Hour), Expected: time.Hour + end,
 	})
 	return &sc.s.Running[len(sc.s.Running)-1]
 }

@@ -1,0 +1,159 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const minute = time.Minute
+
+// TestBackfill is the example of EASY with GPUs by name: of four GPUs, 0 is free
+// in 30 minutes and 1 in 60, 2 and 3 are free. Job 1 asks three. Its shadow is
+// in 30 minutes, and 0, 2 and 3 are kept for it, as 1 is still busy then. What
+// comes behind it may use 2 and 3 until then.
+func TestBackfill(t *testing.T) {
+	two := asks(func(r *job.Request) { r.GPUMilli = 2000 })
+	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = d }) }
+	for name, c := range map[string]struct {
+		behind []func(*Waiting)
+		want   string
+	}{
+		"ends before the shadow":       {[]func(*Waiting){expected(15 * minute)}, "start 2 on 2, keep 0+2+3 for 1 at +30m0s"},
+		"two GPUs until the shadow":    {[]func(*Waiting){two, expected(15 * minute)}, "start 2 on 2+3, keep 0+2+3 for 1 at +30m0s"},
+		"would run past the shadow":    {[]func(*Waiting){expected(40 * minute)}, "keep 0+2+3 for 1 at +30m0s"},
+		"by its limit it cannot":       {[]func(*Waiting){expected(40 * minute), limit(20 * minute)}, "start 2 on 2, keep 0+2+3 for 1 at +30m0s"},
+		"rounded up it would, just so": {[]func(*Waiting){expected(18 * minute)}, "keep 0+2+3 for 1 at +30m0s"}, // 2048 s
+		"asks no GPU":                  {[]func(*Waiting){asks(func(r *job.Request) { r.GPUMilli = 0 })}, "start 2 on none, keep 0+2+3 for 1 at +30m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 4)
+			sc.runs(101, 30*minute, on(0)...)
+			sc.runs(102, 60*minute, on(1)...)
+			sc.waits(1, 3000)
+			sc.waits(2, 1000, c.behind...)
+			sc.expect(c.want)
+		})
+	}
+}
+
+// What the reservation leaves over at its shadow is for anybody, however long.
+func TestLeftOverAtTheShadow(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.runs(101, 30*minute, on(0, 1)...)
+	sc.waits(1, 3000)
+	sc.waits(2, 1000, expected(100*time.Hour))
+	sc.waits(3, 1000, expected(100*time.Hour))
+	sc.expect("start 2 on 3, keep 0+1+2 for 1 at +30m0s")
+}
+
+// The GPUs that become free latest are kept, so that those which are free before
+// serve others until then; equal ones by the lowest position.
+func TestLatestAreKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends  []time.Duration // of the jobs on GPUs 0, 1 and so on; 0: free
+		milli int
+		want  string
+	}{
+		"one of two that are free":        {[]time.Duration{0, 10 * minute, 0, 20 * minute}, 3000, "keep 0+1+2 for 1 at +10m0s"},
+		"the later of those busy":         {[]time.Duration{10 * minute, 30 * minute, 20 * minute}, 2000, "keep 0+2 for 1 at +20m0s"},
+		"all at once, the lowest":         {[]time.Duration{10 * minute, 10 * minute, 10 * minute}, 2000, "keep 0+1 for 1 at +10m0s"},
+		"a half on one that is left":      {[]time.Duration{10 * minute, 30 * minute, 20 * minute}, 1500, "keep 500m of 0+2 for 1 at +20m0s"},
+		"overdue, expected at any moment": {[]time.Duration{-minute, 30 * minute}, 1000, "keep 0 for 1 at +0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, len(c.ends))
+			for i, end := range c.ends {
+				if end != 0 {
+					sc.runs(job.ID(101+i), end, on(i)...)
+				}
+			}
+			sc.waits(1, c.milli)
+			sc.expect(c.want)
+		})
+	}
+}
+
+// With a depth of two the second job that does not fit has GPUs kept for it too,
+// behind the first: as if that had started at its shadow.
+func TestDepth(t *testing.T) {
+	for depth, want := range map[int]string{
+		0: "start 3 on 1",
+		1: "start 3 on 1, keep 0+1 for 1 at +30m0s",
+		2: "start 3 on 1, keep 0+1 for 1 at +30m0s, keep 0+1 for 2 at +1h38m16s", // 1 runs for 4096 s
+	} {
+		sc := newScene(t, 2)
+		sc.s.Policy.ReservationDepth = depth
+		sc.runs(101, 30*minute, on(0)...)
+		sc.waits(1, 2000)
+		sc.waits(2, 2000)
+		sc.waits(3, 1000, expected(15*minute))
+		sc.expect(want)
+	}
+}
+
+// A job that only the load of a GPU keeps from starting has nothing kept for
+// it: the load may pass at any moment.
+func TestLoadKeepsNothing(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.GPUs[0].LoadPercent = 90
+	sc.waits(1, 1000, asks(func(r *job.Request) { r.MaxLoadPercent = 50 }))
+	sc.waits(2, 1000)
+	sc.expect("start 2 on 0")
+}
+
+// TestReservationOfAnAdministrator asks for one of two GPUs of which the second
+// is reserved for bob, from in two hours until in five. Others may use it as
+// long as they end before by their limit; without a limit they are taken to run
+// for a day.
+func TestReservationOfAnAdministrator(t *testing.T) {
+	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = d }) }
+	lab := &Account{UID: -1, Name: "lab"}
+	for name, c := range map[string]struct {
+		from, to time.Duration
+		change   func(*Waiting)
+		want     string
+	}{
+		"ends before it begins":      {2, 5, limit(2 * time.Hour), "start 1 on 1"},
+		"could run into it":          {2, 5, limit(2*time.Hour + 1), "keep 0 for 1 at +30m0s"},
+		"has no limit":               {2, 5, func(*Waiting) {}, "keep 0 for 1 at +30m0s"},
+		"has none, a day before":     {24, 30, func(*Waiting) {}, "start 1 on 1"},
+		"the reservation has begun":  {-1, 5, limit(time.Minute), "keep 0 for 1 at +30m0s"},
+		"it is over":                 {-2, 0, func(*Waiting) {}, "start 1 on 1"},
+		"it is for the user":         {-1, 5, of(&Account{UID: 7}), "start 1 on 1"},
+		"it is for the user's group": {-1, 5, of(&Account{UID: 8, Groups: []*Account{lab}}), "start 1 on 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 2)
+			sc.runs(101, 30*minute, on(0)...)
+			r := sc.reserve(c.from*time.Hour, c.to*time.Hour, "for bob", 1)
+			r.UIDs, r.Groups = []int{7}, []string{"lab"}
+			sc.waits(1, 1000, c.change)
+			sc.expect(c.want)
+		})
+	}
+}
+
+// TestForecast foretells the starts of three jobs on two GPUs, one behind the
+// other; one that never fits by itself is left out.
+func TestForecast(t *testing.T) {
+	sc := newScene(t, 2)
+	sc.runs(101, 10*minute, on(0)...)
+	sc.runs(102, 30*minute, on(1)...)
+	sc.s.GPUs = append(sc.s.GPUs, GPU{Index: 2, State: Paused})
+	sc.waits(1, 2000, expected(1024*time.Second))
+	sc.waits(2, 1000, expected(512*time.Second))
+	sc.waits(3, 1000, expected(512*time.Second))
+	sc.waits(4, 3000)
+	got := sc.p.Forecast(&sc.s, sc.q)
+	want := map[job.ID]time.Duration{1: 30 * minute, 2: 10 * minute, 3: 10*minute + 512*time.Second}
+	if len(got) != len(want) {
+		t.Errorf("foretold %v", got)
+	}
+	for id, after := range want {
+		if got[id] != noon.Add(after) {
+			t.Errorf("job %d at +%s, want +%s", id, time.Duration(got[id]-noon), after)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package sched
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestNever has each way in which this machine can never serve a request, as
+// people read it, and requests that it can, now or later.
+func TestNever(t *testing.T) {
+	lab := &Account{UID: -1, Name: "lab", MaxMilli: 3000}
+	for want, c := range map[string]struct {
+		r    job.Request
+		a    *Account
+		host Host
+	}{
+		"asks 5 GPUs, this machine has 4":                                {r: job.Request{GPUMilli: 5000}},
+		"asks 4.5 GPUs, this machine has 4":                              {r: job.Request{GPUMilli: 4500}},
+		"asks 1 GPU of type h100, this machine has 0":                    {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
+		"asks 0.5 of a GPU with 90G of memory, this machine has 0":       {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
+		"asks 2 GPUs among 3, this machine has 1":                        {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
+		"asks GPU 7, which this machine does not have or does not offer": {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
+		"asks 20G of host memory, this machine has 16G for jobs":         {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
+		"asks 2 GPUs, the quota of ann is 1.5":                           {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
+		"asks 4 GPUs, the quota of lab is 3":                             {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
+		"":                                                               {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
+		" ":                                                              {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
+		"  ":                                                             {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
+		"   ":                                                            {r: job.Request{}},
+	} {
+		sc := newScene(t, 4)
+		sc.s.Host = c.host
+		sc.s.GPUs[0].State = Lost // may come back
+		sc.s.GPUs[1].Held = []Hold{{Job: 9, Milli: 1000}}
+		checkNever(t, Never(&sc.s, c.a, &c.r), want)
+	}
+}
+
+func checkNever(t *testing.T, got *job.Refusal, want string) {
+	t.Helper()
+	for len(want) > 0 && want[0] == ' ' {
+		want = want[1:]
+	}
+	switch {
+	case want == "" && got != nil:
+		t.Errorf("refused: %s", got.Message)
+	case want != "" && (got == nil || got.Message != "can never start: "+want || got.Hint == "" || got.Kind != job.RefusedNever):
+		t.Errorf("got %+v, want %q with a hint", got, want)
+	}
+}
+
+// Where no GPU is known it depends on whether somebody knows why.
+func TestNeverWithoutGPUs(t *testing.T) {
+	ask := job.Request{GPUMilli: 1500}
+	for want, host := range map[string]Host{
+		"":                                     {}, // the first look at the GPUs is to come
+		"asks 1.5 GPUs, this machine has none": {GPUsSeen: true},
+		"1.5 GPUs asked, and none is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
+	} {
+		checkNever(t, Never(&Snapshot{Host: host}, nil, &ask), want)
+	}
+	checkNever(t, Never(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
+}
