@@ -1,0 +1,131 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestThresholds has one GPU, loaded to 50 percent, with half of its memory in
+// use. Both the site and the job can bound either; the tighter bound counts.
+func TestThresholds(t *testing.T) {
+	const start, wait = "start 1 on 0", "wait"
+	for name, c := range map[string]struct {
+		site Policy
+		ask  job.Request
+		want string
+	}{
+		"no bound":                  {want: start},
+		"a load within the site's":  {site: Policy{MaxLoadPercent: 50}, want: start},
+		"a load above the site's":   {site: Policy{MaxLoadPercent: 49}, want: wait},
+		"above the job's":           {ask: job.Request{MaxLoadPercent: 49}, want: wait},
+		"the job's is tighter":      {site: Policy{MaxLoadPercent: 90}, ask: job.Request{MaxLoadPercent: 10}, want: wait},
+		"the site's is tighter":     {site: Policy{MaxLoadPercent: 10}, ask: job.Request{MaxLoadPercent: 90}, want: wait},
+		"use within the site's":     {site: Policy{MaxUsedPercent: 50}, want: start},
+		"use above the site's":      {site: Policy{MaxUsedPercent: 49}, want: wait},
+		"use above the job's":       {ask: job.Request{MaxUsedPercent: 49}, want: wait},
+		"as much free as the bound": {site: Policy{MinFreeBytes: 40 * gib}, want: start},
+		"less free than the bound":  {site: Policy{MinFreeBytes: 40*gib + 1}, want: wait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 1)
+			sc.s.Policy = c.site
+			sc.s.GPUs[0].LoadPercent, sc.s.GPUs[0].MemFreeBytes = 50, 40*gib
+			sc.waits(1, 1000, asks(func(r *job.Request) { r.MaxLoadPercent, r.MaxUsedPercent = c.ask.MaxLoadPercent, c.ask.MaxUsedPercent }))
+			sc.expect(c.want)
+		})
+	}
+}
+
+// A load that nobody knows bounds nothing.
+func TestUnknownLoad(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 1, -1
+	sc.waits(1, 1000)
+	sc.expect("start 1 on 0")
+}
+
+// TestQuotas has three jobs of ann's, of one GPU each, and one of bob's on four
+// GPUs. A job that is at a quota is passed over and has nothing kept for it.
+func TestQuotas(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(ann, lab *Account)
+		want string
+	}{
+		"none":                    {func(_, _ *Account) {}, "start 1 on 0, start 2 on 1, start 3 on 2, start 4 on 3"},
+		"two jobs":                {func(ann, _ *Account) { ann.MaxJobs = 2 }, "start 1 on 0, start 2 on 1, start 4 on 2"},
+		"two, of which one runs":  {func(ann, _ *Account) { ann.MaxJobs, ann.Jobs = 2, 1 }, "start 1 on 0, start 4 on 1"},
+		"one and a half GPUs":     {func(ann, _ *Account) { ann.MaxMilli = 1500 }, "start 1 on 0, start 4 on 1"},
+		"of which a half is used": {func(ann, _ *Account) { ann.MaxMilli, ann.Milli = 1500, 600 }, "start 4 on 0"},
+		"the group's two jobs":    {func(_, lab *Account) { lab.MaxJobs = 2 }, "start 1 on 0, start 2 on 1, start 4 on 2"},
+		"the group's two GPUs":    {func(_, lab *Account) { lab.MaxMilli = 2000 }, "start 1 on 0, start 2 on 1, start 4 on 2"},
+		"hours that are used up":  {func(ann, _ *Account) { ann.MaxUsage = time.Hour }, "start 4 on 0"},
+		"hours that are not":      {func(ann, _ *Account) { ann.MaxUsage = 3 * time.Hour }, "start 1 on 0, start 2 on 1, start 3 on 2, start 4 on 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 4)
+			sc.s.Policy = Policy{FIFO: true, HalfLife: week, ReservationDepth: 1}
+			ann, lab := sc.user("ann"), &Account{UID: -1, Name: "lab"}
+			ann.Groups = []*Account{lab}
+			ann.Restore(2*time.Hour, noon)
+			c.set(ann, lab)
+			for id := range job.ID(3) {
+				sc.waits(id+1, 1000)
+			}
+			sc.waits(4, 1000, of(sc.user("bob")))
+			sc.expect(c.want)
+		})
+	}
+}
+
+// A quota of GPUs or of GPU hours does not concern jobs without a GPU; one of
+// jobs does.
+func TestQuotasWithoutGPU(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Policy.HalfLife = week
+	ann := sc.user("ann")
+	ann.MaxMilli, ann.Milli, ann.MaxUsage, ann.MaxJobs = 1000, 1000, 1, 2
+	ann.Restore(time.Hour, noon)
+	for id := range job.ID(3) {
+		sc.waits(id+1, 0)
+	}
+	sc.expect("start 1 on none, start 2 on none")
+}
+
+// An array has one entry in the queue, of which as many start as its gate lets
+// through.
+func TestArray(t *testing.T) {
+	for left, want := range map[int]string{
+		0: "start 2 on 0", 2: "start 1 on 0, start 1 on 1, start 2 on 2", 9: "start 1 on 0, start 1 on 1, start 1 on 2, start 2 on 3",
+	} {
+		sc := newScene(t, 4)
+		gate := &Gate{Left: left}
+		sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Gate = 3, gate })
+		sc.waits(2, 1000)
+		sc.expect(want)
+		sc.expect(want) // the gate forgets what a plan let through
+	}
+}
+
+// The site's bound of running jobs and the memory of the host.
+func TestHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		host Host
+		want string
+	}{
+		"no bound":       {Host{}, "start 1 on none, start 2 on none"},
+		"one more job":   {Host{Running: 4, MaxRunning: 5}, "start 1 on none"},
+		"none":           {Host{Running: 5, MaxRunning: 5}, "wait"},
+		"memory for one": {Host{MemBytes: 10 * gib, PromisedMem: 5 * gib}, "start 1 on none"},
+		"for none":       {Host{MemBytes: 10 * gib, PromisedMem: 8 * gib}, "wait"},
+		"over-promised":  {Host{MemBytes: 10 * gib, PromisedMem: 18 * gib}, "wait"},
+	} {
+		sc := newScene(t, 0)
+		sc.s.Host, sc.s.Policy.ReservationDepth = c.host, 0
+		for id := range job.ID(2) {
+			sc.waits(id+1, 0, asks(func(r *job.Request) { r.MemBytes = 3 * gib }))
+		}
+		t.Run(name, func(t *testing.T) { sc.expect(c.want) })
+	}
+}

@@ -1,0 +1,89 @@
+package sched
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestOrder has jobs that all differ in one thing, in the order of the rules.
+// Those that came first have the higher ids, as ids are the last to count.
+func TestOrder(t *testing.T) {
+	prio := func(c job.Class, n int) func(*Waiting) {
+		return asks(func(r *job.Request) { r.Priority = job.Priority{Class: c, Number: n} })
+	}
+	since := func(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since = ago(d) } }
+	heavy := &Account{UID: 5}
+	heavy.Restore(100*24*time.Hour, noon)
+	fair := Policy{HalfLife: week, GuardAfter: 10 * time.Hour, GuardPercent: 50}
+	for name, c := range map[string]struct {
+		policy Policy
+		jobs   []func(*Waiting) // with ids 1, 2 and so on
+		want   string
+	}{
+		"class":                       {fair, []func(*Waiting){prio(job.Scavenger, 0), prio(job.Low, 0), prio(job.Normal, 0), prio(job.High, 0), prio(job.Interactive, 0)}, "[5 4 3 2 1]"},
+		"class before number":         {fair, []func(*Waiting){prio(job.Normal, 9), prio(job.High, -9)}, "[2 1]"},
+		"number":                      {fair, []func(*Waiting){prio(job.Normal, -1), prio(job.Normal, 0), prio(job.Normal, 1)}, "[3 2 1]"},
+		"response ratio":              {fair, []func(*Waiting){since(0), since(time.Hour), since(2 * time.Hour)}, "[3 2 1]"},
+		"a short one soon":            {fair, []func(*Waiting){since(2 * time.Hour), func(w *Waiting) { w.Since, w.Expected = ago(10*time.Minute), minute }}, "[2 1]"},
+		"use of the machine":          {fair, []func(*Waiting){func(w *Waiting) { w.Account, w.Since = heavy, ago(1000*time.Second) }, since(1000 * time.Second)}, "[2 1]"},
+		"the guarded, as they came":   {fair, []func(*Waiting){func(w *Waiting) { w.Since, w.Expected = ago(9*time.Hour), minute }, since(11 * time.Hour), since(12 * time.Hour)}, "[3 2 1]"},
+		"a number is above the guard": {fair, []func(*Waiting){prio(job.Normal, 1), func(w *Waiting) { w.Since = ago(1000 * time.Hour) }}, "[1 2]"},
+		"strict: as they came":        {Policy{FIFO: true}, []func(*Waiting){since(0), func(w *Waiting) { w.Since, w.Expected = ago(time.Hour), minute }, since(2 * time.Hour)}, "[3 2 1]"},
+		"strict: class and number":    {Policy{FIFO: true}, []func(*Waiting){since(9 * time.Hour), prio(job.Normal, 1), prio(job.High, 0)}, "[3 2 1]"},
+		"ids among equals":            {fair, []func(*Waiting){since(1), since(1), since(1)}, "[1 2 3]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 1)
+			sc.s.Policy, sc.s.GuardOpen = c.policy, true
+			for i, change := range c.jobs {
+				sc.waits(job.ID(i+1), 1000, change)
+			}
+			if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != c.want {
+				t.Errorf("order %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// While the lane owes something, jobs that waited long stand where their score
+// puts them.
+func TestClosedLane(t *testing.T) {
+	for open, want := range map[bool]string{true: "[2 1]", false: "[1 2]"} {
+		sc := newScene(t, 1)
+		sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, GuardPercent: 50}
+		sc.s.GuardOpen = open
+		sc.waits(1, 1000, expected(minute), func(w *Waiting) { w.Since = ago(time.Hour) })
+		sc.waits(2, 1000, expected(100*time.Hour), func(w *Waiting) { w.Since = ago(11 * time.Hour) })
+		if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != want {
+			t.Errorf("open %v: order %s, want %s", open, got, want)
+		}
+		if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, 1)); got != want[:2]+"]" {
+			t.Errorf("open %v: the first is %s of %s", open, got, want)
+		}
+	}
+}
+
+// The order within the queue is kept whatever is put in and taken out when.
+func TestQueue(t *testing.T) {
+	sc := newScene(t, 1)
+	for _, id := range []job.ID{3, 1, 5, 2, 4} {
+		sc.waits(id, 1000)
+	}
+	sc.q.Remove(3)
+	sc.q.Remove(3) // is gone
+	sc.q.Take(5)
+	sc.waits(7, 1000, func(w *Waiting) { w.Count = 2 })
+	sc.q.Take(7)
+	if got, want := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)), "[1 2 4 7]"; got != want || sc.q.Len() != 4 || !sc.q.Has(7) {
+		t.Errorf("order %s of %d, want %s", got, sc.q.Len(), want)
+	}
+	for _, id := range []job.ID{1, 2, 4, 7} {
+		sc.q.Take(id)
+	}
+	if sc.q.Len() != 0 || sc.q.Has(7) || len(sc.q.buckets)+len(sc.q.shapes)+len(sc.q.accounts)+len(sc.q.byKey) != 0 {
+		t.Errorf("an empty queue keeps %+v", sc.q)
+	}
+}

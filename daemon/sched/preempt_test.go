@@ -1,0 +1,158 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// preemptible puts a job that may be stopped on GPUs. It has run for an hour,
+// which is more than the slice, and ends in five.
+func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) {
+	r := sc.runs(id, 5*time.Hour, grants...)
+	r.Preemptible, r.Expected = true, 6*time.Hour
+	if change != nil {
+		change(r)
+	}
+}
+
+// class and number are priorities of what runs.
+func class(c job.Class) func(*Running) { return func(r *Running) { r.Priority.Class = c } }
+func number(n int) func(*Running)      { return func(r *Running) { r.Priority.Number = n } }
+
+// TestWhoYields has a job of class high and number 0 ask a GPU that another
+// holds.
+func TestWhoYields(t *testing.T) {
+	const kept = "keep 0 for 1 at +5h0m0s"
+	for name, c := range map[string]struct {
+		change func(*Running)
+		want   string
+	}{
+		"a lower class":                     {class(job.Normal), kept + ", stop 101 for 1"},
+		"a lower class, higher number":      {func(r *Running) { r.Priority = job.Priority{Class: job.Normal, Number: 9} }, kept + ", stop 101 for 1"},
+		"the same class, a lower number":    {func(r *Running) { r.Priority = job.Priority{Class: job.High, Number: -1} }, kept + ", stop 101 for 1"},
+		"the same of both, in strict order": {class(job.High), kept},
+		"a higher number":                   {func(r *Running) { r.Priority = job.Priority{Class: job.High, Number: 1} }, kept},
+		"a higher class":                    {class(job.Interactive), kept},
+		"not preemptible":                   {func(r *Running) { r.Preemptible = false }, kept},
+		"has not had its slice":             {func(r *Running) { r.Start = ago(29 * time.Minute) }, kept},
+		"has just had it":                   {func(r *Running) { r.Start = ago(30 * time.Minute) }, kept + ", stop 101 for 1"},
+		"stops already":                     {func(r *Running) { r.Stopping = true }, kept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 1)
+			sc.s.Policy.Slice = 30 * time.Minute
+			sc.preemptible(101, c.change, on(0)...)
+			sc.waits(1, 1000, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			sc.expect(c.want)
+		})
+	}
+}
+
+// TestHysteresis has a job ask the GPU of one of the same class and number which
+// started at once when it came, so that its score is 1: that of the other must
+// be more than 1.25. It is expected to run for 4096 seconds.
+func TestHysteresis(t *testing.T) {
+	const kept = "keep 0 for 1 at +5h0m0s"
+	for waited, want := range map[time.Duration]string{
+		0:                  kept,
+		1024 * time.Second: kept,
+		1025 * time.Second: kept + ", stop 101 for 1",
+	} {
+		sc := newScene(t, 1)
+		sc.s.Policy.FIFO = false
+		sc.preemptible(101, nil, on(0)...)
+		sc.waits(1, 1000, func(w *Waiting) { w.Since = ago(waited) })
+		sc.expect(want)
+	}
+}
+
+// TestWhichVictims has a job of class high ask whole GPUs of which others hold
+// all: those that stand lowest are stopped, and no more than are needed.
+func TestWhichVictims(t *testing.T) {
+	for name, c := range map[string]struct {
+		milli int
+		want  string
+	}{
+		"the lowest":              {1000, "stop 103 for 1"},
+		"and the next":            {2000, "stop 103 for 1, stop 102 for 1"},
+		"without those too small": {3000, "stop 103 for 1, stop 101 for 1"},
+		"all":                     {4000, "stop 103 for 1, stop 102 for 1, stop 101 for 1"},
+		"all would not be enough": {5000, "wait"},
+		"a part is enough":        {500, "stop 103 for 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 5)
+			sc.s.Policy.ReservationDepth = 0
+			sc.preemptible(101, nil, on(0, 1)...)
+			sc.preemptible(102, number(-1), on(2)...)
+			sc.preemptible(103, class(job.Scavenger), on(3)...)
+			sc.runs(104, time.Hour, on(4)...)
+			sc.waits(1, c.milli, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			sc.expect(c.want)
+		})
+	}
+}
+
+// A lower one is spared where a higher one has to go that is enough by itself:
+// two of GPUs 0, 2 and 3 are asked, of which 101 has one only. What is freed
+// for a job is not there for the next.
+func TestNoUselessVictim(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.s.Policy.ReservationDepth = 0
+	sc.preemptible(101, class(job.Scavenger), on(0)...)
+	sc.preemptible(102, nil, on(2, 3)...)
+	sc.runs(103, time.Hour, on(1)...)
+	sc.waits(1, 2000, asks(func(r *job.Request) { r.Priority.Class, r.GPUsFrom = job.High, []int{0, 2, 3} }))
+	sc.expect("stop 102 for 1")
+	sc.waits(2, 2000, asks(func(r *job.Request) { r.Priority.Class, r.GPUIDs = job.Interactive, []int{2, 3} }))
+	sc.expect("stop 102 for 2")
+}
+
+// What is already on its way back counts as free: a job that has been told to
+// stop, and a GPU that is being cleaned. Nobody else is stopped then.
+func TestOnItsWayBack(t *testing.T) {
+	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
+	sc := newScene(t, 2)
+	sc.s.Policy.ReservationDepth = 0
+	sc.preemptible(101, func(r *Running) { r.Stopping, r.End = true, noon.Add(30*time.Second) }, on(0)...)
+	sc.preemptible(102, nil, on(1)...)
+	sc.waits(1, 1000, high)
+	sc.expect("wait")
+	sc.waits(2, 1000, high) // that one GPU is the first job's
+	sc.expect("stop 102 for 2")
+
+	sc = newScene(t, 2)
+	sc.s.Policy.ReservationDepth = 0
+	sc.s.GPUs[0].State, sc.s.GPUs[0].BackAt = Cleaning, noon.Add(time.Second)
+	sc.preemptible(102, nil, on(1)...)
+	sc.waits(1, 1000, high)
+	sc.expect("wait")
+}
+
+// TestWake says when a plan may come out otherwise though nothing happened: when
+// a running job has had its slice, each minute after that, and when a
+// reservation of an administrator begins or ends.
+func TestWake(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*scene)
+		want Instant
+	}{
+		"nobody may be stopped": {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, Eternity},
+		"has not had its slice": {func(sc *scene) {
+			sc.preemptible(101, func(r *Running) { r.Start = ago(10 * time.Minute) }, on(0)...)
+		}, noon.Add(20 * time.Minute)},
+		"has had it":             {func(sc *scene) { sc.preemptible(101, nil, on(0)...) }, noon.Add(time.Minute)},
+		"a reservation to begin": {func(sc *scene) { sc.reserve(2*time.Hour, 3*time.Hour, "", 0) }, noon.Add(2 * time.Hour)},
+		"one to end":             {func(sc *scene) { sc.reserve(-2*time.Hour, 3*time.Hour, "", 0) }, noon.Add(3 * time.Hour)},
+	} {
+		sc := newScene(t, 1)
+		sc.s.Policy.FIFO, sc.s.Policy.Slice = false, 30*time.Minute
+		c.set(sc)
+		sc.waits(1, 2000)
+		if got := sc.p.Plan(&sc.s, sc.q).Wake; got != c.want {
+			t.Errorf("%s: wake at +%s, want +%s", name, time.Duration(got-noon), time.Duration(c.want-noon))
+		}
+	}
+}
