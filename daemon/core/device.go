@@ -62,7 +62,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	}
 	for _, g := range e.Snap.Devices {
 		if len(c.policy.OnlyGPUs) == 0 || slices.Contains(c.policy.OnlyGPUs, g.Index) {
-			c.merge(g, e.Jobs)
+			c.merge(g, e.Jobs, now)
 		}
 	}
 	for _, d := range c.devices {
@@ -73,7 +73,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 // merge takes in one device of a sample. A GPU that answers with an error
 // keeps the figures it had; one that was never read has no UUID and is known
 // by its index until it says who it is.
-func (c *Core) merge(g gpu.Device, jobs map[int]job.ID) {
+func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 	d := c.find(g)
 	if d == nil {
 		d = &device{Device: g, base: -1}
@@ -89,10 +89,14 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID) {
 	if d.Name != g.Name || d.MemTotalBytes != g.MemTotalBytes || d.UUID != g.UUID {
 		c.machine++
 	}
+	first := d.jobs == nil
 	d.Device, d.jobs = g, map[int]job.ID{}
 	for _, p := range g.Processes {
 		if id, ok := jobs[p.PID]; ok {
 			d.jobs[p.PID] = id
+			if first && !c.holds(id, d) { // left while we were away
+				d.after = &departure{job: id, since: now}
+			}
 		}
 	}
 }

@@ -165,6 +165,9 @@ func (w *world) record(r core.Record) {
 	if a := r.Job.Attempt; a != nil && a.Result != nil && a.Result.Outcome == job.Lost && w.runsNow(r.Job) {
 		w.fault("job %d is given up as lost while its command runs", r.Job.ID)
 	}
+	if a := r.Job.Attempt; r.Job.State == job.Starting && (old.Attempt == nil || old.Attempt.Number != a.Number) {
+		w.handOver(r.Job)
+	}
 	w.jobs[r.Job.ID] = *r.Job
 	w.payloads[r.Job.ID] = true
 	text := fmt.Sprintf("record job %d %s", r.Job.ID, r.Job.State)
@@ -178,6 +181,18 @@ func (w *world) record(r core.Record) {
 		text += ": " + res.Sentence()
 	}
 	w.log("%s", text)
+}
+
+// handOver holds invariant 8 for the GPUs that a job is given: nothing is on
+// them of a job that left them. One that is ending still has its part.
+func (w *world) handOver(j *job.Job) {
+	for _, ref := range j.Attempt.GPUs {
+		for _, p := range w.gpus[ref.Index].Processes {
+			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil && !w.jobs[id].State.Live() {
+				w.fault("GPU %d is given to job %d with %s of %s still on it", ref.Index, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
+			}
+		}
+	}
 }
 
 // keep is record for what concerns no single job.
@@ -276,11 +291,6 @@ func (w *world) launch(j *job.Job) error {
 		}
 		if shares > job.WholeGPU {
 			w.fault("GPU %d is given out to %d milli with job %d", ref.Index, shares, j.ID)
-		}
-		for _, p := range g.Processes {
-			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil {
-				w.fault("GPU %d is given to job %d with %s of %s still on it", ref.Index, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
-			}
 		}
 		g.Processes = append(slices.Clone(g.Processes), gpu.Process{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)})
 	}
