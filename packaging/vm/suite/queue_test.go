@@ -12,6 +12,7 @@ import (
 // starts by itself.
 func TestThirdJobWaits(t *testing.T) {
 	begin(t)
+	sh(t, "alice", "rm -f ~/end")
 	first := submit(t, "alice", "--gpu-ids 0,1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; rm ~/end'")
 	running(t, first)
 	next := submit(t, "bob", "--gpus-from 0-1 -- true")
@@ -30,7 +31,7 @@ func TestThirdJobWaits(t *testing.T) {
 // as they were submitted.
 func TestPriorityThenOrder(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/order")
+	sh(t, "alice", "rm -f ~/order ~/end")
 	holder := submit(t, "alice", "-g 4 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; rm ~/end'")
 	running(t, holder)
 	var last int64
