@@ -18,7 +18,7 @@ type gpusCmd struct {
 func (gpusCmd) Help() string {
 	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used. The names of programs are shown to their users and to administrators only.
 
-JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is not given out, where GPUs are shared. Reservations that have not ended are listed below.
+JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is not given out, where GPUs are shared. A GPU that is reserved at the moment says for whom; all reservations that have not ended are listed below.
 
 How two GPUs are connected: NV4 (NVLink with four lanes), switch (the same PCIe switch), bridge (the same host bridge), node (the same NUMA node), cross (between NUMA nodes).
 
