@@ -30,12 +30,25 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	case !r.To.After(r.From) || !r.To.After(now):
 		return refuse(job.RefusedUsage, "the reservation would be over before it begins", "use a later end")
 	}
+	for i := range c.reservations {
+		if old := &c.reservations[i]; overlap(old, &r) {
+			return refuse(job.RefusedConflict, fmt.Sprintf("reservation %d keeps some of these GPUs for %s from %s to %s", old.ID, reservedFor(old), moment(old.From), moment(old.To)),
+				"leave these GPUs or that time out, or end it with 'gpusched reserve cancel'")
+		}
+	}
 	c.lastReserved++
 	r.ID, r.By, r.At = c.lastReserved, e.Who.User, now
 	c.reservations = append(c.reservations, r)
 	c.out.Records = append(c.out.Records, Record{Reservation: &r})
 	c.replan = true
 	return nil
+}
+
+// overlap tells whether two reservations keep a GPU at the same time.
+func overlap(a, b *job.Reservation) bool {
+	return a.From.Before(b.To) && b.From.Before(a.To) && slices.ContainsFunc(a.GPUs, func(g job.GPURef) bool {
+		return slices.ContainsFunc(b.GPUs, func(h job.GPURef) bool { return g.UUID == h.UUID })
+	})
 }
 
 func (c *Core) unreserve(e Command) *job.Refusal {
