@@ -13,7 +13,7 @@ import (
 
 // aboutIDs explains what resolve understands, for help and manual.
 const aboutIDs = "ID is a number as in 'gpusched list' (42), a list (12,14-16), a task of an array (7_3, or 7_3-5 for several), " +
-	"@ for the job you submitted last, @~1 for the one before it, " +
+	"@ for the job you submitted last (@_3 for a task of it), @~1 for the one before it, " +
 	"or name:NAME for your jobs of that name: all that wait or run, else the last that ended."
 
 // resolve turns the words for jobs into the names that the daemon knows, "12"
@@ -65,7 +65,11 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 
 func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
 	if back, ok := strings.CutPrefix(part, "@"); ok {
+		back, tasks, isTask := strings.Cut(back, "_")
 		id, err := a.resolveLast(ctx, back)
+		if isTask && err == nil {
+			return tasksOf(api.FormatID(id), tasks)
+		}
 		return []string{api.FormatID(id)}, err
 	}
 	if array, tasks, ok := strings.Cut(part, "_"); ok {

@@ -32,7 +32,7 @@ type reserveMakeCmd struct {
 
 // Help is the text below the options.
 func (reserveMakeCmd) Help() string {
-	return `Over that time only jobs of the users named start on the GPUs. Before it, a job of somebody else starts on them only if it ends in time by its time limit. What runs on them when it begins goes on: nothing is stopped for a reservation. The members of a group are those who were in it when they last submitted a job. Without a user or group the GPUs are kept from everybody, as for maintenance.
+	return `Over that time only jobs of the users named start on the GPUs. Before it, a job of somebody else starts on them only if it ends in time by its time limit. What runs on them when it begins goes on: nothing is stopped for a reservation. A GPU has one reservation at a time. The members of a group are those who were in it when they last submitted a job. Without a user or group the GPUs are kept from everybody, as for maintenance.
 
 Examples:
 

@@ -46,13 +46,17 @@ func arrayLine(j api.Job) string {
 	if a == nil {
 		return ""
 	}
-	left := "wait"
-	if job.State(j.State).Terminal() {
-		left = "never started"
+	over := job.State(j.State).Terminal()
+	left := a.Size - a.Next - a.Cancelled
+	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), left, a.Live, a.Next-a.Live)
+	if over {
+		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, tasks(a), a.Next)
 	}
-	text := fmt.Sprintf("%s: %s; %d %s, %d run, %d have ended", a.Spec, tasks(a), a.Size-a.Next-a.Cancelled, left, a.Live, a.Next-a.Live)
 	if a.Failed > 0 {
 		text += fmt.Sprintf(", %d of these not completed", a.Failed)
+	}
+	if over && left > 0 {
+		text += fmt.Sprintf("; %d never started", left)
 	}
 	if a.Cancelled > 0 {
 		text += fmt.Sprintf("; %d cancelled before they started", a.Cancelled)
