@@ -50,6 +50,7 @@ func TestSchedulerReservationAhead(t *testing.T) {
 	ended(t, wait(t, short), "completed", "exit code 0")
 	ended(t, wait(t, his), "completed", "exit code 0")
 	waitsFor(t, "alice", long, "reserved (for bob from ")
+	refused(t, "", "gpusched reserve make --gpus 2-3 --from +2h --for 1h", 1, "reservation "+id+" keeps some of these GPUs for bob")
 	refused(t, "alice", "gpusched reserve cancel "+id, 4, "only administrators")
 	sh(t, "", "gpusched reserve cancel "+id)
 	ended(t, wait(t, long), "completed", "exit code 0")
