@@ -1,0 +1,95 @@
+package sched
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// integral sums up what accounts hold under a loop, in small steps.
+type integral struct {
+	*loop
+	half time.Duration
+	last Instant
+	held map[*Account]float64
+	sum  map[*Account]float64
+}
+
+// move adds what was held since the last step, and decays.
+func (x *integral) move() {
+	passed := time.Duration(x.s.Now - x.last)
+	for a := range x.held {
+		x.sum[a] += 0 // a new account
+	}
+	for a := range x.sum {
+		x.sum[a] = x.sum[a]*decay(passed, x.half) + x.held[a]*lifetime(passed, decay(passed, x.half), x.half)
+	}
+	x.last = x.s.Now
+	clear(x.held)
+	for _, j := range x.running {
+		for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
+			x.held[a] += j.rate()
+		}
+	}
+}
+
+// TestUsageIsTheIntegral holds that what accounts have used is the integral of
+// what they held, decayed, at every moment; without a half-life plainly the sum,
+// when all has ended. A group has used what its members have.
+func TestUsageIsTheIntegral(t *testing.T) {
+	for seed := range uint64(30) {
+		half := []time.Duration{0, 3 * time.Hour, week}[seed%3]
+		l := newLoop(t, seed, 4, Policy{HalfLife: half, ReservationDepth: 1, Slice: 30 * time.Minute})
+		lab := &Account{UID: -1}
+		users := []*Account{{UID: 1, Groups: []*Account{lab}}, {UID: 2, Groups: []*Account{lab}}, {UID: 3}}
+		for i := range 60 {
+			l.anyJob(time.Duration(i)*10*time.Minute, users)
+		}
+		x := &integral{loop: l, half: half, last: noon, held: map[*Account]float64{}, sum: map[*Account]float64{}}
+		for len(l.coming)+len(l.running)+l.q.Len() > 0 {
+			l.step()
+			x.move()
+			for a, want := range x.sum {
+				got := float64(a.Used(l.s.Now, half))
+				if (half > 0 || len(l.running) == 0) && math.Abs(got-want) > 1e-6*want+float64(time.Millisecond) {
+					t.Fatalf("half-life %s, seed %d: user %d has used %g s, the integral is %g s", half, seed, a.UID, got/1e9, want/1e9)
+				}
+			}
+		}
+		l.addsUp()
+	}
+}
+
+// addsUp checks that each job had its GPUs for as long as it runs, and that what
+// it waited and ran is the time from when it came to its end.
+func (l *loop) addsUp() {
+	for _, j := range l.jobs {
+		waited := time.Duration(j.start - j.Since) // Since has moved by the runs that were cut short
+		if cut := time.Duration(j.Since - j.came); j.served != j.run || waited+cut+time.Duration(j.end-j.start) != time.Duration(j.end-j.came) || cut+time.Duration(j.end-j.start) != j.run {
+			l.Errorf("%s waited %s and ran %s from +%s to +%s", j, waited, j.served, time.Duration(j.came-noon), time.Duration(j.end-noon))
+		}
+	}
+}
+
+// Use decays by half in a half-life, also while a job runs, and a clock that
+// goes back changes nothing.
+func TestUsageDecays(t *testing.T) {
+	const half = 10 * time.Hour
+	var a Account
+	a.Restore(8*time.Hour, noon)
+	if got := a.Used(noon.Add(2*half), half); got != 2*time.Hour {
+		t.Errorf("8 h are %s after two half-lives", got)
+	}
+	if got := a.Used(ago(time.Hour), half); got != 8*time.Hour {
+		t.Errorf("8 h were %s an hour ago", got)
+	}
+	var b Account
+	b.Start(2000, 2, noon, noon, half) // for ever
+	limit := 2 * float64(half) / math.Ln2
+	if got := float64(b.Used(noon.Add(1000*half), half)); math.Abs(got-limit)/limit > 1e-9 {
+		t.Errorf("two GPUs for ever are %g, want %g", got, limit)
+	}
+	if used, got := b.Used(noon.Add(half), half), b.Finish(2000, 2, noon, noon.Add(half), half); used != got || b.Jobs != 0 || b.Milli != 0 {
+		t.Errorf("it has used %s, and when it ends %s", used, got)
+	}
+}
