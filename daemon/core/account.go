@@ -128,6 +128,7 @@ func chargeRate(a *job.Attempt) float64 {
 
 // charge counts a job that holds what it asked for since its placement.
 func (c *Core) charge(l *live, now time.Time) {
+	c.guard(l, 1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
 	for _, acc := range append([]*sched.Account{l.account}, l.account.Groups...) {
 		acc.Start(l.job.Request.GPUMilli, chargeRate(a), sched.At(a.PlacedAt), sched.At(now), half)
@@ -139,6 +140,7 @@ func (c *Core) charge(l *live, now time.Time) {
 
 // settle undoes charge at the end of an attempt and records the use.
 func (c *Core) settle(l *live, now time.Time) {
+	c.guard(l, -1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
 	for _, acc := range append([]*sched.Account{l.account}, l.account.Groups...) {
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(a.PlacedAt), sched.At(now), half)

@@ -25,8 +25,8 @@ func (c *Core) Check() error {
 		}
 		if j.State == job.Queued {
 			queued++
-			if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && c.timed[id] == nil) {
-				breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed[id] != nil)
+			if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && !c.timed.has(id)) {
+				breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
 			}
 			if l.busy != idle || (j.Attempt != nil && j.Attempt.EndedAt.IsZero()) {
 				breach("job %d is queued with an open attempt or action", id)

@@ -36,11 +36,11 @@ type Core struct {
 	jobs     map[job.ID]*live // that have not ended
 	active   map[job.ID]*live // those that have a unit or may have one
 	queue    *sched.Queue     // the queued ones that may start as soon as they fit
-	timed    map[job.ID]*live // queued ones that wait for a time
+	timed    alarms           // queued ones that wait for a time
 	queued   int
 	perUser  map[int]int // queued jobs by uid
 	nextID   job.ID
-	keys     keyring
+	keys     ring[requestKey, job.ID]
 	devices  []*device // by index
 	controls map[string]job.GPUControl
 	orphans  map[job.ID]int // units without a job: in how many listings in a row
@@ -52,11 +52,11 @@ type Core struct {
 	machine      uint64         // changes with the set of GPUs
 	links        []gpu.Link
 	wake         time.Time // when to plan again though nothing happens
-	guard        lane
+	lane         lane
 	accounts     ledger
 	predictor    *sched.Predictor
-	followers    map[job.ID][]job.ID // who waits for a job
-	recent       ends
+	followers    map[job.ID][]job.ID    // who waits for a job
+	recent       ring[job.ID, job.End]  // how the last jobs ended
 	gates        map[job.ID]*sched.Gate // of arrays with a limit
 	same         map[content]job.ID     // jobs with --dedup, waiting, running or completed
 	reservations []job.Reservation      // by id
@@ -111,9 +111,9 @@ func New(p Policy, boot string, r Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
 		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, controls: map[string]job.GPUControl{},
-		keys: newKeyring(), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
-		timed: map[job.ID]*live{}, followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: map[content]job.ID{},
-		recent: newEnds(), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
+		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
+		timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: map[content]job.ID{},
+		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
 	for _, d := range r.Done {
@@ -140,7 +140,7 @@ func (c *Core) restore(j job.Job) {
 		j.QueuedAt = j.SubmittedAt
 	}
 	l := c.adopt(j)
-	c.keys.add(j.Owner.UID, j.Key, j.ID)
+	c.keep(j.Owner.UID, j.Key, j.ID)
 	c.nextID = max(c.nextID, j.ID+1)
 	if j.Request.Dedup != "" {
 		c.same[content{j.Owner.UID, j.Request.Dedup}] = j.ID

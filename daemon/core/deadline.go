@@ -107,9 +107,7 @@ func (c *Core) Deadline() time.Time {
 		sooner(limitAt(&l.job))
 		sooner(warnAt(&l.job))
 	}
-	for _, l := range c.timed {
-		sooner(notBefore(&l.job))
-	}
+	sooner(c.timed.first().at)
 	for _, r := range c.reservations {
 		sooner(r.To)
 	}

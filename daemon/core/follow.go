@@ -8,29 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ends remembers how the last jobs ended: a submission may name one that ended
-// after the daemon looked it up.
-type ends struct {
-	of   map[job.ID]job.End
-	ring []job.ID
-	next int
-}
-
-// endsSize is how many are remembered; a look-up is milliseconds old.
+// endsSize is how many jobs are remembered after their end: a submission may
+// name one that ended after the daemon looked it up, milliseconds ago.
 const endsSize = 10_000
-
-func newEnds() ends { return ends{of: map[job.ID]job.End{}} }
-
-func (e *ends) add(id job.ID, end job.End) {
-	e.of[id] = end
-	if len(e.ring) < endsSize {
-		e.ring = append(e.ring, id)
-		return
-	}
-	delete(e.of, e.ring[e.next])
-	e.ring[e.next] = id
-	e.next = (e.next + 1) % endsSize
-}
 
 // startedOnce tells whether the job's command has ever run, or a task of it has
 // become a job.

@@ -6,37 +6,15 @@ import "github.com/gpusched/gpusched/daemon/job"
 // seconds; older keys are found in the store.
 const keyringSize = 100_000
 
+// requestKey names a request, so that a retried submit finds its job.
 type requestKey struct {
 	uid int
 	key string
 }
 
-// keyring remembers the last request keys, so that a retried submit finds its
-// job. The empty key is never remembered.
-type keyring struct {
-	ids  map[requestKey]job.ID
-	ring []requestKey
-	next int
-}
-
-func newKeyring() keyring { return keyring{ids: map[requestKey]job.ID{}} }
-
-func (k *keyring) add(uid int, key string, id job.ID) {
-	if key == "" {
-		return
+// keep remembers the request that made a job. The empty key is none.
+func (c *Core) keep(uid int, key string, id job.ID) {
+	if key != "" {
+		c.keys.add(requestKey{uid, key}, id)
 	}
-	rk := requestKey{uid, key}
-	k.ids[rk] = id
-	if len(k.ring) < keyringSize {
-		k.ring = append(k.ring, rk)
-		return
-	}
-	delete(k.ids, k.ring[k.next])
-	k.ring[k.next] = rk
-	k.next = (k.next + 1) % keyringSize
-}
-
-func (k *keyring) find(uid int, key string) (job.ID, bool) {
-	id, ok := k.ids[requestKey{uid, key}]
-	return id, ok && key != ""
 }

@@ -7,25 +7,35 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lane is the account of jobs that have waited long (Policy.GuardAfter). It
-// earns a part of the machine's time and pays for each start what the job is
-// expected to use; while it owes nothing, such jobs go first. A machine that is
-// restarted forgets the debt.
+// lane is the account of jobs that go first since they have waited long
+// (Policy.GuardAfter). It earns a part of the machine's time and pays for what
+// such jobs hold. While it owes nothing they go first and make no room for
+// others. A daemon that starts again forgets the debt.
 type lane struct {
 	credit time.Duration // GPU time, at most 0
-	at     time.Time
+	at     time.Time     // up to which it has earned and paid
+	milli  int           // that such jobs hold
 }
 
-// open earns up to now and tells whether the lane owes nothing.
-func (l *lane) open(gpus int, p *sched.Policy, now time.Time) bool {
-	if passed := now.Sub(l.at); passed > 0 {
-		earned := float64(passed) * float64(gpus) * float64(p.GuardPercent) / 100
-		l.credit = time.Duration(min(0, float64(l.credit)+earned))
-		l.at = now
+// move earns and pays up to now.
+func (l *lane) move(gpus int, p *sched.Policy, now time.Time) {
+	passed := now.Sub(l.at)
+	if passed <= 0 {
+		return // a clock that went back changes nothing
 	}
-	return l.credit >= 0
+	rate := float64(gpus)*float64(p.GuardPercent)/100 - float64(l.milli)/job.WholeGPU
+	l.credit = time.Duration(min(0, float64(l.credit)+rate*float64(passed)))
+	l.at = now
 }
 
-func (l *lane) pay(expected time.Duration, milli int) {
-	l.credit -= expected / job.WholeGPU * time.Duration(milli)
+// open tells whether the lane owes nothing.
+func (l *lane) open() bool { return l.credit >= 0 }
+
+// guard counts what a job that went first comes to hold, or no longer does.
+func (c *Core) guard(l *live, sign int, now time.Time) {
+	if !l.job.Guarded {
+		return
+	}
+	c.lane.move(len(c.devices), &c.policy.Sched, now)
+	c.lane.milli += sign * l.job.Request.GPUMilli
 }

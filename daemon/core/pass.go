@@ -31,7 +31,8 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
 	c.weigh(s)
-	s.GuardOpen = c.guard.open(len(c.devices), &c.policy.Sched, now)
+	c.lane.move(len(c.devices), &c.policy.Sched, now)
+	s.GuardOpen = c.lane.open()
 	return s
 }
 
@@ -41,13 +42,13 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Expected: j.Expected,
+		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "",
 	}
 	if r.Stopping {
 		r.End = sched.At(now.Add(j.Request.Grace))
 	} else {
-		r.End = sched.At(now.Add(sched.Remaining(j.Expected, now.Sub(since), j.Request.TimeLimit)))
+		r.End = sched.At(expectedEnd(j, now))
 	}
 	for _, ref := range j.Attempt.GPUs {
 		at := c.position(ref.UUID)
@@ -163,9 +164,6 @@ func (c *Core) pass(now time.Time) {
 }
 
 func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
-	if p.Guarded {
-		c.guard.pay(l.job.Expected, l.job.Request.GPUMilli)
-	}
 	if l.job.Tasks != nil {
 		l = c.spawn(l, now)
 	}
@@ -182,6 +180,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	}
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.boot, PlacedAt: now}
 	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.Warned = "", "", 0, false
+	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)
 	c.replan = false
 	c.charge(l, now)

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -18,7 +16,7 @@ func (c *Core) enqueue(l *live, now time.Time) {
 
 func (c *Core) dequeue(l *live) {
 	c.queue.Remove(l.job.ID)
-	delete(c.timed, l.job.ID)
+	c.timed.remove(l.job.ID)
 	c.queued--
 	if c.perUser[l.job.Owner.UID]--; c.perUser[l.job.Owner.UID] == 0 {
 		delete(c.perUser, l.job.Owner.UID)
@@ -31,12 +29,12 @@ func (c *Core) dequeue(l *live) {
 func (c *Core) consider(l *live, now time.Time) {
 	j := &l.job
 	c.queue.Remove(j.ID)
-	delete(c.timed, j.ID)
+	c.timed.remove(j.ID)
 	if j.State != job.Queued || j.Held != "" || len(j.Pending) > 0 {
 		return
 	}
 	if at := notBefore(j); at.After(now) {
-		c.timed[j.ID] = l
+		c.timed.set(j.ID, at)
 		return
 	}
 	if j.Expected == 0 {
@@ -54,14 +52,24 @@ func (c *Core) expect(j *job.Job) time.Duration {
 	} else {
 		run = c.predictor.Expect(j.Owner.UID, &j.Request)
 	}
-	return j.Served + sched.Remaining(run, j.Served, 0)
+	return j.Served + sched.Remaining(run, j.Served)
+}
+
+// expectedEnd is when the current attempt of a job will end, at its limit at
+// the latest.
+func expectedEnd(j *job.Job, now time.Time) time.Time {
+	ran := now.Sub(j.Attempt.PlacedAt)
+	left := sched.Remaining(j.Expected, j.Served+ran)
+	if limit := j.Request.TimeLimit; limit > 0 {
+		left = min(left, max(0, limit-ran))
+	}
+	return now.Add(left)
 }
 
 // waiting is the job as the queue takes it.
 func (c *Core) waiting(l *live) sched.Waiting {
 	j := &l.job
-	request := j.Request // of its own: an update changes the job's
-	w := sched.Waiting{ID: j.ID, Request: &request, Account: l.account, Since: sched.At(j.QueuedAt), Expected: j.Expected, Gate: l.gate, Count: 1}
+	w := sched.Waiting{ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(j.QueuedAt), Expected: j.Expected, Gate: l.gate, Count: 1}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
 	}
@@ -78,26 +86,35 @@ func notBefore(j *job.Job) time.Time {
 
 // due considers the jobs whose time has come.
 func (c *Core) due(now time.Time) {
-	for _, id := range slices.Sorted(maps.Keys(c.timed)) {
-		l := c.timed[id]
-		if !notBefore(&l.job).After(now) {
-			c.consider(l, now)
-			c.touch(l)
-		}
+	for a := c.timed.first(); a.id != 0 && !a.at.After(now); a = c.timed.first() {
+		l := c.jobs[a.id]
+		c.consider(l, now)
+		c.touch(l)
 	}
 }
 
-// sendBack returns a job to the queue after an attempt. Toward keeps the time
-// that it has waited, so that it comes before those that waited less; without
-// it the job goes to the end.
-func (c *Core) sendBack(l *live, toward bool, now time.Time) {
+// How a job returns to the queue after an attempt.
+type back int
+
+const (
+	inPlace back = iota // it keeps the time that it has waited
+	toEnd               // it waits from now on
+	anew                // the same, and nothing of what it did counts
+)
+
+// sendBack returns a job to the queue after an attempt.
+func (c *Core) sendBack(l *live, how back, now time.Time) {
 	j := &l.job
 	ran := ranFor(j.Attempt, now)
 	j.Served += ran
 	j.Requeues++
 	j.Expected = 0
-	if j.QueuedAt = j.QueuedAt.Add(ran); !toward {
+	j.QueuedAt = j.QueuedAt.Add(ran)
+	if how != inPlace {
 		j.QueuedAt = now
+	}
+	if how == anew {
+		j.Served = 0
 	}
 	j.Stop, j.StopBy, j.StopFor, j.Warned = "", "", 0, false
 	c.move(l, job.Queued, now)

@@ -11,7 +11,7 @@ import (
 
 func (c *Core) submit(e Submit, now time.Time) {
 	s := e.Submission
-	if id, ok := c.keys.find(s.Owner.UID, s.Key); ok {
+	if id, ok := c.keys.of[requestKey{s.Owner.UID, s.Key}]; ok {
 		c.replies = append(c.replies, pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
@@ -32,7 +32,7 @@ func (c *Core) submit(e Submit, now time.Time) {
 	c.nextID++
 	l.job.Pending = open
 	c.follow(l)
-	c.keys.add(s.Owner.UID, s.Key, l.job.ID)
+	c.keep(s.Owner.UID, s.Key, l.job.ID)
 	if s.Request.Dedup != "" {
 		c.same[content{s.Owner.UID, s.Request.Dedup}] = l.job.ID
 	}

@@ -259,18 +259,18 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	j := &l.job
 	switch {
 	case r.Cause == job.StopPreempt:
-		c.sendBack(l, true, now)
+		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
-		c.sendBack(l, false, now)
+		c.sendBack(l, toEnd, now)
 	case r.Outcome == job.Lost && j.Attempt.BootID != c.boot:
 		if !j.Request.Requeue {
 			return false
 		}
-		c.sendBack(l, true, now)
+		c.sendBack(l, inPlace, now)
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
 		j.NotBefore = now.Add(backoff(j.Request.Backoff, j.Failures))
 		j.Failures++
-		c.sendBack(l, false, now)
+		c.sendBack(l, anew, now)
 	default:
 		return false
 	}

@@ -12,21 +12,20 @@ import (
 func (c *Core) View(q job.Query, now time.Time) job.View {
 	v := job.View{
 		Driver: c.driver, CUDA: c.cuda, SampledAt: c.taken,
-		Problem: string(c.problem), GPUs: c.gpuViews(now), Counts: map[job.State]int{},
+		Problem: string(c.problem), GPUs: c.gpuViews(now), Counts: c.Counts(),
 	}
 	if c.problem != "" {
 		v.ProblemDetail = c.problem.Sentence()
 	}
 	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations)
-	list := c.ordered(now)
+	list := c.selected(&q, now)
 	var starts map[job.ID]sched.Instant
-	if q.Reasons {
+	if q.Reasons && slices.ContainsFunc(list, func(l *live) bool { return l.job.State == job.Queued }) {
 		starts = c.planner.Forecast(c.snapshot(now), c.queue)
 		c.plan(now)
 	}
 	waiting := 0
 	for _, l := range list {
-		v.Counts[l.job.State]++
 		if !wanted(&l.job, &q) {
 			continue
 		}
@@ -62,22 +61,31 @@ func wanted(j *job.Job, q *job.Query) bool {
 	return q.Name == "" || j.Label.Name == q.Name
 }
 
-// ordered lists the jobs with a unit by id, then the queue in its order, then
-// those that wait for something else than room, by id.
-func (c *Core) ordered(now time.Time) []*live {
-	list := make([]*live, 0, len(c.jobs))
-	for _, id := range c.activeIDs() {
-		list = append(list, c.jobs[id])
+// selected lists the jobs with a unit by id, then the queue in its order, then
+// those that wait for something else than room, by id. A query for a few jobs
+// gets these alone.
+func (c *Core) selected(q *job.Query, now time.Time) []*live {
+	var ids, queue []job.ID
+	if q.IDs != nil {
+		ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(q.IDs))), func(id job.ID) bool { return c.jobs[id] == nil })
+		queue = c.planner.Arrange(c.snapshot(now), c.queue, ids)
+	} else {
+		ids = c.sortedIDs()
+		queue = c.planner.Ordered(c.snapshot(now), c.queue, -1)
 	}
-	for _, id := range c.planner.Ordered(c.snapshot(now), c.queue, -1) {
-		list = append(list, c.jobs[id])
+	var running, waiting, rest []*live
+	for _, id := range queue {
+		waiting = append(waiting, c.jobs[id])
 	}
-	for _, id := range c.sortedIDs() {
-		if l := c.jobs[id]; !l.job.State.Live() && !c.queue.Has(id) {
-			list = append(list, l)
+	for _, id := range ids {
+		switch l := c.jobs[id]; {
+		case l.job.State.Live():
+			running = append(running, l)
+		case !c.queue.Has(id):
+			rest = append(rest, l)
 		}
 	}
-	return list
+	return slices.Concat(running, waiting, rest)
 }
 
 // explain says why a queued job waits, as of the planner's last plan.
@@ -94,9 +102,9 @@ func (c *Core) explain(l *live) []job.Reason {
 		return alone(job.ReasonHeld, j.Held)
 	case len(j.Pending) > 0:
 		return dependencyReasons(j.Pending)
-	case c.timed[j.ID] != nil && j.NotBefore.After(j.Request.Begin):
+	case c.timed.has(j.ID) && j.NotBefore.After(j.Request.Begin):
 		return alone(job.ReasonBackoff, moment(j.NotBefore))
-	case c.timed[j.ID] != nil:
+	case c.timed.has(j.ID):
 		return alone(job.ReasonBegin, moment(j.Request.Begin))
 	case l.gate != nil && l.gate.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
@@ -137,7 +145,7 @@ func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
 	if j.State != job.Running || j.Expected == 0 {
 		return time.Time{}
 	}
-	return now.Add(sched.Remaining(j.Expected, now.Sub(j.Attempt.PlacedAt), j.Request.TimeLimit))
+	return expectedEnd(j, now)
 }
 
 func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
@@ -151,8 +159,10 @@ func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
 
 // explained fills in why a queued job waits, and until when.
 func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
-	if at, ok := c.planner.Forecast(c.snapshot(now), c.queue)[l.job.ID]; ok {
-		v.StartsAt = at.Time()
+	if s := c.snapshot(now); c.planner.Foretold(s, c.queue, l.job.ID) {
+		if at, ok := c.planner.Forecast(s, c.queue)[l.job.ID]; ok {
+			v.StartsAt = at.Time()
+		}
 	}
 	c.plan(now)
 	v.Reasons = c.explain(l)
@@ -224,7 +234,13 @@ func (c *Core) Active() []job.Job {
 
 // Counts returns how many jobs are in each state that is not an end.
 func (c *Core) Counts() map[job.State]int {
-	counts := map[job.State]int{job.Queued: c.queued}
+	counts := map[job.State]int{}
+	if c.queued > 0 {
+		counts[job.Queued] = c.queued
+	}
+	if n := len(c.jobs) - c.queued - len(c.active); n > 0 {
+		counts[job.Spawned] = n
+	}
 	for _, l := range c.active {
 		counts[l.job.State]++
 	}

@@ -75,9 +75,10 @@ type Life struct {
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a preempted one makes room for
 	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
+	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
-	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that have ended
+	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
 	Expected  time.Duration `json:"expected,omitempty"`  // run time predicted when it was queued
 	GIDs      GIDs          `json:"gids,omitempty"`      // the owner's groups at submit, the first one included; none for a task
 	Task      *Task         `json:"task,omitempty"`      // set for a task of an array

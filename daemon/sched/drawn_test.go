@@ -113,6 +113,7 @@ func (d *drawn) run(id job.ID) {
 	r := Running{
 		ID: id, MemBytes: pick(d, 0, 4*gib), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.often(1),
 		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
+		Served: pick(d, 0, 0, time.Hour), Guarded: d.often(1),
 	}
 	r.Start = ago(pick(d, 0, time.Minute, time.Hour))
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"slices"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -12,9 +11,10 @@ import (
 // machine, then one reason per GPU in index order. A job that asks no GPU gets
 // no reasons per GPU. It returns nothing when the job fits.
 func (p *Planner) Explain(w *Waiting) []job.Reason {
-	sh := newShape(w.Request)
-	sh.qualify(p.s)
-	l := p.behindLedger(p.stay(sh, runTime(runLog(w.Expected), sh.limit)))
+	c := p.cursorOf(w)
+	sh := c.bucket.shape
+	q := c.question(p.s.Now, false)
+	l := p.lowered(&q, &p.now, p.behind(&c))
 	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh, l)...)
 	if sh.milli == 0 {
 		return why
@@ -22,17 +22,16 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	if len(p.s.GPUs) == 0 {
 		return append(why, job.Reason{Code: job.ReasonNoSample, GPU: job.NoGPU})
 	}
-	q := &question{shape: sh, account: w.Account, at: p.s.Now}
 	perGPU := make([]job.Reason, 0, len(p.s.GPUs))
 	would := 0
 	for i := range p.s.GPUs {
-		reason := p.explainGPU(q, l, i)
+		reason := p.explainGPU(&q, l, i)
 		if reason.Code == job.ReasonGPUFree {
 			would++
 		}
 		perGPU = append(perGPU, reason)
 	}
-	if len(why) == 0 && would >= w.Request.Devices() && p.fits(q, l) {
+	if len(why) == 0 && would >= w.Request.Devices() && p.fits(&q, l) {
 		return nil
 	}
 	if need := w.Request.Devices(); need > 1 && would < need {
@@ -41,16 +40,13 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	return append(why, perGPU...)
 }
 
-// behindLedger is what is left to a job of an expected run time.
-func (p *Planner) behindLedger(run time.Duration) *ledger {
-	mask := p.behind(run)
-	p.least.set(&p.now)
-	for i := range p.kept {
-		if mask&(1<<i) != 0 {
-			p.least.lower(&p.kept[i].rest)
-		}
-	}
-	return &p.least
+// cursorOf points at a job, which need not be in the queue.
+func (p *Planner) cursorOf(w *Waiting) cursor {
+	sh := newShape(w.Request)
+	sh.qualify(p.s)
+	b := newBucket(bucketKey{w.Request.Priority, w.Account, sh, runLog(w.Expected)})
+	e := &entry{Waiting: *w, bucket: b}
+	return cursor{rank: p.rank(b, e), bucket: b, entry: e}
 }
 
 // hostReasons counts what the ledger leaves to the job behind reservations.

@@ -12,7 +12,8 @@ const maxForecast = 200
 
 // Forecast foretells when the first waiting jobs start if everything runs as
 // long as expected and nothing new comes. Jobs that never fit by themselves
-// are left out, and those that are at a quota or at the limit of their array.
+// are left out, those that are at a quota or at the limit of their array, and
+// those that only the load of a GPU keeps waiting.
 func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 	waiting := p.Ordered(s, q, maxForecast)
 	for i := range s.Running {
@@ -22,6 +23,11 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 	for i := range s.GPUs {
 		if g := &s.GPUs[i]; g.State != OK && g.BackAt > 0 {
 			p.ends = append(p.ends, release{at: max(g.BackAt, s.Now), gpu: i})
+		}
+	}
+	for i := range s.Reserved {
+		if to := s.Reserved[i].To; to > s.Now {
+			p.ends = append(p.ends, release{at: to, gpu: nothing})
 		}
 	}
 	waiting = slices.DeleteFunc(waiting, func(id job.ID) bool { return q.entries[id].bounded() })
@@ -53,6 +59,9 @@ func (p *Planner) foretell(e *entry, at Instant, starts map[job.ID]Instant) bool
 	q := question{shape: e.bucket.shape, account: e.bucket.account, at: at, ahead: true}
 	if !p.fits(&q, &p.now) {
 		return false
+	}
+	if q.ahead = at > p.s.Now; !p.fits(&q, &p.now) {
+		return true // a load keeps it, of which nobody knows how long it lasts
 	}
 	grants := slices.Clone(p.choose(&q, &p.now))
 	p.now.take(grants, q.shape.mem)

@@ -44,14 +44,10 @@ func (l *ledger) set(o *ledger) {
 	l.mem, l.slots = o.mem, o.slots
 }
 
-// lower takes l down to what is in both.
-func (l *ledger) lower(o *ledger) {
-	for i := range l.gpus {
-		a, b := &l.gpus[i], &o.gpus[i]
-		a.ok = a.ok && b.ok
-		a.milli, a.mem = min(a.milli, b.milli), min(a.mem, b.mem)
-	}
-	l.mem, l.slots = min(l.mem, o.mem), min(l.slots, o.slots)
+// lower takes r down to what is in both.
+func (r *room) lower(o *room) {
+	r.ok = r.ok && o.ok
+	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
 // take gives away; the host's memory stays uncounted where it was.

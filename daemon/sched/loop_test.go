@@ -156,7 +156,7 @@ func (l *loop) see() {
 		s.Running = append(s.Running, Running{
 			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
-			End: s.Now.Add(Remaining(j.Expected, ran, j.Request.TimeLimit)),
+			End: s.Now.Add(Remaining(j.Expected, ran)),
 		})
 	}
 	l.credit += float64(s.Now-l.earned) * float64(len(s.GPUs)) * float64(s.Policy.GuardPercent) / 100
@@ -206,7 +206,7 @@ func (l *loop) stop(j *loopJob) {
 	l.leave(j)
 	j.stops++
 	j.Since += l.s.Now - j.start
-	j.Count, j.Expected = 1, j.served+Remaining(j.Expected, j.served, 0)
+	j.Count, j.Expected = 1, j.served+Remaining(j.Expected, j.served)
 	l.q.Push(j.Waiting)
 }
 

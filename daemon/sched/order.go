@@ -12,6 +12,7 @@ type rank struct {
 	number  int
 	guarded bool
 	score   float64
+	milli   int // of GPUs, which the order does not look at
 	since   Instant
 	id      job.ID
 }
@@ -35,7 +36,7 @@ func (r *rank) before(o *rank) bool {
 
 // rank computes where a job stands in this pass. Under FIFO all scores are 0.
 func (p *Planner) rank(b *bucket, e *entry) rank {
-	r := rank{class: int(b.priority.Class), number: b.priority.Number, since: e.Since, id: e.ID}
+	r := rank{class: int(b.priority.Class), number: b.priority.Number, since: e.Since, id: e.ID, milli: b.shape.milli}
 	if p.s.Policy.FIFO {
 		return r
 	}
@@ -47,13 +48,23 @@ func (p *Planner) rank(b *bucket, e *entry) rank {
 
 // standing computes the rank that a running job would have.
 func (p *Planner) standing(r *Running) rank {
-	out := rank{class: int(r.Priority.Class), number: r.Priority.Number, since: r.Since, id: r.ID}
+	out := rank{class: int(r.Priority.Class), number: r.Priority.Number, since: r.Since, id: r.ID, milli: r.milli()}
 	if !p.s.Policy.FIFO {
+		out.guarded = r.Guarded && p.s.GuardOpen
 		waited := max(0, r.Start-r.Since)
-		run := overrun(r.Expected, time.Duration(p.s.Now-r.Start))
+		run := overrun(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
 		out.score = r.Account.factor * (1 + float64(waited)/float64(time.Second<<runLog(run)))
 	}
 	return out
+}
+
+// rankAt is the rank that the job at the cursor has at a moment to come.
+func (p *Planner) rankAt(c *cursor, at Instant) rank {
+	r := c.rank
+	if !p.s.Policy.FIFO {
+		r.score = c.bucket.account.factor * (1 + float64(max(0, at-c.entry.Since))*c.bucket.inverse)
+	}
+	return r
 }
 
 // overrun doubles an expected run time until it is longer than what the job ran.
@@ -66,11 +77,5 @@ func overrun(expected, ran time.Duration) time.Duration {
 }
 
 // Remaining is how much longer a job runs that was expected to run for a time
-// and ran for another. A limit above 0 bounds it.
-func Remaining(expected, ran, limit time.Duration) time.Duration {
-	left := overrun(expected, ran) - ran
-	if limit > 0 {
-		left = min(left, max(0, limit-ran))
-	}
-	return left
-}
+// and ran for another.
+func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }

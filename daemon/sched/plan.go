@@ -291,17 +291,11 @@ func (p *Planner) tryFirst() {
 func (p *Planner) fit(c *cursor) ([]Grant, bool) {
 	q := c.question(p.s.Now, false)
 	l := &p.now
-	if mask := p.behind(p.stay(c.bucket.shape, c.bucket.run)); mask != 0 {
+	if mask := p.behind(c); mask != 0 {
 		if c.bucket.shape.refusedAt(mask) {
 			return nil, false
 		}
-		p.least.set(&p.now)
-		for i := range p.kept {
-			if mask&(1<<i) != 0 {
-				p.least.lower(&p.kept[i].rest)
-			}
-		}
-		if l = &p.least; !p.fits(&q, l) {
+		if l = p.lowered(&q, &p.now, mask); !p.fits(&q, l) {
 			if len(p.s.Reserved) == 0 {
 				c.bucket.shape.refused = append(c.bucket.shape.refused, mask)
 			}
@@ -333,7 +327,7 @@ func (p *Planner) place(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	p.now.take(grants, sh.mem)
 	for i := range p.kept {
-		if p.kept[i].at < p.s.Now.Add(p.stay(sh, c.bucket.run)) {
+		if p.inWay(c, &p.kept[i]) {
 			p.kept[i].rest.take(grants, sh.mem)
 		}
 	}
@@ -398,6 +392,3 @@ func (p *Planner) wake() {
 // preemptEvery is how often scores are compared with those of running jobs that
 // have had their slice.
 const preemptEvery = time.Minute
-
-// noGPU stands in a release for the GPUs of its grants.
-const noGPU = -1

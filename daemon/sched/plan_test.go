@@ -143,9 +143,9 @@ func (r *reference) conserved() error {
 // undelayed is invariant 5 for the first reservation: it is not for later, and
 // no job but one that goes before has it instead. It ends where what was placed
 // has used up the job's quota or array, and does not bind jobs that may be
-// stopped.
+// stopped, nor those for whom an administrator reserved GPUs.
 func (d *drawn) undelayed(before, now *reference) error {
-	if len(before.kept) == 0 || d.stoppable {
+	if len(before.kept) == 0 || d.stoppable || len(d.s.Reserved) > 0 {
 		return nil
 	}
 	k := before.kept[0]

@@ -1,13 +1,21 @@
 package sched
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 )
 
 // hysteresis is by how much the score of a job must exceed that of a running
-// one before the running one is stopped for it.
-const hysteresis = 1.25
+// one before the running one is stopped for it: by nothing for one that holds as
+// much of GPUs or less, since it had its slice, and by a quarter for each
+// doubling beyond, since of a wider one most is stopped for nothing.
+func hysteresis(victim, milli int) float64 {
+	if milli == 0 || victim <= milli {
+		return 1
+	}
+	return 1 + float64(bits.Len(uint(victim/milli))-1)/4
+}
 
 // maxPreemptors bounds for how many jobs a pass looks for victims.
 const maxPreemptors = 16
@@ -95,16 +103,19 @@ func (p *Planner) findVictims() {
 	})
 }
 
-// yields tells whether the running job stands low enough to be stopped for the
-// other.
-func (v *victim) yields(r *rank, fifo bool) bool {
+// yields tells whether a running job of rank v stands low enough to be stopped
+// for one of rank r. One that went first since it had waited long makes room
+// for no other of its class and number, and others make room for one that has.
+func (v *rank) yields(r *rank, fifo bool) bool {
 	switch {
 	case v.class != r.class:
 		return v.class < r.class
 	case v.number != r.number:
 		return v.number < r.number
+	case v.guarded || r.guarded:
+		return !v.guarded
 	}
-	return !fifo && r.score > hysteresis*v.score
+	return !fifo && r.score > hysteresis(v.milli, r.milli)*v.score
 }
 
 func (p *Planner) anyVictim(r *rank) bool {
@@ -115,38 +126,85 @@ func (p *Planner) anyVictim(r *rank) bool {
 // free as the job's; false when all of them would not be enough.
 func (p *Planner) preemptFor(c *cursor) bool {
 	q := c.question(p.s.Now, true)
+	mask := p.othersBehind(c)
 	picked := 0
 	for i := range p.victims {
-		if p.fits(&q, &p.freed) {
+		if p.fits(&q, p.lowered(&q, &p.freed, mask)) {
 			break
 		}
 		if v := &p.victims[i]; !v.chosen && v.yields(&c.rank, p.s.Policy.FIFO) {
 			v.chosen = true
 			picked++
-			p.freed.giveBack(v.run.Grants, v.run.MemBytes, p.s.Now)
+			p.free(v.run)
 			p.out.Preempt = append(p.out.Preempt, Preemption{Victim: v.run.ID, For: c.entry.ID})
 		}
 	}
-	ok := p.fits(&q, &p.freed)
-	p.spareVictims(&q, picked, ok)
+	ok := p.fits(&q, p.lowered(&q, &p.freed, mask))
+	p.spareVictims(&q, mask, picked, ok)
 	if ok {
-		p.freed.take(p.choose(&q, &p.freed), c.bucket.shape.mem)
-		c.bucket.account.take(c.bucket.shape.milli)
-		p.through(c.entry.Gate)
+		p.makeRoom(c, p.choose(&q, p.lowered(&q, &p.freed, mask)))
 	}
 	return ok
 }
 
+// othersBehind returns the reservations for other jobs that the job at the
+// cursor may be in the way of, as bits. A job for which others stop needs none.
+func (p *Planner) othersBehind(c *cursor) (mask uint32) {
+	for i := range p.kept {
+		if k := &p.kept[i]; k.id != c.entry.ID && !k.served && p.inWay(c, k) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// free counts what a victim holds as given back, now and at the shadows at
+// which it would still have been there.
+func (p *Planner) free(r *Running) {
+	p.freed.giveBack(r.Grants, r.MemBytes, p.s.Now)
+	for i := range p.kept {
+		if r.End > p.kept[i].at {
+			p.kept[i].rest.giveBack(r.Grants, r.MemBytes, p.s.Now)
+		}
+	}
+}
+
+// spare undoes free.
+func (p *Planner) spare(r *Running) {
+	p.freed.take(r.Grants, r.MemBytes)
+	for i := range p.kept {
+		if r.End > p.kept[i].at {
+			p.kept[i].rest.take(r.Grants, r.MemBytes)
+		}
+	}
+}
+
+// makeRoom counts these grants of what is freed as the job's.
+func (p *Planner) makeRoom(c *cursor, grants []Grant) {
+	sh := c.bucket.shape
+	p.freed.take(grants, sh.mem)
+	for i := range p.kept {
+		switch k := &p.kept[i]; {
+		case k.id == c.entry.ID:
+			k.served = true
+		case p.inWay(c, k):
+			k.rest.take(grants, sh.mem)
+		}
+	}
+	c.bucket.account.take(sh.milli)
+	p.through(c.entry.Gate)
+}
+
 // spareVictims lets go the last picked victims of which the job has no need,
 // those that stand highest first; all of them when it is no use.
-func (p *Planner) spareVictims(q *question, picked int, ok bool) {
+func (p *Planner) spareVictims(q *question, mask uint32, picked int, ok bool) {
 	list := p.out.Preempt[len(p.out.Preempt)-picked:]
 	for i := len(list) - 1; i >= 0; i-- {
 		at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == list[i].Victim })
 		v := &p.victims[at]
-		p.freed.take(v.run.Grants, v.run.MemBytes)
-		if ok && !p.fits(q, &p.freed) {
-			p.freed.giveBack(v.run.Grants, v.run.MemBytes, p.s.Now)
+		p.spare(v.run)
+		if ok && !p.fits(q, p.lowered(q, &p.freed, mask)) {
+			p.free(v.run)
 			continue
 		}
 		v.chosen = false

@@ -50,20 +50,36 @@ func TestWhoYields(t *testing.T) {
 	}
 }
 
-// TestHysteresis has a job ask the GPU of one of the same class and number which
+// TestHysteresis has a job ask one GPU of one of the same class and number which
 // started at once when it came, so that its score is 1: that of the other must
-// be more than 1.25. It is expected to run for 4096 seconds.
+// be more, and a quarter more for each doubling by which the running one is the
+// wider. The job is expected to run for 4096 seconds.
 func TestHysteresis(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
-	for waited, want := range map[time.Duration]string{
-		0:                  kept,
-		1024 * time.Second: kept,
-		1025 * time.Second: kept + ", stop 101 for 1",
+	for _, c := range []struct {
+		gpus   int
+		waited time.Duration
+		stops  bool
+	}{
+		{1, 0, false},
+		{1, time.Second, true},
+		{2, 1024 * time.Second, false},
+		{2, 1025 * time.Second, true},
+		{4, 2048 * time.Second, false},
+		{4, 2049 * time.Second, true},
 	} {
-		sc := newScene(t, 1)
+		sc := newScene(t, c.gpus)
 		sc.s.Policy.FIFO = false
-		sc.preemptible(101, nil, on(0)...)
-		sc.waits(1, 1000, func(w *Waiting) { w.Since = ago(waited) })
+		var held []Grant
+		for gpu := range c.gpus {
+			held = append(held, on(gpu)...)
+		}
+		sc.preemptible(101, nil, held...)
+		sc.waits(1, 1000, func(w *Waiting) { w.Since = ago(c.waited) })
+		want := kept
+		if c.stops {
+			want += ", stop 101 for 1"
+		}
 		sc.expect(want)
 	}
 }

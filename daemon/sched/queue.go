@@ -2,7 +2,6 @@ package sched
 
 import (
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,11 +13,10 @@ type Gate struct {
 	used int // by this pass
 }
 
-// Waiting is a job that may start as soon as it fits. What it points to must
-// not change while it waits.
+// Waiting is a job that may start as soon as it fits.
 type Waiting struct {
 	ID       job.ID
-	Request  *job.Request
+	Request  *job.Request // read when it is queued
 	Account  *Account
 	Since    Instant       // from when its wait counts
 	Expected time.Duration // run time
@@ -82,15 +80,20 @@ func (q *Queue) Push(w Waiting) {
 	key := bucketKey{w.Request.Priority, w.Account, sh, runLog(w.Expected)}
 	b := q.byKey[key]
 	if b == nil {
-		b = &bucket{bucketKey: key, at: len(q.buckets), run: runTime(key.log, sh.limit)}
-		b.inverse = 1 / float64(time.Second<<key.log)
+		b = newBucket(key)
+		b.at = len(q.buckets)
 		q.byKey[key] = b
 		q.buckets = append(q.buckets, b)
 	}
 	e := &entry{Waiting: w, bucket: b}
+	e.Request = nil // the shape has what counts
 	b.insert(e)
 	q.entries[w.ID] = e
 	q.accounts[w.Account]++
+}
+
+func newBucket(key bucketKey) *bucket {
+	return &bucket{bucketKey: key, run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log)}
 }
 
 // Remove takes a job out; one that is not there changes nothing.
@@ -201,24 +204,14 @@ func (b *bucket) remove(e *entry) {
 // all for a negative n.
 func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	p.begin(s, q)
+	if n >= 0 {
+		return p.head(n)
+	}
 	list := make([]rank, 0, len(q.entries))
 	for _, b := range q.buckets {
 		for e := b.head; e != nil; e = e.next {
 			list = append(list, p.rank(b, e))
 		}
 	}
-	slices.SortFunc(list, func(a, b rank) int {
-		if a.before(&b) {
-			return -1
-		}
-		return 1
-	})
-	if n >= 0 && n < len(list) {
-		list = list[:n]
-	}
-	ids := make([]job.ID, len(list))
-	for i, r := range list {
-		ids[i] = r.id
-	}
-	return ids
+	return sorted(list)
 }

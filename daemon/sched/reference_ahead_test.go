@@ -13,6 +13,8 @@ type refKept struct {
 	mem    int64
 	end    Instant
 	rest   machine
+	then   refJob // as it stands at the shadow
+	served bool   // others stop for it
 }
 
 type refRun struct {
@@ -40,6 +42,14 @@ func (r *reference) keep(j refJob) {
 		if m := r.machineAt(base, at); r.fits(j.Waiting, m, at, true) {
 			k := refKept{id: j.ID, at: at, mem: j.Request.MemBytes, end: at.Add(j.run), grants: r.latest(j.Waiting, m, at), rest: m}
 			k.rest.add(-1, k.grants, k.mem)
+			for _, g := range k.grants {
+				if j.Request.GPUMemBytes > 0 {
+					k.rest.gpus[g.GPU].mem -= r.s.GPUs[g.GPU].SlackBytes
+				}
+			}
+			if k.then = j; !r.s.Policy.FIFO {
+				k.then.score = r.factor(j.Account) * (1 + float64(max(0, at-j.Since))*(1/float64(powerOfTwo(j.Expected))))
+			}
 			r.kept = append(r.kept, k)
 			return
 		}
@@ -66,6 +76,11 @@ func (r *reference) moments() (list []Instant) {
 	for _, g := range r.s.GPUs {
 		if g.State != OK && g.BackAt > 0 {
 			list = append(list, max(g.BackAt, r.s.Now))
+		}
+	}
+	for _, v := range r.s.Reserved {
+		if v.To > r.s.Now {
+			list = append(list, v.To)
 		}
 	}
 	slices.Sort(list)

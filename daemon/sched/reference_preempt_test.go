@@ -4,13 +4,27 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // refVictim is a running job that may be stopped.
 type refVictim struct {
 	*Running
-	score  float64
+	refStanding
 	chosen bool
+}
+
+// refStanding is what rule "Preemption" compares.
+type refStanding struct {
+	job.Priority
+	guarded bool
+	score   float64
+	milli   int
+}
+
+func (j refJob) standing() refStanding {
+	return refStanding{j.Request.Priority, j.guarded, j.score, j.Request.GPUMilli}
 }
 
 // preemptAll is rule "Preemption": for the first of the jobs that do not fit,
@@ -31,7 +45,7 @@ func (r *reference) preemptAll() {
 	futile := map[refKind]bool{}
 	for tries := 0; tries < maxPreemptors; {
 		at := slices.IndexFunc(r.jobs, func(j refJob) bool { return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) })
-		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yields(v, r.jobs[at]) }) {
+		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yields(v.refStanding, r.jobs[at].standing()) }) {
 			return
 		}
 		tries++
@@ -62,10 +76,17 @@ func (r *reference) victims() (list []*refVictim) {
 		if !x.Preemptible || x.Stopping || ran < r.s.Policy.Slice {
 			continue
 		}
-		v := &refVictim{Running: x}
+		v := &refVictim{Running: x, refStanding: refStanding{Priority: x.Priority}}
+		for _, g := range x.Grants {
+			v.refStanding.milli += g.Milli
+		}
 		if !r.s.Policy.FIFO {
+			if v.guarded = x.Guarded && r.s.GuardOpen; v.guarded {
+				list = append(list, v)
+				continue
+			}
 			expected := max(x.Expected, time.Second)
-			for expected <= ran {
+			for expected <= x.Served+ran {
 				expected *= 2
 			}
 			v.score = r.factor(x.Account) * (1 + float64(max(0, x.Start-x.Since))/float64(powerOfTwo(expected)))
@@ -79,24 +100,38 @@ func (r *reference) victims() (list []*refVictim) {
 // compareStanding is the order of running jobs among themselves.
 func compareStanding(a, b *refVictim) int {
 	return cmp.Or(
-		cmp.Compare(b.Priority.Class, a.Priority.Class), cmp.Compare(b.Priority.Number, a.Priority.Number),
+		cmp.Compare(b.Class, a.Class), cmp.Compare(b.Number, a.Number), cmp.Compare(truth(b.guarded), truth(a.guarded)),
 		cmp.Compare(b.score, a.score), cmp.Compare(a.Since, b.Since), cmp.Compare(a.ID, b.ID),
 	)
 }
 
-func (r *reference) yields(v *refVictim, j refJob) bool {
-	x, y := v.Priority, j.Request.Priority
-	if x != y {
-		return x.Class < y.Class || x.Class == y.Class && x.Number < y.Number
+func truth(b bool) int {
+	if b {
+		return 1
 	}
-	return !r.s.Policy.FIFO && j.score > 1.25*v.score
+	return 0
+}
+
+// yields is rule "Preemption" for two jobs, of which v runs.
+func (r *reference) yields(v, j refStanding) bool {
+	if v.Priority != j.Priority {
+		return v.Class < j.Class || v.Class == j.Class && v.Number < j.Number
+	}
+	if v.guarded || j.guarded {
+		return !v.guarded
+	}
+	more := 1.0
+	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
+		more += 0.25
+	}
+	return !r.s.Policy.FIFO && j.score > more*v.score
 }
 
 // preemptFor tries all sets of those that yield, counted with the lowest of them
 // as the lowest bit: the first set with which the job fits is stopped. So the
 // highest is as low as can be, then the next, and none is not needed.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
-	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool { return v.chosen || !r.yields(v, j) })
+	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool { return v.chosen || !r.yields(v.refStanding, j.standing()) })
 	for set := range 1 << len(list) {
 		var gone []*refVictim
 		for i, v := range list {
@@ -115,18 +150,46 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 func (r *reference) stop(j refJob, gone []*refVictim) {
 	for _, v := range gone {
 		v.chosen = true
-		r.freed.add(1, v.Grants, v.MemBytes)
 		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID})
 	}
-	r.freed.add(-1, r.choose(j.Waiting, r.freed, true), j.Request.MemBytes)
+	m, kept := r.gone(gone)
+	grants := r.choose(j.Waiting, r.less(m, j, others(kept, j)), true)
+	m.add(-1, grants, j.Request.MemBytes)
+	for i := range kept {
+		if kept[i].id == j.ID {
+			kept[i].served = true
+		} else if r.inWay(j, kept[i]) {
+			kept[i].rest.add(-1, grants, j.Request.MemBytes)
+		}
+	}
+	r.freed, r.kept = m, kept
 	r.count(j)
 }
 
 // fitsWithout tells whether the job fits when these are gone.
 func (r *reference) fitsWithout(j refJob, gone []*refVictim) bool {
-	m := r.freed.clone()
-	for _, v := range gone {
-		m.add(1, v.Grants, v.MemBytes)
+	m, kept := r.gone(gone)
+	return r.fits(j.Waiting, r.less(m, j, others(kept, j)), r.s.Now, true)
+}
+
+// gone is the machine without these, and what the reservations then leave over.
+func (r *reference) gone(list []*refVictim) (machine, []refKept) {
+	m, kept := r.freed.clone(), slices.Clone(r.kept)
+	for i := range kept {
+		kept[i].rest = kept[i].rest.clone()
 	}
-	return r.fits(j.Waiting, m, r.s.Now, true)
+	for _, v := range list {
+		m.add(1, v.Grants, v.MemBytes)
+		for i := range kept {
+			if v.End > kept[i].at {
+				kept[i].rest.add(1, v.Grants, v.MemBytes)
+			}
+		}
+	}
+	return m, kept
+}
+
+// others are the reservations that count against a job in search of victims.
+func others(kept []refKept, j refJob) []refKept {
+	return slices.DeleteFunc(slices.Clone(kept), func(k refKept) bool { return k.id == j.ID || k.served })
 }

@@ -43,7 +43,6 @@ type refJob struct {
 	guarded bool
 	run     time.Duration
 	kind    refKind
-	stay    time.Duration // how long it may be in the way
 }
 
 func newReference(s *Snapshot, waiting []*Waiting) *reference {
@@ -80,9 +79,6 @@ func (r *reference) value(w *Waiting) refJob {
 		j.run = min(run, w.Request.TimeLimit)
 	}
 	p := &r.s.Policy
-	if j.stay = j.run; w.Request.Preemptible {
-		j.stay = min(j.run, p.Slice)
-	}
 	if p.FIFO {
 		return j
 	}
@@ -172,7 +168,7 @@ func (r *reference) start(j refJob, grants []Grant) {
 	r.now.add(-1, grants, j.Request.MemBytes)
 	end := r.s.Now.Add(j.run)
 	for i := range r.kept {
-		if r.s.Now.Add(j.stay) > r.kept[i].at {
+		if r.inWay(j, r.kept[i]) {
 			r.kept[i].rest.add(-1, grants, j.Request.MemBytes)
 		}
 	}
@@ -216,19 +212,41 @@ func (r *reference) capped(w *Waiting) bool {
 	return false
 }
 
-// leftFor is what is free now and stays free at each shadow before which the
-// job does not end.
-func (r *reference) leftFor(j refJob) machine {
-	left := r.now.clone()
-	for _, k := range r.kept {
-		if r.s.Now.Add(j.stay) <= k.at {
+// inWay tells whether the job, started now, may still be there at the shadow.
+func (r *reference) inWay(j refJob, k refKept) bool {
+	stays := j.run
+	if j.Request.Preemptible && r.yields(j.standing(), k.then.standing()) {
+		stays = min(stays, r.s.Policy.Slice)
+	}
+	return r.s.Now.Add(stays) > k.at
+}
+
+// leftFor is what is free now and stays free at each shadow at which the job
+// would be in the way.
+func (r *reference) leftFor(j refJob) machine { return r.less(r.now, j, r.kept) }
+
+// less lowers a machine to what these reservations leave over where the job
+// would be in the way, but for GPUs that are reserved for its account now and not
+// for the other's.
+func (r *reference) less(m machine, j refJob, kept []refKept) machine {
+	left := m.clone()
+	for _, k := range kept {
+		if !r.inWay(j, k) {
 			continue
 		}
 		for i := range left.gpus {
-			a, b := &left.gpus[i], k.rest.gpus[i]
-			a.ok, a.milli, a.mem = a.ok && b.ok, min(a.milli, b.milli), min(a.mem, b.mem)
+			if a, b := &left.gpus[i], k.rest.gpus[i]; !r.owns(j.Account, i) || r.owns(k.then.Account, i) {
+				a.ok, a.milli, a.mem = a.ok && b.ok, min(a.milli, b.milli), min(a.mem, b.mem)
+			}
 		}
 		left.mem, left.slots = min(left.mem, k.rest.mem), min(left.slots, k.rest.slots)
 	}
 	return left
+}
+
+// owns tells whether an administrator reserved the GPU for the account now.
+func (r *reference) owns(a *Account, gpu int) bool {
+	return slices.ContainsFunc(r.s.Reserved, func(v Reserved) bool {
+		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)
+	})
 }

@@ -11,12 +11,15 @@ import (
 // reservation keeps GPUs for a job that does not fit now: at the shadow it
 // will, and rest is what the machine then has left besides.
 type reservation struct {
-	id     job.ID
-	at     Instant // the shadow
-	run    time.Duration
-	grants []Grant
-	mem    int64
-	rest   ledger
+	id      job.ID
+	at      Instant // the shadow
+	run     time.Duration
+	grants  []Grant
+	mem     int64
+	rest    ledger
+	then    rank // of the job, at the shadow
+	account *Account
+	served  bool // others were told to stop for the job
 }
 
 // release is something coming back at a moment: what a job held, or a GPU.
@@ -24,34 +27,73 @@ type release struct {
 	at     Instant
 	grants []Grant
 	mem    int64
-	gpu    int // noGPU, or the position of a GPU that becomes OK
+	gpu    int // noGPU, nothing, or the position of a GPU that becomes OK
 }
 
-// stay is how long a job can be in the way of others: as long as it runs, or,
-// where it may be stopped for them, for its slice.
-func (p *Planner) stay(sh *shape, run time.Duration) time.Duration {
-	if sh.yields {
-		return min(run, p.s.Policy.Slice)
+// What stands in a release for the GPUs of its grants, and where none comes
+// back: a reservation of an administrator ends.
+const (
+	noGPU   = -1
+	nothing = -2
+)
+
+// inWay tells whether the job at the cursor, started now, can still be there
+// when GPUs are needed that are kept for another: it runs longer, and cannot be
+// stopped for the other by then.
+func (p *Planner) inWay(c *cursor, r *reservation) bool {
+	stays := c.bucket.run
+	if c.bucket.shape.yields && c.rank.yields(&r.then, p.s.Policy.FIFO) {
+		stays = min(stays, p.s.Policy.Slice)
 	}
-	return run
+	return p.s.Now.Add(stays) > r.at
 }
 
-// behind returns the reservations that a job which stays for a time may be in
-// the way of, as bits.
-func (p *Planner) behind(run time.Duration) (mask uint32) {
+// behind returns the reservations that the job at the cursor may be in the way
+// of, as bits.
+func (p *Planner) behind(c *cursor) (mask uint32) {
 	for i := range p.kept {
-		if p.s.Now.Add(run) > p.kept[i].at {
+		if p.inWay(c, &p.kept[i]) {
 			mask |= 1 << i
 		}
 	}
 	return mask
 }
 
+// lowered is what a ledger leaves to a question behind reservations. A GPU that
+// an administrator reserved for its account now is kept from it for no account
+// that could not use it now.
+func (p *Planner) lowered(q *question, l *ledger, mask uint32) *ledger {
+	p.least.set(l)
+	for i := range p.kept {
+		k := &p.kept[i]
+		if mask&(1<<i) == 0 {
+			continue
+		}
+		for gpu := range p.least.gpus {
+			if !p.owns(q.account, gpu) || p.owns(k.account, gpu) {
+				p.least.gpus[gpu].lower(&k.rest.gpus[gpu])
+			}
+		}
+		p.least.mem, p.least.slots = min(p.least.mem, k.rest.mem), min(p.least.slots, k.rest.slots)
+	}
+	return &p.least
+}
+
+// owns tells whether an administrator reserved the GPU for the account now.
+func (p *Planner) owns(a *Account, gpu int) bool {
+	for i := range p.s.Reserved {
+		if r := &p.s.Reserved[i]; r.GPUs[gpu] && r.From <= p.s.Now && p.s.Now < r.To && r.allows(a) {
+			return true
+		}
+	}
+	return false
+}
+
 // maxDepth is the most reservations that a pass can make.
 const maxDepth = 32
 
-// releases lists what comes back, by time: running jobs, jobs of this pass and
-// GPUs. Earlier reservations are jobs that start at their shadow.
+// releases lists what comes back, by time: running jobs, jobs of this pass,
+// GPUs, and the ends of reservations of administrators. Earlier reservations are jobs that start at their shadow.
 func (p *Planner) releases() {
 	if !p.listed {
 		p.listed = true
@@ -62,6 +104,11 @@ func (p *Planner) releases() {
 		for i := range p.s.GPUs {
 			if g := &p.s.GPUs[i]; g.State != OK && g.BackAt > 0 {
 				p.ends = append(p.ends, release{at: max(g.BackAt, p.s.Now), gpu: i})
+			}
+		}
+		for i := range p.s.Reserved {
+			if to := p.s.Reserved[i].To; to > p.s.Now {
+				p.ends = append(p.ends, release{at: to, gpu: nothing})
 			}
 		}
 	}
@@ -87,8 +134,8 @@ func (p *Planner) reserve(c *cursor) bool {
 	if !p.findShadow(&q, r) {
 		return false
 	}
-	r.id, r.run, r.mem = c.entry.ID, c.bucket.run, c.bucket.shape.mem
-	p.keep(r, p.chooseLatest(&q, &r.rest))
+	r.id, r.run, r.mem, r.then, r.account, r.served = c.entry.ID, c.bucket.run, c.bucket.shape.mem, p.rankAt(c, r.at), c.bucket.account, false
+	p.keep(r, p.chooseLatest(&q, &r.rest), c.bucket.shape.gpuMem > 0)
 	return true
 }
 
@@ -127,20 +174,28 @@ func (p *Planner) findShadow(q *question, r *reservation) bool {
 }
 
 func (l *ledger) comeBack(e *release) {
-	if e.gpu != noGPU {
+	switch e.gpu {
+	case noGPU:
+		l.giveBack(e.grants, e.mem, e.at)
+	case nothing:
+	default:
 		l.gpus[e.gpu].ok = true
 		l.gpus[e.gpu].since = e.at
-		return
 	}
-	l.giveBack(e.grants, e.mem, e.at)
 }
 
-// keep makes the reservation count.
-func (p *Planner) keep(r *reservation, grants []Grant) {
+// keep makes the reservation count. One of exact memory must not come to be
+// short by the slack of shares that nobody asked in bytes.
+func (p *Planner) keep(r *reservation, grants []Grant, exact bool) {
 	at := len(p.store)
 	p.store = append(p.store, grants...)
 	r.grants = p.store[at:len(p.store):len(p.store)]
 	r.rest.take(r.grants, r.mem)
+	if exact {
+		for _, g := range r.grants {
+			r.rest.gpus[g.GPU].mem -= p.s.GPUs[g.GPU].SlackBytes
+		}
+	}
 	p.kept = p.kept[:len(p.kept)+1]
 	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, mem: r.mem, gpu: noGPU})
 	p.out.Kept = append(p.out.Kept, Kept{Job: r.id, At: r.at})

@@ -22,7 +22,7 @@ func (i Instant) Time() time.Time { return time.Unix(0, int64(i)) }
 
 // Add returns the moment d later, Eternity where there is none.
 func (i Instant) Add(d time.Duration) Instant {
-	if i > Eternity-Instant(d) {
+	if d > 0 && i > Eternity-Instant(d) {
 		return Eternity
 	}
 	return i + Instant(d)
@@ -112,7 +112,17 @@ type Running struct {
 	Account     *Account
 	Since       Instant // its start less the time it had waited before
 	Start       Instant
-	Expected    time.Duration // run time, beyond what it ran already
+	Expected    time.Duration // run time, with that of attempts before this one
+	Served      time.Duration // run time of those
+	Guarded     bool          // it went first since it had waited long
+}
+
+// milli is how much of GPUs the job holds.
+func (r *Running) milli() (sum int) {
+	for _, g := range r.Grants {
+		sum += g.Milli
+	}
+	return sum
 }
 
 // Host is what the machine has besides GPUs.

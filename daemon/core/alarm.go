@@ -1,0 +1,89 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// alarm is the moment that a job waits for.
+type alarm struct {
+	at time.Time
+	id job.ID
+}
+
+func (a alarm) before(b alarm) bool { return a.at.Before(b.at) || a.at.Equal(b.at) && a.id < b.id }
+
+// alarms are jobs that wait for a time, the next one first: a heap, and where
+// each job is in it.
+type alarms struct {
+	heap []alarm
+	at   map[job.ID]int
+}
+
+func newAlarms() alarms { return alarms{at: map[job.ID]int{}} }
+
+func (a *alarms) has(id job.ID) bool {
+	_, ok := a.at[id]
+	return ok
+}
+
+// first returns the next alarm; zero where there is none.
+func (a *alarms) first() alarm {
+	if len(a.heap) == 0 {
+		return alarm{}
+	}
+	return a.heap[0]
+}
+
+// set has a job wait for a time.
+func (a *alarms) set(id job.ID, at time.Time) {
+	a.remove(id)
+	a.heap = append(a.heap, alarm{at, id})
+	a.at[id] = len(a.heap) - 1
+	a.up(len(a.heap) - 1)
+}
+
+// remove forgets a job; one that does not wait changes nothing.
+func (a *alarms) remove(id job.ID) {
+	i, ok := a.at[id]
+	if !ok {
+		return
+	}
+	last := len(a.heap) - 1
+	a.swap(i, last)
+	a.heap = a.heap[:last]
+	delete(a.at, id)
+	if i < last {
+		a.down(i)
+		a.up(i)
+	}
+}
+
+func (a *alarms) swap(i, k int) {
+	a.heap[i], a.heap[k] = a.heap[k], a.heap[i]
+	a.at[a.heap[i].id], a.at[a.heap[k].id] = i, k
+}
+
+func (a *alarms) up(i int) {
+	for parent := (i - 1) / 2; i > 0 && a.heap[i].before(a.heap[parent]); parent = (i - 1) / 2 {
+		a.swap(i, parent)
+		i = parent
+	}
+}
+
+func (a *alarms) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(a.heap); child++ {
+			if a.heap[child].before(a.heap[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		a.swap(i, least)
+		i = least
+	}
+}

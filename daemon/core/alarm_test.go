@@ -1,0 +1,36 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"pgregory.net/rapid"
+)
+
+// The first alarm is the earliest of those that are set, of equal ones that of
+// the lowest id, whatever was set, moved and removed before.
+func TestAlarmsComeInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, model := newAlarms(), map[job.ID]alarm{}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			id := job.ID(rapid.IntRange(1, 12).Draw(t, "job"))
+			if rapid.Bool().Draw(t, "set") {
+				model[id] = alarm{time.Unix(int64(rapid.IntRange(0, 5).Draw(t, "at")), 0), id}
+				a.set(id, model[id].at)
+			} else {
+				delete(model, id)
+				a.remove(id)
+			}
+			want := alarm{}
+			for _, m := range model {
+				if want.id == 0 || m.before(want) {
+					want = m
+				}
+			}
+			if got := a.first(); got != want || len(a.heap) != len(model) || len(a.at) != len(model) || a.has(id) != (model[id].id != 0) {
+				t.Fatalf("the first is %v, want %v, of %v", got, want, model)
+			}
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package core_test
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+var sizes = []int{1_000, 10_000, 100_000}
+
+// nth is the submission of one of 50 users, in five sizes and eleven kinds.
+func nth(i int) job.Submission {
+	uid := 1001 + i%50
+	return job.Submission{
+		Key: fmt.Sprintf("%032x", i), Owner: job.Owner{UID: uid, GID: uid, User: fmt.Sprint("user", uid)}, Label: job.Label{Name: fmt.Sprint("train-", i)},
+		Request: job.Request{
+			GPUMilli: []int{500, 1000, 2000, 4000, 8000}[i/50%5], MemBytes: 8 * gib, TimeLimit: time.Hour,
+			Shape: fmt.Sprintf("%016x", uid*100+i/250%11), Script: fmt.Sprintf("%016x", uid),
+		},
+		Payload: job.Payload{Argv: []string{"python", "train.py", fmt.Sprint(i)}, Env: []string{"HOME=/home/x"}, Dir: "/home/x"},
+		GIDs:    job.GIDs{100, uid},
+	}
+}
+
+// full is a machine of eight GPUs that are all held, with so many jobs waiting.
+func full(b *testing.B, waiting int) *world {
+	w := newWorld(8, func(string, ...any) {})
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	for i := range 8 {
+		s := nth(i)
+		s.Request.GPUMilli = job.WholeGPU
+		w.step(core.Submit{Submission: s}, -1)
+	}
+	w.settle()
+	for i := range waiting {
+		w.core.Step(core.Submit{Token: 1, Submission: nth(i + 8)}, w.now)
+	}
+	if n := w.core.Counts()[job.Queued]; n != waiting {
+		b.Fatalf("%d jobs wait", n)
+	}
+	return w
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkMemory tells what a waiting job takes of the daemon's memory.
+func BenchmarkMemory(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				before := heap()
+				w := full(b, n)
+				b.ReportMetric(float64(heap()-before)/float64(n), "B/job")
+				runtime.KeepAlive(w)
+			}
+		})
+	}
+}
+
+// BenchmarkSubmit is a submission to a queue of a length, and its cancel.
+func BenchmarkSubmit(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := full(b, n)
+			i := 10_000_000
+			for b.Loop() {
+				i++
+				eff := w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now)
+				w.core.Step(core.Command{Token: 1, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: eff.Replies[0].ID}}, w.now)
+			}
+		})
+	}
+}
+
+// run answers everything that follows from an event, without the checks of a
+// world's step.
+func (w *world) run(ev core.Event) {
+	for _, a := range w.core.Step(ev, w.now).Actions {
+		switch a := a.(type) {
+		case core.Start:
+			w.units[a.Job.ID] = &unit{Unit: core.Unit{Job: a.Job.ID, Phase: core.Active}}
+			w.run(core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.units[a.Job.ID].Unit})
+		case core.Stop:
+			delete(w.units, a.Job)
+			w.run(core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true})
+		case core.Inspect:
+			w.run(core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.units[a.Job].Unit, OK: true})
+		case core.Sample:
+			w.run(w.sample(a.Number))
+		}
+	}
+}
+
+// BenchmarkFinish is the end of a job and the start of the next one, and of as
+// many others as find room.
+func BenchmarkFinish(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := full(b, n)
+			for i := range w.gpus {
+				w.gpus[i].Processes = nil
+			}
+			for b.Loop() {
+				id := slices.Min(slices.Collect(maps.Keys(w.units)))
+				w.units[id].Phase = core.Exited
+				w.run(core.Changed{Job: id})
+			}
+			if len(w.units) == 0 {
+				b.Fatal("nothing runs any more")
+			}
+		})
+	}
+}
+
+// BenchmarkShow is a look at one job, as 'gpusched show' asks for it.
+func BenchmarkShow(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := full(b, n)
+			for b.Loop() {
+				if v := w.core.View(job.Query{IDs: []job.ID{20}, Reasons: true}, w.now); len(v.Jobs) != 1 {
+					b.Fatal("no job 20")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDeadline is a deadline and a tick while so many jobs wait for a time.
+func BenchmarkDeadline(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := full(b, 0)
+			for i := range n {
+				s := nth(i + 8)
+				s.Request.Begin = w.now.Add(time.Hour + time.Duration(i)*time.Second)
+				w.core.Step(core.Submit{Submission: s}, w.now)
+			}
+			b.ResetTimer()
+			for b.Loop() {
+				if w.core.Deadline().IsZero() {
+					b.Fatal("no deadline")
+				}
+				w.core.Step(core.Tick{}, w.now)
+			}
+		})
+	}
+}

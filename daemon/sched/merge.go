@@ -1,0 +1,66 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// head returns the first n jobs in order by merging the buckets, each of which
+// is in order: what it costs depends on their number and n, not on how many
+// jobs wait. The pass has begun.
+func (p *Planner) head(n int) []job.ID {
+	p.heap = p.heap[:0]
+	for _, b := range p.q.buckets {
+		p.heap = append(p.heap, cursor{rank: p.rank(b, b.head), bucket: b, entry: b.head})
+	}
+	for i := len(p.heap)/2 - 1; i >= 0; i-- {
+		p.down(i)
+	}
+	ids := make([]job.ID, 0, min(n, len(p.q.entries)))
+	for len(ids) < n && len(p.heap) > 0 {
+		c := &p.heap[0]
+		ids = append(ids, c.entry.ID)
+		if c.entry = c.entry.next; c.entry == nil {
+			p.pop()
+			continue
+		}
+		c.rank = p.rank(c.bucket, c.entry)
+		p.down(0)
+	}
+	return ids
+}
+
+// Arrange returns those of the jobs that are in the queue, in the order in which
+// a pass looks at them.
+func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
+	p.begin(s, q)
+	var list []rank
+	for _, id := range ids {
+		if e := q.entries[id]; e != nil {
+			list = append(list, p.rank(e.bucket, e))
+		}
+	}
+	return sorted(list)
+}
+
+// sorted returns the jobs by rank.
+func sorted(list []rank) []job.ID {
+	slices.SortFunc(list, func(a, b rank) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	ids := make([]job.ID, len(list))
+	for i, r := range list {
+		ids[i] = r.id
+	}
+	return ids
+}
+
+// Foretold tells whether the job is among the first, of which Forecast tells
+// when they start.
+func (p *Planner) Foretold(s *Snapshot, q *Queue, id job.ID) bool {
+	return q.Has(id) && slices.Contains(p.Ordered(s, q, maxForecast), id)
+}
