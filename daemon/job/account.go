@@ -10,12 +10,12 @@ type Usage struct {
 	At      time.Time `json:"at"`
 }
 
-// Prediction is the run times of the last two jobs of one kind.
+// Prediction is how long jobs of one kind run.
 type Prediction struct {
-	Key      string        `json:"key"` // opaque, made by the scheduler
-	Last     time.Duration `json:"last"`
-	Previous time.Duration `json:"previous"` // 0: there was one only
-	At       time.Time     `json:"at"`
+	Key     string        `json:"key"`     // opaque, made by the scheduler
+	Typical time.Duration `json:"typical"` // the geometric mean, in which later runs weigh more
+	Runs    int           `json:"runs"`
+	At      time.Time     `json:"at"`
 }
 
 // Reservation keeps GPUs for some users over a time. Jobs of others are not

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -17,46 +18,62 @@ const (
 // maxPredictions bounds how many kinds of job are remembered.
 const maxPredictions = 100_000
 
+// memory is how many runs of one kind count: a later one weighs at least one in
+// so many.
+const memory = 10
+
 // Predictor learns how long jobs run: for each of several keys, from the
-// narrowest to the widest, the mean of the last two run times. It is never a
-// reason to stop a job.
+// narrowest to the widest, a geometric mean, since run times spread over many
+// orders of magnitude and a mean would follow the longest. It is never a reason
+// to stop a job.
 type Predictor struct {
-	seen map[string]pair
+	seen map[string]past
 	ring []string // keys in the order first seen
 	next int
 }
 
-type pair struct{ last, previous time.Duration }
+// past is what is known of the runs of one kind.
+type past struct {
+	typical time.Duration
+	runs    int
+}
 
 // NewPredictor returns one that knows what is on record, the oldest first.
 func NewPredictor(known []job.Prediction) *Predictor {
-	p := &Predictor{seen: map[string]pair{}}
+	p := &Predictor{seen: map[string]past{}}
 	for _, k := range known {
-		p.put(k.Key, pair{k.Last, k.Previous})
+		p.put(k.Key, past{max(k.Typical, time.Second), max(k.Runs, 1)})
 	}
 	return p
 }
 
-// predictionKeys are tried in order.
-func predictionKeys(uid int, r *job.Request) [5]string {
+// keys name what a job has in common with others, the widest first; "" where it
+// says nothing of it.
+type keys [5]string
+
+// doubt is for how many runs of a key what the wider keys say counts: the same
+// command runs for much the same time again, a user's jobs do not.
+var doubt = [len(keys{})]float64{1, 10, 10, 1, 1}
+
+func predictionKeys(uid int, r *job.Request) keys {
 	user, size := strconv.Itoa(uid), strconv.Itoa(r.GPUMilli)
-	keys := [5]string{2: user + " size " + size, 3: user, 4: "all"}
-	if r.Shape != "" {
-		keys[0] = user + " shape " + size + " " + r.Shape
-	}
+	k := keys{"all", user, user + " size " + size}
 	if r.Script != "" {
-		keys[1] = user + " script " + r.Script
+		k[3] = user + " script " + r.Script
 	}
-	return keys
+	if r.Shape != "" {
+		k[4] = user + " shape " + size + " " + r.Shape
+	}
+	return k
 }
 
-// Expect predicts the run time of a user's job, at most its limit.
+// Expect predicts the run time of a user's job, at most its limit: what the
+// widest key says, drawn towards each narrower one the more runs it has seen.
 func (p *Predictor) Expect(uid int, r *job.Request) time.Duration {
 	run := unknownRun
-	for _, key := range predictionKeys(uid, r) {
+	for i, key := range predictionKeys(uid, r) {
 		if known, ok := p.seen[key]; ok && key != "" {
-			run = known.mean()
-			break
+			run = between(run, known.typical, float64(known.runs)/(float64(known.runs)+doubt[i]))
 		}
 	}
 	run = max(run, shortestRun)
@@ -66,11 +83,11 @@ func (p *Predictor) Expect(uid int, r *job.Request) time.Duration {
 	return run
 }
 
-func (p pair) mean() time.Duration {
-	if p.previous == 0 {
-		return p.last
-	}
-	return (p.last + p.previous) / 2
+// between is the weighted geometric mean of two durations, a at weight 0 and b
+// at 1, in whole milliseconds.
+func between(a, b time.Duration, weight float64) time.Duration {
+	mean := float64(a) * math.Pow(float64(b)/float64(a), weight)
+	return time.Duration(mean).Round(time.Millisecond)
 }
 
 // Observe learns from a job that ended by itself and returns what to record.
@@ -81,16 +98,23 @@ func (p *Predictor) Observe(uid int, r *job.Request, run time.Duration, now time
 		if key == "" {
 			continue
 		}
-		v := pair{last: run, previous: p.seen[key].last}
+		v := past{run, 1}
+		if known, ok := p.seen[key]; ok {
+			v.runs = min(known.runs+1, maxRuns)
+			v.typical = between(known.typical, run, max(1.0/memory, 1/float64(v.runs)))
+		}
 		p.put(key, v)
-		out = append(out, job.Prediction{Key: key, Last: v.last, Previous: v.previous, At: now})
+		out = append(out, job.Prediction{Key: key, Typical: v.typical, Runs: v.runs, At: now})
 	}
 	return out
 }
 
-// put remembers a pair; the kind first seen longest ago is forgotten for it
-// where there is no more room.
-func (p *Predictor) put(key string, v pair) {
+// maxRuns is up to where runs are counted: more of them change nothing.
+const maxRuns = 1000
+
+// put remembers a kind; the one first seen longest ago is forgotten for it where
+// there is no more room.
+func (p *Predictor) put(key string, v past) {
 	if _, known := p.seen[key]; !known {
 		if len(p.ring) < maxPredictions {
 			p.ring = append(p.ring, key)

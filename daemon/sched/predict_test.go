@@ -8,40 +8,60 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestExpect asks for the run time of a job of user 1 after some have ended. The
-// narrowest key of which something is known counts: the command's shape and
-// size, the script, the size, the user, all.
+// TestExpect asks for the run time of a job of user 1 after some have ended.
+// Narrower keys count the more, the more of their runs were seen.
 func TestExpect(t *testing.T) {
 	ask := job.Request{GPUMilli: 1000, Shape: "train", Script: "run.sh"}
-	ended := func(uid, milli int, shape, script string, minutes ...int) func(*Predictor) {
+	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
 		return func(p *Predictor) {
-			for _, m := range minutes {
-				p.Observe(uid, &job.Request{GPUMilli: milli, Shape: shape, Script: script}, time.Duration(m)*time.Minute, noon.Time())
+			for range times {
+				p.Observe(uid, &job.Request{GPUMilli: milli, Shape: shape, Script: script}, time.Duration(minutes*float64(minute)), noon.Time())
 			}
 		}
 	}
+	type history []func(*Predictor)
 	for name, c := range map[string]struct {
-		seen []func(*Predictor)
+		seen history
 		want time.Duration
 	}{
-		"nothing is known":          {nil, time.Hour},
-		"somebody's job":            {[]func(*Predictor){ended(2, 4000, "", "", 7)}, 7 * time.Minute},
-		"the user's":                {[]func(*Predictor){ended(1, 4000, "", "", 5), ended(2, 1000, "train", "run.sh", 9)}, 5 * time.Minute},
-		"of this size":              {[]func(*Predictor){ended(1, 1000, "", "", 4), ended(1, 4000, "train", "", 5)}, 4 * time.Minute},
-		"of this script":            {[]func(*Predictor){ended(1, 4000, "x", "run.sh", 3), ended(1, 1000, "", "", 4)}, 3 * time.Minute},
-		"of this shape":             {[]func(*Predictor){ended(1, 1000, "train", "", 2), ended(1, 4000, "x", "run.sh", 3)}, 2 * time.Minute},
-		"the mean of two":           {[]func(*Predictor){ended(1, 1000, "train", "", 2, 4)}, 3 * time.Minute},
-		"of the last two":           {[]func(*Predictor){ended(1, 1000, "train", "", 100, 2, 4)}, 3 * time.Minute},
-		"never below half a minute": {[]func(*Predictor){ended(1, 1000, "train", "", 0)}, 30 * time.Second},
-		"a shape of its own size":   {[]func(*Predictor){ended(1, 2000, "train", "", 2), ended(1, 1000, "", "", 4)}, 4 * time.Minute},
+		"nothing is known": {nil, time.Hour},
+		// An hour stands for one run: the mean of 60 and 15 is 30.
+		"one job of somebody":  {history{ended(2, 4000, "", "", 1, 15)}, 30 * time.Minute},
+		"many of somebody":     {history{ended(2, 4000, "", "", 1000, 15)}, 15 * time.Minute},
+		"the user's are long":  {history{ended(2, 4000, "", "", 1000, 15), ended(1, 4000, "", "", 10, 60)}, 47 * time.Minute},
+		"those of this size":   {history{ended(1, 4000, "", "", 1000, 15), ended(1, 1000, "", "", 10, 60)}, 47 * time.Minute},
+		"the same script":      {history{ended(1, 4000, "x", "run.sh", 1000, 40)}, 40 * time.Minute},
+		"the same command":     {history{ended(1, 1000, "train", "", 1000, 20), ended(1, 4000, "x", "run.sh", 1000, 40)}, 20 * time.Minute},
+		"a size of its own":    {history{ended(1, 2000, "train", "", 1000, 20), ended(1, 1000, "", "", 1000, 40)}, 40 * time.Minute},
+		"least":                {history{ended(1, 1000, "train", "", 1000, 0)}, 30 * time.Second},
+		"others' same command": {history{ended(2, 1000, "train", "run.sh", 1000, 5), ended(1, 1000, "", "", 1000, 50)}, 50 * time.Minute},
 	} {
 		p := NewPredictor(nil)
 		for _, f := range c.seen {
 			f(p)
 		}
-		if got := p.Expect(1, &ask); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+		if got := p.Expect(1, &ask); got < c.want*9/10 || got > c.want*11/10 {
+			t.Errorf("%s: %s, want about %s", name, got, c.want)
 		}
+	}
+}
+
+// A geometric mean: of runs of 1 and 100 minutes it is 10. Of many runs the last
+// weighs a tenth.
+func TestTypical(t *testing.T) {
+	p := NewPredictor(nil)
+	for i, want := range []time.Duration{time.Minute, 10 * time.Minute} {
+		list := p.Observe(1, &job.Request{}, []time.Duration{time.Minute, 100 * time.Minute}[i], noon.Time())
+		if got := list[0]; got.Typical != want || got.Runs != i+1 {
+			t.Errorf("after %d runs: %+v, want %s", i+1, got, want)
+		}
+	}
+	for range 200 {
+		p.Observe(1, &job.Request{}, time.Minute, noon.Time())
+	}
+	// e^(ln(1024)/10) is 2.
+	if got := p.Observe(1, &job.Request{}, 1024*time.Minute, noon.Time())[0].Typical; got.Round(time.Second) != 2*time.Minute {
+		t.Errorf("after a run of 1024 minutes among many of one: %s, want 2m", got)
 	}
 }
 
@@ -83,9 +103,9 @@ func TestPredictionsOnRecord(t *testing.T) {
 // The kind that was first seen longest ago is forgotten when there are too many.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
-	p.put("first", pair{last: time.Minute})
+	p.put("first", past{time.Minute, 1})
 	for i := range maxPredictions {
-		p.put(time.Duration(i).String(), pair{last: time.Minute})
+		p.put(time.Duration(i).String(), past{time.Minute, 1})
 	}
 	if _, known := p.seen["first"]; known || len(p.seen) != maxPredictions {
 		t.Errorf("%d kinds are remembered, the first among them: %v", len(p.seen), known)

@@ -84,7 +84,7 @@ func TestSchema2Opens(t *testing.T) {
 	requireEqual(t, err, st.NextReservation, 4)
 	requireEqual(t, err, st.Done, []Done{{UID: 1002, Dedup: "d4", Job: 3}})
 	requireEqual(t, err, st.Usage, []job.Usage{{Account: "u1001", Micro: 7, At: mustTime(t, "2026-01-02T03:04:05Z")}})
-	requireEqual(t, err, st.Predictions, []job.Prediction{{Key: "k", Last: 5, Previous: 6, At: mustTime(t, "2026-01-02T03:04:05Z")}})
+	requireEqual(t, err, st.Predictions, []job.Prediction{{Key: "k", Typical: 5, Runs: 6, At: mustTime(t, "2026-01-02T03:04:05Z")}})
 	requireEqual(t, err, st.Reservations, []job.Reservation{{
 		ID: 2, GPUs: []job.GPURef{{UUID: "GPU-aa"}}, From: mustTime(t, "2200-01-02T03:04:05Z"), To: mustTime(t, "2200-01-02T03:04:06Z"),
 		Users: []job.Account{{UID: 1001, User: "alice"}}, Groups: []job.Group{{Name: "lab", GID: -1}}, Reason: "course", By: "root", At: mustTime(t, "2026-01-02T03:04:05Z"),

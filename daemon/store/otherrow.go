@@ -12,7 +12,7 @@ import (
 const (
 	gpuColumns         = "uuid, paused, drain, reason, actor, at, until"
 	usageColumns       = "account, micro, at"
-	predictionColumns  = "key, last_ns, previous_ns, at"
+	predictionColumns  = "key, typical_ns, runs, at"
 	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
 )
 
@@ -44,12 +44,12 @@ func scanUsage(rows *sql.Rows) (u job.Usage, err error) {
 }
 
 func predictionArgs(p *job.Prediction) []any {
-	return []any{p.Key, int64(p.Last), int64(p.Previous), formatTime(p.At)}
+	return []any{p.Key, int64(p.Typical), p.Runs, formatTime(p.At)}
 }
 
 func scanPrediction(rows *sql.Rows) (p job.Prediction, err error) {
 	var at string
-	if err := rows.Scan(&p.Key, &p.Last, &p.Previous, &at); err != nil {
+	if err := rows.Scan(&p.Key, &p.Typical, &p.Runs, &at); err != nil {
 		return p, err
 	}
 	d := decoder{}

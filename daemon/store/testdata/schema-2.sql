@@ -105,10 +105,10 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE predictions (
-  key         TEXT    NOT NULL PRIMARY KEY,
-  last_ns     INTEGER NOT NULL,
-  previous_ns INTEGER NOT NULL,              -- 0 if there was one job only
-  at          TEXT    NOT NULL
+  key        TEXT    NOT NULL PRIMARY KEY,
+  typical_ns INTEGER NOT NULL,
+  runs       INTEGER NOT NULL,
+  at         TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX predictions_age ON predictions (at, key);
