@@ -10,42 +10,48 @@ import (
 // foretold.
 const maxForecast = 200
 
+// forecast is a look at the passes to come, in which everything runs as long as
+// expected, nothing new comes and the order stays as it is. The planner's
+// ledger moves with it; its reservations are made anew at each moment, as a pass
+// makes them.
+type forecast struct {
+	*Planner
+	begun  Instant
+	ends   []release // but for those of reservations
+	starts map[job.ID]Instant
+	vain   map[*shape]bool // nothing was found to be kept for it
+}
+
 // Forecast foretells when the first waiting jobs start if everything runs as
 // long as expected and nothing new comes. Jobs that never fit by themselves
 // are left out, those that are at a quota or at the limit of their array, and
 // those that only the load of a GPU keeps waiting.
 func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
-	waiting := p.Ordered(s, q, maxForecast)
-	for i := range s.Running {
-		r := &s.Running[i]
-		p.ends = append(p.ends, release{at: max(r.End, s.Now), grants: r.Grants, mem: r.MemBytes, gpu: noGPU})
-	}
-	for i := range s.GPUs {
-		if g := &s.GPUs[i]; g.State != OK && g.BackAt > 0 {
-			p.ends = append(p.ends, release{at: max(g.BackAt, s.Now), gpu: i})
+	var waiting []*entry
+	for _, id := range p.Ordered(s, q, maxForecast) {
+		if e := q.entries[id]; !e.bounded() {
+			waiting = append(waiting, e)
 		}
 	}
-	for i := range s.Reserved {
-		if to := s.Reserved[i].To; to > s.Now {
-			p.ends = append(p.ends, release{at: to, gpu: nothing})
-		}
-	}
-	waiting = slices.DeleteFunc(waiting, func(id job.ID) bool { return q.entries[id].bounded() })
-	starts := map[job.ID]Instant{}
-	for at := s.Now; len(waiting) > 0; {
-		waiting = slices.DeleteFunc(waiting, func(id job.ID) bool { return p.foretell(q.entries[id], at, starts) })
-		if len(p.ends) == 0 {
+	ahead := *s
+	p.s = &ahead
+	defer func() { p.s = s }()
+	p.releases()
+	f := forecast{Planner: p, begun: s.Now, ends: slices.Clone(p.ends), starts: map[job.ID]Instant{}, vain: map[*shape]bool{}}
+	for len(waiting) > 0 {
+		f.begin()
+		waiting = slices.DeleteFunc(waiting, f.foretell)
+		if len(f.ends) == 0 {
 			break
 		}
-		slices.SortStableFunc(p.ends, byTime)
-		at = p.ends[0].at
+		slices.SortStableFunc(f.ends, byTime)
 		n := 0
-		for ; n < len(p.ends) && p.ends[n].at == at; n++ {
-			p.now.comeBack(&p.ends[n])
+		for ahead.Now = f.ends[0].at; n < len(f.ends) && f.ends[n].at == ahead.Now; n++ {
+			p.now.comeBack(&f.ends[n])
 		}
-		p.ends = slices.Delete(p.ends, 0, n)
+		f.ends = slices.Delete(f.ends, 0, n)
 	}
-	return starts
+	return f.starts
 }
 
 // bounded tells whether the job waits for others of its owner or array to end,
@@ -54,18 +60,53 @@ func (e *entry) bounded() bool {
 	return e.Gate != nil && e.Gate.Left <= 0 || e.bucket.account.capped(e.bucket.shape.milli)
 }
 
-// foretell starts the job at a moment to come, if it fits.
-func (p *Planner) foretell(e *entry, at Instant, starts map[job.ID]Instant) bool {
-	q := question{shape: e.bucket.shape, account: e.bucket.account, at: at, ahead: true}
-	if !p.fits(&q, &p.now) {
+// begin drops what was found out and kept at the moment before.
+func (f *forecast) begin() {
+	f.Planner.ends = append(f.Planner.ends[:0], f.ends...)
+	f.kept, f.store = f.kept[:0], f.store[:0]
+	for _, sh := range f.q.shapes {
+		sh.refused = sh.refused[:0]
+	}
+}
+
+// foretell starts the job at the moment of the look if it fits, or keeps GPUs
+// for it, and tells whether it is done with the job.
+func (f *forecast) foretell(e *entry) bool {
+	c := cursor{rank: f.rank(e.bucket, e), bucket: e.bucket, entry: e}
+	q := c.question(f.s.Now, true)
+	mask := f.behind(&c)
+	l := &f.now
+	if mask != 0 {
+		l = f.lowered(&q, &f.now, mask)
+	}
+	if q.shape.refusedAt(mask) || !f.fits(&q, l) {
+		f.block(&c, mask)
 		return false
 	}
-	if q.ahead = at > p.s.Now; !p.fits(&q, &p.now) {
+	if q.ahead = f.s.Now > f.begun; !f.fits(&q, l) {
 		return true // a load keeps it, of which nobody knows how long it lasts
 	}
-	grants := slices.Clone(p.choose(&q, &p.now))
-	p.now.take(grants, q.shape.mem)
-	p.ends = append(p.ends, release{at: at.Add(e.bucket.run), grants: grants, mem: q.shape.mem, gpu: noGPU})
-	starts[e.ID] = at
+	grants := slices.Clone(f.choose(&q, l))
+	f.now.take(grants, q.shape.mem)
+	for i := range f.kept {
+		if f.inWay(&c, &f.kept[i]) {
+			f.kept[i].rest.take(grants, q.shape.mem)
+		}
+	}
+	end := release{at: f.s.Now.Add(e.bucket.run), grants: grants, mem: q.shape.mem, gpu: noGPU}
+	f.ends, f.Planner.ends = append(f.ends, end), append(f.Planner.ends, end)
+	f.starts[e.ID] = f.s.Now
 	return true
+}
+
+// block notes that a job does not fit, and keeps GPUs for it if it is among the
+// first of those.
+func (f *forecast) block(c *cursor, mask uint32) {
+	sh := c.bucket.shape
+	if len(f.s.Reserved) == 0 {
+		sh.refused = append(sh.refused, mask)
+	}
+	if len(f.kept) < f.s.Policy.ReservationDepth && !f.vain[sh] && !f.reserve(c) {
+		f.vain[sh] = len(f.s.Reserved) == 0
+	}
 }
