@@ -49,10 +49,10 @@ func (p *Planner) inWay(c *cursor, r *reservation) bool {
 }
 
 // behind returns the reservations that the job at the cursor may be in the way
-// of, as bits.
+// of, as bits. Its own is not one of them.
 func (p *Planner) behind(c *cursor) (mask uint32) {
 	for i := range p.kept {
-		if p.inWay(c, &p.kept[i]) {
+		if k := &p.kept[i]; k.id != c.entry.ID && p.inWay(c, k) {
 			mask |= 1 << i
 		}
 	}
