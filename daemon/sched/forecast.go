@@ -75,12 +75,12 @@ func (f *forecast) foretell(e *entry) bool {
 	c := cursor{rank: f.rank(e.bucket, e), bucket: e.bucket, entry: e}
 	q := c.question(f.s.Now, true)
 	mask := f.behind(&c)
-	l := &f.now
-	if mask != 0 {
+	l, fits := &f.now, !q.shape.refusedAt(mask)
+	if fits && mask != 0 {
 		l = f.lowered(&q, &f.now, mask)
 	}
-	if q.shape.refusedAt(mask) || !f.fits(&q, l) {
-		f.block(&c, mask)
+	if !fits || !f.fits(&q, l) {
+		f.block(&c, mask, fits)
 		return false
 	}
 	if q.ahead = f.s.Now > f.begun; !f.fits(&q, l) {
@@ -100,10 +100,10 @@ func (f *forecast) foretell(e *entry) bool {
 }
 
 // block notes that a job does not fit, and keeps GPUs for it if it is among the
-// first of those.
-func (f *forecast) block(c *cursor, mask uint32) {
+// first of those. News is that its shape does not fit behind these reservations.
+func (f *forecast) block(c *cursor, mask uint32, news bool) {
 	sh := c.bucket.shape
-	if len(f.s.Reserved) == 0 {
+	if news && len(f.s.Reserved) == 0 {
 		sh.refused = append(sh.refused, mask)
 	}
 	if len(f.kept) < f.s.Policy.ReservationDepth && !f.vain[sh] && !f.reserve(c) {
