@@ -50,8 +50,20 @@ func TestSchedulerReservationAhead(t *testing.T) {
 	ended(t, wait(t, short), "completed", "exit code 0")
 	ended(t, wait(t, his), "completed", "exit code 0")
 	waitsFor(t, "alice", long, "reserved (for bob from ")
-	refused(t, "", "gpusched reserve make --gpus 2-3 --from +2h --for 1h", 1, "reservation "+id+" keeps some of these GPUs for bob")
 	refused(t, "alice", "gpusched reserve cancel "+id, 4, "only administrators")
 	sh(t, "", "gpusched reserve cancel "+id)
 	ended(t, wait(t, long), "completed", "exit code 0")
+}
+
+// TestSchedulerReservationIsTheirs: those for whom GPUs are reserved get them
+// at once, also while a wide job of somebody else is the first in the queue.
+func TestSchedulerReservationIsTheirs(t *testing.T) {
+	begin(t)
+	sh(t, "", "gpusched reserve make --gpus 0-1 --for 1h --user alice")
+	wide := submit(t, "bob", "-g 3 -- true")
+	waitsFor(t, "bob", wide, "needs 3 GPUs at once, 2 would do now")
+	if on := onGPUs(t, submit(t, "alice", "-g 2 -- sleep 1000")); on != "0,1" {
+		t.Errorf("alice is on GPUs %s", on)
+	}
+	refused(t, "", "gpusched reserve make --gpus 1-2 --for 1h --user bob", 1, "keeps some of these GPUs for alice")
 }
