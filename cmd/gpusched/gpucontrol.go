@@ -14,13 +14,23 @@ type gpuCmd struct {
 	Undrain gpuUndrainCmd `cmd:"" usage:"INDEX..." help:"Put GPUs back into service."`
 }
 
+// gpuFlags are what all of them have in common.
+type gpuFlags struct {
+	outputFlags
+
+	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+}
+
+// each does something to each GPU.
+func (c *gpuFlags) each(ctx context.Context, a *app, done string, do func(context.Context, int) (api.GPUsReply, error)) error {
+	return a.eachGPU(c.outputFlags, c.GPUs, done, func(index int) (api.GPUsReply, error) { return do(ctx, index) })
+}
+
 // controlFlags are what a pause and a drain have in common.
 type controlFlags struct {
 	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
 	Until  moment `name:"until" placeholder:"WHEN" help:"Until when, such as 'tomorrow 8:00' or +2h. Until it is undone without this option."`
-	outputFlags
-
-	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+	gpuFlags
 }
 
 // request is what the flags ask.
@@ -40,7 +50,7 @@ func (c *controlFlags) control(ctx context.Context, a *app, done string, do func
 	if c.Until.set {
 		done += " until " + a.out.clock(c.Until.at)
 	}
-	return a.eachGPU(c.outputFlags, c.GPUs, done, func(index int) (api.GPUsReply, error) { return do(ctx, index, req) })
+	return c.each(ctx, a, done, func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
 }
 
 // gpuPauseCmd keeps jobs off GPUs.
@@ -88,9 +98,7 @@ func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
 
 // gpuResumeCmd lets jobs back on GPUs.
 type gpuResumeCmd struct {
-	outputFlags
-
-	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+	gpuFlags
 }
 
 // Help is the text below the options.
@@ -100,16 +108,12 @@ func (gpuResumeCmd) Help() string {
 
 // Run resumes the GPUs.
 func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
-	return a.eachGPU(c.outputFlags, c.GPUs, "resumed", func(index int) (api.GPUsReply, error) {
-		return a.client.ResumeGPU(ctx, index)
-	})
+	return c.each(ctx, a, "resumed", a.client.ResumeGPU)
 }
 
 // gpuUndrainCmd puts GPUs back into service.
 type gpuUndrainCmd struct {
-	outputFlags
-
-	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+	gpuFlags
 }
 
 // Help is the text below the options.
@@ -119,7 +123,5 @@ func (gpuUndrainCmd) Help() string {
 
 // Run undrains the GPUs.
 func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
-	return a.eachGPU(c.outputFlags, c.GPUs, "back in service", func(index int) (api.GPUsReply, error) {
-		return a.client.UndrainGPU(ctx, index)
-	})
+	return c.each(ctx, a, "back in service", a.client.UndrainGPU)
 }
