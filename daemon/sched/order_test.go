@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,5 +86,34 @@ func TestQueue(t *testing.T) {
 	}
 	if sc.q.Len() != 0 || sc.q.Has(7) || len(sc.q.buckets)+len(sc.q.shapes)+len(sc.q.accounts)+len(sc.q.byKey) != 0 {
 		t.Errorf("an empty queue keeps %+v", sc.q)
+	}
+}
+
+// TestHeadOfTheOrder holds on random states that the first n in order are the
+// beginning of all, and that some in order are in the order of all.
+func TestHeadOfTheOrder(t *testing.T) {
+	p := NewPlanner()
+	for seed := range uint64(1000) {
+		d := draw(seed)
+		all := p.Ordered(&d.s, d.q, -1)
+		if len(all) != len(d.waiting) {
+			t.Fatalf("seed %d: %d of %d jobs are in the order", seed, len(all), len(d.waiting))
+		}
+		n := d.IntN(len(all) + 2)
+		if got := p.Ordered(&d.s, d.q, n); !slices.Equal(got, all[:min(n, len(all))]) {
+			t.Fatalf("seed %d: the first %d are %v of %v", seed, n, got, all)
+		}
+		var want, some []job.ID
+		for _, id := range all {
+			if d.often(5) {
+				want = append(want, id)
+			}
+		}
+		for _, id := range want {
+			some = slices.Insert(some, d.IntN(len(some)+1), id)
+		}
+		if got := p.Arrange(&d.s, d.q, append(some, 12345)); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %v in order are %v, want %v", seed, some, got, want)
+		}
 	}
 }
