@@ -10,7 +10,7 @@ import (
 )
 
 // busy is the action that is under way for a job.
-type busy int
+type busy int8
 
 const (
 	idle busy = iota

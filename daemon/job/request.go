@@ -15,7 +15,8 @@ type Owner struct {
 }
 
 // Request is what a job asks of the machine. It is all that placement reads.
-// Zero values mean "not asked".
+// Zero values mean "not asked". Flags stand together to save room: a hundred
+// thousand requests may wait.
 type Request struct {
 	GPUMilli     int           `json:"gpu_milli"`           // 0: no GPU
 	GPUIDs       []int         `json:"gpu_ids,omitempty"`   // exactly these physical indexes, sorted
@@ -28,22 +29,22 @@ type Request struct {
 	Grace        time.Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; the site's default is filled in at submit
 	Priority     Priority      `json:"priority"`
 	Requeue      bool          `json:"requeue,omitempty"`       // start again when a reboot took the job
-	GPUVisible   string        `json:"gpu_visible,omitempty"`   // "" or "uuid": how CUDA_VISIBLE_DEVICES names GPUs
 	DefaultedMem bool          `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the user's word
+	GPUVisible   string        `json:"gpu_visible,omitempty"`   // "" or "uuid": how CUDA_VISIBLE_DEVICES names GPUs
 
 	MaxLoadPercent int  `json:"max_load_percent,omitempty"` // a GPU busier than this does not qualify; 0: the site's bound
 	MaxUsedPercent int  `json:"max_used_percent,omitempty"` // a GPU with more of its memory in use does not qualify; 0: the site's bound
 	Spread         bool `json:"spread,omitempty"`           // the emptiest GPU rather than the fullest one that fits
+	Preemptible    bool `json:"preemptible,omitempty"`      // may be stopped and queued again for a job that goes first
+	Hold           bool `json:"hold,omitempty"`             // queued, but not considered until released
 
-	OnTimeout   TimeoutAction `json:"on_timeout,omitempty"`
-	WarnSignal  int           `json:"warn_signal,omitempty"` // sent WarnBefore ahead of the limit; 0: none
-	WarnBefore  time.Duration `json:"warn_before,omitempty"`
-	Preemptible bool          `json:"preemptible,omitempty"` // may be stopped and queued again for a job that goes first
-	Retries     int           `json:"retries,omitempty"`     // starts again so many times after a failure
-	Backoff     time.Duration `json:"backoff,omitempty"`     // before the first retry, doubled for each further one
+	OnTimeout  TimeoutAction `json:"on_timeout,omitempty"`
+	WarnSignal int           `json:"warn_signal,omitempty"` // sent WarnBefore ahead of the limit; 0: none
+	WarnBefore time.Duration `json:"warn_before,omitempty"`
+	Retries    int           `json:"retries,omitempty"` // starts again so many times after a failure
+	Backoff    time.Duration `json:"backoff,omitempty"` // before the first retry, doubled for each further one
 
 	Begin  time.Time    `json:"begin,omitzero"` // not before
-	Hold   bool         `json:"hold,omitempty"` // queued, but not considered until released
 	After  []Dependency `json:"after,omitempty"`
 	Array  *Array       `json:"array,omitempty"`  // many tasks in one entry of the queue
 	Dedup  string       `json:"dedup,omitempty"`  // content hash; "" is none
