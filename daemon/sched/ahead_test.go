@@ -103,6 +103,26 @@ func TestLoadKeepsNothing(t *testing.T) {
 	sc.expect("start 2 on 0")
 }
 
+// A share that nobody asked for in bytes may be short by the slack, but not so
+// that a job which did ask is then short at its shadow: job 1 needs exactly what
+// 101 leaves and 102 gives back, and what job 2 would have is more than is left
+// over then.
+func TestSlackDelaysNobody(t *testing.T) {
+	for slack, want := range map[int64]string{
+		0:   "keep 250m of 0 for 1 at +30m0s",
+		gib: "keep 250m of 0 for 1 at +30m0s",
+	} {
+		sc := newScene(t, 1)
+		g := &sc.s.GPUs[0]
+		g.MemFreeBytes, g.UsableBytes, g.SlackBytes = 79*gib, 79*gib, slack
+		sc.runs(101, 10*time.Hour, Grant{GPU: 0, Milli: 250, Bytes: 30 * gib})
+		sc.runs(102, 30*minute, Grant{GPU: 0, Milli: 250, Bytes: 30 * gib})
+		sc.waits(1, 250, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
+		sc.waits(2, 250)
+		sc.expect(want)
+	}
+}
+
 // TestReservationOfAnAdministrator asks for one of two GPUs of which the second
 // is reserved for bob, from in two hours until in five. Others may use it as
 // long as they end before by their limit; without a limit they are taken to run
