@@ -46,7 +46,7 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh.qualify(p.s)
 	b := newBucket(bucketKey{w.Request.Priority, w.Account, sh, runLog(w.Expected)})
 	e := &entry{Waiting: *w, bucket: b}
-	return cursor{rank: p.rank(b, e), bucket: b, entry: e}
+	return p.cursor(b, e)
 }
 
 // hostReasons counts what the ledger leaves to the job behind reservations.

@@ -72,7 +72,7 @@ func (f *forecast) begin() {
 // foretell starts the job at the moment of the look if it fits, or keeps GPUs
 // for it, and tells whether it is done with the job.
 func (f *forecast) foretell(e *entry) bool {
-	c := cursor{rank: f.rank(e.bucket, e), bucket: e.bucket, entry: e}
+	c := f.cursor(e.bucket, e)
 	q := c.question(f.s.Now, true)
 	mask := f.behind(&c)
 	l, fits := &f.now, !q.shape.refusedAt(mask)

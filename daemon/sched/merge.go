@@ -12,7 +12,7 @@ import (
 func (p *Planner) head(n int) []job.ID {
 	p.heap = p.heap[:0]
 	for _, b := range p.q.buckets {
-		p.heap = append(p.heap, cursor{rank: p.rank(b, b.head), bucket: b, entry: b.head})
+		p.heap = append(p.heap, p.cursor(b, b.head))
 	}
 	for i := len(p.heap)/2 - 1; i >= 0; i-- {
 		p.down(i)
@@ -25,7 +25,7 @@ func (p *Planner) head(n int) []job.ID {
 			p.pop()
 			continue
 		}
-		c.rank = p.rank(c.bucket, c.entry)
+		p.rank(&c.rank, c.bucket, c.entry)
 		p.down(0)
 	}
 	return ids
@@ -38,7 +38,7 @@ func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 	var list []rank
 	for _, id := range ids {
 		if e := q.entries[id]; e != nil {
-			list = append(list, p.rank(e.bucket, e))
+			list = append(list, p.cursor(e.bucket, e).rank)
 		}
 	}
 	return sorted(list)

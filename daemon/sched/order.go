@@ -8,22 +8,22 @@ import (
 
 // rank is a job's place in the order of the rules (package doc).
 type rank struct {
-	class   int
-	number  int
-	guarded bool
+	level   int64 // the priority's
 	score   float64
-	milli   int // of GPUs, which the order does not look at
 	since   Instant
 	id      job.ID
+	milli   int32 // of GPUs, which the order does not look at
+	guarded bool
 }
+
+// level is a priority as one number: by class, and then by its number.
+func level(p job.Priority) int64 { return int64(p.Class)<<32 + int64(p.Number) }
 
 // before tells whether the job of r is looked at before that of o.
 func (r *rank) before(o *rank) bool {
 	switch {
-	case r.class != o.class:
-		return r.class > o.class
-	case r.number != o.number:
-		return r.number > o.number
+	case r.level != o.level:
+		return r.level > o.level
 	case r.guarded != o.guarded:
 		return r.guarded
 	case !r.guarded && r.score != o.score:
@@ -35,20 +35,19 @@ func (r *rank) before(o *rank) bool {
 }
 
 // rank computes where a job stands in this pass. Under FIFO all scores are 0.
-func (p *Planner) rank(b *bucket, e *entry) rank {
-	r := rank{class: int(b.priority.Class), number: b.priority.Number, since: e.Since, id: e.ID, milli: b.shape.milli}
+func (p *Planner) rank(r *rank, b *bucket, e *entry) {
+	r.level, r.since, r.id, r.milli = b.level, e.Since, e.ID, int32(b.shape.milli)
 	if p.s.Policy.FIFO {
-		return r
+		return
 	}
 	waited := max(0, p.s.Now-e.Since)
 	r.guarded = p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 	r.score = b.account.factor * (1 + float64(waited)*b.inverse)
-	return r
 }
 
 // standing computes the rank that a running job would have.
 func (p *Planner) standing(r *Running) rank {
-	out := rank{class: int(r.Priority.Class), number: r.Priority.Number, since: r.Since, id: r.ID, milli: r.milli()}
+	out := rank{level: level(r.Priority), since: r.Since, id: r.ID, milli: int32(r.milli())}
 	if !p.s.Policy.FIFO {
 		out.guarded = r.Guarded && p.s.GuardOpen
 		waited := max(0, r.Start-r.Since)

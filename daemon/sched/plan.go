@@ -49,6 +49,13 @@ type cursor struct {
 	used   int // starts of the entry that the pass used up
 }
 
+// cursor returns one at an entry.
+func (p *Planner) cursor(b *bucket, e *entry) cursor {
+	c := cursor{bucket: b, entry: e}
+	p.rank(&c.rank, b, e)
+	return c
+}
+
 // begin prepares a pass.
 func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.s, p.q = s, q
@@ -85,7 +92,7 @@ func (p *Planner) beginAccounts() {
 func (p *Planner) seek(c *cursor) bool {
 	for c.entry != nil {
 		if c.open() {
-			c.rank = p.rank(c.bucket, c.entry)
+			p.rank(&c.rank, c.bucket, c.entry)
 			return true
 		}
 		p.skip(c)
@@ -164,17 +171,19 @@ func (p *Planner) closeGates() {
 func (p *Planner) sift() {
 	p.heap, p.blocked, p.top = p.heap[:0], p.blocked[:0], -1
 	for _, b := range p.q.buckets {
-		c := cursor{bucket: b, entry: b.head}
-		if b.account.capped(b.shape.milli) || !p.seek(&c) {
+		if b.account.capped(b.shape.milli) {
 			continue
 		}
-		if p.fitsAtStart(&c) {
-			p.heap = append(p.heap, c)
-		} else {
-			p.blocked = append(p.blocked, c)
-			if p.top < 0 || c.before(&p.blocked[p.top].rank) {
-				p.top = len(p.blocked) - 1
-			}
+		p.blocked = append(p.blocked, cursor{bucket: b, entry: b.head})
+		last := len(p.blocked) - 1
+		switch c := &p.blocked[last]; {
+		case !p.seek(c):
+			p.blocked = p.blocked[:last]
+		case p.fitsAtStart(c):
+			p.heap = append(p.heap, *c)
+			p.blocked = p.blocked[:last]
+		case p.top < 0 || c.before(&p.blocked[p.top].rank):
+			p.top = last
 		}
 	}
 	for i := len(p.heap)/2 - 1; i >= 0; i-- {

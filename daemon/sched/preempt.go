@@ -10,7 +10,7 @@ import (
 // one before the running one is stopped for it: by nothing for one that holds as
 // much of GPUs or less, since it had its slice, and by a quarter for each
 // doubling beyond, since of a wider one most is stopped for nothing.
-func hysteresis(victim, milli int) float64 {
+func hysteresis(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
 	}
@@ -108,10 +108,8 @@ func (p *Planner) findVictims() {
 // for no other of its class and number, and others make room for one that has.
 func (v *rank) yields(r *rank, fifo bool) bool {
 	switch {
-	case v.class != r.class:
-		return v.class < r.class
-	case v.number != r.number:
-		return v.number < r.number
+	case v.level != r.level:
+		return v.level < r.level
 	case v.guarded || r.guarded:
 		return !v.guarded
 	}

@@ -44,6 +44,7 @@ type bucketKey struct {
 type bucket struct {
 	bucketKey
 	at         int // in Queue.buckets
+	level      int64
 	head, tail *entry
 	inverse    float64       // of the expected run time, in 1/ns
 	run        time.Duration // the expected run time: a power of two seconds, at most the limit
@@ -93,7 +94,7 @@ func (q *Queue) Push(w Waiting) {
 }
 
 func newBucket(key bucketKey) *bucket {
-	return &bucket{bucketKey: key, run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log)}
+	return &bucket{bucketKey: key, level: level(key.priority), run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log)}
 }
 
 // Remove takes a job out; one that is not there changes nothing.
@@ -210,7 +211,7 @@ func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	list := make([]rank, 0, len(q.entries))
 	for _, b := range q.buckets {
 		for e := b.head; e != nil; e = e.next {
-			list = append(list, p.rank(b, e))
+			list = append(list, p.cursor(b, e).rank)
 		}
 	}
 	return sorted(list)
