@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -139,10 +141,11 @@ func (c *Core) cancelArray(array *live, by string, now time.Time) {
 // tasks returns the live tasks of an array, by id.
 func (c *Core) tasks(array job.ID) []*live {
 	var list []*live
-	for _, id := range c.sortedIDs() {
-		if l := c.jobs[id]; l.job.Task != nil && l.job.Task.Array == array {
+	for _, l := range c.jobs {
+		if l.job.Task != nil && l.job.Task.Array == array {
 			list = append(list, l)
 		}
 	}
+	slices.SortFunc(list, func(a, b *live) int { return cmp.Compare(a.job.ID, b.job.ID) })
 	return list
 }
