@@ -44,6 +44,11 @@
 // that goes before counts as in Placement. (With 1.25 for all, jobs of a public
 // trace completed 0.5 h later in the mean: contrib/sim.)
 //
+// Forecast. The passes to come are made in small, at each moment at which
+// something ends, as if nothing new came, all ran as long as expected and the
+// order stayed: a job is foretold where these start it. Nothing is foretold of
+// jobs at a quota or at the limit of their array, and of preemption.
+//
 // # Invariants
 //
 //  1. Capacity: on every GPU the shares given out sum to at most 1000 milli,
