@@ -14,7 +14,7 @@ func oneOf[T any](l *loop, list ...T) T { return list[l.IntN(len(list))] }
 func (l *loop) anyPolicy() {
 	l.s.Policy = Policy{
 		FIFO: l.IntN(3) == 0, HalfLife: oneOf(l, 0, time.Hour, week), GuardAfter: oneOf(l, 0, time.Hour, 24*time.Hour), GuardPercent: 50,
-		ReservationDepth: oneOf(l, 0, 1, 1, 2), Slice: 30 * time.Minute,
+		ReservationDepth: oneOf(l, 0, 1, 1, 2), Slice: oneOf(l, time.Minute, 30*time.Minute),
 	}
 }
 

@@ -43,6 +43,7 @@ type loopJob struct {
 	grants []Grant
 	served time.Duration
 	stops  int
+	lane   bool // the current run went first since the job had waited long
 }
 
 func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
@@ -156,7 +157,7 @@ func (l *loop) see() {
 		s.Running = append(s.Running, Running{
 			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
-			End: s.Now.Add(Remaining(j.Expected, ran)),
+			Served: j.served, Guarded: j.lane, End: s.Now.Add(Remaining(j.Expected, j.served+ran)),
 		})
 	}
 	l.credit += float64(s.Now-l.earned) * float64(len(s.GPUs)) * float64(s.Policy.GuardPercent) / 100
@@ -169,6 +170,7 @@ func (l *loop) begin(j *loopJob, x Placement) {
 		l.credit -= float64(j.Expected) * float64(j.Request.GPUMilli) / job.WholeGPU
 	}
 	l.q.Take(j.ID)
+	j.lane = x.Guarded
 	j.grants, j.start, j.end = slices.Clone(x.Grants), l.s.Now, l.s.Now.Add(j.run-j.served)
 	if j.first == 0 {
 		j.first = j.start

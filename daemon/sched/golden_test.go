@@ -1,0 +1,70 @@
+package sched
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite testdata/decisions")
+
+// TestSameDecisions holds that the same events give the same decisions, from run
+// to run and from version to version: the hash of all decisions of a few busy
+// days under each policy. A change that is meant to decide otherwise rewrites it
+// with -rewrite.
+func TestSameDecisions(t *testing.T) {
+	got := ""
+	for _, c := range []struct {
+		name   string
+		policy Policy
+	}{
+		{"fair", Policy{HalfLife: week, GuardAfter: 12 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute}},
+		{"deep", Policy{HalfLife: time.Hour, GuardAfter: 12 * time.Hour, GuardPercent: 50, ReservationDepth: 3, Slice: 30 * time.Minute}},
+		{"fifo", Policy{FIFO: true, ReservationDepth: 1, Slice: 30 * time.Minute}},
+	} {
+		first := decisions(t, c.policy)
+		if again := decisions(t, c.policy); again != first {
+			t.Errorf("%s: decided otherwise the second time", c.name)
+		}
+		got += c.name + " " + first + "\n"
+	}
+	const path = "testdata/decisions"
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("decided\n%swant\n%sIf that is meant: go test ./daemon/sched -run TestSameDecisions -rewrite", got, want)
+	}
+}
+
+// decisions hashes what is started and stopped in a few busy days.
+func decisions(t *testing.T, policy Policy) string {
+	l := newLoop(t, 1, 8, policy)
+	users := l.anyUsers()
+	for i := range 300 {
+		l.anyJob(time.Duration(i)*17*time.Minute, users)
+	}
+	sum, n := sha256.New(), 0
+	l.passed = func(p *Plan, _ []job.ID) {
+		for _, x := range p.Place {
+			fmt.Fprintln(sum, l.s.Now, "start", x)
+		}
+		for _, v := range p.Preempt {
+			fmt.Fprintln(sum, l.s.Now, "stop", v)
+		}
+		n += len(p.Place) + len(p.Preempt)
+	}
+	l.toTheEnd()
+	return fmt.Sprintf("%d decisions %x", n, sum.Sum(nil))
+}
