@@ -39,8 +39,12 @@ func (a *app) numberOf(ctx context.Context, name string) (int64, error) {
 	}
 	reply, err := a.client.Job(ctx, name)
 	if err == nil && reply.Job.ID == 0 {
+		why := "has not started yet, and only then can a job wait for it"
+		if job.State(reply.Job.State).Terminal() {
+			why = "was cancelled before it started"
+		}
 		err = &api.Error{
-			Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started yet, and only then can a job wait for it", name),
+			Code: api.CodeConflict, Message: "task " + name + " " + why,
 			Hint: fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array),
 		}
 	}
