@@ -43,6 +43,11 @@ func TestGuardBoundsTheWait(t *testing.T) {
 // started at the latest.
 func (l *loop) bound(order []job.ID, longest time.Duration, bounds map[job.ID]Instant) {
 	debt, turns := -l.credit, 1
+	for _, j := range l.running {
+		if j.lane {
+			debt += float64(j.end-l.s.Now) * j.rate()
+		}
+	}
 	slices.Sort(order) // as they came
 	for _, id := range order {
 		j := l.jobs[id-1]

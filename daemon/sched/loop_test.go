@@ -160,15 +160,25 @@ func (l *loop) see() {
 			Served: j.served, Guarded: j.lane, End: s.Now.Add(Remaining(j.Expected, j.served+ran)),
 		})
 	}
-	l.credit += float64(s.Now-l.earned) * float64(len(s.GPUs)) * float64(s.Policy.GuardPercent) / 100
-	l.credit, l.earned = min(0, l.credit), s.Now
+	l.earn()
 	s.GuardOpen = l.credit >= 0
 }
 
-func (l *loop) begin(j *loopJob, x Placement) {
-	if x.Guarded {
-		l.credit -= float64(j.Expected) * float64(j.Request.GPUMilli) / job.WholeGPU
+// earn moves the credit of the guard's lane up to now: it earns its part of the
+// machine and pays for what those hold that went first.
+func (l *loop) earn() {
+	rate := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
+	for _, j := range l.running {
+		if j.lane {
+			rate -= j.rate()
+		}
 	}
+	l.credit = min(0, l.credit+rate*float64(l.s.Now-l.earned))
+	l.earned = l.s.Now
+}
+
+func (l *loop) begin(j *loopJob, x Placement) {
+	l.earn()
 	l.q.Take(j.ID)
 	j.lane = x.Guarded
 	j.grants, j.start, j.end = slices.Clone(x.Grants), l.s.Now, l.s.Now.Add(j.run-j.served)
@@ -191,6 +201,7 @@ func (j *loopJob) rate() float64 { return float64(j.Request.GPUMilli) / job.Whol
 
 // leave takes a running job off its GPUs.
 func (l *loop) leave(j *loopJob) {
+	l.earn()
 	l.running = slices.DeleteFunc(l.running, func(o *loopJob) bool { return o == j })
 	for _, g := range j.grants {
 		held := &l.s.GPUs[g.GPU].Held
