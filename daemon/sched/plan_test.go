@@ -142,13 +142,20 @@ func (r *reference) conserved() error {
 
 // undelayed is invariant 5 for the first reservation: it is not for later, and
 // no job but one that goes before has it instead. It ends where what was placed
-// has used up the job's quota or array, and does not bind jobs that may be
-// stopped, nor those for whom an administrator reserved GPUs.
+// has used up the job's quota or array. Jobs that may be stopped can be in its
+// way, and those that start on GPUs which an administrator reserved for them.
 func (d *drawn) undelayed(before, now *reference) error {
-	if len(before.kept) == 0 || d.stoppable || len(d.s.Reserved) > 0 {
+	if len(before.kept) == 0 || d.stoppable {
 		return nil
 	}
 	k := before.kept[0]
+	for _, x := range before.place {
+		for _, g := range x.Grants {
+			if before.owns(d.waiting[x.Job-1].Account, g.GPU) && !before.owns(k.then.Account, g.GPU) {
+				return nil
+			}
+		}
+	}
 	at := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == k.id })
 	if j := now.jobs[at]; j.Gate != nil && j.Gate.Left <= 0 || now.capped(j.Waiting) {
 		return nil
