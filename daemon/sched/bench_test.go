@@ -40,6 +40,23 @@ func crowded(n int) (*Snapshot, *Queue) {
 	return s, q
 }
 
+// TestNoAllocation is invariant 8: the planner's memory, once it has grown, is
+// enough for a pass that places nothing, also where it keeps GPUs for several
+// and stops others.
+func TestNoAllocation(t *testing.T) {
+	for _, depth := range []int{0, 1, 4} {
+		s, q := crowded(2000)
+		s.Policy.ReservationDepth = depth
+		for i := range s.Running {
+			s.Running[i].Preemptible = i%8 == 0
+		}
+		p := NewPlanner()
+		if n := testing.AllocsPerRun(20, func() { p.Plan(s, q) }); n > 0 || len(p.out.Kept) != depth || len(p.out.Place) > 0 || len(p.out.Preempt) == 0 {
+			t.Errorf("depth %d: %g allocations for %+v", depth, n, p.out)
+		}
+	}
+}
+
 // BenchmarkPass is a pass that can place nothing, however many wait.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {

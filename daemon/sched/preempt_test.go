@@ -84,6 +84,42 @@ func TestHysteresis(t *testing.T) {
 	}
 }
 
+// TestGuardAndVictims has a job of a much higher score ask the GPU of one that
+// started guarded, and a guarded one ask the GPU of one of a much higher score.
+func TestGuardAndVictims(t *testing.T) {
+	old := func(w *Waiting) { w.Since, w.Expected = ago(11*time.Hour), 1000*time.Hour } // a score of 1
+	urgent := func(w *Waiting) { w.Expected = time.Second }
+	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
+	for name, c := range map[string]struct {
+		open    bool
+		guarded bool // who runs
+		waited  time.Duration
+		change  func(*Waiting)
+		stops   bool
+	}{
+		"a higher score":                       {true, false, 0, urgent, true},
+		"a guarded one stays":                  {true, true, 0, urgent, false},
+		"but not where the lane is closed":     {false, true, 0, urgent, true},
+		"nor before a higher class":            {true, true, 0, high, true},
+		"a guarded one comes, whatever scores": {true, false, 5 * time.Hour, old, true},
+		"but not where it is closed":           {false, false, 5 * time.Hour, old, false},
+		"nor for another guarded one":          {true, true, 5 * time.Hour, old, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 1)
+			sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, GuardPercent: 50}
+			sc.s.GuardOpen = c.open
+			sc.preemptible(101, func(r *Running) { r.Guarded, r.Since = c.guarded, r.Start-Instant(c.waited) }, on(0)...)
+			sc.waits(1, 1000, c.change)
+			want := "wait"
+			if c.stops {
+				want = "stop 101 for 1"
+			}
+			sc.expect(want)
+		})
+	}
+}
+
 // TestWhichVictims has a job of class high ask whole GPUs of which others hold
 // all: those that stand lowest are stopped, and no more than are needed.
 func TestWhichVictims(t *testing.T) {
