@@ -42,8 +42,11 @@ test: deps ## everything, with a summary; what .ci/run runs
 unit: ## the tests that need nothing but Go and a C compiler
 	go test ./...
 
+# The packages that start goroutines; the pure ones below daemon have none.
+CONCURRENT := ./cmd/gpusched/ ./cmd/gpuschedd/ ./daemon/ ./daemon/api/ ./daemon/server/... ./daemon/store/ ./gpu/... ./units/systemd/ ./units/unittest/
+
 race: ## what runs in several goroutines, with the race detector
-	CGO_ENABLED=1 go test -race ./cmd/gpusched/ ./daemon/... ./gpu/... ./units/systemd/ ./units/unittest/
+	CGO_ENABLED=1 go test -race $(CONCURRENT)
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...

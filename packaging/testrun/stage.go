@@ -20,6 +20,13 @@ type stage struct {
 	needs []string // stages without which it is pointless
 }
 
+// concurrent are the packages that start goroutines; the pure ones below daemon
+// have none. The Makefile has the same list.
+var concurrent = []string{
+	"./cmd/gpusched/", "./cmd/gpuschedd/", "./daemon/", "./daemon/api/", "./daemon/server/...", "./daemon/store/",
+	"./gpu/...", "./units/systemd/", "./units/unittest/",
+}
+
 func stages() []stage {
 	goTest := func(args ...string) []string { return append([]string{"go", "test", "-json", "-count=1"}, args...) }
 	return []stage{
@@ -27,7 +34,7 @@ func stages() []stage {
 		{name: "lint", what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
 		{name: "unit", what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "6m", "./..."), tests: true},
 		{name: "race", what: "what runs in several goroutines, with the race detector", tests: true,
-			argv: goTest("-timeout", "8m", "-race", "./cmd/gpusched/", "./daemon/...", "./gpu/...", "./units/systemd/", "./units/unittest/")},
+			argv: goTest(append([]string{"-timeout", "8m", "-race"}, concurrent...)...)},
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
 		{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
