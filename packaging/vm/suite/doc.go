@@ -6,7 +6,9 @@
 //
 // The package to test is the one in dist/ (make package), or -deb FILE.
 // Tests whose name begins with TestLimits or TestBoot need the emulated
-// machine and run only there; a test never skips itself.
+// machine and run only there; a test never skips itself. The others pass there
+// too when -run names them (give them an hour with -timeout): times that a test
+// chooses are multiplied by how much slower that machine is.
 //
 // Invariants:
 //
