@@ -26,8 +26,12 @@ func neverQuota(a *Account, r *job.Request) *job.Refusal {
 	}
 	for _, q := range append([]*Account{a}, a.Groups...) {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
+			whose := q.Name
+			if q != a {
+				whose = "group " + whose
+			}
 			return never("asks %s, the quota of %s is %s", "ask for fewer, or an administrator for a larger quota",
-				describe(r), q.Name, job.FormatGPUs(q.MaxMilli))
+				describe(r), whose, job.FormatGPUs(q.MaxMilli))
 		}
 	}
 	return nil

@@ -28,7 +28,8 @@ type victim struct {
 }
 
 // preempt chooses running jobs to stop for jobs that do not fit, the first in
-// order first.
+// order first. What the reservations leave over then is as it was before: until
+// the victims are gone.
 func (p *Planner) preempt() {
 	if p.findVictims(); len(p.victims) == 0 {
 		return
@@ -44,15 +45,21 @@ func (p *Planner) preempt() {
 			p.freed.gpus[i].ok = true
 		}
 	}
+	for i := range p.kept {
+		p.kept[i].before.set(&p.kept[i].rest)
+	}
 	p.restart()
 	for range maxPreemptors {
 		c := p.firstLeft()
 		if c == nil || !p.anyVictim(&c.rank) {
-			return
+			break
 		}
 		if !p.preemptFor(c) || !p.next(c) {
 			c.bucket.mark = p.pass
 		}
+	}
+	for i := range p.kept {
+		p.kept[i].rest.set(&p.kept[i].before)
 	}
 }
 

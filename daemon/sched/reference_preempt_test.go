@@ -31,6 +31,7 @@ func (j refJob) standing() refStanding {
 // in order, as many as the pass looks at.
 func (r *reference) preemptAll() {
 	r.freed = r.now.clone()
+	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {
 			r.freed.add(1, x.Grants, x.MemBytes)

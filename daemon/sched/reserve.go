@@ -16,6 +16,7 @@ type reservation struct {
 	run     time.Duration
 	grants  []Grant
 	mem     int64
+	before  ledger // the rest, while the pass looks for victims
 	rest    ledger
 	then    rank // of the job, at the shadow
 	account *Account
