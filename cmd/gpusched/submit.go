@@ -26,7 +26,7 @@ type submitCmd struct {
 
 	Grace       span          `name:"grace" placeholder:"TIME" group:"life" help:"Time between SIGTERM and SIGKILL when the job is ended, such as 30s."`
 	OnTimeout   timeoutAction `name:"on-timeout" placeholder:"WHAT" group:"life" help:"At its time limit: kill the job, or requeue it at the end of the queue. The site's choice without this option."`
-	Signal      warning       `name:"signal" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, such as USR1@60s."`
+	Signal      warning       `name:"signal" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
 	Priority    priority      `name:"priority" short:"p" placeholder:"P" group:"life" help:"A number (higher goes first) or scavenger, low, normal, high, interactive. Above normal may be for administrators only."`
 	Preemptible bool          `name:"preemptible" group:"life" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
 	Requeue     *bool         `name:"requeue" negatable:"" group:"life" help:"Start the job again if a reboot takes it, or not. The site's choice without this option."`

@@ -18,7 +18,7 @@ With --param the tasks are the combinations of values instead: --param lr=1e-3,1
     first=$(gpusched submit -q -- ./prepare.sh)
     gpusched submit --after-ok "$first" -- ./train.sh
     gpusched submit --after-fail "$first" -g 0 -- ./report-failure.sh`},
-	{"TIME LIMITS AND RETRIES", `At its time limit (--time) a job gets SIGTERM and after its grace SIGKILL. With --signal USR1@60s it is warned before. With --on-timeout requeue it goes to the end of the queue instead of ending and starts again later, so it should save what it has done.
+	{"TIME LIMITS AND RETRIES", `At its time limit (--time) a job gets SIGTERM and after its grace SIGKILL. With --signal USR1@60s it is warned before, also when it is --preemptible and has to make room. With --on-timeout requeue it goes to the end of the queue instead of ending and starts again later, so it should save what it has done.
 
 With --retries 3 a job that fails, is killed for memory or is lost is started again up to three times: first after the time that --backoff says (5 seconds unless the site says otherwise), then after twice as long each time, up to an hour. A job that was cancelled or met its time limit is not.`},
 	{"PREEMPTION", `A job submitted with --preemptible, or in the class scavenger, may be stopped for one that goes first and does not fit otherwise. It has run for a while before that can happen, gets SIGTERM and its grace to save what it has done, and goes back to the queue, where it keeps the place that its waiting earned. Other jobs are never stopped for one that waits. 'gpusched show' lists the starts of a job and what ended each.`},

@@ -80,11 +80,23 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 	if l.job.Stop != "" && (cause != job.StopCancel || l.job.Stop == job.StopCancel) {
 		return
 	}
-	l.job.Stop, l.job.StopBy = cause, by
+	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
 	c.touch(l)
-	if l.job.State == job.Running {
+	if l.job.State == job.Running && !c.warnFirst(l, now) {
 		c.wind(l, now)
 	}
+}
+
+// warnFirst warns a job that is to make room for another, if it asked for a
+// warning and has not had it, and leaves it the time that it asked for.
+func (c *Core) warnFirst(l *live, now time.Time) bool {
+	j := &l.job
+	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
+		return false
+	}
+	j.Warned, j.StopAt = true, now.Add(j.Request.WarnBefore)
+	c.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})
+	return true
 }
 
 func (c *Core) signal(e Command) *job.Refusal {

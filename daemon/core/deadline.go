@@ -21,6 +21,9 @@ func (c *Core) tick(e Tick, now time.Time) {
 			c.touch(l)
 			c.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
 		}
+		if due := stopAt(&l.job); !due.IsZero() && !now.Before(due) {
+			c.wind(l, now)
+		}
 		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
 			c.halt(l, job.StopTime, "", now)
 		}
@@ -62,6 +65,15 @@ func limitAt(j *job.Job) time.Time {
 		return time.Time{}
 	}
 	return j.Attempt.StartedAt.Add(j.Request.TimeLimit)
+}
+
+// stopAt is when a running job that has been warned is stopped; zero: it is not
+// to be stopped, or has been.
+func stopAt(j *job.Job) time.Time {
+	if j.State != job.Running || j.Stop == "" {
+		return time.Time{}
+	}
+	return j.StopAt
 }
 
 // warnAt is when a running job gets its warning signal; zero: never.
@@ -106,6 +118,7 @@ func (c *Core) Deadline() time.Time {
 	for _, l := range c.active {
 		sooner(limitAt(&l.job))
 		sooner(warnAt(&l.job))
+		sooner(stopAt(&l.job))
 	}
 	sooner(c.timed.first().at)
 	for _, r := range c.reservations {

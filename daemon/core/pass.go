@@ -46,7 +46,11 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 		Stopping: j.State == job.Ending || j.Stop != "",
 	}
 	if r.Stopping {
-		r.End = sched.At(now.Add(j.Request.Grace))
+		stop := now
+		if j.StopAt.After(now) {
+			stop = j.StopAt
+		}
+		r.End = sched.At(stop.Add(j.Request.Grace))
 	} else {
 		r.End = sched.At(expectedEnd(j, now))
 	}
@@ -179,7 +183,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 		}
 	}
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.boot, PlacedAt: now}
-	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.Warned = "", "", 0, false
+	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
 	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)
 	c.replan = false

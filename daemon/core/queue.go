@@ -116,7 +116,7 @@ func (c *Core) sendBack(l *live, how back, now time.Time) {
 	if how == anew {
 		j.Served = 0
 	}
-	j.Stop, j.StopBy, j.StopFor, j.Warned = "", "", 0, false
+	j.Stop, j.StopBy, j.StopFor, j.StopAt, j.Warned = "", "", 0, time.Time{}, false
 	c.move(l, job.Queued, now)
 }
 

@@ -208,7 +208,7 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 	case u.Phase == Exited:
 		c.note(l, u)
 		c.wind(l, now)
-	case l.job.Stop != "":
+	case l.job.Stop != "" && !now.Before(l.job.StopAt):
 		c.wind(l, now)
 	}
 }

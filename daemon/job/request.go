@@ -39,7 +39,7 @@ type Request struct {
 	Hold           bool `json:"hold,omitempty"`             // queued, but not considered until released
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty"`
-	WarnSignal int           `json:"warn_signal,omitempty"` // sent WarnBefore ahead of the limit; 0: none
+	WarnSignal int           `json:"warn_signal,omitempty"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
 	WarnBefore time.Duration `json:"warn_before,omitempty"`
 	Retries    int           `json:"retries,omitempty"` // starts again so many times after a failure
 	Backoff    time.Duration `json:"backoff,omitempty"` // before the first retry, doubled for each further one

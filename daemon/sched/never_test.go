@@ -23,11 +23,11 @@ func TestNever(t *testing.T) {
 		"asks GPU 7, which this machine does not have or does not offer": {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
 		"asks 20G of host memory, this machine has 16G for jobs":         {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
 		"asks 2 GPUs, the quota of ann is 1.5":                           {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
-		"asks 4 GPUs, the quota of group lab is 3":                             {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
-		"":                                                               {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
-		" ":                                                              {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
-		"  ":                                                             {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
-		"   ":                                                            {r: job.Request{}},
+		"asks 4 GPUs, the quota of group lab is 3":                       {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
+		"":    {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
+		" ":   {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
+		"  ":  {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
+		"   ": {r: job.Request{}},
 	} {
 		sc := newScene(t, 4)
 		sc.s.Host = c.host
