@@ -119,6 +119,43 @@ func (a *Array) Expand(argv []string, index int) []string {
 	return out
 }
 
+// checkExpansion sees to it that no task's command, with its parameters in it,
+// is larger than any other job's may be. It takes the longest value of each
+// parameter, and no longer than reading the command.
+func (a *Array) checkExpansion(argv []string, p *Problems) {
+	longest := map[string]int{}
+	for _, param := range a.Params {
+		for _, v := range param.Values {
+			longest[param.Name] = max(longest[param.Name], len(v))
+		}
+	}
+	total := 0
+	for _, arg := range argv {
+		n := len(arg)
+		for rest := arg; len(longest) > 0; {
+			at := strings.IndexAny(rest, "{}")
+			if at < 0 {
+				break
+			}
+			opened := rest[at] == '{'
+			rest = rest[at+1:]
+			if end := strings.IndexAny(rest, "{}"); opened && end >= 0 && rest[end] == '}' {
+				if most, named := longest[rest[:end]]; named {
+					n += most - end - len("{}")
+				}
+			}
+		}
+		if n > MaxArgBytes {
+			p.addf("an argument with its parameters can have %d bytes: Linux passes at most %d in one (--param)", n, MaxArgBytes)
+			return
+		}
+		total += n + 1
+	}
+	if total > MaxPayloadBytes {
+		p.addf("the command with its parameters can have %d bytes: at most %d (--param)", total, MaxPayloadBytes)
+	}
+}
+
 // ParseArray reads "0-9", "1,4,8-20:4" and a limit as in "0-9%2".
 func ParseArray(s string) (*Array, error) {
 	bad := fmt.Errorf("%q is not an array: use 0-9, 1,4,8-20:4, or 0-9%%2 for two at a time", s)

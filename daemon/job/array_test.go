@@ -94,3 +94,33 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 }
+
+// A small command with large parameters, or the other way round, must not
+// become more than the kernel takes: the scheduler would have to hold it.
+func TestParametersCannotSwellACommand(t *testing.T) {
+	sweep := func(argv ...string) error {
+		a, err := SweepArray([]Param{{Name: "a", Values: []string{"", strings.Repeat("x", 100_000)}}, {Name: "b", Values: []string{"1"}}}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Submission{Label: Label{Name: "x"}, Request: Request{Array: a}, Payload: Payload{Argv: argv, EnvMode: EnvClean, Dir: "/"}}
+		return s.Validate()
+	}
+	for _, argv := range [][]string{{"{a}"}, {"{{a}", "{a{b}}", "a}{"}, {strings.Repeat("{b}", 40_000)}, {strings.Repeat("{", 130_000)}} {
+		if err := sweep(argv...); err != nil {
+			t.Errorf("%.20q: %v", argv, err)
+		}
+	}
+	many := make([]string, 30)
+	for i := range many {
+		many[i] = "{a}"
+	}
+	for want, argv := range map[string][]string{
+		"an argument with its parameters can have 200000 bytes":  {"{a}{a}"},
+		"the command with its parameters can have 3000030 bytes": many,
+	} {
+		if err := sweep(argv...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v", argv, err)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func (c *Change) Validate() error {
 	set(&r.CPUs, c.CPUs)
 	set(&r.TimeLimit, c.TimeLimit)
 	set(&r.Priority, c.Priority)
+	set(&r.Begin, c.Begin)
 	set(&r.After, c.After)
 	set(&r.Retries, c.Retries)
 	l.check(&p)

@@ -21,6 +21,10 @@ const (
 	MaxBackoff      = time.Hour // also the longest that doubling leads to
 )
 
+// The years, in UTC, of moments that people name. JSON has none after 9999,
+// and a moment that can't be written would stop the scheduler.
+const minYear, maxYear = 1970, 2999
+
 // Problems is every fault found in one submission or configuration.
 type Problems []string
 
@@ -47,6 +51,9 @@ func (s *Submission) Validate() error {
 	s.Label.check(&p)
 	s.Request.check(&p)
 	s.Payload.check(&p)
+	if s.Request.Array != nil && len(p) == 0 {
+		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
+	}
 	if s.Grace != nil && (*s.Grace < 0 || *s.Grace > MaxDuration) {
 		p.addf("the grace is out of range: at most 10 years (--grace)")
 	}
@@ -139,6 +146,9 @@ func (r *Request) checkLife(p *Problems) {
 			p.addf("a hash is not printable or longer than %d bytes", MaxKeyBytes)
 			break
 		}
+	}
+	if y := r.Begin.UTC().Year(); !r.Begin.IsZero() && (y < minYear || y > maxYear) {
+		p.addf("the time to begin is out of range: years %d to %d (--begin)", minYear, maxYear)
 	}
 	checkDependencies(r.After, p)
 	if r.Array != nil {

@@ -188,3 +188,22 @@ func TestValidateSaysEachKindOnce(t *testing.T) {
 		t.Errorf("%d problems: %.300v", len(p), err)
 	}
 }
+
+// A moment that JSON can't write would keep the scheduler from writing anything.
+func TestMomentsThatCannotBeWritten(t *testing.T) {
+	for text, good := range map[string]bool{
+		"2026-11-22T08:00:00Z": true, "1970-01-01T00:00:00Z": true, "2999-12-31T23:59:59Z": true, "2999-12-31T23:59:59-01:00": false,
+		"9999-12-31T23:59:59-12:00": false, "0000-01-01T00:00:00+12:00": false, "1969-12-31T23:59:59Z": false,
+	} {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (&Request{Begin: at}).Validate(); (err == nil) != good {
+			t.Errorf("a submission with %s: %v", text, err)
+		}
+		if err := (&Change{Begin: &at}).Validate(); (err == nil) != good {
+			t.Errorf("a change to %s: %v", text, err)
+		}
+	}
+}

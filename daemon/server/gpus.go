@@ -39,8 +39,8 @@ func (s *Server) withhold(r *request, kind job.CommandKind) (any, error) {
 	if !fitsComment(in.Reason) {
 		return nil, usagef("%s", reasonProblem())
 	}
-	if !in.Until.IsZero() && !in.Until.After(time.Now()) {
-		return nil, usagef("%s has passed: name a time in the future (--until)", in.Until.Format(time.RFC3339))
+	if now := time.Now(); !in.Until.IsZero() && (!in.Until.After(now) || in.Until.After(now.Add(job.MaxDuration))) {
+		return nil, usagef("%s has passed or is too far away: name a time within 10 years (--until)", in.Until.Format(time.RFC3339))
 	}
 	return s.gpuCommand(r, job.Command{Kind: kind, Reason: in.Reason, Until: moment(in.Until)})
 }

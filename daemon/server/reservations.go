@@ -86,7 +86,7 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 	for _, index := range indexes {
 		out.GPUs = append(out.GPUs, job.GPURef{Index: index})
 	}
-	if !out.To.After(out.From) || !out.To.After(now) || out.To.Sub(out.From) > job.MaxDuration {
+	if !out.To.After(out.From) || !out.To.After(now) || out.To.Sub(out.From) > job.MaxDuration || out.To.After(now.Add(job.MaxDuration)) {
 		p = append(p, "a reservation ends after its beginning, in the future, and within 10 years")
 	}
 	if len(in.Users)+len(in.Groups) > maxReservedFor {
