@@ -34,21 +34,22 @@ type entry struct {
 // bucketKey is what the jobs of a bucket have in common. Their order among
 // themselves never changes: it is by Since and id.
 type bucketKey struct {
-	priority job.Priority
 	account  *Account
 	shape    *shape
 	log      int
+	priority job.Priority
 }
 
 // bucket is a list of jobs that differ in nothing but Since and id.
 type bucket struct {
+	level int64 // the priority's
 	bucketKey
-	at         int // in Queue.buckets
-	level      int64
-	head, tail *entry
-	inverse    float64       // of the expected run time, in 1/ns
-	run        time.Duration // the expected run time: a power of two seconds, at most the limit
-	mark       uint64        // of the pass that dropped it
+	head    *entry
+	inverse float64       // of the expected run time, in 1/ns
+	run     time.Duration // the expected run time: a power of two seconds, at most the limit
+	tail    *entry
+	at      int    // in Queue.buckets
+	mark    uint64 // of the pass that dropped it
 }
 
 // Queue holds the jobs that may start as soon as they fit. Push and Remove
@@ -78,7 +79,7 @@ func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 // Push adds a job. One with this id must not be there.
 func (q *Queue) Push(w Waiting) {
 	sh := q.shape(w.Request)
-	key := bucketKey{w.Request.Priority, w.Account, sh, runLog(w.Expected)}
+	key := bucketKey{w.Account, sh, runLog(w.Expected), w.Request.Priority}
 	b := q.byKey[key]
 	if b == nil {
 		b = newBucket(key)
