@@ -48,6 +48,7 @@ type Core struct {
 
 	planner      *sched.Planner
 	snap         sched.Snapshot // of the last pass; its memory is used again
+	grants       []sched.Grant  // of its running jobs
 	ids          []job.ID       // scratch
 	machine      uint64         // changes with the set of GPUs
 	links        []gpu.Link

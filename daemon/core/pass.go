@@ -23,8 +23,13 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		s.Host.NoGPUs = c.problem.Sentence()
 	}
 	for _, d := range c.devices {
-		s.GPUs = append(s.GPUs, c.schedGPU(d, now))
+		g := c.schedGPU(d, now)
+		if n := len(s.GPUs); n < cap(s.GPUs) {
+			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
+		}
+		s.GPUs = append(s.GPUs, g)
 	}
+	c.grants = c.grants[:0]
 	for _, id := range c.activeIDs() {
 		l := c.active[id]
 		s.Host.PromisedMem += l.job.Request.MemBytes
@@ -54,25 +59,27 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 	} else {
 		r.End = sched.At(expectedEnd(j, now))
 	}
+	first := len(c.grants)
 	for _, ref := range j.Attempt.GPUs {
-		at := c.position(ref.UUID)
+		at := c.position(&ref)
 		if at < 0 {
 			continue
 		}
 		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.devices[at].seen(j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
-		r.Grants = append(r.Grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
+		c.grants = append(c.grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
+	r.Grants = c.grants[first:len(c.grants):len(c.grants)]
 	return r
 }
 
-func (c *Core) position(uuid string) int {
-	for i, d := range c.devices {
-		if d.UUID == uuid {
-			return i
-		}
+// position finds a GPU among the devices, as a rule where it was; -1 where it
+// is gone.
+func (c *Core) position(ref *job.GPURef) int {
+	if i := ref.Index; i >= 0 && i < len(c.devices) && c.devices[i].UUID == ref.UUID {
+		return i
 	}
-	return -1
+	return slices.IndexFunc(c.devices, func(d *device) bool { return d.UUID == ref.UUID })
 }
 
 func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
