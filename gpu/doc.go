@@ -6,6 +6,9 @@
 // It also says how the devices are connected (Links) and which CPUs are next to
 // each, which does not change while the machine is up.
 //
+// And it reads the driver's error reports out of lines of the kernel's log (Xid)
+// and says what a GPU needs after which of them (XidClasses, Recovery).
+//
 // It never loads a driver library, never decides a placement and never touches
 // a process: it reads /proc at most (OwnerOf).
 //
@@ -18,7 +21,7 @@
 //  4. A line, the number of devices and the number of processes are bounded:
 //     a broken child costs an error, not the daemon's memory.
 //  5. Strings that came from other people's processes (Comm, Unit, cgroup
-//     paths) are printable and bounded before they leave this package.
+//     paths) or from the kernel's log are printable and bounded before they leave this package.
 //  6. A Link joins two devices of its Snapshot, each pair at most once; a list
 //     of CPUs is "" or one that the kernel could have written.
 package gpu

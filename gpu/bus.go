@@ -1,0 +1,35 @@
+package gpu
+
+import (
+	"fmt"
+	"strings"
+)
+
+// bus is where a device is on the PCI buses, without its function.
+type bus struct{ domain, bus, device uint64 }
+
+func (b bus) String() string { return fmt.Sprintf("%04x:%02x:%02x", b.domain, b.bus, b.device) }
+
+// parseBus reads "0000:3b:00" with or without a function behind it; the domain
+// has as many digits as its writer likes.
+func parseBus(s string) (b bus, ok bool) {
+	parts := strings.Split(s, ":")
+	if len(parts) != 3 {
+		return bus{}, false
+	}
+	device, _, _ := strings.Cut(parts[2], ".")
+	var numbers [3]uint64
+	for i, text := range []string{parts[0], parts[1], device} {
+		if numbers[i], ok = digits(text, 16); !ok || (i > 0 && numbers[i] > 0xff) {
+			return bus{}, false
+		}
+	}
+	return bus{domain: numbers[0], bus: numbers[1], device: numbers[2]}, true
+}
+
+// At tells whether the device is at a PCI address, however that is written.
+func (d Device) At(pci string) bool {
+	here, ok := parseBus(d.PCI)
+	there, known := parseBus(pci)
+	return ok && known && here == there
+}

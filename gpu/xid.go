@@ -1,0 +1,92 @@
+package gpu
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Xid is one error report of the driver, as it stands in the kernel's log.
+type Xid struct {
+	Code int    // from 1 to MaxXid
+	PCI  string // "0000:3b:00": domain, bus, device
+	PID  int    // of the process whose work failed; 0: the driver did not say
+	Comm string // its name, as far as it was written; "" unknown
+	Text string // what follows, printable, as the driver wrote it
+
+	Recovery Recovery // of XidRecovery, what the GPU needs from now on
+}
+
+// MaxXid is above every Xid that there is.
+const MaxXid = 1023
+
+// XidRecovery is the code by which the driver says what it thinks the GPU
+// needs from now on, which may be nothing.
+const XidRecovery = 154
+
+// maxXidText bounds Xid.Text, in runes.
+const maxXidText = 200
+
+// ParseXid reads a line of the kernel's log without time and priority, such as
+//
+//	NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, Ch 00000008, MMU Fault: …
+//
+// Older drivers leave out "PCI:", the process, or its name; a part of a GPU is
+// named behind the address. False is for every other line, also of the driver.
+// The name is chosen by the process: nothing that comes before it depends on it.
+func ParseXid(line string) (Xid, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "NVRM: ")
+	if !ok { // journald takes it for the name of a program
+		rest = strings.TrimSpace(line)
+	}
+	if rest, ok = strings.CutPrefix(rest, "Xid ("); !ok {
+		return Xid{}, false
+	}
+	where, rest, ok := strings.Cut(rest, "): ")
+	if !ok {
+		return Xid{}, false
+	}
+	address, _, _ := strings.Cut(strings.TrimPrefix(where, "PCI:"), " ")
+	bus, ok := parseBus(address)
+	if !ok {
+		return Xid{}, false
+	}
+	number, rest, _ := strings.Cut(rest, ",")
+	code, ok := digits(strings.TrimSpace(number), 10)
+	if !ok || code < 1 || code > MaxXid {
+		return Xid{}, false
+	}
+	x := Xid{Code: int(code), PCI: bus.String()}
+	x.Text = printable(x.process(strings.TrimSpace(rest)), maxXidText)
+	if x.Code == XidRecovery {
+		x.Recovery = parseRecovery(x.Text)
+	}
+	return x, true
+}
+
+// process takes the process off what follows the code, and returns the rest.
+func (x *Xid) process(text string) string {
+	value, ok := strings.CutPrefix(text, "pid=")
+	if !ok {
+		return text
+	}
+	value, rest, _ := strings.Cut(value, ",")
+	if pid, ok := digits(strings.TrimSpace(value), 10); ok && pid < 1<<31 {
+		x.PID = int(pid)
+	}
+	rest = strings.TrimSpace(rest)
+	name, ok := strings.CutPrefix(rest, "name=")
+	if !ok {
+		return rest
+	}
+	name, rest, _ = strings.Cut(name, ",")
+	if name != "<unknown>" {
+		x.Comm = printable(name, maxWord)
+	}
+	return strings.TrimSpace(rest)
+}
+
+// digits reads an unsigned number of digits alone.
+func digits(s string, base int) (uint64, bool) {
+	n, err := strconv.ParseUint(s, base, 32)
+	return n, err == nil && s != ""
+}
