@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Invariant 5.
@@ -49,17 +50,41 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 	}
 }
 
+// FuzzDecodeSubmit holds that what is let in can also be run, and be kept.
 func FuzzDecodeSubmit(f *testing.F) {
-	f.Add([]byte(`{"name":"x","argv":["dHJ1ZQ=="],"dir":"Lw==","gpu_milli":1000,"env_mode":"clean"}`))
-	f.Add([]byte(`{"grace_seconds":9223372036854775807,"time_limit_seconds":-9223372036854775808}`))
+	for _, seed := range []string{
+		`{"name":"x","argv":["dHJ1ZQ=="],"dir":"Lw==","gpu_milli":1000,"env_mode":"clean"}`,
+		`{"grace_seconds":9223372036854775807,"time_limit_seconds":-9223372036854775808}`,
+		`{"name":"x","argv":["e2F9e2F9"],"dir":"Lw==","array":{"params":[{"name":"a","values":["1","2"]}]},"begin":"2026-11-22T08:00:00+01:00"}`,
+		`{"name":"x","argv":["AA=="],"dir":"Lw==","tags":{"k":"v"},"after":[{"kind":"after-ok","job":7}],"gpu_ids":[0,2],"gpu_milli":2000}`,
+		`{"name":"x","argv":["/w=="],"dir":"L/8=","env":["Qf89"],"priority":"low","warn_signal":10,"warn_before_seconds":60,"dedup":"0123"}`,
+	} {
+		f.Add([]byte(seed))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in api.SubmitRequest
 		if decodeStrict(body, &in) != nil {
 			return
 		}
 		sub, err := submission(in)
-		if err == nil && sub.Validate() == nil && (sub.Request.TimeLimit < 0 || len(sub.Payload.Argv) == 0) {
+		if err != nil || sub.Validate() != nil {
+			return
+		}
+		if sub.Request.TimeLimit < 0 || len(sub.Payload.Argv) == 0 {
 			t.Errorf("accepted %s as %+v", body, sub)
 		}
+		checkKept(t, &sub.Request)
+		checkKept(t, &sub.Label)
+		if a := sub.Request.Array; a != nil && a.Has(a.At(0)) {
+			sub.Payload.Argv = a.Expand(sub.Payload.Argv, a.At(0))
+			if err := validPayload(&sub.Payload); err != nil && sub.Payload.Argv[0] != "" {
+				t.Errorf("a task of %s cannot run: %v", body, err)
+			}
+		}
 	})
+}
+
+func validPayload(y *job.Payload) error {
+	s := job.Submission{Label: job.Label{Name: "x"}, Payload: *y}
+	return s.Validate()
 }
