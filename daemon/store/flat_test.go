@@ -12,7 +12,7 @@ import (
 
 // agrees fails where quick takes a document that encoding/json refuses or reads
 // in another way.
-func agrees[T any](t *rapid.T, s string, quick func(*T, string) bool) bool {
+func agrees[T any](t interface{ Fatalf(string, ...any) }, s string, quick func(*T, string) bool) bool {
 	var got, want T
 	if !quick(&got, s) {
 		return false

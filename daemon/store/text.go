@@ -12,9 +12,17 @@ import (
 // timeLayout has a fixed width, so that the order of texts is that of times.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
+// lastTime is the last moment that timeLayout has a text for. A later one, which
+// only a broken clock can give, is kept as this one: one that could not be read
+// again would keep the scheduler from starting.
+var lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+
 func formatTime(t time.Time) string {
-	if t.IsZero() {
+	switch {
+	case !t.After(time.Time{}):
 		return ""
+	case t.After(lastTime):
+		t = lastTime
 	}
 	return t.UTC().Format(timeLayout)
 }

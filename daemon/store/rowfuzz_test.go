@@ -1,0 +1,118 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// FuzzDocument holds that the quick way to read a document takes none that
+// encoding/json refuses or reads in another way.
+func FuzzDocument(f *testing.F) {
+	j := running(1)
+	j.Request.Shape, j.Request.Priority = "0f", job.Priority{Class: job.Low, Number: -5}
+	j.QueuedAt, j.GIDs, j.Expected = epoch, job.GIDs{4, 27, 1001}, 7
+	e := encoder{}
+	for _, s := range []string{
+		e.json(&j.Request), e.json(&j.Life), e.json(&j.Label), "{}", "", "null", `{"gpu_milli":1e3}`, `{"gpu_milli":01}`, `{"gpu_milli":-}`, `{"GPU_MILLI":1}`,
+		`{"name":"a","name":"b"}`, `{"name":"\u00e9"}`, `{"priority":{"class":1,"number":}}`, `{"queued_at":"2026-03-04T05:06:07.5+01:00"}`, `{"gids":""}`, `{"gids":"5-3"}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		agrees(t, s, flatRequest)
+		agrees(t, s, flatLife)
+		agrees(t, s, flatLabel)
+	})
+}
+
+// FuzzJobRow reads the texts of a row, whatever is in them. What can be read is
+// written as something that reads the same.
+func FuzzJobRow(f *testing.F) {
+	e := encoder{}
+	for _, j := range []*job.Job{queued(1), running(2), ended(3, job.Failed), array(4, 1), taskOf(running(5), 4, 3)} {
+		f.Add(listJSON(&e, j.Owner.Groups), formatTime(j.SubmittedAt), e.json(&j.Label), e.json(&j.Request), e.json(&j.Life), e.json(j.Result), int64(1))
+	}
+	f.Add(`["lab"]`, "9999-12-31T23:59:59-12:00", `{"tags":{"k":"v"}}`, `{"begin":"9999-12-31T23:59:59-12:00"}`, `{"tasks":{}}`, "{}", int64(-1))
+	f.Fuzz(func(t *testing.T, groups, at, label, request, life, result string, attempt int64) {
+		text := jobText{groups: groups, submitted: at, changed: at, label: label, request: request, life: life,
+			result: sql.NullString{String: result, Valid: result != "null"}, attempt: attempt}
+		var j, again job.Job
+		if text.decode(&j) != nil {
+			return
+		}
+		e := encoder{}
+		text = jobText{groups: listJSON(&e, j.Owner.Groups), submitted: formatTime(j.SubmittedAt), changed: formatTime(j.ChangedAt),
+			label: e.json(&j.Label), request: e.json(&j.Request), life: e.json(&j.Life), attempt: attempt}
+		if j.Result != nil {
+			text.result = sql.NullString{String: e.json(j.Result), Valid: true}
+		}
+		if e.err != nil {
+			return // a moment that only a broken file can have
+		}
+		for _, at := range []*time.Time{&j.SubmittedAt, &j.ChangedAt} {
+			switch *at = at.UTC(); {
+			case at.After(lastTime):
+				*at = lastTime
+			case at.Before(time.Time{}):
+				*at = time.Time{}
+			}
+		}
+		if err := text.decode(&again); err != nil || !alike(&j, &again) {
+			t.Fatalf("%+v\nis read again as %+v, %v", j, again, err)
+		}
+	})
+}
+
+// alike compares what is kept: an empty list and none are the same.
+func alike(a, b *job.Job) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// FuzzPayloadRow reads the private columns. What can be read is written byte
+// for byte as it was.
+func FuzzPayloadRow(f *testing.F) {
+	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]")
+	f.Add([]byte("\x00"), []byte{}, `[{"name":"NOFILE","soft":1,"hard":18446744073709551615}]`)
+	f.Add([]byte("x"), []byte("\x00\x00"), "[")
+	f.Fuzz(func(t *testing.T, argv, env []byte, limits string) {
+		p, err := scanPayload(row{job.ID(1), argv, env, limits})
+		if err != nil {
+			return
+		}
+		values, err := payloadArgs(1, &p)
+		if err != nil {
+			t.Fatalf("%+v cannot be written: %v", p, err)
+		}
+		if got := values[1].([]byte); string(got) != string(argv) {
+			t.Fatalf("%q becomes %q", argv, got)
+		}
+		if got := values[3].([]byte); string(got) != string(env) {
+			t.Fatalf("%q becomes %q", env, got)
+		}
+		again, err := scanPayload(row{job.ID(1), argv, env, values[6].(string)})
+		if err != nil || !reflect.DeepEqual(again, p) && len(p.Limits) > 0 {
+			t.Fatalf("%+v is read again as %+v, %v", p, again, err)
+		}
+	})
+}
+
+// row stands for a row of payloads.
+type row struct {
+	id        job.ID
+	argv, env []byte
+	limits    string
+}
+
+func (r row) Scan(to ...any) error {
+	*to[0].(*job.ID) = r.id
+	*to[1].(*[]byte), *to[3].(*[]byte) = r.argv, r.env
+	*to[6].(*string) = r.limits
+	return nil
+}
