@@ -11,7 +11,7 @@ import (
 func (c *Core) Check() error {
 	var p job.Problems
 	breach := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
-	queued, shares := 0, map[string]int{}
+	queued, guarded, shares := 0, 0, map[string]int{}
 	for id, l := range c.jobs {
 		j := &l.job
 		if j.ID != id || !j.State.Valid() || j.State.Terminal() {
@@ -37,6 +37,9 @@ func (c *Core) Check() error {
 			breach("job %d is %s without an open attempt", id, j.State)
 			continue
 		}
+		if j.Guarded {
+			guarded += j.Request.GPUMilli
+		}
 		sum := 0
 		for _, r := range j.Attempt.GPUs {
 			sum += r.Share()
@@ -50,6 +53,9 @@ func (c *Core) Check() error {
 	}
 	if queued != c.queued {
 		breach("%d jobs are counted as queued, and %d are", c.queued, queued)
+	}
+	if guarded != c.lane.milli {
+		breach("the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
 	}
 	return p.Err()
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -69,5 +70,27 @@ func TestFractions(t *testing.T) {
 	got, err := sim.Pack{Options: options(t, "fifo", 2), Arrived: 1.3}.Run(trace(t, "0 9 0.6", "0 9 0.6", "0 9 0.6", "0 9 0.6", "0 9 0.6", "0 9 0.6"))
 	if err != nil || got.Jobs != 5 || got.Started != 2 || got.Allocated != 0.6 {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestGuard: on a GPU of which a stream of short jobs asks more than there is, a
+// long one that has waited for two hours goes first, and with a lane that may
+// take all of the machine runs to its end; else others stop it again and again.
+func TestGuard(t *testing.T) {
+	lines := []string{"0 600 1", "1 36000 1"}
+	for i := range 200 {
+		lines = append(lines, fmt.Sprint(500*(i+1), " 600 1"))
+	}
+	for after, guarded := range map[time.Duration]bool{2 * time.Hour: true, 0: false} {
+		o := options(t, "fair-preempt", 1)
+		o.Predict, o.Policy.Sched.GuardAfter, o.Policy.Sched.GuardPercent = sim.Oracle, after, 100
+		out, err := sim.Run(trace(t, lines...), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := out.Jobs[1]
+		if inTime := long.Wait <= 3*time.Hour && long.Preemptions == 0; inTime != guarded {
+			t.Errorf("guard after %s: it waited %s and was stopped %d times", after, long.Wait, long.Preemptions)
+		}
 	}
 }
