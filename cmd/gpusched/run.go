@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -29,6 +30,9 @@ func run(ctx context.Context, a *app, args []string) int {
 	}
 	if err != nil {
 		return a.finish(misused(err))
+	}
+	if err := legible(kctx, args); err != nil {
+		return a.finish(err)
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	return a.finish(kctx.Run(a))
@@ -58,6 +62,22 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	}
 	k.Model.HelpFlag.Help = "Show this help."
 	return k, nil
+}
+
+// legible refuses own words that are not text: the parser would change their
+// bytes. The words of a job's command are not the parser's.
+func legible(k *kong.Context, args []string) error {
+	if c, ok := k.Selected().Target.Addr().Interface().(*submitCmd); ok {
+		args = args[:len(args)-len(c.Command)]
+	}
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			e := usagef("%q is not text in UTF-8, as options must be", arg)
+			e.Hint = "any bytes can be in the command itself, in the current directory, and in a variable that is set before and passed with -e NAME"
+			return e
+		}
+	}
+	return nil
 }
 
 // misused turns what the parser says into an error with a next step.
