@@ -18,10 +18,12 @@ GOFLAGS_BUILD := -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VER
 # Never link gpusched-nvml with -z now: a function that an older driver lacks
 # would then end it at start, instead of being found missing and left alone.
 GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -extldflags "-Wl,-z,lazy"'
+# Compares runs; 'benchstat OLD NEW' those of two commits.
+BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz-seeds lint package-check machine box vm bench demo install clean deps
+.PHONY: build stage package test unit race fuzz-seeds lint package-check machine box vm bench bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -69,6 +71,11 @@ vm: package ## the same in an emulated machine
 bench: package ## latency and throughput in a box, as Markdown
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
 	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench
+
+bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue
+	mkdir -p .out
+	go test -run '^$$' -bench . -benchmem -count 10 ./daemon/sched ./daemon/core ./daemon/store > .out/bench-queue
+	$(BENCHSTAT) -col /jobs .out/bench-queue
 
 demo: deps package ## two accounts use four simulated GPUs in an emulated machine; KEEP=1 leaves it up
 	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo

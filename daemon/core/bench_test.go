@@ -59,7 +59,7 @@ func heap() uint64 {
 // BenchmarkMemory tells what a waiting job takes of the daemon's memory.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			for b.Loop() {
 				before := heap()
 				w := full(b, n)
@@ -73,7 +73,7 @@ func BenchmarkMemory(b *testing.B) {
 // BenchmarkSubmit is a submission to a queue of a length, and its cancel.
 func BenchmarkSubmit(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			w := full(b, n)
 			i := 10_000_000
 			for b.Loop() {
@@ -108,7 +108,7 @@ func (w *world) run(ev core.Event) {
 // many others as find room.
 func BenchmarkFinish(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			w := full(b, n)
 			for i := range w.gpus {
 				w.gpus[i].Processes = nil
@@ -128,7 +128,7 @@ func BenchmarkFinish(b *testing.B) {
 // BenchmarkShow is a look at one job, as 'gpusched show' asks for it.
 func BenchmarkShow(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			w := full(b, n)
 			for b.Loop() {
 				if v := w.core.View(job.Query{IDs: []job.ID{20}, Reasons: true}, w.now); len(v.Jobs) != 1 {
@@ -142,7 +142,7 @@ func BenchmarkShow(b *testing.B) {
 // BenchmarkDeadline is a deadline and a tick while so many jobs wait for a time.
 func BenchmarkDeadline(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			w := full(b, 0)
 			for i := range n {
 				s := nth(i + 8)

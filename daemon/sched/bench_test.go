@@ -60,7 +60,7 @@ func TestNoAllocation(t *testing.T) {
 // BenchmarkPass is a pass that can place nothing, however many wait.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			s, q := crowded(n)
 			p := NewPlanner()
 			b.ReportAllocs()
@@ -77,7 +77,7 @@ func BenchmarkPass(b *testing.B) {
 // goes.
 func BenchmarkPushRemove(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			s, q := crowded(n)
 			w := Waiting{ID: 999_999, Request: &job.Request{GPUMilli: job.WholeGPU}, Account: &Account{UID: 1}, Since: s.Now, Expected: time.Hour, Count: 1}
 			b.ReportAllocs()
