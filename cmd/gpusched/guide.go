@@ -31,6 +31,7 @@ var reasonTexts = []entry{
 	{string(job.ReasonGPUPaused), "An administrator keeps jobs off the GPU."},
 	{string(job.ReasonGPUUnknown), "The driver does not answer, so nothing is started on the GPU. Jobs on it go on."},
 	{string(job.ReasonGPULost), "The driver says that the GPU is gone or broken. An administrator has to look."},
+	{string(job.ReasonGPUSick), "The GPU reported an error after which it must not be used before somebody has reset it or looked at it. Jobs on it go on."},
 	{string(job.ReasonGPUCleaning), "A job has just left the GPU, and it is being checked that nothing of it stays."},
 	{string(job.ReasonGPUSuspect), "Something of a job that has ended is still on the GPU. An administrator has to look."},
 	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from)."},

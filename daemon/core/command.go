@@ -120,12 +120,13 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 			return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
 		}
 		g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
+		g.Fault = c.controls[d.UUID].Fault
 		if g.Paused {
 			g.Reason, g.Until = e.What.Reason, e.What.Until
+		} else if g.Fault.Boot == c.boot {
+			g.Fault = job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)}
 		}
-		c.controls[d.UUID] = g
-		c.out.Records = append(c.out.Records, Record{GPU: &g})
-		c.replan = true
+		c.control(g)
 		return nil
 	}
 	return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")

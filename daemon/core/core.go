@@ -70,6 +70,8 @@ type Core struct {
 	seen      bool // any sample has arrived
 	sampledAt time.Time
 	taken     time.Time // when the last good sample was taken, by the core's clock
+	early     []Faulted // until then
+	heard     uint64    // the last line of the kernel's log
 	asked     uint64    // the number of the last Sample action
 
 	out     Effects
@@ -207,6 +209,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.list(e, now)
 	case Measured:
 		c.measured(e)
+	case Faulted:
+		c.faulted(e, now)
 	case Tick:
 		c.tick(e, now)
 	case Configured:

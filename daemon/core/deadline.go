@@ -90,10 +90,7 @@ func (c *Core) expire(now time.Time) {
 	for _, d := range c.devices {
 		g := c.controls[d.UUID]
 		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
-			g = job.GPUControl{UUID: d.UUID, At: now, By: g.By}
-			c.controls[d.UUID] = g
-			c.out.Records = append(c.out.Records, Record{GPU: &g})
-			c.replan = true
+			c.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
 		}
 	}
 	c.reservations = slices.DeleteFunc(c.reservations, func(r job.Reservation) bool {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -17,6 +18,8 @@ type device struct {
 	jobs    map[int]job.ID // pid → job, of its processes
 	after   *departure     // the job that left it, until it is clean
 	base    int64          // memory that no process accounted for when the last job came; -1 unknown
+
+	lostSince time.Time // zero: it is not
 }
 
 // departure is a job that left a GPU which is not known to be clean yet.
@@ -61,13 +64,15 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 		d.present = false
 	}
 	for _, g := range e.Snap.Devices {
-		if len(c.policy.OnlyGPUs) == 0 || slices.Contains(c.policy.OnlyGPUs, g.Index) {
+		if c.offered(&device{Device: g}) {
 			c.merge(g, e.Jobs, now)
 		}
 	}
 	for _, d := range c.devices {
 		c.inspectDeparture(d, e.Number, now)
 	}
+	c.endLost(now)
+	c.replay(now)
 }
 
 // merge takes in one device of a sample. A GPU that answers with an error
@@ -180,18 +185,20 @@ func (c *Core) look() uint64 {
 
 // state is what placement may do with the GPU, with a word of explanation.
 func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
-	control := c.controls[d.UUID]
+	control, fault := c.controls[d.UUID], c.fault(d)
 	switch {
 	case c.problem != "":
 		return sched.Unknown, string(c.problem)
 	case !d.present:
 		return sched.Lost, "the driver does not list it any more"
 	case d.Health != gpu.HealthOK:
-		return sched.Lost, d.HealthDetail
+		return sched.Lost, strings.Trim(d.HealthDetail+"; "+fault, "; ")
 	case d.MIG:
 		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
 	case c.policy.StaleAfter > 0 && now.Sub(c.taken) > c.policy.StaleAfter:
 		return sched.Unknown, "the last sample is too old"
+	case fault != "":
+		return sched.Sick, fault
 	case control.Paused && (control.Until.IsZero() || now.Before(control.Until)):
 		if control.Drain {
 			return sched.Drained, control.Reason

@@ -134,6 +134,16 @@ type Usage struct {
 	CPUTime      time.Duration
 }
 
+// Faulted brings an error report of the driver. Reports of a boot come in
+// order, and all of them again after each start.
+type Faulted struct {
+	Xid  gpu.Xid
+	Job  job.ID // whose process it hit, by its control group; 0: not known
+	Boot string
+	Seq  uint64    // of the line in the kernel's log
+	At   time.Time // when it was written
+}
+
 // Tick says that a deadline may have come, or that pending actions which
 // failed should be tried again.
 type Tick struct{ Retry bool }
@@ -151,5 +161,6 @@ func (Inspected) event()   {}
 func (Changed) event()     {}
 func (Listed) event()      {}
 func (Measured) event()    {}
+func (Faulted) event()     {}
 func (Tick) event()        {}
 func (Configured) event()  {}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // Policy is what the site decided, and what the machine is.
@@ -39,6 +40,9 @@ type Policy struct {
 
 	MaxRunning int // 0: no limit
 	MaxQueued  int
+
+	Xids      gpu.XidClasses // what a GPU needs after which error
+	LostAfter time.Duration  // a GPU lost for so long ends its jobs; 0: never
 
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration

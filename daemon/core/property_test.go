@@ -39,6 +39,9 @@ func (c *chaos) restart() {
 	c.trail = append(c.trail, "restart")
 	c.old = nil
 	c.revive()
+	for _, ev := range slices.Clone(c.kernel) {
+		c.step(ev, -1)
+	}
 	c.feed(c.listed())
 	c.feed(c.sample(0))
 }
@@ -177,6 +180,17 @@ func (c *chaos) driver() {
 	c.feed(c.sample(0))
 }
 
+// report has the driver write an error to the kernel's log.
+func (c *chaos) report() {
+	if len(c.gpus) == 0 {
+		return
+	}
+	code := rapid.SampledFrom([]int{13, 31, 45, 48, 63, 79, 109, gpu.XidRecovery}).Draw(c.t, "code")
+	ev := c.xid(c.draw("gpu", 0, len(c.gpus)-1), fmt.Sprintf("%d, pid=%d, from 0x1 to 0x%d", code, c.draw("pid", 1000, 1010), c.draw("advice", 0, 2)))
+	ev.Job = job.ID(c.draw("its job", 0, 5))
+	c.feed(ev)
+}
+
 func (c *chaos) pass() {
 	c.now = c.now.Add(time.Duration(c.draw("seconds", 0, 60)) * time.Second)
 	c.feed(core.Tick{Retry: c.draw("retry", 0, 1) == 1})
@@ -189,7 +203,7 @@ func (c *chaos) answerOne() {
 }
 
 func (c *chaos) act() {
-	switch c.draw("act", 0, 13) {
+	switch c.draw("act", 0, 14) {
 	case 0, 1, 2:
 		c.submit()
 	case 3, 4:
@@ -211,10 +225,13 @@ func (c *chaos) act() {
 	case 11:
 		if c.draw("boot", 0, 4) == 0 {
 			c.boot++
+			c.kernel = nil
 			clear(c.units)
 			c.tidy()
 		}
 		c.restart()
+	case 12:
+		c.report()
 	default:
 		c.answerOne()
 	}

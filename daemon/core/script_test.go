@@ -198,10 +198,23 @@ var verbs = map[string]func(*script){
 		s.w.gpus = []gpu.Device{{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}}
 	},
 	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
+	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: of that job's control group.
+	"xid": func(s *script) {
+		rest := s.args["code"]
+		if pid, ok := s.args["pid"]; ok {
+			rest += ", pid=" + pid
+		}
+		ev := s.w.xid(s.num("gpu", 0), rest+", "+strings.ReplaceAll(s.args["text"], "_", " "))
+		ev.Job = s.id()
+		s.feed(ev)
+	},
 	// die: the daemon is killed and started again.
 	"die": func(s *script) {
 		s.w.revive()
 		s.log("the daemon starts again")
+		for _, ev := range s.w.kernel {
+			s.feed(ev)
+		}
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},

@@ -239,6 +239,7 @@ func (c *Core) lost(l *live, why string, now time.Time) {
 // result, or goes back to the queue.
 func (c *Core) ended(l *live, now time.Time) {
 	r := finalResult(&l.job)
+	r.GPUError = l.job.GPUError
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
 	c.leave(l, now)
@@ -294,7 +295,7 @@ func backoff(first time.Duration, failures int) time.Duration {
 // learn notes how long the job ran, where it ended by itself.
 func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 	j := &l.job
-	if r.Outcome != job.Completed && r.Outcome != job.Failed && r.Outcome != job.TimedOut || j.Attempt.StartedAt.IsZero() {
+	if r.Cause == job.StopGPULost || r.Outcome != job.Completed && r.Outcome != job.Failed && r.Outcome != job.TimedOut || j.Attempt.StartedAt.IsZero() {
 		return
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)
@@ -317,6 +318,8 @@ func finalResult(j *job.Job) job.Result {
 		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
 	case job.StopTime:
 		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
+	case job.StopGPULost:
+		return job.Result{Outcome: job.Failed, Cause: j.Stop}
 	case job.StopRequeue, job.StopPreempt:
 		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor}
 	}

@@ -47,7 +47,8 @@ type world struct {
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
-	linger  bool // what a unit had on its GPUs outlives it
+	kernel  []core.Faulted // the log of this boot
+	linger  bool           // what a unit had on its GPUs outlives it
 
 	log    func(format string, args ...any)
 	faults []string // breaches of what must hold
@@ -64,11 +65,12 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
+			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
 		},
 	}
 	for i := range gpus {
 		w.gpus = append(w.gpus, gpu.Device{
-			Index: i, Minor: i, UUID: fmt.Sprintf("GPU-%d", i), Name: "NVIDIA A100-SXM4-80GB", Health: gpu.HealthOK,
+			Index: i, Minor: i, PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), UUID: fmt.Sprintf("GPU-%d", i), Name: "NVIDIA A100-SXM4-80GB", Health: gpu.HealthOK,
 			MemTotalBytes: 80 * gib, MemFreeBytes: 80 * gib,
 		})
 	}
@@ -148,7 +150,11 @@ func (w *world) fault(format string, args ...any) {
 func (w *world) record(r core.Record) {
 	if g := r.GPU; g != nil {
 		w.controls[g.UUID] = *g
-		w.log("record gpu %s paused=%v %s", g.UUID, g.Paused, g.Reason)
+		text := ""
+		if f := g.Fault; f.Boot != "" {
+			text = fmt.Sprintf(" needs %q after %q in job %d, line %d", f.Recovery, f.What, f.Job, f.Seq)
+		}
+		w.log("record gpu %s paused=%v %s%s", g.UUID, g.Paused, g.Reason, text)
 		return
 	}
 	if r.Job == nil {
@@ -184,9 +190,12 @@ func (w *world) record(r core.Record) {
 }
 
 // handOver holds invariant 8 for the GPUs that a job is given: nothing is on
-// them of a job that left them. One that is ending still has its part.
+// them of a job that left them, and they need nothing after an error. One that is ending still has its part.
 func (w *world) handOver(j *job.Job) {
 	for _, ref := range j.Attempt.GPUs {
+		if f := w.controls[ref.UUID].Fault; gpu.Recovery(f.Recovery).Sick() && f.Boot == w.bootID() {
+			w.fault("GPU %d is given to job %d and needs a %s", ref.Index, j.ID, f.Recovery)
+		}
 		for _, p := range w.gpus[ref.Index].Processes {
 			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil && !w.jobs[id].State.Live() {
 				w.fault("GPU %d is given to job %d with %s of %s still on it", ref.Index, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
@@ -413,9 +422,21 @@ func (w *world) settle() {
 	}
 }
 
+// xid has the driver write a line about a GPU.
+func (w *world) xid(index int, rest string) core.Faulted {
+	x, ok := gpu.ParseXid(fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): %s", index+10, rest))
+	if !ok {
+		w.fault("%q is no Xid", rest)
+	}
+	ev := core.Faulted{Xid: x, Boot: w.bootID(), Seq: uint64(100 + len(w.kernel)), At: w.now}
+	w.kernel = append(w.kernel, ev)
+	return ev
+}
+
 // reboot takes all units away and starts a new core from the disk.
 func (w *world) reboot() {
 	w.boot++
+	w.kernel = nil
 	for id := range w.units {
 		w.sweep(id)
 	}

@@ -13,6 +13,7 @@ const (
 	ReasonGPUPaused   ReasonCode = "gpu-paused"   // an administrator paused it; Detail says why
 	ReasonGPUUnknown  ReasonCode = "gpu-unknown"  // no fresh word from the driver
 	ReasonGPULost     ReasonCode = "gpu-lost"     // the driver says that it is gone or broken
+	ReasonGPUSick     ReasonCode = "gpu-sick"     // out of service since an error; Detail says which and what it needs
 	ReasonGPUCleaning ReasonCode = "gpu-cleaning" // Job left it a moment ago, it is being checked
 	ReasonGPUSuspect  ReasonCode = "gpu-suspect"  // Job left it, and something of it is still there
 	ReasonGPUExcluded ReasonCode = "gpu-excluded" // not among --gpu-ids or --gpus-from
@@ -43,7 +44,7 @@ const (
 
 // reasonCodes is the closed list, for the test that the manual names each.
 var reasonCodes = []ReasonCode{
-	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUCleaning,
+	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUSick, ReasonGPUCleaning,
 	ReasonGPUSuspect, ReasonGPUExcluded, ReasonGPUType, ReasonGPUFree, ReasonGPUCount,
 	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample, ReasonChecking,
 	ReasonGPUShare, ReasonGPUDrained, ReasonGPULoad, ReasonGPUUsed, ReasonGPUKept, ReasonGPUReserved,
@@ -81,6 +82,8 @@ func (r Reason) Sentence() string {
 		return "its state is unknown: the driver does not answer" + inBrackets(r.Detail)
 	case ReasonGPULost:
 		return "the driver reports it as lost or broken" + inBrackets(r.Detail)
+	case ReasonGPUSick:
+		return "out of service since an error" + inBrackets(r.Detail)
 	case ReasonGPUCleaning:
 		return fmt.Sprintf("being checked after job %d", r.Job)
 	case ReasonGPUSuspect:

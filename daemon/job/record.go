@@ -47,6 +47,7 @@ const (
 	StopTime    StopCause = "time-limit"
 	StopRequeue StopCause = "requeue" // back to the queue, by command
 	StopPreempt StopCause = "preempt" // back to the queue, for a job that goes first
+	StopGPULost StopCause = "gpu-lost"
 )
 
 // Job is the durable state of one job, without its private payload.
@@ -77,6 +78,7 @@ type Life struct {
 	StopAt    time.Time     `json:"stop_at,omitzero"`    // when that one, which has been warned, is stopped
 	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
+	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
@@ -117,4 +119,6 @@ type GPUControl struct {
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Until  time.Time `json:"until,omitzero"` // when it ends by itself; zero: never
+
+	Fault GPUFault `json:"fault,omitzero"` // what its errors tell, which nobody decided
 }

@@ -33,6 +33,7 @@ type Result struct {
 	For        ID            `json:"for,omitempty"`    // the job it made room for
 	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
 	MemBytes   int64         `json:"mem_bytes,omitempty"`
+	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
 	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
 }
 
@@ -62,6 +63,9 @@ func (r Result) Sentence() string {
 		return "killed because the host ran out of memory"
 	case Lost:
 		return "lost: " + r.Detail
+	}
+	if r.GPUError != nil && r.Cause != StopGPULost {
+		return r.failure() + "; " + r.GPUError.Sentence()
 	}
 	return r.failure()
 }
@@ -93,10 +97,23 @@ func (r Result) failure() string {
 		return text
 	case r.Signal != 0:
 		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, SignalName(r.Signal))
+	case r.Cause == StopGPULost:
+		return "stopped since " + r.lostGPU()
 	case r.Detail != "":
 		return "failed: " + r.Detail
 	default:
 		return fmt.Sprintf("failed: exit code %d", r.ExitCode)
+	}
+}
+
+func (r Result) lostGPU() string {
+	switch e := r.GPUError; {
+	case e == nil:
+		return "one of its GPUs was lost"
+	case e.Xid == 0:
+		return fmt.Sprintf("GPU %d was lost", e.GPU) + inBrackets(e.What)
+	default:
+		return fmt.Sprintf("GPU %d was lost (%s)", e.GPU, XidText(e.Xid, e.What))
 	}
 }
 
@@ -113,7 +130,7 @@ func (r Result) Code() int {
 		return 125
 	case r.Signal != 0:
 		return 128 + r.Signal
-	case r.Outcome == Cancelled && r.ExitCode == 0:
+	case (r.Outcome == Cancelled || r.Cause == StopGPULost) && r.ExitCode == 0:
 		return 128 + int(syscall.SIGTERM)
 	}
 	return r.ExitCode

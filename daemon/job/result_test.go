@@ -31,6 +31,13 @@ func TestResultSentenceAndCode(t *testing.T) {
 		{Result{Outcome: Failed, Launch: LaunchExec, Errno: 2, ExitCode: 203}, 125, "could not start: its command could not be run: no such file or directory"},
 		{Result{Outcome: Failed, Launch: LaunchFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or are not fenced off from others"},
 		{Result{Outcome: Failed, Launch: LaunchLimits, Errno: 1, Detail: "NOFILE"}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},
+		{Result{Outcome: Failed, ExitCode: 1, GPUError: &GPUError{GPU: 2, Xid: 31, What: "a bad address"}}, 1, "failed: exit code 1; GPU 2 reported Xid 31 (a bad address)"},
+		{Result{Outcome: Failed, Signal: 6, GPUError: &GPUError{Xid: 999}}, 134, "killed by signal 6 (ABRT); GPU 0 reported Xid 999"},
+		{Result{Outcome: Failed, Cause: StopGPULost, GPUError: &GPUError{GPU: 2, Xid: 79, What: "it is gone"}}, 143, "stopped since GPU 2 was lost (Xid 79 (it is gone))"},
+		{Result{Outcome: Failed, Cause: StopGPULost, GPUError: &GPUError{GPU: 2}}, 143, "stopped since GPU 2 was lost"},
+		{Result{Outcome: Failed, Cause: StopGPULost}, 143, "stopped since one of its GPUs was lost"},
+		{Result{Outcome: Failed, ExitCode: 1, GPUError: &GPUError{GPU: 2, What: "gone"}}, 1, "failed: exit code 1; GPU 2 was lost (gone)"},
+		{Result{Outcome: Completed, GPUError: &GPUError{GPU: 2, Xid: 31}}, 0, "completed: exit code 0"},
 		{Result{Outcome: Failed, Launch: LaunchUnit, Detail: "unit exists"}, 125, "could not start: systemd refused its unit (unit exists)"},
 	} {
 		covered[c.result.Outcome] = true
@@ -65,6 +72,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPUPaused, Detail: "fan"}, "paused by an administrator (fan)"},
 		{Reason{Code: ReasonGPUUnknown}, "its state is unknown: the driver does not answer"},
 		{Reason{Code: ReasonGPULost, Detail: "XID 79"}, "the driver reports it as lost or broken (XID 79)"},
+		{Reason{Code: ReasonGPUSick, Detail: "Xid 48, it needs a reset"}, "out of service since an error (Xid 48, it needs a reset)"},
 		{Reason{Code: ReasonGPUCleaning, Job: 7}, "being checked after job 7"},
 		{Reason{Code: ReasonGPUSuspect, Job: 7, Detail: "process 12"}, "something of job 7 is still on it (process 12)"},
 		{Reason{Code: ReasonGPUExcluded}, "not among the GPUs the job may use"},

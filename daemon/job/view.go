@@ -65,7 +65,7 @@ type GPUView struct {
 	Minor         int
 	Name          string
 	PCI           string
-	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, lost, unknown
+	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
 	StateDetail   string
 	Control       GPUControl
 	Jobs          []ID

@@ -119,6 +119,8 @@ func explainState(sh *shape, g *GPU) job.Reason {
 		return job.Reason{Code: job.ReasonGPUType, Detail: g.Model}
 	case g.State == Lost:
 		return job.Reason{Code: job.ReasonGPULost, Detail: g.Detail}
+	case g.State == Sick:
+		return job.Reason{Code: job.ReasonGPUSick, Detail: g.Detail}
 	case len(g.Held) > 0 && g.share() < job.WholeGPU && sh.part == 0:
 		return g.heldBy()
 	case g.State == Unknown:

@@ -38,6 +38,7 @@ const (
 	Drained  GPUState = "drained"  // the same, to be taken out of service
 	Unknown  GPUState = "unknown"  // no fresh word from the driver
 	Lost     GPUState = "lost"     // the driver says that it is gone or broken
+	Sick     GPUState = "sick"     // after an error it needs a reset, or a look
 	Cleaning GPUState = "cleaning" // a job left it and the check is not done
 	Suspect  GPUState = "suspect"  // a job left it and something of it stayed
 )

@@ -10,24 +10,27 @@ import (
 // Columns of the tables that are not about jobs, each with a function that
 // returns their values and one that reads them.
 const (
-	gpuColumns         = "uuid, paused, drain, reason, actor, at, until"
+	gpuColumns         = "uuid, paused, drain, reason, actor, at, until, fault"
 	usageColumns       = "account, micro, at"
 	predictionColumns  = "key, typical_ns, runs, at"
 	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
 )
 
-func gpuArgs(g *job.GPUControl) []any {
-	return []any{g.UUID, g.Paused, g.Drain, g.Reason, g.By, formatTime(g.At), formatTime(g.Until)}
+func gpuArgs(g *job.GPUControl) ([]any, error) {
+	e := encoder{}
+	fault := e.json(g.Fault)
+	return []any{g.UUID, g.Paused, g.Drain, g.Reason, g.By, formatTime(g.At), formatTime(g.Until), fault}, e.err
 }
 
 func scanGPU(rows *sql.Rows) (g job.GPUControl, err error) {
-	var at, until string
-	if err := rows.Scan(&g.UUID, &g.Paused, &g.Drain, &g.Reason, &g.By, &at, &until); err != nil {
+	var at, until, fault string
+	if err := rows.Scan(&g.UUID, &g.Paused, &g.Drain, &g.Reason, &g.By, &at, &until, &fault); err != nil {
 		return g, err
 	}
 	d := decoder{}
 	d.time(&g.At, at)
 	d.time(&g.Until, until)
+	d.json(&g.Fault, fault)
 	return g, d.in("control of GPU %q", g.UUID)
 }
 

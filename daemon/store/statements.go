@@ -96,7 +96,11 @@ func (p *statements) record(ctx context.Context, r Record) error {
 // putOthers writes what is not about a job.
 func (p *statements) putOthers(ctx context.Context, r Record) error {
 	if g := r.GPU; g != nil {
-		if _, err := p.gpu.ExecContext(ctx, gpuArgs(g)...); err != nil {
+		args, err := gpuArgs(g)
+		if err == nil {
+			_, err = p.gpu.ExecContext(ctx, args...)
+		}
+		if err != nil {
 			return fmt.Errorf("control of GPU %q: %w", g.UUID, err)
 		}
 	}

@@ -16,6 +16,7 @@ CREATE INDEX jobs_done ON jobs (id, uid, dedup) WHERE dedup <> '' AND state = 'c
 
 ALTER TABLE gpu_controls ADD COLUMN drain INTEGER NOT NULL DEFAULT 0 CHECK (drain IN (0, 1));
 ALTER TABLE gpu_controls ADD COLUMN until TEXT NOT NULL DEFAULT '';
+ALTER TABLE gpu_controls ADD COLUMN fault TEXT NOT NULL DEFAULT '{}'; -- what its errors tell
 
 CREATE TABLE usage (
   account TEXT    NOT NULL PRIMARY KEY,      -- 'u1001' for a user by number, 'gNAME' for a group

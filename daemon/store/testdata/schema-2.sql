@@ -97,6 +97,7 @@ CREATE INDEX jobs_done ON jobs (id, uid, dedup) WHERE dedup <> '' AND state = 'c
 
 ALTER TABLE gpu_controls ADD COLUMN drain INTEGER NOT NULL DEFAULT 0 CHECK (drain IN (0, 1));
 ALTER TABLE gpu_controls ADD COLUMN until TEXT NOT NULL DEFAULT '';
+ALTER TABLE gpu_controls ADD COLUMN fault TEXT NOT NULL DEFAULT '{}'; -- what its errors tell
 
 CREATE TABLE usage (
   account TEXT    NOT NULL PRIMARY KEY,      -- 'u1001' for a user by number, 'gNAME' for a group
@@ -156,7 +157,7 @@ INSERT INTO payloads VALUES(2,X'707974686f6e00ff0000','clean',X'',X'2f746d70',63
 INSERT INTO payloads VALUES(3,X'7472756500','login',X'',X'2f',18,'[]');
 INSERT INTO attempts VALUES(2,1,'[{"uuid":"GPU-bb","index":1,"minor":3}]','b1','i1','2026-01-02T03:00:01.000000000Z','2026-01-02T03:00:02.000000000Z','2026-01-02T04:00:00.500000000Z','{"outcome":"failed","exit_code":3}',1073741824,60000000000);
 INSERT INTO attempts VALUES(3,1,'[{"uuid":"GPU-bb","index":1,"minor":3,"milli":500}]','b1','i2','2026-01-02T03:00:01.000000000Z','2026-01-02T03:00:02.000000000Z','2026-01-02T03:20:00.000000000Z','{"outcome":"completed","exit_code":0}',1073741824,60000000000);
-INSERT INTO gpu_controls VALUES('GPU-aa',1,'fan','root','2026-01-02T03:04:05.000000000Z',0,'');
+INSERT INTO gpu_controls VALUES('GPU-aa',1,'fan','root','2026-01-02T03:04:05.000000000Z',0,'','{}');
 INSERT INTO usage VALUES('u1001',7,'2026-01-02T03:04:05.000000000Z');
 INSERT INTO predictions VALUES('k',5,6,'2026-01-02T03:04:05.000000000Z');
 INSERT INTO reservations VALUES(2,'[{"uuid":"GPU-aa","index":0,"minor":0}]','2200-01-02T03:04:05.000000000Z','2200-01-02T03:04:06.000000000Z','[{"uid":1001,"user":"alice"}]','["lab"]','course','root','2026-01-02T03:04:05.000000000Z');

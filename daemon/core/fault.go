@@ -1,0 +1,161 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// maxEarly bounds the error reports kept until the GPUs are known.
+const maxEarly = 1024
+
+// faulted takes in an error report of the driver: it is written down with the
+// job that it hit, and the GPU takes no job where it needs something first. A
+// report that was counted before comes again after every start.
+func (c *Core) faulted(e Faulted, now time.Time) {
+	if c.taken.IsZero() {
+		if len(c.early) < maxEarly {
+			c.early = append(c.early, e)
+		}
+		return
+	}
+	at := slices.IndexFunc(c.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
+	if at < 0 {
+		return
+	}
+	d := c.devices[at]
+	c.heard = max(c.heard, e.Seq)
+	l := c.struck(d, e)
+	if l != nil && e.Xid.Code != gpu.XidRecovery {
+		c.blame(l, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At})
+	}
+	g := c.controls[d.UUID]
+	if g.Fault.Boot != e.Boot {
+		g.Fault = job.GPUFault{}
+	} else if e.Seq <= g.Fault.Seq {
+		return
+	}
+	needs, before := c.policy.Xids.Of(e.Xid), gpu.Recovery(g.Fault.Recovery)
+	switch {
+	case needs.Sick() && heavier(needs, before):
+		g.Fault = job.GPUFault{Recovery: string(needs), What: job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code)), At: e.At}
+		if l != nil {
+			g.Fault.Job = l.job.ID
+		}
+	case e.Xid.Code == gpu.XidRecovery && needs == gpu.RecoverNothing && before.Sick():
+		g.Fault = job.GPUFault{}
+	default:
+		return
+	}
+	g.UUID, g.Fault.Boot, g.Fault.Seq = d.UUID, e.Boot, e.Seq
+	c.control(g)
+}
+
+// control takes on and records what holds for a GPU from now on.
+func (c *Core) control(g job.GPUControl) {
+	c.controls[g.UUID] = g
+	c.out.Records = append(c.out.Records, Record{GPU: &g})
+	c.replan = true
+}
+
+func heavier(a, b gpu.Recovery) bool {
+	order := gpu.Recoveries()
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// replay takes in the reports that came before the GPUs were known.
+func (c *Core) replay(now time.Time) {
+	early := c.early
+	c.early = nil
+	for _, e := range early {
+		c.faulted(e, now)
+	}
+}
+
+// struck finds the job that an error hit: the one whose process the driver
+// names, or, where that says nothing, the only one that had the GPU.
+func (c *Core) struck(d *device, e Faulted) *live {
+	id := e.Job
+	if id == 0 {
+		id = d.jobs[e.Xid.PID]
+	}
+	if id == 0 && d.foreign() {
+		return nil
+	}
+	var only *live
+	for _, at := range c.activeIDs() {
+		l := c.active[at]
+		if !c.holds(at, d) || e.At.Before(l.job.Attempt.PlacedAt) {
+			continue
+		}
+		if at == id {
+			return l
+		}
+		if only != nil {
+			return nil
+		}
+		only = l
+	}
+	if id != 0 {
+		return nil
+	}
+	return only
+}
+
+// xidRemoved follows another error and says less.
+const xidRemoved = 45
+
+// blame notes the first error of a job's attempt.
+func (c *Core) blame(l *live, e job.GPUError) {
+	if was := l.job.GPUError; was != nil && (was.Xid != xidRemoved || e.Xid == xidRemoved) {
+		return
+	}
+	l.job.GPUError = &e
+	c.touch(l)
+}
+
+// fault is what keeps a GPU from taking jobs, for people; "" nothing.
+func (c *Core) fault(d *device) string {
+	f := c.controls[d.UUID].Fault
+	needs := gpu.Recovery(f.Recovery)
+	if !needs.Sick() || f.Boot != c.boot {
+		return ""
+	}
+	text := f.What
+	if f.Job != 0 {
+		text += " in job " + f.Job.String()
+	}
+	return text + ", it needs " + needs.Needs()
+}
+
+// endLost stops the jobs of GPUs that the driver has called lost for a while.
+func (c *Core) endLost(now time.Time) {
+	for _, d := range c.devices {
+		if (d.present && d.Health != gpu.HealthLost) || !c.offered(d) {
+			d.lostSince = time.Time{}
+			continue
+		}
+		if d.lostSince.IsZero() {
+			d.lostSince = now
+		}
+		if c.policy.LostAfter == 0 || now.Sub(d.lostSince) < c.policy.LostAfter {
+			continue
+		}
+		_, why := c.state(d, now)
+		for _, id := range slices.Clone(c.activeIDs()) {
+			if l := c.active[id]; c.holds(id, d) && l.job.Stop == "" && l.job.State != job.Ending {
+				if was := l.job.GPUError; was == nil || was.GPU != d.Index {
+					l.job.GPUError = &job.GPUError{GPU: d.Index, What: why, At: now}
+				}
+				c.halt(l, job.StopGPULost, "", now)
+			}
+		}
+	}
+}
+
+// offered tells whether jobs may have the GPU by the site's choice.
+func (c *Core) offered(d *device) bool {
+	return len(c.policy.OnlyGPUs) == 0 || slices.Contains(c.policy.OnlyGPUs, d.Index)
+}
