@@ -122,11 +122,14 @@ func rlimits(s Spec) []Property {
 
 func journal(s Spec) []Property {
 	fields := [][]byte{
-		fmt.Appendf(nil, "GPUSCHED_JOB=%d", s.ID),
-		fmt.Appendf(nil, "GPUSCHED_ATTEMPT=%d", s.Attempt),
+		fmt.Appendf(nil, jobField+"%d", s.ID),
+		fmt.Appendf(nil, attemptField+"%d", s.Attempt),
 	}
 	for _, g := range s.GPUs {
-		fields = append(fields, []byte("GPUSCHED_GPU="+g.UUID))
+		fields = append(fields, []byte(gpuField+g.UUID))
+	}
+	if len(s.GPUs) > 0 {
+		fields = append(fields, []byte(holdsField+formatHolds(s.GPUs)))
 	}
 	return []Property{
 		{"StandardInput", "null"},

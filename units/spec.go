@@ -31,11 +31,14 @@ type Spec struct {
 }
 
 // GPU is one GPU of an attempt: the index people use, the minor number of its
-// node, and the UUID that identifies it.
+// node, the UUID that identifies it, and how much of it the job holds.
 type GPU struct {
 	Index int
 	Minor uint32
 	UUID  string
+
+	Milli        int   // thousandths; 0: all of it
+	PromiseBytes int64 // GPU memory kept for the job; 0: none
 }
 
 // Rlimit is one resource limit by systemd's name without "Limit" (NOFILE,

@@ -116,10 +116,13 @@ type Inspected struct {
 // Changed says that something happened to a unit.
 type Changed struct{ Job job.ID }
 
-// Listed brings all job units there are, at start and now and then.
+// Listed brings all job units there are, at start and now and then. Recovered
+// are jobs that only their units know of: nothing was ever recorded of them, or
+// what was is lost.
 type Listed struct {
-	Boot  string
-	Units []Unit
+	Boot      string
+	Units     []Unit
+	Recovered []job.Job
 }
 
 // Measured brings what running jobs have used so far.

@@ -133,6 +133,9 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 // list compares all live jobs with the units that exist.
 func (c *Core) list(e Listed, now time.Time) {
 	c.boot, c.listed, c.replan = e.Boot, true, true
+	for _, j := range e.Recovered {
+		c.recover(j, now)
+	}
 	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
 	for _, u := range e.Units {
 		units[u.Job] = u

@@ -48,6 +48,9 @@ func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
 	if l.job.State != job.Running || l.job.Stop != "" {
 		return refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s, not running", l.job.Called(), l.job.State), "only a running job can go back to the queue")
 	}
+	if l.job.Recovered {
+		return refuse(job.RefusedConflict, fmt.Sprintf("job %s can't start again: its command was lost with the state file", l.job.Called()), "let it end, or cancel it and submit it again")
+	}
 	c.halt(l, job.StopRequeue, e.Who.User, now)
 	return nil
 }

@@ -83,6 +83,7 @@ type Life struct {
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
 	Expected  time.Duration `json:"expected,omitempty"`  // run time predicted when it was queued
+	Recovered bool          `json:"recovered,omitempty"` // known from its unit only, since the state file was lost: its command is not on record
 	GIDs      GIDs          `json:"gids,omitempty"`      // the owner's groups at submit, the first one included; none for a task
 	Task      *Task         `json:"task,omitempty"`      // set for a task of an array
 	Tasks     *Tasks        `json:"tasks,omitempty"`     // set for an array

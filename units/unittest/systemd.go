@@ -138,6 +138,21 @@ func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error)
 	return absent(name), nil
 }
 
+// Origin is systemd.Manager's.
+func (s *Systemd) Origin(ctx context.Context, name string) (units.Origin, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fault, err := s.enter(ctx, OpStatus, name)
+	if err = fault.orElse(err); err != nil {
+		return units.Origin{}, err
+	}
+	u := s.units[name]
+	if u == nil {
+		return units.Origin{}, fmt.Errorf("origin of unit %q: %w", name, units.ErrAbsent)
+	}
+	return units.OriginOf(u.props), nil
+}
+
 // List is systemd.Manager's.
 func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 	s.mu.Lock()

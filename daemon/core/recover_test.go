@@ -1,0 +1,104 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// lostFile is a world with a job that runs on one of two GPUs and whose record
+// is lost: the disk is empty, and its unit tells of it.
+func lostFile(t *testing.T) (*world, job.Job) {
+	w := newWorld(2, t.Logf)
+	w.revive()
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.token++
+	w.step(core.Submit{Token: w.token, Submission: job.Submission{
+		Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU},
+	}}, -1)
+	w.settle()
+	ran := w.jobs[1]
+	if ran.State != job.Running {
+		t.Fatalf("the job is %s", ran.State)
+	}
+	w.jobs, w.payloads = map[job.ID]job.Job{}, map[job.ID]bool{}
+	w.acked = map[job.ID]bool{}
+	w.revive()
+	return w, ran
+}
+
+// recovered lists the units, of which one tells of a job that is not on record.
+func recovered(w *world, j job.Job) {
+	ev := w.listed().(core.Listed)
+	ev.Recovered = []job.Job{j}
+	w.step(ev, -1)
+	w.settle()
+	w.step(w.sample(0), -1)
+	w.settle()
+}
+
+// A job that only its unit knows of is on record again, holds its GPU, has its
+// end, and its id is given out once.
+func TestRecoveredJobGoesOn(t *testing.T) {
+	w, ran := lostFile(t)
+	recovered(w, ran)
+	if j := w.jobs[1]; j.State != job.Running || !j.Recovered || !w.payloads[1] {
+		t.Fatalf("on record is %+v", j)
+	}
+	w.token++
+	w.step(core.Submit{Token: w.token, Submission: job.Submission{
+		Owner: job.Owner{UID: 1002, User: "bob"}, Request: job.Request{GPUMilli: 2 * job.WholeGPU},
+	}}, -1)
+	w.settle()
+	if j := w.jobs[2]; j.State != job.Queued {
+		t.Fatalf("a job that needs both GPUs is %q", j.State)
+	}
+	w.units[1].Phase = core.Exited
+	w.step(core.Changed{Job: 1}, -1)
+	w.settle()
+	w.step(w.sample(99), -1)
+	w.settle()
+	if a, b := w.jobs[1].State, w.jobs[2].State; a != job.Completed || b != job.Running {
+		t.Fatalf("after its end it is %s, and who waited for its GPU is %s", a, b)
+	}
+	if err := w.core.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same listing again, and a death at any point of taking it in, change
+// nothing of that.
+func TestRecoveryIsRepeated(t *testing.T) {
+	for death := range 4 {
+		w, ran := lostFile(t)
+		ev := w.listed().(core.Listed)
+		ev.Recovered = []job.Job{ran}
+		if !w.step(ev, death) {
+			w.revive()
+		}
+		recovered(w, ran)
+		recovered(w, ran)
+		if j := w.jobs[1]; j.State != job.Running || j.Attempt.InvocationID != ran.Attempt.InvocationID {
+			t.Errorf("death %d: on record is %+v", death, j)
+		}
+		if len(w.faults) > 0 {
+			t.Errorf("death %d: %v", death, w.faults)
+		}
+	}
+}
+
+// Without its command it can't be sent back to the queue.
+func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
+	w, ran := lostFile(t)
+	recovered(w, ran)
+	w.token++
+	w.step(core.Command{Token: w.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandRequeue, Job: 1}}, -1)
+	if r := w.replies[w.token].Refusal; r == nil || r.Kind != job.RefusedConflict {
+		t.Errorf("refusal %v", r)
+	}
+	if j := w.jobs[1]; j.State != job.Running {
+		t.Errorf("it is %s", j.State)
+	}
+}

@@ -1,0 +1,161 @@
+package units
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrOrigin says that a unit was not made from a Spec.
+var ErrOrigin = errors.New("the unit was not made by gpusched")
+
+// Origin is the properties of a unit that tell which Spec it was made from, as
+// systemd has them. It is what remains of a running job when the state file is
+// lost.
+type Origin struct {
+	Description string
+	User, Group string // as numbers; Group "": the account's own
+	LogFields   [][]byte
+
+	MemoryMax, CPUQuota, RuntimeMax, TimeoutStop uint64 // Infinity: none
+}
+
+// OriginOf returns what systemd would tell of a unit with these properties.
+func OriginOf(props []Property) Origin {
+	o := Origin{MemoryMax: Infinity, CPUQuota: Infinity, RuntimeMax: Infinity, TimeoutStop: Infinity}
+	texts := map[string]*string{"Description": &o.Description, "User": &o.User, "Group": &o.Group}
+	numbers := map[string]*uint64{
+		"MemoryMax": &o.MemoryMax, "CPUQuotaPerSecUSec": &o.CPUQuota, "RuntimeMaxUSec": &o.RuntimeMax, "TimeoutStopUSec": &o.TimeoutStop,
+	}
+	for _, p := range props {
+		switch v := p.Value.(type) {
+		case string:
+			if to := texts[p.Name]; to != nil {
+				*to = v
+			}
+		case uint64:
+			if to := numbers[p.Name]; to != nil {
+				*to = v
+			}
+		case [][]byte:
+			if p.Name == "LogExtraFields" {
+				o.LogFields = v
+			}
+		}
+	}
+	return o
+}
+
+// The fields of the journal that tell a job's unit from any other.
+const (
+	jobField     = "GPUSCHED_JOB="
+	attemptField = "GPUSCHED_ATTEMPT="
+	gpuField     = "GPUSCHED_GPU="
+	// holdsField has "index:minor:milli:promise" for each GPU, in their order.
+	// Releases before it gave whole GPUs only.
+	holdsField = "GPUSCHED_HOLDS="
+)
+
+func formatHolds(gpus []GPU) string {
+	var list []string
+	for _, g := range gpus {
+		list = append(list, fmt.Sprintf("%d:%d:%d:%d", g.Index, g.Minor, g.Milli, g.PromiseBytes))
+	}
+	return strings.Join(list, ",")
+}
+
+// Spec returns what the unit name was made from, without what a running job has
+// no more need of (launcher, spec file, resource limits, further devices, CPUs).
+// The names of job and user are as the description shows them. The error is
+// ErrOrigin for a unit that somebody else made.
+func (o Origin) Spec(name string) (Spec, error) {
+	id, ok := ParseName(name)
+	if !ok {
+		return Spec{}, fmt.Errorf("origin of unit %q: %w", name, ErrOrigin)
+	}
+	s := Spec{ID: id, MaxRuntime: duration(o.RuntimeMax), Grace: duration(o.TimeoutStop)}
+	if o.MemoryMax < math.MaxInt64 {
+		s.Limits.MemBytes = int64(o.MemoryMax)
+	}
+	if o.CPUQuota != Infinity {
+		s.Limits.CPUs = int(o.CPUQuota / 1_000_000)
+	}
+	err := errors.Join(s.readIdentity(o), s.readDescription(o.Description), s.readFields(o.LogFields))
+	if err != nil {
+		return Spec{}, fmt.Errorf("origin of unit %q: %w: %w", name, ErrOrigin, err)
+	}
+	return s, nil
+}
+
+func duration(usec uint64) time.Duration {
+	if usec > math.MaxInt64/1000 {
+		return 0
+	}
+	return time.Duration(usec) * time.Microsecond
+}
+
+func (s *Spec) readIdentity(o Origin) (err error) {
+	if s.UID, err = strconv.Atoi(o.User); err != nil || s.UID < 0 {
+		return fmt.Errorf("its user is %q", o.User)
+	}
+	if o.Group == "" {
+		return nil
+	}
+	if s.GID, err = strconv.Atoi(o.Group); err != nil || s.GID < 0 {
+		return fmt.Errorf("its group is %q", o.Group)
+	}
+	return nil
+}
+
+// readDescription takes the names out of "gpusched job 7 (name) of alice on GPU
+// 0,1". The name of a job may hold anything, that of a user no space.
+func (s *Spec) readDescription(text string) error {
+	rest, ours := strings.CutPrefix(text, fmt.Sprintf("gpusched job %d (", s.ID))
+	at := strings.LastIndex(rest, ") of ")
+	if !ours || at < 0 {
+		return fmt.Errorf("its description is %q", text)
+	}
+	s.JobName = rest[:at]
+	s.User, _, _ = strings.Cut(rest[at+len(") of "):], " ")
+	return nil
+}
+
+func (s *Spec) readFields(fields [][]byte) error {
+	named, holds := false, ""
+	for _, f := range fields {
+		text := string(f)
+		if v, ok := strings.CutPrefix(text, jobField); ok {
+			named = v == strconv.FormatInt(s.ID, 10)
+		} else if v, ok := strings.CutPrefix(text, attemptField); ok {
+			s.Attempt, _ = strconv.Atoi(v)
+		} else if v, ok := strings.CutPrefix(text, gpuField); ok {
+			s.GPUs = append(s.GPUs, GPU{Index: -1, UUID: v})
+		} else if v, ok := strings.CutPrefix(text, holdsField); ok {
+			holds = v
+		}
+	}
+	if !named || s.Attempt < 1 {
+		return errors.New("its journal fields name no attempt of that job")
+	}
+	return s.readHolds(holds)
+}
+
+func (s *Spec) readHolds(text string) error {
+	if text == "" {
+		return nil
+	}
+	list := strings.Split(text, ",")
+	if len(list) != len(s.GPUs) {
+		return fmt.Errorf("it names %d GPUs and holds %q", len(s.GPUs), text)
+	}
+	for i, hold := range list {
+		g := &s.GPUs[i]
+		if _, err := fmt.Sscanf(hold, "%d:%d:%d:%d", &g.Index, &g.Minor, &g.Milli, &g.PromiseBytes); err != nil || g.Milli < 0 || g.PromiseBytes < 0 {
+			return fmt.Errorf("it holds %q", text)
+		}
+	}
+	return nil
+}

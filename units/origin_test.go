@@ -1,0 +1,73 @@
+package units
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/cgroup"
+)
+
+// What a unit was made from can be read back from its properties.
+func TestOriginGivesTheSpecBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Spec{
+			ID: rapid.Int64Range(1, 1<<40).Draw(t, "id"), Attempt: rapid.IntRange(1, 9).Draw(t, "attempt"),
+			UID: rapid.IntRange(0, 1<<31).Draw(t, "uid"), GID: rapid.IntRange(0, 1<<31).Draw(t, "gid"), User: "alice",
+			JobName:    rapid.StringMatching(`[a-z() ]{0,20}`).Draw(t, "name"),
+			Limits:     cgroup.Limits{MemBytes: rapid.Int64Range(0, 1<<40).Draw(t, "memory"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus")},
+			MaxRuntime: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "limit")) * time.Second,
+			Grace:      time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "grace")) * time.Millisecond,
+		}
+		for i := range rapid.IntRange(0, 4).Draw(t, "gpus") {
+			s.GPUs = append(s.GPUs, GPU{
+				Index: i, Minor: uint32(rapid.IntRange(0, 255).Draw(t, "minor")), UUID: rapid.StringMatching(`GPU-[0-9a-f]{8}`).Draw(t, "uuid"),
+				Milli: rapid.SampledFrom([]int{0, 250, 500}).Draw(t, "milli"), PromiseBytes: rapid.Int64Range(0, 1<<40).Draw(t, "promise"),
+			})
+		}
+		got, err := OriginOf(Properties(s)).Spec(Name(s.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, s) {
+			t.Fatalf("got  %+v\nwant %+v", got, s)
+		}
+	})
+}
+
+// A unit of an earlier release holds whole GPUs.
+func TestOriginOfAnEarlierRelease(t *testing.T) {
+	o := OriginOf(Properties(fullSpec()))
+	o.LogFields = o.LogFields[:len(o.LogFields)-1]
+	got, err := o.Spec(Name(42))
+	want := []GPU{{Index: -1, UUID: "GPU-aaaa"}, {Index: -1, UUID: "GPU-bbbb"}}
+	if err != nil || !reflect.DeepEqual(got.GPUs, want) {
+		t.Fatalf("%+v, %v", got.GPUs, err)
+	}
+}
+
+// A unit that somebody else gave the name of a job's is no job.
+func TestOriginOfAStranger(t *testing.T) {
+	for name, change := range map[string]func(*Origin){
+		"another description": func(o *Origin) { o.Description = "/usr/bin/sleep 1000" },
+		"another job's":       func(o *Origin) { o.Description = "gpusched job 43 (train) of alice" },
+		"no fields":           func(o *Origin) { o.LogFields = nil },
+		"another job's field": func(o *Origin) { o.LogFields[0] = []byte(jobField + "43") },
+		"a user's name":       func(o *Origin) { o.User = "alice" },
+		"a group's name":      func(o *Origin) { o.Group = "lab" },
+		"more GPUs held":      func(o *Origin) { o.LogFields[len(o.LogFields)-1] = []byte(holdsField + "0:0:0:0,1:1:0:0,2:2:0:0") },
+		"nonsense held":       func(o *Origin) { o.LogFields[len(o.LogFields)-1] = []byte(holdsField + "0:x:0:0,1:1:0:0") },
+	} {
+		o := OriginOf(Properties(fullSpec()))
+		change(&o)
+		if s, err := o.Spec(Name(42)); !errors.Is(err, ErrOrigin) {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	if _, err := OriginOf(Properties(fullSpec())).Spec("ssh.service"); !errors.Is(err, ErrOrigin) {
+		t.Errorf("%v", err)
+	}
+}
