@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
 	"github.com/gpusched/gpusched/units/systemd"
 )
@@ -37,6 +37,7 @@ type assembly struct {
 	store  *store.Store
 	units  *systemd.Manager
 	source *source.Source
+	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
 	daemon *daemon.Daemon
 	server *server.Server
 	notify *systemd.Notifier
@@ -56,11 +57,7 @@ func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger,
 }
 
 func (a *assembly) open(ctx context.Context) error {
-	var err error
-	if a.store, err = store.Open(ctx, filepath.Join(a.paths.state, "state.db"), store.Options{}); err != nil {
-		return err
-	}
-	state, err := a.store.Load(ctx)
+	state, err := a.openState(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,9 +75,15 @@ func (a *assembly) open(ctx context.Context) error {
 		args = []string{"--library", lib}
 	}
 	a.source = source.New(source.Options{Path: a.paths.nvml, Args: args, Env: childEnv(), Timeout: a.cfg.GPUs.SampleTimeout, Log: a.log})
+	var kernel daemon.Kernel
+	if path := a.cfg.GPUs.KernelLog; path != "" {
+		a.kernel = kernellog.New(path)
+		kernel = a.kernel
+	}
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
-		Specs: specDir(a.paths.specs), Meter: meter, Notify: a.notify, Log: a.log,
+		Kernel: kernel, UnitOf: unitOf,
+		Specs: specDir(a.paths.specs), Meter: meter, Origin: a.units.Origin, Notify: a.notify, Log: a.log,
 		Restored: restored(state),
 		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
 		StartsInFlight: a.cfg.Daemon.StartsInFlight, WatchdogEvery: a.notify.WatchdogInterval() / 3,
@@ -174,22 +177,28 @@ func (a *assembly) reloads(ctx context.Context) {
 			return
 		case <-hup:
 			a.notify.Reloading()
-			a.reload()
+			// Only root can send the signal, or have systemd send it.
+			deed := server.Deed{User: "root", Action: "reload", Target: "settings", Outcome: server.Failed}
+			if a.reload() {
+				deed.Outcome = server.Done
+			}
+			a.server.Audit(deed)
 			a.notify.Ready()
 		}
 	}
 }
 
-func (a *assembly) reload() {
+// reload tells whether the new configuration is in force.
+func (a *assembly) reload() bool {
 	cfg, err := load(a.paths)
 	if err != nil {
 		a.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
-		return
+		return false
 	}
 	settings, err := a.settings(cfg)
 	if err != nil {
 		a.log.Error("reloading the configuration: the old one stays", "err", err)
-		return
+		return false
 	}
 	if late := needRestart(a.cfg, cfg); len(late) > 0 {
 		a.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
@@ -198,6 +207,7 @@ func (a *assembly) reload() {
 	a.daemon.Reload(settings)
 	a.quotaGroups.Store(groups(cfg))
 	a.log.Info("the configuration is reloaded")
+	return true
 }
 
 // needRestart names the settings that differ and that a reload can't change.
@@ -205,6 +215,7 @@ func needRestart(old, now config.Config) []string {
 	var keys []string
 	for key, differs := range map[string]bool{
 		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
+		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
 		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
 		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
 		"daemon.admin_group":      old.Daemon.AdminGroup != now.Daemon.AdminGroup,
@@ -220,8 +231,10 @@ func needRestart(old, now config.Config) []string {
 // checks are the parts of the machine that only the main knows.
 func (a *assembly) checks() []func(context.Context) job.Check {
 	return []func(context.Context) job.Check{
+		func(context.Context) job.Check { return checkStateFile(a.paths.stateFile()) },
 		func(context.Context) job.Check { return checkSystemd(a.units) },
 		func(context.Context) job.Check { return checkJournal() },
+		func(context.Context) job.Check { return checkKernelLog(a.kernel, a.cfg.GPUs.KernelLog) },
 		func(context.Context) job.Check { return checkControllers() },
 	}
 }

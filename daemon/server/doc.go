@@ -6,8 +6,9 @@
 //
 // Invariants:
 //
-//  1. Every route declares its right in the table (route.go), and the right is
-//     enforced in one place before the handler runs.
+//  1. Every route declares its right, and what it shows of others' jobs, in the
+//     table (route.go); the right is enforced in one place before the handler
+//     runs.
 //  2. Identity is that of the process that called connect(), with the groups it
 //     had then. Resource limits are taken only from a process that is, before
 //     and after reading them, wholly of the same user.
@@ -19,4 +20,7 @@
 //  5. An unknown field, query word or trailing text is refused, never ignored.
 //  6. Internal errors and panics are logged with a number and answered with
 //     that number only; they never end the process.
+//  7. Every refused access, and everything that was done by the right of an
+//     administrator, is a line of the audit log. No client can fill the journal
+//     with lines: they have a pace, and what is left out is counted.
 package server

@@ -95,6 +95,7 @@ func (s *Server) show(r *request) (any, error) {
 	}
 	reply := api.JobReply{Schema: api.Schema, Job: renderJob(v), Attempts: renderAttempts(v.Attempts)}
 	if r.who.MayControl(v.Owner) {
+		r.asAdmin = r.who.UID != v.Owner.UID
 		reply.Job.Private, err = s.private(r.Context(), v)
 	}
 	return reply, err

@@ -102,7 +102,7 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 type peerListener struct {
 	net.Listener
 	conns *gate
-	log   *slog.Logger
+	lines *lines
 }
 
 // Accept returns the next connection that may come in.
@@ -114,12 +114,12 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		}
 		p, err := peerOf(c)
 		if err != nil {
-			l.log.Warn("connection refused", "error", err)
+			l.lines.write(nobody, slog.LevelWarn, "connection refused", "error", err)
 			c.Close()
 			continue
 		}
 		if !l.conns.enter(p.uid) {
-			l.log.Warn("connection refused: too many are open", "uid", p.uid)
+			l.lines.write(p.uid, slog.LevelWarn, "connection refused: too many are open", "uid", p.uid)
 			turnAway(c)
 			continue
 		}

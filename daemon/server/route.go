@@ -16,46 +16,61 @@ const (
 	adminOnly                 // root and members of the admin group
 )
 
-// route is one thing a client can ask for.
+// shows is what an answer tells of a job to somebody who is neither its owner
+// nor an admin.
+type shows int
+
+const (
+	unsaid  shows = iota // a route that does not say fails the test that walks the table
+	nothing              // of other people's jobs
+	public               // all but command, parameters, environment, directory and, of processes on a GPU, the name
+)
+
+// route is one thing a client can ask for. Rows are written without the names
+// of the fields, so that one that leaves something undeclared does not compile.
 type route struct {
 	method, pattern string
+	action          string // what the audit log calls it
 	right           right
+	shows           shows
 	query           []string // the query words it knows
 	handle          func(*Server, *request) (reply any, err error)
 }
 
-// routes is the whole interface (invariant 1).
+// routes is the whole interface (invariant 1). Gpuschedd(8) has the same table
+// for people.
 func routes() []route {
 	return []route{
-		{"POST", "/v1/jobs", anyone, nil, (*Server).submit},
-		{"GET", "/v1/jobs", anyone, listWords, (*Server).list},
-		{"GET", "/v1/jobs/{id}", anyone, nil, (*Server).show},
-		{"POST", "/v1/jobs/{id}/cancel", ownerOrAdmin, nil, (*Server).cancel},
-		{"POST", "/v1/jobs/{id}/hold", ownerOrAdmin, nil, (*Server).hold},
-		{"POST", "/v1/jobs/{id}/release", ownerOrAdmin, nil, (*Server).release},
-		{"POST", "/v1/jobs/{id}/requeue", ownerOrAdmin, nil, (*Server).requeue},
-		{"POST", "/v1/jobs/{id}/update", ownerOrAdmin, nil, (*Server).update},
-		{"GET", "/v1/jobs/{id}/wait", anyone, []string{"timeout_seconds"}, (*Server).wait},
-		{"GET", "/v1/gpus", anyone, nil, (*Server).gpus},
-		{"POST", "/v1/gpus/{index}/pause", adminOnly, nil, (*Server).pause},
-		{"POST", "/v1/gpus/{index}/resume", adminOnly, nil, (*Server).resume},
-		{"POST", "/v1/gpus/{index}/drain", adminOnly, nil, (*Server).drainGPU},
-		{"POST", "/v1/gpus/{index}/undrain", adminOnly, nil, (*Server).resume},
-		{"GET", "/v1/reservations", anyone, nil, (*Server).reservations},
-		{"POST", "/v1/reservations", adminOnly, nil, (*Server).reserve},
-		{"DELETE", "/v1/reservations/{id}", adminOnly, nil, (*Server).unreserve},
-		{"GET", "/v1/status", anyone, nil, (*Server).status},
-		{"GET", "/v1/health", anyone, nil, (*Server).health},
-		{"GET", "/v1/version", anyone, nil, (*Server).version},
+		{"POST", "/v1/jobs", "submit", anyone, nothing, nil, (*Server).submit},
+		{"GET", "/v1/jobs", "list", anyone, public, listWords, (*Server).list},
+		{"GET", "/v1/jobs/{id}", "show", anyone, public, nil, (*Server).show},
+		{"POST", "/v1/jobs/{id}/cancel", "cancel", ownerOrAdmin, nothing, nil, (*Server).cancel},
+		{"POST", "/v1/jobs/{id}/hold", "hold", ownerOrAdmin, nothing, nil, (*Server).hold},
+		{"POST", "/v1/jobs/{id}/release", "release", ownerOrAdmin, nothing, nil, (*Server).release},
+		{"POST", "/v1/jobs/{id}/requeue", "requeue", ownerOrAdmin, nothing, nil, (*Server).requeue},
+		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, nothing, nil, (*Server).update},
+		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, public, []string{"timeout_seconds"}, (*Server).wait},
+		{"GET", "/v1/gpus", "gpus", anyone, public, nil, (*Server).gpus},
+		{"POST", "/v1/gpus/{index}/pause", "pause", adminOnly, nothing, nil, (*Server).pause},
+		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, nothing, nil, (*Server).resume},
+		{"POST", "/v1/gpus/{index}/drain", "drain", adminOnly, nothing, nil, (*Server).drainGPU},
+		{"POST", "/v1/gpus/{index}/undrain", "undrain", adminOnly, nothing, nil, (*Server).resume},
+		{"GET", "/v1/reservations", "reservations", anyone, nothing, nil, (*Server).reservations},
+		{"POST", "/v1/reservations", "reserve", adminOnly, nothing, nil, (*Server).reserve},
+		{"DELETE", "/v1/reservations/{id}", "unreserve", adminOnly, nothing, nil, (*Server).unreserve},
+		{"GET", "/v1/status", "status", anyone, public, nil, (*Server).status},
+		{"GET", "/v1/health", "health", anyone, nothing, nil, (*Server).health},
+		{"GET", "/v1/version", "version", anyone, nothing, nil, (*Server).version},
 	}
 }
 
 // request is one request with who is asking.
 type request struct {
 	*http.Request
-	w    http.ResponseWriter
-	peer peer
-	who  job.Actor
+	w       http.ResponseWriter
+	peer    peer
+	who     job.Actor
+	asAdmin bool // it is allowed by the right of an admin alone
 }
 
 // mount builds the handler from the table. What is not in the table is
@@ -67,6 +82,6 @@ func (s *Server) mount() {
 		})
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(route{right: anyone, handle: (*Server).unknown}, w, r)
+		s.serve(route{action: "unknown", right: anyone, shows: nothing, handle: (*Server).unknown}, w, r)
 	})
 }

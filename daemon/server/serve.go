@@ -17,16 +17,18 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	p, known := hr.Context().Value(peerKey{}).(peer)
 	if !known {
 		w.Header().Set("Connection", "close")
-		s.refuse(w, hr, job.Actor{UID: -1}, &api.Error{Code: api.CodeForbidden, Message: "the connection has no identity"})
+		err := &api.Error{Code: api.CodeForbidden, Message: "the connection has no identity"}
+		s.audit(rt, &request{Request: hr, who: job.Actor{UID: nobody}}, nil, err)
+		s.refuse(w, hr, nobody, err)
 		return
 	}
 	r := &request{Request: hr, w: w, peer: p, who: s.actor(p)}
 	reply, err := s.answer(rt, r)
+	s.audit(rt, r, reply, err)
 	if err != nil {
-		s.refuse(w, hr, r.who, err)
+		s.refuse(w, hr, r.who.UID, err)
 		return
 	}
-	s.logAdmin(rt, r)
 	writeJSON(w, http.StatusOK, reply)
 }
 
@@ -45,13 +47,13 @@ func (s *Server) answer(rt route, r *request) (any, error) {
 	return rt.handle(s, r)
 }
 
-// admit enforces the route's right.
+// admit enforces the route's right. It is the only place that does.
 func (s *Server) admit(rt route, r *request) error {
 	switch rt.right {
 	case anyone:
 		return nil
 	case adminOnly:
-		if r.who.Admin {
+		if r.asAdmin = r.who.Admin; r.asAdmin {
 			return nil
 		}
 		return &api.Error{
@@ -66,8 +68,12 @@ func (s *Server) admit(rt route, r *request) error {
 
 func (s *Server) admitOwner(r *request) error {
 	v, err := s.jobInPath(r)
-	if err != nil || r.who.MayControl(v.Owner) {
+	if err != nil {
 		return err
+	}
+	if r.who.MayControl(v.Owner) {
+		r.asAdmin = r.who.UID != v.Owner.UID
+		return nil
 	}
 	return &api.Error{
 		Code: api.CodeForbidden, Message: fmt.Sprintf("job %d belongs to %s", v.ID, v.Owner.User),
@@ -90,26 +96,16 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 	writeError(w, e)
 }
 
-// logAdmin notes what an admin did by that right.
-func (s *Server) logAdmin(rt route, r *request) {
-	if rt.right == adminOnly || (rt.right == ownerOrAdmin && r.who.Admin) {
-		s.log.Info("admin action", "uid", r.who.UID, "user", r.who.User, "method", r.Method, "path", r.URL.Path)
-	}
-}
-
-// refuse answers an error, and logs it where the machine's owner would want to
-// know: refused access, and what is not the client's fault.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, who job.Actor, err error) {
+// refuse answers an error, and logs it where it is not the client's fault. What
+// is forbidden is in the audit log.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
 		return // nobody is listening any more
 	}
 	e := asError(err)
 	level := slog.LevelDebug
-	args := []any{"uid", who.UID, "method", r.Method, "path", r.URL.Path, "code", string(e.Code)}
-	switch e.Code {
-	case api.CodeForbidden:
-		level = slog.LevelWarn
-	case api.CodeInternal:
+	args := []any{"uid", uid, "method", r.Method, "path", r.URL.Path, "code", string(e.Code)}
+	if e.Code == api.CodeInternal {
 		var id string
 		e, id = internalError()
 		level, args = slog.LevelError, append(args, "id", id, "error", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -56,6 +57,7 @@ type Server struct {
 	mux     *http.ServeMux
 	conns   *gate
 	polls   *gate
+	lines   *lines
 	closing context.Context // done as soon as the server begins to stop
 	close   context.CancelFunc
 }
@@ -86,6 +88,7 @@ func New(o Options) *Server {
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
 		conns: newGate(maxConns, maxConnsPerUID), polls: newGate(maxConns, maxPollsPerUID),
+		lines: newLines(o.Log),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.mount()
@@ -100,7 +103,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := s.httpServer()
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, log: s.log}) }()
+		go func() { broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, lines: s.lines}) }()
 	}
 	var err error
 	select {
@@ -120,7 +123,7 @@ func (s *Server) httpServer() *http.Server {
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:          log.New(s.lines, "", 0),
 	}
 }
 
@@ -133,5 +136,6 @@ func (s *Server) drain(hs *http.Server) error {
 		s.log.Warn("closing connections that did not finish", "after", drainTime)
 		hs.Close()
 	}
+	s.lines.flush()
 	return nil
 }

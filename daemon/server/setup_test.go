@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -140,3 +141,28 @@ func overSocket(socket string) *http.Client {
 		return net.Dial("unix", socket)
 	}}}
 }
+
+// listenAs is listen for one of the tests' people: the kernel would say who
+// runs the test.
+func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := s.httpServer()
+	hs.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, peerKey{}, p) }
+	done := make(chan error, 1)
+	go func() { done <- hs.Serve(l) }()
+	stop = sync.OnceValue(func() error {
+		err := s.drain(hs)
+		<-done
+		return err
+	})
+	t.Cleanup(func() { stop() })
+	return socket, stop
+}
+
+// sleep passes time in a bubble.
+func sleep(d time.Duration) { <-time.After(d) }

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// Outcome is what became of a deed.
+type Outcome string
+
+// The outcomes.
+const (
+	Done    Outcome = "done"
+	Refused Outcome = "refused" // for want of the right
+	Failed  Outcome = "failed"  // for another reason
+)
+
+// Deed is one line of the audit log: who did what to what by the right of an
+// administrator, or was refused it.
+type Deed struct {
+	UID     int
+	User    string
+	Action  string // of the route table, such as "cancel"
+	Target  string // such as "job 7_3" or "GPU 0"; "": the action says it
+	Outcome Outcome
+	Code    string // of the error, where it failed
+}
+
+// Audit writes a line of the audit log. Refusals beyond the pace of the log are
+// counted instead (invariant 7); what was done is always written.
+func (s *Server) Audit(d Deed) {
+	args := []any{"uid", d.UID, "user", d.User, "action", d.Action}
+	if d.Target != "" {
+		args = append(args, "target", d.Target)
+	}
+	args = append(args, "outcome", string(d.Outcome))
+	if d.Code != "" {
+		args = append(args, "code", d.Code)
+	}
+	if d.Outcome == Refused {
+		s.lines.write(d.UID, slog.LevelWarn, "audit", args...)
+		return
+	}
+	s.log.Log(context.Background(), slog.LevelInfo, "audit", args...)
+}
+
+// audit notes a request that was refused, and what an admin did or tried by
+// that right. Nobody's command, environment or directory is in it.
+func (s *Server) audit(rt route, r *request, reply any, err error) {
+	d := Deed{UID: r.who.UID, User: r.who.User, Action: rt.action, Target: auditTarget(rt, r, reply), Outcome: Done}
+	if err != nil {
+		e := asError(err)
+		d.Outcome, d.Code = Failed, string(e.Code)
+		if e.Code == api.CodeForbidden {
+			d.Outcome, d.Code = Refused, ""
+		}
+	}
+	if r.asAdmin || d.Outcome == Refused {
+		s.Audit(d)
+	}
+}
+
+// maxTargetBytes bounds what a client can write into the log; names of jobs are
+// far shorter.
+const maxTargetBytes = 32
+
+// auditTarget names what the request is about, as its path does.
+func auditTarget(rt route, r *request, reply any) string {
+	if made, ok := reply.(api.ReservationsReply); ok && made.Made != 0 {
+		return "reservation " + api.FormatID(made.Made)
+	}
+	name := cmp.Or(r.PathValue("id"), r.PathValue("index"))
+	if name == "" {
+		return ""
+	}
+	if len(name) > maxTargetBytes {
+		name = name[:maxTargetBytes] + "…"
+	}
+	switch {
+	case strings.HasPrefix(rt.pattern, "/v1/gpus/"):
+		return "GPU " + name
+	case strings.HasPrefix(rt.pattern, "/v1/reservations/"):
+		return "reservation " + name
+	}
+	return "job " + name
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Invariant 7: one line for each refusal, and for each use of an
+// administrator's right; none for what everybody may do.
+func TestAudit(t *testing.T) {
+	for _, c := range []struct {
+		who                peer
+		method, path, body string
+		want               string // "": no line
+	}{
+		{bob, "POST", "/v1/jobs/1/cancel", "", `level=WARN msg=audit uid=1002 user=bob action=cancel target="job 1" outcome=refused`},
+		{bob, "POST", "/v1/jobs/3_1/hold", "", `level=WARN msg=audit uid=1002 user=bob action=hold target="job 3_1" outcome=refused`},
+		{bob, "POST", "/v1/gpus/0/pause", "", `level=WARN msg=audit uid=1002 user=bob action=pause target="GPU 0" outcome=refused`},
+		{alice, "POST", "/v1/reservations", "", `level=WARN msg=audit uid=1001 user=alice action=reserve outcome=refused`},
+		{bob, "DELETE", "/v1/reservations/4", "", `level=WARN msg=audit uid=1002 user=bob action=unreserve target="reservation 4" outcome=refused`},
+		{bob, "POST", "/v1/gpus/0%0Amsg=audit%20uid=0%1b[2J" + strings.Repeat("x", 99) + "/drain", "",
+			`level=WARN msg=audit uid=1002 user=bob action=drain target="GPU 0\nmsg=audit uid=0\x1b[2Jxxxxxxxxxxx…" outcome=refused`},
+		{operator, "POST", "/v1/gpus/0/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 0" outcome=done`},
+		{operator, "POST", "/v1/gpus/9/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 9" outcome=failed code=not-found`},
+		{root, "POST", "/v1/jobs/1/cancel", "", `level=INFO msg=audit uid=0 user=root action=cancel target="job 1" outcome=done`},
+		{root, "POST", "/v1/jobs/2/requeue", "", `level=INFO msg=audit uid=0 user=root action=requeue target="job 2" outcome=failed code=conflict`},
+		{operator, "POST", "/v1/reservations", `{"gpus":[0]}`, `level=INFO msg=audit uid=1003 user=operator action=reserve outcome=failed code=usage`},
+		{operator, "POST", "/v1/reservations", `{"gpus":[0],"to":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `","users":["bob"]}`,
+			`level=INFO msg=audit uid=1003 user=operator action=reserve target="reservation 1" outcome=done`},
+		{operator, "GET", "/v1/jobs/1", "", `level=INFO msg=audit uid=1003 user=operator action=show target="job 1" outcome=done`},
+		{alice, "GET", "/v1/jobs/1", "", ""},
+		{bob, "GET", "/v1/jobs/1", "", ""},
+		{alice, "POST", "/v1/jobs/1/cancel", "", ""},
+		{bob, "POST", "/v1/jobs/99/cancel", "", ""},
+		{operator, "GET", "/v1/jobs", "", ""},
+	} {
+		t.Run(fmt.Sprint(c.method, c.path, " by ", names[c.who.uid]), func(t *testing.T) {
+			var log bytes.Buffer
+			_, body := ask(testServer(sweep(), &log), c.who, c.method, c.path, c.body)
+			got := auditLines(log.String())
+			if strings.Join(got, "\n") != c.want {
+				t.Errorf("%s\nlogged:\n%s\nwant:\n%s", body, strings.Join(got, "\n"), c.want)
+			}
+			if strings.Contains(log.String(), "secret") {
+				t.Errorf("a secret is in the log: %s", log.String())
+			}
+		})
+	}
+}
+
+// auditLines returns the audit lines of a log, without their times.
+func auditLines(log string) []string {
+	var list []string
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, " msg=audit ") {
+			_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			list = append(list, rest)
+		}
+	}
+	return list
+}
+
+// A refusal by the backend, which knows more than the table, is one like any
+// other.
+func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
+	b := queue()
+	b.Fail = &job.Refusal{Kind: job.RefusedForbidden, Message: "only an administrator may raise a priority"}
+	var log bytes.Buffer
+	ask(testServer(b, &log), bob, "POST", "/v1/jobs", `{"argv":["eA=="],"dir":"Lw==","name":"n"}`)
+	if got := auditLines(log.String()); len(got) != 1 || !strings.HasSuffix(got[0], "action=submit outcome=refused") {
+		t.Errorf("%q in %s", got, log.String())
+	}
+}
+
+// safeBuffer is written by the server's goroutines.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// Invariant 7, over a real socket: each of many refusals is answered, few are
+// written, and the log ends with how many were not.
+func TestRefusalsCannotFillTheJournal(t *testing.T) {
+	const asked = 2000
+	log := &safeBuffer{}
+	o := testServer(queue(), nil).opt
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	o.AdminGroup = nil
+	s := New(o)
+	socket, stop := listenAs(t, s, bob)
+	client := overSocket(socket)
+	for range asked {
+		resp, err := client.Post("http://x/v1/gpus/0/pause", "", nil)
+		if err != nil || resp.StatusCode != http.StatusForbidden {
+			t.Fatalf("%v %v", resp, err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	written := len(auditLines(log.String()))
+	m := regexp.MustCompile(`msg="lines left out: too many like those before" uid=1002 count=(\d+)`).FindStringSubmatch(log.String())
+	if written < 20 || written > 60 || m == nil || m[1] != fmt.Sprint(asked-written) {
+		t.Errorf("%d lines of %d, and then %q", written, asked, m)
+	}
+}
+
+// What was left out is told of after a while, with nobody refused any more; and
+// the pace of one user leaves room for others.
+func TestLinesLeftOutAreToldOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &safeBuffer{}
+		l := newLines(slog.New(slog.NewTextHandler(log, nil)))
+		for range 100 {
+			l.write(7, slog.LevelWarn, "no")
+		}
+		l.write(8, slog.LevelWarn, "other")
+		if n := strings.Count(log.String(), "msg=no"); n != 20 || !strings.Contains(log.String(), "msg=other") {
+			t.Errorf("%d lines of the flood, and: %s", n, log.String())
+		}
+		synctest.Wait()
+		sleep(leftOutAfter)
+		synctest.Wait()
+		if !strings.Contains(log.String(), "uid=7 count=80") {
+			t.Errorf("not told: %s", log.String())
+		}
+		l.write(7, slog.LevelWarn, "later")
+		if !strings.Contains(log.String(), "msg=later") {
+			t.Error("the pace does not come back")
+		}
+	})
+}
+
+// Invariant 7: a log of many users is bounded too.
+func TestManyUsersCannotFillTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &safeBuffer{}
+		l := newLines(slog.New(slog.NewTextHandler(log, nil)))
+		for uid := range 65536 {
+			l.write(100000+uid, slog.LevelWarn, "no")
+		}
+		if n := strings.Count(log.String(), "\n"); n != 500 || len(l.leftOut) > manyBuckets+1 {
+			t.Errorf("%d lines, %d counts", n, len(l.leftOut))
+		}
+		l.flush()
+	})
+}

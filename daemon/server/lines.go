@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// leftOutAfter is the time after which lines that were left out are told of.
+const leftOutAfter = time.Minute
+
+// nobody stands for those who have no identity, and for all together.
+const nobody = -1
+
+// lines writes what clients can cause as often as they like, at a bounded pace,
+// and says how often it did not.
+type lines struct {
+	log            *slog.Logger
+	perUser, total pace // what one user, and all together, can make us write
+	byUser, inAll  buckets
+
+	mu      sync.Mutex // guards leftOut
+	leftOut map[int]int
+	pending *time.Timer // while something is left out
+}
+
+func newLines(log *slog.Logger) *lines {
+	return &lines{
+		log: log, leftOut: map[int]int{},
+		perUser: pace{rate: 0.2, burst: 20}, total: pace{rate: 5, burst: 500},
+	}
+}
+
+// write writes a line that the user caused, or counts it.
+func (l *lines) write(uid int, level slog.Level, msg string, args ...any) {
+	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(nobody, l.total, 0) > 0 {
+		l.skip(uid)
+		return
+	}
+	l.log.Log(context.Background(), level, msg, args...)
+}
+
+func (l *lines) skip(uid int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, counted := l.leftOut[uid]; !counted && len(l.leftOut) >= manyBuckets {
+		uid = nobody // many users at once are told of together
+	}
+	l.leftOut[uid]++
+	if l.pending == nil {
+		l.pending = time.AfterFunc(leftOutAfter, l.flush)
+	}
+}
+
+// flush tells of the lines that were left out.
+func (l *lines) flush() {
+	l.mu.Lock()
+	counts := l.leftOut
+	l.leftOut = map[int]int{}
+	if l.pending != nil {
+		l.pending.Stop()
+		l.pending = nil
+	}
+	l.mu.Unlock()
+	for _, uid := range slices.Sorted(maps.Keys(counts)) {
+		l.log.Warn("lines left out: too many like those before", "uid", uid, "count", counts[uid])
+	}
+}
+
+// Write takes a line of net/http's, which clients can cause too.
+func (l *lines) Write(line []byte) (int, error) {
+	l.write(nobody, slog.LevelWarn, "http: "+strings.TrimSpace(strings.TrimPrefix(string(line), "http: ")))
+	return len(line), nil
+}
