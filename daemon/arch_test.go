@@ -44,6 +44,7 @@ var rooms = map[string]room{
 	"gpu/nvml":                 {internal: []string{"gpu"}, external: []string{"github.com/NVIDIA/go-nvml"}, why: "the only importer of go-nvml"},
 	"gpu/nvml/child":           {internal: []string{"gpu", "gpu/nvml"}},
 	"gpu/source":               {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, why: "the one place of the root daemon that executes a program"},
+	"gpu/kernellog":            {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "it reads one file, and decides nothing"},
 	"gpu/gputest":              {internal: []string{"gpu"}, why: "the conformance suite and a source in memory"},
 	"gpu/fakenvml":             {internal: []string{"gpu"}, why: "tests and the demo"},
 	"cgroup":                   {external: []string{"github.com/containerd/cgroups/v3", "golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}},
@@ -56,7 +57,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-nvml":        {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
 		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
-		"gpu/source", "units", "units/launch", "units/systemd", "cgroup",
+		"gpu", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	Units   Units
 	Changes <-chan units.Change
 	Source  Source
+	Kernel  Kernel               // nil: nobody looks
+	UnitOf  func(pid int) string // the unit of a process, "" unknown; nil: always so
 	Specs   Specs
 	Meter   Meter
 	Notify  Notify
@@ -97,7 +99,7 @@ func New(o Options) (*Daemon, error) {
 // Run works until ctx is done. Running jobs are left alone.
 func (d *Daemon) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.watch} {
+	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.watch, d.listen} {
 		parts.Go(func() { part(ctx) })
 	}
 	d.opt.Notify.Ready()

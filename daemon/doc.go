@@ -15,7 +15,7 @@
 //	daemon/config       the site's settings     daemon/api    wire types and client
 //	daemon/server       HTTP over the activated socket, identity, rights
 //	gpu/                what is known of GPUs (no cgo); gpu/source runs gpusched-nvml, gpu/nvml is inside it,
-//	                    gpu/fakenvml is a libnvidia-ml.so.1 without a GPU
+//	                    gpu/kernellog reads the driver's error reports, gpu/fakenvml is a libnvidia-ml.so.1 without a GPU
 //	units/              a job's unit: names, properties, decoding (pure); units/systemd talks to systemd;
 //	                    units/unittest is a systemd in memory; units/launch is the launcher and its private spec
 //	cgroup/             limits, device entries, statistics

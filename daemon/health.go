@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // Health checks every part.
@@ -51,12 +52,26 @@ func checkGPUs(v *job.View) []job.Check {
 	}
 	checks := []job.Check{c}
 	for _, g := range v.GPUs {
-		if v.Problem == "" && (g.State == "lost" || g.State == "suspect" || g.State == "unknown") {
-			checks = append(checks, job.Check{
-				Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail,
-				Next: "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log",
-			})
+		switch g.State {
+		case "lost", "suspect", "unknown", "sick":
+			if v.Problem == "" {
+				checks = append(checks, checkGPU(&g))
+			}
 		}
 	}
 	return checks
+}
+
+// checkGPU says what is wrong with a GPU that takes no job, and what to do.
+func checkGPU(g *job.GPUView) job.Check {
+	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail}
+	switch g.State {
+	case "sick":
+		c.Next = gpu.Recovery(g.Control.Fault.Recovery).Next(g.Index)
+	case "lost":
+		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
+	default:
+		c.Next = "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log"
+	}
+	return c
 }

@@ -43,6 +43,12 @@ type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)
 }
 
+// Kernel follows what the driver reports of its GPUs in the kernel's log: all of
+// this boot, in order, and then each as it comes, until ctx is done.
+type Kernel interface {
+	Run(ctx context.Context, tell func(gpu.XidReport))
+}
+
 // Specs keeps the launchers' private instructions.
 type Specs interface {
 	Write(id job.ID, uid int, s *launch.Spec) (path string, err error)

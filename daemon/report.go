@@ -3,12 +3,16 @@ package daemon
 import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // report logs a change that is on disk now, once per change, and wakes those
 // who wait for the job's end.
 func (d *Daemon) report(r core.Record) {
 	if g := r.GPU; g != nil {
+		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
+			d.log.Warn("gpu is out of service since an error", "gpu", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
+		}
 		d.log.Info("gpu control changed", "gpu", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
 		return
 	}
@@ -47,6 +51,9 @@ func jobFields(j *job.Job) []any {
 		fields = append(fields, "result", a.Result.Sentence())
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)
+	}
+	if j.GPUError != nil {
+		fields = append(fields, "gpu_error", j.GPUError.Sentence())
 	}
 	return fields
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/gputest"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/launch"
@@ -24,12 +25,15 @@ import (
 // rig is a daemon on a real store, a systemd in memory and GPUs in memory. It
 // may be killed and started again.
 type rig struct {
-	t     *testing.T
-	dir   string
-	bus   *unittest.Systemd
-	gpus  *gputest.Fake
-	boot  atomic.Int64
-	ready atomic.Int64
+	t    *testing.T
+	dir  string
+	bus  *unittest.Systemd
+	gpus *gputest.Fake
+	boot atomic.Int64
+	pids map[int]string // the units of processes; not changed while errors are written
+
+	kernel *kernel
+	ready  atomic.Int64
 
 	store *diskStore
 	d     *daemon.Daemon
@@ -37,7 +41,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unittest.Behaviour) *rig {
-	r := &rig{t: t, dir: t.TempDir(), bus: unittest.New(unittest.Options{Behave: behave}), gpus: gputest.NewFake(gpus)}
+	r := &rig{t: t, dir: t.TempDir(), bus: unittest.New(unittest.Options{Behave: behave}), gpus: gputest.NewFake(gpus), pids: map[int]string{}, kernel: newKernel()}
 	r.start()
 	t.Cleanup(func() { r.stop() })
 	return r
@@ -57,13 +61,14 @@ func (r *rig) start() {
 	}
 	r.d, err = daemon.New(daemon.Options{
 		Store: r.store, Units: r.bus, Changes: r.bus.Changes(), Source: r.gpus, Specs: &specs{}, Notify: r,
+		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log: slog.New(slog.DiscardHandler),
 		Restored: core.Restored{
 			NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs, Usage: restored.Usage,
 			Predictions: restored.Predictions, Reservations: restored.Reservations, NextReservation: restored.NextReservation,
 		},
 		Settings: daemon.Settings{
-			Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second},
+			Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
 			SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
 		},
 		Launcher: "/launcher", Boot: func() (string, error) { return fmt.Sprintf("boot%d", r.boot.Load()), nil },

@@ -3,6 +3,7 @@ package gpu
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Xid is one error report of the driver, as it stands in the kernel's log.
@@ -14,6 +15,13 @@ type Xid struct {
 	Text string // what follows, printable, as the driver wrote it
 
 	Recovery Recovery // of XidRecovery, what the GPU needs from now on
+}
+
+// XidReport is an Xid as it stands in the kernel's log of one boot.
+type XidReport struct {
+	Xid
+	Seq uint64    // of its record
+	At  time.Time // when it was written, by the present wall clock
 }
 
 // MaxXid is above every Xid that there is.

@@ -86,7 +86,7 @@ func gpuStyle(state string) style {
 		return green
 	case "busy", "shared":
 		return plain
-	case "lost", "suspect":
+	case "lost", "suspect", "sick":
 		return red
 	}
 	return yellow

@@ -21,6 +21,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
 	"github.com/gpusched/gpusched/units/systemd"
 )
@@ -37,6 +38,7 @@ type assembly struct {
 	store  *store.Store
 	units  *systemd.Manager
 	source *source.Source
+	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
 	daemon *daemon.Daemon
 	server *server.Server
 	notify *systemd.Notifier
@@ -78,8 +80,14 @@ func (a *assembly) open(ctx context.Context) error {
 		args = []string{"--library", lib}
 	}
 	a.source = source.New(source.Options{Path: a.paths.nvml, Args: args, Env: childEnv(), Timeout: a.cfg.GPUs.SampleTimeout, Log: a.log})
+	var kernel daemon.Kernel
+	if path := a.cfg.GPUs.KernelLog; path != "" {
+		a.kernel = kernellog.New(path)
+		kernel = a.kernel
+	}
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
+		Kernel: kernel, UnitOf: unitOf,
 		Specs: specDir(a.paths.specs), Meter: meter, Notify: a.notify, Log: a.log,
 		Restored: restored(state),
 		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
@@ -212,6 +220,7 @@ func needRestart(old, now config.Config) []string {
 	var keys []string
 	for key, differs := range map[string]bool{
 		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
+		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
 		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
 		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
 		"daemon.admin_group":      old.Daemon.AdminGroup != now.Daemon.AdminGroup,
@@ -229,6 +238,7 @@ func (a *assembly) checks() []func(context.Context) job.Check {
 	return []func(context.Context) job.Check{
 		func(context.Context) job.Check { return checkSystemd(a.units) },
 		func(context.Context) job.Check { return checkJournal() },
+		func(context.Context) job.Check { return checkKernelLog(a.kernel, a.cfg.GPUs.KernelLog) },
 		func(context.Context) job.Check { return checkControllers() },
 	}
 }

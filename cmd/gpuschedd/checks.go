@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
@@ -37,6 +38,21 @@ func checkJournal() job.Check {
 		}
 	}
 	return job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users read their own jobs' output"}
+}
+
+// checkKernelLog tells whether errors of GPUs are noticed; r is nil where the
+// site wants none.
+func checkKernelLog(r *kernellog.Reader, path string) job.Check {
+	c := job.Check{Name: "kernel log", Health: job.Healthy, Detail: "errors that the driver reports of GPUs (Xids) are noticed"}
+	if r == nil {
+		c.Detail = "errors that the driver reports of GPUs (Xids) are not looked for, by gpus.kernel_log"
+		return c
+	}
+	if err := r.Trouble(); err != nil {
+		c.Health, c.Detail = job.Degraded, "errors that the driver reports of GPUs (Xids) are not noticed: "+err.Error()
+		c.Next = "let the daemon read " + path + ", or set gpus.kernel_log; a GPU that is lost is noticed all the same"
+	}
+	return c
 }
 
 // checkControllers tells which limits the kernel really enforces.

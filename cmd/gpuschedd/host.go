@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // bootID returns the id of the running boot.
@@ -40,6 +41,9 @@ func hostMemory() (int64, error) {
 	}
 	return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo")
 }
+
+// unitOf returns the unit that a process runs in, "" where that is not known.
+func unitOf(pid int) string { return gpu.OwnerOf("/proc", pid).Unit }
 
 // userName returns the name of an account, or "" where this host's passwd file
 // has none that can be shown.

@@ -9,6 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
+// lostAfter is how long the driver has to call a GPU lost before its jobs are
+// ended: longer than it takes to load the driver again.
+const lostAfter = 10 * time.Second
+
 // policy says the configuration in the words of the scheduler, for a machine
 // with ram bytes of memory.
 func policy(cfg config.Config, ram int64) core.Policy {
@@ -22,6 +26,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		ClassMaxTime: classTimes(cfg.Classes),
 		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued,
 		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
+		Xids: cfg.Xids, LostAfter: lostAfter,
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}

@@ -9,7 +9,7 @@ type GPU struct {
 	Minor         int          `json:"minor"`
 	Name          string       `json:"name"`
 	PCI           string       `json:"pci,omitempty"`
-	State         string       `json:"state"` // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, lost, unknown
+	State         string       `json:"state"` // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
 	StateDetail   string       `json:"state_detail,omitempty"`
 	Paused        bool         `json:"paused"`
 	PausedReason  string       `json:"paused_reason,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // Where the daemon's settings are.
@@ -21,6 +22,7 @@ type Config struct {
 	Scheduling Scheduling
 	Quotas     Quotas
 	GPUs       GPUs
+	Xids       gpu.XidClasses // each list ascending
 	Daemon     Daemon
 }
 
@@ -74,6 +76,7 @@ type GPUs struct {
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
+	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU busier than this takes no job
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
@@ -132,7 +135,9 @@ func Default() Config {
 			MaxLoad:         100,
 			MaxUsed:         100,
 			CPUAffinity:     true,
+			KernelLog:       "/dev/kmsg",
 		},
+		Xids: gpu.DefaultXids(),
 		Daemon: Daemon{
 			LogLevel:       slog.LevelInfo,
 			StartsInFlight: 8,

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // write makes files in a fresh directory, in the order given, and returns
@@ -77,7 +78,13 @@ max_load = 0.8
 max_used = "90%"
 min_free_memory = "10G"
 cpu_affinity = false
+kernel_log = ""
 nvml_library = "/opt/libnvidia-ml.so.1"
+[xid]
+job = " 45 , 13,1 - 3"
+drain = ""
+reset = "48"
+reboot = "79"
 [daemon]
 log_level = "debug"
 starts_in_flight = 5
@@ -98,6 +105,7 @@ host_mem_reserve = "8G"
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
+		Xids:   gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
 		Daemon: Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
 	}
 	got, origins, err := Read(write(t, all), AnyOwner)

@@ -28,6 +28,7 @@ func rules(c *Config) []rule {
 				spellDuration(c.Jobs.DefaultGrace), spellDuration(c.Jobs.MaxGrace))
 		}},
 	}
+	list = append(list, xidRules()...)
 	for _, k := range keysIn(c) {
 		if k.name == "gpu_hours" {
 			list = append(list, hoursCount(k))

@@ -37,6 +37,8 @@ func sections() []section {
 		groupSection(),
 		{path: []string{"gpus"}, keys: gpuKeys,
 			doc: "How GPUs are watched, shared out and checked."},
+		{path: []string{"xid"}, keys: xidKeys,
+			doc: "What a GPU needs after which of the driver's error reports (Xids). One that is in no list is written down with the job that it hit and changes nothing."},
 		{path: []string{"daemon"}, keys: daemonKeys,
 			doc: "The daemon itself."},
 	}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+func xidKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "job", doc: "After these it was the job's own fault, and the GPU is well.",
+			bind: func(c *Config) value { return codesValue{&c.Xids.Job} }},
+		{section: in, name: "drain", doc: "After these nothing new is placed on the GPU, and an administrator has to look.",
+			bind: func(c *Config) value { return codesValue{&c.Xids.Drain} }},
+		{section: in, name: "reset", doc: "After these nothing new is placed on the GPU before it was reset.",
+			bind: func(c *Config) value { return codesValue{&c.Xids.Reset} }},
+		{section: in, name: "reboot", doc: "After these nothing new is placed on the GPU before the machine was rebooted.",
+			bind: func(c *Config) value { return codesValue{&c.Xids.Reboot} }},
+	}
+}
+
+// codesValue is a set of Xids, kept ascending; none is nil.
+type codesValue struct{ to *[]int }
+
+func (v codesValue) parse(raw any) error {
+	s, err := text(raw, `"48, 145-150"`)
+	if err != nil {
+		return err
+	}
+	var codes []int
+	for part := range strings.SplitSeq(s, ",") {
+		if strings.TrimSpace(s) == "" {
+			break
+		}
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := xidCode(first)
+		to, err2 := xidCode(last)
+		if err := cmp.Or(err, err2); err != nil {
+			return err
+		}
+		if from > to {
+			return fmt.Errorf("%q runs backwards", strings.TrimSpace(part))
+		}
+		for code := from; code <= to; code++ {
+			codes = append(codes, code)
+		}
+	}
+	slices.Sort(codes)
+	return assign(codesValue{&codes}, v.to, codes)
+}
+
+func xidCode(s string) (int, error) {
+	s = strings.TrimSpace(s)
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n < 1 || n > gpu.MaxXid {
+		return 0, fmt.Errorf("%q is not an Xid: use numbers from 1 to %d and ranges, such as 48, 145-150", printed(s), gpu.MaxXid)
+	}
+	return int(n), nil
+}
+
+func (v codesValue) check() error {
+	for i, n := range *v.to {
+		switch {
+		case n < 1 || n > gpu.MaxXid:
+			return fmt.Errorf("%d is not an Xid", n)
+		case n == gpu.XidRecovery:
+			return fmt.Errorf("Xid %d can't be listed: by it the driver itself says what the GPU needs", n)
+		case i > 0 && n == (*v.to)[i-1]:
+			return fmt.Errorf("Xid %d is listed twice", n)
+		case i > 0 && n < (*v.to)[i-1]:
+			return fmt.Errorf("Xid %d is not in ascending order", n)
+		}
+	}
+	return nil
+}
+
+func (v codesValue) spell() string {
+	var parts []string
+	codes := *v.to
+	for i := 0; i < len(codes); {
+		end := i
+		for end+1 < len(codes) && codes[end+1] == codes[end]+1 {
+			end++
+		}
+		word := strconv.Itoa(codes[i])
+		if end > i {
+			word += "-" + strconv.Itoa(codes[end])
+		}
+		parts, i = append(parts, word), end+1
+	}
+	return strconv.Quote(strings.Join(parts, ", "))
+}
+
+func (v codesValue) schema() shape {
+	return shape{Type: "string", Form: "numbers of Xids and ranges of them, or empty", Pattern: `^( *[0-9]+( *- *[0-9]+)? *(, *[0-9]+( *- *[0-9]+)? *)*)? *$`}
+}
+
+// xidRules hold that no Xid is in two lists.
+func xidRules() []rule {
+	var list []rule
+	kinds := xidKeys("xid", "")
+	for i, a := range kinds {
+		for _, b := range kinds[:i] {
+			list = append(list, rule{a.full(), b.full(), func(c *Config) string {
+				there := *b.bind(c).(codesValue).to
+				for _, code := range *a.bind(c).(codesValue).to {
+					if slices.Contains(there, code) {
+						return fmt.Sprintf("Xid %d is in %s and in %s: leave it in the one that counts", code, b.full(), a.full())
+					}
+				}
+				return ""
+			}})
+		}
+	}
+	return list
+}

@@ -1,0 +1,38 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+)
+
+// listen turns the driver's error reports into events, each with the job whose
+// process it names, as long as that is there to be asked.
+func (d *Daemon) listen(ctx context.Context) {
+	if d.opt.Kernel == nil {
+		return
+	}
+	d.opt.Kernel.Run(ctx, func(r gpu.XidReport) {
+		boot, err := d.opt.Boot()
+		if err != nil {
+			d.log.Error("taking in an error of a GPU", "pci", r.PCI, "xid", r.Code, "err", err)
+			return
+		}
+		d.post(core.Faulted{Xid: r.Xid, Job: d.jobOf(r.PID), Boot: boot, Seq: r.Seq, At: r.At})
+	})
+}
+
+// jobOf returns the job that a process belongs to, 0 for none.
+func (d *Daemon) jobOf(pid int) job.ID {
+	if pid == 0 || d.opt.UnitOf == nil {
+		return 0
+	}
+	id, ok := units.ParseName(d.opt.UnitOf(pid))
+	if !ok {
+		return 0
+	}
+	return job.ID(id)
+}

@@ -1,0 +1,118 @@
+package daemon_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/gpu/gputest"
+	"github.com/gpusched/gpusched/units"
+)
+
+// kernel is a log that tells whoever reads it all of its boot's errors.
+type kernel struct {
+	mu      sync.Mutex
+	reports []gpu.XidReport
+	more    chan struct{} // closed when there is another
+}
+
+func newKernel() *kernel { return &kernel{more: make(chan struct{})} }
+
+// write adds an error of a GPU.
+func (k *kernel) write(t *testing.T, pci, rest string) {
+	t.Helper()
+	x, ok := gpu.ParseXid("NVRM: Xid (PCI:" + pci + "): " + rest)
+	if !ok {
+		t.Fatalf("%q is no Xid", rest)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.reports = append(k.reports, gpu.XidReport{Xid: x, Seq: uint64(len(k.reports) + 1), At: time.Now()})
+	close(k.more)
+	k.more = make(chan struct{})
+}
+
+func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) {
+	for told := 0; ctx.Err() == nil; {
+		k.mu.Lock()
+		news, more := k.reports[told:], k.more
+		k.mu.Unlock()
+		for _, r := range news {
+			tell(r)
+		}
+		told += len(news)
+		select {
+		case <-ctx.Done():
+		case <-more:
+		}
+	}
+}
+
+// gpuState is what 'gpusched gpus' and 'gpusched health' say of a GPU.
+func (r *rig) gpuState(index int) (state string, check job.Check) {
+	v, err := r.d.Query(r.t.Context(), job.Query{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, c := range r.d.Health(r.t.Context()) {
+		if c.Name == fmt.Sprintf("gpu %d", index) {
+			check = c
+		}
+	}
+	for _, g := range v.GPUs {
+		if g.Index == index {
+			state = g.State
+		}
+	}
+	return state, check
+}
+
+// TestSickGPU: an error in the kernel's log names the job whose process it hit
+// and takes the GPU out of service, also for the next daemon, until an
+// administrator puts it back.
+func TestSickGPU(t *testing.T) {
+	r := newRig(t, 2, nil)
+	first, second := r.submit(1, nil), r.submit(1, nil)
+	r.runs(first)
+	r.runs(second)
+	r.pids[4711] = units.Name(int64(first))
+	pci := gputest.A100(0).PCI
+	r.kernel.write(t, strings.TrimSuffix(pci, ".0"), "48, pid=4711, name=python, DBE")
+	r.until("the GPU is sick", func() bool { s, _ := r.gpuState(0); return s == "sick" })
+	_, check := r.gpuState(0)
+	if check.Health != job.Degraded || !strings.Contains(check.Detail, "Xid 48 (double-bit ECC error) in job 1") || !strings.Contains(check.Next, "nvidia-smi -i 0 --gpu-reset") {
+		t.Errorf("health says %+v", check)
+	}
+	r.bus.Exit(units.Name(int64(first)), 1)
+	if got := r.wait(first).Result.Sentence(); got != "failed: exit code 1; GPU 0 reported Xid 48 (double-bit ECC error)" {
+		t.Errorf("result %q", got)
+	}
+	third := r.submit(1, nil)
+	r.restart()
+	r.until("the GPUs are known again", func() bool { s, _ := r.gpuState(0); return s != "" })
+	if s, _ := r.gpuState(0); s != "sick" || r.state(third) != job.Queued {
+		t.Errorf("after a restart GPU 0 is %s and the job that waits for it %s", s, r.state(third))
+	}
+	if err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, job.Command{Kind: job.CommandResumeGPU, GPU: 0}); err != nil {
+		t.Fatal(err)
+	}
+	r.runs(third)
+	if s, c := r.gpuState(0); s != "busy" || c.Name != "" {
+		t.Errorf("GPU 0 is %s, %+v", s, c)
+	}
+	r.pids[4712] = units.Name(int64(third))
+	r.restart()
+	r.kernel.write(t, strings.TrimSuffix(pci, ".0"), "31, pid=4712, name=python, MMU Fault")
+	r.until("all of the log is read again", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{third}})
+		return err == nil && v.Jobs[0].GPUError != nil
+	})
+	if s, _ := r.gpuState(0); s != "busy" {
+		t.Errorf("after another restart GPU 0 is %s", s)
+	}
+}

@@ -1,0 +1,141 @@
+package kernellog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+	"golang.org/x/sys/unix"
+)
+
+// Reader follows one log.
+type Reader struct {
+	path  string
+	retry time.Duration // before a log that could not be read is tried again
+	pause time.Duration // at the end of a file, which unlike the kernel says nothing when it grows
+
+	mu      sync.Mutex
+	trouble error
+}
+
+// New returns a reader of /dev/kmsg, or of what is there in place of it.
+func New(path string) *Reader {
+	return &Reader{path: path, retry: 30 * time.Second, pause: 200 * time.Millisecond}
+}
+
+// Trouble says why the log cannot be read now; nil: it can, or Run has not
+// begun.
+func (r *Reader) Trouble() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trouble
+}
+
+func (r *Reader) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trouble = err
+}
+
+// Run gives each report to tell, one at a time, until ctx is done.
+func (r *Reader) Run(ctx context.Context, tell func(gpu.XidReport)) {
+	for ctx.Err() == nil {
+		err := r.follow(ctx, tell)
+		if ctx.Err() != nil {
+			return
+		}
+		r.note(err)
+		sleep(ctx, r.retry)
+	}
+}
+
+// follow reads until ctx is done or the log cannot be read.
+func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
+	// Not to wait for the writer of a FIFO. A read waits all the same.
+	f, err := os.OpenFile(r.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("open the kernel's log: %w", err)
+	}
+	defer f.Close()
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
+	r.note(nil)
+	var l lines
+	buf := make([]byte, maxRecord)
+	for {
+		n, err := f.Read(buf)
+		switch {
+		case n > 0:
+			l.add(buf[:n], func(line string) { r.line(line, tell) })
+		case errors.Is(err, syscall.EPIPE): // some were overwritten
+		case errors.Is(err, io.EOF):
+			if sleep(ctx, r.pause); ctx.Err() != nil {
+				return ctx.Err()
+			}
+		case err != nil:
+			return fmt.Errorf("read the kernel's log: %w", err)
+		}
+	}
+}
+
+// line tells of a line that is a report.
+func (r *Reader) line(line string, tell func(gpu.XidReport)) {
+	rec, ok := parseRecord(line)
+	if !ok {
+		return
+	}
+	if x, ok := gpu.ParseXid(rec.text); ok {
+		tell(gpu.XidReport{Xid: x, Seq: rec.seq, At: time.Now().Add(rec.at - uptime())})
+	}
+}
+
+// uptime is the kernel's monotonic clock, which stamps its records.
+func uptime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// maxRecord is more than the kernel lets one record be.
+const maxRecord = 16 << 10
+
+// lines puts together what is read in pieces. Of a line that is too long the
+// rest is dropped.
+type lines struct {
+	part []byte
+	skip bool
+}
+
+func (l *lines) add(b []byte, tell func(string)) {
+	for len(b) > 0 {
+		piece, rest, whole := bytes.Cut(b, []byte("\n"))
+		if len(l.part)+len(piece) > maxRecord {
+			l.skip = true
+		}
+		if !l.skip {
+			l.part = append(l.part, piece...)
+		}
+		if whole {
+			if !l.skip {
+				tell(string(l.part))
+			}
+			l.part, l.skip = l.part[:0], false
+		}
+		b = rest
+	}
+}
