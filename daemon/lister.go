@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // How often the units are listed: signals are a hint, the list is the truth.
@@ -19,9 +20,13 @@ const (
 type lister struct {
 	d  *Daemon
 	ch chan struct{} // capacity 1
+
+	strange map[job.ID]bool // units that nobody made as jobs, already reported
 }
 
-func newLister(d *Daemon) *lister { return &lister{d: d, ch: make(chan struct{}, 1)} }
+func newLister(d *Daemon) *lister {
+	return &lister{d: d, ch: make(chan struct{}, 1), strange: map[job.ID]bool{}}
+}
 
 func (l *lister) wake() {
 	select {
@@ -66,6 +71,9 @@ func (l *lister) list(ctx context.Context) error {
 		if u := unitOf(st); u.Job != 0 {
 			ev.Units = append(ev.Units, u)
 		}
+	}
+	if ev.Recovered, err = l.recover(ctx, boot, all); err != nil {
+		return err
 	}
 	l.d.post(ev)
 	return nil

@@ -60,6 +60,10 @@ type Specs interface {
 // memory in bytes and the CPU time; false: nothing is known.
 type Meter func(controlGroup string) (peakBytes int64, cpu time.Duration, ok bool)
 
+// Origin tells what the unit name was made from, for a job that nothing is
+// known of but its unit. It is units.ErrAbsent where there is none of that name.
+type Origin func(ctx context.Context, name string) (units.Origin, error)
+
 // Notify tells systemd how the daemon is.
 type Notify interface {
 	Ready()

@@ -56,7 +56,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spe
 	}
 	spec.Attempt = j.Attempt.Number
 	for _, g := range j.Attempt.GPUs {
-		spec.GPUs = append(spec.GPUs, units.GPU{Index: g.Index, Minor: uint32(g.Minor), UUID: g.UUID})
+		spec.GPUs = append(spec.GPUs, units.GPU{Index: g.Index, Minor: uint32(g.Minor), UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes})
 	}
 	spec.CPUAffinity = affinity(j)
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {

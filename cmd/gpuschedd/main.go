@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/config"
@@ -27,6 +28,8 @@ type paths struct {
 	socket          string
 	launcher, nvml  string
 }
+
+func (p paths) stateFile() string { return filepath.Join(p.state, "state.db") }
 
 func main() { os.Exit(run(os.Args[1:])) }
 

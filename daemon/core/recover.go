@@ -21,3 +21,14 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	c.charge(l, now)
 	c.touch(l)
 }
+
+// Unknown returns those of the ids that no job has which has not ended.
+func (c *Core) Unknown(ids []job.ID) []job.ID {
+	var unknown []job.ID
+	for _, id := range ids {
+		if c.jobs[id] == nil {
+			unknown = append(unknown, id)
+		}
+	}
+	return unknown
+}

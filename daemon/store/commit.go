@@ -27,6 +27,9 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 		return fmt.Errorf("commit %d records: the store is open for reading only", len(records))
 	}
 	ctx = context.WithoutCancel(ctx)
+	if err := s.reserveIDs(records); err != nil {
+		return fmt.Errorf("commit %d records: %w", len(records), err)
+	}
 	next, err := s.transact(ctx, records)
 	if Retryable(err) && s.fold(ctx) == nil {
 		// The log now begins anew in the space that it has: on a full disk

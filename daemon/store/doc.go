@@ -12,12 +12,13 @@
 //  2. A failed Commit (full disk, I/O error) leaves the store usable: the next
 //     one works as soon as the cause is gone.
 //  3. Ids of jobs and reservations are never given out twice, whatever was
-//     ended or lost: the next ones only grow.
+//     ended or lost: the next ones only grow, over a lost state file too.
 //  4. The private part of a job is in payloads and nowhere else; no listing
 //     reads that table. A task of an array has none: it uses its array's.
 //  5. Reads do not wait for the writer, nor it for them.
 //  6. A file from a newer release is refused untouched; one from an older is
-//     copied beside itself before it is changed.
+//     copied beside itself before it is changed. A damaged one is not changed
+//     either: SetAside moves it away, whole.
 //  7. A job in a terminal state has a result; the current attempt of a job is
 //     its highest; a request key names one job per user; a task of an array
 //     becomes one job.

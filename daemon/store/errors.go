@@ -36,7 +36,7 @@ type CorruptError struct {
 
 // Error returns what, why and what next in one sentence.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%v: %q: %s (restore a backup of it, or move it and its -wal and -shm files aside to begin an empty history; jobs that run now keep running)",
+	return fmt.Sprintf("%v: %q: %s (at its next start gpuschedd moves the file aside and begins an empty one; running jobs go on)",
 		ErrCorrupt, e.Path, e.Detail)
 }
 

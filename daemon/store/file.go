@@ -38,10 +38,17 @@ func prepareFile(path string) error {
 		return err
 	case !st.Mode().IsRegular():
 		return fmt.Errorf("%q is not a regular file", path)
+	case st.Size() == 0 && exists(idsPath(path)):
+		return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 	case st.Mode().Perm() != 0o600:
 		return os.Chmod(path, 0o600)
 	}
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // createFile makes an empty state file. A log without its file is refused:

@@ -8,13 +8,17 @@ import (
 	"slices"
 )
 
-// Load returns what the scheduler starts from, in one snapshot.
+// Load returns what the scheduler starts from, in one snapshot. Rows that make
+// no sense are a *CorruptError like a damaged file.
 func (s *Store) Load(ctx context.Context) (State, error) {
 	st, err := s.load(ctx)
-	if err != nil {
-		return State{}, fmt.Errorf("load the state: %w", classify(s.path, err))
+	if err == nil {
+		return st, nil
 	}
-	return st, nil
+	if primaryCode(err) == 0 && ctx.Err() == nil {
+		err = &CorruptError{Path: s.path, Detail: err.Error()}
+	}
+	return State{}, fmt.Errorf("load the state: %w", classify(s.path, err))
 }
 
 const (

@@ -29,6 +29,7 @@ type Store struct {
 
 	mu    sync.Mutex // one Commit at a time; guards what follows
 	next  counters   // as stored
+	bound counters   // ids below it may have been given out, as in the file of ids
 	dirty int        // pages written since the last checkpoint, roughly
 }
 
@@ -75,6 +76,9 @@ func (s *Store) open(ctx context.Context, known []string) error {
 		return err
 	}
 	if s.next, err = readCounters(ctx, s.write); err != nil {
+		return err
+	}
+	if err := s.recallIDs(); err != nil {
 		return err
 	}
 	if s.read, err = connect(ctx, s.path, reading); err != nil {

@@ -63,7 +63,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 			if !errors.As(err, &c) || !errors.Is(err, ErrCorrupt) || Retryable(err) {
 				t.Fatalf("error %v", err)
 			}
-			if c.Path != path || !strings.Contains(err.Error(), "move it") {
+			if c.Path != path || !strings.Contains(err.Error(), "moves the file aside") {
 				t.Fatalf("error %v", err)
 			}
 		})

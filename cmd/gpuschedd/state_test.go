@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+)
+
+// A damaged file never keeps the daemon from starting; the administrator is told
+// in the journal at error priority, and by health until the file is gone.
+func TestDamagedStateIsMovedAside(t *testing.T) {
+	for name, content := range map[string]string{
+		"no database": strings.Repeat("no database any more ", 1000),
+		"cut off":     "SQLite format 3\x00" + strings.Repeat("\x10", 84),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var journal bytes.Buffer
+			a := &assembly{paths: paths{state: dir}, log: slog.New(newJournalHandler(&journal, slog.LevelInfo))}
+			if err := os.WriteFile(a.paths.stateFile(), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Healthy {
+				t.Errorf("before it was opened: %+v", c)
+			}
+			state, err := a.openState(t.Context())
+			if err != nil || len(state.Live) != 0 {
+				t.Fatalf("%+v, %v", state, err)
+			}
+			defer a.store.Close()
+			moved, err := store.Aside(a.paths.stateFile())
+			if err != nil || len(moved) != 1 {
+				t.Fatalf("moved are %q, %v", moved, err)
+			}
+			if got, err := os.ReadFile(moved[0]); err != nil || string(got) != content {
+				t.Errorf("what was moved is not what was there: %v", err)
+			}
+			if line := journal.String(); !strings.HasPrefix(line, "<3>") || !strings.Contains(line, moved[0]) {
+				t.Errorf("the journal says %q", line)
+			}
+			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Degraded || !strings.Contains(c.Next, moved[0]) {
+				t.Errorf("health says %+v", c)
+			}
+			if err := os.Rename(moved[0], filepath.Join(t.TempDir(), "kept")); err != nil {
+				t.Fatal(err)
+			}
+			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Healthy {
+				t.Errorf("after it was taken away: %+v", c)
+			}
+		})
+	}
+}
+
+// A file that somebody has open is no damage.
+func TestStateInUseIsLeftAlone(t *testing.T) {
+	a := &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}
+	s, err := store.Open(t.Context(), a.paths.stateFile(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := a.openState(t.Context()); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("error %v", err)
+	}
+	if moved, err := store.Aside(a.paths.stateFile()); err != nil || len(moved) != 0 {
+		t.Errorf("moved are %q, %v", moved, err)
+	}
+}

@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// recover finds jobs of which nothing is on record but which have a unit: the
+// state file was lost, or an older copy of it was put back. A job that we
+// started is on record before its unit is made, so there is no such unit
+// otherwise. It is looked for at each listing, not at the first only, so that a
+// death before the recovered jobs are on record changes nothing.
+//
+// A unit tells the job's id, name, owner, GPUs with shares and promised memory,
+// limits, attempt and start. Lost are its command, environment and directory,
+// its tags and comment, its earlier attempts, whether it was to be cancelled, and
+// what it wanted of retries, requeueing and dependencies.
+func (l *lister) recover(ctx context.Context, boot string, all []units.Status) ([]job.Job, error) {
+	unknown, err := l.unknown(ctx, all)
+	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
+		return nil, err
+	}
+	var found []job.Job
+	for _, st := range unknown {
+		o, err := l.d.opt.Origin(ctx, st.Name)
+		if errors.Is(err, units.ErrAbsent) {
+			continue // it was collected meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		spec, err := o.Spec(st.Name)
+		if err != nil {
+			l.report(st.Name, err)
+			continue
+		}
+		j := recovered(&spec, &st, boot, time.Now())
+		l.d.log.Error("nothing is on record of a running job: it is recovered from its unit, goes on, and keeps its GPUs; its command and environment are not known any more",
+			"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
+		found = append(found, j)
+	}
+	return found, nil
+}
+
+// report logs once that a unit is no job of ours.
+func (l *lister) report(name string, err error) {
+	id, _ := units.ParseName(name)
+	if !l.strange[job.ID(id)] {
+		l.strange[job.ID(id)] = true
+		l.d.log.Warn("a unit has a job's name and is none, left alone", "unit", name, "err", err)
+	}
+}
+
+// unknown returns the units of jobs that neither the core nor the store knows.
+func (l *lister) unknown(ctx context.Context, all []units.Status) ([]units.Status, error) {
+	byID := map[job.ID]units.Status{}
+	var ids []job.ID
+	for _, st := range all {
+		if id, ok := units.ParseName(st.Name); ok {
+			byID[job.ID(id)] = st
+			ids = append(ids, job.ID(id))
+		}
+	}
+	if err := l.d.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(ids) }); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	stored, err := l.d.opt.Store.Jobs(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("looking up the jobs of units: %w", err)
+	}
+	for _, j := range stored {
+		delete(byID, j.ID)
+	}
+	var unknown []units.Status
+	for _, id := range ids {
+		if st, ok := byID[id]; ok {
+			unknown = append(unknown, st)
+		}
+	}
+	return unknown, nil
+}
+
+// recovered is the job that a unit tells of, as it is on record from now on.
+func recovered(s *units.Spec, st *units.Status, boot string, now time.Time) job.Job {
+	began := now
+	if st.Started != 0 {
+		began = time.UnixMicro(int64(st.Started))
+	}
+	j := job.Job{
+		ID: job.ID(s.ID), Owner: job.Owner{UID: s.UID, GID: s.GID, User: s.User},
+		Label:       job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
+		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: s.Grace},
+		SubmittedAt: began, State: job.Running, ChangedAt: began,
+		Attempt: &job.Attempt{Number: s.Attempt, BootID: boot, InvocationID: st.InvocationID, PlacedAt: began, StartedAt: began},
+		Life:    job.Life{QueuedAt: began, Recovered: true},
+	}
+	if s.MaxRuntime > backstop {
+		j.Request.TimeLimit = s.MaxRuntime - backstop
+	}
+	for _, g := range s.GPUs {
+		ref := job.GPURef{UUID: g.UUID, Index: g.Index, Minor: int(g.Minor), Milli: g.Milli, PromiseBytes: g.PromiseBytes}
+		j.Attempt.GPUs = append(j.Attempt.GPUs, ref)
+		j.Request.GPUMilli += ref.Share()
+		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, g.PromiseBytes)
+	}
+	return j
+}

@@ -1,0 +1,123 @@
+package daemon_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/units"
+)
+
+// loseFile stops the daemon, damages the state file, and starts on a new one.
+func (r *rig) loseFile() {
+	r.t.Helper()
+	r.stop()
+	path := filepath.Join(r.dir, "state.db")
+	if err := os.WriteFile(path, []byte("no database any more"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := store.SetAside(path, time.Now()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.start()
+}
+
+// The state file is lost while a job runs on shares of GPUs and another waits:
+// the first goes on as it was, with its limits, and has its end; of the second
+// nothing is left; ids go on.
+func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
+	r := newRig(t, 2, nil)
+	id := r.submit(0, func(s *job.Submission) {
+		s.Request = job.Request{GPUMilli: 1500, GPUMemBytes: 1 << 30, MemBytes: 1 << 33, CPUs: 3, TimeLimit: time.Hour}
+	})
+	r.runs(id)
+	r.until("it is running", func() bool { return r.state(id) == job.Running })
+	before, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.submit(2, nil)
+	r.loseFile()
+	r.until("it is known again", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{})
+		return err == nil && len(v.Jobs) == 1 && v.Jobs[0].ID == id
+	})
+	after, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := before.Jobs[0], after.Jobs[0]
+	if is.State != job.Running || !is.Recovered || is.Owner.UID != was.Owner.UID || is.Owner.User != was.Owner.User || is.Label.Name != was.Label.Name {
+		t.Errorf("it is %+v", is.Job)
+	}
+	if a, b := is.Request, was.Request; a.GPUMilli != b.GPUMilli || a.MemBytes != b.MemBytes || a.CPUs != b.CPUs || a.TimeLimit != b.TimeLimit {
+		t.Errorf("it asked %+v, and before %+v", a, b)
+	}
+	for i, g := range was.Attempt.GPUs {
+		g.CPUs, g.ChargeMilli = "", 0
+		if is.Attempt.GPUs[i] != g {
+			t.Errorf("it holds %+v, and before %+v", is.Attempt.GPUs[i], g)
+		}
+	}
+	if next := r.submit(1, nil); next <= id+1 {
+		t.Errorf("id %d was given out again", next)
+	} else if r.state(next) != job.Queued {
+		t.Errorf("a job for a whole GPU is %s while shares of both are held", r.state(next))
+	} else {
+		r.bus.Exit(units.Name(int64(id)), 7)
+		if v := r.wait(id); v.State != job.Failed || v.Result.ExitCode != 7 {
+			t.Errorf("it ended as %+v", v.Result)
+		}
+		r.runs(next)
+	}
+}
+
+// A job that ended while nobody was there is recovered too, with its result.
+func TestEndedJobIsRecovered(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	r.runs(id)
+	r.stop()
+	r.bus.Exit(units.Name(int64(id)), 3)
+	r.loseFile()
+	r.until("it ended", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+		return err == nil && len(v.Jobs) == 1 && v.Jobs[0].State.Terminal()
+	})
+	if v := r.wait(id); v.State != job.Failed || v.Result.ExitCode != 3 {
+		t.Errorf("it ended as %+v", v.Result)
+	}
+	if len(r.bus.Names()) != 0 {
+		t.Errorf("units are left: %v", r.bus.Names())
+	}
+}
+
+// A unit that somebody else gave a job's name is left alone, and so is one whose
+// job is on record as ended.
+func TestStrangersAreNotRecovered(t *testing.T) {
+	r := newRig(t, 1, nil)
+	done := r.submit(1, nil)
+	r.runs(done)
+	props := r.bus.Properties(units.Name(int64(done)))
+	r.bus.Exit(units.Name(int64(done)), 0)
+	r.wait(done)
+	r.stop()
+	for name, p := range map[string][]units.Property{units.Name(77): {{Name: "Description", Value: "mine"}}, units.Name(int64(done)): props} {
+		if _, err := r.bus.Start(t.Context(), name, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start()
+	after := r.submit(1, nil)
+	r.runs(after)
+	v, err := r.d.Query(t.Context(), job.Query{})
+	if err != nil || len(v.Jobs) != 1 || v.Jobs[0].ID != after {
+		t.Errorf("live jobs are %+v, %v", v.Jobs, err)
+	}
+	if len(r.bus.Names()) != 3 {
+		t.Errorf("units are %v", r.bus.Names())
+	}
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// asideMark is in the name of a damaged file that was moved aside.
+const asideMark = ".damaged-"
+
+// SetAside moves the state file at path with its log out of the way, so that
+// Open begins an empty one, and returns its new path: nothing is deleted, and
+// the log stays beside the file under the name that SQLite looks for. The file of
+// ids stays where it is. Nobody may have the file open.
+func SetAside(path string, now time.Time) (string, error) {
+	lock, err := takeLock(path)
+	if err != nil {
+		return "", fmt.Errorf("move the state file aside: %w", err)
+	}
+	defer lock.Close()
+	to, err := unused(path + asideMark + now.UTC().Format("20060102T150405Z"))
+	if err != nil {
+		return "", fmt.Errorf("move the state file aside: %w", err)
+	}
+	// The file goes first: a log that is left alone is damage too, and the next
+	// start moves it. A file without its log would pass for an older state.
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := moveAside(path+suffix, to+suffix); err != nil {
+			return "", fmt.Errorf("move the state file aside: %w", err)
+		}
+	}
+	return to, syncDir(filepath.Dir(path))
+}
+
+func moveAside(from, to string) error {
+	err := os.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, os.Chmod(to, 0o600))
+}
+
+// unused returns the path, or one like it that nothing has.
+func unused(path string) (string, error) {
+	for n := 1; n < 1000; n++ {
+		to := path
+		if n > 1 {
+			to = fmt.Sprintf("%s.%d", path, n)
+		}
+		if !exists(to) && !exists(to+"-wal") {
+			return to, nil
+		}
+	}
+	return "", fmt.Errorf("%q: too many of them (move some elsewhere)", path)
+}
+
+// Aside returns the damaged files that lie beside the state file at path, the
+// oldest first.
+func Aside(path string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("look for damaged state files: %w", err)
+	}
+	var found []string
+	prefix := filepath.Base(path) + asideMark
+	for _, e := range entries {
+		name := e.Name()
+		if len(name) > len(prefix) && name[:len(prefix)] == prefix && !isLog(name) {
+			found = append(found, filepath.Join(filepath.Dir(path), name))
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func isLog(name string) bool {
+	return len(name) > 4 && (name[len(name)-4:] == "-wal" || name[len(name)-4:] == "-shm")
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// setAside moves the file at path aside and opens a new one.
+func setAside(t *testing.T, path string) (string, *Store) {
+	t.Helper()
+	to, err := SetAside(path, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to, openAt(t, path)
+}
+
+// A damaged file is kept byte for byte, for root only, with its log; the new one
+// is empty, and no id is given out again (invariant 3).
+func TestDamagedFileIsSetAside(t *testing.T) {
+	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path+"-wal", []byte("log"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	to, s := setAside(t, path)
+	if want := path + ".damaged-20261121T120000Z"; to != want {
+		t.Errorf("moved to %q, want %q", to, want)
+	}
+	for suffix, want := range map[string]string{"": string(before), "-wal": "log"} {
+		got, err := os.ReadFile(to + suffix)
+		st, _ := os.Stat(to + suffix)
+		if err != nil || string(got) != want || st.Mode().Perm() != 0o600 {
+			t.Errorf("%q: %v, mode %v, the same bytes: %t", to+suffix, err, st.Mode(), string(got) == want)
+		}
+	}
+	st, err := s.Load(t.Context())
+	if err != nil || len(st.Live) != 0 || st.NextID <= 2000 {
+		t.Errorf("after 2000 jobs the new file has %d jobs and goes on at %d: %v", len(st.Live), st.NextID, err)
+	}
+	if found, err := Aside(path); err != nil || len(found) != 1 || found[0] != to {
+		t.Errorf("Aside: %q, %v", found, err)
+	}
+}
+
+// Two that are damaged in the same second are both kept.
+func TestSetAsideTwice(t *testing.T) {
+	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
+	first, s := setAside(t, path)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, path, 0, 100)
+	second, _ := setAside(t, path)
+	if found, err := Aside(path); err != nil || len(found) != 2 || found[0] != first || found[1] != second {
+		t.Errorf("Aside: %q, %v", found, err)
+	}
+}
+
+// A file that another daemon has open is not moved from under it.
+func TestSetAsideOfAnOpenFile(t *testing.T) {
+	s := openNew(t)
+	if _, err := SetAside(s.path, noon); !errors.Is(err, ErrLocked) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// When a death leaves the log alone, the next start finds damage and moves it
+// too: an older state never passes for the newest.
+func TestDeathBetweenTheMoves(t *testing.T) {
+	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
+	if err := errors.Join(os.WriteFile(path+"-wal", []byte("log"), 0o600), os.Rename(path, path+asideMark+"x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("error %v", err)
+	}
+	to, _ := setAside(t, path)
+	if got, err := os.ReadFile(to + "-wal"); err != nil || string(got) != "log" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A file that was cut to nothing is damage, not a first start.
+func TestEmptiedFile(t *testing.T) {
+	path := spoil(t, func(t *testing.T, path string) {
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Rows that make no sense are damage that Load finds.
+func TestLoadFindsDamagedRows(t *testing.T) {
+	for name, damage := range map[string]string{
+		"text that is no request": "UPDATE jobs SET request = '{' WHERE id = 7",
+		"an attempt that is gone": "UPDATE jobs SET attempt = 9 WHERE id = 7",
+	} {
+		path := spoil(t, func(t *testing.T, path string) { execFile(t, path, damage) })
+		s := openAt(t, path)
+		if _, err := s.Load(t.Context()); !errors.Is(err, ErrCorrupt) || Retryable(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A copy that is put back gives out no id that came after it.
+func TestOldCopyPutBack(t *testing.T) {
+	s := openNew(t)
+	path := s.path
+	fill(t, s, 10, payload())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	for id := job.ID(11); id <= 3000; id += 500 {
+		commit(t, s, Record{Job: queued(id), Payload: payload()})
+	}
+	if err := errors.Join(s.Close(), os.WriteFile(path, old, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := openAt(t, path).Load(t.Context())
+	if err != nil || st.NextID <= 2511 {
+		t.Errorf("goes on at %d: %v", st.NextID, err)
+	}
+}
+
+// The file of ids is a help: a new one is made where it is gone or nonsense.
+func TestFileOfIDsIsGone(t *testing.T) {
+	for name, spoil := range map[string]func(string) error{
+		"gone":     os.Remove,
+		"nonsense": func(p string) error { return os.WriteFile(p, []byte("\x00\x01"), 0o600) },
+	} {
+		s := openNew(t)
+		path := s.path
+		fill(t, s, 10, payload())
+		if err := errors.Join(s.Close(), spoil(idsPath(path))); err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, path)
+		commit(t, s, Record{Job: queued(11), Payload: payload()})
+		if data, err := os.ReadFile(idsPath(path)); err != nil || !strings.HasPrefix(string(data), "job 1012\n") {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+}
