@@ -23,7 +23,7 @@ BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz-seeds lint package-check machine box vm bench bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds lint package-check machine box vm bench bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -49,6 +49,12 @@ CONCURRENT := ./cmd/gpusched/ ./cmd/gpuschedd/ ./daemon/ ./daemon/api/ ./daemon/
 
 race: ## what runs in several goroutines, with the race detector
 	CGO_ENABLED=1 go test -race $(CONCURRENT)
+
+# FUZZTIME is for each test; two run at once.
+FUZZTIME := $(or $(FUZZTIME),1m)
+
+fuzz: ## every fuzz test for FUZZTIME each, on from what earlier runs found
+	go run ./packaging/fuzz -time $(FUZZTIME) $(FUZZ)
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...

@@ -35,6 +35,8 @@ func stages() []stage {
 		{name: "unit", what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "6m", "./..."), tests: true},
 		{name: "race", what: "what runs in several goroutines, with the race detector", tests: true,
 			argv: goTest(append([]string{"-timeout", "8m", "-race"}, concurrent...)...)},
+		{name: "fuzz", what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
+			argv: []string{"go", "run", "./packaging/fuzz", "-json", "-fresh", "-time", "2s"}},
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
 		{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
