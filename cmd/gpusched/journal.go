@@ -73,7 +73,7 @@ const (
 // followJournal runs journalctl until the job has ended and its output is here.
 func (a *app) followJournal(ctx context.Context, path string, argv []string, j api.Job) error {
 	cmd := exec.CommandContext(ctx, path, argv...)
-	pipe := &watchedWriter{w: a.out.w, flush: a.out.w.Flush, last: time.Now()}
+	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: a.out.w.Flush, last: time.Now()}
 	cmd.Stdout, cmd.Stderr = pipe, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
@@ -100,6 +100,17 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 	}
 	a.out.w.Flush()
 	a.note("job %s %s", nameOfJob(j), resultOf(last.Job))
+	return nil
+}
+
+// copyJournal runs journalctl to its end.
+func copyJournal(ctx context.Context, path string, argv []string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, path, argv...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Run(); err != nil {
+		return interruptedOr(ctx, fmt.Errorf("run %q: %w", path, err))
+	}
 	return nil
 }
 

@@ -24,7 +24,7 @@ type logsCmd struct {
 
 // Help is the text below the options.
 func (logsCmd) Help() string {
-	return `A job's standard output and error go to the systemd journal. This runs journalctl on what the job wrote; 'journalctl -u gpujob-ID' works as well, with all of journalctl's options. You can read the output of your own jobs; that of others is for root and the groups that may read the journal.
+	return `A job's standard output and error go to the systemd journal. This runs journalctl on what the job wrote; 'journalctl -u gpujob-ID' works as well, with all of journalctl's options. You can read the output of your own jobs; that of others is for root and the groups that may read the journal, and on a terminal it is shown without control characters.
 
 Examples:
 
@@ -73,6 +73,9 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 	argv := c.journalArgs(reply.Job.ID, invocation, live)
 	if live {
 		return a.followJournal(ctx, path, argv, reply.Job)
+	}
+	if out := a.outputOf(reply.Job.UID); out != a.out.w {
+		return copyJournal(ctx, path, argv, out)
 	}
 	a.out.w.Flush()
 	a.err.w.Flush()

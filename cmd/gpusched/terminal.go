@@ -127,13 +127,13 @@ func age(d time.Duration) string {
 
 // clean replaces what a terminal would act on. The daemon lets in printable
 // text only; this is for the day when it does not.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || r != ' ' && (!unicode.IsGraphic(r) || unicode.IsSpace(r)) {
-			return '?'
-		}
-		return r
-	}, s)
+func clean(s string) string { return strings.Map(cleanRune, s) }
+
+func cleanRune(r rune) rune {
+	if r == unicode.ReplacementChar || r != ' ' && (!unicode.IsGraphic(r) || unicode.IsSpace(r)) {
+		return '?'
+	}
+	return r
 }
 
 // columns counts the terminal columns that a text takes.
