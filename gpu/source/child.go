@@ -14,7 +14,7 @@ import (
 
 // endGrace is how long end waits for a killed child: long enough to learn how
 // it ended, short enough to count as not waiting.
-const endGrace = 200 * time.Millisecond
+const endGrace = time.Second
 
 const endedWell = " (exit status 0)"
 
