@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -44,16 +45,37 @@ func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event)
 	token, answer := d.replies.expect()
 	defer d.replies.forget(token)
 	d.post(event(token))
-	select {
-	case r := <-answer:
-		if r.Refusal != nil {
-			return r, r.Refusal
+	late := time.NewTicker(unwrittenAfter)
+	defer late.Stop()
+	for {
+		select {
+		case r := <-answer:
+			if r.Refusal != nil {
+				return r, r.Refusal
+			}
+			return r, nil
+		case <-late.C:
+			if err := d.commit.trouble(); err != nil {
+				return core.Reply{}, unwritten(err)
+			}
+		case <-ctx.Done():
+			return core.Reply{}, ctx.Err()
+		case <-d.done:
+			return core.Reply{}, errStopped
 		}
-		return r, nil
-	case <-ctx.Done():
-		return core.Reply{}, ctx.Err()
-	case <-d.done:
-		return core.Reply{}, errStopped
+	}
+}
+
+// unwrittenAfter is how long a client waits for a disk that fails before it is
+// told.
+const unwrittenAfter = 2 * time.Second
+
+// unwritten answers a request that the disk began to fail under.
+func unwritten(err error) *job.Refusal {
+	return &job.Refusal{
+		Kind:    job.RefusedUnavailable,
+		Message: "the scheduler can't write its state, so nothing is confirmed: " + err.Error(),
+		Hint:    "what was asked is done when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'",
 	}
 }
 

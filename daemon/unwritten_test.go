@@ -1,0 +1,28 @@
+package daemon_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A client under whose request the disk begins to fail is told so; what it asked
+// is done when the disk works again.
+func TestDiskFailsUnderARequest(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.store.full.Store(true)
+	_, err := r.d.Submit(t.Context(), submission(1), false)
+	var refusal *job.Refusal
+	if !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+		t.Fatalf("submit on a disk that just filled up: %v", err)
+	}
+	if checks := r.d.Health(t.Context()); checks[0].Health != job.Failing {
+		t.Errorf("health: %+v", checks[0])
+	}
+	r.store.full.Store(false)
+	r.runs(1)
+	if _, err := r.d.Submit(t.Context(), submission(1), false); err != nil {
+		t.Errorf("on a disk that works again: %v", err)
+	}
+}
