@@ -67,7 +67,7 @@ func checkGPU(g *job.GPUView) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail}
 	switch g.State {
 	case "sick":
-		c.Next = gpu.Recovery(g.Control.Fault.Recovery).Next(g.Index)
+		c.Next = gpu.Recovery(g.Needs).Next(g.Index)
 	case "lost":
 		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
 	default:

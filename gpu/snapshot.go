@@ -18,14 +18,16 @@ type Snapshot struct {
 // Device is one GPU. Where it is not HealthOK only Index, UUID, Minor, Name and
 // PCI can be relied on, as far as they were ever read.
 type Device struct {
-	Index            int       `json:"index"`          // NVML's, may change over a reboot
-	UUID             string    `json:"uuid"`           // "GPU-…", the identity; "" if never read
-	Minor            int       `json:"minor"`          // of /dev/nvidia<minor>; -1 unknown
-	Name             string    `json:"name"`           // "NVIDIA A100-SXM4-80GB"
-	PCI              string    `json:"pci"`            // "00000000:07:00.0"
-	NUMANode         int       `json:"numa_node"`      // -1 unknown or not a NUMA machine
-	CPUs             string    `json:"cpus,omitempty"` // the CPUs next to it as the kernel lists them, "0-15,32-47"; "" unknown
-	MIG              bool      `json:"mig"`            // MIG mode is on: no job can use the whole GPU
+	Index            int       `json:"index"`                  // NVML's, may change over a reboot
+	UUID             string    `json:"uuid"`                   // "GPU-…", the identity; "" if never read
+	Minor            int       `json:"minor"`                  // of /dev/nvidia<minor>; -1 unknown
+	Name             string    `json:"name"`                   // "NVIDIA A100-SXM4-80GB"
+	PCI              string    `json:"pci"`                    // "00000000:07:00.0"
+	NUMANode         int       `json:"numa_node"`              // -1 unknown or not a NUMA machine
+	CPUs             string    `json:"cpus,omitempty"`         // the CPUs next to it as the kernel lists them, "0-15,32-47"; "" unknown
+	MIG              bool      `json:"mig"`                    // MIG mode is on: no job can use the whole GPU
+	RowsPending      bool      `json:"rows_pending,omitempty"` // a bad row of its memory waits for a reset to be replaced
+	RowsFailed       bool      `json:"rows_failed,omitempty"`  // one could not be replaced: it has no more to spare
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
 	MemTotalBytes    uint64    `json:"mem_total_bytes"`

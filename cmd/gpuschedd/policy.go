@@ -26,7 +26,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		ClassMaxTime: classTimes(cfg.Classes),
 		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued,
 		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
-		Xids: cfg.Xids, LostAfter: lostAfter,
+		Xids: cfg.Xids, BadRows: g.DrainBadMemory, LostAfter: lostAfter,
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}

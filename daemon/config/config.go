@@ -76,6 +76,7 @@ type GPUs struct {
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
+	DrainBadMemory  bool          // a GPU with a bad row of memory that was not replaced takes no job
 	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU busier than this takes no job
@@ -135,6 +136,7 @@ func Default() Config {
 			MaxLoad:         100,
 			MaxUsed:         100,
 			CPUAffinity:     true,
+			DrainBadMemory:  true,
 			KernelLog:       "/dev/kmsg",
 		},
 		Xids: gpu.DefaultXids(),

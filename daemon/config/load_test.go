@@ -78,6 +78,7 @@ max_load = 0.8
 max_used = "90%"
 min_free_memory = "10G"
 cpu_affinity = false
+drain_bad_memory = false
 kernel_log = ""
 nvml_library = "/opt/libnvidia-ml.so.1"
 [xid]

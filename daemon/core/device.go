@@ -94,6 +94,9 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 	if d.Name != g.Name || d.MemTotalBytes != g.MemTotalBytes || d.UUID != g.UUID {
 		c.machine++
 	}
+	if d.RowsPending && !g.RowsPending { // which nothing but a reset does
+		c.wasReset(d)
+	}
 	first := d.jobs == nil
 	d.Device, d.jobs = g, map[int]job.ID{}
 	for _, p := range g.Processes {
@@ -185,7 +188,8 @@ func (c *Core) look() uint64 {
 
 // state is what placement may do with the GPU, with a word of explanation.
 func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
-	control, fault := c.controls[d.UUID], c.fault(d)
+	control := c.controls[d.UUID]
+	_, fault := c.needs(d)
 	switch {
 	case c.problem != "":
 		return sched.Unknown, string(c.problem)

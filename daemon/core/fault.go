@@ -116,18 +116,36 @@ func (c *Core) blame(l *live, e job.GPUError) {
 	c.touch(l)
 }
 
-// fault is what keeps a GPU from taking jobs, for people; "" nothing.
-func (c *Core) fault(d *device) string {
-	f := c.controls[d.UUID].Fault
-	needs := gpu.Recovery(f.Recovery)
-	if !needs.Sick() || f.Boot != c.boot {
-		return ""
+// needs is what a GPU needs before it takes jobs again, and why, for people.
+// Bad rows of its memory are as the last sample has them.
+func (c *Core) needs(d *device) (gpu.Recovery, string) {
+	needs, why := gpu.RecoverNothing, ""
+	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && gpu.Recovery(f.Recovery).Sick() {
+		needs, why = gpu.Recovery(f.Recovery), f.What
+		if f.Job != 0 {
+			why += " in job " + f.Job.String()
+		}
 	}
-	text := f.What
-	if f.Job != 0 {
-		text += " in job " + f.Job.String()
+	switch {
+	case !c.policy.BadRows:
+	case d.RowsFailed && heavier(gpu.RecoverDrain, needs):
+		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced"
+	case d.RowsPending && heavier(gpu.RecoverReset, needs):
+		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
 	}
-	return text + ", it needs " + needs.Needs()
+	if why != "" {
+		why += ", it needs " + needs.Needs()
+	}
+	return needs, why
+}
+
+// wasReset ends what a reset cures.
+func (c *Core) wasReset(d *device) {
+	g := c.controls[d.UUID]
+	if g.Fault.Boot == c.boot && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
+		g.Fault = job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)}
+		c.control(g)
+	}
 }
 
 // endLost stops the jobs of GPUs that the driver has called lost for a while.

@@ -404,7 +404,7 @@ func (s *script) exit() {
 }
 
 // gpu changes what the driver says: foreign=SIZE, ghost=SIZE, orphan=JOB,
-// health=lost, clean.
+// health=lost, rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {
@@ -418,6 +418,8 @@ func (s *script) gpu() {
 		used(s.size("ghost"))
 	case s.args["orphan"] != "":
 		used(gib, gpu.Process{PID: 77, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
+	case s.args["rows"] != "":
+		g.RowsPending, g.RowsFailed = s.args["rows"] == "pending", s.args["rows"] == "failed"
 	case s.args["health"] != "":
 		g.Health = gpu.Health(s.args["health"])
 	default:

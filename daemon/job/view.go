@@ -67,6 +67,7 @@ type GPUView struct {
 	PCI           string
 	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
 	StateDetail   string
+	Needs         string // what a sick one does: a Recovery of package gpu
 	Control       GPUControl
 	Jobs          []ID
 	FreeMilli     int // of its share, whatever its state

@@ -165,6 +165,13 @@ func (r *reader) gauges(dev nvml.Device) {
 	if v, ok := may(r, needMIG, "reading the MIG mode", mig); ok {
 		r.out.MIG = v
 	}
+	rows := func() (v [2]bool, ret nvml.Return) {
+		_, _, v[0], v[1], ret = dev.GetRemappedRows()
+		return v, ret
+	}
+	if v, ok := may(r, needRows, "reading the remapped rows", rows); ok {
+		r.out.RowsPending, r.out.RowsFailed = v[0], v[1]
+	}
 }
 
 func modeName(m nvml.ComputeMode) string {

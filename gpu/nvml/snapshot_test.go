@@ -14,7 +14,7 @@ import (
 const uuid0 = "GPU-fa4e0000-0000-4000-8000-000000000000"
 
 func TestSnapshotReadsEverything(t *testing.T) {
-	r := newRig(t).gpus("used_mib=3 reserved_mib=600 util=40 temp=55 power_mw=100 limit_mw=300 energy_mj=77 mig=1 mode=3 pci=0001A000:07:00.0", "")
+	r := newRig(t).gpus("used_mib=3 reserved_mib=600 util=40 temp=55 power_mw=100 limit_mw=300 energy_mj=77 mig=1 rows_pending=1 rows_failed=1 mode=3 pci=0001A000:07:00.0", "")
 	sys := t.TempDir()
 	slot := filepath.Join(sys, "bus/pci/devices/1a000:07:00.0")
 	if err := os.MkdirAll(slot, 0o755); err != nil {
@@ -25,7 +25,7 @@ func TestSnapshotReadsEverything(t *testing.T) {
 	}
 	s := r.start(variableSys + "=" + sys).sample()
 	want := gpu.Device{
-		Index: 0, UUID: uuid0, Minor: 0, Name: "NVIDIA A100-SXM4-80GB", PCI: "0001A000:07:00.0", NUMANode: 1, MIG: true, Health: gpu.HealthOK,
+		Index: 0, UUID: uuid0, Minor: 0, Name: "NVIDIA A100-SXM4-80GB", PCI: "0001A000:07:00.0", NUMANode: 1, MIG: true, RowsPending: true, RowsFailed: true, Health: gpu.HealthOK,
 		MemTotalBytes: 81920 << 20, MemUsedBytes: 3 << 20, MemFreeBytes: 81317 << 20, MemReservedBytes: 600 << 20,
 		UtilGPUPercent: 40, UtilMemPercent: 20, TempC: 55, PowerMilliW: 100, PowerLimitMilliW: 300, EnergyMilliJ: 77,
 		ComputeMode: "exclusive-process", Processes: []gpu.Process{},

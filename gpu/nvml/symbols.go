@@ -26,6 +26,7 @@ const (
 	needEnergy
 	needMode
 	needMIG
+	needRows
 	needCPUs
 	needNodes
 	needAncestor
@@ -71,6 +72,7 @@ func entries() [needs]entry {
 		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "energy"},
 		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
 		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
+		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad rows of memory wait for a reset"},
 		needCPUs:        {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are next to a GPU, where the kernel does not tell"},
 		needNodes:       {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, where the kernel does not tell"},
 		needAncestor:    {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},

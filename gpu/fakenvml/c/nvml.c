@@ -207,6 +207,16 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned int *current, unsigne
 	return NVML_SUCCESS;
 }
 
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned int *corrected, unsigned int *uncorrected, unsigned int *pending, unsigned int *failed)
+{
+	ENTER(g);
+	*corrected = 0;
+	*pending = g.rows_pending;
+	*failed = g.rows_failed;
+	*uncorrected = *pending + *failed;
+	return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long long *v)
 {
 	ENTER(g);

@@ -92,6 +92,8 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	if (!strcmp(key, "util")) return set_int(&g->util, value);
 	if (!strcmp(key, "mig")) return set_int(&g->mig, value);
 	if (!strcmp(key, "mode")) return set_int(&g->mode, value);
+	if (!strcmp(key, "rows_pending")) return set_int(&g->rows_pending, value);
+	if (!strcmp(key, "rows_failed")) return set_int(&g->rows_failed, value);
 	if (!strcmp(key, "lost")) return set_int(&g->lost, value);
 	if (!strcmp(key, "hang")) return set_int(&g->hang, value);
 	if (!strcmp(key, "error")) return set_int(&g->error, value);
