@@ -67,9 +67,9 @@ f:15:1: daemon.admin_group: "a:b" is not the name of a group
 f:16:1: daemon.host_mem_reserve: "95%" is not a percentage from 0% to 90%`},
 		{"xids", "[xid]\njob = \"13, 48-50\"\ndrain = \"63, 0\"\nreset = \"9-7\"\nreboot = \"154\"\n", `f:3:1: xid.drain: "0" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150
 f:4:1: xid.reset: "9-7" runs backwards
-f:5:1: xid.reboot: Xid 154 can't be listed: by it the driver itself says what the GPU needs`},
+f:5:1: xid.reboot: 154 can't be listed: by it the driver itself says what the GPU needs`},
 		{"more xids", "[xid]\njob = [13]\ndrain = \"63, 63\"\nreset = \"1024\"\n", `f:2:1: xid.job: must be text in quotes such as "48, 145-150", not a list
-f:3:1: xid.drain: Xid 63 is listed twice
+f:3:1: xid.drain: 63 is listed twice
 f:4:1: xid.reset: "1024" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150`},
 		{"an xid in two lists", "[xid]\njob = \"13, 48\"\n", `f:2:1: Xid 48 is in xid.job and in xid.reset: leave it in the one that counts`},
 		{"rules", "[jobs]\nmax_grace = \"10s\"\nmax_time = \"1h\"\ndefault_time = \"2h\"\n", `f:4:1: jobs.default_time is 2h, longer than jobs.max_time, which is 1h: lower the one or raise the other

@@ -71,11 +71,11 @@ func (v codesValue) check() error {
 		case n < 1 || n > gpu.MaxXid:
 			return fmt.Errorf("%d is not an Xid", n)
 		case n == gpu.XidRecovery:
-			return fmt.Errorf("Xid %d can't be listed: by it the driver itself says what the GPU needs", n)
+			return fmt.Errorf("%d can't be listed: by it the driver itself says what the GPU needs", n)
 		case i > 0 && n == (*v.to)[i-1]:
-			return fmt.Errorf("Xid %d is listed twice", n)
+			return fmt.Errorf("%d is listed twice", n)
 		case i > 0 && n < (*v.to)[i-1]:
-			return fmt.Errorf("Xid %d is not in ascending order", n)
+			return fmt.Errorf("%d is not in ascending order", n)
 		}
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// maxEarly bounds the error reports kept until the GPUs are known.
+// maxEarly bounds the error reports kept until the GPUs are known: of each GPU
+// the last of each kind.
 const maxEarly = 1024
 
 // faulted takes in an error report of the driver: it is written down with the
@@ -16,7 +17,8 @@ const maxEarly = 1024
 // report that was counted before comes again after every start.
 func (c *Core) faulted(e Faulted, now time.Time) {
 	if c.taken.IsZero() {
-		if len(c.early) < maxEarly {
+		same := func(o Faulted) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
+		if c.early = slices.DeleteFunc(c.early, same); len(c.early) < maxEarly {
 			c.early = append(c.early, e)
 		}
 		return
