@@ -43,13 +43,15 @@ type assembly struct {
 	server *server.Server
 	notify *systemd.Notifier
 
-	quotaGroups atomic.Pointer[[]string] // changes with each reload
+	quotaGroups atomic.Pointer[[]string]    // changes with each reload
+	site        atomic.Pointer[server.Site] // the same
 }
 
 // assemble opens everything. What was opened is closed again on an error.
 func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger, level *slog.LevelVar) (*assembly, error) {
 	a := &assembly{paths: p, log: log, level: level, cfg: cfg, notify: systemd.NewNotifier()}
 	a.quotaGroups.Store(groups(cfg))
+	a.site.Store(site(cfg))
 	if err := a.open(ctx); err != nil {
 		a.close()
 		return nil, err
@@ -102,6 +104,7 @@ func (a *assembly) open(ctx context.Context) error {
 		AdminGroup: func() (int, bool) { return groupID(a.cfg.Daemon.AdminGroup) }, AdminName: a.cfg.Daemon.AdminGroup,
 		UserName: userName, UserID: userID,
 		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: groupID,
+		Site: func() server.Site { return *a.site.Load() },
 	})
 	return nil
 }
@@ -211,6 +214,7 @@ func (a *assembly) reload() bool {
 	a.level.Set(cfg.Daemon.LogLevel)
 	a.daemon.Reload(settings)
 	a.quotaGroups.Store(groups(cfg))
+	a.site.Store(site(cfg))
 	a.log.Info("the configuration is reloaded")
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/daemon/server"
 )
 
 // lostAfter is how long the driver has to call a GPU lost before its jobs are
@@ -21,7 +22,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		HostMemBytes: ram - cfg.Daemon.HostMemReserve.Of(ram),
 		DefaultMem:   func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, gpus) },
 		DefaultTime:  j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
-		DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
+		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime: classTimes(cfg.Classes),
 		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued,
@@ -63,6 +64,11 @@ func accounts(named map[string]config.Quota) map[string]core.Quota {
 		quotas[name] = core.Quota(q)
 	}
 	return quotas
+}
+
+// site is what the server is told of the configuration.
+func site(cfg config.Config) *server.Site {
+	return &server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths}
 }
 
 // groups returns the names of the groups with a quota.

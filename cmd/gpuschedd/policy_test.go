@@ -17,6 +17,8 @@ func TestPolicy(t *testing.T) {
 	cfg, _, err := config.Parse("f", []byte(`
 [jobs]
 max_retries = 3
+max_mem = "9G"
+allowed_paths = ["/srv"]
 default_backoff = "7s"
 default_on_timeout = "requeue"
 [class.low]
@@ -47,6 +49,9 @@ cpu_affinity = false
 	p := policy(cfg, 64<<30)
 	if p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
+	}
+	if s := site(cfg); p.MaxMemBytes != 9<<30 || !slices.Equal(s.AllowedPaths, []string{"/srv"}) || s.Limits != config.Default().Limits {
+		t.Errorf("got %d, %+v", p.MaxMemBytes, s)
 	}
 	if want := map[job.Class]time.Duration{job.Low: 3 * time.Hour}; !reflect.DeepEqual(p.ClassMaxTime, want) {
 		t.Errorf("classes %v", p.ClassMaxTime)

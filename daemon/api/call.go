@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -35,7 +36,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 			return err
 		}
 		// Those who were turned away together should not come back together.
-		if err := pause(ctx, retryPause+rand.N(3*retryPause)); err != nil {
+		if err := pause(ctx, max(e.after, retryPause)+rand.N(3*retryPause)); err != nil {
 			return err
 		}
 	}
@@ -61,7 +62,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 	}
 	if resp.StatusCode != http.StatusOK {
 		e := errorReply(resp.StatusCode, text)
-		e.retry = resp.Header.Get("Retry-After") != ""
+		e.after, e.retry = retryAfter(resp.Header.Get("Retry-After"))
 		return e
 	}
 	if err := json.Unmarshal(text, out); err != nil {
@@ -69,6 +70,16 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 			Hint: "see 'gpusched version'"}
 	}
 	return nil
+}
+
+// retryAfter reads after how long a request that was not looked at may be made
+// again.
+func retryAfter(header string) (time.Duration, bool) {
+	n, err := strconv.ParseUint(header, 10, 8)
+	if err != nil {
+		return 0, header != ""
+	}
+	return min(time.Duration(n)*time.Second, retryTime), true
 }
 
 // errorReply reads the error that the daemon answered.

@@ -197,6 +197,19 @@ func TestWhoIsTurnedAwayComesBack(t *testing.T) {
 	}
 }
 
+func TestRetryAfter(t *testing.T) {
+	for header, want := range map[string]struct {
+		after time.Duration
+		retry bool
+	}{
+		"": {}, "0": {0, true}, "3": {3 * time.Second, true}, "255": {retryTime, true}, "-1": {0, true}, "Tue, 03 Mar 2026 12:00:00 GMT": {0, true},
+	} {
+		if after, retry := retryAfter(header); after != want.after || retry != want.retry {
+			t.Errorf("%q: %s %v", header, after, retry)
+		}
+	}
+}
+
 func TestARefusedSubmitIsAskedOnce(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); refuse(w, CodeUnavailable) })

@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // Code is a kind of error, from a closed list.
 type Code string
 
@@ -53,8 +55,9 @@ type Error struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 
-	sent  bool // the request may have arrived (client only)
-	retry bool // the request was not looked at and may be made again (client only)
+	sent  bool          // the request may have arrived (client only)
+	retry bool          // the request was not looked at and may be made again (client only)
+	after time.Duration // and this is how long to wait first
 }
 
 // Error returns the message with the hint in brackets.

@@ -23,6 +23,7 @@ type Config struct {
 	Quotas     Quotas
 	GPUs       GPUs
 	Xids       gpu.XidClasses // each list ascending
+	Limits     Limits
 	Daemon     Daemon
 }
 
@@ -33,6 +34,8 @@ type Jobs struct {
 	MaxTime             time.Duration // the longest time limit; 0: no bound
 	DefaultGrace        time.Duration // between SIGTERM and SIGKILL for a job that asks none
 	MaxGrace            time.Duration // the longest grace that may be asked
+	MaxMem              int64         // the most host memory a job may ask for; 0: no bound
+	AllowedPaths        []string      // places that jobs may be run out of, with patterns; empty: everywhere
 	TasksMax            int           // processes and threads of one job
 	MaxRunning          int           // jobs running at once
 	MaxQueued           int           // jobs waiting at once
@@ -140,6 +143,15 @@ func Default() Config {
 			KernelLog:       "/dev/kmsg",
 		},
 		Xids: gpu.DefaultXids(),
+		Limits: Limits{
+			Requests:     500,
+			Burst:        2000,
+			AtOnce:       16,
+			Connections:  1024,
+			UserConns:    128,
+			UserWaits:    96,
+			RequestBytes: 8 << 20,
+		},
 		Daemon: Daemon{
 			LogLevel:       slog.LevelInfo,
 			StartsInFlight: 8,

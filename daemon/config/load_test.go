@@ -41,6 +41,8 @@ default_time = "2h"
 max_time = "1-12"
 default_grace = "1m"
 max_grace = "5m"
+max_mem = "64G"
+allowed_paths = ["/srv/scripts/", "/home/*/jobs"]
 tasks_max = 100
 max_running = 2
 max_queued = 3
@@ -86,6 +88,14 @@ job = " 45 , 13,1 - 3"
 drain = ""
 reset = "48"
 reboot = "79"
+[limits]
+requests = 9
+burst = 20
+at_once = 3
+connections = 64
+user_connections = 32
+user_waits = 8
+request_size = "1M"
 [daemon]
 log_level = "debug"
 starts_in_flight = 5
@@ -94,7 +104,7 @@ host_mem_reserve = "8G"
 `
 	want := Config{
 		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
-			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, TasksMax: 100, MaxRunning: 2, MaxQueued: 3, AllowRaisedPriority: true,
+			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, TasksMax: 100, MaxRunning: 2, MaxQueued: 3, AllowRaisedPriority: true,
 			DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
 		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
 		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour},
@@ -107,6 +117,7 @@ host_mem_reserve = "8G"
 			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
 		Xids:   gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
+		Limits: Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20},
 		Daemon: Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
 	}
 	got, origins, err := Read(write(t, all), AnyOwner)

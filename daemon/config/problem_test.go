@@ -10,7 +10,7 @@ import (
 )
 
 // all is the sections in a message.
-const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [xid], [daemon]"
+const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [xid], [limits], [daemon]"
 
 // Invariant 2: one row is one file, with all that is said about it.
 func TestProblems(t *testing.T) {
@@ -72,6 +72,16 @@ f:5:1: xid.reboot: 154 can't be listed: by it the driver itself says what the GP
 f:3:1: xid.drain: 63 is listed twice
 f:4:1: xid.reset: "1024" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150`},
 		{"an xid in two lists", "[xid]\njob = \"13, 48\"\n", `f:2:1: Xid 48 is in xid.job and in xid.reset: leave it in the one that counts`},
+		{"bad places", "[jobs]\nmax_mem = \"much\"\nallowed_paths = [\"srv\"]\n", `f:2:1: jobs.max_mem: "much" is not a size: use a number with K, M, G or T, such as 20G, or none
+f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
+		{"more memory than allowed", "[jobs]\nmax_mem = \"4G\"\ndefault_mem = \"8G\"\n", `f:3:1: jobs.default_mem is 8G, more than jobs.max_mem, which is 4G: lower the one or raise the other`},
+		{"bad limits", "[limits]\nrequest = 5\nburst = 0\nrequest_size = \"1K\"\nuser_waits = 128\n", `f:2:1: unknown key "request" in [limits]: did you mean "requests"?
+f:3:1: limits.burst: 0 is out of range: use 1 to 1000000
+f:4:1: limits.request_size: 1K is out of range: use 64K to 8M
+f:5:1: limits.user_waits is 128 and limits.user_connections 128: leave some for requests that do not wait`},
+		{"bad patterns", "[jobs]\nallowed_paths = [\"/srv/[a\"]\n", `f:2:1: jobs.allowed_paths: "/srv/[a" is not a pattern: a [ needs its ]`},
+		{"places twice", "jobs.allowed_paths = [\"/srv\", \"/srv/\"]\n", `f:1:1: jobs.allowed_paths: "/srv" is listed twice`},
+		{"places as text", "jobs.allowed_paths = \"/srv\"\n", `f:1:1: jobs.allowed_paths: must be a list of directories such as ["/srv/scripts"], not text in quotes`},
 		{"rules", "[jobs]\nmax_grace = \"10s\"\nmax_time = \"1h\"\ndefault_time = \"2h\"\n", `f:4:1: jobs.default_time is 2h, longer than jobs.max_time, which is 1h: lower the one or raise the other
 f:2:1: jobs.default_grace is 30s, longer than jobs.max_grace, which is 10s: lower the one or raise the other`},
 		{"mistyped named section", "[quotas.user.alice]\ngpu = 0\n[clas.low]\nmax_time = \"1h\"\n[class.lo]\n[class.urgent]\n", `f:1:2: unknown section [quotas.user.alice]: did you mean [quota.user.alice]?

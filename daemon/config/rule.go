@@ -20,6 +20,20 @@ func rules(c *Config) []rule {
 			return fmt.Sprintf("jobs.default_time is %s, longer than jobs.max_time, which is %s: lower the one or raise the other",
 				spellDuration(c.Jobs.DefaultTime), spellDuration(c.Jobs.MaxTime))
 		}},
+		{"jobs.default_mem", "jobs.max_mem", func(c *Config) string {
+			if c.Jobs.MaxMem == 0 || c.Jobs.DefaultMem.Kind != MemFixed || c.Jobs.DefaultMem.Bytes <= c.Jobs.MaxMem {
+				return ""
+			}
+			return fmt.Sprintf("jobs.default_mem is %s, more than jobs.max_mem, which is %s: lower the one or raise the other",
+				spellSize(c.Jobs.DefaultMem.Bytes), spellSize(c.Jobs.MaxMem))
+		}},
+		{"limits.user_waits", "limits.user_connections", func(c *Config) string {
+			if c.Limits.UserWaits < c.Limits.UserConns {
+				return ""
+			}
+			return fmt.Sprintf("limits.user_waits is %d and limits.user_connections %d: leave some for requests that do not wait",
+				c.Limits.UserWaits, c.Limits.UserConns)
+		}},
 		{"jobs.default_grace", "jobs.max_grace", func(c *Config) string {
 			if c.Jobs.DefaultGrace <= c.Jobs.MaxGrace {
 				return ""

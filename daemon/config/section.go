@@ -39,6 +39,8 @@ func sections() []section {
 			doc: "How GPUs are watched, shared out and checked."},
 		{path: []string{"xid"}, keys: xidKeys,
 			doc: "What a GPU needs after which of the driver's error reports (Xids). One that is in no list is written down with the job that it hit and changes nothing."},
+		{path: []string{"limits"}, keys: limitKeys,
+			doc: "What one user's clients may cost the daemon, so that nobody's flood is felt by others."},
 		{path: []string{"daemon"}, keys: daemonKeys,
 			doc: "The daemon itself."},
 	}

@@ -16,6 +16,7 @@ type Policy struct {
 	MaxTime        time.Duration // 0: none
 	DefaultGrace   time.Duration
 	MaxGrace       time.Duration // 0: none
+	MaxMemBytes    int64         // of one job; 0: none
 	DefaultRequeue bool
 
 	MaxRetries       int               // that a job may ask for

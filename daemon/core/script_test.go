@@ -135,7 +135,7 @@ var verbs = map[string]func(*script){
 		}
 		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
-		s.w.policy.MaxTime = s.duration("max-time")
+		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		if per := s.size("default-mem"); per > 0 { // for each GPU
 			s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
 		}
@@ -346,6 +346,9 @@ func (s *script) update() {
 	}
 	if _, ok := s.args["gpus"]; ok {
 		ch.GPUMilli = new(s.milli())
+	}
+	if _, ok := s.args["mem"]; ok {
+		ch.MemBytes = new(s.size("mem"))
 	}
 	if _, ok := s.args["retries"]; ok {
 		ch.Retries = new(s.num("retries", 0))

@@ -135,6 +135,8 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above the longest of class %s, %s", limitText(r.TimeLimit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
 	case p.MaxGrace > 0 && r.Grace > p.MaxGrace:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", job.FormatDuration(r.Grace), job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
+	case p.MaxMemBytes > 0 && (r.MemBytes > p.MaxMemBytes || r.MemBytes == 0):
+		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's most for a job, %s", memText(r.MemBytes), job.FormatSize(p.MaxMemBytes)), "ask for less with --mem")
 	case r.Retries > p.MaxRetries:
 		return refuse(job.RefusedPolicy, fmt.Sprintf("%d retries are more than this site's most, %d", r.Retries, p.MaxRetries), "use fewer --retries")
 	}
@@ -146,6 +148,13 @@ func limitText(d time.Duration) string {
 		return "no time limit"
 	}
 	return "the time limit " + job.FormatDuration(d)
+}
+
+func memText(n int64) string {
+	if n == 0 {
+		return "no host memory limit"
+	}
+	return job.FormatSize(n) + " of host memory"
 }
 
 // queueQuota refuses a job for whose owner enough are waiting already.
@@ -196,17 +205,29 @@ func (c *Core) complete(s *job.Submission) {
 // imply fills in what follows from the rest of a request, a changed one too.
 func (c *Core) imply(r *job.Request) {
 	p := &c.policy
-	if r.MemBytes == 0 && p.DefaultMem != nil {
-		r.MemBytes = p.DefaultMem(r.GPUMilli, len(c.devices))
-		if p.HostMemBytes > 0 {
-			r.MemBytes = min(r.MemBytes, p.HostMemBytes)
-		}
+	if r.MemBytes == 0 {
+		r.MemBytes = c.defaultMem(r.GPUMilli)
 		r.DefaultedMem = r.MemBytes > 0
 	}
 	if r.Retries > 0 && r.Backoff == 0 {
 		r.Backoff = p.DefaultBackoff
 	}
 	r.Preemptible = r.Preemptible || r.Priority.Class == job.Scavenger
+}
+
+// defaultMem is the host memory of a job that names none; 0 is no limit.
+func (c *Core) defaultMem(gpuMilli int) int64 {
+	p, n := &c.policy, int64(0)
+	if p.DefaultMem != nil {
+		n = p.DefaultMem(gpuMilli, len(c.devices))
+	}
+	if p.MaxMemBytes > 0 && (n == 0 || n > p.MaxMemBytes) {
+		n = p.MaxMemBytes
+	}
+	if p.HostMemBytes > 0 {
+		n = min(n, p.HostMemBytes)
+	}
+	return n
 }
 
 func refuse(kind job.RefusalKind, message, hint string) *job.Refusal {

@@ -53,13 +53,15 @@ func (b *buckets) take(uid int, p pace, patience time.Duration) time.Duration {
 	return wait
 }
 
-// charge takes tokens that the user has had already. Nobody owes more than a
-// burst.
+// maxDebt is for how many seconds at most somebody has to rest.
+const maxDebt = 2
+
+// charge takes tokens that the user has had already.
 func (b *buckets) charge(uid int, p pace, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.of(uid, p)
-	u.level = max(u.level-tokens, -p.burst)
+	u.level = max(u.level-tokens, -maxDebt*p.rate)
 }
 
 // of returns the user's bucket, filled. The caller holds mu.

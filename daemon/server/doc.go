@@ -16,7 +16,8 @@
 //     and admins; so does the name of a process on a GPU.
 //  4. What a request may cost is bounded before it is read: connections in all
 //     and per user, header and body size, the time to send them, long polls
-//     per user.
+//     per user, and how often and how many at once one user asks. Who asks too
+//     often is first slowed down, and then told when to come back.
 //  5. An unknown field, query word or trailing text is refused, never ignored.
 //  6. Internal errors and panics are logged with a number and answered with
 //     that number only; they never end the process.

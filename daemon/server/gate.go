@@ -14,22 +14,23 @@ import (
 // gate counts what each user holds and lets in no more than its bounds. Root is
 // bound by its own count only, so that users cannot lock it out together.
 type gate struct {
-	max, perUID int
+	bounds func() (most, perUID int)
 
 	mu    sync.Mutex // guards the fields that follow
 	total int
 	held  map[int]int
 }
 
-func newGate(max, perUID int) *gate {
-	return &gate{max: max, perUID: perUID, held: map[int]int{}}
+func newGate(bounds func() (most, perUID int)) *gate {
+	return &gate{bounds: bounds, held: map[int]int{}}
 }
 
 // enter takes a place for the user; false means that there is none.
 func (g *gate) enter(uid int) bool {
+	most, perUID := g.bounds()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.held[uid] >= g.perUID || (uid != 0 && g.total >= g.max) {
+	if g.held[uid] >= perUID || (uid != 0 && g.total >= most) {
 		return false
 	}
 	g.held[uid]++

@@ -23,6 +23,9 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.turn(r, &s.listings, maxListings); err != nil {
+		return nil, err
+	}
 	v, err := s.backend.Query(r.Context(), q)
 	if err != nil {
 		return nil, err
@@ -115,10 +118,9 @@ func (s *Server) wait(r *request) (any, error) {
 	}
 	if !s.polls.enter(r.who.UID) {
 		// The connection's place is for somebody who does not wait.
-		r.w.Header().Set("Connection", "close")
-		r.w.Header().Set(retryAfter, "1")
-		return nil, errTooMany("waits")
+		return nil, s.later(r, time.Second, errTooMany("waits"))
 	}
+	r.over() // who waits is in nobody's way
 	defer s.polls.leave(r.who.UID)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()

@@ -68,8 +68,9 @@ func writeError(w http.ResponseWriter, e *api.Error) {
 	writeJSON(w, e.Code.HTTPStatus(), api.ErrorReply{Schema: api.Schema, Error: *e})
 }
 
-// writeJSON sends the reply. A client that does not read it is cut off.
-func writeJSON(w http.ResponseWriter, status int, reply any) {
+// writeJSON sends the reply and returns its size. A client that does not read
+// it is cut off.
+func writeJSON(w http.ResponseWriter, status int, reply any) int {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -81,4 +82,5 @@ func writeJSON(w http.ResponseWriter, status int, reply any) {
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
+	return b.Len()
 }

@@ -70,7 +70,8 @@ type request struct {
 	w       http.ResponseWriter
 	peer    peer
 	who     job.Actor
-	asAdmin bool // it is allowed by the right of an admin alone
+	asAdmin bool     // it is allowed by the right of an admin alone
+	leave   []func() // give back what it holds
 }
 
 // mount builds the handler from the table. What is not in the table is

@@ -23,16 +23,23 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	r := &request{Request: hr, w: w, peer: p, who: s.actor(p)}
+	defer r.over()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, reply)
+	s.charge(r.who.UID, writeJSON(w, http.StatusOK, reply))
 }
 
 func (s *Server) answer(rt route, r *request) (any, error) {
+	if err := s.throttle(r); err != nil {
+		return nil, err
+	}
+	if err := s.turn(r, &s.atOnce, s.opt.Site().Limits.AtOnce); err != nil {
+		return nil, err
+	}
 	if err := expectBody(r.w, r.Request); err != nil {
 		return nil, err
 	}

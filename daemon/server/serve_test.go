@@ -60,7 +60,7 @@ func TestRefusalsKeepTheirCode(t *testing.T) {
 // Invariant 4: one user's connections cannot use up those of others.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := testServer(queue(), nil)
-	s.conns = newGate(100, 2)
+	s.conns = newGate(bounds(100, 2))
 	socket, _ := listen(t, s)
 	var held []net.Conn
 	for range 2 {
@@ -100,8 +100,10 @@ func hold(t *testing.T, socket string) net.Conn {
 	return c
 }
 
+func bounds(most, perUID int) func() (int, int) { return func() (int, int) { return most, perUID } }
+
 func TestGate(t *testing.T) {
-	g := newGate(3, 2)
+	g := newGate(bounds(3, 2))
 	steps := []struct {
 		uid  int
 		want bool

@@ -9,16 +9,15 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// The bounds of invariant 4.
+// The bounds of invariant 4 that are the same everywhere; those of the site are
+// in config.Limits.
 const (
-	maxConns       = 1024
-	maxConnsPerUID = 128
-	maxPollsPerUID = 96 // the rest is for requests that do not wait
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 64 << 10
-	maxSubmitBytes = 8 << 20 // base64 of the largest command and environment, with room
 	headerTime     = 5 * time.Second
 	bodyTime       = 20 * time.Second
 	replyTime      = 30 * time.Second
@@ -45,8 +44,17 @@ type Options struct {
 	// QuotaGroups names the groups that have a quota. It is asked at each
 	// submit, as is GroupID for each of them.
 	QuotaGroups func() []string
+	// Site returns what the site decided. It is asked at each request; nil is
+	// the default of package config.
+	Site func() Site
 	// GroupID returns the gid of a group, false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
+}
+
+// Site is what the site decided about requests.
+type Site struct {
+	Limits       config.Limits
+	AllowedPaths []string // that jobs may be run out of; empty: everywhere
 }
 
 // Server answers clients.
@@ -58,6 +66,10 @@ type Server struct {
 	conns   *gate
 	polls   *gate
 	lines   *lines
+	rates   buckets // of requests
+
+	atOnce, listings turns
+
 	closing context.Context // done as soon as the server begins to stop
 	close   context.CancelFunc
 }
@@ -85,9 +97,13 @@ func New(o Options) *Server {
 	if o.GroupID == nil {
 		o.GroupID = func(string) (int, bool) { return 0, false }
 	}
+	if o.Site == nil {
+		o.Site = func() Site { return Site{Limits: config.Default().Limits} }
+	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		conns: newGate(maxConns, maxConnsPerUID), polls: newGate(maxConns, maxPollsPerUID),
+		conns: newGate(func() (int, int) { l := o.Site().Limits; return l.Connections, l.UserConns }),
+		polls: newGate(func() (int, int) { l := o.Site().Limits; return l.Connections, l.UserWaits }),
 		lines: newLines(o.Log),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())

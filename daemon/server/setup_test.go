@@ -145,6 +145,12 @@ func overSocket(socket string) *http.Client {
 // listenAs is listen for one of the tests' people: the kernel would say who
 // runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
+	socket, stop = serveAs(t, s, p)
+	t.Cleanup(func() { stop() })
+	return socket, stop
+}
+
+func serveAs(t testing.TB, s *Server, p peer) (socket string, stop func() error) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -160,7 +166,6 @@ func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error
 		<-done
 		return err
 	})
-	t.Cleanup(func() { stop() })
 	return socket, stop
 }
 

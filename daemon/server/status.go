@@ -13,6 +13,9 @@ const firstWaiting = 10
 
 // status is the daemon at a glance.
 func (s *Server) status(r *request) (any, error) {
+	if err := s.turn(r, &s.listings, maxListings); err != nil {
+		return nil, err
+	}
 	v, err := s.backend.Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -95,7 +96,7 @@ func TestAbandonedWaitsEnd(t *testing.T) {
 
 func TestWaitsAreBoundedPerUser(t *testing.T) {
 	s := testServer(queue(), nil)
-	for range maxPollsPerUID {
+	for range config.Default().Limits.UserWaits {
 		s.polls.enter(bob.uid)
 	}
 	w := reply(s, bob, "GET", "/v1/jobs/1/wait?timeout_seconds=0", "")

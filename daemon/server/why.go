@@ -60,7 +60,7 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 var passing = []job.ReasonCode{
 	job.ReasonGPUCleaning, job.ReasonGPUKept, job.ReasonGPUBusy, job.ReasonGPUShare, job.ReasonGPUMemory,
 	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUReserved, job.ReasonGPUSuspect, job.ReasonGPUPaused,
-	job.ReasonGPUDrained, job.ReasonGPUUnknown, job.ReasonGPULost,
+	job.ReasonGPUDrained, job.ReasonGPUSick, job.ReasonGPUUnknown, job.ReasonGPULost,
 	job.ReasonGPUFree, job.ReasonGPUType, job.ReasonGPUExcluded,
 }
 
@@ -112,7 +112,7 @@ func verbed(r job.Reason) string {
 		return fmt.Sprintf("has %s free, %s needed", job.FormatGPUs(int(r.Have)), job.FormatGPUs(int(r.Need)))
 	case job.ReasonGPUUsed:
 		return fmt.Sprintf("has %d %% of its memory in use, at most %d %% allowed", r.Have, r.Need)
-	case job.ReasonGPUUnknown, job.ReasonGPULost, job.ReasonGPUSuspect:
+	case job.ReasonGPUUnknown, job.ReasonGPULost, job.ReasonGPUSuspect, job.ReasonGPUSick:
 		return "is " + strings.TrimPrefix(string(r.Code), "gpu-") + ": " + r.Sentence()
 	}
 	return "is " + r.Sentence()

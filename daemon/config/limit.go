@@ -1,0 +1,62 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Limits is what one user's clients may cost the daemon.
+type Limits struct {
+	Requests     int // of one user a second, over a longer time
+	Burst        int // of one user, at once
+	AtOnce       int // requests of one user being answered at once
+	Connections  int // in all; root's come on top
+	UserConns    int // of one user
+	UserWaits    int // of one user, waiting for the end of a job
+	RequestBytes int64 // the largest submission
+}
+
+func limitKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "requests", doc: "Requests of one user a second, over a longer time; a listing counts once more for each 4K of its answer. Those that come faster are slowed down, and above that turned away for a moment, which the client copes with.",
+			bind: func(c *Config) value { return numberBetween(&c.Limits.Requests, 1, 100_000) }},
+		{section: in, name: "burst", doc: "Requests of one user that are not slowed down after a rest.",
+			bind: func(c *Config) value { return numberBetween(&c.Limits.Burst, 1, 1_000_000) }},
+		{section: in, name: "at_once", doc: "Requests of one user being answered at once; others of that user wait for their turn.",
+			bind: func(c *Config) value { return numberBetween(&c.Limits.AtOnce, 1, 1000) }},
+		{section: in, name: "connections", doc: "Connections of all users at once. Root is bound by user_connections only.",
+			bind: func(c *Config) value { return numberBetween(&c.Limits.Connections, 16, 100_000) }},
+		{section: in, name: "user_connections", doc: "Connections of one user at once.",
+			bind: func(c *Config) value { return numberBetween(&c.Limits.UserConns, 4, 10_000) }},
+		{section: in, name: "user_waits", doc: "Connections of one user that wait for the end of a job (gpusched wait). Others try again until there is room.",
+			bind: func(c *Config) value { return numberBetween(&c.Limits.UserWaits, 1, 10_000) }},
+		{section: in, name: "request_size", doc: "The largest submission. A command with its environment takes up to a third more than its own size.",
+			bind: func(c *Config) value { return sizeBetween{&c.Limits.RequestBytes, 64 << 10, 8 << 20} }},
+	}
+}
+
+// sizeBetween is a number of bytes with bounds.
+type sizeBetween struct {
+	to     *int64
+	lo, hi int64
+}
+
+func (v sizeBetween) parse(raw any) error {
+	n := *v.to
+	if err := (sizeValue{to: &n}).parse(raw); err != nil {
+		return err
+	}
+	return assign(sizeBetween{&n, v.lo, v.hi}, v.to, n)
+}
+
+func (v sizeBetween) check() error {
+	if *v.to < v.lo || *v.to > v.hi {
+		return fmt.Errorf("%s is out of range: use %s to %s", spellSize(*v.to), spellSize(v.lo), spellSize(v.hi))
+	}
+	return nil
+}
+
+func (v sizeBetween) spell() string { return strconv.Quote(spellSize(*v.to)) }
+func (v sizeBetween) schema() shape {
+	return shape{Type: "string", Form: "a size from " + spellSize(v.lo) + " to " + spellSize(v.hi), Pattern: `^[0-9.]+ ?[A-Za-z]*$`}
+}

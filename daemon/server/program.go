@@ -1,0 +1,118 @@
+package server
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// checkProgram holds a command against the site's list of places for programs;
+// an empty list allows all. It compares the words of the submission and looks
+// at no file: root follows no path that a user named. So it is a guard rail
+// against mistakes, and no fence: what a program that is allowed goes on to
+// run, a link, or a file that was put in an allowed place, it does not see.
+func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
+	if len(allowed) == 0 || len(p.Argv) == 0 {
+		return nil
+	}
+	name, fault := program(p.Argv, p.Dir)
+	if a != nil && fault == "" {
+		for _, param := range a.Params {
+			if strings.Contains(name, "{"+param.Name+"}") {
+				fault = fmt.Sprintf("the path of the program has the parameter {%s} in it", param.Name)
+			}
+		}
+	}
+	if fault == "" && within(allowed, name) {
+		return nil
+	}
+	if fault == "" {
+		fault = fmt.Sprintf("%q is in none of them", name)
+	}
+	return &api.Error{
+		Code: api.CodePolicy, Message: "this site runs programs and scripts out of " + listed(allowed) + " only: " + fault,
+		Hint: "name a script or program there by its path; jobs.allowed_paths in gpusched.toml(5) is the site's list",
+	}
+}
+
+// program returns the path that a command is judged by, without looking at any
+// file: that of the script, where a program that commonly runs scripts is given
+// one, else that of the program.
+func program(argv []string, dir string) (name, fault string) {
+	first := argv[0]
+	if runsScripts(path.Base(first)) {
+		if s := scriptFile(argv[1:]); s != "" {
+			return absolute(s, dir), ""
+		}
+		if !strings.Contains(first, "/") {
+			return "", fmt.Sprintf("%q is given no script file", first)
+		}
+	}
+	if !strings.Contains(first, "/") {
+		return "", fmt.Sprintf("%q is looked up in PATH", first)
+	}
+	return absolute(first, dir), ""
+}
+
+func absolute(name, dir string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// interpreters are programs whose first argument that is no option is a script,
+// or that start one that ends as scripts do.
+const interpreters = `^(sh|bash|dash|zsh|ksh|fish|(python|pypy)[0-9.]*|perl|ruby|R|Rscript|julia|node|lua|octave|torchrun|accelerate|deepspeed|` +
+	`mpirun|mpiexec|srun|conda|mamba|micromamba|uv|poetry|env|nice|time|numactl|stdbuf)$`
+
+func runsScripts(base string) bool {
+	return regexp.MustCompile(interpreters).MatchString(base)
+}
+
+// scriptFile returns the script among the arguments, "" where code comes from
+// an argument (-c) or a module's name (-m) instead.
+func scriptFile(args []string) string {
+	file := script(args)
+	for _, arg := range args {
+		if arg == file {
+			return file
+		}
+		if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.ContainsAny(arg, "cm") {
+			return ""
+		}
+	}
+	return file
+}
+
+// within tells whether a path is one of the places or below one.
+func within(places []string, name string) bool {
+	parts := strings.Split(name, "/")
+	for _, place := range places {
+		depth := strings.Count(place, "/") + 1
+		if place == "/" {
+			return true
+		}
+		if depth > len(parts) {
+			continue
+		}
+		if ok, err := path.Match(place, strings.Join(parts[:depth], "/")); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// maxPlaces bounds how many places a refusal names.
+const maxPlaces = 4
+
+func listed(places []string) string {
+	if len(places) > maxPlaces {
+		return strings.Join(places[:maxPlaces], ", ") + ", …"
+	}
+	return strings.Join(places, ", ")
+}

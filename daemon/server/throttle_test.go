@@ -1,0 +1,282 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// limited is a server with limits of its own.
+func limited(b Backend, change func(*config.Limits)) *Server {
+	l := config.Default().Limits
+	change(&l)
+	s := testServer(b, nil)
+	s.opt.Site = func() Site { return Site{Limits: l} }
+	return s
+}
+
+// Invariant 4: who asks too often is slowed down to the pace; others, and root,
+// are not.
+func TestAUserHasAPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
+		took := func(p peer, n int) time.Duration {
+			start := time.Now()
+			for range n {
+				if status, body := ask(s, p, "GET", "/v1/version", ""); status != 200 {
+					t.Fatalf("%d %s", status, body)
+				}
+			}
+			return time.Since(start)
+		}
+		if d := took(bob, 20); d != 0 {
+			t.Errorf("a burst took %s", d)
+		}
+		if d := took(bob, 50); d < 4900*time.Millisecond || d > 5100*time.Millisecond {
+			t.Errorf("50 requests at 10 a second took %s", d)
+		}
+		if d := took(alice, 20) + took(root, 1000); d != 0 {
+			t.Errorf("others were held up for %s", d)
+		}
+		sleep(2 * time.Second)
+		if d := took(bob, 20); d != 0 {
+			t.Errorf("after a rest a burst took %s", d)
+		}
+	})
+}
+
+// Where being slowed down is not enough, the answer says when to come back, and
+// costs no connection.
+func TestAFloodIsTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
+		var served, refused atomic.Int32
+		var all sync.WaitGroup
+		for range 100 { // at once: 20 by the burst, 10 within the patience
+			all.Go(func() {
+				w := reply(s, bob, "GET", "/v1/version", "")
+				if w.Code == http.StatusOK {
+					served.Add(1)
+					return
+				}
+				refused.Add(1)
+				e := refusal(t, w.Body.String())
+				if e.Code != api.CodeUnavailable || w.Header().Get(retryAfter) != "1" || w.Header().Get("Connection") != "close" ||
+					!strings.Contains(e.Message, "bob may make 10 a second") {
+					t.Errorf("%+v %v", e, w.Header())
+				}
+			})
+		}
+		all.Wait()
+		if served.Load() != 30 || refused.Load() != 70 {
+			t.Errorf("%d served, %d refused", served.Load(), refused.Load())
+		}
+	})
+}
+
+// A large answer counts as many small ones.
+func TestAListingCountsByItsSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := queue()
+		for id := range job.ID(1000) {
+			v := b.View.Jobs[1]
+			v.ID = 10 + id
+			b.View.Jobs = append(b.View.Jobs, v)
+		}
+		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 40 })
+		_, body := ask(s, bob, "GET", "/v1/jobs", "")
+		if n := len(body) / answerUnit; n < 40 || n > 70 {
+			t.Fatalf("the listing counts %d", n)
+		}
+		start := time.Now()
+		for {
+			w := reply(s, bob, "GET", "/v1/version", "")
+			if w.Code == http.StatusOK {
+				break
+			}
+			sleep(100 * time.Millisecond)
+		}
+		if held := time.Since(start); held == 0 || held > maxDebt*time.Second+patience {
+			t.Errorf("held up for %s", held)
+		}
+		before := s.rates.byUser[bob.uid].level
+		ask(s, bob, "GET", "/v1/version", "")
+		if after := s.rates.byUser[bob.uid].level; before-after > 1.1 {
+			t.Errorf("a small answer took %f", before-after)
+		}
+	})
+}
+
+// slow counts how many are in Query at once, and holds them.
+type slow struct {
+	Backend
+	now, most atomic.Int32
+	free      chan struct{}
+}
+
+func (b *slow) Query(ctx context.Context, q job.Query) (job.View, error) {
+	n := b.now.Add(1)
+	for m := b.most.Load(); n > m && !b.most.CompareAndSwap(m, n); m = b.most.Load() {
+	}
+	<-b.free
+	b.now.Add(-1)
+	return b.Backend.Query(ctx, q)
+}
+
+// Invariant 4: a user's requests wait for one another, not those of others.
+func TestAUserHasTurns(t *testing.T) {
+	for path, want := range map[string]int32{"/v1/jobs": maxListings, "/v1/status": maxListings, "/v1/gpus": 5} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &slow{Backend: queue(), free: make(chan struct{})}
+			s := limited(b, func(l *config.Limits) { l.AtOnce = 5 })
+			var all sync.WaitGroup
+			for range 40 {
+				all.Go(func() { ask(s, bob, "GET", path, "") })
+			}
+			synctest.Wait()
+			if n := b.most.Load(); n != want {
+				t.Errorf("%s: %d at once, want %d", path, n, want)
+			}
+			all.Go(func() { ask(s, alice, "GET", path, "") })
+			synctest.Wait()
+			if n := b.now.Load(); n != want+1 {
+				t.Errorf("%s: another user's does not come through: %d", path, n)
+			}
+			close(b.free)
+			all.Wait()
+			if len(s.atOnce.byUser) != 0 || len(s.listings.byUser) != 0 {
+				t.Error("turns are not given back")
+			}
+		})
+	}
+}
+
+// A turn is not waited for without end.
+func TestATurnHasATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &slow{Backend: queue(), free: make(chan struct{})}
+		s := limited(b, func(l *config.Limits) { l.AtOnce = 1 })
+		go ask(s, bob, "GET", "/v1/gpus", "")
+		synctest.Wait()
+		w := reply(s, bob, "GET", "/v1/gpus", "")
+		if e := refusal(t, w.Body.String()); e.Code != api.CodeUnavailable || w.Header().Get(retryAfter) == "" {
+			t.Errorf("%d %+v", w.Code, e)
+		}
+		close(b.free)
+	})
+}
+
+// Who waits for a job is in nobody's way.
+func TestWaitsTakeNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := limited(queue(), func(l *config.Limits) { l.AtOnce = 2 })
+		for range 20 {
+			go ask(s, bob, "GET", "/v1/jobs/1/wait", "")
+		}
+		synctest.Wait()
+		if status, body := ask(s, bob, "GET", "/v1/version", ""); status != 200 {
+			t.Errorf("%d %s", status, body)
+		}
+		sleep(defaultPoll)
+	})
+}
+
+func TestALargeSubmissionIsRefused(t *testing.T) {
+	s := limited(queue(), func(l *config.Limits) { l.RequestBytes = 100 })
+	status, body := ask(s, bob, "POST", "/v1/jobs", `{"comment":"`+strings.Repeat("x", 200)+`"}`)
+	if status != http.StatusBadRequest || !strings.Contains(body, "larger than 100 bytes") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// flood asks as fast as it can on many connections until done, and returns how
+// many answers it had.
+func flood(done <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
+	var n atomic.Int64
+	var all sync.WaitGroup
+	for range connections {
+		all.Go(func() {
+			client := overSocket(socket)
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				r, _ := http.NewRequest(method, "http://x"+path, nil)
+				if resp, err := client.Do(r); err == nil {
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+					n.Add(1)
+				}
+			}
+		})
+	}
+	return func() int { all.Wait(); return int(n.Load()) }
+}
+
+// BenchmarkListUnderFlood is what one user's listing of 1 000 jobs takes while
+// another floods the server: with what, is in the name. Both are in this
+// process, so that the flood's own work counts against the listing too.
+func BenchmarkListUnderFlood(b *testing.B) {
+	for _, c := range []struct{ name, method, path string }{
+		{"none", "", ""}, {"version", "GET", "/v1/version"}, {"list", "GET", "/v1/jobs"}, {"refused", "POST", "/v1/gpus/0/pause"},
+	} {
+		for _, on := range []bool{true, false} {
+			name := c.name + "/limits"
+			if !on {
+				name = c.name + "/open"
+			}
+			b.Run(name, func(b *testing.B) { listUnderFlood(b, c.method, c.path, on) })
+		}
+	}
+}
+
+func listUnderFlood(b *testing.B, method, path string, on bool) {
+	back := queue()
+	for id := range job.ID(1000) {
+		v := back.View.Jobs[1]
+		v.ID = 10 + id
+		back.View.Jobs = append(back.View.Jobs, v)
+	}
+	s := limited(back, func(l *config.Limits) {
+		if !on {
+			l.Requests, l.Burst, l.AtOnce = 1e6, 1e6, 1000
+		}
+	})
+	calm, stopCalm := serveAs(b, s, alice)
+	rough, stopRough := serveAs(b, s, bob)
+	defer stopCalm()
+	defer stopRough()
+	done := make(chan struct{})
+	asked := func() int { return 0 }
+	if path != "" {
+		asked = flood(done, rough, method, path, 100)
+		time.Sleep(5 * time.Second) // over its burst
+	}
+	var took []time.Duration
+	start := time.Now()
+	for b.Loop() {
+		at := time.Now()
+		get(calm, "/v1/jobs")
+		took = append(took, time.Since(at))
+		time.Sleep(100 * time.Millisecond)
+	}
+	seconds := time.Since(start).Seconds()
+	close(done)
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
+	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
+}
