@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -60,11 +59,7 @@ func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger,
 }
 
 func (a *assembly) open(ctx context.Context) error {
-	var err error
-	if a.store, err = store.Open(ctx, filepath.Join(a.paths.state, "state.db"), store.Options{}); err != nil {
-		return err
-	}
-	state, err := a.store.Load(ctx)
+	state, err := a.openState(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,7 +85,7 @@ func (a *assembly) open(ctx context.Context) error {
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
 		Kernel: kernel, UnitOf: unitOf,
-		Specs: specDir(a.paths.specs), Meter: meter, Notify: a.notify, Log: a.log,
+		Specs: specDir(a.paths.specs), Meter: meter, Origin: a.units.Origin, Notify: a.notify, Log: a.log,
 		Restored: restored(state),
 		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
 		StartsInFlight: a.cfg.Daemon.StartsInFlight, WatchdogEvery: a.notify.WatchdogInterval() / 3,
@@ -240,6 +235,7 @@ func needRestart(old, now config.Config) []string {
 // checks are the parts of the machine that only the main knows.
 func (a *assembly) checks() []func(context.Context) job.Check {
 	return []func(context.Context) job.Check{
+		func(context.Context) job.Check { return checkStateFile(a.paths.stateFile()) },
 		func(context.Context) job.Check { return checkSystemd(a.units) },
 		func(context.Context) job.Check { return checkJournal() },
 		func(context.Context) job.Check { return checkKernelLog(a.kernel, a.cfg.GPUs.KernelLog) },
