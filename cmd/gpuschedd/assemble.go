@@ -99,7 +99,8 @@ func (a *assembly) open(ctx context.Context) error {
 		AdminGroup: func() (int, bool) { return groupID(a.cfg.Daemon.AdminGroup) }, AdminName: a.cfg.Daemon.AdminGroup,
 		UserName: userName, UserID: userID,
 		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: groupID,
-		Site: func() server.Site { return *a.site.Load() },
+		Person: (&subordinates{path: "/etc/subuid"}).owner,
+		Site:   func() server.Site { return *a.site.Load() },
 	})
 	return nil
 }

@@ -144,8 +144,8 @@ func Default() Config {
 		},
 		Xids: gpu.DefaultXids(),
 		Limits: Limits{
-			Requests:     500,
-			Burst:        2000,
+			Requests:     1000,
+			Burst:        4000,
 			AtOnce:       16,
 			Connections:  1024,
 			UserConns:    128,

@@ -42,7 +42,7 @@ func (s *Server) Audit(d Deed) {
 		args = append(args, "code", d.Code)
 	}
 	if d.Outcome == Refused {
-		s.lines.write(d.UID, slog.LevelWarn, "audit", args...)
+		s.lines.write(s.opt.Person(d.UID), slog.LevelWarn, "audit", args...)
 		return
 	}
 	s.log.Log(context.Background(), slog.LevelInfo, "audit", args...)

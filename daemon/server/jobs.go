@@ -116,12 +116,12 @@ func (s *Server) wait(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.polls.enter(r.who.UID) {
+	if !s.polls.enter(r.person) {
 		// The connection's place is for somebody who does not wait.
 		return nil, s.later(r, time.Second, errTooMany("waits"))
 	}
 	r.over() // who waits is in nobody's way
-	defer s.polls.leave(r.who.UID)
+	defer s.polls.leave(r.person)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()

@@ -101,8 +101,9 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 // number.
 type peerListener struct {
 	net.Listener
-	conns *gate
-	lines *lines
+	conns  *gate
+	person func(uid int) int
+	lines  *lines
 }
 
 // Accept returns the next connection that may come in.
@@ -118,12 +119,13 @@ func (l *peerListener) Accept() (net.Conn, error) {
 			c.Close()
 			continue
 		}
-		if !l.conns.enter(p.uid) {
-			l.lines.write(p.uid, slog.LevelWarn, "connection refused: too many are open", "uid", p.uid)
+		person := l.person(p.uid)
+		if !l.conns.enter(person) {
+			l.lines.write(person, slog.LevelWarn, "connection refused: too many are open", "uid", p.uid)
 			turnAway(c)
 			continue
 		}
-		return &peerConn{Conn: c, peer: p, leave: sync.OnceFunc(func() { l.conns.leave(p.uid) })}, nil
+		return &peerConn{Conn: c, peer: p, leave: sync.OnceFunc(func() { l.conns.leave(person) })}, nil
 	}
 }
 

@@ -70,6 +70,7 @@ type request struct {
 	w       http.ResponseWriter
 	peer    peer
 	who     job.Actor
+	person  int      // the uid that limits are counted by
 	asAdmin bool     // it is allowed by the right of an admin alone
 	leave   []func() // give back what it holds
 }

@@ -18,11 +18,11 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	if !known {
 		w.Header().Set("Connection", "close")
 		err := &api.Error{Code: api.CodeForbidden, Message: "the connection has no identity"}
-		s.audit(rt, &request{Request: hr, who: job.Actor{UID: nobody}}, nil, err)
+		s.audit(rt, &request{Request: hr, who: job.Actor{UID: nobody}, person: nobody}, nil, err)
 		s.refuse(w, hr, nobody, err)
 		return
 	}
-	r := &request{Request: hr, w: w, peer: p, who: s.actor(p)}
+	r := &request{Request: hr, w: w, peer: p, who: s.actor(p), person: s.opt.Person(p.uid)}
 	defer r.over()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
@@ -30,7 +30,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, r.who.UID, err)
 		return
 	}
-	s.charge(r.who.UID, writeJSON(w, http.StatusOK, reply))
+	s.charge(r.person, writeJSON(w, http.StatusOK, reply))
 }
 
 func (s *Server) answer(rt route, r *request) (any, error) {

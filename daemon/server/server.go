@@ -44,6 +44,9 @@ type Options struct {
 	// QuotaGroups names the groups that have a quota. It is asked at each
 	// submit, as is GroupID for each of them.
 	QuotaGroups func() []string
+	// Person returns the uid that a uid's limits are counted by: its own, or that
+	// of the user whose subordinate uid it is. Nil is its own.
+	Person func(uid int) int
 	// Site returns what the site decided. It is asked at each request; nil is
 	// the default of package config.
 	Site func() Site
@@ -97,15 +100,18 @@ func New(o Options) *Server {
 	if o.GroupID == nil {
 		o.GroupID = func(string) (int, bool) { return 0, false }
 	}
+	if o.Person == nil {
+		o.Person = func(uid int) int { return uid }
+	}
 	if o.Site == nil {
 		o.Site = func() Site { return Site{Limits: config.Default().Limits} }
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		conns: newGate(func() (int, int) { l := o.Site().Limits; return l.Connections, l.UserConns }),
-		polls: newGate(func() (int, int) { l := o.Site().Limits; return l.Connections, l.UserWaits }),
 		lines: newLines(o.Log),
 	}
+	s.conns = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserConns })
+	s.polls = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserWaits })
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.mount()
 	return s
@@ -119,7 +125,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := s.httpServer()
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, lines: s.lines}) }()
+		go func() {
+			broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, person: s.opt.Person, lines: s.lines})
+		}()
 	}
 	var err error
 	select {

@@ -16,7 +16,7 @@ import (
 const (
 	patience    = time.Second      // a request that comes too soon is held so long at most
 	turnTime    = 10 * time.Second // a request waits so long for its turn at most
-	answerUnit  = 4 << 10          // bytes of an answer that count as one more request
+	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
 	maxListings = 2                // of one user at once: an answer can be large
 	noPace      = 0                // uid of root, who has no pace
 )
@@ -27,11 +27,11 @@ func paceOf(l config.Limits) pace { return pace{rate: float64(l.Requests), burst
 // throttle holds a request that comes too soon back a little, and refuses it
 // where that would not be enough. Root has no pace.
 func (s *Server) throttle(r *request) error {
-	if r.who.UID == noPace {
+	if r.person == noPace {
 		return nil
 	}
 	limits := s.opt.Site().Limits
-	wait := s.rates.take(r.who.UID, paceOf(limits), patience)
+	wait := s.rates.take(r.person, paceOf(limits), patience)
 	if wait > patience {
 		// Who is answered at once comes back at once.
 		if err := pause(r.Context(), patience); err != nil {
@@ -64,7 +64,7 @@ func (s *Server) later(r *request, after time.Duration, e *api.Error) error {
 func (s *Server) turn(r *request, t *turns, most int) error {
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()
-	leave, err := t.enter(ctx, r.who.UID, most)
+	leave, err := t.enter(ctx, r.person, most)
 	if err != nil {
 		return s.later(r, time.Second, errTooMany("requests"))
 	}

@@ -56,6 +56,36 @@ func TestAUserHasAPace(t *testing.T) {
 	})
 }
 
+// A user's many subordinate uids have one pace, and one count of connections
+// and waits.
+func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst, l.UserWaits = 10, 20, 3 })
+		s.opt.Person = func(uid int) int {
+			if uid >= 100000 {
+				return bob.uid
+			}
+			return uid
+		}
+		start := time.Now()
+		for n := range 70 {
+			ask(s, peer{uid: 100000 + n}, "GET", "/v1/version", "")
+		}
+		if d := time.Since(start); d < 4900*time.Millisecond || d > 5100*time.Millisecond {
+			t.Errorf("70 requests of 70 uids took %s", d)
+		}
+		sleep(2 * time.Second)
+		for n := range 3 {
+			go ask(s, peer{uid: 100000 + n}, "GET", "/v1/jobs/1/wait", "")
+		}
+		synctest.Wait()
+		if status, _ := ask(s, peer{uid: 100099}, "GET", "/v1/jobs/1/wait", ""); status != http.StatusServiceUnavailable {
+			t.Errorf("one wait too many: %d", status)
+		}
+		sleep(defaultPoll)
+	})
+}
+
 // Where being slowed down is not enough, the answer says when to come back, and
 // costs no connection.
 func TestAFloodIsTurnedAway(t *testing.T) {
@@ -96,7 +126,7 @@ func TestAListingCountsByItsSize(t *testing.T) {
 		}
 		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 40 })
 		_, body := ask(s, bob, "GET", "/v1/jobs", "")
-		if n := len(body) / answerUnit; n < 40 || n > 70 {
+		if n := len(body) / answerUnit; n < 80 || n > 140 {
 			t.Fatalf("the listing counts %d", n)
 		}
 		start := time.Now()

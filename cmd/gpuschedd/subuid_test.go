@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestParseSubordinates(t *testing.T) {
+	uidOf := func(name string) (int, bool) {
+		return map[string]int{"alice": 1001}[name], name == "alice" || name == "root"
+	}
+	got := parseSubordinates("alice:100000:65536\n1002:165536:65536\nfar:300000:10\n# no\nroot:1000000:1000000000\n0:1000000:5\nalice:0:65536\nx:1:2:3\nalice:400000:0\nalice:a:b\n", uidOf)
+	want := []uidRange{{1001, 100000, 165536}, {1002, 165536, 231072}, {300000, 300000, 300010}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSubordinatesFollowTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "subuid")
+	s := &subordinates{path: path}
+	if got := s.owner(100005); got != 100005 {
+		t.Errorf("without a file: %d", got)
+	}
+	if err := os.WriteFile(path, []byte("1001:100000:65536\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.owner(100005); got != 100005 {
+		t.Errorf("the file is looked at for each request: %d", got)
+	}
+	s.looked = time.Time{}
+	for uid, want := range map[int]int{0: 0, 1001: 1001, 99999: 99999, 100000: 1001, 165535: 1001, 165536: 165536} {
+		if got := s.owner(uid); got != want {
+			t.Errorf("owner of %d: %d, want %d", uid, got, want)
+		}
+	}
+}
