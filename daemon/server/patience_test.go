@@ -1,0 +1,39 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// The client and the limits together, over a real socket: submissions, large
+// ones too, that are turned away for their pace are
+// made again by themselves, and each queues one job.
+func TestTheClientComesBack(t *testing.T) {
+	const submissions = 9
+	b := queue()
+	s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 5, 1, 1 })
+	socket, _ := listenAs(t, s, bob)
+	client := &api.Client{Socket: socket}
+	var all sync.WaitGroup
+	for i := range submissions {
+		all.Go(func() {
+			argv := [][]byte{[]byte("x")}
+			for range 12 * (i % 2) {
+				argv = append(argv, bytes.Repeat([]byte("y"), 120_000))
+			}
+			_, err := client.Submit(t.Context(), api.SubmitRequest{Key: fmt.Sprint("key", i), Name: "n", Dir: []byte("/"), Argv: argv})
+			if err != nil {
+				t.Errorf("submission %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(b.View.Jobs) - 2; n != submissions {
+		t.Errorf("%d jobs, want %d", n, submissions)
+	}
+}
