@@ -107,7 +107,8 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 // is forbidden is in the audit log.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
-		return // nobody is listening any more
+		w.WriteHeader(http.StatusRequestTimeout) // nobody is listening; a client that only stopped sending must not read 200
+		return
 	}
 	e := asError(err)
 	level := slog.LevelDebug

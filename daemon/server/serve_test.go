@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -181,5 +182,19 @@ func TestAHugeHeaderIsRefused(t *testing.T) {
 	resp, err := overSocket(socket).Do(r)
 	if err == nil && resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("%d", resp.StatusCode)
+	}
+}
+
+// A request that is cut off is not done, and never answered with 200.
+func TestACutOffRequestIsNotAnsweredWith200(t *testing.T) {
+	b := queue()
+	s := testServer(b, nil)
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), peerKey{}, alice))
+	cancel()
+	b.Fail = context.Canceled
+	w := httptest.NewRecorder()
+	s.mux.ServeHTTP(w, httptest.NewRequest("POST", "/v1/jobs/1/cancel", strings.NewReader("{}")).WithContext(ctx))
+	if w.Code != http.StatusRequestTimeout || len(b.Commands()) > 0 {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
