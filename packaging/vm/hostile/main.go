@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+func main() {
+	args := append(os.Args[1:], "", "")
+	switch args[0] {
+	case "http":
+		malformed()
+		submissions()
+		others(args[1])
+	case "identity":
+		identity(args[1])
+	case "as-root":
+		fmt.Print(asNamespaceRoot())
+	case "inside":
+		pid, _ := strconv.Atoi(args[2])
+		inside(args[1], pid)
+	case "flood":
+		seconds, _ := strconv.Atoi(args[2])
+		flood(args[1], time.Duration(seconds)*time.Second)
+	case "latency":
+		latency(args[1])
+	default:
+		fmt.Fprintln(os.Stderr, "hostile: http, identity, inside, flood or latency")
+		os.Exit(2)
+	}
+}
+
+var saying sync.Mutex // guards standard output
+
+// attempt says what came of one.
+func attempt(subject, what string, refused bool, outcome any) {
+	word := "HOLE"
+	if refused {
+		word = "refused"
+	}
+	saying.Lock()
+	defer saying.Unlock()
+	fmt.Printf("%s\t%s\t%q\t%.300q\n", word, subject, what, fmt.Sprint(outcome))
+}
+
+// denied is for what the kernel must refuse.
+func denied(subject, what string, err error) {
+	attempt(subject, what, err != nil, err)
+}

@@ -1,0 +1,99 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// enemyPath is where packaging/vm/hostile is in the machine.
+const enemyPath = "/usr/local/bin/hostile"
+
+// enemy installs the program of the hostile account and makes alice's running
+// job on GPU 1, which is what it is after.
+func enemy(t *testing.T) (victim int64, pid string) {
+	t.Helper()
+	begin(t)
+	if try(t, "", "test -x "+enemyPath).Code != 0 {
+		program := filepath.Join(t.TempDir(), "hostile")
+		build := exec.Command("go", "build", "-o", program, "../hostile")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%s%v", out, err)
+		}
+		if err := the.CopyIn(t.Context(), program, enemyPath, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sh(t, "alice", "umask 077; echo very-secret > ~/private")
+	victim = submit(t, "alice", "--gpu-ids 1 -C ~ -e TOKEN=hush-hush -n victim -- sleep 1000")
+	running(t, victim)
+	daemon := daemonPID(t)
+	pid = sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", victim))
+	t.Cleanup(func() {
+		if j := show(t, "", victim); j.State != "running" || sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", victim)) != pid {
+			t.Errorf("alice's job is %s: %+v", j.State, j.Result)
+		}
+		if now := daemonPID(t); now != daemon {
+			t.Errorf("the scheduler was process %s and is %s", daemon, now)
+		}
+	})
+	return victim, pid
+}
+
+func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }
+
+// judge reads the enemy's lines: every attempt must have been refused.
+func judge(t *testing.T, out string, least int) {
+	t.Helper()
+	counts := map[string]int{}
+	total := 0
+	for line := range strings.Lines(out) {
+		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
+		switch {
+		case fields[0] == "HOLE":
+			t.Errorf("not refused: %s", line)
+		case fields[0] == "refused":
+			counts[fields[1]]++
+			total++
+		case fields[0] != "flood":
+			t.Errorf("the enemy says %q", line)
+		}
+	}
+	var subjects []string
+	for s, n := range counts {
+		subjects = append(subjects, fmt.Sprintf("%s %d", s, n))
+	}
+	slices.Sort(subjects)
+	t.Logf("%d attempts refused: %s", total, strings.Join(subjects, ", "))
+	if total < least {
+		t.Errorf("only %d attempts, of %d:\n%s", total, least, out)
+	}
+}
+
+// meanwhile measures how long 'gpusched list' takes alice while something
+// happens, and prints it.
+func meanwhile(t *testing.T, what string, happens func()) {
+	t.Helper()
+	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+enemyPath+" latency /run/latency")
+	happens()
+	sh(t, "", "systemctl stop latency")
+	t.Logf("%s: alice's 'gpusched list': %s", what, sh(t, "", "cat /run/latency"))
+}
+
+// rawBytes are what must not reach a terminal: everything below a blank but the
+// end of a line, and the second half of the control characters.
+func rawBytes(text string) string {
+	for _, r := range text {
+		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {
+			return fmt.Sprintf("%q", r)
+		}
+	}
+	return ""
+}

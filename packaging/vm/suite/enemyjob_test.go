@@ -1,0 +1,117 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestEnemysJob: from inside a job of one's own there is no way to other GPUs,
+// other control groups, other processes, other accounts or their files, also
+// as root of namespaces of one's own.
+func TestEnemysJob(t *testing.T) {
+	victim, pid := enemy(t)
+	id := submit(t, "bob", fmt.Sprintf("--gpu-ids 0 -- %s inside %d %s", enemyPath, victim, pid))
+	ended(t, wait(t, id), "completed", "exit code 0")
+	out := printed(t, id, "notifications")
+	judge(t, out, 550)
+	if strings.Contains(out, "very-secret") || strings.Contains(out, "hush-hush") {
+		t.Errorf("bob's job reads alice's secrets")
+	}
+}
+
+// TestEnemysUnits: names of units, the service manager and the journal give
+// nobody a job of another's.
+func TestEnemysUnits(t *testing.T) {
+	victim, pid := enemy(t)
+	unit := fmt.Sprintf("gpujob-%d.service", victim)
+	lines := strings.Split(strings.NewReplacer("UNIT", unit, "PID", pid).Replace(`systemctl stop UNIT
+systemctl kill UNIT
+systemctl restart UNIT
+systemctl freeze UNIT
+systemctl reset-failed UNIT
+systemctl set-property UNIT DeviceAllow="/dev/nvidia2 rw"
+systemctl set-property --runtime UNIT MemoryMax=1
+systemctl edit --full --runtime UNIT
+systemctl mask --runtime UNIT
+systemctl stop gpujobs.slice
+systemctl stop gpujobs-u1001.slice
+systemctl kill gpujobs.slice
+systemctl stop gpusched
+systemctl stop gpusched.socket
+systemctl reload gpusched
+systemctl daemon-reload
+systemctl daemon-reexec
+systemctl link /home/bob/gpujob-9999.service
+systemd-run --unit gpujob-9999 --slice gpujobs.slice true
+systemd-run --uid 1001 true
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss UNIT replace
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager KillUnit ssi UNIT all 9
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StartTransientUnit ssa(sv)a(sa(sv)) gpujob-9999.service fail 0 0
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager SetUnitProperties sba(sv) UNIT true 0
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager AttachProcessesToUnit ssau UNIT / 1 PID
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager RefUnit s UNIT
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager CleanUnit sas UNIT 1 all
+journalctl --rotate
+chrt -f -p 1 PID
+renice -n 19 -p PID
+kill -STOP PID`), "\n")
+	for _, line := range lines {
+		if r := try(t, "bob", "SYSTEMD_ASK_PASSWORD=0 timeout 20 "+line+" </dev/null"); r.Code == 0 {
+			t.Errorf("bob may %q: %s%s", line, r.Stdout, r.Stderr)
+		}
+	}
+	t.Logf("%d attempts refused: the service manager's words", len(lines))
+	if out := try(t, "", "systemctl list-units --all --no-legend 'gpujob-9999*'; ls /run/systemd/transient").Stdout; strings.Contains(out, "9999") {
+		t.Errorf("a unit of bob's own is there: %s", out)
+	}
+	forge := fmt.Sprintf("logger --journald <<'END'\nMESSAGE=forged-line\nSYSLOG_IDENTIFIER=gpujob-%d\n_SYSTEMD_UNIT=%s\nUNIT=%s\nOBJECT_SYSTEMD_UNIT=%s\n_UID=1001\nGPUSCHED_JOB=%d\nEND", victim, unit, unit, unit, victim)
+	sh(t, "bob", forge+"\nlogger -t gpuschedd forged-line; logger -t gpujob-"+fmt.Sprint(victim)+" forged-line")
+	sh(t, "", "journalctl --sync")
+	for user, cmd := range map[string]string{"": "gpusched logs %d", "alice": "gpusched logs %d; journalctl -q -u gpujob-%[1]d"} {
+		if out := try(t, user, fmt.Sprintf(cmd, victim)).Stdout; strings.Contains(out, "forged-line") {
+			t.Errorf("%s reads bob's line as one of the job: %s", who(user), out)
+		}
+	}
+	if out := sh(t, "", "journalctl -q -u gpusched -o cat --since -1min"); strings.Contains(out, "forged-line") {
+		t.Errorf("bob's line is one of the scheduler's")
+	}
+}
+
+// TestEnemysCommands: no command of the CLI does to another's job, or to a GPU,
+// what it is not for bob to do.
+func TestEnemysCommands(t *testing.T) {
+	victim, _ := enemy(t)
+	array := submit(t, "alice", "-g 0 --hold -n array --array 0-3 -- sleep 1000")
+	waiting := submit(t, "alice", "-g 0 --hold -- true")
+	n := 0
+	for _, id := range []string{fmt.Sprint(victim), fmt.Sprint(array), fmt.Sprintf("%d_2", array), fmt.Sprint(waiting)} {
+		for _, cmd := range []string{"cancel", "cancel --signal USR1", "hold", "release", "requeue", "update --priority low", "update --name mine", "update --hold"} {
+			r := try(t, "bob", "gpusched "+cmd+" "+id+" </dev/null")
+			if r.Code != 4 && r.Code != 2 {
+				t.Errorf("bob: %s %s exits %d: %s%s", cmd, id, r.Code, r.Stdout, r.Stderr)
+			}
+			n++
+		}
+	}
+	for _, cmd := range []string{"gpu pause 0", "gpu resume 0", "gpu drain 0 --reason x", "gpu undrain 0", "reserve make --gpus 0 --for 1h", "reserve cancel 1", "submit -p high -- true", "submit -p interactive -- true"} {
+		refused(t, "bob", "gpusched "+cmd+" </dev/null", 4, "admin")
+		n++
+	}
+	for _, cmd := range []string{"show --json %d", "why %d", "list -a --json", "list -a -o csv", "list -o wide", "status --json", "gpus --json", "health", "wait --timeout 1 %d", "logs %d", "show --json " + fmt.Sprint(array)} {
+		if strings.Contains(cmd, "%d") {
+			cmd = fmt.Sprintf(cmd, victim)
+		}
+		r := try(t, "bob", "gpusched "+cmd)
+		for _, secret := range []string{"hush-hush", "sleep", "TOKEN", "/home/alice", "private"} {
+			if strings.Contains(r.Stdout+r.Stderr, secret) {
+				t.Errorf("bob reads %q with %q: %s", secret, cmd, r.Stdout)
+			}
+		}
+		n++
+	}
+	t.Logf("%d attempts refused: commands on another's jobs", n)
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d %d", array, waiting))
+}
