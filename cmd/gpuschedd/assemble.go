@@ -42,13 +42,15 @@ type assembly struct {
 	server *server.Server
 	notify *systemd.Notifier
 
+	journal *logQueue // behind log
+
 	quotaGroups atomic.Pointer[[]string]    // changes with each reload
 	site        atomic.Pointer[server.Site] // the same
 }
 
 // assemble opens everything. What was opened is closed again on an error.
-func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger, level *slog.LevelVar) (*assembly, error) {
-	a := &assembly{paths: p, log: log, level: level, cfg: cfg, notify: systemd.NewNotifier()}
+func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger, level *slog.LevelVar, journal *logQueue) (*assembly, error) {
+	a := &assembly{paths: p, log: log, journal: journal, level: level, cfg: cfg, notify: systemd.NewNotifier()}
 	a.quotaGroups.Store(groups(cfg))
 	a.site.Store(site(cfg))
 	if err := a.open(ctx); err != nil {
@@ -239,6 +241,7 @@ func (a *assembly) checks() []func(context.Context) job.Check {
 		func(context.Context) job.Check { return checkStateFile(a.paths.stateFile()) },
 		func(context.Context) job.Check { return checkSystemd(a.units) },
 		func(context.Context) job.Check { return checkJournal() },
+		func(context.Context) job.Check { return checkJournalReads(a.journal, time.Now()) },
 		func(context.Context) job.Check { return checkKernelLog(a.kernel, a.cfg.GPUs.KernelLog) },
 		func(context.Context) job.Check { return checkControllers() },
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -51,6 +52,17 @@ func checkKernelLog(r *kernellog.Reader, path string) job.Check {
 	if err := r.Trouble(); err != nil {
 		c.Health, c.Detail = job.Degraded, "errors that the driver reports of GPUs (Xids) are not noticed: "+err.Error()
 		c.Next = "let the daemon read " + path + ", or set gpus.kernel_log; a GPU that is lost is noticed all the same"
+	}
+	return c
+}
+
+// checkJournalReads tells whether journald takes what the daemon logs.
+func checkJournalReads(q *logQueue, now time.Time) job.Check {
+	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald takes what the daemon logs"}
+	if since, lost := q.stuck(now); !since.IsZero() {
+		c.Health = job.Degraded
+		c.Detail = fmt.Sprintf("journald has not read since %s; %d lines had no room and are left out", since.Format("15:04:05"), lost)
+		c.Next = "systemctl status systemd-journald, and restart it; the scheduler works meanwhile, jobs that write much wait for it"
 	}
 	return c
 }

@@ -64,7 +64,9 @@ func run(args []string) int {
 // serve runs the daemon until SIGTERM or SIGINT. SIGHUP reloads.
 func serve(p paths) int {
 	level := new(slog.LevelVar)
-	log := slog.New(newJournalHandler(os.Stderr, level))
+	journal := newLogQueue(os.Stderr)
+	defer journal.Close()
+	log := slog.New(newJournalHandler(journal, level))
 	cfg, err := load(p)
 	if err != nil {
 		log.Error("reading the configuration", "err", err)
@@ -73,7 +75,7 @@ func serve(p paths) int {
 	level.Set(cfg.Daemon.LogLevel)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a, err := assemble(ctx, p, cfg, log, level)
+	a, err := assemble(ctx, p, cfg, log, level, journal)
 	if err != nil {
 		log.Error("starting", "err", err)
 		return 1
