@@ -116,3 +116,19 @@ func TestSickGPU(t *testing.T) {
 		t.Errorf("after another restart GPU 0 is %s", s)
 	}
 }
+
+// TestRowsFailed: memory that has no rows to spare is told and keeps nothing off.
+func TestRowsFailed(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.gpus.Change(0, func(d *gpu.Device) { d.RowsFailed = true })
+	r.restart() // looks at once
+	r.runs(r.submit(1, nil))
+	r.until("health tells", func() bool {
+		for _, c := range r.d.Health(t.Context()) {
+			if c.Name == "gpu 0 memory" && c.Health == job.Degraded && strings.Contains(c.Next, "gpusched gpu drain 0") {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -52,6 +52,12 @@ func checkGPUs(v *job.View) []job.Check {
 	}
 	checks := []job.Check{c}
 	for _, g := range v.GPUs {
+		if g.RowsFailed {
+			checks = append(checks, job.Check{
+				Name: fmt.Sprintf("gpu %d memory", g.Index), Health: job.Degraded, Detail: "a bad row of its memory could not be replaced: it has none to spare",
+				Next: fmt.Sprintf("it takes jobs; have it replaced, and until then watch for memory errors ('gpusched gpu drain %d' keeps jobs off)", g.Index),
+			})
+		}
 		switch g.State {
 		case "lost", "suspect", "unknown", "sick":
 			if v.Problem == "" {

@@ -79,7 +79,7 @@ type GPUs struct {
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
-	DrainBadMemory  bool          // a GPU with a bad row of memory that was not replaced takes no job
+	DrainBadMemory  bool          // a GPU with a bad row of memory that waits to be replaced takes no job
 	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU busier than this takes no job

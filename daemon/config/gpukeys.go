@@ -26,7 +26,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MinFreeMemory, none: true} }},
 		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},
-		{section: in, name: "drain_bad_memory", doc: "Whether a GPU takes no more jobs while a bad row of its memory waits for a reset to be replaced, or when one could not be replaced.",
+		{section: in, name: "drain_bad_memory", doc: "Whether a GPU takes no more jobs while a bad row of its memory waits for a reset to be replaced. NVIDIA says that programs can run meanwhile.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.DrainBadMemory} }},
 		{section: in, name: "kernel_log", doc: "Where the driver's error reports (Xids) are read. Empty: they are not, and a GPU that went wrong is only noticed when the driver calls it lost.",
 			bind: func(c *Config) value { return pathOrNone{&c.GPUs.KernelLog} }},

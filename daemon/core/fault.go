@@ -119,7 +119,8 @@ func (c *Core) blame(l *live, e job.GPUError) {
 }
 
 // needs is what a GPU needs before it takes jobs again, and why, for people.
-// Bad rows of its memory are as the last sample has them.
+// A bad row of its memory is as the last sample has it; that one could not be
+// replaced once is no state that ever ends, and keeps nothing off.
 func (c *Core) needs(d *device) (gpu.Recovery, string) {
 	needs, why := gpu.RecoverNothing, ""
 	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && gpu.Recovery(f.Recovery).Sick() {
@@ -128,11 +129,7 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 			why += " in job " + f.Job.String()
 		}
 	}
-	switch {
-	case !c.policy.BadRows:
-	case d.RowsFailed && heavier(gpu.RecoverDrain, needs):
-		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced"
-	case d.RowsPending && heavier(gpu.RecoverReset, needs):
+	if c.policy.BadRows && d.RowsPending && heavier(gpu.RecoverReset, needs) {
 		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
 	}
 	if why != "" {

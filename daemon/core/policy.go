@@ -43,7 +43,7 @@ type Policy struct {
 	MaxQueued  int
 
 	Xids      gpu.XidClasses // what a GPU needs after which error
-	BadRows   bool           // a GPU with a bad row of memory that was not replaced takes no job
+	BadRows   bool           // a GPU with a bad row of memory that waits to be replaced takes no job
 	LostAfter time.Duration  // a GPU lost for so long ends its jobs; 0: never
 
 	OnlyGPUs        []int // physical indexes on offer; empty: all

@@ -67,6 +67,7 @@ type GPUView struct {
 	PCI           string
 	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
 	StateDetail   string
+	RowsFailed    bool   // a bad row of its memory could not be replaced once
 	Needs         string // what a sick one does: a Recovery of package gpu
 	Control       GPUControl
 	Jobs          []ID

@@ -1,0 +1,85 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSickGPU: an error in the kernel's log, which a file stands in for, since
+// a container has none.
+func TestSickGPU(t *testing.T) {
+	begin(t)
+	sh(t, "", ": > /run/kmsg")
+	settings(t, "[gpus]\nkernel_log = \"/run/kmsg\"")
+	seq := 100
+	sickGPU(t, func(text string) {
+		seq++
+		sh(t, "", fmt.Sprintf(`printf '4,%d,%%d,-;%%s\n' "$(awk '{printf "%%.0f", $1 * 1000000}' /proc/uptime)" '%s' >> /run/kmsg`, seq, text))
+	})
+}
+
+// TestBootSickGPU: the same in the kernel's own log, through the daemon's
+// sandbox.
+func TestBootSickGPU(t *testing.T) {
+	begin(t)
+	sickGPU(t, func(text string) { sh(t, "", "echo '"+text+"' > /dev/kmsg") })
+}
+
+// sickGPU: the job that the error hit says so in its result, the GPU takes no
+// job, also after a restart, until an administrator says that it was reset.
+func sickGPU(t *testing.T, kernel func(string)) {
+	t.Helper()
+	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
+	running(t, on)
+	pid := sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", on))
+	kernel("NVRM: Xid (PCI:0000:0f:00): 31, pid=" + strings.TrimSpace(pid) + ", name=sleep, Ch 00000008, intr 00000000. MMU Fault")
+	kernel("NVRM: Xid (PCI:0000:0f:00): 48, pid=" + strings.TrimSpace(pid) + ", name=sleep, DBE")
+	state := func() string { return sh(t, "bob", "gpusched gpus -o csv | awk -F, '$1 == 1'") }
+	until(t, "the GPU is sick", func() bool { return strings.Contains(state(), "sick") })
+	if out := sh(t, "bob", "gpusched health -o json"); !strings.Contains(out, "Xid 48 (double-bit ECC error)") || !strings.Contains(out, "nvidia-smi -i 1 --gpu-reset") {
+		t.Errorf("health: %s", out)
+	}
+	next := submit(t, "bob", "--gpu-ids 1 -- true")
+	waitsFor(t, "bob", next, "out of service since an error (Xid 48")
+	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
+	if j := show(t, "", on); j.State != "running" {
+		t.Errorf("the job on the sick GPU is %s", j.State)
+	}
+	sh(t, "", "systemctl kill --signal SEGV "+fmt.Sprintf("gpujob-%d", on))
+	ended(t, wait(t, on), "failed", "GPU 1 reported Xid 31 (the job used a bad GPU address)")
+	sh(t, "", "systemctl restart gpusched")
+	until(t, "the GPUs are known", func() bool { return state() != "" })
+	waitsFor(t, "bob", next, "out of service")
+	sh(t, "", "gpusched gpu undrain 1")
+	ended(t, wait(t, next), "completed", "exit code 0")
+	sh(t, "", "systemctl restart gpusched")
+	ended(t, wait(t, submit(t, "bob", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+}
+
+// TestLostGPUEndsItsJobs: a job whose GPU is gone for good does not wait for it.
+func TestLostGPUEndsItsJobs(t *testing.T) {
+	begin(t)
+	on := submit(t, "alice", "--gpu-ids 2 -- sleep 1000")
+	other := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
+	running(t, on)
+	running(t, other)
+	sh(t, "", `for i in 0 1 2 3; do echo "minor=$i$([ $i = 2 ] && echo ' lost=1')"; done > /run/fakenvml/gpus`)
+	ended(t, wait(t, on), "failed", "stopped since GPU 2 was lost")
+	if j := show(t, "", other); j.State != "running" {
+		t.Errorf("the job on another GPU is %s", j.State)
+	}
+}
+
+// TestBadRows: memory that waits for a reset keeps jobs off, until it was.
+func TestBadRows(t *testing.T) {
+	begin(t)
+	sh(t, "", `printf 'minor=0\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
+	until(t, "the GPU is sick", func() bool { return strings.Contains(sh(t, "", "gpusched health -o json"), "waits to be replaced") })
+	id := submit(t, "alice", "--gpu-ids 1 -- true")
+	waitsFor(t, "alice", id, "it needs a reset")
+	sh(t, "", "rm /run/fakenvml/gpus")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
