@@ -1,0 +1,173 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const stateDir = "/var/lib/gpusched"
+
+// startDaemon starts the daemon, however often that was done just before.
+const startDaemon = "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket gpusched.service"
+
+// answers waits until the daemon does.
+func answers(t *testing.T) {
+	t.Helper()
+	until(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version && gpusched list").Code == 0 })
+}
+
+// health is what 'gpusched health' says and its exit status.
+func health(t *testing.T) (string, int) {
+	t.Helper()
+	r := try(t, "alice", "gpusched health")
+	return r.Stdout + r.Stderr, r.Code
+}
+
+// TestDamagedStateFile: whatever is wrong with the file, the daemon starts; what
+// ran goes on and ends as it should, what waited is lost and everybody is told.
+func TestDamagedStateFile(t *testing.T) {
+	for name, damage := range map[string]string{
+		"a page":      "dd if=/dev/urandom of=state.db bs=1024 seek=8 count=24 conv=notrunc status=none",
+		"the header":  "dd if=/dev/urandom of=state.db bs=64 count=1 conv=notrunc status=none",
+		"cut off":     "truncate -s 20000 state.db",
+		"emptied":     "truncate -s 0 state.db",
+		"no database": "echo hello > state.db",
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t)
+			t.Cleanup(func() { sh(t, "", "rm -f "+stateDir+"/state.db.damaged-*") })
+			sh(t, "alice", "rm -f ~/end ~/begun")
+			whole := submit(t, "alice", "-g 1 --mem 1G --time 1h -n whole -- bash -c 'echo begun >> ~/begun; while [ ! -e ~/end ]; do sleep 0.05; done; exit 9'")
+			part := submit(t, "bob", "-g 0.5 -- sleep 1000")
+			running(t, whole)
+			running(t, part)
+			lost := submit(t, "bob", "-g 4 -- true")
+			was := show(t, "", whole)
+			sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; "+damage+"; "+startDaemon)
+			answers(t)
+			until(t, "what ran is known again", func() bool {
+				return try(t, "", fmt.Sprintf("gpusched show %d && gpusched show %d", whole, part)).Code == 0
+			})
+			is := show(t, "", whole)
+			if is.State != "running" || is.InvocationID != was.InvocationID || is.User != "alice" || is.Name != "whole" || is.TimeLimitSeconds != was.TimeLimitSeconds || is.MemBytes != was.MemBytes {
+				t.Errorf("the running job was %+v and is %+v", was, is)
+			}
+			if fmt.Sprint(is.GPUs) != fmt.Sprint(was.GPUs) {
+				t.Errorf("it held %+v and holds %+v", was.GPUs, is.GPUs)
+			}
+			refused(t, "bob", fmt.Sprintf("gpusched show %d", lost), 3, "there is no job")
+			if text, _ := health(t); !strings.Contains(text, "DEGRADED") || !strings.Contains(text, stateDir+"/state.db.damaged-") {
+				t.Errorf("health: %s", text)
+			}
+			if told := sh(t, "", "journalctl -u gpusched -p err -o cat | tail -20"); !strings.Contains(told, "is damaged and was moved aside") {
+				t.Errorf("the journal has %s", told)
+			}
+			if mode := sh(t, "", "stat -c '%a %U' "+stateDir+"/state.db.damaged-*Z"); mode != "600 root" {
+				t.Errorf("the damaged file is %s", mode)
+			}
+			next := submit(t, "bob", "-g 3 -- true")
+			if next <= lost {
+				t.Errorf("after job %d comes job %d", lost, next)
+			}
+			if j := show(t, "", next); j.State != "queued" {
+				t.Errorf("a job for 3 GPUs is %s while 2 are held", j.State)
+			}
+			sh(t, "alice", "touch ~/end")
+			ended(t, wait(t, whole), "failed", "exit code 9")
+			ended(t, wait(t, next), "completed", "exit code 0")
+			cancel(t, "bob", part)
+			if n := sh(t, "alice", "wc -l < ~/begun"); n != "1" {
+				t.Errorf("the command began %s times", n)
+			}
+		})
+	}
+}
+
+// TestNewerStateFile: a file of a newer release is no damage. It is refused as it
+// is, and the daemon comes back by itself when a release that knows it is there.
+func TestNewerStateFile(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, id)
+	schema := sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; od -An -tx1 -j63 -N1 state.db | tr -d ' '; printf '\\x63' | dd of=state.db bs=1 seek=63 conv=notrunc status=none; md5sum state.db > /run/before; systemctl reset-failed gpusched.socket gpusched.service; systemctl --no-block start gpusched.socket gpusched.service")
+	t.Cleanup(func() { sh(t, "", "rm -f /run/before") })
+	until(t, "the journal tells", func() bool {
+		return strings.Contains(sh(t, "", "journalctl -u gpusched -p err -o cat | tail -5"), "newer release")
+	})
+	if r := try(t, "", "cd "+stateDir+"; md5sum -c /run/before; ls state.db.damaged-* 2>/dev/null"); !strings.Contains(r.Stdout, "OK") || strings.Contains(r.Stdout, "damaged") {
+		t.Errorf("the file was touched: %s", r.Stdout)
+	}
+	sh(t, "", "cd "+stateDir+"; printf '\\x"+schema+"' | dd of=state.db bs=1 seek=63 conv=notrunc status=none")
+	answers(t)
+	if j := show(t, "", id); j.State != "running" {
+		t.Errorf("the job is %s", j.State)
+	}
+}
+
+// TestStateDiskFails: while the disk of the state is full, new jobs are refused with the reason, running ones go on, and what ended meanwhile is
+// recorded as soon as the disk works: nobody has to do anything else.
+func TestStateDiskFails(t *testing.T) {
+	for name, act := range map[string]struct{ fail, mend string }{
+		"full": {"cat /dev/zero > fill 2>/dev/null", "rm fill"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t)
+			smallDisk(t)
+			sh(t, "alice", "rm -f ~/end")
+			on := submit(t, "alice", "-g 1 -- sleep 1000")
+			ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 7'")
+			running(t, on)
+			running(t, ends)
+			sh(t, "", "cd "+stateDir+"; "+act.fail+"; true")
+			first := try(t, "bob", "for i in $(seq 300); do timeout 60 gpusched submit -q -g 4 -- true || exit; done")
+			if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
+				t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
+			}
+			acknowledged := strings.Fields(first.Stdout)
+			sh(t, "alice", "touch ~/end")
+			until(t, "the unit ended", func() bool {
+				return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", ends)).Stdout) == "failed"
+			})
+			if text, code := health(t); code == 0 || !strings.Contains(text, "can't be written") {
+				t.Errorf("health exits %d: %s", code, text)
+			}
+			refused(t, "bob", "gpusched submit -g 1 -- true", 1, "can't write its state")
+			if r := try(t, "bob", "gpusched list && gpusched gpus && gpusched status"); r.Code != 0 {
+				t.Errorf("questions are not answered: %s", r.Stderr)
+			}
+			if sub := sh(t, "", fmt.Sprintf("systemctl show -P ActiveState gpujob-%d", ends)); sub != "failed" {
+				t.Errorf("the unit of the job that ended is %q: its result is gone before it is on record", sub)
+			}
+			sh(t, "", "cd "+stateDir+"; "+act.mend)
+			ended(t, wait(t, ends), "failed", "exit code 7")
+			if j := show(t, "", on); j.State != "running" {
+				t.Errorf("the running job is %s", j.State)
+			}
+			until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+			sh(t, "", killDaemon)
+			answers(t)
+			for _, id := range acknowledged {
+				if r := try(t, "bob", "gpusched show "+id); r.Code != 0 {
+					t.Errorf("job %s was acknowledged and is gone: %s", id, r.Stderr)
+				}
+			}
+			t.Logf("%d jobs were acknowledged before the first refusal", len(acknowledged))
+			after := submit(t, "bob", "-g 0 -- true")
+			ended(t, wait(t, after), "completed", "exit code 0")
+		})
+	}
+}
+
+// smallDisk puts the state on a disk of 16 MiB of its own until the test ends.
+func smallDisk(t *testing.T) {
+	t.Helper()
+	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cp -a "+stateDir+" /run/state; mount -t tmpfs -o size=16m,mode=700 small "+stateDir+" && cp -a /run/state/. "+stateDir+"/ && "+startDaemon)
+	t.Cleanup(func() {
+		sh(t, "", `cd /; mount -o remount,rw,size=64m `+stateDir+`; rm -f `+stateDir+`/fill; systemctl stop gpusched.socket gpusched.service; cp -a `+stateDir+`/. /run/state/; umount `+stateDir+`
+cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
+	})
+	answers(t)
+}
