@@ -10,6 +10,7 @@ import (
 
 // Check finds every broken invariant (invariants 3, 4, 7).
 func TestCheckFinds(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ damage, want string }{
 		{"UPDATE jobs SET state = 'dreaming' WHERE id = 1", "job 1: state \"dreaming\" does not exist"},
 		{"UPDATE jobs SET result = NULL WHERE id = 3", "job 3: is completed but its result says <nil>"},

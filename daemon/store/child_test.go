@@ -246,6 +246,7 @@ func TestRefusedWritesRecover(t *testing.T) {
 // Where no file can grow, jobs can still change: an end is recorded on a full
 // disk too.
 func TestChangesNeedNoSpace(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	if err := childCommand(t, "steady", path).Run(); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 // A group with one bad record changes nothing, the error is nobody's disk, and
 // the store goes on (invariant 1).
 func TestBadRecordChangesNothing(t *testing.T) {
+	t.Parallel()
 	with := func(f func(j *job.Job)) *job.Job {
 		j := queued(7)
 		f(j)

@@ -36,6 +36,7 @@ func TestDone(t *testing.T) {
 // The newest predictions are kept, the oldest come first, and a reservation
 // goes a day after its end.
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	s := openNew(t)
 	ctx := context.Background()
 	if _, err := s.write.Exec(`INSERT INTO predictions WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100002)

@@ -209,6 +209,7 @@ func same[T any](t *rapid.T, err error, got, want T) {
 // Whatever is committed, in whatever groups and with restarts between, the
 // store answers as plain maps would.
 func TestStoreIsItsModel(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {

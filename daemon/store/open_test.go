@@ -41,6 +41,7 @@ func overwrite(t *testing.T, path string, at, n int64) {
 
 // Damage is found at open, named, and left as it is.
 func TestDamagedFileIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
 		"no database": func(t *testing.T, path string) { overwrite(t, path, 0, 100) },
 		"cut off": func(t *testing.T, path string) {
@@ -179,6 +180,7 @@ func TestConnectionSettings(t *testing.T) {
 
 // The log does not grow without end, and its checkpoints are not in the way.
 func TestLogIsFoldedIn(t *testing.T) {
+	t.Parallel()
 	s := openNew(t)
 	for range 100 {
 		fill(t, s, 500, typicalPayload())
