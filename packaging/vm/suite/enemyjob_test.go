@@ -84,7 +84,7 @@ kill -STOP PID`), "\n")
 // what it is not for bob to do.
 func TestEnemysCommands(t *testing.T) {
 	victim, _ := enemy(t)
-	array := submit(t, "alice", "-g 0 --hold -n array --array 0-3 -- sleep 1000")
+	array := submit(t, "alice", "-g 0 --hold -n array --array 0-3 -- sleep 987651234")
 	waiting := submit(t, "alice", "-g 0 --hold -- true")
 	n := 0
 	for _, id := range []string{fmt.Sprint(victim), fmt.Sprint(array), fmt.Sprintf("%d_2", array), fmt.Sprint(waiting)} {
@@ -105,7 +105,7 @@ func TestEnemysCommands(t *testing.T) {
 			cmd = fmt.Sprintf(cmd, victim)
 		}
 		r := try(t, "bob", "gpusched "+cmd)
-		for _, secret := range []string{"hush-hush", "sleep", "TOKEN", "/home/alice", "private"} {
+		for _, secret := range []string{"hush-hush", "987651234", "TOKEN", "/home/alice", "private"} {
 			if strings.Contains(r.Stdout+r.Stderr, secret) {
 				t.Errorf("bob reads %q with %q: %s", secret, cmd, r.Stdout)
 			}
