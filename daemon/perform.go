@@ -53,6 +53,11 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	spec, err := d.prepare(ctx, &j)
+	if errors.Is(err, job.ErrNoPayload) {
+		d.log.Error("preparing a start", "job", j.ID, "err", err)
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchSpec, job.ErrNoPayload.Error()
+		return failed
+	}
 	if err != nil {
 		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		return failed

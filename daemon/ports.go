@@ -15,7 +15,8 @@ import (
 type Store interface {
 	// Commit makes all records durable in one transaction, or none.
 	Commit(ctx context.Context, records []core.Record) error
-	// Payload returns a job's private part.
+	// Payload returns a job's private part, or job.ErrNoPayload where it never
+	// will.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Jobs returns these jobs with all their attempts; unknown ids are left out.
 	Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error)

@@ -162,6 +162,7 @@ func (r *rig) runs(id job.ID) {
 type diskStore struct {
 	*store.Store
 	full atomic.Bool
+	bare atomic.Bool // it has no payloads any more
 }
 
 var errFull = errors.New("no space left on device")
@@ -175,6 +176,13 @@ func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
 		rows[i] = store.Record(r)
 	}
 	return s.Store.Commit(ctx, rows)
+}
+
+func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
+	if s.bare.Load() {
+		id = -1
+	}
+	return s.Store.Payload(ctx, id)
 }
 
 func (s *diskStore) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {

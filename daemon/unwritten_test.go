@@ -26,3 +26,16 @@ func TestDiskFailsUnderARequest(t *testing.T) {
 		t.Errorf("on a disk that works again: %v", err)
 	}
 }
+
+// A job whose private part is gone fails and says why, instead of holding its
+// GPU for ever.
+func TestPayloadIsGone(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.store.bare.Store(true)
+	v := r.wait(r.submit(1, nil))
+	if v.State != job.Failed || v.Result == nil || v.Result.Launch != job.LaunchSpec || v.Result.Detail != job.ErrNoPayload.Error() {
+		t.Errorf("%s: %+v", v.State, v.Result)
+	}
+	r.store.bare.Store(false)
+	r.runs(r.submit(1, nil)) // on its GPU
+}

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Owner is the account a job belongs to, as the kernel reported it for the
 // connection that submitted the job.
@@ -91,6 +94,9 @@ const (
 	EnvClean   EnvMode = "clean"   // HOME, USER, LOGNAME, SHELL, PATH, LANG only
 	EnvLogin   EnvMode = "login"   // clean, then through the user's login shell
 )
+
+// ErrNoPayload says that a job's private part can never be read again.
+var ErrNoPayload = errors.New("what the job runs can't be read from the state file any more")
 
 // Payload is the private part of a job: only its owner and admins may read it.
 // It travels from the submitter to the store and from there to the launcher,

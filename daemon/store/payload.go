@@ -33,10 +33,13 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	row := s.read.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
-	if err != nil {
-		return job.Payload{}, fmt.Errorf("read the payload of job %d: %w", id, s.readError(err))
+	if err == nil {
+		return p, nil
 	}
-	return p, nil
+	if err = s.readError(err); errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+		err = fmt.Errorf("%w: %w", job.ErrNoPayload, err)
+	}
+	return job.Payload{}, fmt.Errorf("read the payload of job %d: %w", id, err)
 }
 
 func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
