@@ -36,7 +36,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 			return err
 		}
 		// Those who were turned away together should not come back together.
-		if err := pause(ctx, max(e.after, retryPause)+rand.N(3*retryPause)); err != nil {
+		if err := Pause(ctx, max(e.after, retryPause)+rand.N(3*retryPause)); err != nil {
 			return err
 		}
 	}

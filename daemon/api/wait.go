@@ -40,7 +40,7 @@ func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err 
 		if !errors.As(err, &e) || (e.Code != CodeWaitTimeout && e.Code != CodeUnavailable) {
 			return out, err
 		}
-		if err := pause(ctx, retryPause); err != nil {
+		if err := Pause(ctx, retryPause); err != nil {
 			return out, err
 		}
 	}
@@ -63,14 +63,14 @@ func again(ctx context.Context, ask func() error) error {
 		if cut.IsZero() || time.Since(cut) > retryTime {
 			return err
 		}
-		if err := pause(ctx, retryPause); err != nil {
+		if err := Pause(ctx, retryPause); err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits for d, or less where ctx ends first, and then returns its error.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d, or less where ctx ends first, and then returns its error.
+func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

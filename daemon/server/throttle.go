@@ -34,7 +34,7 @@ func (s *Server) throttle(r *request) error {
 	wait := s.rates.take(r.person, paceOf(limits), patience)
 	if wait > patience {
 		// Who is answered at once comes back at once.
-		if err := pause(r.Context(), patience); err != nil {
+		if err := api.Pause(r.Context(), patience); err != nil {
 			return err
 		}
 		return s.later(r, wait-patience, &api.Error{
@@ -42,7 +42,7 @@ func (s *Server) throttle(r *request) error {
 			Hint: "try again in a moment, or ask less often",
 		})
 	}
-	return pause(r.Context(), wait)
+	return api.Pause(r.Context(), wait)
 }
 
 // charge counts a large answer as several requests.
@@ -78,21 +78,6 @@ func (r *request) over() {
 		leave()
 	}
 	r.leave = nil
-}
-
-// pause waits for d, or less where ctx ends first, and then returns its error.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // turns lets each user do a few things at once, and the others wait.
