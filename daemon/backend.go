@@ -188,20 +188,19 @@ func (d *Daemon) one(ctx context.Context, id job.ID) (job.JobView, error) {
 
 // Wait blocks until the job has ended.
 func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
-	ended, leave := d.waiters.join(id)
+	ended, leave := d.waiters.join(id, d.host)
 	defer leave()
 	v, err := d.one(ctx, id)
 	if err != nil || v.State.Terminal() {
 		return v, err
 	}
-	select {
-	case <-ended:
+	switch {
+	case ended.await(ctx.Done(), d.done):
 		return d.one(ctx, id)
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		return v, ctx.Err()
-	case <-d.done:
-		return v, errStopped
 	}
+	return v, errStopped
 }
 
 // Task returns the job that a task of an array has become, live or ended, and 0

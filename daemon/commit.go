@@ -20,21 +20,21 @@ const (
 // Steps that come while it writes share the next transaction.
 type committer struct {
 	d    *Daemon
-	wake chan struct{} // capacity 1
+	wake Bell
 
 	mu      sync.Mutex // guards the fields that follow
 	pending []batch
 	failure error // of the last try, nil when it succeeded
 }
 
-// batch is the effects of one step, or a barrier that is closed when all
+// batch is the effects of one step, or a barrier that is released when all
 // before it is done.
 type batch struct {
 	effects core.Effects
-	barrier chan struct{}
+	barrier *latch
 }
 
-func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: make(chan struct{}, 1)} }
+func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: d.host.Bell()} }
 
 func (c *committer) push(e core.Effects) {
 	if len(e.Records)+len(e.Actions)+len(e.Replies) > 0 {
@@ -46,24 +46,20 @@ func (c *committer) add(b batch) {
 	c.mu.Lock()
 	c.pending = append(c.pending, b)
 	c.mu.Unlock()
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	c.wake.Ring()
 }
 
 // settled waits until everything pushed before is durable and under way.
 func (c *committer) settled(ctx context.Context) error {
-	b := batch{barrier: make(chan struct{})}
+	b := batch{barrier: newLatch(c.d.host)}
 	c.add(b)
-	select {
-	case <-b.barrier:
+	switch {
+	case b.barrier.await(ctx.Done(), c.d.done):
 		return nil
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		return ctx.Err()
-	case <-c.d.done:
-		return errStopped
 	}
+	return errStopped
 }
 
 // trouble returns why the last write failed, nil when it did not.
@@ -84,13 +80,12 @@ func (c *committer) take() []batch {
 // run works until ctx is done and then finishes what was pushed before the
 // loop ended.
 func (c *committer) run(ctx context.Context) {
-	for {
-		select {
-		case <-c.wake:
-			c.finish(ctx, c.take())
-		case <-c.d.done:
-			c.finish(ctx, c.take())
-			return
+	for over := false; !over; {
+		over = closed(c.d.done)
+		if batches := c.take(); len(batches) > 0 {
+			c.finish(ctx, batches)
+		} else if !over {
+			c.wake.Wait(time.Time{}, c.d.done)
 		}
 	}
 }
@@ -111,7 +106,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) {
 			c.d.replies.deliver(r)
 		}
 		if b.barrier != nil {
-			close(b.barrier)
+			b.barrier.release()
 		}
 	}
 }
@@ -150,19 +145,17 @@ func attemptOf(j *job.Job) int {
 func (c *committer) write(ctx context.Context, records []core.Record) bool {
 	wait := firstCommitRetry
 	for {
-		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
 		err := c.d.opt.Store.Commit(try, records)
 		cancel()
 		c.note(err)
 		if err == nil {
 			return true
 		}
-		select {
-		case <-ctx.Done():
+		if !pause(ctx, c.d.host, wait) {
 			return false
-		case <-time.After(wait):
-			wait = min(2*wait, lastCommitRetry)
 		}
+		wait = min(2*wait, lastCommitRetry)
 	}
 }
 

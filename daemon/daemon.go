@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,9 +23,10 @@ type Settings struct {
 
 // Options are what a Daemon is made of.
 type Options struct {
+	Host    Host // nil: the machine's clock and goroutines
 	Store   Store
 	Units   Units
-	Changes <-chan units.Change
+	Changes Changes
 	Source  Source
 	Kernel  Kernel               // nil: nobody looks
 	UnitOf  func(pid int) string // the unit of a process, "" unknown; nil: always so
@@ -49,25 +49,20 @@ type Options struct {
 // Backend may be called while it runs.
 type Daemon struct {
 	opt      Options
+	host     Host
 	log      *slog.Logger
 	core     *core.Core // the loop's
 	settings atomic.Pointer[Settings]
-	messages chan message
+	inbox    *inbox
 	commit   *committer
 	replies  replies
 	waiters  waiters
 	sampler  *sampler
 	lister   *lister
 	started  time.Time
-	starts   chan struct{} // one token per unit being started
-	workers  sync.WaitGroup
+	starts   places // for units being started
+	workers  *group
 	done     chan struct{} // closed when the loop has ended
-}
-
-// message is what the loop consumes: an event for the core, or a question.
-type message struct {
-	event core.Event
-	ask   func(*core.Core, time.Time)
 }
 
 // New makes a daemon from what is on record.
@@ -76,14 +71,17 @@ func New(o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Host == nil {
+		o.Host = machine{}
+	}
 	d := &Daemon{
-		opt: o, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
-		messages: make(chan message, 256), started: time.Now(),
-		starts: make(chan struct{}, max(o.StartsInFlight, 1)), done: make(chan struct{}),
+		opt: o, host: o.Host, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
+		inbox: newInbox(o.Host), started: o.Host.Now(), workers: newGroup(o.Host), done: make(chan struct{}),
+		starts: places{bell: o.Host.Bell(), free: max(o.StartsInFlight, 1)},
 	}
 	d.settings.Store(&o.Settings)
-	d.replies.waiting = map[core.Token]chan core.Reply{}
-	d.waiters.of = map[job.ID]map[chan struct{}]bool{}
+	d.replies.waiting = map[core.Token]*pendingReply{}
+	d.waiters.of = map[job.ID][]*latch{}
 	d.commit = newCommitter(d)
 	d.sampler = newSampler(d)
 	d.lister = newLister(d)
@@ -99,7 +97,7 @@ func New(o Options) (*Daemon, error) {
 
 // Run works until ctx is done. Running jobs are left alone.
 func (d *Daemon) Run(ctx context.Context) error {
-	var parts sync.WaitGroup
+	parts := newGroup(d.host)
 	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.watch, d.listen} {
 		parts.Go(func() { part(ctx) })
 	}
@@ -118,30 +116,13 @@ func (d *Daemon) Reload(s Settings) {
 	d.post(core.Configured{Policy: s.Policy})
 }
 
-// post hands an event to the loop. After the loop has ended it is dropped:
-// recovery finds out by itself.
-func (d *Daemon) post(ev core.Event) {
-	select {
-	case d.messages <- message{event: ev}:
-	case <-d.done:
-	}
-}
-
 // watch turns systemd's hints into events.
 func (d *Daemon) watch(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case ch, open := <-d.opt.Changes:
-			if !open {
-				return
-			}
-			if ch.Resync {
-				d.lister.wake()
-			} else if id, ok := units.ParseName(ch.Name); ok {
-				d.post(core.Changed{Job: job.ID(id)})
-			}
+	d.opt.Changes(ctx, func(ch units.Change) {
+		if ch.Resync {
+			d.lister.wake()
+		} else if id, ok := units.ParseName(ch.Name); ok {
+			d.post(core.Changed{Job: job.ID(id)})
 		}
-	}
+	})
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -18,26 +19,26 @@ const (
 // lister compares the core with systemd: at start, after a break of the bus or
 // a reload of systemd, and now and then.
 type lister struct {
-	d  *Daemon
-	ch chan struct{} // capacity 1
+	d     *Daemon
+	asked atomic.Bool
+	bell  Bell
 
 	strange map[job.ID]bool // units that nobody made as jobs, already reported
 }
 
 func newLister(d *Daemon) *lister {
-	return &lister{d: d, ch: make(chan struct{}, 1), strange: map[job.ID]bool{}}
+	return &lister{d: d, bell: d.host.Bell(), strange: map[job.ID]bool{}}
 }
 
 func (l *lister) wake() {
-	select {
-	case l.ch <- struct{}{}:
-	default:
-	}
+	l.asked.Store(true)
+	l.bell.Ring()
 }
 
 func (l *lister) run(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
+		l.asked.Store(false)
 		wait := listEvery
 		err := l.list(ctx)
 		if err != nil {
@@ -47,10 +48,8 @@ func (l *lister) run(ctx context.Context) {
 			}
 		}
 		failing = err != nil
-		select {
-		case <-ctx.Done():
-		case <-l.ch:
-		case <-time.After(wait):
+		for until := l.d.host.Now().Add(wait); ctx.Err() == nil && !l.asked.Load() && !passed(until, l.d.host.Now()); {
+			l.bell.Wait(until, ctx.Done())
 		}
 	}
 }
@@ -60,7 +59,7 @@ func (l *lister) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTime)
+	ctx, cancel := l.d.host.Timeout(ctx, listTime)
 	defer cancel()
 	all, err := l.d.opt.Units.List(ctx)
 	if err != nil {

@@ -14,50 +14,59 @@ const retryEvery = 5 * time.Second
 
 // loop owns the core. It returns when ctx is done.
 func (d *Daemon) loop(ctx context.Context) {
-	retry := time.NewTicker(retryEvery)
-	defer retry.Stop()
-	deadline := time.NewTimer(time.Hour)
-	defer deadline.Stop()
-	watchdog := newTicker(d.opt.WatchdogEvery)
-	defer watchdog.Stop()
+	var due dues
+	due.start(d.host.Now(), d.opt.WatchdogEvery)
 	status := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case m := <-d.messages:
-			if m.ask != nil {
-				m.ask(d.core, time.Now())
-				continue
-			}
-			d.step(m.event, deadline)
-		case <-deadline.C:
-			d.step(core.Tick{}, deadline)
-		case <-retry.C:
-			d.step(core.Tick{Retry: true}, deadline)
-			status = d.tell(status)
-		case <-watchdog.C:
+	for ctx.Err() == nil {
+		m, ok := d.inbox.take()
+		now := d.host.Now()
+		switch {
+		case ok && m.ask != nil:
+			m.ask(d.core, now)
+		case ok:
+			d.step(m.event, now)
+		}
+		due.deadline = d.core.Deadline()
+		switch {
+		case passed(due.alive, now):
 			d.opt.Notify.Alive()
+			due.alive = now.Add(d.opt.WatchdogEvery)
+		case passed(due.retry, now):
+			due.retry = now.Add(retryEvery)
+			d.step(core.Tick{Retry: true}, now)
+			status = d.tell(status)
+		case passed(due.deadline, now):
+			d.step(core.Tick{}, now)
+		case !ok:
+			d.inbox.some.Wait(due.first(), ctx.Done())
 		}
 	}
 }
 
-// newTicker returns a ticker that never ticks for a period of 0.
-func newTicker(every time.Duration) *time.Ticker {
-	if every > 0 {
-		return time.NewTicker(every)
+// dues is when the loop has something to do though nothing happens; a zero time
+// is never.
+type dues struct{ alive, retry, deadline time.Time }
+
+func (u *dues) start(now time.Time, watchdog time.Duration) {
+	u.retry = now.Add(retryEvery)
+	if watchdog > 0 {
+		u.alive = now.Add(watchdog)
 	}
-	t := time.NewTicker(time.Hour)
-	t.Stop()
-	return t
 }
 
-func (d *Daemon) step(ev core.Event, deadline *time.Timer) {
-	d.commit.push(d.core.Step(ev, time.Now()))
-	if next := d.core.Deadline(); !next.IsZero() {
-		deadline.Reset(max(0, time.Until(next)))
+func (u *dues) first() time.Time {
+	first := u.retry
+	for _, t := range []time.Time{u.alive, u.deadline} {
+		if !t.IsZero() && t.Before(first) {
+			first = t
+		}
 	}
+	return first
 }
+
+func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
+
+func (d *Daemon) step(ev core.Event, now time.Time) { d.commit.push(d.core.Step(ev, now)) }
 
 // tell keeps the line that 'systemctl status gpusched' shows up to date.
 func (d *Daemon) tell(last string) string {
@@ -70,28 +79,6 @@ func (d *Daemon) tell(last string) string {
 		d.opt.Notify.Status(text)
 	}
 	return text
-}
-
-// ask runs a question on the loop and returns when it is answered.
-func (d *Daemon) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
-	answered := make(chan struct{})
-	m := message{ask: func(c *core.Core, now time.Time) {
-		question(c, now)
-		close(answered)
-	}}
-	select {
-	case d.messages <- m:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-d.done:
-		return errStopped
-	}
-	select {
-	case <-answered:
-		return nil
-	case <-d.done:
-		return errStopped
-	}
 }
 
 var errStopped = &job.Refusal{Kind: job.RefusedUnavailable, Message: "the scheduler is stopping", Hint: "try again in a moment"}

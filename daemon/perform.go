@@ -44,13 +44,11 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 // start makes the unit of a job's attempt. Every way out is an event.
 func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	select {
-	case d.starts <- struct{}{}:
-		defer func() { <-d.starts }()
-	case <-ctx.Done():
+	if !d.starts.enter(ctx) {
 		return failed
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer d.starts.leave()
+	ctx, cancel := d.host.Timeout(ctx, startTime)
 	defer cancel()
 	spec, err := d.prepare(ctx, &j)
 	if errors.Is(err, job.ErrNoPayload) {
@@ -88,7 +86,7 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 }
 
 func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
-	ctx, cancel := context.WithTimeout(ctx, maxStopTime+stopSurplus)
+	ctx, cancel := d.host.Timeout(ctx, maxStopTime+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	if a.Look {
@@ -105,7 +103,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 }
 
 func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Event {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
 	if err != nil {
@@ -118,7 +116,7 @@ func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Event {
 }
 
 func (d *Daemon) signal(ctx context.Context, a core.Signal) {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	if err := d.opt.Units.Kill(ctx, units.Name(int64(a.Job)), a.Signal); err != nil {
 		d.log.Warn("signalling a job", "job", a.Job, "signal", a.Signal, "err", err)

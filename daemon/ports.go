@@ -39,6 +39,26 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
+// Changes tells of each hint of systemd's, in order, until ctx is done.
+type Changes func(ctx context.Context, tell func(units.Change))
+
+// ChangesOf is the hints that come by a channel.
+func ChangesOf(ch <-chan units.Change) Changes {
+	return func(ctx context.Context, tell func(units.Change)) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case c, open := <-ch:
+				if !open {
+					return
+				}
+				tell(c)
+			}
+		}
+	}
+}
+
 // Source reads the GPUs. An error means that it could not even be asked.
 type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)

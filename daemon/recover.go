@@ -40,7 +40,7 @@ func (l *lister) recover(ctx context.Context, boot string, all []units.Status) (
 			l.report(st.Name, err)
 			continue
 		}
-		j := recovered(&spec, &st, boot, time.Now())
+		j := recovered(&spec, &st, boot, l.d.host.Now())
 		l.d.log.Error("nothing is on record of a running job: it is recovered from its unit, goes on, and keeps its GPUs; its command and environment are not known any more",
 			"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 		found = append(found, j)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,16 +14,22 @@ import (
 type replies struct {
 	mu      sync.Mutex // guards the fields that follow
 	last    core.Token
-	waiting map[core.Token]chan core.Reply
+	waiting map[core.Token]*pendingReply
 }
 
-func (r *replies) expect() (core.Token, <-chan core.Reply) {
+// pendingReply is an answer that somebody waits for.
+type pendingReply struct {
+	given *latch
+	reply core.Reply // once it is given
+}
+
+func (r *replies) expect(h Host) (core.Token, *pendingReply) {
+	p := &pendingReply{given: newLatch(h)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last++
-	ch := make(chan core.Reply, 1)
-	r.waiting[r.last] = ch
-	return r.last, ch
+	r.waiting[r.last] = p
+	return r.last, p
 }
 
 func (r *replies) forget(t core.Token) {
@@ -33,37 +40,39 @@ func (r *replies) forget(t core.Token) {
 
 func (r *replies) deliver(reply core.Reply) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if ch := r.waiting[reply.Token]; ch != nil {
-		ch <- reply
-		delete(r.waiting, reply.Token)
+	p := r.waiting[reply.Token]
+	delete(r.waiting, reply.Token)
+	r.mu.Unlock()
+	if p != nil {
+		p.reply = reply
+		p.given.release()
 	}
 }
 
 // request posts the event made for a token and waits for the answer to it.
 func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event) (core.Reply, error) {
-	token, answer := d.replies.expect()
+	token, answer := d.replies.expect(d.host)
 	defer d.replies.forget(token)
 	d.post(event(token))
-	late := time.NewTicker(unwrittenAfter)
-	defer late.Stop()
-	for {
-		select {
-		case r := <-answer:
-			if r.Refusal != nil {
-				return r, r.Refusal
-			}
-			return r, nil
-		case <-late.C:
+	late := d.host.Now().Add(unwrittenAfter)
+	for !answer.given.open.Load() {
+		switch now := d.host.Now(); {
+		case ctx.Err() != nil:
+			return core.Reply{}, ctx.Err()
+		case closed(d.done):
+			return core.Reply{}, errStopped
+		case passed(late, now):
 			if err := d.commit.trouble(); err != nil {
 				return core.Reply{}, unwritten(err)
 			}
-		case <-ctx.Done():
-			return core.Reply{}, ctx.Err()
-		case <-d.done:
-			return core.Reply{}, errStopped
+			late = now.Add(unwrittenAfter)
 		}
+		answer.given.bell.Wait(late, ctx.Done(), d.done)
 	}
+	if r := answer.reply; r.Refusal != nil {
+		return r, r.Refusal
+	}
+	return answer.reply, nil
 }
 
 // unwrittenAfter is how long a client waits for a disk that fails before it is
@@ -82,22 +91,20 @@ func unwritten(err error) *job.Refusal {
 // waiters holds those who wait for a job's end.
 type waiters struct {
 	mu sync.Mutex // guards of
-	of map[job.ID]map[chan struct{}]bool
+	of map[job.ID][]*latch
 }
 
 // join registers for the end of a job; leave must be called.
-func (w *waiters) join(id job.ID) (ended <-chan struct{}, leave func()) {
+func (w *waiters) join(id job.ID, h Host) (ended *latch, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ch := make(chan struct{})
-	if w.of[id] == nil {
-		w.of[id] = map[chan struct{}]bool{}
-	}
-	w.of[id][ch] = true
-	return ch, func() {
+	l := newLatch(h)
+	w.of[id] = append(w.of[id], l)
+	return l, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if delete(w.of[id], ch); len(w.of[id]) == 0 {
+		w.of[id] = slices.DeleteFunc(w.of[id], func(o *latch) bool { return o == l })
+		if len(w.of[id]) == 0 {
 			delete(w.of, id)
 		}
 	}
@@ -105,9 +112,10 @@ func (w *waiters) join(id job.ID) (ended <-chan struct{}, leave func()) {
 
 func (w *waiters) ended(id job.ID) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for ch := range w.of[id] {
-		close(ch)
-	}
+	all := w.of[id]
 	delete(w.of, id)
+	w.mu.Unlock()
+	for _, l := range all {
+		l.release()
+	}
 }

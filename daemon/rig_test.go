@@ -60,7 +60,7 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	r.d, err = daemon.New(daemon.Options{
-		Store: r.store, Units: r.bus, Changes: r.bus.Changes(), Source: r.gpus, Specs: &specs{}, Notify: r, Origin: r.bus.Origin,
+		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &specs{}, Notify: r, Origin: r.bus.Origin,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log: slog.New(slog.DiscardHandler),
 		Restored: core.Restored{

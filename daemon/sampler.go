@@ -16,29 +16,34 @@ import (
 type sampler struct {
 	d     *Daemon
 	asked atomic.Uint64 // the highest number the core asked for
-	wake  chan struct{} // capacity 1
+	wake  Bell
 }
 
-func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: make(chan struct{}, 1)} }
+func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: d.host.Bell()} }
 
 func (s *sampler) ask(number uint64) {
 	s.asked.Store(max(number, s.asked.Load()))
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wake.Ring()
 }
 
 func (s *sampler) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		number := s.asked.Load()
 		s.d.post(s.look(ctx, number))
-		select {
-		case <-ctx.Done():
-		case <-s.wake:
-		case <-time.After(s.d.settings.Load().SampleInterval):
+		s.rest(ctx, number)
+	}
+}
+
+// rest waits for the core to ask for more than the number, or for the time of
+// the next look, before which what the jobs use is read.
+func (s *sampler) rest(ctx context.Context, number uint64) {
+	until := s.d.host.Now().Add(s.d.settings.Load().SampleInterval)
+	for ctx.Err() == nil && s.asked.Load() <= number {
+		if passed(until, s.d.host.Now()) {
 			s.measure(ctx)
+			return
 		}
+		s.wake.Wait(until, ctx.Done())
 	}
 }
 

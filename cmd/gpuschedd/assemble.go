@@ -85,7 +85,7 @@ func (a *assembly) open(ctx context.Context) error {
 		kernel = a.kernel
 	}
 	a.daemon, err = daemon.New(daemon.Options{
-		Store: stored{a.store}, Units: a.units, Changes: a.units.Changes(), Source: a.source,
+		Store: stored{a.store}, Units: a.units, Changes: daemon.ChangesOf(a.units.Changes()), Source: a.source,
 		Kernel: kernel, UnitOf: unitOf,
 		Specs: specDir(a.paths.specs), Meter: meter, Origin: a.units.Origin, Notify: a.notify, Log: a.log,
 		Restored: restored(state),

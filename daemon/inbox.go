@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+)
+
+// message is what the loop consumes: an event for the core, or a question.
+type message struct {
+	event core.Event
+	ask   func(*core.Core, time.Time)
+}
+
+// inboxSize is how many messages may wait. Who has more waits with them.
+const inboxSize = 256
+
+// inbox is what the loop has not consumed yet, in the order of its coming.
+type inbox struct {
+	some, room Bell
+
+	mu   sync.Mutex // guards list
+	list []message
+}
+
+func newInbox(h Host) *inbox { return &inbox{some: h.Bell(), room: h.Bell()} }
+
+// put adds a message; false where there is no room.
+func (b *inbox) put(m message) bool {
+	b.mu.Lock()
+	n := len(b.list)
+	if n < inboxSize {
+		b.list = append(b.list, m)
+	}
+	b.mu.Unlock()
+	if n == inboxSize {
+		return false
+	}
+	b.some.Ring()
+	if n+1 < inboxSize {
+		b.room.Ring() // for others who wait
+	}
+	return true
+}
+
+func (b *inbox) take() (message, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.list) == 0 {
+		return message{}, false
+	}
+	m := b.list[0]
+	b.list[0] = message{}
+	if b.list = b.list[1:]; len(b.list) == 0 {
+		b.list = nil
+	}
+	b.room.Ring()
+	return m, true
+}
+
+// send gives a message to the loop; false when stop was closed or the loop has
+// ended first.
+func (d *Daemon) send(m message, stop <-chan struct{}) bool {
+	for !closed(stop) && !closed(d.done) {
+		if d.inbox.put(m) {
+			return true
+		}
+		d.inbox.room.Wait(time.Time{}, stop, d.done)
+	}
+	return false
+}
+
+// post hands an event to the loop. After the loop has ended it is dropped:
+// recovery finds out by itself.
+func (d *Daemon) post(ev core.Event) { d.send(message{event: ev}, nil) }
+
+// ask runs a question on the loop and returns when it is answered.
+func (d *Daemon) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
+	answered := newLatch(d.host)
+	sent := d.send(message{ask: func(c *core.Core, now time.Time) {
+		question(c, now)
+		answered.release()
+	}}, ctx.Done())
+	switch {
+	case sent && answered.await(d.done):
+		return nil
+	case !sent && ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return errStopped
+}
