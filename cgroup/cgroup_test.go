@@ -131,3 +131,22 @@ func TestStatNodes(t *testing.T) {
 		t.Errorf("left out %v", left)
 	}
 }
+
+// Processes are found at every depth; a name that looks like a state is none.
+func TestProcesses(t *testing.T) {
+	const group = "/gpujobs.slice/gpujob-1.service"
+	root := tree(t, map[string]string{group + "/cgroup.procs": "10\n11\n", group + "/below/cgroup.procs": "12\n", group + "/empty/cgroup.procs": ""})
+	proc := tree(t, map[string]string{"10/stat": "10 (a) R) D 1 10", "11/stat": "11 (b"})
+	got, err := Processes(root, proc, group)
+	if want := []Process{{10, 'D'}, {11, '?'}, {12, '?'}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if _, err := Processes(root, proc, "/gpujobs.slice/gone"); !errors.Is(err, ErrGone) {
+		t.Errorf("a group that is not there: %v", err)
+	}
+	for _, bad := range []string{"", "/", "a", "/a/../b"} {
+		if _, err := Processes(root, proc, bad); err == nil || errors.Is(err, ErrGone) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type Options struct {
 	UnitOf  func(pid int) string // the unit of a process, "" unknown; nil: always so
 	Specs   Specs
 	Meter   Meter
+	Inside  Inside
 	Origin  Origin
 	Notify  Notify
 	Log     *slog.Logger

@@ -7,15 +7,17 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/gpu"
 )
 
 // Health checks every part.
 func (d *Daemon) Health(ctx context.Context) []job.Check {
 	checks := []job.Check{d.checkStore()}
 	var v job.View
-	if err := d.ask(ctx, func(c *core.Core, now time.Time) { v = c.View(job.Query{IDs: []job.ID{}}, now) }); err == nil {
+	var active []job.Job
+	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active() })
+	if err == nil {
 		checks = append(checks, checkGPUs(&v)...)
+		checks = append(checks, checkStuck(active)...)
 	}
 	for _, check := range d.opt.Checks {
 		checks = append(checks, check(ctx))
@@ -66,18 +68,4 @@ func checkGPUs(v *job.View) []job.Check {
 		}
 	}
 	return checks
-}
-
-// checkGPU says what is wrong with a GPU that takes no job, and what to do.
-func checkGPU(g *job.GPUView) job.Check {
-	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail}
-	switch g.State {
-	case "sick":
-		c.Next = gpu.Recovery(g.Needs).Next(g.Index)
-	case "lost":
-		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
-	default:
-		c.Next = "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log"
-	}
-	return c
 }

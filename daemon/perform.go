@@ -98,6 +98,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
 	}
+	if errors.Is(err, units.ErrProcesses) {
+		ev.Left = d.left(ctx, a.Job)
+	}
 	ev.OK = err == nil
 	return ev
 }

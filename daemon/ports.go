@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
@@ -80,6 +81,9 @@ type Specs interface {
 // Meter reads what a unit's control group has used so far: the highest host
 // memory in bytes and the CPU time; false: nothing is known.
 type Meter func(controlGroup string) (peakBytes int64, cpu time.Duration, ok bool)
+
+// Inside lists the processes that a control group has; nil: nobody can tell.
+type Inside func(controlGroup string) []cgroup.Process
 
 // Origin tells what the unit name was made from, for a job that nothing is
 // known of but its unit. It is units.ErrAbsent where there is none of that name.

@@ -13,6 +13,9 @@ func (d *Daemon) report(r core.Record) {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
 			d.log.Warn("gpu is out of service since an error", "gpu", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
 		}
+		if l := g.Fault.Left; l.What != "" {
+			d.log.Warn("gpu is out of service since a job left something on it", "gpu", g.UUID, "left", l.What, "job", l.Job, "needs", gpu.RecoverReset.Needs())
+		}
 		d.log.Info("gpu control changed", "gpu", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
 		return
 	}
@@ -22,6 +25,10 @@ func (d *Daemon) report(r core.Record) {
 	}
 	if r.Unreserve != 0 {
 		d.log.Info("reservation ended", "reservation", r.Unreserve)
+		return
+	}
+	if l := r.Left; l != nil {
+		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", l.What)
 		return
 	}
 	if r.Job == nil {
@@ -51,6 +58,9 @@ func jobFields(j *job.Job) []any {
 		fields = append(fields, "result", a.Result.Sentence())
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)
+	}
+	if j.Left != "" {
+		fields = append(fields, "left", j.Left)
 	}
 	if j.GPUError != nil {
 		fields = append(fields, "gpu_error", j.GPUError.Sentence())

@@ -42,12 +42,13 @@ func (r Recovery) Needs() string {
 
 // Next says what an administrator does about a GPU that needs this.
 func (r Recovery) Next(index int) string {
-	back := fmt.Sprintf("then 'gpusched gpu undrain %d'; a reboot does both", index)
+	reset := fmt.Sprintf("reset it once nothing uses it ('nvidia-smi -i %d --gpu-reset', while the scheduler and nvidia-persistenced are stopped: see gpuschedd(8)), "+
+		"then 'gpusched gpu undrain %d'; a reboot does both", index, index)
 	switch r {
 	case RecoverDrain:
-		return fmt.Sprintf("nothing new is placed on it; look at 'nvidia-smi -q -i %d', reset it with 'nvidia-smi -i %d --gpu-reset' once no job is on it, %s", index, index, back)
+		return fmt.Sprintf("nothing new is placed on it; look at 'nvidia-smi -q -i %d', and %s", index, reset)
 	case RecoverReset:
-		return fmt.Sprintf("nothing new is placed on it; reset it with 'nvidia-smi -i %d --gpu-reset' once no job is on it, %s", index, back)
+		return "nothing new is placed on it; " + reset
 	case RecoverReboot:
 		return "nothing new is placed on it; reboot the machine when its jobs have ended, and have the hardware looked at if it comes again"
 	}

@@ -99,3 +99,9 @@ func meter(controlGroup string) (int64, time.Duration, bool) {
 	}
 	return s.PeakOrNow(), s.CPU, true
 }
+
+// inside lists what runs in a control group; what can't be read is not there.
+func inside(controlGroup string) []cgroup.Process {
+	list, _ := cgroup.Processes(cgroup.Root, "/proc", controlGroup)
+	return list
+}

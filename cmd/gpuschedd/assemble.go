@@ -87,7 +87,7 @@ func (a *assembly) open(ctx context.Context) error {
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: daemon.ChangesOf(a.units.Changes()), Source: a.source,
 		Kernel: kernel, UnitOf: unitOf,
-		Specs: specDir(a.paths.specs), Meter: meter, Origin: a.units.Origin, Notify: a.notify, Log: a.log,
+		Specs: specDir(a.paths.specs), Meter: meter, Inside: inside, Origin: a.units.Origin, Notify: a.notify, Log: a.log,
 		Restored: restored(state),
 		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
 		StartsInFlight: a.cfg.Daemon.StartsInFlight, WatchdogEvery: a.notify.WatchdogInterval() / 3,

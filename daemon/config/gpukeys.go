@@ -14,7 +14,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value {
 				return choiceValue[FilterMode]{&c.GPUs.DeviceFilter, "a mode", []FilterMode{FilterRequire, FilterPrefer}}
 			}},
-		{section: in, name: "cleaning_timeout", doc: "After a job its GPU must be empty within this time. Else it is suspect: given to nobody until it is empty or an administrator decides.",
+		{section: in, name: "cleaning_timeout", doc: "After a job its GPU must be empty within this time. Else it is given to nobody until it is, or an administrator decides: it is suspect while a process of the job is on it, and sick when memory stays in use by nobody.",
 			bind: func(c *Config) value { return timeBetween(&c.GPUs.CleaningTimeout, second, hour) }},
 		{section: in, name: "memory_slack", doc: "Memory that may be in use on a GPU that counts as empty; drivers keep some for themselves.",
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MemorySlack} }},

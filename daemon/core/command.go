@@ -124,6 +124,9 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 		if g.Paused {
 			g.Reason, g.Until = e.What.Reason, e.What.Until
 		} else if g.Fault.Boot == c.boot {
+			if g.Fault.Left.What != "" { // somebody looked at it instead of us
+				d.after = nil
+			}
 			g.Fault = job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)}
 		}
 		c.control(g)

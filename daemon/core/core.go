@@ -69,10 +69,11 @@ type Core struct {
 	cuda      string
 	seen      bool // any sample has arrived
 	sampledAt time.Time
-	taken     time.Time // when the last good sample was taken, by the core's clock
-	early     []Faulted // until then
-	heard     uint64    // the last line of the kernel's log
-	asked     uint64    // the number of the last Sample action
+	taken     time.Time         // when the last good sample was taken, by the core's clock
+	early     []Faulted         // until then
+	stuckOn   map[string]job.ID // by GPU: the job that holds it and can't be ended
+	heard     uint64            // the last line of the kernel's log
+	asked     uint64            // the number of the last Sample action
 
 	out     Effects
 	touched []job.ID // jobs to record, in the order first touched
@@ -115,7 +116,7 @@ func New(p Policy, boot string, r Restored) *Core {
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
 		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, controls: map[string]job.GPUControl{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
-		timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: map[content]job.ID{},
+		stuckOn: map[string]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: map[content]job.ID{},
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
@@ -152,6 +153,7 @@ func (c *Core) restore(j job.Job) {
 		c.followers[d.Job] = append(c.followers[d.Job], j.ID)
 	}
 	if j.State.Live() {
+		c.noteStuck(l)
 		c.active[j.ID] = l
 		c.charge(l, j.Attempt.PlacedAt)
 	}

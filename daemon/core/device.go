@@ -24,11 +24,12 @@ type device struct {
 
 // departure is a job that left a GPU which is not known to be clean yet.
 type departure struct {
-	job    job.ID
-	since  time.Time
-	number uint64        // a sample of this number or later counts
-	retry  time.Duration // until the next look
-	next   time.Time
+	job     job.ID
+	attempt int // 0 unknown
+	since   time.Time
+	number  uint64        // a sample of this number or later counts
+	retry   time.Duration // until the next look
+	next    time.Time
 }
 
 // The times between looks at a GPU that is not clean.
@@ -99,6 +100,9 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 	}
 	first := d.jobs == nil
 	d.Device, d.jobs = g, map[int]job.ID{}
+	if first {
+		c.recall(d)
+	}
 	for _, p := range g.Processes {
 		if id, ok := jobs[p.PID]; ok {
 			d.jobs[p.PID] = id
@@ -129,7 +133,11 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 	}
 	if c.clean(d) {
 		d.after = nil
+		c.cleared(d)
 		return
+	}
+	if now.Sub(dep.since) > c.policy.CleaningTimeout {
+		c.ghost(d, now)
 	}
 	dep.retry = min(max(2*dep.retry, firstRetry), lastRetry)
 	dep.next = now.Add(dep.retry)
@@ -171,9 +179,10 @@ func (c *Core) leave(l *live, now time.Time) {
 	}
 	number := c.look()
 	for _, r := range l.job.Attempt.GPUs {
+		delete(c.stuckOn, r.UUID)
 		for _, d := range c.devices {
 			if d.UUID == r.UUID {
-				d.after = &departure{job: l.job.ID, since: now, number: number}
+				d.after = &departure{job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number}
 			}
 		}
 	}
@@ -211,20 +220,8 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 	case d.after == nil:
 		return sched.OK, ""
 	case now.Sub(d.after.since) > c.policy.CleaningTimeout:
-		return sched.Suspect, c.remains(d)
+		what, _ := c.remains(d)
+		return sched.Suspect, what
 	}
 	return sched.Cleaning, ""
-}
-
-// remains says what keeps a GPU from being clean.
-func (c *Core) remains(d *device) string {
-	for _, p := range d.Processes {
-		if p.Dead {
-			return "a dead process still holds its memory"
-		}
-		if d.jobs[p.PID] != 0 {
-			return "a process of an ended job still runs on it"
-		}
-	}
-	return job.FormatSize(d.unaccounted()) + " of its memory is in use by no process"
 }

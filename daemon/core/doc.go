@@ -25,7 +25,7 @@
 //     systemd refuses a second unit of the same name.
 //  7. A result is on record before the unit that tells it is collected.
 //  8. A GPU that a job left is given on only after a sample taken later shows
-//     that nothing of the job is on it.
+//     that nothing of the job is on it, or an administrator says so.
 //     A GPU that needs something after an error is not given on in this boot
 //     before the driver or an administrator has said that it is well again.
 //  9. Replaying the records gives the durable state of the core.

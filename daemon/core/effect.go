@@ -12,7 +12,8 @@ type Effects struct {
 
 // Record is one row to make durable: a job as it is now (with the payload the
 // first time; a task of an array has none of its own), what was decided about a
-// GPU, what an account has used, how long jobs of a kind take, or a reservation.
+// GPU, what an account has used, how long jobs of a kind take, a reservation, or
+// what turned out later of an attempt that has ended.
 type Record struct {
 	Job         *job.Job
 	Payload     *job.Payload
@@ -20,6 +21,7 @@ type Record struct {
 	Usage       *job.Usage
 	Prediction  *job.Prediction
 	Reservation *job.Reservation
+	Left        *job.Leftover
 	Unreserve   int64 // the reservation with this id is removed; 0: none
 }
 

@@ -96,12 +96,14 @@ type StartFailed struct {
 
 // Stopped answers a Stop action: no process of the unit is left and the unit
 // is collected, or, if not OK, that is not certain. Before is the unit as it
-// was before the stop, where the action asked to look.
+// was before the stop, where the action asked to look. Left says for people
+// which processes outlived SIGKILL; "" is nothing known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int
 	OK      bool
 	Before  Unit
+	Left    string
 }
 
 // Inspected answers an Inspect action. OK is false when systemd could not be

@@ -35,19 +35,19 @@ func (c *Core) faulted(e Faulted, now time.Time) {
 	}
 	g := c.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
-		g.Fault = job.GPUFault{}
+		g.Fault = g.Fault.With(job.GPUFault{})
 	} else if e.Seq <= g.Fault.Seq {
 		return
 	}
 	needs, before := c.policy.Xids.Of(e.Xid), gpu.Recovery(g.Fault.Recovery)
 	switch {
 	case needs.Sick() && heavier(needs, before):
-		g.Fault = job.GPUFault{Recovery: string(needs), What: job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code)), At: e.At}
+		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code)), At: e.At})
 		if l != nil {
 			g.Fault.Job = l.job.ID
 		}
 	case e.Xid.Code == gpu.XidRecovery && needs == gpu.RecoverNothing && before.Sick():
-		g.Fault = job.GPUFault{}
+		g.Fault = g.Fault.With(job.GPUFault{})
 	default:
 		return
 	}
@@ -132,6 +132,9 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 	if c.policy.BadRows && d.RowsPending && heavier(gpu.RecoverReset, needs) {
 		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
 	}
+	if left, what := c.left(d); heavier(left, needs) {
+		needs, why = left, what
+	}
 	if why != "" {
 		why += ", it needs " + needs.Needs()
 	}
@@ -142,7 +145,7 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 func (c *Core) wasReset(d *device) {
 	g := c.controls[d.UUID]
 	if g.Fault.Boot == c.boot && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
-		g.Fault = job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)}
+		g.Fault = g.Fault.With(job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)})
 		c.control(g)
 	}
 }

@@ -178,6 +178,11 @@ var verbs = map[string]func(*script){
 		s.w.sweep(s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
+	// stuck job=N: its processes outlive SIGKILL from now on; no: no longer.
+	"stuck": func(s *script) {
+		_, no := s.args["no"]
+		s.w.stuck[s.id()] = !no
+	},
 	// stray job=N: a unit that somebody else made.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
@@ -406,7 +411,7 @@ func (s *script) exit() {
 	}
 }
 
-// gpu changes what the driver says: foreign=SIZE, ghost=SIZE, orphan=JOB,
+// gpu changes what the driver says: foreign=SIZE, ghost=SIZE, dead=SIZE, orphan=JOB,
 // health=lost, rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
@@ -419,6 +424,8 @@ func (s *script) gpu() {
 		used(n, gpu.Process{PID: 99, UsedBytes: n, Comm: "python"})
 	case s.args["ghost"] != "":
 		used(s.size("ghost"))
+	case s.args["dead"] != "":
+		used(s.size("dead"), gpu.Process{PID: 78, UsedBytes: s.size("dead"), Dead: true})
 	case s.args["orphan"] != "":
 		used(gib, gpu.Process{PID: 77, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
 	case s.args["rows"] != "":

@@ -77,6 +77,8 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 	if e.OK {
 		c.ended(l, now)
+	} else {
+		c.stuck(l, e.Left, now)
 	}
 }
 
@@ -242,7 +244,7 @@ func (c *Core) lost(l *live, why string, now time.Time) {
 // result, or goes back to the queue.
 func (c *Core) ended(l *live, now time.Time) {
 	r := finalResult(&l.job)
-	r.GPUError = l.job.GPUError
+	r.GPUError, r.Left = l.job.GPUError, l.job.Left
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
 	c.leave(l, now)

@@ -47,8 +47,9 @@ type world struct {
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
-	kernel  []core.Faulted // the log of this boot
-	linger  bool           // what a unit had on its GPUs outlives it
+	kernel  []core.Faulted  // the log of this boot
+	stuck   map[job.ID]bool // whose processes outlive SIGKILL
+	linger  bool            // what a unit had on its GPUs outlives it
 
 	log    func(format string, args ...any)
 	faults []string // breaches of what must hold
@@ -58,7 +59,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 	w := &world{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boot: 1,
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
-		usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
+		stuck: map[job.ID]bool{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
 		log: log,
 		policy: core.Policy{
@@ -153,8 +154,18 @@ func (w *world) record(r core.Record) {
 		text := ""
 		if f := g.Fault; f.Boot != "" {
 			text = fmt.Sprintf(" needs %q after %q in job %d, line %d", f.Recovery, f.What, f.Job, f.Seq)
+			if l := f.Left; l.What != "" {
+				text = fmt.Sprintf(" left by job %d: %s", l.Job, l.What)
+			}
 		}
 		w.log("record gpu %s paused=%v %s%s", g.UUID, g.Paused, g.Reason, text)
+		return
+	}
+	if l := r.Left; l != nil {
+		if j, known := w.jobs[l.Job]; !known || !j.State.Terminal() && j.Attempt.Number == l.Attempt {
+			w.fault("job %d is recorded to have left something and goes on", l.Job)
+		}
+		w.log("record of job %d attempt %d: %s", l.Job, l.Attempt, l.What)
 		return
 	}
 	if r.Job == nil {
@@ -193,8 +204,8 @@ func (w *world) record(r core.Record) {
 // them of a job that left them, and they need nothing after an error. One that is ending still has its part.
 func (w *world) handOver(j *job.Job) {
 	for _, ref := range j.Attempt.GPUs {
-		if f := w.controls[ref.UUID].Fault; gpu.Recovery(f.Recovery).Sick() && f.Boot == w.bootID() {
-			w.fault("GPU %d is given to job %d and needs a %s", ref.Index, j.ID, f.Recovery)
+		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || f.Left.What != "") && f.Boot == w.bootID() {
+			w.fault("GPU %d is given to job %d and needs a %s, %s", ref.Index, j.ID, f.Recovery, f.Left.What)
 		}
 		for _, p := range w.gpus[ref.Index].Processes {
 			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil && !w.jobs[id].State.Live() {
@@ -327,7 +338,11 @@ func (w *world) answer(i int) core.Event {
 		}
 		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.units[a.Job.ID].Unit}
 	case core.Stop:
-		ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown}
+		ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && !w.stuck[a.Job]}
+		if w.stuck[a.Job] {
+			ev.Left = "process 4711 did not end after SIGKILL"
+			return ev
+		}
 		if a.Look {
 			ev.Before = w.status(a.Job)
 		}

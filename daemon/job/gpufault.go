@@ -15,6 +15,30 @@ type GPUFault struct {
 	At       time.Time `json:"at,omitzero"`
 	Boot     string    `json:"boot,omitempty"`
 	Seq      uint64    `json:"seq,omitempty"` // the line of the kernel's log up to which this is known
+
+	Left GPULeft `json:"left,omitzero"` // what a job left on it, which is no error of the driver's
+}
+
+// With returns f in place of what was known before, but for what a job left.
+func (g GPUFault) With(f GPUFault) GPUFault {
+	f.Left = g.Left
+	return f
+}
+
+// GPULeft is what stays on a GPU of a job that has ended: its memory is in use
+// and nobody uses it. It holds until the memory is back.
+type GPULeft struct {
+	Job       ID        `json:"job,omitempty"`
+	What      string    `json:"what,omitempty"`       // for people; "" nothing
+	BaseBytes int64     `json:"base_bytes,omitempty"` // so much was in use by nobody before the job came
+	At        time.Time `json:"at,omitzero"`          // when the job ended
+}
+
+// Leftover says of an attempt that has ended what it left behind.
+type Leftover struct {
+	Job     ID
+	Attempt int
+	What    string // for people
 }
 
 // GPUError is an error that a GPU reported while a job had it.

@@ -83,7 +83,7 @@ func (r Reason) Sentence() string {
 	case ReasonGPULost:
 		return "the driver reports it as lost or broken" + inBrackets(r.Detail)
 	case ReasonGPUSick:
-		return "out of service since an error" + inBrackets(r.Detail)
+		return "out of service" + inBrackets(r.Detail)
 	case ReasonGPUCleaning:
 		return fmt.Sprintf("being checked after job %d", r.Job)
 	case ReasonGPUSuspect:

@@ -79,6 +79,7 @@ type Life struct {
 	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
+	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail

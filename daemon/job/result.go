@@ -34,6 +34,7 @@ type Result struct {
 	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
 	MemBytes   int64         `json:"mem_bytes,omitempty"`
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
+	Left       string        `json:"left,omitempty"`       // what it left behind, for people
 	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
 }
 
@@ -49,6 +50,13 @@ var launchWords = map[Launch]string{
 
 // Sentence says for people what happened and, where it helps, what to do next.
 func (r Result) Sentence() string {
+	if r.Left != "" {
+		return r.outcome() + "; " + r.Left
+	}
+	return r.outcome()
+}
+
+func (r Result) outcome() string {
 	switch r.Outcome {
 	case Completed:
 		return "completed: exit code 0"

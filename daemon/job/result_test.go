@@ -72,7 +72,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPUPaused, Detail: "fan"}, "paused by an administrator (fan)"},
 		{Reason{Code: ReasonGPUUnknown}, "its state is unknown: the driver does not answer"},
 		{Reason{Code: ReasonGPULost, Detail: "XID 79"}, "the driver reports it as lost or broken (XID 79)"},
-		{Reason{Code: ReasonGPUSick, Detail: "Xid 48, it needs a reset"}, "out of service since an error (Xid 48, it needs a reset)"},
+		{Reason{Code: ReasonGPUSick, Detail: "Xid 48, it needs a reset"}, "out of service (Xid 48, it needs a reset)"},
 		{Reason{Code: ReasonGPUCleaning, Job: 7}, "being checked after job 7"},
 		{Reason{Code: ReasonGPUSuspect, Job: 7, Detail: "process 12"}, "something of job 7 is still on it (process 12)"},
 		{Reason{Code: ReasonGPUExcluded}, "not among the GPUs the job may use"},

@@ -68,6 +68,7 @@ type GPUView struct {
 	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
 	StateDetail   string
 	RowsFailed    bool   // a bad row of its memory could not be replaced once
+	Stuck         ID     // the job on it that can't be ended, 0: none
 	Needs         string // what a sick one does: a Recovery of package gpu
 	Control       GPUControl
 	Jobs          []ID

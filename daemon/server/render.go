@@ -21,6 +21,9 @@ func renderJob(v job.JobView) api.Job {
 		TimeLimitSeconds: wholeSeconds(q.TimeLimit), GraceSeconds: wholeSeconds(q.Grace), Requeue: q.Requeue,
 		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: why(v.Reasons),
 	}
+	if j.State == job.Ending {
+		out.Why = j.Left
+	}
 	renderLife(&out, v)
 	if j.ID != 0 && out.Array == nil { // an array itself runs nothing
 		out.Unit = "gpujob-" + j.ID.String() + ".service"

@@ -24,6 +24,10 @@ type Record struct {
 	Prediction *job.Prediction
 	// Reservation keeps GPUs for some users over a time.
 	Reservation *job.Reservation
+	// Left is what an attempt that has ended left behind. It becomes a part of
+	// its result, and of the job's where it is the last one; an attempt without
+	// a result is left alone.
+	Left *job.Leftover
 	// Unreserve is the id of a reservation that is removed; 0 is none, and one
 	// that is not there is no error.
 	Unreserve int64

@@ -13,11 +13,11 @@ import (
 
 // statements are the writer's prepared statements.
 type statements struct {
-	job, attempt, payload, gpu, usage, prediction, reservation, unreserve, counters *sql.Stmt
+	job, attempt, payload, gpu, usage, prediction, reservation, unreserve, leftOf, leftOfLast, counters *sql.Stmt
 }
 
 func (p *statements) all() []**sql.Stmt {
-	return []**sql.Stmt{&p.job, &p.attempt, &p.payload, &p.gpu, &p.usage, &p.prediction, &p.reservation, &p.unreserve, &p.counters}
+	return []**sql.Stmt{&p.job, &p.attempt, &p.payload, &p.gpu, &p.usage, &p.prediction, &p.reservation, &p.unreserve, &p.leftOf, &p.leftOfLast, &p.counters}
 }
 
 func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
@@ -30,6 +30,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
 		upsert("predictions", predictionColumns, 1, "key"),
 		upsert("reservations", reservationColumns, 1, "id"),
 		"DELETE FROM reservations WHERE id = ?",
+		"UPDATE attempts SET result = json_set(result, '$.left', ?3) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
+		"UPDATE jobs SET result = json_set(result, '$.left', ?3) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		setCounters,
 	}
 	for i, stmt := range p.all() {
@@ -117,6 +119,13 @@ func (p *statements) putOthers(ctx context.Context, r Record) error {
 	if r.Reservation != nil {
 		if err := p.putReservation(ctx, r.Reservation); err != nil {
 			return fmt.Errorf("reservation %d: %w", r.Reservation.ID, err)
+		}
+	}
+	if l := r.Left; l != nil {
+		for _, stmt := range []*sql.Stmt{p.leftOf, p.leftOfLast} {
+			if _, err := stmt.ExecContext(ctx, int64(l.Job), l.Attempt, l.What); err != nil {
+				return fmt.Errorf("what job %d left: %w", l.Job, err)
+			}
 		}
 	}
 	if r.Unreserve != 0 {

@@ -16,14 +16,16 @@ import (
 // long as it may notify at all. So a stop that takes longer than the unit's own
 // grace is finished by a SIGKILL of ours.
 const (
-	stopPatience = time.Second     // for stops that need no thought
-	stopSlack    = 2 * time.Second // on top of the unit's grace, for systemd's own SIGKILL
+	stopPatience = time.Second      // for stops that need no thought
+	stopSlack    = 2 * time.Second  // on top of the unit's grace, for systemd's own SIGKILL
+	killPatience = 10 * time.Second // for processes to end after our SIGKILL, those with much memory take seconds
 )
 
 // Stop ends the unit name, sweeps everything that is left in its control group
 // and makes systemd forget it and its result. A unit that is not there is no
 // error. It takes as long as the unit's processes and its grace do.
-// units.ErrProcesses means that processes outlived even SIGKILL.
+// units.ErrProcesses means that processes outlived even SIGKILL; systemd may
+// still be waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -65,7 +67,10 @@ func (m *Manager) awaitStop(ctx context.Context, l *link, w *wait, name string, 
 	if err := m.Kill(ctx, name, int(syscall.SIGKILL)); err != nil && !errors.Is(err, units.ErrAbsent) {
 		return err
 	}
-	_, err = m.await(ctx, l, w, job)
+	err = m.awaitFor(ctx, killPatience, l, w, job)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return units.ErrProcesses
+	}
 	return err
 }
 

@@ -55,6 +55,32 @@ func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	}
 }
 
+// Processes that outlive our SIGKILL as well are reported: who waits for systemd
+// to give up waits as long as the job's grace once more.
+func TestStopGivesUpAfterSIGKILL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const grace = 10 * time.Minute
+		begin := time.Now()
+		b := newFakeBus(t, func(method string, _ []any) ([]any, *dbus.Error) {
+			switch method {
+			case "StopUnit", "GetJob":
+				return []any{jobPath(1)}, nil
+			case "Get":
+				return []any{dbus.MakeVariant(uint64(grace / time.Microsecond))}, nil
+			case "KillUnit":
+				return nil, nil
+			}
+			return nil, noSuchUnit()
+		})
+		if err := b.manager().Stop(t.Context(), job1); !errors.Is(err, units.ErrProcesses) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(begin); took > grace+time.Minute {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
 // A stop that outlasts the unit's grace is finished by our own SIGKILL, and not
 // before.
 func TestStopKillsAfterGrace(t *testing.T) {

@@ -43,7 +43,7 @@ func sickGPU(t *testing.T, kernel func(string)) {
 		t.Errorf("health: %s", out)
 	}
 	next := submit(t, "bob", "--gpu-ids 1 -- true")
-	waitsFor(t, "bob", next, "out of service since an error (Xid 48")
+	waitsFor(t, "bob", next, "out of service (Xid 48")
 	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the job on the sick GPU is %s", j.State)

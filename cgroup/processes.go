@@ -1,0 +1,55 @@
+package cgroup
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Process is one that runs in a control group.
+type Process struct {
+	PID   int
+	State byte // as in /proc/PID/stat, such as 'D' for one that the kernel does not let go of; '?' unknown
+}
+
+// Processes lists what runs in the control group and those below it, with its
+// state by procRoot ("/proc"). ErrGone where there is no such group.
+func Processes(root, procRoot, group string) ([]Process, error) {
+	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
+		return nil, fmt.Errorf("control group %q: not an absolute, clean path", group)
+	}
+	var list []Process
+	err := filepath.WalkDir(filepath.Join(root, group), func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
+				list = append(list, Process{PID: pid, State: stateOf(procRoot, pid)})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("processes of control group %q: %w", group, gone(err))
+	}
+	return list, nil
+}
+
+// stateOf reads the state, which stands behind the name, which may hold
+// anything.
+func stateOf(procRoot string, pid int) byte {
+	data, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
+	end := bytes.LastIndexByte(data, ')')
+	if err != nil || end < 0 || len(data) < end+3 {
+		return '?'
+	}
+	return data[end+2]
+}

@@ -1,0 +1,108 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// What a job may leave behind: memory of a GPU that nobody uses and that only a
+// reset gives back (a ghost), or processes that the kernel does not let go of
+// (the job is then stuck, and keeps what it holds). Both end by themselves when
+// the driver or the kernel comes to it.
+
+// remains says what keeps a GPU from being clean, and whether it is a ghost
+// rather than a process.
+func (c *Core) remains(d *device) (what string, ghost bool) {
+	for _, p := range d.Processes {
+		if p.Dead {
+			return "a dead process still holds its memory", true
+		}
+		if id := d.jobs[p.PID]; id != 0 && !c.holds(id, d) {
+			return "a process of an ended job still runs on it", false
+		}
+	}
+	return job.FormatSize(d.unaccounted()-max(0, d.base)) + " of its memory is in use by no process", true
+}
+
+// ghost takes note, once, that what a job left on a GPU does not go away: it is
+// out of service from now on, and the job's result tells.
+func (c *Core) ghost(d *device, now time.Time) {
+	what, ghost := c.remains(d)
+	g := c.controls[d.UUID]
+	if !ghost || (g.Fault.Boot == c.boot && g.Fault.Left.What != "") {
+		return
+	}
+	dep := d.after
+	g.UUID = d.UUID
+	if g.Fault.Boot != c.boot {
+		g.Fault = job.GPUFault{Boot: c.boot, Seq: c.heard}
+	}
+	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.base, At: dep.since}
+	c.control(g)
+	c.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
+}
+
+// leftBehind adds to the result of an attempt that has ended.
+func (c *Core) leftBehind(dep *departure, what string) {
+	if l := c.jobs[dep.job]; l != nil && l.job.Attempt != nil && l.job.Attempt.Number == dep.attempt {
+		c.edit(l, func(a *job.Attempt) {
+			r := *a.Result
+			r.Left = what
+			a.Result = &r
+		})
+		return
+	}
+	if dep.attempt != 0 {
+		c.out.Records = append(c.out.Records, Record{Left: &job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what}})
+	}
+}
+
+// cleared ends what ghost took note of.
+func (c *Core) cleared(d *device) {
+	if g := c.controls[d.UUID]; g.Fault.Left.What != "" {
+		g.Fault.Left = job.GPULeft{}
+		c.control(g)
+	}
+}
+
+// recall goes on looking at a GPU on which something was left before we were
+// started.
+func (c *Core) recall(d *device) {
+	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && f.Left.What != "" {
+		d.after, d.base = &departure{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
+	}
+}
+
+// stuck takes note of processes of an ending job that outlive SIGKILL.
+func (c *Core) stuck(l *live, left string, now time.Time) {
+	if left == "" || left == l.job.Left || now.Sub(l.job.ChangedAt) <= c.policy.CleaningTimeout {
+		return
+	}
+	l.job.Left = left
+	c.noteStuck(l)
+	c.touch(l)
+	c.replan = true
+}
+
+func (c *Core) noteStuck(l *live) {
+	if l.job.Left == "" || l.job.State != job.Ending {
+		return
+	}
+	for _, ref := range l.job.Attempt.GPUs {
+		c.stuckOn[ref.UUID] = l.job.ID
+	}
+}
+
+// left is what a GPU needs for what was left on it, and why.
+func (c *Core) left(d *device) (gpu.Recovery, string) {
+	if id := c.stuckOn[d.UUID]; id != 0 {
+		return gpu.RecoverReboot, fmt.Sprintf("job %d can't be ended", id)
+	}
+	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && f.Left.What != "" {
+		return gpu.RecoverReset, fmt.Sprintf("%s since job %d ended", f.Left.What, f.Left.Job)
+	}
+	return gpu.RecoverNothing, ""
+}

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// checkGPU says what is wrong with a GPU that takes no job, and what to do.
+func checkGPU(g *job.GPUView) job.Check {
+	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail}
+	switch {
+	case g.State == "sick" && g.Stuck != 0:
+		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
+	case g.State == "sick":
+		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + onIt(g)
+	case g.State == "lost":
+		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
+	default:
+		c.Next = "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log"
+	}
+	return c
+}
+
+// maxOnIt is how many users of a GPU are named.
+const maxOnIt = 5
+
+// onIt names what uses a GPU and therefore keeps it from being reset.
+func onIt(g *job.GPUView) string {
+	var users []string
+	for _, id := range g.Jobs {
+		users = append(users, "job "+id.String())
+	}
+	for _, p := range g.Processes {
+		if p.Job == 0 {
+			users = append(users, fmt.Sprintf("process %d of uid %d", p.PID, p.UID))
+		}
+	}
+	if len(users) == 0 {
+		return ""
+	}
+	if more := len(users) - maxOnIt; more > 0 {
+		users = append(users[:maxOnIt], fmt.Sprintf("%d more", more))
+	}
+	return "; it is used by " + strings.Join(users, ", ")
+}
+
+// checkStuck tells of jobs that can't be ended.
+func checkStuck(active []job.Job) []job.Check {
+	var checks []job.Check
+	for _, j := range active {
+		if j.State != job.Ending || j.Left == "" {
+			continue
+		}
+		what := "its memory"
+		if gpus := j.GPUIndexes(); len(gpus) > 0 {
+			what = "GPU " + job.FormatGPUList(gpus) + " and its memory"
+		}
+		checks = append(checks, job.Check{
+			Name: "job " + j.ID.String(), Health: job.Degraded, Detail: "it can't be ended, and keeps " + what + ": " + j.Left,
+			Next: "it ends by itself when a driver or a network disk that hangs goes on (see 'dmesg' and /proc/PID/stack); else reboot the machine",
+		})
+	}
+	return checks
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// What an attempt left behind is added to its result, and to the job's only by
+// the last attempt. Nothing else of them changes, and what has no result stays
+// without one.
+func TestLeft(t *testing.T) {
+	s := openNew(t)
+	ctx := context.Background()
+	again := ended(2, job.Failed)
+	again.Attempt.Number = 2
+	commit(t, s, Record{Job: ended(1, job.Completed), Payload: payload()}, Record{Job: ended(2, job.Failed), Payload: payload()}, Record{Job: again},
+		Record{Job: running(3), Payload: payload()})
+	for _, id := range []job.ID{1, 2, 3, 9} {
+		commit(t, s, Record{Left: &job.Leftover{Job: id, Attempt: 1, What: "20G of \"GPU 0\""}})
+	}
+	mustCheck(t, s)
+	for id, want := range map[job.ID]struct {
+		job      string
+		attempts []string
+	}{
+		1: {"completed: exit code 0; 20G of \"GPU 0\"", []string{"completed: exit code 0; 20G of \"GPU 0\""}},
+		2: {"failed: exit code 0", []string{"failed: exit code 0; 20G of \"GPU 0\"", "failed: exit code 0"}},
+		3: {"", []string{""}},
+	} {
+		sentence := func(r *job.Result) string {
+			if r == nil {
+				return ""
+			}
+			return r.Sentence()
+		}
+		j, err := s.Job(ctx, id)
+		requireEqual(t, err, sentence(j.Result), want.job)
+		attempts, err := s.Attempts(ctx, id)
+		var got []string
+		for _, a := range attempts {
+			got = append(got, sentence(a.Result))
+		}
+		requireEqual(t, err, got, want.attempts)
+	}
+}
