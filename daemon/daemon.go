@@ -34,6 +34,7 @@ type Options struct {
 	Meter   Meter
 	Inside  Inside
 	Origin  Origin
+	Forget  func(context.Context) (int, error) // removes ended jobs that nobody needs any more, and says how many; nil: all are kept
 	Notify  Notify
 	Log     *slog.Logger
 
@@ -60,6 +61,7 @@ type Daemon struct {
 	waiters  waiters
 	sampler  *sampler
 	lister   *lister
+	forget   *forgetter
 	started  time.Time
 	starts   places // for units being started
 	workers  *group
@@ -86,6 +88,7 @@ func New(o Options) (*Daemon, error) {
 	d.commit = newCommitter(d)
 	d.sampler = newSampler(d)
 	d.lister = newLister(d)
+	d.forget = newForgetter(d)
 	keep := map[job.ID]bool{}
 	for _, j := range o.Restored.Jobs {
 		keep[j.ID] = j.State.Live()
@@ -99,7 +102,7 @@ func New(o Options) (*Daemon, error) {
 // Run works until ctx is done. Running jobs are left alone.
 func (d *Daemon) Run(ctx context.Context) error {
 	parts := newGroup(d.host)
-	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.watch, d.listen} {
+	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen} {
 		parts.Go(func() { part(ctx) })
 	}
 	d.opt.Notify.Ready()

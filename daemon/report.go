@@ -37,6 +37,7 @@ func (d *Daemon) report(r core.Record) {
 	d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
 	if r.Job.State.Terminal() {
 		d.waiters.ended(r.Job.ID)
+		d.forget.count()
 	}
 }
 

@@ -46,6 +46,7 @@ type assembly struct {
 
 	quotaGroups atomic.Pointer[[]string]    // changes with each reload
 	site        atomic.Pointer[server.Site] // the same
+	history     atomic.Pointer[store.History]
 }
 
 // assemble opens everything. What was opened is closed again on an error.
@@ -53,6 +54,7 @@ func assemble(ctx context.Context, p paths, cfg config.Config, log *slog.Logger,
 	a := &assembly{paths: p, log: log, journal: journal, level: level, cfg: cfg, notify: systemd.NewNotifier()}
 	a.quotaGroups.Store(groups(cfg))
 	a.site.Store(site(cfg))
+	a.history.Store(history(cfg))
 	if err := a.open(ctx); err != nil {
 		a.close()
 		return nil, err
@@ -87,7 +89,9 @@ func (a *assembly) open(ctx context.Context) error {
 	a.daemon, err = daemon.New(daemon.Options{
 		Store: stored{a.store}, Units: a.units, Changes: daemon.ChangesOf(a.units.Changes()), Source: a.source,
 		Kernel: kernel, UnitOf: unitOf,
-		Specs: specDir(a.paths.specs), Meter: meter, Inside: inside, Origin: a.units.Origin, Notify: a.notify, Log: a.log,
+		Specs: specDir(a.paths.specs), Meter: meter, Inside: inside, Origin: a.units.Origin,
+		Forget: func(ctx context.Context) (int, error) { return a.store.Forget(ctx, *a.history.Load(), time.Now()) },
+		Notify: a.notify, Log: a.log,
 		Restored: restored(state),
 		Settings: settings, Launcher: a.paths.launcher, Boot: bootID,
 		StartsInFlight: a.cfg.Daemon.StartsInFlight, WatchdogEvery: a.notify.WatchdogInterval() / 3,
@@ -213,6 +217,7 @@ func (a *assembly) reload() bool {
 	a.daemon.Reload(settings)
 	a.quotaGroups.Store(groups(cfg))
 	a.site.Store(site(cfg))
+	a.history.Store(history(cfg))
 	a.log.Info("the configuration is reloaded")
 	return true
 }

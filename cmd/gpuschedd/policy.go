@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/daemon/store"
 )
 
 // lostAfter is how long the driver has to call a GPU lost before its jobs are
@@ -25,7 +26,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime: classTimes(cfg.Classes),
-		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued,
+		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
 		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
 		Xids: cfg.Xids, BadRows: g.DrainBadMemory, LostAfter: lostAfter,
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
@@ -69,6 +70,11 @@ func accounts(named map[string]config.Quota) map[string]core.Quota {
 // site is what the server is told of the configuration.
 func site(cfg config.Config) *server.Site {
 	return &server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths}
+}
+
+// history is what the store keeps of jobs that have ended.
+func history(cfg config.Config) *store.History {
+	return &store.History{UserBytes: cfg.Limits.UserHistory, Age: cfg.Limits.HistoryAge}
 }
 
 // groups returns the names of the groups with a quota.

@@ -151,6 +151,8 @@ func Default() Config {
 			UserConns:    128,
 			UserWaits:    96,
 			RequestBytes: 8 << 20,
+			UserState:    512 << 20,
+			UserHistory:  512 << 20,
 		},
 		Daemon: Daemon{
 			LogLevel:       slog.LevelInfo,

@@ -3,17 +3,21 @@ package config
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Limits is what one user's clients may cost the daemon.
 type Limits struct {
-	Requests     int   // of one user a second, over a longer time
-	Burst        int   // of one user, at once
-	AtOnce       int   // requests of one user being answered at once
-	Connections  int   // in all; root's come on top
-	UserConns    int   // of one user
-	UserWaits    int   // of one user, waiting for the end of a job
-	RequestBytes int64 // the largest submission
+	Requests     int           // of one user a second, over a longer time
+	Burst        int           // of one user, at once
+	AtOnce       int           // requests of one user being answered at once
+	Connections  int           // in all; root's come on top
+	UserConns    int           // of one user
+	UserWaits    int           // of one user, waiting for the end of a job
+	RequestBytes int64         // the largest submission
+	UserState    int64         // bytes of one user's jobs that have not ended
+	UserHistory  int64         // bytes of one user's jobs that have
+	HistoryAge   time.Duration // of jobs since their end; 0: no bound
 }
 
 func limitKeys(in, _ string) []key {
@@ -32,6 +36,12 @@ func limitKeys(in, _ string) []key {
 			bind: func(c *Config) value { return numberBetween(&c.Limits.UserWaits, 1, 10_000) }},
 		{section: in, name: "request_size", doc: "The largest submission. A command with its environment takes up to a third more than its own size.",
 			bind: func(c *Config) value { return sizeBetween{&c.Limits.RequestBytes, 64 << 10, 8 << 20} }},
+		{section: in, name: "user_state", doc: "What the jobs of one user may take of the state file until they end: 2K each, the command and the environment, and eightfold what also stays in memory (parameters, comments, tags, dependencies). A submission above that is refused. Subordinate uids (subuid) count as their user, here and in all quotas.",
+			bind: func(c *Config) value { return sizeBetween{&c.Limits.UserState, 16 << 20, 1 << 40} }},
+		{section: in, name: "user_history", doc: "What the ended jobs of one user may take of the state file, roughly. The oldest are forgotten. The environment of a job is forgotten with its end anyway, and of a command all but the first 4K.",
+			bind: func(c *Config) value { return sizeBetween{&c.Limits.UserHistory, 16 << 20, 1 << 40} }},
+		{section: in, name: "history_age", doc: "Jobs that ended longer ago are forgotten. Empty: only user_history counts.",
+			bind: func(c *Config) value { return timeOrNone(&c.Limits.HistoryAge, hour, longest) }},
 	}
 }
 

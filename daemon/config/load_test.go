@@ -96,6 +96,9 @@ connections = 64
 user_connections = 32
 user_waits = 8
 request_size = "1M"
+user_state = "100M"
+user_history = "1G"
+history_age = "365d"
 [daemon]
 log_level = "debug"
 starts_in_flight = 5
@@ -117,7 +120,7 @@ host_mem_reserve = "8G"
 			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
 		Xids:   gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
-		Limits: Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20},
+		Limits: Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
 		Daemon: Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
 	}
 	got, origins, err := Read(write(t, all), AnyOwner)

@@ -29,8 +29,12 @@ func newLedger(q Quotas, past []job.Usage) ledger {
 func userKey(uid int) string      { return "u" + strconv.Itoa(uid) }
 func groupKey(name string) string { return "g" + name }
 
-// of returns the account of an owner.
-func (l *ledger) of(o job.Owner) *sched.Account {
+// of returns the account that an owner's jobs count for: the principal's, if
+// there is one.
+func (l *ledger) of(o job.Owner, principal *job.Account) *sched.Account {
+	if principal != nil {
+		o.UID, o.User = principal.UID, principal.User
+	}
 	a := l.users[o.UID]
 	if a == nil {
 		a = &sched.Account{UID: o.UID, Name: o.User}

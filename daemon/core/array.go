@@ -15,7 +15,7 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 	a := &array.job
 	t := job.Job{
 		ID: c.nextID, Owner: a.Owner, Label: a.Label, Request: a.Request, SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
-		Life: job.Life{QueuedAt: a.QueuedAt, Expected: a.Expected, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
+		Life: job.Life{QueuedAt: a.QueuedAt, Expected: a.Expected, Principal: a.Principal, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
 	}
 	c.nextID++
 	counts := a.Tasks.Pass()
@@ -30,7 +30,7 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 	}
 	l := c.adopt(t)
 	c.queued++
-	c.perUser[t.Owner.UID]++
+	c.perUser[t.Person().UID]++
 	return l
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -11,9 +12,10 @@ import (
 func (c *Core) Check() error {
 	var p job.Problems
 	breach := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
-	queued, guarded, shares := 0, 0, map[string]int{}
+	queued, guarded, shares, bytes := 0, 0, map[string]int{}, map[int]int64{}
 	for id, l := range c.jobs {
 		j := &l.job
+		bytes[j.Person().UID] += j.Weight()
 		if j.ID != id || !j.State.Valid() || j.State.Terminal() {
 			breach("job %d is kept as %d in state %s", id, j.ID, j.State)
 		}
@@ -53,6 +55,9 @@ func (c *Core) Check() error {
 	}
 	if queued != c.queued {
 		breach("%d jobs are counted as queued, and %d are", c.queued, queued)
+	}
+	if !maps.Equal(bytes, c.bytes) {
+		breach("the jobs of each person weigh %v, counted are %v", bytes, c.bytes)
 	}
 	if guarded != c.lane.milli {
 		breach("the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)

@@ -27,6 +27,7 @@ type live struct {
 
 	account *sched.Account
 	gate    *sched.Gate // of its array; nil: none
+	weight  int64       // as counted in bytes
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.
@@ -38,7 +39,8 @@ type Core struct {
 	queue    *sched.Queue     // the queued ones that may start as soon as they fit
 	timed    alarms           // queued ones that wait for a time
 	queued   int
-	perUser  map[int]int // queued jobs by uid
+	perUser  map[int]int   // queued jobs by person
+	bytes    map[int]int64 // what the jobs of a person weigh
 	nextID   job.ID
 	keys     ring[requestKey, job.ID]
 	devices  []*device // by index
@@ -59,7 +61,7 @@ type Core struct {
 	followers    map[job.ID][]job.ID    // who waits for a job
 	recent       ring[job.ID, job.End]  // how the last jobs ended
 	gates        map[job.ID]*sched.Gate // of arrays with a limit
-	same         map[content]job.ID     // jobs with --dedup, waiting, running or completed
+	same         ring[content, job.ID]  // jobs with --dedup, waiting, running or completed
 	reservations []job.Reservation      // by id
 	lastReserved int64
 
@@ -114,14 +116,14 @@ type Done struct {
 func New(p Policy, boot string, r Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
-		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, controls: map[string]job.GPUControl{},
+		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
-		stuckOn: map[string]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: map[content]job.ID{},
+		stuckOn: map[string]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
 	for _, d := range r.Done {
-		c.same[content{d.UID, d.Dedup}] = d.Job
+		c.same.add(content{d.UID, d.Dedup}, d.Job)
 	}
 	c.lastReserved = max(r.NextReservation-1, 0)
 	for _, j := range r.Jobs {
@@ -143,11 +145,16 @@ func (c *Core) restore(j job.Job) {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
 	}
+	if j.Task != nil && j.Request.Array == nil {
+		if array := c.jobs[j.Task.Array]; array != nil {
+			j.Request.Array = array.job.Request.Array // which is not stored again with each task
+		}
+	}
 	l := c.adopt(j)
 	c.keep(j.Owner.UID, j.Key, j.ID)
 	c.nextID = max(c.nextID, j.ID+1)
 	if j.Request.Dedup != "" {
-		c.same[content{j.Owner.UID, j.Request.Dedup}] = j.ID
+		c.same.add(content{j.Owner.UID, j.Request.Dedup}, j.ID)
 	}
 	for _, d := range j.Pending {
 		c.followers[d.Job] = append(c.followers[d.Job], j.ID)
@@ -161,9 +168,10 @@ func (c *Core) restore(j job.Job) {
 
 // adopt makes a job known.
 func (c *Core) adopt(j job.Job) *live {
-	l := &live{job: j, account: c.accounts.of(j.Owner)}
+	l := &live{job: j, account: c.accounts.of(j.Owner, j.Principal)}
 	l.job.GIDs = c.accounts.join(j.Owner.UID, j.GIDs)
 	c.jobs[j.ID] = l
+	c.stow(l)
 	array := j.ID
 	if j.Task != nil {
 		array = j.Task.Array
@@ -236,7 +244,8 @@ func (c *Core) flush(now time.Time) {
 		c.out.Replies = append(c.out.Replies, r.Reply)
 	}
 	for _, id := range c.touched {
-		if c.jobs[id].job.State.Terminal() {
+		if l := c.jobs[id]; l.job.State.Terminal() {
+			c.lift(l)
 			delete(c.jobs, id)
 		}
 	}

@@ -41,6 +41,7 @@ type Policy struct {
 
 	MaxRunning int // 0: no limit
 	MaxQueued  int
+	MaxBytes   int64 // that the jobs of one user may weigh (job.Job.Weight) until they end; 0: no limit
 
 	Xids      gpu.XidClasses // what a GPU needs after which error
 	BadRows   bool           // a GPU with a bad row of memory that waits to be replaced takes no job

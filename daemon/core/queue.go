@@ -10,7 +10,7 @@ import (
 // enqueue counts a job among the queued ones and considers it.
 func (c *Core) enqueue(l *live, now time.Time) {
 	c.queued++
-	c.perUser[l.job.Owner.UID]++
+	c.perUser[l.job.Person().UID]++
 	c.consider(l, now)
 }
 
@@ -18,8 +18,9 @@ func (c *Core) dequeue(l *live) {
 	c.queue.Remove(l.job.ID)
 	c.timed.remove(l.job.ID)
 	c.queued--
-	if c.perUser[l.job.Owner.UID]--; c.perUser[l.job.Owner.UID] == 0 {
-		delete(c.perUser, l.job.Owner.UID)
+	uid := l.job.Person().UID
+	if c.perUser[uid]--; c.perUser[uid] == 0 {
+		delete(c.perUser, uid)
 	}
 }
 

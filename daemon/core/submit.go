@@ -34,7 +34,7 @@ func (c *Core) submit(e Submit, now time.Time) {
 	c.follow(l)
 	c.keep(s.Owner.UID, s.Key, l.job.ID)
 	if s.Request.Dedup != "" {
-		c.same[content{s.Owner.UID, s.Request.Dedup}] = l.job.ID
+		c.same.add(content{s.Owner.UID, s.Request.Dedup}, l.job.ID)
 	}
 	c.payload[l.job.ID] = &s.Payload
 	c.enqueue(l, now)
@@ -42,6 +42,10 @@ func (c *Core) submit(e Submit, now time.Time) {
 	c.replan = true
 	c.replies = append(c.replies, pendingReply{Reply{Token: e.Token}, l.job.ID})
 }
+
+// twinsSize is how many jobs with --dedup are remembered. One that is forgotten
+// runs again.
+const twinsSize = 100_000
 
 // content is what --dedup compares: two jobs of a user with the same hash are
 // the same.
@@ -53,22 +57,23 @@ type content struct {
 // twin finds the job that a submission with --dedup would repeat: one that
 // waits, runs or completed. A failure is forgotten.
 func (c *Core) twin(s *job.Submission) (job.ID, bool) {
-	id, ok := c.same[content{s.Owner.UID, s.Request.Dedup}]
+	id, ok := c.same.of[content{s.Owner.UID, s.Request.Dedup}]
 	return id, ok && s.Request.Dedup != ""
 }
 
 // forgetTwin lets the content of a job that did not complete be queued again.
 func (c *Core) forgetTwin(j *job.Job) {
 	key := content{j.Owner.UID, j.Request.Dedup}
-	if j.Request.Dedup != "" && j.State != job.Completed && c.same[key] == j.ID {
-		delete(c.same, key)
+	if j.Request.Dedup != "" && j.State != job.Completed && c.same.of[key] == j.ID {
+		delete(c.same.of, key)
 	}
 }
 
 func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
 	j := job.Job{
 		ID: id, Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
-		SubmittedAt: now, State: job.Queued, ChangedAt: now, Life: job.Life{QueuedAt: now, GIDs: s.GIDs},
+		SubmittedAt: now, State: job.Queued, ChangedAt: now,
+		Life: job.Life{QueuedAt: now, GIDs: s.GIDs, Bytes: s.Payload.Size(), Principal: s.Principal},
 	}
 	if s.Request.Hold {
 		j.Held = s.Owner.User
@@ -92,7 +97,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	}
 	j := newJob(0, &s, now)
 	j.Pending = open
-	l := &live{job: j, account: c.accounts.of(s.Owner)}
+	l := &live{job: j, account: c.accounts.of(s.Owner, s.Principal)}
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l)
@@ -115,10 +120,14 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	if p := &c.policy; p.MaxQueued > 0 && c.queued >= p.MaxQueued {
 		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", c.queued), "try again when some have started")
 	}
-	if refusal := c.queueQuota(s.Owner); refusal != nil {
+	wanted := newJob(0, s, now)
+	if refusal := c.queueQuota(&wanted); refusal != nil {
 		return refusal
 	}
-	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner), &s.Request)
+	if refusal := c.bytesQuota(&wanted, 0); refusal != nil {
+		return refusal
+	}
+	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
 // allowed holds a request against the site's rules. MayRaise is for one whose
@@ -158,10 +167,11 @@ func memText(n int64) string {
 }
 
 // queueQuota refuses a job for whose owner enough are waiting already.
-func (c *Core) queueQuota(o job.Owner) *job.Refusal {
-	a := c.accounts.of(o)
-	if q := c.accounts.quota(a).Queued; q > 0 && c.perUser[o.UID] >= q {
-		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", c.perUser[o.UID]), "try again when some have started, or cancel some")
+func (c *Core) queueQuota(j *job.Job) *job.Refusal {
+	a := c.accounts.of(j.Owner, j.Principal)
+	waiting := c.perUser[j.Person().UID]
+	if q := c.accounts.quota(a).Queued; q > 0 && waiting >= q {
+		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", waiting), "try again when some have started, or cancel some")
 	}
 	for _, g := range a.Groups {
 		q, n := c.accounts.quota(g).Queued, 0

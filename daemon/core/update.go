@@ -65,7 +65,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	if ch == nil {
 		return refuse(job.RefusedUsage, "there is nothing to change", "see 'gpusched update --help'")
 	}
-	s := job.Submission{Owner: l.job.Owner, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
+	s := job.Submission{Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
 	s.Grace, s.Requeue = &s.Request.Grace, &s.Request.Requeue
 	s.Request.Array = cloneArray(s.Request.Array)
 	raised := s.Request.Priority.Raised()
@@ -91,6 +91,11 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {
 		return refusal
 	}
+	changed := l.job
+	changed.Label, changed.Request = s.Label, s.Request
+	if refusal := c.bytesQuota(&changed, l.weight); refusal != nil {
+		return refusal
+	}
 	c.change(l, &s, open, now)
 	return nil
 }
@@ -104,12 +109,14 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 	if refusal := c.allowed(s, mayRaise); refusal != nil {
 		return refusal
 	}
-	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner), &s.Request)
+	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
 // change puts the changed request in the old one's place.
 func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now time.Time) {
 	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
+	c.lift(l)
+	c.stow(l)
 	if a := s.Request.Array; a != nil {
 		c.regate(l)
 	}

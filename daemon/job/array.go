@@ -50,6 +50,7 @@ func (j *Job) Called() string {
 const (
 	MaxTasks     = 100_000
 	MaxTaskIndex = 1_000_000
+	maxRanges    = 1000 // separate runs of numbers, which are recorded with each change of it
 )
 
 // Size returns the number of tasks.
@@ -222,6 +223,10 @@ func ParseParam(s string) (Param, error) {
 
 func (a *Array) check(p *Problems) {
 	n, last := 0, -1
+	if len(a.Ranges) > maxRanges {
+		p.addf("the array's numbers are %d separate runs: at most %d (--array)", len(a.Ranges), maxRanges)
+		return
+	}
 	for _, r := range a.Ranges {
 		if r.Step < 1 || r.First <= last || r.Last < r.First || r.Last > MaxTaskIndex {
 			p.addf("the array's numbers must be ascending, without overlap, from 0 to %d (--array)", MaxTaskIndex)

@@ -85,6 +85,8 @@ type Life struct {
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
 	Expected  time.Duration `json:"expected,omitempty"`  // run time predicted when it was queued
 	Recovered bool          `json:"recovered,omitempty"` // known from its unit only, since the state file was lost: its command is not on record
+	Bytes     int64         `json:"bytes,omitempty"`     // of its private part; 0 for a task
+	Principal *Account      `json:"principal,omitempty"` // whose limits it counts for, where its owner is a subordinate uid
 	GIDs      GIDs          `json:"gids,omitempty"`      // the owner's groups at submit, the first one included; none for a task
 	Task      *Task         `json:"task,omitempty"`      // set for a task of an array
 	Tasks     *Tasks        `json:"tasks,omitempty"`     // set for an array

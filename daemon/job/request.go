@@ -133,6 +133,10 @@ type Submission struct {
 	Grace   *time.Duration
 	Requeue *bool
 
+	// Principal is whose limits the job counts for, where that is not its owner:
+	// the user whose subordinate uid the owner is. The server fills it in.
+	Principal *Account `json:"-"`
+
 	// GIDs are all groups of the owner, ascending. The server fills them in.
 	GIDs GIDs `json:"-"`
 

@@ -26,6 +26,9 @@ func (s *Server) submit(r *request) (any, error) {
 		return nil, err
 	}
 	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User, Groups: s.quotaGroups(r.peer)}
+	if r.person != r.who.UID {
+		sub.Principal = &job.Account{UID: r.person, User: s.userName(r.person)}
+	}
 	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)
 	sub.Admin = r.who.Admin

@@ -60,7 +60,8 @@ func TestAUserHasAPace(t *testing.T) {
 // and waits.
 func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst, l.UserWaits = 10, 20, 3 })
+		b := queue()
+		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.UserWaits = 10, 20, 3 })
 		s.opt.Person = func(uid int) int {
 			if uid >= 100000 {
 				return bob.uid
@@ -75,6 +76,11 @@ func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 			t.Errorf("70 requests of 70 uids took %s", d)
 		}
 		sleep(2 * time.Second)
+		ask(s, peer{uid: 100000}, "POST", "/v1/jobs", `{"name":"n","argv":["aWQ="],"dir":"Lw==","env_mode":"clean"}`)
+		ask(s, bob, "POST", "/v1/jobs", `{"name":"n","argv":["aWQ="],"dir":"Lw==","env_mode":"clean"}`)
+		if subs := b.Submissions(); len(subs) != 2 || *subs[0].Principal != (job.Account{UID: bob.uid, User: "bob"}) || subs[1].Principal != nil {
+			t.Errorf("whose limits the jobs count for: %+v", subs)
+		}
 		for n := range 3 {
 			go ask(s, peer{uid: 100000 + n}, "GET", "/v1/jobs/1/wait", "")
 		}

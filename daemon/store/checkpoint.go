@@ -13,10 +13,7 @@ func pagesOf(records []Record) int {
 	for _, r := range records {
 		pages += 4
 		if r.Payload != nil {
-			for _, s := range r.Payload.Env {
-				pages += len(s) / 4096
-			}
-			pages += 2 + len(r.Payload.Env)/100
+			pages += 2 + int(r.Payload.Size()/4096)
 		}
 	}
 	return pages

@@ -40,6 +40,11 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 		return fmt.Errorf("commit %d records: %w", len(records), classify(s.path, err))
 	}
 	s.next = next
+	for _, r := range records {
+		if r.Job != nil && r.Job.State.Terminal() {
+			s.past.add(r.Job.Person().UID, r.Job.Owner.UID, pastBytes(r.Job))
+		}
+	}
 	s.dirty += pagesOf(records)
 	if s.dirty >= checkpointPages {
 		_ = s.fold(ctx) // the commit is durable in the log; the next one tries again

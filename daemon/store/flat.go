@@ -151,6 +151,8 @@ func flatLife(l *job.Life, s string) bool {
 			return moment(&l.QueuedAt, value)
 		case "expected":
 			return integer(&l.Expected, value)
+		case "bytes":
+			return integer(&l.Bytes, value)
 		case "gids":
 			var s string
 			return text(&s, value) && l.GIDs.UnmarshalText([]byte(s)) == nil

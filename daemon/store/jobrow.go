@@ -25,7 +25,7 @@ func jobArgs(j *job.Job) ([]any, error) {
 		return nil, fmt.Errorf("%w: state %q and result %v do not belong together", ErrInvalid, j.State, j.Result)
 	}
 	e := encoder{}
-	groups, label, request, life := listJSON(&e, j.Owner.Groups), e.json(&j.Label), e.json(&j.Request), e.json(&j.Life)
+	groups, label, request, life := listJSON(&e, j.Owner.Groups), e.json(&j.Label), e.json(own(j)), e.json(&j.Life)
 	result := e.result(j.Result)
 	attempt := 0
 	if j.Attempt != nil {
@@ -38,6 +38,17 @@ func jobArgs(j *job.Job) ([]any, error) {
 	return []any{int64(j.ID), j.Key, j.Owner.UID, j.Owner.GID, j.Owner.User, groups, j.Label.Name, string(j.State),
 		formatTime(j.SubmittedAt), formatTime(j.ChangedAt), string(j.Stop), j.StopBy, attempt, label, request, life, result,
 		array, index, j.Request.Dedup}, e.err
+}
+
+// own returns the request without what a task shares with its array: parameters
+// of a hundred kilobytes would be written with each of a hundred thousand tasks.
+func own(j *job.Job) *job.Request {
+	if j.Task == nil {
+		return &j.Request
+	}
+	r := j.Request
+	r.Array = nil
+	return &r
 }
 
 // jobText is those columns of jobQuery that need decoding.

@@ -45,6 +45,11 @@ func (m *model) apply(r Record) {
 	if r.Payload != nil {
 		m.payloads[r.Job.ID] = *r.Payload
 	}
+	if r.Job != nil && r.Job.State.Terminal() {
+		y := m.payloads[r.Job.ID]
+		y.Env, y.Limits = nil, nil
+		m.payloads[r.Job.ID] = y
+	}
 	if r.GPU != nil {
 		m.gpus[r.GPU.UUID] = *r.GPU
 	}

@@ -31,6 +31,7 @@ type Store struct {
 	next  counters   // as stored
 	bound counters   // ids below it may have been given out, as in the file of ids
 	dirty int        // pages written since the last checkpoint, roughly
+	past  pasts      // what ended jobs take
 }
 
 // Open opens or creates the state file at path and brings it to the current

@@ -13,6 +13,15 @@ import (
 
 const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits"
 
+// What stays of the private part when its job has ended: the directory, and the
+// command as far as people read it, without the environment and its secrets. An
+// array's serves its tasks, and the array ends after them.
+const (
+	keepCommand  = "4096" // bytes
+	stripPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
+		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END WHERE job_id = ?" // … ends it
+)
+
 // payloadArgs returns the values of payloadColumns.
 func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 	argv, err := joinNUL(p.Argv)

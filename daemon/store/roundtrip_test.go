@@ -65,6 +65,8 @@ func TestEveryFieldIsStored(t *testing.T) {
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
 	parent := array(j.Task.Array, 1)
+	parent.Request, j.Request.Array = j.Request, nil // which a task shares
+	parent.Request.Dedup = ""
 
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
@@ -77,6 +79,8 @@ func TestEveryFieldIsStored(t *testing.T) {
 
 	gotJob, err := s.Job(ctx, j.ID)
 	requireEqual(t, err, gotJob, j)
+	gotParent, err := s.Job(ctx, parent.ID)
+	requireEqual(t, err, gotParent, *parent)
 	gotPayload, err := s.Payload(ctx, j.PayloadID())
 	requireEqual(t, err, gotPayload, p)
 	attempts, err := s.Attempts(ctx, j.ID)

@@ -13,11 +13,11 @@ import (
 
 // statements are the writer's prepared statements.
 type statements struct {
-	job, attempt, payload, gpu, usage, prediction, reservation, unreserve, leftOf, leftOfLast, counters *sql.Stmt
+	job, attempt, payload, strip, older, gpu, usage, prediction, reservation, unreserve, leftOf, leftOfLast, counters *sql.Stmt
 }
 
 func (p *statements) all() []**sql.Stmt {
-	return []**sql.Stmt{&p.job, &p.attempt, &p.payload, &p.gpu, &p.usage, &p.prediction, &p.reservation, &p.unreserve, &p.leftOf, &p.leftOfLast, &p.counters}
+	return []**sql.Stmt{&p.job, &p.attempt, &p.payload, &p.strip, &p.older, &p.gpu, &p.usage, &p.prediction, &p.reservation, &p.unreserve, &p.leftOf, &p.leftOfLast, &p.counters}
 }
 
 func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
@@ -25,6 +25,7 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
 		upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
 		upsert("attempts", attemptColumns, 2, "job_id", "number"),
 		upsert("payloads", payloadColumns, 1, "job_id"),
+		stripPayload, olderAttempts,
 		upsert("gpu_controls", gpuColumns, 1, "uuid"),
 		upsert("usage", usageColumns, 1, "account"),
 		upsert("predictions", predictionColumns, 1, "key"),
@@ -92,6 +93,11 @@ func (p *statements) record(ctx context.Context, r Record) error {
 			return fmt.Errorf("payload of job %d: %w", r.Job.ID, err)
 		}
 	}
+	if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
+		if _, err := p.strip.ExecContext(ctx, int64(r.Job.ID)); err != nil {
+			return fmt.Errorf("payload of job %d, which has ended: %w", r.Job.ID, err)
+		}
+	}
 	return p.putOthers(ctx, r)
 }
 
@@ -156,7 +162,9 @@ func (p *statements) putJob(ctx context.Context, j *job.Job) error {
 	if args, err = attemptArgs(j.ID, j.Attempt); err != nil {
 		return err
 	}
-	_, err = p.attempt.ExecContext(ctx, args...)
+	if _, err = p.attempt.ExecContext(ctx, args...); err == nil && j.Attempt.Number > keepAttempts {
+		_, err = p.older.ExecContext(ctx, int64(j.ID), j.Attempt.Number-keepAttempts)
+	}
 	return err
 }
 

@@ -1,0 +1,35 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// stow counts what a job weighs among its person's bytes until lift.
+func (c *Core) stow(l *live) {
+	l.weight = l.job.Weight()
+	c.bytes[l.job.Person().UID] += l.weight
+}
+
+// lift undoes stow.
+func (c *Core) lift(l *live) {
+	uid := l.job.Person().UID
+	if c.bytes[uid] -= l.weight; c.bytes[uid] == 0 {
+		delete(c.bytes, uid)
+	}
+}
+
+// bytesQuota refuses a job, or a change of one that weighed before, with which
+// its person's jobs would take too much of the state file and of memory. A
+// change that makes a job lighter is never refused.
+func (c *Core) bytesQuota(j *job.Job, before int64) *job.Refusal {
+	most, have, weight := c.policy.MaxBytes, c.bytes[j.Person().UID], j.Weight()
+	if most == 0 || weight <= before || have-before+weight <= most {
+		return nil
+	}
+	return refuse(job.RefusedPolicy,
+		fmt.Sprintf("the commands and environments of your jobs that have not ended take %s of the scheduler's state, this one would add %s, and this site's limit is %s",
+			job.FormatSize(have), job.FormatSize(weight-before), job.FormatSize(most)),
+		"try again when some have ended, or make jobs smaller: --env clean, and data in files rather than in arguments")
+}

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	forgetFirst = time.Minute // after the start, which has better to do
+	forgetEvery = time.Hour
+	forgetAfter = 2000 // ends of jobs
+)
+
+// forgetter has the oldest of the ended jobs removed, from time to time and
+// after many ends.
+type forgetter struct {
+	d     *Daemon
+	ended atomic.Int64 // since it looked last
+	bell  Bell
+}
+
+func newForgetter(d *Daemon) *forgetter { return &forgetter{d: d, bell: d.host.Bell()} }
+
+// count notes the end of a job.
+func (f *forgetter) count() {
+	if f.ended.Add(1) == forgetAfter {
+		f.bell.Ring()
+	}
+}
+
+func (f *forgetter) run(ctx context.Context) {
+	if f.d.opt.Forget == nil {
+		return
+	}
+	due := f.d.host.Now().Add(forgetFirst)
+	for ctx.Err() == nil {
+		f.bell.Wait(due, ctx.Done())
+		if ctx.Err() != nil || f.ended.Load() < forgetAfter && f.d.host.Now().Before(due) {
+			continue
+		}
+		f.ended.Store(0)
+		f.forget(ctx)
+		due = f.d.host.Now().Add(forgetEvery)
+	}
+}
+
+func (f *forgetter) forget(ctx context.Context) {
+	n, err := f.d.opt.Forget(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		f.d.log.Warn("forgetting old jobs: tried again later", "err", err)
+	case n > 0:
+		f.d.log.Info("forgot old jobs", "jobs", n)
+	}
+}

@@ -1,0 +1,55 @@
+package job
+
+// What a job that has not ended costs the scheduler, so that one user's can be
+// bounded. These are close to what is measured, and simple enough to be told.
+const (
+	rowBytes     = 2 << 10 // of any job, in the state file and in memory
+	limitBytes   = 64      // of one resource limit
+	rangeBytes   = 32      // of one run of an array's numbers
+	afterBytes   = 32      // of one dependency
+	memoryFactor = 8       // memory is dearer than the disk
+)
+
+// Size returns the bytes of the private part, as they are stored.
+func (y *Payload) Size() int64 {
+	n := len(y.Dir) + limitBytes*len(y.Limits)
+	for _, list := range [][]string{y.Argv, y.Env} {
+		for _, s := range list {
+			n += len(s) + 1
+		}
+	}
+	return int64(n)
+}
+
+// Weight returns what the job counts for among its user's bytes until it ends:
+// its private part, and, eightfold, what the scheduler keeps in memory of what
+// the user said (parameters of a sweep, dependencies, comment, tags). A task
+// shares all of that with its array.
+func (j *Job) Weight() int64 {
+	if j.Task != nil {
+		return rowBytes
+	}
+	n := len(j.Label.Name) + len(j.Label.Comment) + afterBytes*len(j.Request.After)
+	for k, v := range j.Label.Tags {
+		n += len(k) + len(v)
+	}
+	if a := j.Request.Array; a != nil {
+		n += rangeBytes * len(a.Ranges)
+		for _, p := range a.Params {
+			n += len(p.Name)
+			for _, v := range p.Values {
+				n += len(v) + 16 // the string itself
+			}
+		}
+	}
+	return rowBytes + j.Bytes + int64(memoryFactor*n)
+}
+
+// Person is whose limits the job counts for: its owner's, or those of the user
+// whose subordinate uid the owner is.
+func (j *Job) Person() Account {
+	if j.Principal != nil {
+		return *j.Principal
+	}
+	return Account{UID: j.Owner.UID, User: j.Owner.User}
+}

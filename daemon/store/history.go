@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// History says what is kept of jobs that have ended.
+type History struct {
+	UserBytes int64         // of one person's, roughly; 0: no bound
+	Age       time.Duration // since the end; 0: no bound
+}
+
+const (
+	keepAttempts  = 100 // of one job, whose user may have it requeued without end
+	olderAttempts = "DELETE FROM attempts WHERE job_id = ? AND number <= ?"
+
+	forgetAtOnce = 200 // jobs in one transaction, for which others wait
+	forgetSpare  = 10  // percent of the bound that is made free, so that it is not at each end
+)
+
+// pastSize is what a job that has ended takes, with its indexes, in the words of
+// SQL, and pastBytes, which may be more, the same of one that ends now.
+const pastSize = "1024 + 300 * j.attempt + octet_length(j.label) + octet_length(j.request) + octet_length(j.life) + " +
+	"coalesce((SELECT octet_length(p.argv) + octet_length(p.dir) FROM payloads p WHERE p.job_id = j.id), 0)"
+
+func pastBytes(j *job.Job) int64 {
+	n := 2048 + min(j.Bytes, 8<<10) + j.Weight() - j.Bytes
+	if j.Attempt != nil {
+		n += 300 * int64(j.Attempt.Number)
+	}
+	return n
+}
+
+// past is what one person's ended jobs take, roughly, and under which uids.
+type past struct {
+	bytes int64
+	uids  map[int]bool
+}
+
+// pasts has the persons with ended jobs; nil: they have not been counted yet.
+type pasts map[int]*past
+
+func (p pasts) add(person, uid int, bytes int64) {
+	if p == nil {
+		return
+	}
+	if p[person] == nil {
+		p[person] = &past{uids: map[int]bool{}}
+	}
+	p[person].bytes += bytes
+	p[person].uids[uid] = true
+}
+
+// Forget removes ended jobs, the oldest first, as h says, and what else nobody
+// will ask for again. It takes turns with Commit, and stops early when ctx is
+// done. It returns how many jobs it removed.
+func (s *Store) Forget(ctx context.Context, h History, now time.Time) (int, error) {
+	n, err := s.forget(ctx, h, now)
+	if err != nil {
+		return n, fmt.Errorf("forget old jobs: %w", classify(s.path, err))
+	}
+	return n, nil
+}
+
+func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, err error) {
+	if err := s.countPasts(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.alone(func() error { return prune(ctx, s.write, now) }); err != nil {
+		return 0, err
+	}
+	if h.Age > 0 {
+		if n, err = s.expire(ctx, now.Add(-h.Age)); err != nil {
+			return n, err
+		}
+	}
+	for _, person := range s.above(h.UserBytes) {
+		m, err := s.shorten(ctx, person, h.UserBytes)
+		if n += m; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// alone keeps Commit waiting.
+func (s *Store) alone(f func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}
+
+// countPasts reads, once, what everybody's ended jobs take. What ends meanwhile
+// may be counted or not: it is small.
+func (s *Store) countPasts(ctx context.Context) error {
+	known := false
+	_ = s.alone(func() error { known = s.past != nil; return nil })
+	if known {
+		return nil
+	}
+	counted := pasts{}
+	query := "SELECT coalesce(json_extract(j.life, '$.principal.uid'), j.uid), j.uid, sum(" + pastSize + ") FROM jobs j WHERE j.result IS NOT NULL GROUP BY 1, 2"
+	err := each(ctx, s.read, query, func(rows *sql.Rows) error {
+		var person, uid int
+		var bytes int64
+		err := rows.Scan(&person, &uid, &bytes)
+		counted.add(person, uid, bytes)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.alone(func() error { s.past = counted; return nil })
+}
+
+// above returns the persons whose ended jobs take more than the bound.
+func (s *Store) above(most int64) (persons []int) {
+	_ = s.alone(func() error {
+		for person, p := range s.past {
+			if most > 0 && p.bytes > most {
+				persons = append(persons, person)
+			}
+		}
+		return nil
+	})
+	slices.Sort(persons)
+	return persons
+}
+
+// expire removes the jobs that ended before a moment.
+func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
+	var ids []int64
+	err := each(ctx, s.read, "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ? ORDER BY j.changed_at, j.id", func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, formatTime(before))
+	if err != nil {
+		return 0, err
+	}
+	return s.remove(ctx, ids)
+}
+
+// pastOf lists the ended jobs of a person, newest first, with their sizes.
+const pastOf = "SELECT j.id, " + pastSize + " FROM jobs j WHERE j.result IS NOT NULL AND j.uid IN (SELECT value FROM json_each(?))" +
+	" AND coalesce(json_extract(j.life, '$.principal.uid'), j.uid) = ? ORDER BY j.changed_at DESC, j.id DESC"
+
+// shorten removes a person's oldest ended jobs until the others take less than
+// the bound.
+func (s *Store) shorten(ctx context.Context, person int, most int64) (int, error) {
+	var uids []int
+	_ = s.alone(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
+	var ids []int64
+	kept, room := int64(0), most-most*forgetSpare/100
+	err := each(ctx, s.read, pastOf, func(rows *sql.Rows) error {
+		var id, size int64
+		err := rows.Scan(&id, &size)
+		if len(ids) > 0 || kept+size > room {
+			ids = append(ids, id)
+		} else {
+			kept += size
+		}
+		return err
+	}, listJSON(&encoder{}, uids), person)
+	if err != nil {
+		return 0, err
+	}
+	slices.Reverse(ids)
+	n, err := s.remove(ctx, ids)
+	if err == nil {
+		_ = s.alone(func() error { s.past[person].bytes = kept; return nil })
+	}
+	return n, err
+}
+
+// remove deletes ended jobs in the order given, and with an array what is left
+// of its tasks.
+func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
+	for some := range slices.Chunk(ids, forgetAtOnce) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := s.alone(func() error { return s.removeJobs(ctx, some) }); err != nil {
+			return n, err
+		}
+		n += len(some)
+	}
+	return n, ctx.Err()
+}
+
+// removeJobs deletes these jobs in one transaction.
+func (s *Store) removeJobs(ctx context.Context, ids []int64) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	e := encoder{}
+	list := listJSON(&e, ids)
+	const these = "(SELECT value FROM json_each(?1))"
+	for _, query := range []string{
+		"DELETE FROM attempts WHERE job_id IN " + these + " OR job_id IN (SELECT id FROM jobs WHERE array_id IN " + these + ")",
+		"DELETE FROM payloads WHERE job_id IN " + these,
+		"DELETE FROM jobs WHERE array_id IN " + these,
+		"DELETE FROM jobs WHERE id IN " + these,
+	} {
+		if _, err := tx.ExecContext(ctx, query, list); err != nil {
+			return err
+		}
+	}
+	s.dirty += 4 * len(ids)
+	return tx.Commit()
+}

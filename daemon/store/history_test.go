@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestEndStripsPayload: with its job's end the environment leaves the file, and
+// of a long command all but the beginning; an array's stays for its tasks.
+func TestEndStripsPayload(t *testing.T) {
+	t.Parallel()
+	s := openNew(t)
+	ctx := context.Background()
+	secret := payload()
+	secret.Argv = []string{"echo", strings.Repeat("x", 5000), "last"}
+	secret.Env = append(secret.Env, "TOKEN=hush")
+	secret.Limits = []job.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}
+	commit(t, s, Record{Job: queued(1), Payload: secret}, Record{Job: queued(2), Payload: payload()}, Record{Job: array(3, 1), Payload: secret})
+	commit(t, s, Record{Job: taskOf(running(4), 3, 0)})
+	commit(t, s, Record{Job: ended(1, job.Failed)}, Record{Job: ended(2, job.Completed)}, Record{Job: taskOf(ended(4, job.Completed), 3, 0)})
+	y, err := s.Payload(ctx, 1)
+	cut := append([]string{"echo"}, strings.Repeat("x", 4096-len("echo\x00"))+"…")
+	requireEqual(t, err, y, job.Payload{Argv: cut, EnvMode: secret.EnvMode, Dir: secret.Dir, Umask: secret.Umask})
+	y, err = s.Payload(ctx, 2)
+	requireEqual(t, err, y.Argv, payload().Argv)
+	if len(y.Env) != 0 {
+		t.Errorf("the environment of a job that has ended: %q", y.Env)
+	}
+	y, err = s.Payload(ctx, 3)
+	requireEqual(t, err, y, *secret)
+	// A job that ends in the step that made it leaves nothing either.
+	commit(t, s, Record{Job: ended(5, job.Cancelled), Payload: secret})
+	if y, err = s.Payload(ctx, 5); err != nil || len(y.Env) != 0 {
+		t.Errorf("%q, %v", y.Env, err)
+	}
+	whole := ended(3, job.Completed)
+	whole.Request, whole.Tasks, whole.Attempt = array(3, 0).Request, &job.Tasks{Next: 10}, nil
+	commit(t, s, Record{Job: whole})
+	if y, err = s.Payload(ctx, 3); err != nil || len(y.Env) != 0 {
+		t.Errorf("%q, %v", y.Env, err)
+	}
+	mustCheck(t, s)
+}
+
+// TestTaskSharesParameters: what an array has in common with its tasks is
+// written once.
+func TestTaskSharesParameters(t *testing.T) {
+	t.Parallel()
+	s := openNew(t)
+	whole := array(1, 1)
+	whole.Request.Array.Params = []job.Param{{Name: "p", Values: []string{strings.Repeat("v", 10_000)}}}
+	task := taskOf(running(2), 1, 0)
+	task.Request.Array = whole.Request.Array
+	commit(t, s, Record{Job: whole, Payload: payload()}, Record{Job: task})
+	var size int
+	if err := s.read.QueryRow("SELECT length(request) FROM jobs WHERE id = 2").Scan(&size); err != nil || size > 1000 {
+		t.Errorf("the task's request has %d bytes: %v", size, err)
+	}
+	if j, err := s.Job(context.Background(), 1); err != nil || len(j.Request.Array.Params) != 1 {
+		t.Errorf("%+v, %v", j.Request.Array, err)
+	}
+}
+
+// TestKeepAttempts: a job that is sent back for ever does not grow for ever.
+func TestKeepAttempts(t *testing.T) {
+	t.Parallel()
+	s := openNew(t)
+	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	for n := 1; n <= keepAttempts+20; n++ {
+		j := running(1)
+		j.Attempt.Number = n
+		j.Attempt.EndedAt = epoch.Add(time.Hour)
+		j.State = job.Queued
+		commit(t, s, Record{Job: j})
+	}
+	list, err := s.Attempts(context.Background(), 1)
+	if err != nil || len(list) != keepAttempts || list[0].Number != 21 {
+		t.Errorf("%d attempts are kept, the first is %d: %v", len(list), list[0].Number, err)
+	}
+	mustCheck(t, s)
+}
+
+// TestForget: each person keeps so much of the past, the newest; what is live
+// stays, and so does another's.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	s := openNew(t)
+	ctx := context.Background()
+	owner := func(j *job.Job, uid int, principal *job.Account) *job.Job {
+		j.Owner.UID, j.Principal = uid, principal
+		return j
+	}
+	var records []Record
+	for id := job.ID(1); id <= 400; id++ {
+		records = append(records, Record{Job: ended(id, job.Completed), Payload: payload()})
+	}
+	alice := &job.Account{UID: 1001, User: "alice"}
+	for id := job.ID(401); id <= 600; id++ { // alice's too, by a subordinate uid, and newer
+		records = append(records, Record{Job: owner(ended(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
+	}
+	for id := job.ID(601); id <= 700; id++ {
+		records = append(records, Record{Job: owner(ended(id-600, job.Completed), 1002, nil), Payload: payload()})
+		records[len(records)-1].Job.ID = id
+	}
+	whole := array(701, 1)
+	records = append(records, Record{Job: whole, Payload: payload()}, Record{Job: taskOf(running(702), 701, 0)}, Record{Job: queued(703), Payload: payload()})
+	commit(t, s, records...)
+
+	if n, err := s.Forget(ctx, History{UserBytes: 1 << 30}, epoch); n != 0 || err != nil {
+		t.Fatalf("%d jobs are forgotten below the bound: %v", n, err)
+	}
+	n, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch)
+	if err != nil || n < 100 || n > 450 {
+		t.Fatalf("%d jobs are forgotten: %v", n, err)
+	}
+	for id, want := range map[job.ID]bool{1: false, job.ID(n): false, job.ID(n + 1): true, 600: true, 601: true, 701: true, 702: true, 703: true} {
+		if _, err := s.Job(ctx, id); (err == nil) != want || err != nil && !errors.Is(err, ErrNotFound) {
+			t.Errorf("job %d: %v", id, err)
+		}
+	}
+	mustCheck(t, s)
+	// What ends from now on is counted without another look at all of it.
+	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again != 0 || err != nil {
+		t.Errorf("%d more: %v", again, err)
+	}
+	for id := job.ID(710); id < 910; id++ {
+		commit(t, s, Record{Job: ended(id, job.Completed), Payload: payload()})
+	}
+	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again < 100 || err != nil {
+		t.Errorf("%d more: %v", again, err)
+	}
+	mustCheck(t, s)
+
+	// By age: an array goes with its tasks, of which the last ended with it.
+	last := ended(701, job.Completed)
+	last.Request, last.Tasks, last.Attempt = whole.Request, &job.Tasks{Next: 10}, nil
+	task := taskOf(ended(702, job.Completed), 701, 0)
+	task.ChangedAt, task.Attempt.EndedAt = last.ChangedAt, last.ChangedAt
+	commit(t, s, Record{Job: task}, Record{Job: last})
+	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var left []job.ID
+	_ = each(ctx, s.read, "SELECT id FROM jobs", func(rows *sql.Rows) error {
+		var id job.ID
+		err := rows.Scan(&id)
+		left = append(left, id)
+		return err
+	})
+	if fmt.Sprint(left) != "[703]" {
+		t.Errorf("left are %v", left)
+	}
+	mustCheck(t, s)
+}
