@@ -13,11 +13,11 @@ import (
 // tasks of an array.
 func TestSchedulerAfter(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/end ~/log")
+	sh(t, "alice", "rm -f ~/log")
 	ended(t, wait(t, submit(t, "alice", "-g 0 -- false")), "failed", "exit code 1")
 	before := submit(t, "alice", "-g 0 --after-fail @ -- true")
 	held := submit(t, "alice", "-g 0 --hold -- true")
-	first := submit(t, "alice", "-g 0 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done'")
+	first, release := hold(t, "alice", "-g 0", "true")
 	started := submit(t, "alice", fmt.Sprintf("-g 0 --after %d -- true", first))
 	either := submit(t, "alice", fmt.Sprintf("-g 0 --after-any %d,%d -- true", first, held))
 	failed := submit(t, "alice", fmt.Sprintf("-g 0 --after-fail %d -- true", first))
@@ -39,7 +39,7 @@ func TestSchedulerAfter(t *testing.T) {
 	if told := why(t, "alice", either); strings.Contains(told, fmt.Sprintf("job %d has", held)) {
 		t.Errorf("it still waits for what was cancelled: %s", told)
 	}
-	sh(t, "alice", "touch ~/end")
+	release()
 	ended(t, wait(t, either), "completed", "exit code 0")
 	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d is completed, and --after-fail", first))
 }

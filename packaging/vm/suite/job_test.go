@@ -82,6 +82,17 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
+// hold submits a job that runs until the returned function is called, runs
+// then, a shell command, and ends. It returns when the job runs. One at a time
+// for each user.
+func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
+	t.Helper()
+	sh(t, user, "rm -f ~/end")
+	id = submit(t, user, opts+" -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; "+then+"'")
+	running(t, id)
+	return id, func() { t.Helper(); sh(t, user, "touch ~/end") }
+}
+
 // show returns a job as user sees it.
 func show(t *testing.T, user string, id int64) api.Job {
 	t.Helper()

@@ -16,18 +16,17 @@ func TestSchedulerOrder(t *testing.T) {
 		t.Run(c.policy, func(t *testing.T) {
 			begin(t)
 			settings(t, fmt.Sprintf("[scheduling]\nhalf_life = \"1m\"\npolicy = %q", c.policy))
-			sh(t, "", "rm -f /run/end")
 			took := fmt.Sprintf("-- sleep %d", 3*the.slow) // as long for both, so that only the use differs
 			uses, spares := submit(t, "alice", "-g 4 "+took), submit(t, "bob", "-g 0 "+took)
 			wait(t, uses)
 			wait(t, spares)
-			holder := submit(t, "", "-g 4 -- bash -c 'while [ ! -e /run/end ]; do sleep 0.05; done'")
-			running(t, holder)
+			_, release := hold(t, "", "-g 4", "true")
 			ids := map[string]int64{}
 			for _, user := range []string{"alice", "bob"} {
 				ids[user] = submit(t, user, "--gpu-ids 0 -- true")
 			}
-			sh(t, "", killDaemon+"; touch /run/end")
+			sh(t, "", killDaemon)
+			release()
 			at := map[string]time.Time{}
 			for user, id := range ids {
 				j := wait(t, id)

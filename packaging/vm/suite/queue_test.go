@@ -12,9 +12,7 @@ import (
 // starts by itself.
 func TestThirdJobWaits(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/end")
-	first := submit(t, "alice", "--gpu-ids 0,1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; rm ~/end'")
-	running(t, first)
+	first, release := hold(t, "alice", "--gpu-ids 0,1", "true")
 	next := submit(t, "bob", "--gpus-from 0-1 -- true")
 	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, fmt.Sprintf("held by job %d", first)) {
 		t.Errorf("why does not name job %d: %s", first, why)
@@ -22,7 +20,7 @@ func TestThirdJobWaits(t *testing.T) {
 	if j := show(t, "bob", next); j.State != "queued" || len(j.Reasons) == 0 {
 		t.Errorf("job %d is %s for %v", next, j.State, j.Reasons)
 	}
-	sh(t, "alice", "touch ~/end")
+	release()
 	ended(t, wait(t, next), "completed", "exit code 0")
 	ended(t, wait(t, first), "completed", "exit code 0")
 }
@@ -31,16 +29,13 @@ func TestThirdJobWaits(t *testing.T) {
 // as they were submitted.
 func TestPriorityThenOrder(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/order ~/end")
-	holder := submit(t, "alice", "-g 4 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; rm ~/end'")
-	running(t, holder)
-	var last int64
+	sh(t, "alice", "rm -f ~/order")
+	_, release := hold(t, "alice", "-g 4", "true")
 	for _, c := range []string{"-p low|third", "|first", "-p -5|later", "|second"} {
 		opts, word, _ := strings.Cut(c, "|")
-		last = submit(t, "alice", fmt.Sprintf("--gpu-ids 2 %s -- bash -c 'echo %s >> ~/order'", opts, word))
+		submit(t, "alice", fmt.Sprintf("--gpu-ids 2 %s -- bash -c 'echo %s >> ~/order'", opts, word))
 	}
-	_ = last
-	sh(t, "alice", "touch ~/end")
+	release()
 	until(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
 	if got := strings.Fields(sh(t, "alice", "cat ~/order")); strings.Join(got, " ") != "first second later third" {
 		t.Errorf("order %v", got)

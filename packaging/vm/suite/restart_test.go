@@ -37,11 +37,9 @@ func TestRestartTouchesNoJob(t *testing.T) {
 // TestJobEndsWhileTheDaemonIsDown: the unit keeps the result.
 func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/end")
-	id := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 11'")
-	running(t, id)
+	id, release := hold(t, "alice", "-g 1", "exit 11")
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
-	sh(t, "alice", "touch ~/end")
+	release()
 	until(t, "the unit ended", func() bool {
 		return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id)).Stdout) == "failed"
 	})

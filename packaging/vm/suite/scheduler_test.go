@@ -214,9 +214,7 @@ func TestSchedulerGPUControl(t *testing.T) {
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", paused)); !strings.Contains(why, "new fan") {
 		t.Errorf("why: %s", why)
 	}
-	sh(t, "alice", "rm -f ~/end")
-	on := submit(t, "alice", "--gpu-ids 3 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done'")
-	running(t, on)
+	on, release := hold(t, "alice", "--gpu-ids 3", "true")
 	if r := try(t, "bob", "gpusched gpu drain 3"); r.Code != 4 {
 		t.Errorf("bob drains a GPU: %+v", r)
 	}
@@ -227,7 +225,7 @@ func TestSchedulerGPUControl(t *testing.T) {
 	if !strings.Contains(gpus(), `"draining"`) {
 		t.Errorf("no GPU is draining: %s", gpus())
 	}
-	sh(t, "alice", "touch ~/end")
+	release()
 	ended(t, wait(t, on), "completed", "exit code 0")
 	until(t, "GPU 3 is drained", func() bool { return strings.Contains(gpus(), `"drained"`) })
 	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, "to be replaced") {
@@ -242,9 +240,8 @@ func TestSchedulerGPUControl(t *testing.T) {
 // it above normal is for administrators.
 func TestSchedulerUpdate(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/end ~/sequence")
-	holder := submit(t, "alice", "--gpu-ids 0 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done'")
-	running(t, holder)
+	sh(t, "alice", "rm -f ~/sequence")
+	_, release := hold(t, "alice", "--gpu-ids 0", "true")
 	ids := map[string]int64{}
 	for _, word := range []string{"last", "second", "first"} {
 		ids[word] = submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo "+word+" >> ~/sequence'")
@@ -254,7 +251,7 @@ func TestSchedulerUpdate(t *testing.T) {
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched update %d --priority low", ids["last"]))
 	sh(t, "", fmt.Sprintf("gpusched update %d --priority 5", ids["first"]))
-	sh(t, "alice", "touch ~/end")
+	release()
 	for _, id := range ids {
 		ended(t, wait(t, id), "completed", "exit code 0")
 	}
