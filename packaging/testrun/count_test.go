@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -98,6 +99,19 @@ func TestRunSaysEverythingAtTheEnd(t *testing.T) {
 		if lines[len(lines)-1] != tt.last || !strings.Contains(out.String(), tt.part) {
 			t.Errorf("%s: got:\n%s", tt.name, out.String())
 		}
+	}
+}
+
+// The two lanes run beside each other, and both after the first.
+func TestLanes(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	var out bytes.Buffer
+	if !run(context.Background(), &out, []stage{
+		{name: "reads", lane: programs, argv: []string{"cat", pipe}},
+		{name: "writes", lane: machines, argv: []string{"sh", "-c", "echo > " + pipe}},
+		{name: "makes", argv: []string{"mkfifo", pipe}},
+	}) {
+		t.Errorf("got:\n%s", out.String())
 	}
 }
 

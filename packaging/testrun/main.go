@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -48,25 +49,56 @@ func choose(names []string) ([]stage, error) {
 	return chosen, nil
 }
 
-// run goes through the stages and tells whether all is well.
+// run goes through the stages and tells whether all is well: those of lane
+// first one by one, then the other lanes beside each other.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	began := time.Now()
+	r := report{out: out, of: map[string]tally{}}
+	r.lane(ctx, chosen, first)
+	var lanes sync.WaitGroup
+	for _, l := range []lane{programs, machines} {
+		lanes.Go(func() { r.lane(ctx, chosen, l) })
+	}
+	lanes.Wait()
 	total := tally{}
-	broken := map[string]bool{}
 	for _, s := range chosen {
-		start := time.Now()
-		t := s.outcome(ctx, broken)
-		if t.failed() > 0 {
-			broken[s.name] = true
-		}
-		fmt.Fprintf(out, "%-4s %-14s %5d passed %3d failed %8s  %s\n", t.word(), s.name, t.passed, t.failed(), round(time.Since(start)), s.what)
-		total.add(t)
+		total.add(r.of[s.name])
 	}
 	for _, f := range total.failures {
 		fmt.Fprintf(out, "\n--- %s\n%s\n", f.name, strings.TrimRight(f.output, "\n"))
 	}
 	fmt.Fprintf(out, "\nall stages took %s\n%d passed, %d failed\n", round(time.Since(began)), total.passed, total.failed())
 	return total.failed() == 0 && total.passed > 0
+}
+
+// report is what the stages have come to so far.
+type report struct {
+	out io.Writer
+
+	mu sync.Mutex // guards of and the lines of out
+	of map[string]tally
+}
+
+// lane runs the stages of one lane, each when the one before it is done.
+func (r *report) lane(ctx context.Context, chosen []stage, l lane) {
+	for _, s := range chosen {
+		if s.lane != l {
+			continue
+		}
+		start := time.Now()
+		t := s.outcome(ctx, r.broken)
+		r.mu.Lock()
+		r.of[s.name] = t
+		fmt.Fprintf(r.out, "%-4s %-14s %5d passed %3d failed %8s  %s\n", t.word(), s.name, t.passed, t.failed(), round(time.Since(start)), s.what)
+		r.mu.Unlock()
+	}
+}
+
+func (r *report) broken(stage string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.of[stage]
+	return t.failed() > 0
 }
 
 func round(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }

@@ -18,7 +18,17 @@ type stage struct {
 	argv  []string // the command
 	tests bool     // it prints the events of go test -json
 	needs []string // stages without which it is pointless
+	lane  lane
 }
+
+// lane says what a stage runs beside. A test machine waits much of its time.
+type lane int
+
+const (
+	first    lane = iota // beside nothing
+	programs             // beside machines
+	machines             // beside programs
+)
 
 // concurrent are the packages that start goroutines; the pure ones below daemon
 // have none. The Makefile has the same list.
@@ -31,28 +41,28 @@ func stages() []stage {
 	goTest := func(args ...string) []string { return append([]string{"go", "test", "-json", "-count=1"}, args...) }
 	return []stage{
 		{name: "build", what: "the four programs", argv: []string{"make", "build"}},
-		{name: "lint", what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
-		{name: "unit", what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "6m", "./..."), tests: true},
-		{name: "race", what: "what runs in several goroutines, with the race detector", tests: true,
-			argv: goTest(append([]string{"-timeout", "8m", "-race"}, concurrent...)...)},
-		{name: "fuzz", what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
-			argv: []string{"go", "run", "./packaging/fuzz", "-json", "-fresh", "-time", "2s"}},
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
-		{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
+		{name: "lint", lane: programs, what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
+		{name: "unit", lane: programs, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "8m", "./..."), tests: true},
+		{name: "race", lane: programs, what: "what runs in several goroutines, with the race detector", tests: true,
+			argv: goTest(append([]string{"-timeout", "12m", "-race"}, concurrent...)...)},
+		{name: "fuzz", lane: programs, what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
+			argv: []string{"go", "run", "./packaging/fuzz", "-json", "-fresh", "-time", "2s"}},
+		{name: "package-check", lane: programs, what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
-		{name: "machines", what: "the test machines themselves, and the life of the package", tests: true,
+		{name: "machines", lane: machines, what: "the test machines themselves, and the life of the package", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
-		{name: "box", what: "what users see, in a container with a real systemd", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
-		{name: "emulated", what: "limits, reboots and power cuts, in an emulated machine", tests: true,
+		{name: "emulated", lane: machines, what: "limits, reboots and power cuts, in an emulated machine", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
+		{name: "box", lane: machines, what: "what users see, in a container with a real systemd", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
 	}
 }
 
 // outcome runs the stage, unless one that it needs is broken.
-func (s stage) outcome(ctx context.Context, broken map[string]bool) tally {
+func (s stage) outcome(ctx context.Context, broken func(stage string) bool) tally {
 	for _, need := range s.needs {
-		if broken[need] {
+		if broken(need) {
 			return failure(s.name, "did not run, as the stage "+need+" failed")
 		}
 	}
