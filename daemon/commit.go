@@ -128,7 +128,7 @@ func gather(batches []batch) []core.Record {
 				records = append(records, r)
 				continue
 			}
-			records[i].Job = r.Job
+			records[i].Job, records[i].Quiet = r.Job, records[i].Quiet && r.Quiet
 		}
 	}
 	return records

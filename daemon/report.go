@@ -31,7 +31,7 @@ func (d *Daemon) report(r core.Record) {
 		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", l.What)
 		return
 	}
-	if r.Job == nil {
+	if r.Job == nil || r.Quiet {
 		return // what was learned or used is no change of state
 	}
 	d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)

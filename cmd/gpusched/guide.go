@@ -70,6 +70,7 @@ var stateTexts = []entry{
 	{string(job.Cancelled), "Somebody ended it."},
 	{string(job.TimedOut), "It met its time limit."},
 	{string(job.OutOfMemory), "The kernel killed it for going over its memory limit."},
+	{string(job.GPUOutOfMemory), "It was stopped for using more GPU memory than it was promised, when another job on the GPU was short of its own. A program that runs out of GPU memory by itself fails like any other."},
 	{string(job.Lost), "Its unit is gone, such as by a reboot, and nobody can say how it ended."},
 }
 

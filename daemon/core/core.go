@@ -25,6 +25,9 @@ type live struct {
 	busy  busy
 	again bool // the unit changed while it was being started or inspected
 
+	uses    []job.GPUNow // of the GPUs of the attempt with the number tracked
+	tracked int
+
 	account *sched.Account
 	gate    *sched.Gate // of its array; nil: none
 	weight  int64       // as counted in bytes
@@ -76,9 +79,11 @@ type Core struct {
 	stuckOn   map[string]job.ID // by GPU: the job that holds it and can't be ended
 	heard     uint64            // the last line of the kernel's log
 	asked     uint64            // the number of the last Sample action
+	watcher   watcher
 
 	out     Effects
-	touched []job.ID // jobs to record, in the order first touched
+	touched []job.ID        // jobs to record, in the order first touched
+	quiet   map[job.ID]bool // of these, those of which there is no news
 	payload map[job.ID]*job.Payload
 	replies []pendingReply
 	replan  bool
@@ -116,7 +121,7 @@ type Done struct {
 func New(p Policy, boot string, r Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
-		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{},
+		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
 		stuckOn: map[string]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
@@ -231,10 +236,12 @@ func (c *Core) apply(ev Event, now time.Time) {
 // flush turns what the step touched into records and replies.
 func (c *Core) flush(now time.Time) {
 	for _, id := range c.touched {
+		c.jobs[id].keepUse()
 		j := c.jobs[id].job
-		c.out.Records = append(c.out.Records, Record{Job: &j, Payload: c.payload[id]})
+		c.out.Records = append(c.out.Records, Record{Job: &j, Payload: c.payload[id], Quiet: c.quiet[id]})
 		delete(c.payload, id)
 	}
+	clear(c.quiet)
 	for _, r := range c.replies {
 		r.ID = r.id
 		if l := c.jobs[r.id]; l != nil {
@@ -257,6 +264,15 @@ func (c *Core) act(a Action) { c.out.Actions = append(c.out.Actions, a) }
 func (c *Core) touch(l *live) {
 	if !slices.Contains(c.touched, l.job.ID) {
 		c.touched = append(c.touched, l.job.ID)
+	}
+	delete(c.quiet, l.job.ID)
+}
+
+// touchQuietly is touch for what is no news to anybody.
+func (c *Core) touchQuietly(l *live) {
+	if !slices.Contains(c.touched, l.job.ID) {
+		c.touched = append(c.touched, l.job.ID)
+		c.quiet[l.job.ID] = true
 	}
 }
 
@@ -289,6 +305,7 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 // edit changes the current attempt. Attempts are never changed in place, since
 // records and views share them.
 func (c *Core) edit(l *live, change func(*job.Attempt)) {
+	l.keepUse()
 	a := *l.job.Attempt
 	change(&a)
 	l.job.Attempt = &a

@@ -20,6 +20,7 @@ type device struct {
 	base    int64          // memory that no process accounted for when the last job came; -1 unknown
 
 	lostSince time.Time // zero: it is not
+	watched   time.Time // when the use of it was last taken in; zero: the last sample did not show it
 }
 
 // departure is a job that left a GPU which is not known to be clean yet.
@@ -58,6 +59,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 		for _, d := range c.devices {
 			d.present = false
 		}
+		c.unwatch()
 		return
 	}
 	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
@@ -74,6 +76,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	}
 	c.endLost(now)
 	c.replay(now)
+	c.watch(now)
 }
 
 // merge takes in one device of a sample. A GPU that answers with an error

@@ -29,4 +29,9 @@
 //     A GPU that needs something after an error is not given on in this boot
 //     before the driver or an administrator has said that it is well again.
 //  9. Replaying the records gives the durable state of the core.
+//  10. A job is stopped for what it does with its GPUs only by what the sample
+//     shows that came just now, after a warning and the time that this left it:
+//     for idling where it used none of its GPUs, for GPU memory where it is over
+//     its budget and another job is short of its own. Time that good samples do
+//     not vouch for never counts against anybody.
 package core

@@ -23,6 +23,7 @@ type Record struct {
 	Reservation *job.Reservation
 	Left        *job.Leftover
 	Unreserve   int64 // the reservation with this id is removed; 0: none
+	Quiet       bool  // the job, about which there is no news
 }
 
 // Action is something to do outside, which is answered by an event.
@@ -39,6 +40,7 @@ type Stop struct {
 	Job     job.ID
 	Attempt int
 	Look    bool
+	Text    string // for the job's journal, before it; "" nothing
 }
 
 // Inspect asks systemd about one unit; answered by Inspected.
@@ -51,6 +53,13 @@ type Inspect struct {
 type Signal struct {
 	Job    job.ID
 	Signal int
+}
+
+// Tell has a running job's owner find some sentences, a line each, in the job's
+// journal; not answered. It may be lost, and says nothing that views do not show.
+type Tell struct {
+	Job  job.ID
+	Text string
 }
 
 // Sample asks for a look at the GPUs that begins from now on; answered by
@@ -69,6 +78,7 @@ func (Start) action()   {}
 func (Stop) action()    {}
 func (Inspect) action() {}
 func (Signal) action()  {}
+func (Tell) action()    {}
 func (Sample) action()  {}
 func (Forget) action()  {}
 func (Orphan) action()  {}

@@ -47,6 +47,8 @@ type Policy struct {
 	BadRows   bool           // a GPU with a bad row of memory that waits to be replaced takes no job
 	LostAfter time.Duration  // a GPU lost for so long ends its jobs; 0: never
 
+	Watch Watch // what is done about jobs that overuse or do not use their GPUs
+
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it
@@ -75,7 +77,9 @@ type Quotas struct {
 // configure takes on a new policy. GPUs that are no longer on offer are
 // forgotten unless a job holds them.
 func (c *Core) configure(p Policy) {
+	was := c.policy.Watch
 	c.policy, c.replan = p, true
+	c.warnAnew(was)
 	c.accounts.configure(p.Quotas)
 	c.machine++
 	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {

@@ -30,6 +30,10 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.log = func(format string, args ...any) { c.trail = append(c.trail, fmt.Sprintf(format, args...)) }
 	c.policy.HostMemBytes = 64 * gib
 	c.policy.MaxRunning = 5
+	c.policy.Watch = core.Watch{
+		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, Patience: 10 * time.Second,
+		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdlePatience: 10 * time.Second,
+	}
 	c.restart()
 	return c
 }
@@ -203,7 +207,7 @@ func (c *chaos) answerOne() {
 }
 
 func (c *chaos) act() {
-	switch c.draw("act", 0, 14) {
+	switch c.draw("act", 0, 16) {
 	case 0, 1, 2:
 		c.submit()
 	case 3, 4:
@@ -232,6 +236,8 @@ func (c *chaos) act() {
 		c.restart()
 	case 12:
 		c.report()
+	case 13, 14:
+		c.occupy()
 	default:
 		c.answerOne()
 	}
@@ -260,6 +266,9 @@ func (c *chaos) recover() {
 	for i := range c.gpus {
 		g := &c.gpus[i]
 		g.Health, g.MemUsedBytes, g.MemFreeBytes = gpu.HealthOK, 0, g.MemTotalBytes
+		for k := range g.Processes {
+			g.Processes[k].UsedBytes = 0
+		}
 	}
 	c.step(c.sample(0), -1)
 	for i := range c.gpus {

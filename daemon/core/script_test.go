@@ -187,6 +187,42 @@ var verbs = map[string]func(*script){
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
 	},
+	// uses job=N gpu=N mem=SIZE: what the job's process has of the GPU (pid=N: one from outside; dead: it ended); mem=unknown; mem=none: it has gone.
+	"uses": func(s *script) {
+		pid, unit := 1000+int(s.id()), fmt.Sprintf("gpujob-%d.service", s.id())
+		if _, ok := s.args["pid"]; ok {
+			pid, unit = s.num("pid", 0), ""
+		}
+		s.w.hold(s.num("gpu", 0), pid, unit, s.used())
+		if _, dead := s.args["dead"]; dead {
+			list := s.w.gpus[s.num("gpu", 0)].Processes
+			list[len(list)-1].Dead = true
+		}
+	},
+	"computes": func(s *script) { s.w.gpus[s.num("gpu", 0)].UtilGPUPercent = s.num("util", 0) },
+	// samples n=N every=TIME: so many looks, as the daemon takes them.
+	"samples": func(s *script) {
+		for range s.num("n", 1) {
+			s.w.now = s.w.now.Add(s.duration("every"))
+			s.feed(s.w.sample(0))
+		}
+	},
+	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=
+	"watch": func(s *script) {
+		words := map[string]core.Response{"": core.Ignore, "warn": core.Warn, "stop": core.StopIt}
+		s.w.policy.Watch = core.Watch{
+			Memory: words[s.args["memory"]], Tolerance: s.size("tolerance"), Patience: s.duration("patience"),
+			Idle: words[s.args["idle"]], IdleAfter: s.duration("after"), IdlePatience: s.duration("idle-patience"),
+		}
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
+	// use job=N: what it used.
+	"use": func(s *script) {
+		for i, u := range s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Uses {
+			s.log("GPU %d of job %d: uses %s, peak %s, busy %d %%, over for %s, idle for %s, on record %s", i, s.id(), job.FormatSize(u.UsedBytes),
+				job.FormatSize(u.PeakBytes), u.BusyPercent(), job.FormatDuration(u.Over), job.FormatDuration(u.Idle), job.FormatSize(s.w.jobs[s.id()].Attempt.GPUs[i].Use.PeakBytes))
+		}
+	},
 	"answer": func(s *script) { s.feed(s.w.answer(0)) },
 	"sample": func(s *script) { s.feed(s.w.sample(^uint64(0))) },
 	"list":   func(s *script) { s.feed(s.w.listed()) },
@@ -247,6 +283,17 @@ var verbs = map[string]func(*script){
 			s.log("GPU %d %s %s %v", g.Index, g.State, g.StateDetail, g.Jobs)
 		}
 	},
+}
+
+// used reads how much memory a process has.
+func (s *script) used() int64 {
+	switch s.args["mem"] {
+	case "unknown":
+		return -1
+	case "none":
+		return -2
+	}
+	return s.size("mem")
 }
 
 func (s *script) submit() {
@@ -427,7 +474,7 @@ func (s *script) gpu() {
 	case s.args["dead"] != "":
 		used(s.size("dead"), gpu.Process{PID: 78, UsedBytes: s.size("dead"), Dead: true})
 	case s.args["orphan"] != "":
-		used(gib, gpu.Process{PID: 77, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
+		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
 	case s.args["rows"] != "":
 		g.RowsPending, g.RowsFailed = s.args["rows"] == "pending", s.args["rows"] == "failed"
 	case s.args["health"] != "":

@@ -62,8 +62,16 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Look: l.job.Attempt.Result == nil})
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Look: l.job.Attempt.Result == nil, Text: farewell(&l.job)})
 	}
+}
+
+// farewell is why a job is stopped whose owner had no part in that.
+func farewell(j *job.Job) string {
+	if j.Attempt.Result != nil || j.Stop != job.StopGPUMem && j.Stop != job.StopIdle {
+		return ""
+	}
+	return finalResult(j).Sentence()
 }
 
 func (c *Core) stopped(e Stopped, now time.Time) {
@@ -284,7 +292,9 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 }
 
 // retries tells whether an outcome is one that another try may mend.
-func retries(s job.State) bool { return s == job.Failed || s == job.OutOfMemory || s == job.Lost }
+func retries(s job.State) bool {
+	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
+}
 
 // backoff doubles with every failure, up to job.MaxBackoff.
 func backoff(first time.Duration, failures int) time.Duration {
@@ -323,6 +333,10 @@ func finalResult(j *job.Job) job.Result {
 		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
 	case job.StopTime:
 		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
+	case job.StopGPUMem:
+		return job.Result{Outcome: job.GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
+	case job.StopIdle:
+		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, Breach: j.Breach}
 	case job.StopGPULost:
 		return job.Result{Outcome: job.Failed, Cause: j.Stop}
 	case job.StopRequeue, job.StopPreempt:

@@ -41,7 +41,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 				jv.StartsAt = at.Time()
 			}
 		}
-		jv.EndsAt = c.endsAt(&l.job, now)
+		jv.EndsAt, jv.Uses = c.endsAt(&l.job, now), l.usesNow()
 		v.Jobs = append(v.Jobs, jv)
 	}
 	return v
@@ -150,7 +150,7 @@ func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
 
 func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
 	v := job.JobView{Job: l.job}
-	v.EndsAt = c.endsAt(&l.job, now)
+	v.EndsAt, v.Uses = c.endsAt(&l.job, now), l.usesNow()
 	if reasons && l.job.State == job.Queued {
 		return c.explained(v, l, now)
 	}
@@ -187,10 +187,12 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
 		for _, id := range c.activeIDs() {
-			for _, ref := range c.active[id].job.Attempt.GPUs {
+			l := c.active[id]
+			uses := l.usesNow()
+			for i, ref := range l.job.Attempt.GPUs {
 				if ref.UUID == d.UUID {
 					v.Jobs = append(v.Jobs, id)
-					v.Shares = append(v.Shares, job.GPUShare{Job: id, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes})
+					v.Shares = append(v.Shares, job.GPUShare{Job: id, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i]})
 					v.FreeMilli -= ref.Share()
 				}
 			}

@@ -50,6 +50,8 @@ type world struct {
 	kernel  []core.Faulted  // the log of this boot
 	stuck   map[job.ID]bool // whose processes outlive SIGKILL
 	linger  bool            // what a unit had on its GPUs outlives it
+	sampled gpu.Snapshot    // the last one that the core saw
+	overs   map[string]int  // good samples in a row that showed a job over its budget, by job and GPU
 
 	log    func(format string, args ...any)
 	faults []string // breaches of what must hold
@@ -61,7 +63,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
 		stuck: map[job.ID]bool{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
-		log: log,
+		log: log, overs: map[string]int{},
 		policy: core.Policy{
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute},
@@ -115,6 +117,9 @@ func (w *world) disk() (r core.Restored) {
 // 0 before the records are durable, 1 after them, then one more per action and
 // reply. A negative number survives.
 func (w *world) step(ev core.Event, death int) (alive bool) {
+	if e, ok := ev.(core.Sampled); ok {
+		w.look(e.Snap)
+	}
 	eff := w.core.Step(ev, w.now)
 	if err := w.core.Check(); err != nil {
 		w.fault("%v", err)
@@ -178,6 +183,9 @@ func (w *world) record(r core.Record) {
 	}
 	if known && old.State.Terminal() {
 		w.fault("job %d is recorded after its end", r.Job.ID)
+	}
+	if r.Job.Stop != old.Stop {
+		w.justified(r.Job)
 	}
 	if a := r.Job.Attempt; a != nil && a.Result != nil && a.Result.Outcome == job.Lost && w.runsNow(r.Job) {
 		w.fault("job %d is given up as lost while its command runs", r.Job.ID)
@@ -272,11 +280,14 @@ func (w *world) begin(a core.Action) {
 	case core.Start:
 		w.log("start job %d attempt %d on %s", a.Job.ID, a.Job.Attempt.Number, job.FormatGPUList(a.Job.GPUIndexes()))
 	case core.Stop:
-		w.log("stop job %d", a.Job)
+		w.log("stop job %d%s", a.Job, colon(a.Text))
 	case core.Inspect:
 		w.log("inspect job %d", a.Job)
 	case core.Signal:
 		w.log("signal job %d with %d", a.Job, a.Signal)
+		return
+	case core.Tell:
+		w.log("tell job %d: %s", a.Job, a.Text)
 		return
 	case core.Forget:
 		return
@@ -370,7 +381,7 @@ func (w *world) sweep(id job.ID) {
 func (w *world) clear(u *unit) {
 	name := fmt.Sprintf("gpujob-%d.service", u.Job)
 	for _, g := range u.gpus {
-		w.gpus[g].Processes = slices.DeleteFunc(slices.Clone(w.gpus[g].Processes), func(p gpu.Process) bool { return p.Unit == name })
+		w.drop(g, func(p gpu.Process) bool { return p.Unit == name })
 	}
 }
 
@@ -384,10 +395,52 @@ func shareOf(j *job.Job, index int) int {
 	return 0
 }
 
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// orphanPID is a process that ends and leaves its memory in use.
+const orphanPID = 76
+
+// hold has a process use so much of a GPU's memory; -1 is unknown, less: it goes.
+func (w *world) hold(index, pid int, unit string, bytes int64) {
+	w.drop(index, func(p gpu.Process) bool { return p.PID == pid })
+	if bytes < -1 {
+		return
+	}
+	g := &w.gpus[index]
+	bytes = min(bytes, int64(g.MemFreeBytes))
+	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1000 + pid%7, Unit: unit, UsedBytes: bytes})
+	g.MemUsedBytes += uint64(max(0, bytes))
+	g.MemFreeBytes -= uint64(max(0, bytes))
+}
+
+// drop ends processes on a GPU. Those that hold put there give their memory back.
+func (w *world) drop(index int, gone func(gpu.Process) bool) {
+	g := &w.gpus[index]
+	var stay []gpu.Process
+	for _, p := range g.Processes {
+		if !gone(p) {
+			stay = append(stay, p)
+			continue
+		}
+		if p.PID == orphanPID {
+			continue
+		}
+		back := min(uint64(max(0, p.UsedBytes)), g.MemUsedBytes)
+		g.MemUsedBytes -= back
+		g.MemFreeBytes += back
+	}
+	g.Processes = stay
+}
+
 // tidy takes away what lingers of units that are gone.
 func (w *world) tidy() {
 	for i := range w.gpus {
-		w.gpus[i].Processes = slices.DeleteFunc(slices.Clone(w.gpus[i].Processes), func(p gpu.Process) bool {
+		w.drop(i, func(p gpu.Process) bool {
 			id, ok := unitJob(p.Unit)
 			return ok && w.units[id] == nil
 		})

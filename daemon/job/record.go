@@ -14,6 +14,8 @@ type GPURef struct {
 
 	ChargeMilli int    `json:"charge_milli,omitempty"` // what fair share counts: the share, or the part of the memory where that is more
 	CPUs        string `json:"cpus,omitempty"`         // near the GPU, as a list such as 0-15; "" unknown
+
+	Use GPUUse `json:"use,omitzero"` // as of the last record
 }
 
 // Share returns the job's share of the GPU in milli-GPUs.
@@ -48,6 +50,8 @@ const (
 	StopRequeue StopCause = "requeue" // back to the queue, by command
 	StopPreempt StopCause = "preempt" // back to the queue, for a job that goes first
 	StopGPULost StopCause = "gpu-lost"
+	StopGPUMem  StopCause = "gpu-memory" // over its budget, and another job was short of its own
+	StopIdle    StopCause = "idle"       // it did not use its GPUs
 )
 
 // Job is the durable state of one job, without its private payload.
@@ -74,12 +78,13 @@ type Life struct {
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
-	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a preempted one makes room for
+	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a stopped one makes room for
 	StopAt    time.Time     `json:"stop_at,omitzero"`    // when that one, which has been warned, is stopped
 	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
+	Breach    *Breach       `json:"breach,omitempty"`    // for which the current or last attempt was stopped
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail

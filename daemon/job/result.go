@@ -30,11 +30,12 @@ type Result struct {
 	Detail     string        `json:"detail,omitempty"` // printable, nothing private
 	By         string        `json:"by,omitempty"`     // who cancelled it
 	Cause      StopCause     `json:"cause,omitempty"`  // of an attempt that was stopped and whose job went back to the queue
-	For        ID            `json:"for,omitempty"`    // the job it made room for
+	For        ID            `json:"for,omitempty"`    // the job it made room for, or whose promised memory it used
 	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
 	MemBytes   int64         `json:"mem_bytes,omitempty"`
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
 	Left       string        `json:"left,omitempty"`       // what it left behind, for people
+	Breach     *Breach       `json:"breach,omitempty"`     // for which it was stopped
 	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
 }
 
@@ -69,6 +70,8 @@ func (r Result) outcome() string {
 			return fmt.Sprintf("killed for going over its host memory limit of %s (ask for more with --mem)", FormatSize(r.MemBytes))
 		}
 		return "killed because the host ran out of memory"
+	case GPUOutOfMemory:
+		return r.Breach.overSentence(r.For)
 	case Lost:
 		return "lost: " + r.Detail
 	}
@@ -84,6 +87,8 @@ func (r Result) cancelled() string {
 		return fmt.Sprintf("stopped to make room for job %d, and queued again", r.For)
 	case r.Cause == StopRequeue:
 		return "sent back to the queue by " + r.By
+	case r.Cause == StopIdle:
+		return r.Breach.idleSentence()
 	case r.Detail != "":
 		return "cancelled: " + r.Detail
 	case r.By != "":
@@ -127,12 +132,12 @@ func (r Result) lostGPU() string {
 
 // Code is the exit status that 'gpusched wait' and 'run' give for the result:
 // the command's own, 128+N for a signal, 124 for the time limit, 125 where the
-// command never began, 137 where the kernel killed it for memory.
+// command never began, 137 where it was ended for memory of the host or a GPU.
 func (r Result) Code() int {
 	switch {
 	case r.Outcome == TimedOut:
 		return 124
-	case r.Outcome == OutOfMemory:
+	case r.Outcome == OutOfMemory || r.Outcome == GPUOutOfMemory:
 		return 128 + int(syscall.SIGKILL)
 	case r.Launch != "" || r.Outcome == Lost:
 		return 125

@@ -8,21 +8,22 @@ type State string
 // The states. Ending covers the time between the command's end and the moment
 // when everything it started is gone.
 const (
-	Queued      State = "queued"
-	Spawned     State = "spawned" // an array: every task has become a job, and not all have ended
-	Starting    State = "starting"
-	Running     State = "running"
-	Ending      State = "ending"
-	Completed   State = "completed"
-	Failed      State = "failed"
-	Cancelled   State = "cancelled"
-	TimedOut    State = "timed-out"
-	OutOfMemory State = "out-of-memory"
-	Lost        State = "lost" // its unit is gone and nobody can say how it ended
+	Queued         State = "queued"
+	Spawned        State = "spawned" // an array: every task has become a job, and not all have ended
+	Starting       State = "starting"
+	Running        State = "running"
+	Ending         State = "ending"
+	Completed      State = "completed"
+	Failed         State = "failed"
+	Cancelled      State = "cancelled"
+	TimedOut       State = "timed-out"
+	OutOfMemory    State = "out-of-memory"
+	GPUOutOfMemory State = "gpu-out-of-memory" // stopped for using GPU memory that another job was promised
+	Lost           State = "lost"              // its unit is gone and nobody can say how it ended
 )
 
 // states lists all states in the order of a job's life.
-var states = []State{Queued, Spawned, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
+var states = []State{Queued, Spawned, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost}
 
 // States returns all states in the order of a job's life.
 func States() []State { return slices.Clone(states) }
@@ -34,7 +35,7 @@ var transitions = map[State][]State{
 	Spawned:  {Completed, Failed, Cancelled},
 	Starting: {Running, Ending, Queued},
 	Running:  {Ending},
-	Ending:   {Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost, Queued},
+	Ending:   {Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost, Queued},
 }
 
 // Next tells whether a job may go from s to t in one step.

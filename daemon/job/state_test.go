@@ -12,7 +12,7 @@ func TestTransitions(t *testing.T) {
 		Spawned:  {Completed, Failed, Cancelled},
 		Starting: {Queued, Running, Ending},
 		Running:  {Ending},
-		Ending:   {Queued, Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost},
+		Ending:   {Queued, Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost},
 	}
 	for _, from := range States() {
 		for _, to := range States() {
@@ -43,7 +43,7 @@ func TestEveryStateIsReachable(t *testing.T) {
 // Every state waits, has a unit, or has ended: exactly one of these.
 func TestStatesPartition(t *testing.T) {
 	live := []State{Starting, Running, Ending}
-	terminal := []State{Completed, Failed, Cancelled, TimedOut, OutOfMemory, Lost}
+	terminal := []State{Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost}
 	if all := slices.Concat([]State{Queued, Spawned}, live, terminal); !slices.Equal(all, States()) {
 		t.Errorf("states are %v", States())
 	}

@@ -33,6 +33,7 @@ type JobView struct {
 	StartsAt time.Time // when a queued job is expected to start, by predictions; zero: nobody can say
 	EndsAt   time.Time // when a running job is expected to end; zero: nobody can say
 	Attempts []Attempt // filled in for a query by id: earlier ones and the current
+	Uses     []GPUNow  // of one that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record
 }
 
 // GPUProcess is one process that the driver reports on a GPU.
@@ -49,6 +50,7 @@ type GPUShare struct {
 	Job          ID
 	Milli        int   // WholeGPU is all of it
 	PromiseBytes int64 // GPU memory kept for the job; 0: none
+	Use          GPUNow
 }
 
 // GPULink is the best way between two GPUs, named by their indexes, A < B.

@@ -31,6 +31,8 @@ type Record struct {
 	// Unreserve is the id of a reservation that is removed; 0 is none, and one
 	// that is not there is no error.
 	Unreserve int64
+	// Quiet says that there is no news about the job; the store does not care.
+	Quiet bool
 }
 
 // State is what the scheduler starts from.

@@ -1,0 +1,157 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Response is what the site does about a job that does not keep to something.
+type Response int
+
+// The responses. Stop warns first.
+const (
+	Ignore Response = iota
+	Warn
+	StopIt
+)
+
+// Watch is what the site does about jobs that use more memory of a GPU than
+// they were promised, or nothing of a GPU that they hold.
+type Watch struct {
+	Memory    Response
+	Tolerance int64         // bytes above the budget that nobody minds
+	Patience  time.Duration // seen over the budget for so long after the warning, before a stop
+
+	Idle         Response
+	IdleAfter    time.Duration // seen unused for so long, before the warning
+	IdlePatience time.Duration // and for so long after it, before a stop
+}
+
+// tellAgain is how long a job that goes over its budget again and again is left
+// without another warning.
+const tellAgain = time.Hour
+
+// keepBudgets looks at who uses more of a GPU's memory than its budget.
+func (c *Core) keepBudgets(d *device, parts []part, now time.Time) {
+	for i := range parts {
+		c.countOver(&parts[i], now)
+	}
+	if c.policy.Watch.Memory == StopIt {
+		c.defend(d, parts, now)
+	}
+}
+
+// bounded tells whether the part has a budget that can be held against it now.
+func (p *part) bounded() bool {
+	return p.l.job.State == job.Running && p.l.job.Stop == "" && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
+}
+
+// countOver notes how long a job is over its budget, and warns it once. It is
+// over when it is so by more than the tolerance, and until it is within again.
+func (c *Core) countOver(p *part, now time.Time) {
+	u, w := p.use, &c.policy.Watch
+	switch {
+	case w.Memory == Ignore:
+		u.OverSince, u.Over = time.Time{}, 0
+	case !p.bounded():
+	case u.UsedBytes <= p.ref.Budget():
+		u.OverSince, u.Over = time.Time{}, 0
+	case !u.OverSince.IsZero():
+		u.Over += p.span
+	case u.UsedBytes > p.ref.Budget()+w.Tolerance:
+		u.OverSince, u.Over = now, 0
+		if since := now.Sub(u.OverTold); u.OverTold.IsZero() || since < 0 || since >= tellAgain {
+			u.OverTold = now
+			c.tell(p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), patience(w.Memory, w.Patience)))
+		}
+	}
+}
+
+// patience is that of a response that stops, -1 of any other.
+func patience(r Response, d time.Duration) time.Duration {
+	if r == StopIt {
+		return d
+	}
+	return -1
+}
+
+// tell has the job's owner find a sentence in the job's journal, together with
+// what else this step has to say.
+func (c *Core) tell(l *live, text string) {
+	c.touchQuietly(l)
+	for i, a := range c.out.Actions {
+		if t, ok := a.(Tell); ok && t.Job == l.job.ID {
+			t.Text += "\n" + text
+			c.out.Actions[i] = t
+			return
+		}
+	}
+	c.act(Tell{Job: l.job.ID, Text: text})
+}
+
+// defend stops jobs that are over their budgets, the worst first, until what
+// the others were promised and do not use yet is free.
+func (c *Core) defend(d *device, parts []part, now time.Time) {
+	for _, p := range d.Processes {
+		if p.Dead {
+			return // nobody can say whose memory that is
+		}
+	}
+	for {
+		victim := short(d, parts)
+		worst := c.worst(parts)
+		if victim == 0 || worst == nil {
+			return
+		}
+		l := worst.l
+		l.job.Breach = &job.Breach{GPU: worst.ref.Index, UsedBytes: worst.use.UsedBytes, BudgetBytes: worst.ref.Budget()}
+		l.job.StopFor = victim
+		c.halt(l, job.StopGPUMem, "", now)
+	}
+}
+
+// short returns the job that lacks most of what it was promised, 0 where there
+// is enough for all. What jobs use that are being stopped will be free.
+func short(d *device, parts []part) job.ID {
+	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
+	for i := range parts {
+		p := &parts[i]
+		if p.l.job.Stop != "" || p.l.job.State == job.Ending {
+			free += max(0, p.use.UsedBytes)
+			continue
+		}
+		if p.use.UsedBytes < 0 {
+			continue // unknown is no reason
+		}
+		lacks := p.ref.Budget() - p.use.UsedBytes
+		if lacks <= 0 {
+			continue
+		}
+		if owed += lacks; lacks > most {
+			most, victim = lacks, p.l.job.ID
+		}
+	}
+	if owed <= free {
+		return 0
+	}
+	return victim
+}
+
+// worst returns the part that is furthest over its budget of those that have
+// been warned and given their time; nil where there is none.
+func (c *Core) worst(parts []part) *part {
+	var worst *part
+	most := int64(0)
+	for i := range parts {
+		p := &parts[i]
+		u := p.use
+		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < c.policy.Watch.Patience {
+			continue
+		}
+		if over := u.UsedBytes - p.ref.Budget(); over > most {
+			most, worst = over, p
+		}
+	}
+	return worst
+}

@@ -1,0 +1,77 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// countIdle notes how long a job has not used one of its GPUs: no process of it
+// is there, or those that are neither compute nor take or give back memory. A
+// notebook or a debugger that stands still holds its memory and counts as idle;
+// on a GPU that several jobs have, none does while it computes for any.
+func (c *Core) countIdle(p *part) {
+	u, w := p.use, &c.policy.Watch
+	if u.Computing {
+		u.Idle, u.IdleTold = 0, 0
+		return
+	}
+	u.Idle += p.span
+	if w.Idle == Ignore || u.IdleTold > 0 || u.Idle < w.IdleAfter || p.l.job.Stop != "" {
+		return
+	}
+	u.IdleTold = u.Idle
+	c.tell(p.l, job.IdleWarning(p.l.job.ID, p.ref.Index, u.Idle, patience(w.Idle, w.IdlePatience)))
+}
+
+// endIdle stops the jobs that have used none of their GPUs for too long. All of
+// these have to be in the sample that came just now.
+func (c *Core) endIdle(now time.Time) {
+	w := &c.policy.Watch
+	if w.Idle != StopIt {
+		return
+	}
+	for _, id := range slices.Clone(c.activeIDs()) {
+		l := c.active[id]
+		if l.job.State != job.Running || l.job.Stop != "" || len(l.job.Attempt.GPUs) == 0 {
+			continue
+		}
+		if idle, at := c.idleFor(l, now); at >= 0 {
+			l.job.Breach = &job.Breach{GPU: l.job.Attempt.GPUs[at].Index, Idle: idle}
+			c.halt(l, job.StopIdle, "", now)
+		}
+	}
+}
+
+// idleFor is how long a job has used none of its GPUs, and which of them it used
+// last; -1 where it may still go on, or where that is not known of all of them.
+func (c *Core) idleFor(l *live, now time.Time) (idle time.Duration, last int) {
+	uses := l.track()
+	for i := range uses {
+		at, u := c.position(&l.job.Attempt.GPUs[i]), &uses[i]
+		if at < 0 || !c.devices[at].watched.Equal(now) || u.IdleTold == 0 || u.Idle < u.IdleTold+c.policy.Watch.IdlePatience {
+			return 0, -1
+		}
+		if i == 0 || u.Idle < idle {
+			idle, last = u.Idle, i
+		}
+	}
+	return idle, last
+}
+
+// warnAnew forgets the warnings given where the site now does something else
+// than they said.
+func (c *Core) warnAnew(was Watch) {
+	for _, l := range c.active {
+		for i := range l.track() {
+			u := &l.uses[i]
+			if was.Memory != c.policy.Watch.Memory {
+				u.OverSince, u.Over, u.OverTold = time.Time{}, 0, time.Time{}
+			}
+			if was.Idle != c.policy.Watch.Idle {
+				u.IdleTold = 0
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package job
+
+import (
+	"fmt"
+	"time"
+)
+
+// GPUUse is what a job used of one of its GPUs in an attempt, as far as samples
+// saw it. What is counted in time is time between good samples: a driver that
+// did not answer, or a clock that jumped, adds nothing.
+type GPUUse struct {
+	PeakBytes int64         `json:"peak_bytes,omitempty"` // the most memory of its processes at one time
+	Seen      time.Duration `json:"seen,omitempty"`       // how long it was watched
+	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, how long the GPU computed; for which of several jobs, the driver does not say
+
+	OverSince time.Time     `json:"over_since,omitzero"` // when it went over its budget; zero: it is within
+	Over      time.Duration `json:"over,omitempty"`      // seen over it since then
+	OverTold  time.Time     `json:"over_told,omitzero"`  // the last warning for it
+	Idle      time.Duration `json:"idle,omitempty"`      // up to now in a row, seen not to be used
+	IdleTold  time.Duration `json:"idle_told,omitempty"` // how much of Idle there was at the warning for it; 0: none yet
+}
+
+// GPUNow is what a job uses of one of its GPUs: with what the last sample shows.
+type GPUNow struct {
+	GPUUse
+	UsedBytes int64 // -1 unknown
+	Computing bool  // it uses the GPU, or nobody can say that it does not
+}
+
+// BusyPercent is the part of the time that the GPU computed; -1 unknown.
+func (u GPUUse) BusyPercent() int {
+	if u.Seen <= 0 {
+		return -1
+	}
+	return int((u.Busy*100 + u.Seen/2) / u.Seen)
+}
+
+// Budget is how much of the GPU's memory the job may use; 0 is all of it, which
+// goes with the whole GPU.
+func (g GPURef) Budget() int64 {
+	if g.Milli == 0 {
+		return 0
+	}
+	return g.PromiseBytes
+}
+
+// Breach is what a job did with a GPU for which it was stopped: it used more
+// memory than its budget, or nothing of it for so long.
+type Breach struct {
+	GPU         int           `json:"gpu"` // physical index
+	UsedBytes   int64         `json:"used_bytes,omitempty"`
+	BudgetBytes int64         `json:"budget_bytes,omitempty"`
+	Idle        time.Duration `json:"idle,omitempty"`
+}
+
+// overText says how much a job uses and may.
+func overText(gpu int, used, budget int64) string {
+	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", FormatSize(used), gpu, FormatSize(used-budget), FormatSize(budget))
+}
+
+// overSentence says for people why a job was stopped that went over its budget.
+func (b *Breach) overSentence(victim ID) string {
+	if b == nil {
+		return fmt.Sprintf("stopped for using GPU memory that job %d was promised (ask for more with --gpu-mem)", victim)
+	}
+	return fmt.Sprintf("stopped for using %s, when job %d was short of its own (ask for more with --gpu-mem)", overText(b.GPU, b.UsedBytes, b.BudgetBytes), victim)
+}
+
+// idleSentence says for people why a job was stopped that did not use its GPUs.
+func (b *Breach) idleSentence() string {
+	if b == nil {
+		return "cancelled by the site: it did not use its GPUs"
+	}
+	return fmt.Sprintf("cancelled by the site: it had not used its GPUs for %s", FormatDuration(b.Idle.Round(time.Second)))
+}
+
+// OverWarning tells a job's owner that it uses more than its budget. Patience
+// is how long it may go on until it is stopped where others need the memory; a
+// negative one: it is not stopped.
+func OverWarning(gpu int, used, budget int64, patience time.Duration) string {
+	text := "this job uses " + overText(gpu, used, budget) + ". Ask for more with --gpu-mem."
+	if patience >= 0 {
+		text += fmt.Sprintf(" When another job there is short of what it was promised, this one is stopped, at the earliest in %s.", FormatDuration(patience))
+	}
+	return text
+}
+
+// IdleWarning tells a job's owner that it does not use a GPU. Patience is how
+// long it may go on until it is stopped; a negative one: it is not stopped.
+func IdleWarning(id ID, gpu int, idle, patience time.Duration) string {
+	text := fmt.Sprintf("this job has not used GPU %d for %s. 'gpusched cancel %s' gives it back.", gpu, FormatDuration(idle.Round(time.Second)), id)
+	if patience >= 0 {
+		text += fmt.Sprintf(" If it uses none of its GPUs for another %s, it is stopped.", FormatDuration(patience))
+	}
+	return text
+}
