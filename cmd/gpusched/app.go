@@ -24,6 +24,7 @@ type app struct {
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
+	root          string   // of the file system that doctor looks at; "" but in tests
 	journalDirs   []string // where journald keeps its files, the one on disk first
 	exec          func(path string, argv, env []string) error
 	words         []string // the command line, byte for byte

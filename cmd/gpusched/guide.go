@@ -18,6 +18,7 @@ var exitStatuses = []entry{
 	{"6", "This machine can never do what is asked."},
 	{"7", "The time of 'gpusched wait --timeout' is over."},
 	{"8", "Refused by the site's rules."},
+	{"9", "health, doctor: something works, but not as it should."},
 	{"124", "wait, submit --wait: the job met its time limit."},
 	{"125", "wait, submit --wait: the job never started, or gpusched itself failed."},
 	{"128+N", "wait, submit --wait: signal N ended the job; 137 also for want of memory. 130: Ctrl-C ended gpusched."},

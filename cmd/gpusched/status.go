@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -84,9 +83,9 @@ type healthCmd struct {
 
 // Help is the text below the options.
 func (healthCmd) Help() string {
-	return `Each part is HEALTHY, DEGRADED (it works, but not as it should) or FAILING, and what is not healthy comes with what to do next.
+	return `Each part is HEALTHY, DEGRADED (it works, but not as it should) or FAILING, and what is not healthy comes with what to do next. 'gpusched doctor' looks further.
 
-The exit status is 0 unless something is FAILING, then 1.`
+` + healthStatuses
 }
 
 // healthLine is one check on a line of its own.
@@ -101,24 +100,15 @@ func (c *healthCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	var items []any
-	var bad []string
-	for _, check := range reply.Checks {
-		items = append(items, healthLine{api.Schema, check})
-		if check.Health != string(job.Healthy) {
-			bad = append(bad, check.Name)
-		}
-	}
-	err = a.show(c.outputFlags, report{
-		doc: reply, items: items, ids: bad,
-		csv:  func(w io.Writer) error { return writeCSV(w, healthColumns, reply.Checks) },
-		text: func(wide bool) { a.writeHealth(reply, wide) },
-	})
-	if err == nil && reply.Health == string(job.Failing) {
-		return exitStatus(1)
-	}
-	return err
+	return a.showHealth(c.outputFlags, reply)
 }
+
+// statusDegraded is the exit status where everything works, and not all as it
+// should.
+const statusDegraded = 9
+
+// healthStatuses says what monitoring can rely on.
+const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, 1 when something is FAILING, and 5 when the scheduler does not answer."
 
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
 	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), reply.Health))

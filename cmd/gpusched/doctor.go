@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// doctorCmd checks an installation from the outside as well.
+type doctorCmd struct {
+	outputFlags
+}
+
+// Help is the text below the options.
+func (doctorCmd) Help() string {
+	return `Everything that 'gpusched health' checks, and what can be seen from your side of the socket: the versions, the device nodes, the driver and its library, the settings, drop-ins for the jobs' units, paused GPUs, processes on GPUs that belong to no job, the clock. What you may not read is UNKNOWN; root sees all of it. Nothing is changed, and no program is run.
+
+` + healthStatuses
+}
+
+// unseen is the health of what this user may not look at. It is worse than
+// nothing.
+const unseen = "UNKNOWN"
+
+// Run checks.
+func (c *doctorCmd) Run(ctx context.Context, a *app) error {
+	checks, reached := a.askScheduler(ctx)
+	h := host{root: a.root}
+	checks = append(checks, h.checks()...)
+	if reached {
+		checks = append(checks, a.checkUse(ctx)...)
+	}
+	return a.showHealth(c.outputFlags, api.HealthReply{Schema: api.Schema, Health: worstOf(checks), Checks: checks})
+}
+
+// askScheduler is what the scheduler says of itself, and whether it can be asked.
+func (a *app) askScheduler(ctx context.Context) ([]api.Check, bool) {
+	c := api.Check{Name: "socket", Health: string(job.Healthy), Detail: "the scheduler answers"}
+	v, err := a.client.Version(ctx)
+	if err != nil {
+		c.Health, c.Detail, c.Next = string(job.Failing), err.Error(), "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
+		var e *api.Error
+		if errors.As(err, &e) {
+			c.Detail = e.Message
+		}
+		return []api.Check{c}, false
+	}
+	checks := []api.Check{c, checkVersions(v)}
+	reply, err := a.client.Health(ctx)
+	if err != nil {
+		return append(checks, api.Check{Name: "health", Health: string(job.Failing), Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}), true
+	}
+	return append(checks, reply.Checks...), true
+}
+
+func checkVersions(v api.VersionReply) api.Check {
+	c := api.Check{Name: "version", Health: string(job.Healthy), Detail: "gpusched and the scheduler are " + version}
+	if v.Version != version {
+		c.Health, c.Detail = string(job.Degraded), fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version)
+		c.Next = "systemctl restart gpusched, if it was upgraded; jobs go on"
+	}
+	return c
+}
+
+// checkUse tells of GPUs that are kept from jobs, by an administrator or by
+// others' processes.
+func (a *app) checkUse(ctx context.Context) []api.Check {
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return nil // health has told
+	}
+	var checks []api.Check
+	for _, g := range reply.GPUs {
+		name := fmt.Sprintf("gpu %d use", g.Index)
+		if g.Paused {
+			checks = append(checks, api.Check{
+				Name: name, Health: string(job.Degraded), Detail: pausedWords(&g),
+				Next: fmt.Sprintf("'gpusched gpu resume %d' when it may be used again", g.Index),
+			})
+		}
+		if text := foreignWords(&g); text != "" {
+			checks = append(checks, api.Check{Name: name, Health: string(job.Degraded), Detail: text, Next: "have them run as jobs, or keep this GPU for them: 'gpusched gpu pause', or gpus.only in the settings"})
+		}
+	}
+	if len(checks) == 0 && len(reply.GPUs) > 0 {
+		checks = append(checks, api.Check{Name: "gpu use", Health: string(job.Healthy), Detail: "no GPU is paused or used by processes that belong to no job"})
+	}
+	return checks
+}
+
+func pausedWords(g *api.GPU) string {
+	text := "paused"
+	if g.Drain {
+		text = "drained"
+	}
+	if text += " by " + g.PausedBy; g.PausedReason != "" {
+		text += " (" + g.PausedReason + ")"
+	}
+	if g.PausedUntil.IsZero() {
+		text += ", until somebody resumes it"
+	}
+	return text
+}
+
+// foreignWords names who uses a GPU outside of jobs.
+func foreignWords(g *api.GPU) string {
+	var bytes int64
+	var users []string
+	n := 0
+	for _, p := range g.Processes {
+		if p.Job != 0 {
+			continue
+		}
+		n++
+		bytes += max(0, p.UsedBytes)
+		if p.User != "" && !slices.Contains(users, p.User) {
+			users = append(users, p.User)
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case len(users) == 0:
+		return fmt.Sprintf("processes that belong to no job: %d, with %s", n, job.FormatSize(bytes))
+	}
+	return fmt.Sprintf("processes that belong to no job: %d of %s, with %s", n, strings.Join(users, ", "), job.FormatSize(bytes))
+}
+
+// worstOf is the health of the whole.
+func worstOf(checks []api.Check) string {
+	worst := job.Healthy
+	for _, c := range checks {
+		switch job.Health(c.Health) {
+		case job.Failing:
+			return c.Health
+		case job.Degraded:
+			worst = job.Degraded
+		}
+	}
+	return string(worst)
+}
+
+// showHealth prints checks, and gives the exit status that they mean.
+func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
+	var items []any
+	var bad []string
+	for _, check := range reply.Checks {
+		items = append(items, healthLine{api.Schema, check})
+		if check.Health != string(job.Healthy) && check.Health != unseen {
+			bad = append(bad, check.Name)
+		}
+	}
+	err := a.show(f, report{
+		doc: reply, items: items, ids: bad,
+		csv:  func(w io.Writer) error { return writeCSV(w, healthColumns, reply.Checks) },
+		text: func(wide bool) { a.writeHealth(reply, wide) },
+	})
+	if err != nil {
+		return err
+	}
+	switch job.Health(reply.Health) {
+	case job.Failing:
+		return exitStatus(1)
+	case job.Degraded:
+		return exitStatus(statusDegraded)
+	}
+	return nil
+}

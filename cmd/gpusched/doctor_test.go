@@ -1,0 +1,144 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// sound are the files of a machine on which everything is as it should be.
+func sound() map[string]string {
+	return map[string]string{
+		"/run/systemd/system/.keep":                              "",
+		"/sys/fs/cgroup/cgroup.controllers":                      "cpuset cpu io memory hugetlb pids rdma\n",
+		"/dev/nvidia0":                                           "",
+		"/dev/nvidiactl":                                         "",
+		"/dev/nvidia-uvm":                                        "",
+		"/proc/driver/nvidia/version":                            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5\nGCC version: 12\n",
+		"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15":    "",
+		"/etc/gpusched/gpusched.toml":                            "[jobs]\nmax_mem = \"1T\"\n",
+		"/etc/systemd/system/gpujob-.service.d/50-site.conf":     "[Service]\nIOWeight=50\n# DeviceAllow=x\n",
+		"/etc/systemd/system/gpusched.service.d/override.conf":   "[Service]\nNice=1\n",
+		"/usr/lib/systemd/system/gpujob-.service.d/10-ours.conf": "# nothing\n",
+	}
+}
+
+// machineWith makes the sound machine with some files changed; "-" takes one
+// away.
+func machineWith(t *testing.T, changed map[string]string) host {
+	t.Helper()
+	h := host{root: t.TempDir()}
+	files := sound()
+	for path, text := range changed {
+		files[path] = text
+	}
+	for path, text := range files {
+		if text == "-" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(h.path(path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(h.path(path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(path, "/dev/") {
+			if err := os.Chmod(h.path(path), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lib := h.path("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1")
+	if err := os.Symlink("libnvidia-ml.so.550.54.15", lib); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Each trouble is named by the part that it is in, with a next step, and no other
+// part is blamed. The probe node, which only root can make, and the clock are the
+// test machine's own.
+func TestDoctorLooksAtTheHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		changed    map[string]string
+		part, says string
+	}{
+		"sound":                  {nil, "", ""},
+		"no systemd":             {map[string]string{"/run/systemd/system/.keep": "-"}, "init", "not booted with systemd"},
+		"version 1":              {map[string]string{"/sys/fs/cgroup/cgroup.controllers": "-"}, "cgroups", "no control groups of version 2"},
+		"no memory":              {map[string]string{"/sys/fs/cgroup/cgroup.controllers": "cpuset cpu io pids\n"}, "cgroups", "without: memory"},
+		"no nodes":               {map[string]string{"/dev/nvidia0": "-"}, "device nodes", "no /dev/nvidia0"},
+		"no uvm":                 {map[string]string{"/dev/nvidia-uvm": "-"}, "device nodes", "/dev/nvidia-uvm is not there"},
+		"no module":              {map[string]string{"/proc/driver/nvidia/version": "-"}, "driver", "not loaded"},
+		"other module":           {map[string]string{"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  Release"}, "driver", "the kernel module is 535.104.05 and the library 550.54.15"},
+		"settings":               {map[string]string{"/etc/gpusched/gpusched.toml": "[gpus]\nonly_gpu = 1\n"}, "settings on disk", "only_gpu"},
+		"drop-in":                {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\n\nDeviceAllow = /dev/nvidia0\n"}, "drop-ins", "/etc/systemd/system/gpujob-.service.d/50-site.conf:3 sets DeviceAllow"},
+		"drop-in for all":        {map[string]string{"/etc/systemd/system/service.d/x.conf": "[Service]\nPrivateDevices=yes\n"}, "drop-ins", "service.d/x.conf:2 sets PrivateDevices"},
+		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be looked at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := machineWith(t, c.changed)
+			if name == "no systemd" {
+				os.RemoveAll(h.path("/run"))
+			}
+			found := false
+			for _, check := range h.checks() {
+				switch {
+				case check.Name == "device filter" || check.Name == "clock":
+				case check.Name == c.part && strings.Contains(check.Detail, c.says) && check.Next != "" && check.Health != "HEALTHY":
+					found = true
+				case check.Health != "HEALTHY":
+					t.Errorf("%s is %s: %s", check.Name, check.Health, check.Detail)
+				}
+			}
+			if found != (c.part != "") {
+				t.Errorf("nobody says %q", c.says)
+			}
+		})
+	}
+}
+
+// Nodes that not everybody may open keep users' programs from their own GPUs.
+func TestDoctorLooksAtModes(t *testing.T) {
+	h := machineWith(t, nil)
+	if err := os.Chmod(h.path("/dev/nvidiactl"), 0o660); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.checkNodes(); len(got) != 1 || !strings.Contains(got[0].Detail, "/dev/nvidiactl") || !strings.Contains(got[0].Next, "NVreg_DeviceFileMode") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The probe is what jobs are fenced by, so it has to be the right node.
+func TestDoctorLooksAtTheProbe(t *testing.T) {
+	h := machineWith(t, map[string]string{probeNode: ""})
+	if got := h.checkProbe(); !strings.Contains(got.Detail, "0:0 instead of") {
+		t.Errorf("a plain file: %+v", got)
+	}
+	if err := os.Remove(h.path(probeNode)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/null", h.path(probeNode)); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.checkProbe(); !strings.Contains(got.Detail, "1:3 instead of") {
+		t.Errorf("another device: %+v", got)
+	}
+}
+
+func TestWorstOf(t *testing.T) {
+	for want, list := range map[string][]string{
+		"HEALTHY": {"HEALTHY", unseen}, "DEGRADED": {"HEALTHY", "DEGRADED", unseen}, "FAILING": {"DEGRADED", "FAILING", "HEALTHY"},
+	} {
+		var checks []api.Check
+		for _, h := range list {
+			checks = append(checks, api.Check{Health: h})
+		}
+		if got := worstOf(checks); got != want {
+			t.Errorf("%v: %s, want %s", list, got, want)
+		}
+	}
+}

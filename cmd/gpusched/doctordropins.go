@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// Where systemd looks for units and drop-ins.
+var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"}
+
+// jobsOwn are the properties that make a job a job, and those that break one:
+// see gpuschedd(8).
+var jobsOwn = []string{
+	"Type", "RemainAfterExit", "ExecStart", "ExecStop", "User", "Slice", "KillMode", "Restart", "DevicePolicy", "DeviceAllow", "MemoryMax",
+	"PrivateDevices", "PAMName", "NoNewPrivileges",
+}
+
+// checkDropIns looks through what the site adds to the units of all jobs, and
+// names what it adds to the scheduler's.
+func (h host) checkDropIns() api.Check {
+	const name = "drop-ins"
+	var bad, own []string
+	var unread error
+	for _, dir := range unitDirs {
+		for _, unit := range []string{"service.d", "gpujob-.service.d"} {
+			found, err := h.badLines(filepath.Join(dir, unit))
+			bad = append(bad, found...)
+			unread = errors.Join(unread, err)
+		}
+		files, _ := filepath.Glob(h.path(dir + "/gpusched.service.d/*.conf"))
+		for _, f := range files {
+			own = append(own, strings.TrimPrefix(f, h.root))
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		return degraded(name, "jobs will not work as they should: "+strings.Join(bad, "; "), "take these lines out, and 'systemctl daemon-reload': see JOBS AS UNITS in gpuschedd(8)")
+	case unread != nil:
+		return unreadable(name, unread)
+	case len(own) > 0:
+		return healthy(name, "the scheduler's unit is changed by "+strings.Join(own, ", "))
+	}
+	return healthy(name, "nothing is changed of the units of jobs that must not be")
+}
+
+// badLines are the lines of the drop-ins in dir that set what a job's unit must
+// have as it is.
+func (h host) badLines(dir string) (bad []string, unread error) {
+	files, _ := filepath.Glob(h.path(dir + "/*.conf"))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				unread = errors.Join(unread, err)
+			}
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(string(data)) {
+			n++
+			key, _, ok := strings.Cut(strings.TrimSpace(line), "=")
+			if ok && slices.Contains(jobsOwn, strings.TrimSpace(key)) {
+				bad = append(bad, fmt.Sprintf("%s:%d sets %s", strings.TrimPrefix(file, h.root), n, strings.TrimSpace(key)))
+			}
+		}
+	}
+	return bad, unread
+}

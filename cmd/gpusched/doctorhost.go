@@ -1,0 +1,215 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// host is the machine as this user sees it. The root is "" but in tests.
+type host struct{ root string }
+
+func (h host) path(p string) string { return h.root + p }
+
+func (h host) checks() []api.Check {
+	checks := []api.Check{h.checkUnits(), h.checkCgroups(), h.checkProbe()}
+	checks = append(checks, h.checkNodes()...)
+	return append(checks, h.checkDriver(), h.checkConfig(), h.checkDropIns(), checkClock())
+}
+
+func healthy(name, detail string) api.Check {
+	return api.Check{Name: name, Health: string(job.Healthy), Detail: detail}
+}
+
+func degraded(name, detail, next string) api.Check {
+	return api.Check{Name: name, Health: string(job.Degraded), Detail: detail, Next: next}
+}
+
+// unreadable is a check that could not be made.
+func unreadable(name string, err error) api.Check {
+	return api.Check{Name: name, Health: unseen, Detail: "cannot be looked at: " + reason(err), Next: "ask root to run 'gpusched doctor'"}
+}
+
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Path + ": " + p.Err.Error()
+	}
+	return err.Error()
+}
+
+// checkUnits tells whether systemd runs the machine at all.
+func (h host) checkUnits() api.Check {
+	if _, err := os.Stat(h.path("/run/systemd/system")); err != nil {
+		return api.Check{Name: "init", Health: string(job.Failing), Detail: "this machine was not booted with systemd, which starts all jobs", Next: "run gpusched on the host, not in a container without systemd"}
+	}
+	return healthy("init", "booted with systemd")
+}
+
+// checkCgroups tells whether there is the hierarchy that jobs are fenced by.
+func (h host) checkCgroups() api.Check {
+	data, err := os.ReadFile(h.path("/sys/fs/cgroup/cgroup.controllers"))
+	const next = "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable="
+	if err != nil {
+		return degraded("cgroups", "no control groups of version 2: limits and device filters may not hold", next)
+	}
+	have := strings.Fields(string(data))
+	var missing []string
+	for _, c := range []string{"memory", "pids", "cpu", "cpuset"} {
+		if !slices.Contains(have, c) {
+			missing = append(missing, c)
+		}
+	}
+	if len(missing) > 0 {
+		return degraded("cgroups", "version 2, without: "+strings.Join(missing, ", "), next)
+	}
+	return healthy("cgroups", "version 2, with memory, pids, cpu and cpuset")
+}
+
+// nvidiaMajor is the number of NVIDIA's device nodes.
+const nvidiaMajor = 195
+
+// The node by which every job proves that its device filter is active.
+const (
+	probeNode  = "/dev/gpusched-probe"
+	probeMinor = 250
+)
+
+func (h host) checkProbe() api.Check {
+	const name, next = "device filter", "systemd-tmpfiles --create; without it no job can prove its filter, and jobs with GPUs fail"
+	st, err := os.Stat(h.path(probeNode))
+	if err != nil {
+		return degraded(name, probeNode+" is not there", next)
+	}
+	if mode, major, minor := node(st); major != nvidiaMajor || minor != probeMinor || mode&0o006 != 0o006 {
+		return degraded(name, fmt.Sprintf("%s is %s with the numbers %d:%d instead of c 0666 %d:%d", probeNode, st.Mode(), major, minor, nvidiaMajor, probeMinor), next)
+	}
+	return healthy(name, "each job proves it by "+probeNode+" when it starts")
+}
+
+// node returns the mode and numbers of a character device, zeros for others.
+func node(st os.FileInfo) (mode os.FileMode, major, minor uint32) {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok || st.Mode()&os.ModeCharDevice == 0 {
+		return st.Mode().Perm(), 0, 0
+	}
+	return st.Mode().Perm(), unix.Major(sys.Rdev), unix.Minor(sys.Rdev)
+}
+
+var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
+
+// checkNodes tells whether users may open what CUDA needs. Which GPUs a job may
+// open its unit decides, not the mode of the nodes.
+func (h host) checkNodes() []api.Check {
+	entries, err := os.ReadDir(h.path("/dev"))
+	if err != nil {
+		return []api.Check{unreadable("device nodes", err)}
+	}
+	var closed []string
+	gpus, uvm := 0, false
+	for _, e := range entries {
+		isGPU := gpuNode.MatchString(e.Name())
+		uvm = uvm || e.Name() == "nvidia-uvm"
+		if isGPU {
+			gpus++
+		}
+		if !isGPU && e.Name() != "nvidiactl" && e.Name() != "nvidia-uvm" {
+			continue
+		}
+		if st, err := os.Stat(h.path("/dev/" + e.Name())); err == nil && st.Mode().Perm()&0o006 != 0o006 {
+			closed = append(closed, "/dev/"+e.Name())
+		}
+	}
+	switch {
+	case gpus == 0:
+		return []api.Check{degraded("device nodes", "there is no /dev/nvidia0: no driver, or nobody made the nodes", "nvidia-modprobe -c0 -u, or install the driver; jobs with --gpus 0 run meanwhile")}
+	case len(closed) > 0:
+		return []api.Check{degraded("device nodes", "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail", "let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): each job can open its own GPUs only, whatever the mode")}
+	case !uvm:
+		return []api.Check{degraded("device nodes", "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job", "nvidia-modprobe -c0 -u; the scheduler does it at its start")}
+	}
+	return []api.Check{healthy("device nodes", fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))}
+}
+
+var (
+	moduleVersion  = regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9][0-9.]+)`)
+	libraryVersion = regexp.MustCompile(`\.so\.([0-9]+\.[0-9.]+)$`)
+	libraryDirs    = []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current"}
+)
+
+// checkDriver compares the module that is loaded with the library on disk, which
+// differ after an upgrade without a reboot: every program with CUDA fails then.
+func (h host) checkDriver() api.Check {
+	data, err := os.ReadFile(h.path("/proc/driver/nvidia/version"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return degraded("driver", "the NVIDIA kernel module is not loaded", "modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
+	}
+	m := moduleVersion.FindSubmatch(data)
+	if err != nil || m == nil {
+		return unreadable("driver", errors.Join(err, errors.New("/proc/driver/nvidia/version")))
+	}
+	module := string(m[1])
+	for _, dir := range libraryDirs {
+		target, err := filepath.EvalSymlinks(h.path(dir + "/libnvidia-ml.so.1"))
+		if err != nil {
+			continue
+		}
+		lib := libraryVersion.FindStringSubmatch(target)
+		if lib != nil && lib[1] != module {
+			return degraded("driver", fmt.Sprintf("the kernel module is %s and the library %s: it was upgraded and not loaded again, and CUDA programs fail", module, lib[1]), "reboot the machine, or unload and load the module while nothing uses it")
+		}
+		return healthy("driver", "kernel module "+module+", its library is "+dir+"/libnvidia-ml.so.1")
+	}
+	return healthy("driver", "kernel module "+module)
+}
+
+// checkConfig reads the settings as the scheduler would.
+func (h host) checkConfig() api.Check {
+	const next = "gpusched config check; then systemctl reload gpusched"
+	files, err := config.Files(h.path(config.MainFile), h.path(config.DropInDir))
+	if errors.Is(err, fs.ErrPermission) {
+		return unreadable("settings on disk", err)
+	}
+	if err == nil {
+		read := config.Load
+		if h.root != "" {
+			read = func(paths []string) (config.Config, config.Origins, error) {
+				return config.Read(paths, config.AnyOwner)
+			}
+		}
+		_, _, err = read(files)
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return unreadable("settings on disk", err)
+	case err != nil:
+		return degraded("settings on disk", strings.SplitN(err.Error(), "\n", 2)[0], next)
+	case len(files) == 0:
+		return healthy("settings on disk", "none: everything is as it comes")
+	}
+	return healthy("settings on disk", "no mistake in "+strings.Join(files, ", "))
+}
+
+// checkClock tells whether the time is what others call it.
+func checkClock() api.Check {
+	var t unix.Timex
+	if _, err := unix.Adjtimex(&t); err != nil {
+		return unreadable("clock", err)
+	}
+	if t.Status&unix.STA_UNSYNC != 0 {
+		return degraded("clock", "it is not synchronised with any other: begin times, reservations and histories are as wrong as it is", "timedatectl set-ntp true, or install chrony")
+	}
+	return healthy("clock", "synchronised")
+}
