@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -151,6 +152,10 @@ func (c *committer) write(ctx context.Context, records []core.Record) bool {
 		c.note(err)
 		if err == nil {
 			return true
+		}
+		if errors.Is(err, ErrDamaged) {
+			c.d.end(err)
+			return false
 		}
 		if !pause(ctx, c.d.host, wait) {
 			return false

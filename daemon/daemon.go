@@ -65,7 +65,8 @@ type Daemon struct {
 	started  time.Time
 	starts   places // for units being started
 	workers  *group
-	done     chan struct{} // closed when the loop has ended
+	done     chan struct{}           // closed when the loop has ended
+	end      context.CancelCauseFunc // of the context that everything runs in
 }
 
 // New makes a daemon from what is on record.
@@ -99,8 +100,12 @@ func New(o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// Run works until ctx is done. Running jobs are left alone.
-func (d *Daemon) Run(ctx context.Context) error {
+// Run works until ctx is done, which is no error, or until it can't go on.
+// Running jobs are left alone.
+func (d *Daemon) Run(outer context.Context) error {
+	ctx, end := context.WithCancelCause(outer)
+	defer end(nil)
+	d.end = end
 	parts := newGroup(d.host)
 	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen} {
 		parts.Go(func() { part(ctx) })
@@ -111,7 +116,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 	close(d.done)
 	parts.Wait()
 	d.workers.Wait()
-	return nil
+	if outer.Err() != nil {
+		return nil
+	}
+	return context.Cause(ctx)
 }
 
 // Reload takes on new settings.

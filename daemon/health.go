@@ -29,7 +29,7 @@ func (d *Daemon) checkStore() job.Check {
 	if err := d.commit.trouble(); err != nil {
 		return job.Check{
 			Name: "state", Health: job.Failing, Detail: "the state can't be written: " + err.Error(),
-			Next: "free space or repair the disk of /var/lib/gpusched; the daemon goes on by itself",
+			Next: "free space on the disk of /var/lib/gpusched or repair it (df, journalctl -k); the daemon goes on by itself",
 		}
 	}
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -12,9 +13,13 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
+// ErrDamaged is what a Store says of a file that no further try mends.
+var ErrDamaged = errors.New("the state file is damaged")
+
 // Store keeps what must survive.
 type Store interface {
-	// Commit makes all records durable in one transaction, or none.
+	// Commit makes all records durable in one transaction, or none. After
+	// ErrDamaged the daemon ends, to be started again on a file that works.
 	Commit(ctx context.Context, records []core.Record) error
 	// Payload returns a job's private part, or job.ErrNoPayload where it never
 	// will.

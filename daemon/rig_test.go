@@ -38,6 +38,7 @@ type rig struct {
 	store *diskStore
 	d     *daemon.Daemon
 	stop  func()
+	ended chan error // how the present daemon ended
 }
 
 func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unittest.Behaviour) *rig {
@@ -79,9 +80,11 @@ func (r *rig) start() {
 	}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
+	ended := make(chan error, 1)
+	r.ended = ended
 	go func() {
 		defer close(done)
-		_ = r.d.Run(ctx)
+		ended <- r.d.Run(ctx)
 	}()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
@@ -162,6 +165,7 @@ func (r *rig) runs(id job.ID) {
 type diskStore struct {
 	*store.Store
 	full atomic.Bool
+	torn atomic.Bool // the file is damaged
 	bare atomic.Bool // it has no payloads any more
 }
 
@@ -170,6 +174,9 @@ var errFull = errors.New("no space left on device")
 func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
 	if s.full.Load() {
 		return errFull
+	}
+	if s.torn.Load() {
+		return fmt.Errorf("commit: %w", daemon.ErrDamaged)
 	}
 	rows := make([]store.Record, len(records))
 	for i, r := range records {

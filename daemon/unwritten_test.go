@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -38,4 +39,26 @@ func TestPayloadIsGone(t *testing.T) {
 	}
 	r.store.bare.Store(false)
 	r.runs(r.submit(1, nil)) // on its GPU
+}
+
+// A file that no further try mends ends the daemon, so that the next one gets a
+// file that works; the client is told that nothing is confirmed, and what ran is
+// found again.
+func TestDamageEndsTheDaemon(t *testing.T) {
+	r := newRig(t, 2, nil)
+	on := r.submit(1, nil)
+	r.runs(on)
+	r.store.torn.Store(true)
+	_, err := r.d.Submit(t.Context(), submission(1), false)
+	var refusal *job.Refusal
+	if !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+		t.Errorf("submit on a damaged file: %v", err)
+	}
+	if err := <-r.ended; !errors.Is(err, daemon.ErrDamaged) {
+		t.Errorf("the daemon ended: %v", err)
+	}
+	r.restart()
+	if s := r.state(on); s != job.Running {
+		t.Errorf("what ran is %s", s)
+	}
 }

@@ -3,24 +3,55 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stored is the store as package daemon wants it.
-type stored struct{ *store.Store }
+// stored is the store as package daemon wants it. What it reads and finds damaged
+// it remembers.
+type stored struct {
+	*store.Store
+	unread *unread
+}
+
+// unread is the first damage that a read came upon: the daemon works on, since
+// what it needs is in its memory, and health tells.
+type unread struct{ first atomic.Pointer[string] }
+
+func (u *unread) see(err error) error {
+	if errors.Is(err, store.ErrCorrupt) {
+		text := err.Error()
+		u.first.CompareAndSwap(nil, &text)
+	}
+	return err
+}
 
 func (s stored) Commit(ctx context.Context, records []core.Record) error {
 	rows := make([]store.Record, len(records))
 	for i, r := range records {
 		rows[i] = store.Record(r)
 	}
-	return s.Store.Commit(ctx, rows)
+	return damaged(s.Store.Commit(ctx, rows))
+}
+
+// damage is daemon.ErrDamaged in the store's words.
+type damage struct{ error }
+
+func (d damage) Is(target error) bool { return target == daemon.ErrDamaged }
+func (d damage) Unwrap() error        { return d.error }
+
+func damaged(err error) error {
+	if errors.Is(err, store.ErrCorrupt) {
+		return damage{err}
+	}
+	return err
 }
 
 func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
@@ -31,11 +62,11 @@ func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, s.unread.see(err)
 		}
 		attempts, err := s.Attempts(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, s.unread.see(err)
 		}
 		views = append(views, job.JobView{Job: j, Attempts: attempts})
 	}
@@ -43,7 +74,18 @@ func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
 }
 
 func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Array: q.Array, Limit: q.Ended})
+	list, err := s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Array: q.Array, Limit: q.Ended})
+	return list, s.unread.see(err)
+}
+
+func (s stored) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
+	p, err := s.Store.Payload(ctx, id)
+	return p, s.unread.see(err)
+}
+
+func (s stored) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
+	id, known, err := s.Store.ByKey(ctx, uid, key)
+	return id, known, s.unread.see(err)
 }
 
 func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
@@ -54,7 +96,7 @@ func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, err
 			ends[id] = job.End{State: st.State, Started: st.Started}
 		}
 	}
-	return ends, err
+	return ends, s.unread.see(err)
 }
 
 // Task makes a task that has not started 0.
@@ -63,7 +105,7 @@ func (s stored) Task(ctx context.Context, array job.ID, index int) (job.ID, erro
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
-	return id, err
+	return id, s.unread.see(err)
 }
 
 // restored is what the scheduler starts from.

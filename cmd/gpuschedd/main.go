@@ -67,21 +67,9 @@ func serve(p paths) int {
 	journal := newLogQueue(os.Stderr)
 	defer journal.Close()
 	log := slog.New(newJournalHandler(journal, level))
-	cfg, err := load(p)
-	if err != nil {
-		log.Error("reading the configuration", "err", err)
-		return 2
-	}
-	level.Set(cfg.Daemon.LogLevel)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a, err := assemble(ctx, p, cfg, log, level, journal)
-	if err != nil {
-		log.Error("starting", "err", err)
-		return 1
-	}
-	defer a.close()
-	if err := a.run(ctx); err != nil {
+	if err := assemble(p, log, level, journal).run(ctx); err != nil {
 		log.Error("running", "err", err)
 		return 1
 	}

@@ -23,7 +23,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var journal bytes.Buffer
-			a := &assembly{paths: paths{state: dir}, log: slog.New(newJournalHandler(&journal, slog.LevelInfo))}
+			a := &session{assembly: &assembly{paths: paths{state: dir}, log: slog.New(newJournalHandler(&journal, slog.LevelInfo))}}
 			if err := os.WriteFile(a.paths.stateFile(), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 
 // A file that somebody has open is no damage.
 func TestStateInUseIsLeftAlone(t *testing.T) {
-	a := &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}
+	a := &session{assembly: &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}}
 	s, err := store.Open(t.Context(), a.paths.stateFile(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -71,5 +71,42 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 	}
 	if moved, err := store.Aside(a.paths.stateFile()); err != nil || len(moved) != 0 {
 		t.Errorf("moved are %q, %v", moved, err)
+	}
+}
+
+// A disk that damages every new file does not fill up with copies, and the
+// scheduler says what is wrong instead.
+func TestDamagedAgainAndAgain(t *testing.T) {
+	s := &session{assembly: &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}}
+	for i := range maxAside + 2 {
+		if err := os.WriteFile(s.paths.stateFile(), []byte(strings.Repeat("no database any more ", 1000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.openState(t.Context())
+		if want := i >= maxAside; errors.Is(err, errDamagedAgain) != want {
+			t.Fatalf("damage number %d: %v", i+1, err)
+		}
+		if err == nil {
+			s.store.Close()
+		}
+	}
+	if moved, err := store.Aside(s.paths.stateFile()); err != nil || len(moved) != maxAside {
+		t.Errorf("moved are %q, %v", moved, err)
+	}
+}
+
+// A file by which writes fail for damage, and in which the check at the start
+// finds none, is moved aside at the second time.
+func TestDoubtedFile(t *testing.T) {
+	s := &session{assembly: &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}}
+	if _, err := s.openState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.store.Close()
+	for i := range 2 {
+		s.doubt(errors.New("malformed"))
+		if moved, err := store.Aside(s.paths.stateFile()); err != nil || len(moved) != i {
+			t.Errorf("after %d doubts moved are %q, %v", i+1, moved, err)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *Server) admit(rt route, r *request) error {
 		}
 		return &api.Error{
 			Code: api.CodeForbidden, Message: "only administrators may do this, and " + r.who.User + " is not one",
-			Hint: "administrators are root and the members of group " + s.opt.AdminName,
+			Hint: "administrators are root and the members of group " + s.opt.AdminName(),
 		}
 	case ownerOrAdmin:
 		return s.admitOwner(r)
@@ -84,7 +84,7 @@ func (s *Server) admitOwner(r *request) error {
 	}
 	return &api.Error{
 		Code: api.CodeForbidden, Message: fmt.Sprintf("job %d belongs to %s", v.ID, v.Owner.User),
-		Hint: "only its owner, root and the members of group " + s.opt.AdminName + " may do this",
+		Hint: "only its owner, root and the members of group " + s.opt.AdminName() + " may do this",
 	}
 }
 

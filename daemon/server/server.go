@@ -35,8 +35,8 @@ type Options struct {
 	// AdminGroup returns the group id whose members are admins, false while
 	// there is no such group. It is asked at each request.
 	AdminGroup func() (gid int, ok bool)
-	// AdminName is that group's name, for people; "" is "gpusched-admin".
-	AdminName string
+	// AdminName returns that group's name, for people; nil is "gpusched-admin".
+	AdminName func() string
 	// UserName returns the name of an account, "" if the host has none.
 	UserName func(uid int) string
 	// UserID returns the uid of an account, false if the host has none.
@@ -85,8 +85,8 @@ func New(o Options) *Server {
 	if o.AdminGroup == nil {
 		o.AdminGroup = func() (int, bool) { return 0, false }
 	}
-	if o.AdminName == "" {
-		o.AdminName = "gpusched-admin"
+	if o.AdminName == nil {
+		o.AdminName = func() string { return "gpusched-admin" }
 	}
 	if o.UserName == nil {
 		o.UserName = func(int) string { return "" }

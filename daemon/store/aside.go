@@ -7,11 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
 // asideMark is in the name of a damaged file that was moved aside.
 const asideMark = ".damaged-"
+
+// asideTime is the form of the moment that follows it.
+const asideTime = "20060102T150405Z"
 
 // SetAside moves the state file at path with its log out of the way, so that
 // Open begins an empty one, and returns its new path: nothing is deleted, and
@@ -23,7 +27,7 @@ func SetAside(path string, now time.Time) (string, error) {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
 	defer lock.Close()
-	to, err := unused(path + asideMark + now.UTC().Format("20060102T150405Z"))
+	to, err := unused(path + asideMark + now.UTC().Format(asideTime))
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
@@ -76,6 +80,21 @@ func Aside(path string) ([]string, error) {
 	}
 	slices.Sort(found)
 	return found, nil
+}
+
+// AsideSince counts those that were moved aside since then.
+func AsideSince(path string, since time.Time) (int, error) {
+	all, err := Aside(path)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, name := range all {
+		if strings.TrimPrefix(name, path+asideMark) >= since.UTC().Format(asideTime) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 func isLog(name string) bool {

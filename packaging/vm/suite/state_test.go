@@ -97,6 +97,13 @@ func TestNewerStateFile(t *testing.T) {
 	until(t, "the journal tells", func() bool {
 		return strings.Contains(sh(t, "", "journalctl -u gpusched -p err -o cat | tail -5"), "newer release")
 	})
+	if text, code := health(t); code != 1 || !strings.Contains(text, "FAILING") || !strings.Contains(text, "newer release") || !strings.Contains(text, "put back the copy") {
+		t.Errorf("health exits %d: %s", code, text)
+	}
+	refused(t, "bob", "gpusched submit -g 0 -- true", 1, "newer release")
+	if was := sh(t, "", "systemctl is-active gpusched; systemctl show -P StatusText gpusched"); !strings.Contains(was, "newer release") || !strings.HasPrefix(was, "active") {
+		t.Errorf("systemctl says %s", was)
+	}
 	if r := try(t, "", "cd "+stateDir+"; md5sum -c /run/before; ls state.db.damaged-* 2>/dev/null"); !strings.Contains(r.Stdout, "OK") || strings.Contains(r.Stdout, "damaged") {
 		t.Errorf("the file was touched: %s", r.Stdout)
 	}
@@ -158,6 +165,75 @@ func TestStateDiskFails(t *testing.T) {
 			after := submit(t, "bob", "-g 0 -- true")
 			ended(t, wait(t, after), "completed", "exit code 0")
 		})
+	}
+}
+
+// TestFullAtStart: a scheduler that is started on a full disk says so, is not
+// restarted over and over, and works as soon as there is room.
+func TestFullAtStart(t *testing.T) {
+	begin(t)
+	smallDisk(t)
+	id := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, id)
+	waits := submit(t, "bob", "-g 4 -- true")
+	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s 0 state.db-wal; rm -f state.db-shm; "+startDaemon)
+	pid := sh(t, "", "systemctl show -P MainPID gpusched")
+	if text, code := health(t); code != 1 || !strings.Contains(text, "FAILING") || !strings.Contains(text, "free space") {
+		t.Errorf("health exits %d: %s", code, text)
+	}
+	refused(t, "bob", "gpusched list", 1, "can't work")
+	sh(t, "", "rm "+stateDir+"/fill")
+	answers(t)
+	if is := sh(t, "", "systemctl show -P MainPID gpusched"); is != pid {
+		t.Errorf("it was process %s and is %s", pid, is)
+	}
+	if j := show(t, "", id); j.State != "running" {
+		t.Errorf("the running job is %s", j.State)
+	}
+	cancel(t, "alice", id)
+	ended(t, wait(t, waits), "completed", "exit code 0")
+}
+
+// TestBadSettings: a scheduler that is started with a mistake in its settings
+// says which, and works when that is mended.
+func TestBadSettings(t *testing.T) {
+	begin(t)
+	const file = "/etc/gpusched/conf.d/91-bad.toml"
+	sh(t, "", "mkdir -p /etc/gpusched/conf.d; echo 'gpus.no_such_key = 1' > "+file+"; systemctl restart gpusched")
+	t.Cleanup(func() { try(t, "", "rm -f "+file+"; systemctl reload gpusched") })
+	until(t, "health tells", func() bool {
+		text, code := health(t)
+		return code == 1 && strings.Contains(text, "no_such_key") && strings.Contains(text, "gpusched config check")
+	})
+	sh(t, "", "rm "+file+"; systemctl reload gpusched")
+	answers(t)
+}
+
+// TestDamagedWhileRunning: of a file that goes bad under a running daemon its
+// reads tell; what waits and runs goes on, and the next start sets it aside.
+func TestDamagedWhileRunning(t *testing.T) {
+	begin(t)
+	t.Cleanup(func() { sh(t, "", "rm -f "+stateDir+"/state.db.damaged-*") })
+	for range 30 {
+		wait(t, submit(t, "bob", "-g 0 -- true"))
+	}
+	id := submit(t, "alice", "-g 1 -n kept -- sleep 1000")
+	running(t, id)
+	sh(t, "", "systemctl restart gpusched; cd "+stateDir+"; n=$(($(stat -c %s state.db) / 1024 - 4)); dd if=/dev/urandom of=state.db bs=1024 seek=4 count=$n conv=notrunc status=none")
+	until(t, "health tells", func() bool {
+		try(t, "bob", "gpusched list -a; for i in $(seq 30); do gpusched show $i; done")
+		text, _ := health(t)
+		return strings.Contains(text, "can't be read") || strings.Contains(text, "state.db.damaged-")
+	})
+	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
+	sh(t, "", killDaemon)
+	answers(t)
+	until(t, "what ran is known again", func() bool { return try(t, "", fmt.Sprintf("gpusched show %d", id)).Code == 0 })
+	if j := show(t, "", id); j.State != "running" || j.Name != "kept" {
+		t.Errorf("the running job: %+v", j)
+	}
+	if text, _ := health(t); !strings.Contains(text, "state.db.damaged-") || strings.Contains(text, "FAILING") {
+		t.Errorf("health: %s", text)
 	}
 }
 

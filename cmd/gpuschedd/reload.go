@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/server"
+)
+
+// reloads reads the configuration again on SIGHUP: all of it is taken on, or
+// nothing.
+func (s *session) reloads(ctx context.Context, hup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			s.notify.Reloading()
+			// Only root can send the signal, or have systemd send it.
+			deed := server.Deed{User: "root", Action: "reload", Target: "settings", Outcome: server.Failed}
+			if s.reload() {
+				deed.Outcome = server.Done
+			}
+			s.server.Audit(deed)
+			s.notify.Ready()
+		}
+	}
+}
+
+// reload tells whether the new configuration is in force.
+func (s *session) reload() bool {
+	a := s.assembly
+	cfg, err := load(a.paths)
+	if err != nil {
+		a.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
+		return false
+	}
+	settings, err := settingsOf(cfg)
+	if err != nil {
+		a.log.Error("reloading the configuration: the old one stays", "err", err)
+		return false
+	}
+	if late := needRestart(s.cfg, cfg); len(late) > 0 {
+		a.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
+	}
+	s.daemon.Reload(settings)
+	a.use(cfg)
+	a.log.Info("the configuration is reloaded")
+	return true
+}
+
+// needRestart names the settings that differ and that a reload can't change.
+func needRestart(old, now config.Config) []string {
+	var keys []string
+	for key, differs := range map[string]bool{
+		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
+		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
+		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
+		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
+		"daemon.admin_group":      old.Daemon.AdminGroup != now.Daemon.AdminGroup,
+	} {
+		if differs {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

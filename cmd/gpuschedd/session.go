@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu/kernellog"
+	"github.com/gpusched/gpusched/gpu/source"
+	"github.com/gpusched/gpusched/units/systemd"
+)
+
+// connectTime is how long the first connection to systemd may take.
+const connectTime = 30 * time.Second
+
+// session is the scheduler with all of its parts, from its start until it ends
+// or can't go on.
+type session struct {
+	*assembly
+	cfg    config.Config // that it was started with
+	store  *store.Store
+	units  *systemd.Manager
+	source *source.Source
+	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
+	daemon *daemon.Daemon
+	unread unread
+}
+
+// newSession opens everything. What was opened is closed again on an error.
+func newSession(ctx context.Context, a *assembly) (*session, error) {
+	cfg, err := load(a.paths)
+	if err != nil {
+		return nil, &configError{err}
+	}
+	a.use(cfg)
+	s := &session{assembly: a, cfg: cfg}
+	if err := s.open(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) open(ctx context.Context) error {
+	state, err := s.openState(ctx)
+	if err != nil {
+		return err
+	}
+	connect, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	if s.units, err = systemd.Connect(connect, systemd.Options{}); err != nil {
+		return err
+	}
+	settings, err := settingsOf(s.cfg)
+	if err != nil {
+		return err
+	}
+	var args []string
+	if lib := s.cfg.GPUs.NVMLLibrary; lib != "" {
+		args = []string{"--library", lib}
+	}
+	s.source = source.New(source.Options{Path: s.paths.nvml, Args: args, Env: childEnv(), Timeout: s.cfg.GPUs.SampleTimeout, Log: s.log})
+	var kernel daemon.Kernel
+	if path := s.cfg.GPUs.KernelLog; path != "" {
+		s.kernel = kernellog.New(path)
+		kernel = s.kernel
+	}
+	s.daemon, err = daemon.New(daemon.Options{
+		Store: stored{s.store, &s.unread}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
+		Kernel: kernel, UnitOf: unitOf,
+		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, Origin: s.units.Origin,
+		Forget: func(ctx context.Context) (int, error) { return s.store.Forget(ctx, *s.history.Load(), time.Now()) },
+		Notify: s.notify, Log: s.log,
+		Restored: restored(state),
+		Settings: settings, Launcher: s.paths.launcher, Boot: bootID,
+		StartsInFlight: s.cfg.Daemon.StartsInFlight, WatchdogEvery: s.notify.WatchdogInterval() / 3,
+		Checks: s.checks(),
+	})
+	return err
+}
+
+// run works until ctx is done, which is no error, or until the scheduler can't
+// go on.
+func (s *session) run(ctx context.Context, hup <-chan os.Signal) error {
+	ctx, stop := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() { s.reloads(ctx, hup) })
+	s.log.Info("gpuschedd is ready", "version", version)
+	err := s.daemon.Run(ctx)
+	stop()
+	parts.Wait()
+	return err
+}
+
+// settingsOf turns the configuration into what the daemon follows.
+func settingsOf(cfg config.Config) (daemon.Settings, error) {
+	ram, err := hostMemory()
+	if err != nil {
+		return daemon.Settings{}, err
+	}
+	g := cfg.GPUs
+	return daemon.Settings{
+		Policy:         policy(cfg, ram),
+		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
+		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
+		RequireFilter: g.DeviceFilter == config.FilterRequire,
+	}, nil
+}
+
+func (s *session) close() {
+	if s.source != nil {
+		if err := s.source.Close(); err != nil {
+			s.log.Warn("closing the reader of the GPUs", "err", err)
+		}
+	}
+	if s.units != nil {
+		s.units.Close()
+	}
+	if s.store != nil {
+		if err := s.store.Close(); err != nil {
+			s.log.Error("closing the state file", "err", err)
+		}
+	}
+}
+
+// checks are the parts of the machine that only the main knows.
+func (s *session) checks() []func(context.Context) job.Check {
+	return []func(context.Context) job.Check{
+		func(context.Context) job.Check { return checkUnread(&s.unread, checkStateFile(s.paths.stateFile())) },
+		func(context.Context) job.Check { return checkSystemd(s.units) },
+		func(context.Context) job.Check { return checkJournal() },
+		func(context.Context) job.Check { return checkJournalReads(s.journal, time.Now()) },
+		func(context.Context) job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) },
+		func(context.Context) job.Check { return checkControllers() },
+	}
+}

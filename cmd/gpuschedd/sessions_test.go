@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+)
+
+// desk is an assembly that serves, without systemd.
+type desk struct {
+	a      *assembly
+	client *api.Client
+	hup    chan os.Signal
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	dir := t.TempDir()
+	journal := newLogQueue(io.Discard)
+	t.Cleanup(func() { journal.Close() })
+	d := &desk{hup: make(chan os.Signal), client: &api.Client{Socket: filepath.Join(dir, "sock")}}
+	d.a = assemble(paths{state: dir, config: filepath.Join(dir, "gpusched.toml"), dropIns: filepath.Join(dir, "conf.d")}, slog.New(slog.DiscardHandler), new(slog.LevelVar), journal)
+	return d
+}
+
+// open begins to serve, until the test ends.
+func (d *desk) open(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("unix", d.client.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served, ended := make(chan error, 1), make(chan struct{})
+	go func() { served <- d.a.server.Serve(ctx, l) }()
+	go func() {
+		defer close(ended)
+		d.a.sessions(ctx, d.hup)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// check is what health says first.
+func (d *desk) check(t *testing.T) api.Check {
+	t.Helper()
+	reply, err := d.client.Health(t.Context())
+	if err != nil || len(reply.Checks) == 0 {
+		t.Fatalf("health: %+v, %v", reply, err)
+	}
+	return reply.Checks[0]
+}
+
+func (d *desk) write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// occupy opens the state file as another daemon would.
+func (d *desk) occupy(t *testing.T) {
+	t.Helper()
+	s, err := store.Open(t.Context(), d.a.paths.stateFile(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+}
+
+// A scheduler that can't be started answers all the same: health says why and
+// what to do, everything else is refused with the reason.
+func TestCannotStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil        func(*desk)
+		detail, next string
+	}{
+		"settings":  {func(d *desk) { d.write(t, d.a.paths.config, "[gpus]\nno_such_key = 1\n") }, "no_such_key", "gpusched config check"},
+		"in use":    {func(d *desk) { d.occupy(t) }, "another gpuschedd", "end the other"},
+		"no file":   {func(d *desk) { os.Mkdir(d.a.paths.stateFile(), 0o700) }, "not a regular file", "can be written"},
+		"no folder": {func(d *desk) { d.a.paths.state += "/missing" }, "no such file", "can be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			c.spoil(d)
+			d.open(t)
+			if got := d.check(t); got.Health != string(job.Failing) || !strings.Contains(got.Detail, c.detail) || !strings.Contains(got.Next, c.next) {
+				t.Errorf("health: %+v", got)
+			}
+			_, err := d.client.List(t.Context(), api.ListQuery{})
+			var refused *api.Error
+			if !errors.As(err, &refused) || refused.Code != api.CodeUnavailable || !strings.Contains(refused.Message, c.detail) {
+				t.Errorf("list: %v", err)
+			}
+			if _, err := d.client.Version(t.Context()); err != nil {
+				t.Errorf("version: %v", err)
+			}
+		})
+	}
+}
+
+// It tries again by itself, and at once when it is told to read its settings.
+func TestStartsAgain(t *testing.T) {
+	d := newDesk(t)
+	d.write(t, d.a.paths.config, "no settings")
+	d.occupy(t)
+	d.open(t)
+	if got := d.check(t); !strings.Contains(got.Next, "config check") {
+		t.Errorf("health: %+v", got)
+	}
+	d.write(t, d.a.paths.config, "")
+	d.hup <- os.Interrupt
+	d.hup <- os.Interrupt // taken when the next try is over
+	if got := d.check(t); !strings.Contains(got.Next, "end the other") {
+		t.Errorf("health with the settings mended: %+v", got)
+	}
+}

@@ -1,0 +1,76 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// gpuLine is what everybody sees of a GPU.
+func gpuLine(t *testing.T, index int) string {
+	t.Helper()
+	return sh(t, "bob", fmt.Sprintf("gpusched gpus -o csv | awk -F, '$1 == %d'", index))
+}
+
+// TestGhostMemory: memory that stays in use by nobody after a job takes the GPU
+// out of service, also over a restart, until it is back; the job says it.
+func TestGhostMemory(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	answers(t)
+	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
+	running(t, on)
+	sh(t, "", `printf 'minor=0\nminor=1 used_mib=20480\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
+	cancel(t, "alice", on)
+	until(t, "the GPU is out of service", func() bool { return strings.Contains(gpuLine(t, 1), "sick") })
+	next := submit(t, "alice", "--gpu-ids 1 -- true")
+	waitsFor(t, "alice", next, fmt.Sprintf("20G of its memory is in use by no process since job %d ended, it needs a reset", on))
+	if text, _ := health(t); !strings.Contains(text, "nvidia-smi -i 1 --gpu-reset") {
+		t.Errorf("health: %s", text)
+	}
+	if j := show(t, "alice", on); !strings.Contains(j.Result.Sentence, "after it ended, GPU 1 was out of service: 20G of its memory") {
+		t.Errorf("the job that left it: %q", j.Result.Sentence)
+	}
+	sh(t, "", "systemctl restart gpusched")
+	answers(t)
+	until(t, "it is known after a restart", func() bool { return strings.Contains(gpuLine(t, 1), "sick") })
+	sh(t, "", "rm /run/fakenvml/gpus")
+	ended(t, wait(t, next), "completed", "exit code 0")
+}
+
+// TestUnkillable: a process that the kernel does not let go of, here one that is
+// frozen behind systemd's back. Its job keeps its GPU, everybody is told, other
+// jobs run, and when the process can end everything ends by itself.
+func TestUnkillable(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	answers(t)
+	sh(t, "", "mkdir -p /run/freezer && mount -t cgroup -o freezer none /run/freezer && mkdir -p /run/freezer/stuck")
+	thaw := "[ ! -e /run/freezer/stuck/freezer.state ] || echo THAWED > /run/freezer/stuck/freezer.state"
+	t.Cleanup(func() {
+		try(t, "", thaw+"; sleep 0.5; rmdir /run/freezer/stuck; umount /run/freezer; rmdir /run/freezer")
+	})
+	on := submit(t, "alice", "--gpu-ids 1 --grace 1s -- sleep 1000")
+	running(t, on)
+	pid := strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", on)))
+	sh(t, "", "echo "+pid+" > /run/freezer/stuck/cgroup.procs; echo FROZEN > /run/freezer/stuck/freezer.state")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", on))
+	until(t, "health tells", func() bool {
+		text, _ := health(t)
+		return strings.Contains(text, fmt.Sprintf("job %d", on)) && strings.Contains(text, "process "+pid+" did not end after SIGKILL")
+	})
+	if line := gpuLine(t, 1); !strings.Contains(line, "sick") {
+		t.Errorf("its GPU is %s", line)
+	}
+	if j := show(t, "bob", on); j.State != "ending" || !strings.Contains(j.Why, "did not end after SIGKILL") {
+		t.Errorf("the job is %s: %s", j.State, j.Why)
+	}
+	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
+	next := submit(t, "bob", "--gpu-ids 1 -- true")
+	waitsFor(t, "bob", next, fmt.Sprintf("job %d can't be ended", on))
+	sh(t, "", thaw)
+	ended(t, wait(t, on), "cancelled", "cancelled by alice; process "+pid+" did not end after SIGKILL")
+	ended(t, wait(t, next), "completed", "exit code 0")
+}
