@@ -23,7 +23,7 @@ BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds lint package-check machine box vm bench bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds lint modules vulnerabilities package-check machine box vm bench bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -61,6 +61,14 @@ fuzz-seeds: ## the fuzz tests on their stored inputs only
 
 lint:
 	sh packaging/lint.sh
+
+modules: ## the code of all modules is what go.sum says
+	go mod verify
+	go mod verify -modfile=packaging/tools/go.mod
+	go mod verify -modfile=packaging/tools/vuln/go.mod
+
+vulnerabilities: ## known ones in what the programs call; asks the Go project's database
+	sh packaging/vulnerabilities.sh
 
 package-check: package ## lintian, rpm, modes, manual pages, completions, reproducibility
 	go test -count=1 -tags packages ./packaging/check/

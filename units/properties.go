@@ -33,6 +33,12 @@ func Properties(s Spec) []Property {
 // There is no PAMName (with Type=exec the unit would stay activating on 252, and
 // a session costs two thirds of the rate), no NoNewPrivileges (nvidia-modprobe
 // is setuid) and no PrivateDevices (it hides NVIDIA's nodes).
+//
+// Nor is there any other sandboxing: a job may do what its user may do in a
+// shell, and the kernel keeps users apart. Each filter of system calls implies
+// NoNewPrivileges with User=, a private /tmp or /proc hides from users what they
+// started themselves, and each costs a mount namespace for every job. A site
+// that wants more has the drop-ins of gpujob-.service.d.
 func service(s Spec) []Property {
 	return []Property{
 		{"Description", description(s)},

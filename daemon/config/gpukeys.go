@@ -30,7 +30,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return switchValue{&c.GPUs.DrainBadMemory} }},
 		{section: in, name: "kernel_log", doc: "Where the driver's error reports (Xids) are read. Empty: they are not, and a GPU that went wrong is only noticed when the driver calls it lost.",
 			bind: func(c *Config) value { return pathOrNone{&c.GPUs.KernelLog} }},
-		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it.",
+		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it. Outside /usr/lib, /usr/local/lib and /opt the daemon's unit needs a drop-in with ExecPaths= for its directory.",
 			bind: func(c *Config) value { return pathOrNone{&c.GPUs.NVMLLibrary} }},
 	}
 }

@@ -14,6 +14,7 @@ import (
 type tally struct {
 	passed   int
 	failures []failed
+	missed   []string // stages that could not be run here, and why
 }
 
 // failed is one failure and what it printed.
@@ -24,6 +25,7 @@ func failure(name, output string) tally { return tally{failures: []failed{{name,
 func (t *tally) add(more tally) {
 	t.passed += more.passed
 	t.failures = append(t.failures, more.failures...)
+	t.missed = append(t.missed, more.missed...)
 }
 
 func (t tally) failed() int { return len(t.failures) }
@@ -31,6 +33,9 @@ func (t tally) failed() int { return len(t.failures) }
 func (t tally) word() string {
 	if t.failed() > 0 {
 		return "FAIL"
+	}
+	if len(t.missed) > 0 {
+		return "MISS"
 	}
 	return "ok"
 }

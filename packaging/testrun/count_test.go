@@ -89,6 +89,9 @@ func TestRunSaysEverythingAtTheEnd(t *testing.T) {
 		{"no such command", []stage{{name: "a", argv: []string{"/nonexistent"}, tests: true}}, false, "0 passed, 1 failed", "/nonexistent"},
 		{"tests pass and the command fails", []stage{{name: "a", argv: []string{"sh", "-c", events + "; echo late >&2; exit 1"}, tests: true}}, false, "1 passed, 1 failed", "late"},
 		{"no test at all", []stage{{name: "a", argv: []string{"true"}, tests: true}}, false, "0 passed, 1 failed", "no test at all"},
+		{"another machine is out of reach", []stage{good, {name: "a", argv: []string{"sh", "-c", "echo why; exit 77"}, far: true}}, true, "1 passed, 0 failed", "NOT RUN, and so counted as neither: a: why"},
+		{"nothing but what is out of reach", []stage{{name: "a", argv: []string{"sh", "-c", "exit 77"}, far: true}}, false, "0 passed, 0 failed", "MISS a"},
+		{"only such a stage may be missed", []stage{{name: "a", argv: []string{"sh", "-c", "exit 77"}}}, false, "0 passed, 1 failed", ""},
 		{"nothing", nil, false, "0 passed, 0 failed", ""},
 	} {
 		var out bytes.Buffer

@@ -10,7 +10,9 @@
 // not made of Go tests is one. A package that fails without a failed test of
 // its own (it does not build, it panics, it runs out of time) is one failure,
 // and so is a stage that could not run because an earlier one failed. A
-// skipped test is a failure: what the tests need is there, or is missing.
+// skipped test is a failure: what the tests need is there, or is missing. The one
+// exception is a stage that asks a machine of somebody else's: where that can't be
+// reached the stage counts as neither, and the end says so.
 //
 // The exit status is 0 only if nothing failed and something ran.
 package main

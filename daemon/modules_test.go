@@ -1,0 +1,79 @@
+package daemon_test
+
+import (
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// modules are those of other projects whose code is in a program, with what each
+// is for. What else comes with them is named by them.
+var modules = map[string]map[string]string{
+	"cmd/gpusched": {
+		"github.com/alecthomas/kong":      "the command line",
+		"github.com/pelletier/go-toml/v2": "'config check' reads settings as the daemon does",
+		"golang.org/x/sys":                "system calls",
+		"golang.org/x/term":               "whether there is a terminal, and how wide",
+	},
+	"cmd/gpuschedd": {
+		"github.com/containerd/cgroups/v3":       "reads what control groups used",
+		"github.com/cilium/ebpf":                 "of cgroups; never called",
+		"github.com/containerd/log":              "of cgroups",
+		"github.com/opencontainers/runtime-spec": "of cgroups: types",
+		"github.com/sirupsen/logrus":             "of cgroups",
+		"golang.org/x/exp":                       "of ebpf",
+		"google.golang.org/protobuf":             "of cgroups: its statistics are messages",
+		"github.com/coreos/go-systemd/v22":       "activation, notification",
+		"github.com/godbus/dbus/v5":              "talks to systemd",
+		"github.com/pelletier/go-toml/v2":        "the settings",
+		"golang.org/x/sys":                       "system calls",
+		"modernc.org/sqlite":                     "the state file",
+		"modernc.org/libc":                       "of sqlite", "modernc.org/mathutil": "of sqlite", "modernc.org/memory": "of sqlite",
+		"github.com/dustin/go-humanize": "of sqlite", "github.com/google/uuid": "of sqlite", "github.com/remyoudompheng/bigfft": "of sqlite",
+	},
+	"cmd/gpusched-job":  {"golang.org/x/sys": "system calls, before each job's first instruction"},
+	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
+}
+
+// TestModules holds that no program gets another project's code in passing.
+func TestModules(t *testing.T) {
+	for program, why := range modules {
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./"+program)
+		cmd.Dir = ".."
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Fields(string(out))
+		slices.Sort(got)
+		want := slices.Sorted(maps.Keys(why))
+		if got = slices.Compact(got); !slices.Equal(got, want) {
+			t.Errorf("%s is linked with\n%q, not with\n%q: say here what a new one is for", program, got, want)
+		}
+	}
+}
+
+// executors are the packages in the root daemon that can start a program. Of the
+// others' none is called: godbus starts a bus for a session that has none, which
+// the system bus is not, and libc's are C's system and popen, which SQLite lacks.
+var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
+
+// TestRootStartsOneProgram holds that of what runs as root only gpu/source starts
+// a program, gpusched-nvml, and that this one starts none. The unit holds the
+// same at run time (NoExecPaths).
+func TestRootStartsOneProgram(t *testing.T) {
+	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": nil} {
+		var got []string
+		for _, p := range list(t, "-deps", "./"+program) {
+			if slices.Contains(p.Imports, "os/exec") || slices.Contains(p.Imports, "plugin") {
+				got = append(got, p.ImportPath)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s can start programs from %q, not from %q", program, got, want)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+//go:build machine
+
+package suite
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// mostExposed is ten times the most that 'systemd-analyze security' may say of
+// the daemon's unit. What lowers it is welcome; what raises it is justified
+// beside the line in gpusched.service.
+const mostExposed = 20
+
+// TestSandbox: the daemon and its child hold what their unit grants and no more,
+// can execute nothing else, and leave nobody a file to read or change.
+func TestSandbox(t *testing.T) {
+	begin(t)
+	if r := try(t, "", fmt.Sprintf("systemd-analyze security --no-pager --threshold=%d gpusched.service", mostExposed)); r.Code != 0 {
+		t.Errorf("the unit's exposure is above %d.%d:\n%s", mostExposed/10, mostExposed%10, r.Stdout)
+	} else {
+		t.Log(r.Stdout[strings.LastIndex(r.Stdout, "→"):])
+	}
+	id := submit(t, "alice", "-g 1 -e TOKEN=hush -- sleep 1000")
+	running(t, id)
+	pids := strings.Fields(sh(t, "", "cat /sys/fs/cgroup$(systemctl show -P ControlGroup gpusched)/cgroup.procs 2>/dev/null || cat $(ls -d /sys/fs/cgroup/*/system.slice/gpusched.service | head -1)/cgroup.procs"))
+	programs := sh(t, "", "for p in "+strings.Join(pids, " ")+"; do readlink /proc/$p/exe; done | sort")
+	if programs != "/usr/libexec/gpusched/gpusched-nvml\n/usr/sbin/gpuschedd" {
+		t.Errorf("in the daemon's unit run\n%s", programs)
+	}
+	for _, pid := range pids {
+		held(t, pid)
+	}
+	filesOfTheDaemon(t, id)
+}
+
+// held looks at what one process of the daemon's unit can do.
+func held(t *testing.T, pid string) {
+	t.Helper()
+	// CHOWN, SYS_PTRACE, MKNOD, SYSLOG; no new privileges, and a filter of system calls.
+	const want = "CapInh:0000000000000000 CapPrm:0000000408080001 CapEff:0000000408080001 CapBnd:0000000408080001 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"
+	if got := sh(t, "", `awk '/^(Cap|NoNewPrivs|Seccomp:)/ {printf "%s%s%s", sep, $1, $2; sep = " "}' /proc/`+pid+"/status"); got != want {
+		t.Errorf("process %s holds\n%s, not\n%s", pid, got, want)
+	}
+	if sh(t, "", "readlink /proc/"+pid+"/ns/net") == sh(t, "", "readlink /proc/1/ns/net") {
+		t.Errorf("process %s has a network", pid)
+	}
+	// Who gets into the daemon has no shell and no other program there, not what
+	// it could write itself either, and writes nowhere else.
+	programs := []string{"/bin/sh", "/usr/bin/env", "/bin/kill", "/usr/bin/gpusched"}
+	for _, dir := range []string{"/var/lib/gpusched", "/run/gpusched", "/tmp", "/var/tmp", "/dev/shm"} {
+		file := "/proc/" + pid + "/root" + dir + "/true"
+		sh(t, "", "cp /bin/true "+file+" && chmod 755 "+file)
+		defer sh(t, "", "rm "+file)
+		programs = append(programs, dir+"/true")
+	}
+	for _, program := range programs {
+		if r := try(t, "", "nsenter -t "+pid+" -m -- "+program+" --version </dev/null"); r.Code != 126 || !strings.Contains(r.Stderr, "Permission denied") {
+			t.Errorf("process %s can execute %s: exit %d: %s", pid, program, r.Code, r.Stderr)
+		}
+	}
+	mounts := sh(t, "", `awk '$5 == "/" || $5 == "/home" || $5 == "/etc" || $5 == "/var" || $5 == "/usr" {print $5, $6}' /proc/`+pid+"/mountinfo")
+	for _, line := range strings.Split(mounts, "\n") {
+		path, options, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(options, "ro") || !strings.Contains(options, "noexec") && path != "/home" {
+			t.Errorf("process %s: %s is mounted %s", pid, path, options)
+		}
+	}
+}
+
+// filesOfTheDaemon looks at what lies on the disk and in /run.
+func filesOfTheDaemon(t *testing.T, id int64) {
+	t.Helper()
+	list := sh(t, "", "cd / && stat -c '%a %U:%G %n' var/lib/gpusched run/gpusched run/gpusched/gpusched.sock run/gpusched/specs dev/gpusched-probe var/lib/gpusched/* run/gpusched/specs/*")
+	want := map[string]string{
+		"var/lib/gpusched": "700 root:root", "run/gpusched": "755 root:root", "run/gpusched/gpusched.sock": "666 root:root",
+		"run/gpusched/specs": "711 root:root", fmt.Sprintf("run/gpusched/specs/%d", id): "400 alice:", "dev/gpusched-probe": "666 root:root",
+	}
+	for line := range strings.SplitSeq(list, "\n") {
+		f := strings.SplitN(line, " ", 3)
+		mode := want[f[2]]
+		delete(want, f[2])
+		if mode == "" {
+			mode = "600 root:root" // whatever else lies in the state's directory
+		}
+		if !strings.HasPrefix(f[0]+" "+f[1], mode) {
+			t.Errorf("%s is %s %s, not %s", f[2], f[0], f[1], mode)
+		}
+	}
+	for name := range want {
+		t.Errorf("there is no %s", name)
+	}
+	if out := sh(t, "", `dpkg -L gpusched | xargs -d '\n' stat -c '%A %U:%G %n' | awk '$1 ~ /[sStT]/ || $2 != "root:root" || substr($1, 1, 1) != "l" && (substr($1, 6, 1) == "w" || substr($1, 9, 1) == "w")'`); out != "" {
+		t.Errorf("of the package's files others could make something:\n%s", out)
+	}
+}
+
+// TestNoSecretInLogs: what is private of a job is in no log, no property and no
+// file that others read, while it waits, runs, fails to start and has ended, and
+// not in what root reads of the daemon either.
+func TestNoSecretInLogs(t *testing.T) {
+	begin(t)
+	settings(t, "[daemon]\nlog_level = \"debug\"")
+	sh(t, "alice", "mkdir -p ~/hush-dir")
+	const private = "-g 0 -e TOKEN=hush-env -C ~/hush-dir"
+	ids := []int64{
+		submit(t, "alice", private+" --hold -- echo hush-argv"),
+		submit(t, "alice", private+" -- bash -c 'echo armed; sleep 1000 # hush-argv'"),
+		submit(t, "alice", private+" -- /no/such-program hush-argv"),
+		submit(t, "alice", private+" -- bash -c 'exit 3 # hush-argv'"),
+		submit(t, "alice", private+" --param p=hush-param -- bash -c 'exit 4 # {p}'"),
+	}
+	printed(t, ids[1], "armed")
+	wait(t, ids[2])
+	wait(t, ids[3])
+	wait(t, ids[4])
+	sh(t, "", "systemctl restart gpusched; gpusched list >/dev/null")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[1]))
+	wait(t, ids[1])
+	sh(t, "", "journalctl --sync")
+	// The launcher tells its user in the job's own journal which program is not there.
+	for _, cmd := range []string{"journalctl -o export -u gpusched -u gpusched.socket", "journalctl -o export _PID=1", "journalctl -o export -k",
+		"systemctl show 'gpujob-*'", "cat /run/systemd/transient/gpujob-* 2>/dev/null", "gpusched config show"} {
+		if out := try(t, "", cmd+" | grep -a hush").Stdout; out != "" {
+			t.Errorf("%q shows %.300q", cmd, out)
+		}
+	}
+	for _, cmd := range []string{"grep -rsa hush /run /var/lib /var/log /var/tmp /tmp /etc/gpusched /etc/systemd", "journalctl -o export | grep -a hush", "gpusched list -a --json | grep hush"} {
+		if out := try(t, "bob", cmd+" 2>/dev/null").Stdout; out != "" {
+			t.Errorf("bob: %q shows %.300q", cmd, out)
+		}
+	}
+	// With the job's end its environment is gone, for its owner too.
+	if y := show(t, "alice", ids[3]).Private; y == nil || len(y.Env) != 0 || !strings.Contains(y.Command, "hush-argv") {
+		t.Errorf("of a job that has ended its owner reads %+v", y)
+	}
+	if y := show(t, "alice", ids[0]).Private; y == nil || !strings.Contains(string(bytes.Join(y.Env, nil)), "hush-env") {
+		t.Errorf("of a job that waits its owner reads %+v", y)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[0]))
+}
