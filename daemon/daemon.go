@@ -34,6 +34,7 @@ type Options struct {
 	Meter   Meter
 	Inside  Inside
 	Origin  Origin
+	Tell    Tell                               // nil: nobody does
 	Forget  func(context.Context) (int, error) // removes ended jobs that nobody needs any more, and says how many; nil: all are kept
 	Notify  Notify
 	Log     *slog.Logger

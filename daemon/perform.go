@@ -30,6 +30,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.workers.Go(func() { d.post(d.stop(ctx, a)) })
 	case core.Inspect:
 		d.workers.Go(func() { d.post(d.inspect(ctx, a)) })
+	case core.Tell:
+		d.workers.Go(func() { d.inform(ctx, a) })
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Forget:
@@ -94,6 +96,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 			ev.Before = unitOf(st)
 		}
 	}
+	d.inform(ctx, a.Tell)
 	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)

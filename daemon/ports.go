@@ -94,6 +94,10 @@ type Inside func(controlGroup string) []cgroup.Process
 // known of but its unit. It is units.ErrAbsent where there is none of that name.
 type Origin func(ctx context.Context, name string) (units.Origin, error)
 
+// Tell puts a note into the journal of a running job, where its owner, whose uid
+// it is, can read it. It may take no longer than ctx.
+type Tell func(ctx context.Context, id job.ID, uid int, text string) error
+
 // Notify tells systemd how the daemon is.
 type Notify interface {
 	Ready()

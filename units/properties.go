@@ -30,6 +30,10 @@ func Properties(s Spec) []Property {
 // a job that lost a worker hang on its GPUs for ever; in both the reason can get
 // lost, because a main process that ends by itself in between is what counts.
 //
+// ExecReload prints what the scheduler has to tell the job's user: systemd runs
+// it in the unit, as the user, so that it is in the journal of the unit, where
+// the user can read it. Its failure is no matter to the job.
+//
 // There is no PAMName (with Type=exec the unit would stay activating on 252, and
 // a session costs two thirds of the rate), no NoNewPrivileges (nvidia-modprobe
 // is setuid) and no PrivateDevices (it hides NVIDIA's nodes).
@@ -45,6 +49,7 @@ func service(s Spec) []Property {
 		{"Type", "exec"},
 		{"RemainAfterExit", true},
 		{"ExecStart", []ExecCommand{{s.Launcher, []string{s.Launcher, s.SpecPath}, false}}},
+		{"ExecReload", []ExecCommand{{s.Launcher, []string{s.Launcher, launchTell, s.SpecPath}, true}}},
 		{"NotifyAccess", "main"},
 		{"KillMode", "control-group"},
 		{"SendSIGKILL", true},
@@ -163,6 +168,9 @@ func description(s Spec) string {
 	}
 	return fmt.Sprintf("gpusched job %d (%s) of %s%s", s.ID, printable(s.JobName), printable(s.User), where)
 }
+
+// launchTell is launch.TellFlag.
+const launchTell = "--tell"
 
 const maxName = 100 // runes of a name in a description
 

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units/launch"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata anew")
@@ -65,7 +66,7 @@ func TestPropertiesGolden(t *testing.T) {
 // The types are those of the bus: systemd refuses an int64 for a size.
 func TestPropertyTypes(t *testing.T) {
 	want := map[string]string{
-		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand",
+		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand", "ExecReload": "[]units.ExecCommand",
 		"NotifyAccess": "string", "KillMode": "string", "SendSIGKILL": "bool", "TimeoutStopUSec": "uint64",
 		"RuntimeMaxUSec": "uint64", "OOMPolicy": "string", "IgnoreSIGPIPE": "bool", "Slice": "string", "User": "string",
 		"Group": "string", "DevicePolicy": "string", "DeviceAllow": "[]units.DeviceAllow", "MemoryAccounting": "bool",
@@ -94,7 +95,7 @@ func TestPropertyTypes(t *testing.T) {
 // carry what nobody else should read (invariant 2), such as Environment,
 // WorkingDirectory or RootDirectory.
 func public(name string) bool {
-	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart NotifyAccess KillMode SendSIGKILL
+	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload NotifyAccess KillMode SendSIGKILL
 		TimeoutStopUSec RuntimeMaxUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
@@ -116,7 +117,8 @@ func TestPropertiesOfAnySpec(t *testing.T) {
 			}
 			switch v := p.Value.(type) {
 			case []ExecCommand:
-				if len(v) != 1 || !slices.Equal(v[0].Args, []string{s.Launcher, s.SpecPath}) || v[0].Path != s.Launcher || v[0].IgnoreFailure {
+				args := map[string][]string{"ExecStart": {s.Launcher, s.SpecPath}, "ExecReload": {s.Launcher, launch.TellFlag, s.SpecPath}}[p.Name]
+				if len(v) != 1 || !slices.Equal(v[0].Args, args) || v[0].Path != s.Launcher || v[0].IgnoreFailure != (p.Name == "ExecReload") {
 					t.Fatalf("commands %+v", v)
 				}
 			case []DeviceAllow:

@@ -29,8 +29,20 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
 		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
 		Xids: cfg.Xids, BadRows: g.DrainBadMemory, LostAfter: lostAfter,
+		Watch:    watch(cfg),
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
+	}
+}
+
+// watch is what is done about jobs that overuse or do not use their GPUs.
+func watch(cfg config.Config) core.Watch {
+	m, i := cfg.GPUMemory, cfg.Idle
+	return core.Watch{
+		Memory:    map[config.MemoryPolicy]core.Response{config.MemoryWarn: core.Warn, config.MemoryEnforce: core.StopIt}[m.Policy],
+		Tolerance: m.Tolerance, Patience: m.Grace,
+		Idle:      map[config.IdleAction]core.Response{config.IdleWarn: core.Warn, config.IdleStop: core.StopIt}[i.Action],
+		IdleAfter: i.After, IdlePatience: i.Grace,
 	}
 }
 

@@ -42,6 +42,14 @@ max_load = 0.8
 max_used = 90
 min_free_memory = "10G"
 cpu_affinity = false
+[gpu_memory]
+policy = "enforce"
+tolerance = "1G"
+grace = "2m"
+[idle]
+action = "stop"
+after = "1h"
+grace = "5m"
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +57,9 @@ cpu_affinity = false
 	p := policy(cfg, 64<<30)
 	if p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
+	}
+	if want := (core.Watch{Memory: core.StopIt, Tolerance: 1 << 30, Patience: 2 * time.Minute, Idle: core.StopIt, IdleAfter: time.Hour, IdlePatience: 5 * time.Minute}); p.Watch != want {
+		t.Errorf("got %+v", p.Watch)
 	}
 	if s := site(cfg); p.MaxMemBytes != 9<<30 || !slices.Equal(s.AllowedPaths, []string{"/srv"}) || s.Limits != config.Default().Limits {
 		t.Errorf("got %d, %+v", p.MaxMemBytes, s)
@@ -79,6 +90,9 @@ func TestPolicyDefault(t *testing.T) {
 	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute,
 		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
+	}
+	if p.Watch.Memory != core.Warn || p.Watch.Idle != core.Warn || p.Watch.IdleAfter != 30*time.Minute {
+		t.Errorf("got %+v", p.Watch)
 	}
 	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
 		t.Errorf("got %+v", p)

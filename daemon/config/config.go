@@ -22,6 +22,8 @@ type Config struct {
 	Scheduling Scheduling
 	Quotas     Quotas
 	GPUs       GPUs
+	GPUMemory  GPUMemory
+	Idle       Idle
 	Xids       gpu.XidClasses // each list ascending
 	Limits     Limits
 	Daemon     Daemon
@@ -142,7 +144,9 @@ func Default() Config {
 			DrainBadMemory:  true,
 			KernelLog:       "/dev/kmsg",
 		},
-		Xids: gpu.DefaultXids(),
+		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},
+		Idle:      Idle{Action: IdleWarn, After: 30 * time.Minute, Grace: 10 * time.Minute},
+		Xids:      gpu.DefaultXids(),
 		Limits: Limits{
 			Requests:     1000,
 			Burst:        4000,

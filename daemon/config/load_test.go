@@ -83,6 +83,14 @@ cpu_affinity = false
 drain_bad_memory = false
 kernel_log = ""
 nvml_library = "/opt/libnvidia-ml.so.1"
+[gpu_memory]
+policy = "enforce"
+tolerance = "1G"
+grace = "2m"
+[idle]
+action = "stop"
+after = "1h"
+grace = "5m"
 [xid]
 job = " 45 , 13,1 - 3"
 drain = ""
@@ -119,9 +127,11 @@ host_mem_reserve = "8G"
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
-		Xids:   gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
-		Limits: Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
-		Daemon: Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
+		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
+		Idle:      Idle{IdleStop, time.Hour, 5 * time.Minute},
+		Xids:      gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
+		Limits:    Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
+		Daemon:    Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
 	}
 	got, origins, err := Read(write(t, all), AnyOwner)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // all is the sections in a message.
-const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [xid], [limits], [daemon]"
+const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [xid], [limits], [daemon]"
 
 // Invariant 2: one row is one file, with all that is said about it.
 func TestProblems(t *testing.T) {

@@ -87,7 +87,7 @@ func (c *Core) tell(l *live, text string) {
 			return
 		}
 	}
-	c.act(Tell{Job: l.job.ID, Text: text})
+	c.act(Tell{Job: l.job.ID, UID: l.job.Owner.UID, Text: text})
 }
 
 // defend stops jobs that are over their budgets, the worst first, until what

@@ -40,7 +40,7 @@ type Stop struct {
 	Job     job.ID
 	Attempt int
 	Look    bool
-	Text    string // for the job's journal, before it; "" nothing
+	Tell    Tell // before it; without a text nothing
 }
 
 // Inspect asks systemd about one unit; answered by Inspected.
@@ -59,6 +59,7 @@ type Signal struct {
 // journal; not answered. It may be lost, and says nothing that views do not show.
 type Tell struct {
 	Job  job.ID
+	UID  int // the owner
 	Text string
 }
 

@@ -62,16 +62,17 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Look: l.job.Attempt.Result == nil, Text: farewell(&l.job)})
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Look: l.job.Attempt.Result == nil, Tell: farewell(&l.job)})
 	}
 }
 
 // farewell is why a job is stopped whose owner had no part in that.
-func farewell(j *job.Job) string {
-	if j.Attempt.Result != nil || j.Stop != job.StopGPUMem && j.Stop != job.StopIdle {
-		return ""
+func farewell(j *job.Job) Tell {
+	t := Tell{Job: j.ID, UID: j.Owner.UID}
+	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle) {
+		t.Text = finalResult(j).Sentence()
 	}
-	return finalResult(j).Sentence()
+	return t
 }
 
 func (c *Core) stopped(e Stopped, now time.Time) {

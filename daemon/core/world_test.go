@@ -280,7 +280,7 @@ func (w *world) begin(a core.Action) {
 	case core.Start:
 		w.log("start job %d attempt %d on %s", a.Job.ID, a.Job.Attempt.Number, job.FormatGPUList(a.Job.GPUIndexes()))
 	case core.Stop:
-		w.log("stop job %d%s", a.Job, colon(a.Text))
+		w.log("stop job %d%s", a.Job, colon(a.Tell.Text))
 	case core.Inspect:
 		w.log("inspect job %d", a.Job)
 	case core.Signal:

@@ -14,6 +14,9 @@ func Main(args, environ []string) int { return start(args, environ, systemNodes(
 func start(args, environ []string, n nodes) int {
 	r := run{base: environ, nodes: n, exec: replace}
 	rest := args[1:]
+	if len(rest) == 2 && rest[0] == TellFlag {
+		return tell(rest[1], os.Stderr)
+	}
 	if len(rest) == 2 && (stage(rest[0]) == afterLogin || stage(rest[0]) == afterLoginExposed) {
 		r.stage = stage(rest[0])
 		rest = rest[1:]

@@ -15,7 +15,7 @@ import (
 // not know them. None of them fences a job off, bounds it or keeps its result.
 func optional(name string) bool {
 	switch name {
-	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "SyslogLevelPrefix", "SyslogIdentifier", "IgnoreSIGPIPE", "CPUAffinity":
+	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "SyslogLevelPrefix", "SyslogIdentifier", "IgnoreSIGPIPE", "CPUAffinity", "ExecReload":
 		return true
 	}
 	return false

@@ -204,6 +204,9 @@ func plain(name string, v dbus.Variant) any {
 	if name == "ExecStart" {
 		return strings.Contains(text, `"/bin/sleep", ["/bin/sleep", "infinity"], false`)
 	}
+	if name == "ExecReload" {
+		return strings.Contains(text, `"--tell"`) && strings.Contains(text, ", true")
+	}
 	if name == "DeviceAllow" {
 		var list []units.DeviceAllow
 		if err := v.Store(&list); err != nil {

@@ -1,0 +1,30 @@
+package cgroup
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Room returns how much more memory the control group may use before the kernel
+// kills something in it: up to its own limit, what can be dropped of its files'
+// pages included. Unknown where there is no limit, or nobody can tell.
+func Room(root, group string) int64 {
+	dir := filepath.Join(root, group)
+	limit, now := number(dir, "memory.max"), number(dir, "memory.current")
+	if limit < 0 || now < 0 {
+		return Unknown
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "memory.stat"))
+	if err != nil {
+		return Unknown
+	}
+	for line := range strings.Lines(string(raw)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil && (name == "inactive_file" || name == "active_file") {
+			now -= n
+		}
+	}
+	return max(0, limit-max(0, now))
+}

@@ -1,0 +1,64 @@
+package config
+
+import "time"
+
+// GPUMemory is what is done about jobs that use more memory of a shared GPU than
+// they were promised.
+type GPUMemory struct {
+	Policy    MemoryPolicy
+	Tolerance int64         // bytes above the promise that nobody minds
+	Grace     time.Duration // from the warning until the job may be stopped
+}
+
+// MemoryPolicy says how seriously promises of GPU memory are taken.
+type MemoryPolicy string
+
+// The memory policies.
+const (
+	MemoryOff     MemoryPolicy = "off"     // use is written down, and that is all
+	MemoryWarn    MemoryPolicy = "warn"    // the job is told
+	MemoryEnforce MemoryPolicy = "enforce" // and stopped where another job is short of its own
+)
+
+// Idle is what is done about jobs that do not use their GPUs.
+type Idle struct {
+	Action IdleAction
+	After  time.Duration // from the last use to the warning
+	Grace  time.Duration // from the warning until the job is stopped
+}
+
+// IdleAction is what happens to a job that does not use its GPUs.
+type IdleAction string
+
+// The actions.
+const (
+	IdleOff  IdleAction = "off"
+	IdleWarn IdleAction = "warn"
+	IdleStop IdleAction = "stop"
+)
+
+func gpuMemoryKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "policy", doc: "off (use is written down only), warn (a job over its budget is told so in its journal) or enforce (after the warning and the grace it is stopped, but only while another job on the GPU is short of what it was promised).",
+			bind: func(c *Config) value {
+				return choiceValue[MemoryPolicy]{&c.GPUMemory.Policy, "a policy", []MemoryPolicy{MemoryOff, MemoryWarn, MemoryEnforce}}
+			}},
+		{section: in, name: "tolerance", doc: "Memory above its budget that is not held against a job.",
+			bind: func(c *Config) value { return sizeValue{to: &c.GPUMemory.Tolerance} }},
+		{section: in, name: "grace", doc: "With enforce, for how long after its warning a job that stays over its budget is not stopped yet.",
+			bind: func(c *Config) value { return timeBetween(&c.GPUMemory.Grace, second, day) }},
+	}
+}
+
+func idleKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "action", doc: "off, warn (the job is told so in its journal) or stop (after the warning and the grace it is ended, if it uses none of its GPUs).",
+			bind: func(c *Config) value {
+				return choiceValue[IdleAction]{&c.Idle.Action, "an action", []IdleAction{IdleOff, IdleWarn, IdleStop}}
+			}},
+		{section: in, name: "after", doc: "How long a job may leave a GPU unused before it is told: no process of it is there, or none that computes or takes memory. A notebook that waits for its user holds its memory and is idle all the same.",
+			bind: func(c *Config) value { return timeBetween(&c.Idle.After, 10*second, longest) }},
+		{section: in, name: "grace", doc: "With stop, for how long after the warning the job is not ended yet.",
+			bind: func(c *Config) value { return timeBetween(&c.Idle.Grace, second, longest) }},
+	}
+}

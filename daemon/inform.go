@@ -1,0 +1,29 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+)
+
+// tellTime is how long a note may take on its way into a job's journal. A stop
+// that it explains waits no longer.
+const tellTime = 3 * time.Second
+
+// inform puts a note into a job's journal, and into ours. What can't be told is
+// seen in 'gpusched show' all the same.
+func (d *Daemon) inform(ctx context.Context, t core.Tell) {
+	if t.Text == "" {
+		return
+	}
+	d.log.Warn("telling a job's owner", "job", t.Job, "uid", t.UID, "text", t.Text)
+	if d.opt.Tell == nil {
+		return
+	}
+	ctx, cancel := d.host.Timeout(ctx, tellTime)
+	defer cancel()
+	if err := d.opt.Tell(ctx, t.Job, t.UID, t.Text); err != nil && ctx.Err() == nil {
+		d.log.Warn("putting a note into a job's journal", "job", t.Job, "err", err)
+	}
+}

@@ -1,0 +1,66 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// TellFlag has the launcher print the note that lies beside a spec instead of
+// starting a job. It is what a job's unit does to reload: the note is then in
+// the job's own journal, as if the job had printed it, where its user finds it.
+const TellFlag = "--tell"
+
+const noteSuffix = ".note"
+
+// maxNoteBytes bounds what is printed of a note.
+const maxNoteBytes = 64 << 10
+
+// WriteNote puts a note for job id beside its spec in dir, readable by uid and
+// root only.
+func WriteNote(dir string, id int64, uid int, text string) error {
+	d, err := openDir(dir)
+	if err != nil {
+		return fmt.Errorf("write a note for job %d: %w", id, err)
+	}
+	defer unix.Close(d)
+	if err := writeAt(d, strconv.FormatInt(id, 10)+noteSuffix, uid, []byte(text)); err != nil {
+		return fmt.Errorf("write a note for job %d in %q: %w", id, dir, err)
+	}
+	return nil
+}
+
+// RemoveNote takes a job's note away. One that is not there is no error.
+func RemoveNote(dir string, id int64) error {
+	if err := os.Remove(Path(dir, id) + noteSuffix); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove the note for job %d: %w", id, err)
+	}
+	return nil
+}
+
+// tell prints the note that lies beside the spec, each line with a word on who
+// says it. Where there is none, there is nothing to say.
+func tell(spec string, w io.Writer) int {
+	f, err := os.Open(spec + noteSuffix)
+	if os.IsNotExist(err) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(w, "gpusched: a note for this job could not be read: %v\n", err)
+		return 1
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxNoteBytes))
+	if err != nil {
+		fmt.Fprintf(w, "gpusched: a note for this job could not be read: %v\n", err)
+		return 1
+	}
+	for line := range strings.Lines(string(text)) {
+		fmt.Fprintf(w, "gpusched: %s\n", strings.TrimRight(line, "\n"))
+	}
+	return 0
+}

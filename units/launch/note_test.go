@@ -1,0 +1,73 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestNote(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "specs")
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	spec := Path(dir, 12)
+	said := func() string {
+		var b strings.Builder
+		if code := tell(spec, &b); code != 0 {
+			t.Errorf("exit status %d", code)
+		}
+		return b.String()
+	}
+	if got := said(); got != "" {
+		t.Errorf("without a note it says %q", got)
+	}
+	for _, text := range []string{"a first line\nand a second", "another\n"} {
+		if err := WriteNote(dir, 12, os.Getuid(), text); err != nil {
+			t.Fatal(err)
+		}
+		want := "gpusched: " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\ngpusched: ") + "\n"
+		if got := said(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if st, err := os.Stat(spec + noteSuffix); err != nil || st.Mode().Perm() != 0o400 {
+		t.Errorf("the note: %v, %v", st, err)
+	}
+	if err := RemoveNote(dir, 12); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveNote(dir, 12); err != nil || said() != "" {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+// TestSweepTakesNotes: what a daemon that died left is gone after its next
+// start, also of a job that goes on.
+func TestSweepTakesNotes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "specs")
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteNote(dir, 12, os.Getuid(), "old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(dir, func(int64) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+}
+
+// TestNoteOfOthers: a directory that others may write to holds no notes.
+func TestNoteOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteNote(dir, 12, os.Getuid(), "x"); err == nil {
+		t.Error("it was written")
+	}
+}

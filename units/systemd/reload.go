@@ -1,0 +1,41 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// Reload has the unit name run its ExecReload, which for a job prints the note
+// that was put beside its spec, and waits for its end. The main process does not
+// notice. units.ErrAbsent where there is no such unit.
+func (m *Manager) Reload(ctx context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	l, err := m.current()
+	if err != nil {
+		return fmt.Errorf("reload unit %q: %w", name, err)
+	}
+	w := m.waits.enter(name)
+	defer m.waits.leave(name, w)
+	var job dbus.ObjectPath
+	err = l.manager(ctx, "ReloadUnit", name, "fail").Store(&job)
+	switch {
+	case code(err) == errNoSuchUnit:
+		return fmt.Errorf("reload unit %q: %w", name, units.ErrAbsent)
+	case err != nil:
+		return wrap("reload unit", name, err)
+	}
+	result, err := m.await(ctx, l, w, job)
+	switch {
+	case err != nil:
+		return wrap("reload unit", name, err)
+	case result != jobDone && result != jobUnknown:
+		return fmt.Errorf("reload unit %q: systemd's job ended as %s", name, result)
+	}
+	return nil
+}
