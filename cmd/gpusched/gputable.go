@@ -28,6 +28,7 @@ func gpuColumns(t *terminal) []column[api.GPU] {
 		{title: "TEMP", key: "temp_c", right: true, cell: func(g api.GPU) string { return known(g.TempC, "C") }, raw: func(g api.GPU) string { return known(g.TempC, "") }},
 		{title: "POWER", key: "power_milli_w", extra: true, right: true, cell: powerOf, raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
 		{title: "JOBS", key: "jobs", cell: sharesOf, raw: func(g api.GPU) string { return idList(g.Jobs) }},
+		{title: "MEM OF JOBS", extra: true, maybe: true, cell: memoryOfJobs},
 		{title: "FOREIGN", maybe: true, cell: foreignOf, style: func(api.GPU) style { return yellow }},
 		{title: "UUID", key: "uuid", extra: true, cell: func(g api.GPU) string { return g.UUID }},
 		{title: "PCI", key: "pci", extra: true, cell: func(g api.GPU) string { return g.PCI }},
@@ -80,6 +81,23 @@ func sharesOf(g api.GPU) string {
 	return strings.Join(parts, ",")
 }
 
+// memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
+// promised to those that have a part.
+func memoryOfJobs(g api.GPU) string {
+	var parts []string
+	for _, s := range g.Shares {
+		used := "?"
+		if s.UsedBytes >= 0 {
+			used = job.FormatSize(s.UsedBytes)
+		}
+		if s.Milli < job.WholeGPU && s.PromiseBytes > 0 {
+			used += "/" + job.FormatSize(s.PromiseBytes)
+		}
+		parts = append(parts, number(s.Job)+":"+used)
+	}
+	return strings.Join(parts, ",")
+}
+
 func gpuStyle(state string) style {
 	switch state {
 	case "free":
@@ -105,6 +123,8 @@ func foreignOf(g api.GPU) string {
 	switch {
 	case n == 0:
 		return ""
+	case used == 0 && n == 1:
+		return "1 process"
 	case used == 0:
 		return fmt.Sprintf("%d processes", n)
 	}

@@ -27,6 +27,8 @@ func (a *app) jobColumns() []column[api.Job] {
 		{title: "PRIORITY", key: "priority", extra: true, cell: func(j api.Job) string { return j.Priority }},
 		{title: "MEM", key: "mem_bytes", extra: true, cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, raw: func(j api.Job) string { return number(j.MemBytes) }},
 		{title: "GPU-MEM", key: "gpu_mem_bytes", extra: true, cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
+		{title: "GPU-USED", key: "gpu_used_bytes", extra: true, maybe: true, cell: gpuUsedOf, raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
+		{title: "GPU-PEAK", key: "gpu_peak_bytes", extra: true, maybe: true, cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
 		{title: "CPUS", key: "cpus", extra: true, cell: func(j api.Job) string { return numberOrDash(j.CPUs) }, raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
 		{title: "LIMIT", key: "time_limit_seconds", extra: true, cell: limitOf, raw: func(j api.Job) string { return number(j.TimeLimitSeconds) }},
 		{title: "SINCE", cell: func(j api.Job) string { return t.when(changedAt(j)) }},
@@ -76,6 +78,8 @@ func stateWord(j api.Job) string {
 		return j.State + " (back to queue)"
 	case live && j.StopRequested != "":
 		return j.State + " (ending)"
+	case live && len(j.Warnings) > 0:
+		return j.State + warned(j.Warnings)
 	case live && j.HeldBy != "":
 		return j.State + " (held)" + progress(j.Array)
 	case live:
@@ -163,10 +167,13 @@ func changedAt(j api.Job) time.Time {
 	return j.PlacedAt
 }
 
-// whyOf is why a job waits, or how it ended.
+// whyOf is why a job waits, how it ended, or what is wrong with one that runs.
 func whyOf(j api.Job) string {
 	if j.Result != nil {
 		return j.Result.Sentence
+	}
+	if len(j.Warnings) > 0 {
+		return j.Warnings[0].Sentence
 	}
 	return j.Why
 }

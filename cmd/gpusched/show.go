@@ -93,6 +93,12 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	fact("ended", t.ago(j.EndedAt))
 	fact("used", used(j))
 	fact("gpu memory", promiseLine(j.GPUs))
+	for _, g := range j.GPUs {
+		fact("gpu use", useLine(g, len(j.GPUs) > 1))
+	}
+	for _, w := range j.Warnings {
+		fact("warning", "it "+w.Sentence)
+	}
 	fact("tags", tagLine(j.Tags))
 	fact("comment", j.Comment)
 	fact("unit", j.Unit)
@@ -210,6 +216,9 @@ func (a *app) attemptLine(at api.Attempt) string {
 	}
 	if !at.EndedAt.IsZero() {
 		parts = append(parts, "ended "+a.out.ago(at.EndedAt))
+	}
+	if peak := peakOf(at.GPUs); peak > 0 {
+		parts = append(parts, job.FormatSize(peak)+" GPU memory at its peak")
 	}
 	if at.Result != nil {
 		parts = append(parts, at.Result.Sentence)

@@ -141,15 +141,16 @@ type Job struct {
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
 
-	PeakMemBytes  int64    `json:"peak_mem_bytes,omitempty"`
-	CPUSeconds    float64  `json:"cpu_seconds,omitempty"`
-	Result        *Result  `json:"result,omitempty"`
-	Reasons       []Reason `json:"reasons,omitempty"` // why it waits
-	Why           string   `json:"why,omitempty"`     // the reasons in one short line
-	Private       *Private `json:"private,omitempty"`
-	InvocationID  string   `json:"invocation_id,omitempty"`
-	StopRequested string   `json:"stop_requested,omitempty"` // cancel, time-limit, requeue or preempt
-	StopFor       int64    `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
+	PeakMemBytes  int64     `json:"peak_mem_bytes,omitempty"`
+	CPUSeconds    float64   `json:"cpu_seconds,omitempty"`
+	Result        *Result   `json:"result,omitempty"`
+	Warnings      []Warning `json:"warnings,omitempty"`
+	Reasons       []Reason  `json:"reasons,omitempty"` // why it waits
+	Why           string    `json:"why,omitempty"`     // the reasons in one short line
+	Private       *Private  `json:"private,omitempty"`
+	InvocationID  string    `json:"invocation_id,omitempty"`
+	StopRequested string    `json:"stop_requested,omitempty"` // cancel, time-limit, requeue or preempt
+	StopFor       int64     `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
 }
 
 // Array is an array of tasks and how far it is.
@@ -177,6 +178,21 @@ type GPURef struct {
 	Index        int    `json:"index"`
 	Milli        int    `json:"milli"`                   // its share; 1000 is all
 	PromiseBytes int64  `json:"promise_bytes,omitempty"` // GPU memory kept for it; 0: none
+
+	UsedBytes   int64 `json:"used_bytes,omitempty"`   // of its processes, by the last sample; -1: unknown; only while it runs
+	PeakBytes   int64 `json:"peak_bytes,omitempty"`   // the most that a sample saw
+	SeenSeconds int64 `json:"seen_seconds,omitempty"` // how long the GPU was watched for it
+	BusySeconds int64 `json:"busy_seconds,omitempty"` // of these, how long the GPU computed, for it or for others on it
+	IdleSeconds int64 `json:"idle_seconds,omitempty"` // for how long up to now the job has not used it
+}
+
+// Warning is what is not as it should be with a running job.
+type Warning struct {
+	Code     string    `json:"code"` // gpu-memory or gpu-idle
+	GPU      int       `json:"gpu"`
+	Since    time.Time `json:"since,omitzero"`
+	Seconds  int64     `json:"seconds,omitempty"` // how long it has been idle
+	Sentence string    `json:"sentence"`          // to follow "the job"
 }
 
 // Private is what only the owner and admins see.
@@ -203,6 +219,14 @@ type Result struct {
 	Sentence string `json:"sentence"`
 }
 
+// Foreign is a process of no job that is on a GPU.
+type Foreign struct {
+	PID   int    `json:"pid"`
+	UID   int    `json:"uid"` // -1: unknown
+	User  string `json:"user,omitempty"`
+	Bytes int64  `json:"bytes"` // -1: unknown
+}
+
 // Reason is one cause of waiting.
 type Reason struct {
 	Code     string  `json:"code"`
@@ -213,6 +237,8 @@ type Reason struct {
 	Have     int64   `json:"have,omitempty"`
 	Detail   string  `json:"detail,omitempty"`
 	Sentence string  `json:"sentence"`
+
+	Foreign []Foreign `json:"foreign,omitempty"` // who uses the GPU without a job, the most memory first
 }
 
 // ListReply answers a listing: live jobs in queue order, then ended ones,

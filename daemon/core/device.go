@@ -19,8 +19,9 @@ type device struct {
 	after   *departure     // the job that left it, until it is clean
 	base    int64          // memory that no process accounted for when the last job came; -1 unknown
 
-	lostSince time.Time // zero: it is not
-	watched   time.Time // when the use of it was last taken in; zero: the last sample did not show it
+	lostSince time.Time     // zero: it is not
+	outside   []job.Foreign // of the last sample; nil: not looked for yet
+	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
 }
 
 // departure is a job that left a GPU which is not known to be clean yet.
@@ -102,7 +103,7 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 		c.wasReset(d)
 	}
 	first := d.jobs == nil
-	d.Device, d.jobs = g, map[int]job.ID{}
+	d.Device, d.jobs, d.outside = g, map[int]job.ID{}, nil
 	if first {
 		c.recall(d)
 	}

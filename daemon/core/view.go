@@ -114,7 +114,7 @@ func (c *Core) explain(l *live) []job.Reason {
 	}
 	w := c.waiting(l)
 	if why := c.planner.Explain(&w); len(why) > 0 {
-		return why
+		return c.nameForeign(why)
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }

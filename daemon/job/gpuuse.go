@@ -74,6 +74,40 @@ func (b *Breach) idleSentence() string {
 	return fmt.Sprintf("cancelled by the site: it had not used its GPUs for %s", FormatDuration(b.Idle.Round(time.Second)))
 }
 
+// The codes of warnings.
+const (
+	WarningMemory WarningCode = "gpu-memory" // more GPU memory than it was promised
+	WarningIdle   WarningCode = "gpu-idle"   // a GPU that it does not use
+)
+
+// WarningCode is one kind of warning.
+type WarningCode string
+
+// Warning is what is not as it should be with a running job.
+type Warning struct {
+	Code     WarningCode
+	GPU      int
+	Since    time.Time // zero where only Idle says how long
+	Idle     time.Duration
+	Sentence string
+}
+
+// Warnings lists what a job was warned of that is so still.
+func (v *JobView) Warnings() []Warning {
+	var list []Warning
+	for i, u := range v.Uses {
+		g := &v.Attempt.GPUs[i]
+		if !u.OverSince.IsZero() && u.UsedBytes > g.Budget() && g.Budget() > 0 {
+			list = append(list, Warning{Code: WarningMemory, GPU: g.Index, Since: u.OverSince, Sentence: "uses " + overText(g.Index, u.UsedBytes, g.Budget())})
+		}
+		if u.IdleTold > 0 {
+			text := fmt.Sprintf("has not used GPU %d for %s", g.Index, FormatDuration(u.Idle.Round(time.Second)))
+			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: u.Idle, Sentence: text})
+		}
+	}
+	return list
+}
+
 // OverWarning tells a job's owner that it uses more than its budget. Patience
 // is how long it may go on until it is stopped where others need the memory; a
 // negative one: it is not stopped.

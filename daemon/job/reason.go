@@ -1,6 +1,10 @@
 package job
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // ReasonCode is one cause of waiting, from a closed list.
 type ReasonCode string
@@ -67,6 +71,44 @@ type Reason struct {
 	Need   int64      `json:"need,omitempty"`
 	Have   int64      `json:"have,omitempty"`
 	Detail string     `json:"detail,omitempty"`
+
+	Foreign []Foreign `json:"foreign,omitempty"` // who has memory of the GPU without a job, the most first
+}
+
+// Foreign is a process of no job that is on a GPU.
+type Foreign struct {
+	PID   int    `json:"pid"`
+	UID   int    `json:"uid"`            // -1: unknown
+	User  string `json:"user,omitempty"` // "" unknown
+	Bytes int64  `json:"bytes"`          // -1: unknown
+}
+
+// MaxForeign is how many processes of no job a reason names.
+const MaxForeign = 3
+
+// Besides names the processes of no job that have a part in a reason, after a
+// semicolon; "" where there is none.
+func (r Reason) Besides() string {
+	var parts []string
+	for _, f := range r.Foreign {
+		who := "process " + strconv.Itoa(f.PID)
+		switch {
+		case f.User != "":
+			who += " of " + f.User
+		case f.UID >= 0:
+			who += " of uid " + strconv.Itoa(f.UID)
+		}
+		if f.Bytes >= 0 {
+			who += " has " + FormatSize(f.Bytes)
+		} else {
+			who += " has some"
+		}
+		parts = append(parts, who)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; outside of any job " + strings.Join(parts, ", ")
 }
 
 // Sentence says the reason for people, without the GPU's number.
@@ -75,7 +117,7 @@ func (r Reason) Sentence() string {
 	case ReasonGPUBusy:
 		return "held by " + r.holders()
 	case ReasonGPUMemory:
-		return fmt.Sprintf("%s of its memory is really free, %s needed", FormatSize(r.Have), FormatSize(r.Need))
+		return fmt.Sprintf("%s of its memory is really free, %s needed", FormatSize(r.Have), FormatSize(r.Need)) + r.Besides()
 	case ReasonGPUPaused:
 		return "paused by an administrator" + inBrackets(r.Detail)
 	case ReasonGPUUnknown:
@@ -99,9 +141,9 @@ func (r Reason) Sentence() string {
 	case ReasonGPUDrained:
 		return "drained by an administrator" + inBrackets(r.Detail)
 	case ReasonGPULoad:
-		return fmt.Sprintf("busy to %d %%, at most %d %% allowed", r.Have, r.Need)
+		return fmt.Sprintf("busy to %d %%, at most %d %% allowed", r.Have, r.Need) + r.Besides()
 	case ReasonGPUUsed:
-		return fmt.Sprintf("%d %% of its memory is in use, at most %d %% allowed", r.Have, r.Need)
+		return fmt.Sprintf("%d %% of its memory is in use, at most %d %% allowed", r.Have, r.Need) + r.Besides()
 	case ReasonGPUKept:
 		return fmt.Sprintf("kept for job %d, which is before this one", r.Job)
 	case ReasonGPUReserved:

@@ -73,7 +73,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 		return nil, err
 	}
 	v, err := s.jobInPath(r)
-	return api.JobReply{Schema: api.Schema, Job: renderJob(v)}, err
+	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(v)}, err
 }
 
 // notYet refuses what can be done to a job or to a whole array, but not to a

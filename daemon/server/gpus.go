@@ -88,7 +88,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			out[i].Jobs = append(out[i].Jobs, int64(id))
 		}
 		for _, h := range g.Shares {
-			out[i].Shares = append(out[i].Shares, api.Share{Job: int64(h.Job), Milli: h.Milli, PromiseBytes: h.PromiseBytes})
+			out[i].Shares = append(out[i].Shares, api.Share{Job: int64(h.Job), Milli: h.Milli, PromiseBytes: h.PromiseBytes, UsedBytes: h.Use.UsedBytes, PeakBytes: h.Use.PeakBytes})
 		}
 		for _, p := range g.Processes {
 			out[i].Processes = append(out[i].Processes, s.renderProcess(p, who))

@@ -20,6 +20,7 @@ func renderJob(v job.JobView) api.Job {
 		MemBytes: q.MemBytes, MemDefaulted: q.DefaultedMem, CPUs: q.CPUs,
 		TimeLimitSeconds: wholeSeconds(q.TimeLimit), GraceSeconds: wholeSeconds(q.Grace), Requeue: q.Requeue,
 		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: why(v.Reasons),
+		Warnings: renderWarnings(v.Warnings()),
 	}
 	if j.State == job.Ending {
 		out.Why = j.Left
@@ -35,7 +36,7 @@ func renderJob(v job.JobView) api.Job {
 		out.Attempt = j.Attempt.Number
 	}
 	if a := j.Attempt; a != nil && j.State != job.Queued { // else it has given back what it had
-		out.InvocationID, out.GPUs = a.InvocationID, renderRefs(a.GPUs)
+		out.InvocationID, out.GPUs = a.InvocationID, renderUses(a.GPUs, v.Uses)
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
 		out.PeakMemBytes, out.CPUSeconds = a.PeakMemBytes, a.CPUTime.Seconds()
 	}
@@ -105,10 +106,35 @@ func wholeSeconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
 
+// renderUses is renderRefs of a job that may be running.
+func renderUses(list []job.GPURef, now []job.GPUNow) []api.GPURef {
+	out := renderRefs(list)
+	for i := range out {
+		if i < len(now) {
+			renderUse(&out[i], now[i].GPUUse)
+			out[i].UsedBytes, out[i].IdleSeconds = now[i].UsedBytes, int64(now[i].Idle/time.Second)
+		}
+	}
+	return out
+}
+
+func renderUse(out *api.GPURef, u job.GPUUse) {
+	out.PeakBytes, out.SeenSeconds, out.BusySeconds = u.PeakBytes, int64(u.Seen/time.Second), int64(u.Busy/time.Second)
+}
+
+func renderWarnings(list []job.Warning) []api.Warning {
+	var out []api.Warning
+	for _, w := range list {
+		out = append(out, api.Warning{Code: string(w.Code), GPU: w.GPU, Since: moment(w.Since), Seconds: int64(w.Idle / time.Second), Sentence: w.Sentence})
+	}
+	return out
+}
+
 func renderRefs(list []job.GPURef) []api.GPURef {
 	out := make([]api.GPURef, len(list))
 	for i, g := range list {
 		out[i] = api.GPURef{UUID: g.UUID, Index: g.Index, Milli: g.Share(), PromiseBytes: g.PromiseBytes}
+		renderUse(&out[i], g.Use)
 	}
 	return out
 }
@@ -140,6 +166,9 @@ func renderReasons(list []job.Reason) []api.Reason {
 		out[i] = api.Reason{
 			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Need: r.Need, Have: r.Have, Detail: r.Detail,
 			Sentence: r.Sentence(),
+		}
+		for _, f := range r.Foreign {
+			out[i].Foreign = append(out[i].Foreign, api.Foreign(f))
 		}
 		for _, id := range r.Others {
 			out[i].Others = append(out[i].Others, int64(id))

@@ -28,12 +28,13 @@ func (s *Server) status(r *request) (any, error) {
 	for state, n := range v.Counts {
 		reply.Counts[string(state)] = n
 	}
+	names := s.namer()
 	for _, j := range v.Jobs {
 		switch {
 		case j.State.Live():
-			reply.Running = append(reply.Running, renderJob(j))
+			reply.Running = append(reply.Running, names.renderJob(j))
 		case j.State == job.Queued:
-			reply.Waiting = append(reply.Waiting, renderJob(j))
+			reply.Waiting = append(reply.Waiting, names.renderJob(j))
 		}
 	}
 	return reply, nil

@@ -107,11 +107,11 @@ func (g *reasonGroup) String() string {
 func verbed(r job.Reason) string {
 	switch r.Code {
 	case job.ReasonGPUMemory:
-		return fmt.Sprintf("has %s free, %s needed", job.FormatSize(r.Have), job.FormatSize(r.Need))
+		return fmt.Sprintf("has %s free, %s needed", job.FormatSize(r.Have), job.FormatSize(r.Need)) + r.Besides()
 	case job.ReasonGPUShare:
 		return fmt.Sprintf("has %s free, %s needed", job.FormatGPUs(int(r.Have)), job.FormatGPUs(int(r.Need)))
 	case job.ReasonGPUUsed:
-		return fmt.Sprintf("has %d %% of its memory in use, at most %d %% allowed", r.Have, r.Need)
+		return fmt.Sprintf("has %d %% of its memory in use, at most %d %% allowed", r.Have, r.Need) + r.Besides()
 	case job.ReasonGPUUnknown, job.ReasonGPULost, job.ReasonGPUSuspect, job.ReasonGPUSick:
 		return "is " + strings.TrimPrefix(string(r.Code), "gpu-") + ": " + r.Sentence()
 	}

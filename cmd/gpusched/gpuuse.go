@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// leastIdle is below which nobody cares that a GPU is not used.
+const leastIdle = 60
+
+// useLine is what a job uses of a GPU, or used of it; named says which.
+func useLine(g api.GPURef, named bool) string {
+	var parts []string
+	add := func(yes bool, format string, args ...any) {
+		if yes {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
+	add(g.UsedBytes < 0, "the driver does not say how much now")
+	add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
+	if g.SeenSeconds > 0 {
+		whose := "it"
+		if partial(g) {
+			whose = "the GPU"
+		}
+		add(true, "%s computed %d %% of the time", whose, (g.BusySeconds*100+g.SeenSeconds/2)/g.SeenSeconds)
+	}
+	add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
+	if len(parts) == 0 {
+		return ""
+	}
+	text := strings.Join(parts, ", ")
+	if named {
+		text = fmt.Sprintf("GPU %d: %s", g.Index, text)
+	}
+	return text
+}
+
+// warned is the short form of warnings, behind the state.
+func warned(list []api.Warning) string {
+	var words []string
+	seen := map[string]bool{}
+	for _, w := range list {
+		word := "idle"
+		if w.Code == string(job.WarningMemory) {
+			word = "over memory"
+		}
+		if !seen[word] {
+			words, seen[word] = append(words, word), true
+		}
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// peakOf and gpuUsed add up over the GPUs of a job.
+func peakOf(list []api.GPURef) (sum int64) {
+	for _, g := range list {
+		sum += g.PeakBytes
+	}
+	return sum
+}
+
+// gpuUsed is -1 where the driver does not tell all of it.
+func gpuUsed(list []api.GPURef) (sum int64) {
+	for _, g := range list {
+		if g.UsedBytes < 0 {
+			return -1
+		}
+		sum += g.UsedBytes
+	}
+	return sum
+}
+
+func gpuUsedOf(j api.Job) string {
+	if n := gpuUsed(j.GPUs); n < 0 {
+		return "?"
+	}
+	return sizeOrNothing(gpuUsed(j.GPUs))
+}
+
+// sizeOrNothing leaves the column out where no job has anything in it.
+func sizeOrNothing(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return job.FormatSize(n)
+}
+
+func rawSize(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return number(n)
+}

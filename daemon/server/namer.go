@@ -1,0 +1,40 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// namer renders the jobs of one reply and looks each account up once.
+type namer struct {
+	s     *Server
+	names map[int]string
+}
+
+func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}} }
+
+// renderJob is renderJob with the names of those whose processes a reason names.
+func (n *namer) renderJob(v job.JobView) api.Job {
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		r.Foreign = slices.Clone(r.Foreign) // the scheduler's
+		for k := range r.Foreign {
+			r.Foreign[k].User = n.name(r.Foreign[k].UID)
+		}
+	}
+	return renderJob(v)
+}
+
+func (n *namer) name(uid int) string {
+	if uid < 0 {
+		return ""
+	}
+	name, known := n.names[uid]
+	if !known {
+		name = n.s.userName(uid)
+		n.names[uid] = name
+	}
+	return name
+}
