@@ -50,7 +50,7 @@ var rooms = map[string]room{
 	"cgroup":                   {external: []string{"github.com/containerd/cgroups/v3", "golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}},
 	"units":                    {internal: []string{"cgroup"}, banned: []string{"os", "os/exec", "net", "sync", "context"}, why: "names, properties and decoding are pure"},
 	"units/launch":             {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "encoding/json", "os/user"}, why: "it runs before every job's first instruction"},
-	"units/systemd":            {internal: []string{"units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
+	"units/systemd":            {internal: []string{"units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/unittest":           {internal: []string{"units", "cgroup"}},
 	"cmd/gpusched":             {internal: []string{"daemon/api", "daemon/job", "daemon/config"}, external: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/sys/unix"}},
 	"cmd/gpusched-job":         {internal: []string{"units/launch"}},

@@ -26,7 +26,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	if s.Key != "" {
 		id, known, err := d.opt.Store.ByKey(ctx, s.Owner.UID, s.Key)
 		if err != nil {
-			return job.Submitted{}, err
+			return job.Submitted{}, d.needed(err)
 		}
 		if known {
 			return d.known(ctx, id)
@@ -43,6 +43,15 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 		return d.known(ctx, r.ID)
 	}
 	return job.Submitted{JobView: *r.Job, Known: r.Known}, nil
+}
+
+// needed takes in that what the scheduler can't work without could not be read.
+func (d *Daemon) needed(err error) error {
+	if !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	d.end(err)
+	return errStopped
 }
 
 func unwritable(err error) *job.Refusal {
@@ -128,10 +137,8 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 		return job.View{}, err
 	}
 	v.StartedAt = d.started
-	if err := d.commit.trouble(); err == nil {
-		if err := d.commit.settled(ctx); err != nil {
-			return job.View{}, err
-		}
+	if err := d.commit.settled(ctx); err != nil {
+		return job.View{}, err
 	}
 	if q.IDs != nil {
 		return v, d.addStored(ctx, &v, q.IDs)
@@ -159,6 +166,9 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 // have ended, and earlier attempts.
 func (d *Daemon) addStored(ctx context.Context, v *job.View, ids []job.ID) error {
 	stored, err := d.opt.Store.Jobs(ctx, ids)
+	if err != nil && len(v.Jobs) == len(ids) {
+		return nil // only their earlier attempts are missing, and health tells
+	}
 	if err != nil {
 		return err
 	}
@@ -221,10 +231,8 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 
 // Payload returns a job's private part.
 func (d *Daemon) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
-	if err := d.commit.trouble(); err == nil {
-		if err := d.commit.settled(ctx); err != nil {
-			return job.Payload{}, err
-		}
+	if err := d.commit.settled(ctx); err != nil {
+		return job.Payload{}, err
 	}
 	return d.opt.Store.Payload(ctx, id)
 }

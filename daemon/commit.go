@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,7 +26,8 @@ type committer struct {
 
 	mu      sync.Mutex // guards the fields that follow
 	pending []batch
-	failure error // of the last try, nil when it succeeded
+	failure error     // of the last try, nil when it succeeded
+	begun   time.Time // of the try under way; zero: none
 }
 
 // batch is the effects of one step, or a barrier that is released when all
@@ -50,23 +52,40 @@ func (c *committer) add(b batch) {
 	c.wake.Ring()
 }
 
-// settled waits until everything pushed before is durable and under way.
+// settled waits until everything pushed before is durable and under way, or the
+// disk is in trouble: nobody knows how long that would be waited for.
 func (c *committer) settled(ctx context.Context) error {
+	if c.trouble() != nil {
+		return nil
+	}
 	b := batch{barrier: newLatch(c.d.host)}
 	c.add(b)
-	switch {
-	case b.barrier.await(ctx.Done(), c.d.done):
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	for !b.barrier.open.Load() {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case closed(c.d.done):
+			return errStopped
+		case c.trouble() != nil:
+			return nil
+		}
+		b.barrier.bell.Wait(c.d.host.Now().Add(time.Second), ctx.Done(), c.d.done)
 	}
-	return errStopped
+	return nil
 }
 
-// trouble returns why the last write failed, nil when it did not.
+// SlowAfter is how long a write may take before the disk counts as one that does
+// not answer. A write that is under way can't be given up.
+const SlowAfter = 5 * time.Second
+
+// trouble returns why the last write failed or does not end, nil when all is
+// well.
 func (c *committer) trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.failure == nil && !c.begun.IsZero() && c.d.host.Now().Sub(c.begun) > SlowAfter {
+		return fmt.Errorf("the disk has not answered since %s", c.begun.Format("15:04:05"))
+	}
 	return c.failure
 }
 
@@ -147,6 +166,7 @@ func (c *committer) write(ctx context.Context, records []core.Record) bool {
 	wait := firstCommitRetry
 	for {
 		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
+		c.begin(c.d.host.Now())
 		err := c.d.opt.Store.Commit(try, records)
 		cancel()
 		c.note(err)
@@ -164,12 +184,22 @@ func (c *committer) write(ctx context.Context, records []core.Record) bool {
 	}
 }
 
+func (c *committer) begin(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = now
+}
+
 // note logs when writing begins to fail and when it works again.
 func (c *committer) note(err error) {
 	c.mu.Lock()
 	was := c.failure
-	c.failure = err
+	took := c.d.host.Now().Sub(c.begun)
+	c.failure, c.begun = err, time.Time{}
 	c.mu.Unlock()
+	if took > SlowAfter {
+		c.d.log.Warn("the disk of the state is slow: nothing was accepted or started meanwhile", "took", took)
+	}
 	switch {
 	case err != nil && was == nil:
 		c.d.log.Error("writing the state: jobs keep running, nothing new starts until it works again", "err", err)

@@ -45,7 +45,7 @@ type Options struct {
 	Boot           func() (string, error) // the id of the running boot
 	StartsInFlight int
 	WatchdogEvery  time.Duration // 0: no watchdog
-	Checks         []func(context.Context) job.Check
+	Checks         []Check
 }
 
 // Daemon is the scheduler. Run makes it work; the methods of the server's
@@ -66,6 +66,9 @@ type Daemon struct {
 	started  time.Time
 	starts   places // for units being started
 	workers  *group
+	starting trouble // with starts
+	looks    []*look
+	clock    clock
 	done     chan struct{}           // closed when the loop has ended
 	end      context.CancelCauseFunc // of the context that everything runs in
 }
@@ -83,6 +86,9 @@ func New(o Options) (*Daemon, error) {
 		opt: o, host: o.Host, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
 		inbox: newInbox(o.Host), started: o.Host.Now(), workers: newGroup(o.Host), done: make(chan struct{}),
 		starts: places{bell: o.Host.Bell(), free: max(o.StartsInFlight, 1)},
+	}
+	for _, c := range o.Checks {
+		d.looks = append(d.looks, &look{Check: c})
 	}
 	d.settings.Store(&o.Settings)
 	d.replies.waiting = map[core.Token]*pendingReply{}

@@ -14,15 +14,33 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	checks := []job.Check{d.checkStore()}
 	var v job.View
 	var active []job.Job
-	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active() })
+	asking, cancel := d.host.Timeout(ctx, CheckTime)
+	defer cancel()
+	err := d.ask(asking, func(c *core.Core, now time.Time) { v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active() })
 	if err == nil {
 		checks = append(checks, checkGPUs(&v)...)
 		checks = append(checks, checkStuck(active)...)
+	} else {
+		checks = append(checks, job.Check{
+			Name: "scheduler", Health: job.Failing, Detail: "its loop has not answered: " + err.Error(),
+			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl -u gpusched'. Running jobs are not affected",
+		})
 	}
-	for _, check := range d.opt.Checks {
-		checks = append(checks, check(ctx))
+	checks = append(checks, d.checkStarts(), d.clock.check(d.host.Now()))
+	return append(checks, d.lookAround(ctx)...)
+}
+
+// checkStarts tells of starts that fail for no fault of the jobs, and are tried
+// again.
+func (d *Daemon) checkStarts() job.Check {
+	since, err := d.starting.last()
+	if err == nil {
+		return job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
 	}
-	return checks
+	return job.Check{
+		Name: "starts", Health: job.Degraded, Detail: fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err),
+		Next: "see the other parts in this list, and that /run/gpusched/specs is there and has room",
+	}
 }
 
 func (d *Daemon) checkStore() job.Check {
@@ -54,11 +72,8 @@ func checkGPUs(v *job.View) []job.Check {
 	}
 	checks := []job.Check{c}
 	for _, g := range v.GPUs {
-		if g.RowsFailed {
-			checks = append(checks, job.Check{
-				Name: fmt.Sprintf("gpu %d memory", g.Index), Health: job.Degraded, Detail: "a bad row of its memory could not be replaced: it has none to spare",
-				Next: fmt.Sprintf("it takes jobs; have it replaced, and until then watch for memory errors ('gpusched gpu drain %d' keeps jobs off)", g.Index),
-			})
+		if c, bad := checkRows(&g); bad {
+			checks = append(checks, c)
 		}
 		switch g.State {
 		case "lost", "suspect", "unknown", "sick":

@@ -65,3 +65,19 @@ func checkStuck(active []job.Job) []job.Check {
 	}
 	return checks
 }
+
+// checkRows tells of bad memory, whatever is placed on the GPU. By NVIDIA's words
+// a row that waits to be replaced does not affect further work, and one that can't
+// be replaced is a reason to have the GPU exchanged.
+func checkRows(g *job.GPUView) (c job.Check, bad bool) {
+	c = job.Check{Name: fmt.Sprintf("gpu %d memory", g.Index), Health: job.Degraded}
+	switch {
+	case g.RowsFailed:
+		c.Detail = "a bad row of its memory could not be replaced: it has none to spare"
+		c.Next = "have the GPU looked at and replaced (nvidia-smi -q -d ROW_REMAPPER); " + fmt.Sprintf("'gpusched gpu drain %d' keeps jobs off, 'undrain' lets them on", g.Index)
+	case g.RowsPending:
+		c.Detail = "a bad row of its memory waits for a reset to be replaced; programs can run meanwhile"
+		c.Next = fmt.Sprintf("reset it when it suits ('nvidia-smi -i %d --gpu-reset', see gpuschedd(8)), or reboot the machine some day", g.Index)
+	}
+	return c, c.Detail != ""
+}

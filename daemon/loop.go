@@ -20,6 +20,9 @@ func (d *Daemon) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		m, ok := d.inbox.take()
 		now := d.host.Now()
+		if by := d.clock.see(now, now.Sub(d.started)); by != 0 {
+			d.log.Warn("the clock was set", "by", by)
+		}
 		switch {
 		case ok && m.ask != nil:
 			m.ask(d.core, now)
@@ -73,7 +76,7 @@ func (d *Daemon) tell(last string) string {
 	counts := d.core.Counts()
 	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], counts[job.Running]+counts[job.Starting]+counts[job.Ending])
 	if err := d.commit.trouble(); err != nil {
-		text = "the state cannot be written, new jobs are refused: " + err.Error()
+		text = "the state can't be written, new jobs are refused: " + err.Error()
 	}
 	if text != last {
 		d.opt.Notify.Status(text)

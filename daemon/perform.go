@@ -59,11 +59,14 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		return failed
 	}
 	if err != nil {
+		err = d.needed(err)
 		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
+		d.starting.note(err, d.host.Now())
 		return failed
 	}
 	st, err := d.opt.Units.Start(ctx, units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
+		d.starting.note(nil, d.host.Now())
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: unitOf(st)}
 	}
 	return d.explainStart(failed, j.ID, err)
@@ -82,6 +85,8 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, exit.Detail
 	case errors.As(err, &refused):
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, "systemd: "+refused.Message
+	default:
+		d.starting.note(err, d.host.Now())
 	}
 	d.log.Warn("starting a unit", "job", id, "unit", units.Name(int64(id)), "err", err)
 	return failed

@@ -19,7 +19,8 @@ var ErrDamaged = errors.New("the state file is damaged")
 // Store keeps what must survive.
 type Store interface {
 	// Commit makes all records durable in one transaction, or none. After
-	// ErrDamaged the daemon ends, to be started again on a file that works.
+	// ErrDamaged, also of Payload and ByKey, the daemon ends, to be started again
+	// on a file that works.
 	Commit(ctx context.Context, records []core.Record) error
 	// Payload returns a job's private part, or job.ErrNoPayload where it never
 	// will.

@@ -165,13 +165,17 @@ func (r *rig) runs(id job.ID) {
 type diskStore struct {
 	*store.Store
 	full atomic.Bool
-	torn atomic.Bool // the file is damaged
-	bare atomic.Bool // it has no payloads any more
+	torn atomic.Bool                   // the file is damaged
+	hang atomic.Pointer[chan struct{}] // writes wait for this to be closed
+	bare atomic.Bool                   // it has no payloads any more
 }
 
 var errFull = errors.New("no space left on device")
 
 func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
+	if free := s.hang.Load(); free != nil {
+		<-*free
+	}
 	if s.full.Load() {
 		return errFull
 	}

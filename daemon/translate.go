@@ -111,7 +111,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 // unitOf reads systemd's words into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
-	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Unfiltered: st.StatusText == launch.StatusUnfiltered}
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, Unfiltered: st.StatusText == launch.StatusUnfiltered}
 	phase, e := units.Decode(st)
 	switch phase {
 	case units.PhaseAbsent:

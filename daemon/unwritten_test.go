@@ -1,8 +1,11 @@
 package daemon_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -60,5 +63,44 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	r.restart()
 	if s := r.state(on); s != job.Running {
 		t.Errorf("what ran is %s", s)
+	}
+}
+
+// A disk that hangs under a write is told of as such; questions are answered, new
+// jobs refused, and everything goes on when it answers.
+func TestDiskHangs(t *testing.T) {
+	r := newRig(t, 1, nil)
+	on := r.submit(1, nil)
+	r.runs(on)
+	r.until("all is written", func() bool { return r.state(on) == job.Running })
+	free := make(chan struct{})
+	r.store.hang.Store(&free)
+	submitted := make(chan error, 1)
+	go func() {
+		_, err := r.d.Submit(context.Background(), submission(1), false)
+		submitted <- err
+	}()
+	begin := time.Now()
+	var refusal *job.Refusal
+	if err := <-submitted; !errors.As(err, &refusal) || !strings.Contains(refusal.Message, "has not answered since") {
+		t.Errorf("the one under whom it hangs: %v", err)
+	}
+	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+		t.Errorf("the next: %v", err)
+	}
+	if s := r.state(on); s != job.Running {
+		t.Errorf("the job is %s", s)
+	}
+	if c := r.d.Health(t.Context())[0]; c.Health != job.Failing || !strings.Contains(c.Detail, "has not answered since") {
+		t.Errorf("health: %+v", c)
+	}
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("all that took %v", took)
+	}
+	r.store.hang.Store(nil)
+	close(free)
+	r.until("health is well again", func() bool { return r.d.Health(t.Context())[0].Health == job.Healthy })
+	if _, err := r.d.Submit(t.Context(), submission(1), false); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }

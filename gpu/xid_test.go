@@ -109,7 +109,7 @@ func TestDefaultXids(t *testing.T) {
 	c := DefaultXids()
 	for code, want := range map[int]Recovery{
 		13: RecoverJob, 31: RecoverJob, 43: RecoverJob, 45: RecoverJob, 68: RecoverJob,
-		63: RecoverDrain, 64: RecoverDrain, 94: RecoverDrain,
+		63: RecoverNothing, 64: RecoverDrain, 94: RecoverJob,
 		48: RecoverReset, 62: RecoverReset, 74: RecoverReset, 95: RecoverReset, 119: RecoverReset, 120: RecoverReset,
 		79: RecoverReboot, 1: RecoverNothing, 109: RecoverNothing,
 	} {

@@ -8,11 +8,14 @@ type XidClasses struct {
 	Job, Drain, Reset, Reboot []int
 }
 
-// DefaultXids follows NVIDIA's catalogue of Xids, where that names an action.
+// DefaultXids follows NVIDIA's catalogue of Xids, where that names an action. An
+// error of the memory that was contained (94) hit one job and leaves the GPU as it
+// was, a row that is marked to be replaced (63) nobody: the driver keeps both away
+// from further work. Device.RowsPending tells of the reset that is due some day.
 func DefaultXids() XidClasses {
 	return XidClasses{
-		Job:    []int{13, 31, 43, 45, 68},
-		Drain:  []int{63, 64, 94},
+		Job:    []int{13, 31, 43, 45, 68, 94},
+		Drain:  []int{64},
 		Reset:  []int{46, 48, 62, 74, 95, 110, 119, 120, 136, 140, 142, 143, 145, 146, 147, 148, 149, 150, 155, 156, 158},
 		Reboot: []int{54, 78, 79, 151, 167},
 	}

@@ -1,5 +1,7 @@
 package units
 
+import "time"
+
 // Status is what systemd says of one unit at one moment, in its own words.
 // The zero value, but for the name, is an absent unit.
 type Status struct {
@@ -22,6 +24,10 @@ type Status struct {
 	MemoryPeak uint64 // bytes; Infinity: unknown, as on systemd before 255
 	Started    uint64 // realtime microseconds at which the main process started; 0: unknown
 	Ended      uint64 // the same for its end
+
+	// Age is how long ago the unit became active, by a clock that nobody can set;
+	// 0: unknown, or it never was.
+	Age time.Duration
 }
 
 // The words of systemd that matter here.

@@ -87,7 +87,7 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 			found := false
 			for _, check := range h.checks() {
 				switch {
-				case check.Name == "device filter" || check.Name == "clock":
+				case check.Name == "device filter" || check.Name == "synchronisation":
 				case check.Name == c.part && strings.Contains(check.Detail, c.says) && check.Next != "" && check.Health != "HEALTHY":
 					found = true
 				case check.Health != "HEALTHY":

@@ -182,6 +182,15 @@ func (h host) checkConfig() api.Check {
 	if errors.Is(err, fs.ErrPermission) {
 		return unreadable("settings on disk", err)
 	}
+	for _, file := range files {
+		f, err := os.Open(file)
+		if errors.Is(err, fs.ErrPermission) {
+			return unreadable("settings on disk", err)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
 	if err == nil {
 		read := config.Load
 		if h.root != "" {
@@ -192,8 +201,6 @@ func (h host) checkConfig() api.Check {
 		_, _, err = read(files)
 	}
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return unreadable("settings on disk", err)
 	case err != nil:
 		return degraded("settings on disk", strings.SplitN(err.Error(), "\n", 2)[0], next)
 	case len(files) == 0:
@@ -206,10 +213,10 @@ func (h host) checkConfig() api.Check {
 func checkClock() api.Check {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err != nil {
-		return unreadable("clock", err)
+		return unreadable("synchronisation", err)
 	}
 	if t.Status&unix.STA_UNSYNC != 0 {
-		return degraded("clock", "it is not synchronised with any other: begin times, reservations and histories are as wrong as it is", "timedatectl set-ntp true, or install chrony")
+		return degraded("synchronisation", "the clock is not synchronised with any other: begin times, reservations and histories are as wrong as it is", "timedatectl set-ntp true, or install chrony")
 	}
-	return healthy("clock", "synchronised")
+	return healthy("synchronisation", "the clock is synchronised with others")
 }

@@ -80,12 +80,12 @@ func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 
 func (s stored) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	p, err := s.Store.Payload(ctx, id)
-	return p, s.unread.see(err)
+	return p, damaged(err)
 }
 
 func (s stored) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
 	id, known, err := s.Store.ByKey(ctx, uid, key)
-	return id, known, s.unread.see(err)
+	return id, known, damaged(err)
 }
 
 func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {

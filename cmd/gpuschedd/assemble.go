@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/server"
@@ -33,6 +34,7 @@ type assembly struct {
 	cfg         atomic.Pointer[config.Config] // the settings in force
 	quotaGroups atomic.Pointer[[]string]      // of them
 	site        atomic.Pointer[server.Site]   // of them
+	loaded      atomic.Pointer[time.Time]     // when they were read
 	history     atomic.Pointer[store.History] // of them
 }
 
@@ -58,6 +60,8 @@ func (a *assembly) use(cfg config.Config) {
 	a.quotaGroups.Store(groups(cfg))
 	a.site.Store(site(cfg))
 	a.history.Store(history(cfg))
+	now := time.Now()
+	a.loaded.Store(&now)
 }
 
 // run serves until ctx is done: first the clients are let go, then the

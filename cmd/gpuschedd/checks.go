@@ -1,44 +1,117 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-func checkSystemd(m *systemd.Manager) job.Check {
-	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "connected over the system bus"}
+func checkSystemd(ctx context.Context, m *systemd.Manager) job.Check {
+	c := job.Check{Name: "systemd", Health: job.Healthy}
+	const next = "systemctl status dbus; running jobs are not affected, and the daemon goes on by itself"
 	if ok, since, err := m.Connected(); !ok {
-		c.Health = job.Degraded
+		c.Health, c.Next = job.Degraded, next
 		c.Detail = fmt.Sprintf("no connection since %s: %v", since.Format("15:04:05"), err)
-		c.Next = "systemctl status dbus; running jobs are not affected, and the daemon connects again by itself"
 		return c
 	}
+	version, err := m.Version(ctx)
+	if err != nil {
+		c.Health, c.Detail, c.Next = job.Degraded, "it does not answer over the system bus: "+err.Error(), next
+		return c
+	}
+	c.Detail = "version " + version + " answers over the system bus"
 	if missing := m.Degraded(); len(missing) > 0 {
 		c.Health = job.Degraded
-		c.Detail = "this systemd does not know: " + strings.Join(missing, ", ")
+		c.Detail = "version " + version + " does not know: " + strings.Join(missing, ", ")
 		c.Next = "jobs run without these; systemd 249 or newer knows more of them"
 	}
 	return c
 }
 
-// checkJournal tells whether users can read their jobs' output: only a
-// persistent journal is split by user.
-func checkJournal() job.Check {
-	if _, err := os.Stat("/var/log/journal"); err != nil {
+// checkNotifier tells whether systemd hears that the daemon is alive.
+func checkNotifier(n *systemd.Notifier) job.Check {
+	if err := n.Err(); err != nil {
 		return job.Check{
-			Name: "journal", Health: job.Degraded,
-			Detail: "the journal is not persistent, so users can't read their own jobs' output",
-			Next:   "mkdir /var/log/journal && systemctl restart systemd-journald",
+			Name: "notifications", Health: job.Degraded, Detail: "systemd was not told how the daemon is: " + err.Error(),
+			Next: "where systemd hangs, only a reboot helps, and jobs go on until then; else 'systemctl restart gpusched'",
 		}
 	}
+	return job.Check{Name: "notifications", Health: job.Healthy, Detail: "systemd hears from the daemon"}
+}
+
+const (
+	journalDir    = "/var/log/journal"
+	machineIDFile = "/etc/machine-id"
+)
+
+// checkJournal tells whether users can read their jobs' output: only a
+// persistent journal is split by user. It is there when journald keeps a
+// directory for this machine, which Storage=volatile and none keep it from.
+func checkJournal(dir, idFile string) job.Check {
+	c := job.Check{
+		Name: "journal", Health: job.Degraded, Detail: "the journal is not persistent, so users can't read their own jobs' output",
+		Next: "mkdir /var/log/journal && systemctl restart systemd-journald",
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return c
+	}
+	id, err := os.ReadFile(idFile)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, strings.TrimSpace(string(id))))
+	}
+	if err != nil {
+		c.Next = "see Storage= in journald.conf(5), then systemctl restart systemd-journald and journalctl --flush"
+		return c
+	}
 	return job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users read their own jobs' output"}
+}
+
+// leastSpace is what the state file may need in a busy hour.
+const leastSpace = 256 << 20
+
+// checkSpace tells of a disk that is about to fill up.
+func checkSpace(dir string) job.Check {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return job.Check{Name: "state disk", Health: job.Degraded, Detail: fmt.Sprintf("%s: %v", dir, err), Next: "see that it is there and can be read"}
+	}
+	free := int64(st.Bavail) * st.Bsize
+	c := job.Check{Name: "state disk", Health: job.Healthy, Detail: job.FormatSize(free>>20<<20) + " free in " + dir}
+	if free < leastSpace {
+		c.Health, c.Next = job.Degraded, "free space before it is full: nothing new is accepted or started then"
+	}
+	return c
+}
+
+// checkSettings tells of settings that were changed and not read.
+func checkSettings(p paths, loaded time.Time) job.Check {
+	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + loaded.Format("2006-01-02 15:04:05")}
+	files, err := config.Files(p.config, p.dropIns)
+	if err != nil {
+		c.Health, c.Detail, c.Next = job.Degraded, err.Error(), "gpusched config check"
+		return c
+	}
+	var changed []string
+	for _, f := range files {
+		if st, err := os.Stat(f); err == nil && st.ModTime().After(loaded) {
+			changed = append(changed, f)
+		}
+	}
+	if len(changed) > 0 {
+		c.Health, c.Detail = job.Degraded, "changed since they were read: "+strings.Join(changed, ", ")
+		c.Next = "gpusched config check && systemctl reload gpusched"
+	}
+	return c
 }
 
 // checkKernelLog tells whether errors of GPUs are noticed; r is nil where the

@@ -130,13 +130,19 @@ func (s *session) close() {
 }
 
 // checks are the parts of the machine that only the main knows.
-func (s *session) checks() []func(context.Context) job.Check {
-	return []func(context.Context) job.Check{
-		func(context.Context) job.Check { return checkUnread(&s.unread, checkStateFile(s.paths.stateFile())) },
-		func(context.Context) job.Check { return checkSystemd(s.units) },
-		func(context.Context) job.Check { return checkJournal() },
-		func(context.Context) job.Check { return checkJournalReads(s.journal, time.Now()) },
-		func(context.Context) job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) },
-		func(context.Context) job.Check { return checkControllers() },
+func (s *session) checks() []daemon.Check {
+	here := func(f func() job.Check) func(context.Context) job.Check {
+		return func(context.Context) job.Check { return f() }
+	}
+	return []daemon.Check{
+		{Name: "state file", Look: here(func() job.Check { return checkUnread(&s.unread, checkStateFile(s.paths.stateFile())) })},
+		{Name: "state disk", Look: here(func() job.Check { return checkSpace(s.paths.state) })},
+		{Name: "systemd", Look: func(ctx context.Context) job.Check { return checkSystemd(ctx, s.units) }},
+		{Name: "notifications", Look: here(func() job.Check { return checkNotifier(s.notify) })},
+		{Name: "journal", Look: here(func() job.Check { return checkJournal(journalDir, machineIDFile) })},
+		{Name: "log", Look: here(func() job.Check { return checkJournalReads(s.journal, time.Now()) })},
+		{Name: "kernel log", Look: here(func() job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
+		{Name: "limits", Look: here(checkControllers)},
+		{Name: "settings", Look: here(func() job.Check { return checkSettings(s.paths, *s.loaded.Load()) })},
 	}
 }

@@ -81,7 +81,7 @@ type GPUs struct {
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
-	DrainBadMemory  bool          // a GPU with a bad row of memory that waits to be replaced takes no job
+	DrainBadMemory  BadMemory     // from when on a GPU with bad memory takes no job
 	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU busier than this takes no job
@@ -97,6 +97,17 @@ type Daemon struct {
 	AdminGroup     string // members may act on all jobs and on GPUs
 	HostMemReserve Share  // host memory that is never promised to jobs
 }
+
+// BadMemory is a state of a GPU's memory; each but never stands for the worse
+// ones as well.
+type BadMemory string
+
+// The states, the worst first.
+const (
+	BadMemoryNever   BadMemory = "never"
+	BadMemoryFailed  BadMemory = "failed"  // a bad row could not be replaced
+	BadMemoryPending BadMemory = "pending" // one waits for a reset to be replaced
+)
 
 // FilterMode says what happens where the kernel's device filter is not active.
 type FilterMode string
@@ -141,7 +152,7 @@ func Default() Config {
 			MaxLoad:         100,
 			MaxUsed:         100,
 			CPUAffinity:     true,
-			DrainBadMemory:  true,
+			DrainBadMemory:  BadMemoryFailed,
 			KernelLog:       "/dev/kmsg",
 		},
 		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},

@@ -26,8 +26,10 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MinFreeMemory, none: true} }},
 		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},
-		{section: in, name: "drain_bad_memory", doc: "Whether a GPU takes no more jobs while a bad row of its memory waits for a reset to be replaced. NVIDIA says that programs can run meanwhile.",
-			bind: func(c *Config) value { return switchValue{&c.GPUs.DrainBadMemory} }},
+		{section: in, name: "drain_bad_memory", doc: "When a GPU with bad memory takes no more jobs: failed (a bad row could not be replaced, until an administrator says otherwise), pending (that, or one waits for a reset to be replaced, which NVIDIA says programs can run with) or never. 'gpusched health' tells of both in any case.",
+			bind: func(c *Config) value {
+				return choiceValue[BadMemory]{&c.GPUs.DrainBadMemory, "a state of memory", []BadMemory{BadMemoryNever, BadMemoryFailed, BadMemoryPending}}
+			}},
 		{section: in, name: "kernel_log", doc: "Where the driver's error reports (Xids) are read. Empty: they are not, and a GPU that went wrong is only noticed when the driver calls it lost.",
 			bind: func(c *Config) value { return pathOrNone{&c.GPUs.KernelLog} }},
 		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it. Outside /usr/lib, /usr/local/lib and /opt the daemon's unit needs a drop-in with ExecPaths= for its directory.",

@@ -80,7 +80,7 @@ max_load = 0.8
 max_used = "90%"
 min_free_memory = "10G"
 cpu_affinity = false
-drain_bad_memory = false
+drain_bad_memory = "pending"
 kernel_log = ""
 nvml_library = "/opt/libnvidia-ml.so.1"
 [gpu_memory]
@@ -125,7 +125,7 @@ host_mem_reserve = "8G"
 			Groups:  map[string]Quota{"lab": {GPUMilli: 6000, Share: 4}},
 		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
-			DeviceFilter: FilterPrefer, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
+			DeviceFilter: FilterPrefer, DrainBadMemory: BadMemoryPending, CleaningTimeout: 3 * time.Second, NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
 		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
 		Idle:      Idle{IdleStop, time.Hour, 5 * time.Minute},

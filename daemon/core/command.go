@@ -123,14 +123,24 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 		g.Fault = c.controls[d.UUID].Fault
 		if g.Paused {
 			g.Reason, g.Until = e.What.Reason, e.What.Until
-		} else if g.Fault.Boot == c.boot {
-			if g.Fault.Left.What != "" { // somebody looked at it instead of us
-				d.after = nil
-			}
-			g.Fault = job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)}
+		} else {
+			c.accept(&g, d)
 		}
 		c.control(g)
 		return nil
 	}
 	return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
+}
+
+// accept takes an administrator's word for it that the GPU is well.
+func (c *Core) accept(g *job.GPUControl, d *device) {
+	fault := g.Fault.Anew()
+	if g.Fault.Boot == c.boot {
+		fault.Boot, fault.Seq = c.boot, max(c.heard, g.Fault.Seq)
+		if g.Fault.Left.What != "" { // somebody looked at it instead of us
+			d.after = nil
+		}
+	}
+	fault.RowsAccepted = fault.RowsAccepted || d.RowsFailed
+	g.Fault = fault
 }

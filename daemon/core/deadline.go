@@ -15,6 +15,9 @@ func (c *Core) tick(e Tick, now time.Time) {
 		c.replan = true
 	}
 	for _, id := range slices.Clone(c.activeIDs()) {
+		if !c.listed {
+			break // a unit may still tell how long it has really run
+		}
 		l := c.jobs[id]
 		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true

@@ -51,8 +51,9 @@ type Unit struct {
 	Job        job.ID
 	Phase      Phase
 	Invocation string
-	Unfiltered bool // the launcher said that the device filter is not active
-	Exit       Exit // in phase Exited
+	Unfiltered bool          // the launcher said that the device filter is not active
+	Age        time.Duration // since it became active, by a clock that nobody can set; 0: unknown
+	Exit       Exit          // in phase Exited
 }
 
 // Exit is how a unit's command ended.

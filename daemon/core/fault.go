@@ -35,7 +35,7 @@ func (c *Core) faulted(e Faulted, now time.Time) {
 	}
 	g := c.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
-		g.Fault = g.Fault.With(job.GPUFault{})
+		g.Fault = g.Fault.Anew()
 	} else if e.Seq <= g.Fault.Seq {
 		return
 	}
@@ -109,18 +109,19 @@ func (c *Core) struck(d *device, e Faulted) *live {
 // xidRemoved follows another error and says less.
 const xidRemoved = 45
 
-// blame notes the first error of a job's attempt.
+// blame notes the first error of a job's attempt, also for its owner.
 func (c *Core) blame(l *live, e job.GPUError) {
 	if was := l.job.GPUError; was != nil && (was.Xid != xidRemoved || e.Xid == xidRemoved) {
 		return
 	}
 	l.job.GPUError = &e
 	c.touch(l)
+	c.tell(l, e.Sentence())
 }
 
 // needs is what a GPU needs before it takes jobs again, and why, for people.
-// A bad row of its memory is as the last sample has it; that one could not be
-// replaced once is no state that ever ends, and keeps nothing off.
+// A bad row of its memory is as the last sample has it. That one could not be
+// replaced never ends, so an administrator may accept it.
 func (c *Core) needs(d *device) (gpu.Recovery, string) {
 	needs, why := gpu.RecoverNothing, ""
 	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && gpu.Recovery(f.Recovery).Sick() {
@@ -129,8 +130,11 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 			why += " in job " + f.Job.String()
 		}
 	}
-	if c.policy.BadRows && d.RowsPending && heavier(gpu.RecoverReset, needs) {
+	if c.policy.DrainPending && d.RowsPending && heavier(gpu.RecoverReset, needs) {
 		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
+	}
+	if c.policy.DrainFailed && d.RowsFailed && !c.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
+		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced, and it has none to spare"
 	}
 	if left, what := c.left(d); heavier(left, needs) {
 		needs, why = left, what

@@ -38,7 +38,8 @@ func (c *Core) ghost(d *device, now time.Time) {
 	dep := d.after
 	g.UUID = d.UUID
 	if g.Fault.Boot != c.boot {
-		g.Fault = job.GPUFault{Boot: c.boot, Seq: c.heard}
+		g.Fault = g.Fault.Anew()
+		g.Fault.Boot, g.Fault.Seq = c.boot, c.heard
 	}
 	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.base, At: dep.since}
 	c.control(g)
@@ -84,6 +85,7 @@ func (c *Core) stuck(l *live, left string, now time.Time) {
 	l.job.Left = left
 	c.noteStuck(l)
 	c.touch(l)
+	c.tell(l, left)
 	c.replan = true
 }
 

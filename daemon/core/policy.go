@@ -43,9 +43,12 @@ type Policy struct {
 	MaxQueued  int
 	MaxBytes   int64 // that the jobs of one user may weigh (job.Job.Weight) until they end; 0: no limit
 
-	Xids      gpu.XidClasses // what a GPU needs after which error
-	BadRows   bool           // a GPU with a bad row of memory that waits to be replaced takes no job
-	LostAfter time.Duration  // a GPU lost for so long ends its jobs; 0: never
+	Xids gpu.XidClasses // what a GPU needs after which error
+
+	DrainPending bool // a GPU with a bad row of memory that waits to be replaced takes no job
+	DrainFailed  bool // nor one with a row that could not be, until an administrator says otherwise
+
+	LostAfter time.Duration // a GPU lost for so long ends its jobs; 0: never
 
 	Watch Watch // what is done about jobs that overuse or do not use their GPUs
 

@@ -223,6 +223,7 @@ func (c *chaos) act() {
 	case 9:
 		c.busDown = !c.busDown
 		c.linger = c.draw("linger", 0, 2) == 0
+		c.stuck[job.ID(c.draw("stuck", 1, 5))] = c.draw("is", 0, 1) == 1
 		c.tidy()
 	case 10:
 		c.list()
@@ -261,6 +262,7 @@ func (c *chaos) list() {
 // recover ends all faults and lets everything run to its end.
 func (c *chaos) recover() {
 	c.busDown, c.linger, c.problem = false, false, ""
+	clear(c.stuck)
 	c.tidy()
 	c.step(c.listed(), -1)
 	for i := range c.gpus {

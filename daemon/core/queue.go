@@ -128,3 +128,19 @@ func ranFor(a *job.Attempt, now time.Time) time.Duration {
 	}
 	return max(0, now.Sub(a.PlacedAt))
 }
+
+// shorten ends back-offs that would last longer than they were meant to, since the
+// clock was set back while we were away.
+func (c *Core) shorten(now time.Time) {
+	for _, id := range c.sortedIDs() {
+		l := c.jobs[id]
+		if l.job.State != job.Queued || l.job.Failures == 0 {
+			continue
+		}
+		if latest := now.Add(backoff(l.job.Request.Backoff, l.job.Failures-1)); l.job.NotBefore.After(latest) {
+			l.job.NotBefore = latest
+			c.touch(l)
+			c.consider(l, now)
+		}
+	}
+}

@@ -139,6 +139,9 @@ var verbs = map[string]func(*script){
 		if per := s.size("default-mem"); per > 0 { // for each GPU
 			s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
 		}
+		if rows, ok := s.args["rows"]; ok {
+			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
+		}
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
 		s.w.step(s.w.sample(0), -1)
@@ -230,6 +233,15 @@ var verbs = map[string]func(*script){
 	"wait": func(s *script) {
 		s.w.now = s.w.now.Add(s.duration("for"))
 		s.feed(core.Tick{})
+	},
+	// clock by=TIME: somebody sets the clock, forward or back.
+	"clock": func(s *script) {
+		s.w.now, s.w.set = s.w.now.Add(s.duration("by")), s.w.set+s.duration("by")
+	},
+	// began job=N: how long ago it began, by the present clock.
+	"began": func(s *script) {
+		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0]
+		s.log("job %d began %s ago", s.id(), job.FormatDuration(s.w.now.Sub(j.Attempt.StartedAt)))
 	},
 	"bus":    func(s *script) { s.w.busDown = s.args["is"] == "down" },
 	"driver": func(s *script) { s.w.problem = gpu.Problem(s.args["problem"]); s.feed(s.w.sample(0)) },

@@ -143,6 +143,9 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 
 // list compares all live jobs with the units that exist.
 func (c *Core) list(e Listed, now time.Time) {
+	if !c.listed {
+		c.shorten(now)
+	}
 	c.boot, c.listed, c.replan = e.Boot, true, true
 	for _, j := range e.Recovered {
 		c.recover(j, now)
@@ -216,6 +219,7 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 		c.replan = false // a start frees nothing
 		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.InvocationID = now, u.Invocation })
 	}
+	c.rebase(l, u.Age, now)
 	switch {
 	case l.job.State == job.Ending:
 		c.wind(l, now)
@@ -224,6 +228,27 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 		c.wind(l, now)
 	case l.job.Stop != "" && !now.Before(l.job.StopAt):
 		c.wind(l, now)
+	}
+}
+
+// clockSlack is how far a clock may be set before what is on record of a start is
+// no longer believed. Small corrections are not worth a record.
+const clockSlack = time.Minute
+
+// rebase puts the start of a running job where it was by the present clock, after
+// somebody has set that: a time limit is a time that passes, not a moment.
+func (c *Core) rebase(l *live, age time.Duration, now time.Time) {
+	if age == 0 || l.job.State != job.Running || l.job.Attempt.StartedAt.IsZero() {
+		return
+	}
+	began, was := now.Add(-age), l.job.Attempt.StartedAt
+	switch off := began.Sub(was); {
+	case off > clockSlack || off < -clockSlack:
+		c.edit(l, func(a *job.Attempt) { a.StartedAt = began })
+	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
+		a := *l.job.Attempt
+		a.StartedAt = began
+		l.job.Attempt = &a
 	}
 }
 

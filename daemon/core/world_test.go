@@ -19,6 +19,7 @@ type unit struct {
 	core.Unit
 	attempt int
 	gpus    []int
+	began   time.Time // by the world's steady clock
 }
 
 // world is everything around the core: the disk, systemd, the GPUs and a
@@ -27,6 +28,7 @@ type world struct {
 	core   *core.Core
 	policy core.Policy
 	now    time.Time
+	set    time.Duration // how far the clock that people see has been set
 	boot   int
 
 	jobs     map[job.ID]job.Job // the disk
@@ -68,7 +70,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
-			Xids: gpu.DefaultXids(), BadRows: true, LostAfter: 10 * time.Second,
+			Xids: gpu.DefaultXids(), DrainPending: true, LostAfter: 10 * time.Second,
 		},
 	}
 	for i := range gpus {
@@ -328,7 +330,7 @@ func (w *world) launch(j *job.Job) error {
 	w.invoked++
 	w.units[j.ID] = &unit{
 		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", w.invoked)},
-		attempt: j.Attempt.Number, gpus: j.GPUIndexes(),
+		attempt: j.Attempt.Number, gpus: j.GPUIndexes(), began: w.now.Add(-w.set),
 	}
 	return nil
 }
@@ -347,7 +349,7 @@ func (w *world) answer(i int) core.Event {
 		if w.busDown {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartUnsure}
 		}
-		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.units[a.Job.ID].Unit}
+		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.aged(w.units[a.Job.ID])}
 	case core.Stop:
 		ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && !w.stuck[a.Job]}
 		if w.stuck[a.Job] {
@@ -447,9 +449,16 @@ func (w *world) tidy() {
 	}
 }
 
+// aged is what systemd says of a unit now: its age is by the clock that nobody sets.
+func (w *world) aged(u *unit) core.Unit {
+	out := u.Unit
+	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
+	return out
+}
+
 func (w *world) status(id job.ID) core.Unit {
 	if u := w.units[id]; u != nil {
-		return u.Unit
+		return w.aged(u)
 	}
 	return core.Unit{Job: id}
 }
@@ -478,7 +487,7 @@ func unitJob(name string) (job.ID, bool) {
 func (w *world) listed() core.Event {
 	ev := core.Listed{Boot: w.bootID()}
 	for _, id := range slices.Sorted(maps.Keys(w.units)) {
-		ev.Units = append(ev.Units, w.units[id].Unit)
+		ev.Units = append(ev.Units, w.aged(w.units[id]))
 	}
 	return ev
 }

@@ -16,14 +16,20 @@ type GPUFault struct {
 	Boot     string    `json:"boot,omitempty"`
 	Seq      uint64    `json:"seq,omitempty"` // the line of the kernel's log up to which this is known
 
+	RowsAccepted bool `json:"rows_accepted,omitempty"` // an administrator lets it work with a row that can't be replaced; outlives boots
+
 	Left GPULeft `json:"left,omitzero"` // what a job left on it, which is no error of the driver's
 }
 
-// With returns f in place of what was known before, but for what a job left.
+// With returns f in place of what errors told before; what a job left and what an
+// administrator accepted stay.
 func (g GPUFault) With(f GPUFault) GPUFault {
-	f.Left = g.Left
+	f.Left, f.RowsAccepted = g.Left, g.RowsAccepted
 	return f
 }
+
+// Anew returns what of g outlives the boot that it holds for.
+func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted} }
 
 // GPULeft is what stays on a GPU of a job that has ended: its memory is in use
 // and nobody uses it. It holds until the memory is back.

@@ -83,6 +83,22 @@ func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
 	return m.link != nil, m.since, m.lastErr
 }
 
+// Version asks systemd for its version, so it also tells whether that answers: a
+// bus that hangs is connected all the same.
+func (m *Manager) Version(ctx context.Context) (string, error) {
+	l, err := m.current()
+	if err != nil {
+		return "", err
+	}
+	var v dbus.Variant
+	err = l.conn.Object(destination, managerPath).CallWithContext(ctx, propertyIface+".Get", 0, managerIface, "Version").Store(&v)
+	if err != nil {
+		return "", fmt.Errorf("ask systemd for its version: %w", err)
+	}
+	text, _ := v.Value().(string)
+	return text, nil
+}
+
 // Changes returns the channel of hints that a unit may have changed. There is
 // one channel, for one reader; Close closes it.
 func (m *Manager) Changes() <-chan units.Change { return m.changes.out }

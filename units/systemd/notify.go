@@ -1,6 +1,7 @@
 package systemd
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -11,18 +12,29 @@ import (
 // Notifier tells the service manager how the daemon itself is. Where there is
 // none (a start by hand), it does nothing. The daemon's own NOTIFY_SOCKET stays
 // in its environment: whoever starts a child takes it out.
+//
+// A manager that reads nothing holds nobody up: what finds the one before it on
+// its way for longer than notifyTime is left out.
 type Notifier struct {
 	interval time.Duration
+	way      chan struct{} // holds a token while nothing is on its way
 
 	mu  sync.Mutex
 	err error
 }
 
+// notifyTime is how long a notification may take.
+const notifyTime = time.Second
+
+var errUnread = errors.New("the service manager does not read its notifications")
+
 // NewNotifier reads what the service manager wants. It is called once, before
 // any child is started.
 func NewNotifier() *Notifier {
 	interval, err := daemon.SdWatchdogEnabled(true)
-	return &Notifier{interval: interval, err: err}
+	n := &Notifier{interval: interval, err: err, way: make(chan struct{}, 1)}
+	n.way <- struct{}{}
+	return n
 }
 
 // WatchdogInterval is the time within which Alive must be called again and
@@ -53,7 +65,7 @@ func (n *Notifier) Status(text string) {
 	n.send("STATUS=" + strings.NewReplacer("\n", " ", "\x00", " ").Replace(text))
 }
 
-// Err returns the last error of a notification; nil while all went out.
+// Err returns what went wrong with the last notification, nil where it went out.
 func (n *Notifier) Err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,9 +73,30 @@ func (n *Notifier) Err() error {
 }
 
 func (n *Notifier) send(state string) {
-	if _, err := daemon.SdNotify(false, state); err != nil {
-		n.mu.Lock()
-		n.err = err
-		n.mu.Unlock()
+	patience := time.NewTimer(notifyTime)
+	defer patience.Stop()
+	select {
+	case <-n.way:
+	default:
+		n.note(errUnread) // it was waited for already
+		return
 	}
+	sent := make(chan error, 1)
+	go func() { // ends when the manager reads
+		_, err := daemon.SdNotify(false, state)
+		n.way <- struct{}{}
+		sent <- err
+	}()
+	select {
+	case err := <-sent:
+		n.note(err)
+	case <-patience.C:
+		n.note(errUnread)
+	}
+}
+
+func (n *Notifier) note(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.err = err
 }

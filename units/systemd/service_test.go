@@ -54,6 +54,30 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
+// A service manager that does not read holds nobody up.
+func TestNotifierUnread(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "notify")
+	deaf, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NOTIFY_SOCKET", socket)
+	n := NewNotifier()
+	for begin := time.Now(); n.Err() == nil; {
+		if n.Ready(); time.Since(begin) > 10*time.Second {
+			t.Fatal("it was never full")
+		}
+	}
+	begin := time.Now()
+	for range 1000 {
+		n.Ready()
+	}
+	if took := time.Since(begin); took > 5*time.Second || !errors.Is(n.Err(), errUnread) {
+		t.Errorf("took %v, %v", took, n.Err())
+	}
+	deaf.Close()
+}
+
 // Started by hand, there is nobody to tell.
 func TestNotifierAlone(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")

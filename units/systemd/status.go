@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	sddbus "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
+	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/units"
 )
@@ -117,7 +119,17 @@ func (p properties) status(name string) units.Status {
 		MemoryPeak:   p.amount("MemoryPeak"),
 		Started:      get[uint64](p, "ExecMainStartTimestamp"),
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
+		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
+}
+
+// age turns a moment of the monotonic clock, in microseconds, into the time since.
+func age(monotonic uint64) time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil || monotonic == 0 {
+		return 0
+	}
+	return max(0, time.Duration(now.Nano())-time.Duration(monotonic)*time.Microsecond)
 }
 
 // get returns the zero value of T for a property that is not there.

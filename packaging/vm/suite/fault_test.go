@@ -73,9 +73,18 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 	}
 }
 
-// TestBadRows: memory that waits for a reset keeps jobs off, until it was.
+// TestBadRows: memory that can't be replaced keeps jobs off until an administrator
+// accepts it; one that waits for a reset does where the site wants that.
 func TestBadRows(t *testing.T) {
 	begin(t)
+	sh(t, "", `printf 'minor=0 rows_failed=1\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
+	tells(t, "waits for a reset to be replaced; programs can run meanwhile")
+	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+	bad := submit(t, "alice", "--gpu-ids 0 -- true")
+	waitsFor(t, "alice", bad, "could not be replaced")
+	sh(t, "", "gpusched gpu undrain 0")
+	ended(t, wait(t, bad), "completed", "exit code 0")
+	settings(t, "[gpus]\ndrain_bad_memory = \"pending\"")
 	sh(t, "", `printf 'minor=0\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
 	until(t, "the GPU is sick", func() bool {
 		return strings.Contains(sh(t, "", "gpusched health -o json || true"), "waits to be replaced")

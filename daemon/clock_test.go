@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A clock that is set is noticed, each way; corrections and time that passes are
+// not, and after a while it is forgotten.
+func TestClockNoticesJumps(t *testing.T) {
+	var c clock
+	wall, steady := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Duration(0)
+	for _, step := range []struct {
+		pass, set time.Duration
+		noticed   bool
+		says      string
+	}{
+		{0, 0, false, "nobody"},
+		{time.Hour, 0, false, "nobody"},
+		{time.Second, 30 * time.Second, false, "nobody"},
+		{time.Second, 24 * time.Hour, true, "forward by 1d"},
+		{time.Minute, 0, false, "forward by 1d"},
+		{time.Second, -3 * time.Hour, true, "back by 3h"},
+		{2 * time.Hour, 0, false, "nobody"},
+	} {
+		steady += step.pass
+		wall = wall.Add(step.pass + step.set)
+		if by := c.see(wall, steady); (by != 0) != step.noticed {
+			t.Errorf("after %v, set by %v: noticed %v", step.pass, step.set, by)
+		}
+		got := c.check(wall)
+		if !strings.Contains(got.Detail, step.says) || (got.Health == job.Healthy) != (step.says == "nobody") {
+			t.Errorf("after %v, set by %v: %+v", step.pass, step.set, got)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A part that hangs costs the caller CheckTime, is asked by no more than one
+// activity however often health is asked, and is asked again when it has answered.
+func TestLookAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, free := 0, make(chan struct{})
+		d := &Daemon{host: machine{}}
+		for _, c := range []Check{
+			{"quick", func(context.Context) job.Check { return job.Check{Name: "quick", Health: job.Healthy} }},
+			{"hangs", func(context.Context) job.Check {
+				asked++
+				<-free
+				return job.Check{Name: "hangs", Health: job.Healthy, Detail: "again"}
+			}},
+			{"heeds its time", func(ctx context.Context) job.Check {
+				<-ctx.Done()
+				return job.Check{Name: "heeds its time", Health: job.Failing}
+			}},
+		} {
+			d.looks = append(d.looks, &look{Check: c})
+		}
+		for range 3 {
+			begin := time.Now()
+			got := d.lookAround(t.Context())
+			synctest.Wait()
+			if took := time.Since(begin); took > CheckTime {
+				t.Errorf("took %v", took)
+			}
+			if got[0].Health != job.Healthy || got[1].Health != job.Degraded || !strings.Contains(got[1].Detail, "has not answered since") || got[2].Name != "heeds its time" {
+				t.Errorf("got %+v", got)
+			}
+		}
+		if asked != 1 {
+			t.Errorf("it was asked %d times at once", asked)
+		}
+		close(free)
+		synctest.Wait()
+		if got := d.lookAround(t.Context()); got[1].Detail != "again" {
+			t.Errorf("afterwards: %+v", got[1])
+		}
+	})
+}

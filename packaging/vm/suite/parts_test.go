@@ -1,0 +1,156 @@
+//go:build machine
+
+package suite
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tells waits until health has a text, and fails if that takes longer than a look
+// of it may.
+func tells(t *testing.T, text string) {
+	t.Helper()
+	until(t, "health tells: "+text, func() bool {
+		begin := time.Now()
+		got, _ := health(t)
+		if took := time.Since(begin); took > 5*time.Second*the.slow {
+			t.Errorf("health took %v", took)
+		}
+		return strings.Contains(got, text)
+	})
+}
+
+// TestHealthOfTheBus: without D-Bus, or with one that hangs, jobs run on, are
+// accepted and seen; health says what is wrong; what waited starts when it is back.
+func TestHealthOfTheBus(t *testing.T) {
+	const pid = `$(systemctl show -P MainPID dbus.service)`
+	for name, c := range map[string]struct{ fail, tells, mend string }{
+		"stopped": {"systemctl stop dbus.socket dbus.service", "no connection since", "systemctl start dbus.socket dbus.service"},
+		"hangs":   {"kill -STOP " + pid, "does not answer over the system bus", "kill -CONT " + pid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t)
+			on := submit(t, "alice", "-g 1 -- sleep 1000")
+			running(t, on)
+			sh(t, "", c.fail)
+			t.Cleanup(func() { try(t, "", c.mend) })
+			tells(t, c.tells)
+			if text, code := health(t); code != 9 || !strings.Contains(text, "systemctl status dbus") {
+				t.Errorf("health exits %d: %s", code, text)
+			}
+			next := submit(t, "bob", "-g 1 -- true")
+			if r := try(t, "alice", "timeout 10 gpusched list && timeout 10 gpusched gpus && timeout 10 gpusched status"); r.Code != 0 {
+				t.Errorf("questions are not answered: %d %s", r.Code, r.Stderr)
+			}
+			if j := show(t, "bob", next); j.State == "completed" {
+				t.Errorf("a job ran without systemd: %+v", j)
+			}
+			sh(t, "", c.mend)
+			ended(t, wait(t, next), "completed", "exit code 0")
+			tells(t, "answers over the system bus")
+			if j := show(t, "alice", on); j.State != "running" {
+				t.Errorf("the job that ran is %s", j.State)
+			}
+		})
+	}
+}
+
+// children is how many readers of the GPUs there are.
+func children(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(try(t, "", "pgrep -c -P $(systemctl show -P MainPID gpusched)").Stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestHealthOfTheReader: the program that asks the driver is gone, dies over and
+// over, or hangs. GPU jobs wait and others run, no processes pile up, and it comes
+// back by itself.
+func TestHealthOfTheReader(t *testing.T) {
+	const bin = "/usr/libexec/gpusched/gpusched-nvml"
+	away := "mv " + bin + " " + bin + ".away; "
+	for name, fail := range map[string]string{
+		"missing": away,
+		"dies":    away + "cp /bin/false " + bin + "; ",
+		"hangs":   away + "printf '#!/bin/sh\nexec sleep 1000\n' > " + bin + "; chmod 755 " + bin + "; ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t)
+			settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
+			answers(t)
+			on := submit(t, "alice", "-g 1 -- sleep 1000")
+			running(t, on)
+			mend := func() { try(t, "", "[ ! -e "+bin+".away ] || mv "+bin+".away "+bin) }
+			t.Cleanup(mend)
+			sh(t, "", fail+"pkill -KILL -x gpusched-nvml || pkill -KILL -f ^"+bin)
+			until(t, "health tells", func() bool {
+				text, code := health(t)
+				return code == 9 && strings.Contains(text, "run nvidia-smi") && !strings.Contains(text, "GPUs answer")
+			})
+			most := 0
+			ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+			id := submit(t, "alice", "-g 1 -- true")
+			for deadline := time.Now().Add(4 * time.Second); time.Now().Before(deadline); <-time.After(100 * time.Millisecond) {
+				most = max(most, children(t))
+			}
+			if most > 4 {
+				t.Errorf("%d readers at once", most)
+			}
+			if j := show(t, "alice", id); j.State != "queued" {
+				t.Errorf("a job is %s while the GPUs are unknown", j.State)
+			}
+			mend()
+			ended(t, wait(t, id), "completed", "exit code 0")
+			if j := show(t, "alice", on); j.State != "running" {
+				t.Errorf("the job that ran is %s", j.State)
+			}
+			tells(t, "4 of 4 GPUs answer")
+		})
+	}
+}
+
+// TestDoctor: what it finds on a sound machine, and what when something is broken
+// on this side of the socket.
+func TestDoctor(t *testing.T) {
+	begin(t)
+	doctor := func(user string) (string, int) {
+		r := try(t, user, "gpusched doctor")
+		return r.Stdout + r.Stderr, r.Code
+	}
+	text, code := doctor("alice")
+	if code == 1 || !strings.Contains(text, "the scheduler answers") || !strings.Contains(text, "each job proves it by") {
+		t.Errorf("doctor exits %d: %s", code, text)
+	}
+	t.Logf("on a machine as it comes: %d\n%s", code, text)
+	sh(t, "", "mkdir -p /etc/systemd/system/gpujob-.service.d; echo -e '[Service]\nPrivateDevices=yes' > /etc/systemd/system/gpujob-.service.d/bad.conf; rm /dev/gpusched-probe")
+	t.Cleanup(func() {
+		sh(t, "", "rm -f /etc/systemd/system/gpujob-.service.d/bad.conf; systemd-tmpfiles --create gpusched.conf")
+	})
+	text, code = doctor("alice")
+	for _, want := range []string{"bad.conf:2 sets PrivateDevices", "/dev/gpusched-probe is not there", "systemd-tmpfiles --create"} {
+		if code != 9 || !strings.Contains(text, want) {
+			t.Errorf("doctor exits %d without %q: %s", code, want, text)
+		}
+	}
+	sh(t, "", "gpusched gpu pause 2 --reason fan")
+	if text, _ := doctor("bob"); !strings.Contains(text, "paused by root (fan)") {
+		t.Errorf("a paused GPU: %s", text)
+	}
+	sh(t, "", "chmod 600 /etc/gpusched/gpusched.toml")
+	t.Cleanup(func() { sh(t, "", "chmod 644 /etc/gpusched/gpusched.toml") })
+	if text, _ := doctor("bob"); !strings.Contains(text, "UNKNOWN") {
+		t.Errorf("what bob may not read: %s", text)
+	}
+	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
+	if text, code := doctor("bob"); code != 1 || !strings.Contains(text, "systemctl status gpusched.socket") || !strings.Contains(text, "drop-ins") {
+		t.Errorf("without a scheduler doctor exits %d: %s", code, text)
+	}
+	if r := try(t, "bob", "gpusched health"); r.Code != 5 {
+		t.Errorf("without a scheduler health exits %d", r.Code)
+	}
+}
