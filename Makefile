@@ -23,7 +23,7 @@ BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds lint modules vulnerabilities package-check machine box vm bench bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds lint modules vulnerabilities package-check machine box vm bench bench-scale bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -85,6 +85,10 @@ vm: package ## the same in an emulated machine
 bench: package ## latency and throughput in a box, as Markdown
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
 	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench
+
+bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
+	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
 
 bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue
 	mkdir -p .out

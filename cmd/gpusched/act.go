@@ -3,25 +3,35 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// each does something to every job, also to those after one that it could not
-// be done to. That is said, and the error is the exit status of the first.
-func (a *app) each(ids []string, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
-	for _, id := range ids {
-		reply, err := do(id)
-		var e *api.Error
-		switch {
-		case err == nil:
-			jobs = append(jobs, reply.Job)
-		case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
-			return jobs, err
-		default:
-			a.complain(e.Error())
-			if first == nil {
-				first = exitStatus(e.Code.ExitStatus())
+// each does something to every job, to so many at once, also to those after one
+// that it could not be done to. That is said, and the error is the exit status of
+// the first. Nothing more is done when the scheduler can't be reached.
+func (a *app) each(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
+	for some := range slices.Chunk(ids, atOnce) {
+		replies, errs := make([]api.JobReply, len(some)), make([]error, len(some))
+		var all sync.WaitGroup
+		for i, id := range some {
+			all.Go(func() { replies[i], errs[i] = do(id) })
+		}
+		all.Wait()
+		for i, err := range errs {
+			var e *api.Error
+			switch {
+			case err == nil:
+				jobs = append(jobs, replies[i].Job)
+			case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
+				return jobs, err
+			default:
+				a.complain(e.Error())
+				if first == nil {
+					first = exitStatus(e.Code.ExitStatus())
+				}
 			}
 		}
 	}
@@ -35,7 +45,7 @@ func (a *app) act(ctx context.Context, o outputFlags, words []string, do func(ct
 	if err != nil {
 		return err
 	}
-	jobs, first := a.each(ids, func(id string) (api.JobReply, error) { return do(ctx, id) })
+	jobs, first := a.each(ids, 1, func(id string) (api.JobReply, error) { return do(ctx, id) })
 	return errors.Join(a.showActed(o, jobs, said), first)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,15 +42,21 @@ Examples:
 // Run ends the jobs, also those after one that could not be ended; the exit
 // status is then that of the first problem.
 func (c *cancelCmd) Run(ctx context.Context, a *app) error {
-	ids, err := c.targets(ctx, a)
+	ids, waiting, err := c.targets(ctx, a)
 	if err != nil {
 		return err
 	}
-	jobs, first := a.each(ids, func(id string) (api.JobReply, error) {
+	end := func(id string) (api.JobReply, error) {
 		return a.client.Cancel(ctx, id, api.CancelRequest{Signal: int(c.Signal)})
-	})
-	return errors.Join(a.showActed(c.outputFlags, jobs, c.said), first)
+	}
+	jobs, first := a.each(ids[:waiting], together, end)
+	more, second := a.each(ids[waiting:], 1, end)
+	return errors.Join(a.showActed(c.outputFlags, append(jobs, more...), c.said), cmp.Or(first, second))
 }
+
+// together is how many waiting jobs are ended at once. Requests that come
+// together share one write to the disk.
+const together = 8
 
 // said is what happened to a job.
 func (c *cancelCmd) said(j api.Job) string {
@@ -64,20 +71,21 @@ func (c *cancelCmd) said(j api.Job) string {
 	return "is being ended"
 }
 
-// targets finds the jobs, and asks where whole queues are meant.
-func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
+// targets finds the jobs, and asks where whole queues are meant. The first so
+// many wait; of jobs that were named nobody knows.
+func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting int, err error) {
 	whole := c.All || c.Mine
 	switch {
 	case whole && len(c.IDs) > 0:
-		return nil, usagef("name jobs, or use --all or --mine, not both")
+		return nil, 0, usagef("name jobs, or use --all or --mine, not both")
 	case !whole && len(c.IDs) == 0:
-		return nil, &api.Error{Code: api.CodeUsage, Message: "no job is named", Hint: "such as: gpusched cancel 42, or gpusched cancel --mine"}
+		return nil, 0, &api.Error{Code: api.CodeUsage, Message: "no job is named", Hint: "such as: gpusched cancel 42, or gpusched cancel --mine"}
 	case !whole:
-		ids, err := a.resolve(ctx, c.IDs)
+		ids, err = a.resolve(ctx, c.IDs)
 		if c.Signal == 0 {
 			tasksLastFirst(ids)
 		}
-		return ids, err
+		return ids, 0, err
 	}
 	q := api.ListQuery{}
 	if c.Mine {
@@ -85,11 +93,15 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 	}
 	reply, err := a.client.List(ctx, q)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// An array ends with all its tasks.
 	jobs := without(reply.Jobs, func(j api.Job) bool { return j.Task != nil })
-	return a.confirm(lastFirst(jobs), c.Yes)
+	for _, j := range jobs {
+		waiting += 1 - liveRank(j)
+	}
+	ids, err = a.confirm(lastFirst(jobs), c.Yes)
+	return ids, min(waiting, len(ids)), err
 }
 
 // lastFirst puts waiting jobs before running ones, last in the queue first, so

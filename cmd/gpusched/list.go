@@ -10,13 +10,14 @@ import (
 
 // listCmd lists jobs.
 type listCmd struct {
-	All   bool   `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
-	Ended int    `name:"ended" placeholder:"N" default:"20" help:"How many ended jobs -a, -s and --name show. 20 without this option."`
-	User  string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
-	Mine  bool   `name:"mine" xor:"who" help:"Only your own jobs."`
-	State string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs in this state, such as queued or failed."`
-	Name  string `name:"name" short:"n" placeholder:"NAME" help:"Only jobs of this name."`
-	Wide  bool   `name:"wide" short:"w" help:"The same as -o wide."`
+	All     bool   `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
+	Ended   int    `name:"ended" placeholder:"N" default:"20" help:"How many ended jobs -a, -s and --name show. 20 without this option."`
+	User    string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
+	Mine    bool   `name:"mine" xor:"who" help:"Only your own jobs."`
+	State   string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs in this state, such as queued or failed."`
+	Name    string `name:"name" short:"n" placeholder:"NAME" help:"Only jobs of this name."`
+	Wide    bool   `name:"wide" short:"w" help:"The same as -o wide."`
+	Waiting *int   `name:"waiting" placeholder:"N" help:"At most so many waiting jobs, the first in the queue; 0 shows all. 200 in a table without this option, all in other forms."`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
@@ -51,6 +52,9 @@ func stateNames() []string {
 	return names
 }
 
+// firstWaiting is how many waiting jobs a table shows that nobody asked for more.
+const firstWaiting = 200
+
 // Run lists the jobs.
 func (c *listCmd) Run(ctx context.Context, a *app) error {
 	q, err := c.query(ctx, a)
@@ -80,6 +84,9 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 				return
 			}
 			writeTable(a.out, a.jobColumns(), reply.Jobs, wide)
+			if reply.Omitted > 0 {
+				a.out.printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
+			}
 		},
 	})
 }
@@ -106,7 +113,15 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, reply *api.ListReply) er
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
-	q := api.ListQuery{User: c.User, State: c.State, Name: c.Name, Reasons: true}
+	q := api.ListQuery{User: c.User, State: c.State, Name: c.Name, Reasons: c.form() != "ids"}
+	switch {
+	case c.Waiting != nil && *c.Waiting < 0:
+		return q, usagef("%d is not a number of waiting jobs: use 0 for all of them (--waiting)", *c.Waiting)
+	case c.Waiting != nil:
+		q.Waiting = *c.Waiting
+	case (c.form() == "table" || c.form() == "wide") && len(c.IDs) == 0:
+		q.Waiting = firstWaiting
+	}
 	if c.All || c.Name != "" || c.State != "" && job.State(c.State).Terminal() {
 		q.Ended = c.Ended
 	}

@@ -75,7 +75,7 @@ func (b *rig) longQueue(pid string, queued int) error {
 		return err
 	}
 	row(fmt.Sprintf("durable submissions, %d by 8 processes at once", queued/10), fmt.Sprintf("%.0f per second", float64(queued/10)/time.Since(from).Seconds()))
-	rate, err := b.submitOverSocket(queued - queued/10)
+	rate, err := b.submitOverSocket(queued-queued/10, 1000, "true")
 	if err != nil {
 		return err
 	}

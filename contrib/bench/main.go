@@ -15,8 +15,16 @@ func main() {
 	queued := flag.Int("queued", 10_000, "jobs queued for the daemon's figures")
 	idle := flag.Duration("idle", time.Minute, "how long the idle daemon is watched")
 	user := flag.Int("uid", 1001, "the account that submits")
+	running := flag.Int("scale-running", 0, "measure with so many jobs running, and nothing else")
+	waiting := flag.Int("scale-queued", 100_000, "then with so many waiting")
 	flag.Parse()
-	if err := bench(*runs, *jobs, *queued, *idle, *user); err != nil {
+	err := error(nil)
+	if *running > 0 {
+		err = benchScale(*running, *waiting, *user)
+	} else {
+		err = bench(*runs, *jobs, *queued, *idle, *user)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -41,6 +49,15 @@ func bench(runs, jobs, queued int, idle time.Duration, uid int) error {
 		}
 	}
 	return nil
+}
+
+func benchScale(running, queued, uid int) error {
+	b, err := newRig(context.Background(), uid)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	return b.scale(context.Background(), running, queued)
 }
 
 // times is a series of measured durations.

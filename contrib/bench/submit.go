@@ -14,7 +14,11 @@ const connections = 16
 
 // submitOverSocket submits n small jobs without the CLI and returns how many a
 // second were acknowledged, each of them on disk.
-func (b *rig) submitOverSocket(n int) (float64, error) {
+func (b *rig) submitOverSocket(n, gpuMilli int, argv ...string) (float64, error) {
+	words := make([][]byte, len(argv))
+	for i, w := range argv {
+		words[i] = []byte(w)
+	}
 	work := make(chan struct{}, n)
 	for range n {
 		work <- struct{}{}
@@ -28,7 +32,7 @@ func (b *rig) submitOverSocket(n int) (float64, error) {
 			client := &api.Client{Socket: api.SocketPath}
 			for range work {
 				_, err := client.Submit(context.Background(), api.SubmitRequest{
-					Name: "bench", GPUMilli: 1000, Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
+					Name: "bench", GPUMilli: gpuMilli, Argv: words, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
 				})
 				if err != nil {
 					errs <- fmt.Errorf("submit: %w", err)

@@ -41,7 +41,7 @@ func (c *Client) client() *http.Client {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", c.socket())
 		}
-		c.http = &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 4}}
+		c.http = &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 8}}
 	})
 	return c.http
 }
@@ -67,6 +67,7 @@ type ListQuery struct {
 	State   string
 	Name    string // with exactly this name
 	Reasons bool   // fill in why each waiting job waits
+	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
 }
 
 func (q ListQuery) encode() string {
@@ -80,6 +81,9 @@ func (q ListQuery) encode() string {
 	set("user", q.User)
 	set("state", q.State)
 	set("name", q.Name)
+	if q.Waiting > 0 {
+		set("waiting", strconv.Itoa(q.Waiting))
+	}
 	if q.Array != 0 {
 		set("array", FormatID(q.Array))
 	}

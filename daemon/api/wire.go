@@ -247,6 +247,8 @@ type ListReply struct {
 	Schema string `json:"schema"`
 	Jobs   []Job  `json:"jobs"`
 	GPUs   []GPU  `json:"gpus"`
+
+	Omitted int `json:"omitted,omitempty"` // waiting jobs that match beyond those that were asked for
 }
 
 // JobReply answers for one job: show, why, cancel, wait.

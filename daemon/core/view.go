@@ -31,6 +31,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		}
 		if l.job.State == job.Queued {
 			if waiting++; q.Waiting > 0 && waiting > q.Waiting {
+				v.Omitted++
 				continue
 			}
 		}

@@ -101,6 +101,7 @@ type View struct {
 	ProblemDetail string
 	SampledAt     time.Time
 	Counts        map[State]int // all live jobs, whatever was asked
+	Omitted       int           // waiting jobs that match, beyond Query.Waiting
 	StartedAt     time.Time     // of the daemon
 }
 

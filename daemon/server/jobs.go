@@ -15,7 +15,7 @@ import (
 const maxEnded = 10_000
 
 // listWords are the query words of a listing.
-var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "array", "reasons"}
+var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "array", "reasons", "waiting"}
 
 // list answers with the jobs that match, and the GPUs.
 func (s *Server) list(r *request) (any, error) {
@@ -30,7 +30,7 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := api.ListReply{Schema: api.Schema, Jobs: make([]api.Job, len(v.Jobs)), GPUs: s.renderGPUs(v.GPUs, r.who)}
+	reply := api.ListReply{Schema: api.Schema, Jobs: make([]api.Job, len(v.Jobs)), GPUs: s.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted}
 	names := s.namer()
 	for i, j := range v.Jobs {
 		reply.Jobs[i] = names.renderJob(j)
@@ -56,6 +56,11 @@ func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 	if text := words.Get("ended"); text != "" {
 		if q.Ended, err = strconv.Atoi(text); err != nil || q.Ended < 0 || q.Ended > maxEnded {
 			return q, usagef("%q is not a number of ended jobs: use 0 to %d", text, maxEnded)
+		}
+	}
+	if text := words.Get("waiting"); text != "" {
+		if q.Waiting, err = strconv.Atoi(text); err != nil || q.Waiting < 0 {
+			return q, usagef("%q is not a number of waiting jobs: use 0 for all of them", text)
 		}
 	}
 	q.UID, err = s.parseUser(words.Get("uid"), words.Get("user"))

@@ -74,7 +74,11 @@ func (s *Server) admit(rt route, r *request) error {
 }
 
 func (s *Server) admitOwner(r *request) error {
-	v, err := s.jobInPath(r)
+	t, err := s.targetInPath(r)
+	if err != nil {
+		return err
+	}
+	v, err := s.view(r.Context(), t, false)
 	if err != nil {
 		return err
 	}

@@ -54,24 +54,24 @@ func (s *Server) jobInPath(r *request) (job.JobView, error) {
 	if err != nil {
 		return job.JobView{}, err
 	}
-	return s.view(r.Context(), t)
+	return s.view(r.Context(), t, true)
 }
 
-// view shows a target. A task that has not become a job is shown as its array
-// says it will be.
-func (s *Server) view(ctx context.Context, t target) (job.JobView, error) {
+// view shows a target, with the reasons for which it waits, which cost most of
+// it. A task that has not become a job is shown as its array says it will be.
+func (s *Server) view(ctx context.Context, t target, reasons bool) (job.JobView, error) {
 	if t.id != 0 {
-		return s.jobByID(ctx, t.id)
+		return s.jobByID(ctx, t.id, reasons)
 	}
-	array, err := s.jobByID(ctx, t.task.Array)
+	array, err := s.jobByID(ctx, t.task.Array, reasons)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	return futureTask(array, *t.task), nil
 }
 
-func (s *Server) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
-	v, err := s.backend.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: true})
+func (s *Server) jobByID(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {
+	v, err := s.backend.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: reasons})
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -119,7 +119,7 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 		if t.id != 0 {
 			return s.backend.Wait(ctx, t.id)
 		}
-		v, err := s.view(ctx, t)
+		v, err := s.view(ctx, t, false)
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}

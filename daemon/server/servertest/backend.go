@@ -162,6 +162,8 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	out := b.View
 	out.Jobs, out.Counts = nil, map[job.State]int{}
 	out.GPUs = slices.Clone(b.View.GPUs)
+	out.Omitted = 0
+	waiting := 0
 	var ended []job.JobView
 	for _, v := range b.View.Jobs {
 		if !v.State.Terminal() {
@@ -172,6 +174,12 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 		}
 		if !q.Reasons {
 			v.Reasons = nil
+		}
+		if v.State == job.Queued {
+			if waiting++; q.Waiting > 0 && waiting > q.Waiting {
+				out.Omitted++
+				continue
+			}
 		}
 		if v.State.Terminal() {
 			ended = append(ended, v)

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// scaleConfig lets one account run and queue as much as is measured.
+const (
+	scaleFile   = "/etc/gpusched/conf.d/99-bench.toml"
+	scaleConfig = "[jobs]\ndefault_mem = \"none\"\nmax_running = 100000\nmax_queued = 1000000\n[quota.default]\nqueued = \"none\"\n[limits]\nrequests = 100000\nburst = 1000000\n"
+)
+
+// scale measures the daemon with many jobs that run, then with many that wait:
+// memory, answers, and how soon it is back after kill -9.
+func (b *rig) scale(ctx context.Context, running, queued int) error {
+	if err := os.MkdirAll("/etc/gpusched/conf.d", 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(scaleFile, []byte(scaleConfig), 0o644); err != nil {
+		return err
+	}
+	defer os.Remove(scaleFile)
+	if _, err := run("systemctl", "restart", "gpusched"); err != nil {
+		return err
+	}
+	if err := b.manyRunning(ctx, running); err != nil {
+		return err
+	}
+	return b.manyQueued(ctx, queued)
+}
+
+func (b *rig) manyRunning(ctx context.Context, n int) error {
+	fmt.Printf("\n| %d jobs running at once | |\n|---|---|\n", n)
+	from := time.Now()
+	if _, err := b.submitOverSocket(n, 0, "sleep", "100000"); err != nil {
+		return err
+	}
+	if err := b.counted(ctx, "running", n); err != nil {
+		return err
+	}
+	row("from the first submission until all run", fmt.Sprintf("%.1f s, %.0f per second", time.Since(from).Seconds(), float64(n)/time.Since(from).Seconds()))
+	if err := b.answers(ctx); err != nil {
+		return err
+	}
+	if err := b.killed(ctx, "running", n); err != nil {
+		return err
+	}
+	from = time.Now()
+	if _, err := run("/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+		return err
+	}
+	if err := b.counted(ctx, "running", 0); err != nil {
+		return err
+	}
+	row("cancel --all until none runs", fmt.Sprintf("%.1f s", time.Since(from).Seconds()))
+	return nil
+}
+
+func (b *rig) manyQueued(ctx context.Context, n int) error {
+	if _, err := run("gpusched", "gpu", "pause", "0-3"); err != nil {
+		return err
+	}
+	fmt.Printf("\n| %d jobs queued | |\n|---|---|\n", n)
+	rate, err := b.submitOverSocket(n, 1000, "true")
+	if err != nil {
+		return err
+	}
+	row("durable submissions, 16 connections", fmt.Sprintf("%.0f per second", rate))
+	if err := b.answers(ctx); err != nil {
+		return err
+	}
+	if err := b.killed(ctx, "queued", n); err != nil {
+		return err
+	}
+	from := time.Now()
+	if _, err := run("/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+		return err
+	}
+	row("cancel --all", fmt.Sprintf("%.1f s", time.Since(from).Seconds()))
+	_, err = run("gpusched", "gpu", "resume", "0-3")
+	return err
+}
+
+// answers measures what people ask most.
+func (b *rig) answers(ctx context.Context) error {
+	pid, err := mainPID()
+	if err != nil {
+		return err
+	}
+	row("resident memory", residentMemory(pid))
+	client := &api.Client{Socket: api.SocketPath}
+	first, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	some := append(first.Running, first.Waiting...)
+	if len(some) == 0 {
+		return fmt.Errorf("no job is there")
+	}
+	id := strconv.FormatInt(some[len(some)-1].ID, 10)
+	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody", "gpusched status", "gpusched show " + id, "gpusched why " + id} {
+		var t times
+		for range 20 {
+			from := time.Now()
+			if _, err := b.as(strings.Fields(words)...); err != nil {
+				return err
+			}
+			t = append(t, time.Since(from))
+		}
+		row(strings.ReplaceAll(words, id, "ID")+", whole process", t.String())
+	}
+	var t times
+	for range 200 {
+		from := time.Now()
+		_, err := client.Submit(ctx, api.SubmitRequest{
+			Name: "bench", Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22, Hold: true,
+		})
+		if err != nil {
+			return err
+		}
+		t = append(t, time.Since(from))
+	}
+	row("a submission over the socket, held, until it is on disk", t.String())
+	row("resident memory afterwards", residentMemory(pid))
+	return nil
+}
+
+// killed measures from kill -9 of the daemon until its socket answers, until it
+// counts all jobs again, and until it starts a new one.
+func (b *rig) killed(ctx context.Context, state string, n int) error {
+	pid, err := mainPID()
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(pid)
+	if err != nil {
+		return err
+	}
+	from := time.Now()
+	if err := syscall.Kill(number, syscall.SIGKILL); err != nil {
+		return err
+	}
+	if _, err := (&api.Client{Socket: api.SocketPath}).Version(ctx); err != nil {
+		return err
+	}
+	answered := time.Since(from)
+	if err := b.counted(ctx, state, n); err != nil {
+		return err
+	}
+	known := time.Since(from)
+	out, err := b.as("gpusched", "submit", "-q", "-g", "0", "--env", "clean", "--", "true")
+	if err != nil {
+		return err
+	}
+	if _, err := b.as("gpusched", "wait", out); err != nil {
+		return err
+	}
+	row("after kill -9: the socket answers, all jobs are counted, a new one has run",
+		fmt.Sprintf("%.2f s, %.2f s, %.2f s (0.5 s of it systemd waits)", answered.Seconds(), known.Seconds(), time.Since(from).Seconds()))
+	if pid, err = mainPID(); err != nil {
+		return err
+	}
+	row("resident memory then", residentMemory(pid))
+	return nil
+}
+
+// counted waits until at least n jobs (none, for 0) are in the state.
+func (b *rig) counted(ctx context.Context, state string, n int) error {
+	client := &api.Client{Socket: api.SocketPath}
+	for {
+		s, err := client.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if have := s.Counts[state]; n > 0 && have >= n || n == 0 && have == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func mainPID() (string, error) { return run("systemctl", "show", "-P", "MainPID", "gpusched") }

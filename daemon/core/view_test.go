@@ -1,0 +1,23 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A listing of a long queue can be cut, and says what was left out.
+func TestViewOfTheFirstThatWait(t *testing.T) {
+	w := newWorld(1, func(string, ...any) {})
+	for range 5 {
+		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000}}
+		w.core.Step(core.Submit{Submission: s}, w.now)
+	}
+	for most, want := range map[int]int{0: 5, 2: 2, 9: 5} {
+		v := w.core.View(job.Query{Waiting: most}, w.now)
+		if len(v.Jobs) != want || v.Omitted != 5-want || v.Jobs[0].ID != 1 {
+			t.Errorf("of at most %d that wait %d are shown, %d left out", most, len(v.Jobs), v.Omitted)
+		}
+	}
+}
