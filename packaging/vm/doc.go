@@ -7,7 +7,8 @@
 //     native speed. Units, D-Bus, the journal and the device filter are real. Its memory, pids and cpu limits are real
 //     only where the host keeps those controllers on cgroup v2: ask HasControllers. It has no network but loopback.
 //   - an emulated machine: a full machine in QEMU with a kernel, udev and an ssh server of its own. Everything is real,
-//     reboots and power cuts too, at a twentieth of the speed.
+//     reboots and power cuts too, at a twentieth of the speed. Its disk has a write cache that a power cut loses
+//     (packaging/vm/disk), and CutCopy shows what a cut would leave without one.
 //
 // A test starts one and talks to it:
 //
@@ -35,7 +36,7 @@
 // Invariants:
 //
 //  1. An image is named by the hash of its recipe (packages, customisation script, format) and never changes once it
-//     is there; machines write to an overlay of their own.
+//     is there; machines write to an overlay or a copy of their own.
 //  2. Everything a machine needs on the host lives in three places: a run directory under RunRoot, a control group named
 //     after it, and processes in that group. Close removes all three, whatever happened before, and reports what it could not.
 //  3. Mounts are made only in a mount space of the machine's own, so no mount can be left behind.

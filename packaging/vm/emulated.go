@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/vm/disk"
 )
 
 const (
@@ -35,12 +37,14 @@ type emulated struct {
 	listen net.Listener // where QEMU connects the guest's second serial line to
 	boots  chan string  // the boot ids that came over that line
 	qemu   *child       // nil before the first boot
+	disk   *disk.Disk   // loses on a power cut what the guest did not flush
+	server *disk.Server // from which this boot's QEMU has the disk
 	master *child       // the ssh process that holds the connection
 	port   int          // of the guest's ssh on the host's loopback
 	runs   atomic.Int64 // numbers the commands
 }
 
-// newEmulated makes the machine's disk, an overlay on the image's.
+// newEmulated makes the machine's disk, a copy of the image's.
 func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts Options) (*emulated, error) {
 	if opts.MemMiB == 0 {
 		opts.MemMiB = 4096
@@ -48,15 +52,19 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts 
 	if opts.CPUs == 0 {
 		opts.CPUs = 2
 	}
-	out, err := exec.CommandContext(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", img.disk(), dir.file("disk")).CombinedOutput()
+	if err := disk.Copy(ctx, img.disk(), dir.file("disk")); err != nil {
+		return nil, err
+	}
+	file, err := disk.Open(dir.file("disk"))
 	if err != nil {
-		return nil, fmt.Errorf("disk: %w\n%s", err, out)
+		return nil, err
 	}
 	listen, err := net.Listen("unix", dir.file("ready"))
 	if err != nil {
+		file.Close()
 		return nil, fmt.Errorf("ready line: %w", err)
 	}
-	e := &emulated{image: img, dir: dir, group: group, opts: opts, kvm: opts.TryKVM, listen: listen}
+	e := &emulated{image: img, dir: dir, group: group, opts: opts, kvm: opts.TryKVM, listen: listen, disk: file}
 	e.boots = make(chan string, 16)
 	go hearBoots(listen, e.boots)
 	return e, nil
@@ -110,7 +118,7 @@ func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Durati
 		err = e.connect(ctx)
 	}
 	if err != nil {
-		e.halt()
+		err = errors.Join(err, e.halt())
 		return fmt.Errorf("boot: %w\n%s%s", err, tail(e.text("qemu.log"), 10), tail(e.text("console"), 10))
 	}
 	return nil
@@ -123,6 +131,9 @@ func (e *emulated) spawn(accel string) error {
 		return err
 	}
 	e.port = port
+	if err := e.plug(); err != nil {
+		return err
+	}
 	log, err := os.Create(e.dir.file("qemu.log"))
 	if err != nil {
 		return fmt.Errorf("emulator: %w", err)
@@ -133,7 +144,7 @@ func (e *emulated) spawn(accel string) error {
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-kernel", e.image.file("vmlinuz"), "-initrd", e.image.file("initrd.img"),
 		"-append", "console=ttyS0 root=/dev/vda rw quiet net.ifnames=0",
-		"-drive", "file=disk,if=virtio,format=qcow2,cache=unsafe",
+		"-drive", "file=nbd+unix:///?socket=disk.sock,if=virtio,format=raw,cache=writeback",
 		"-nic", fmt.Sprintf("user,model=virtio,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port),
 		"-serial", "file:console", "-chardev", "socket,id=ready,path=ready", "-serial", "chardev:ready")
 	cmd.Dir = e.dir.path
@@ -184,15 +195,21 @@ func (e *emulated) reboot(ctx context.Context) error {
 }
 
 // halt ends the emulator at once, as a power cut does. Safe on a machine that never booted.
-func (e *emulated) halt() {
+func (e *emulated) halt() error {
 	for _, c := range []*child{e.qemu, e.master} {
 		if c != nil {
 			c.kill()
 		}
 	}
+	e.deafen()
+	return e.unplug()
+}
+
+// deafen forgets boots that nobody waits for any more.
+func (e *emulated) deafen() {
 	for {
 		select {
-		case <-e.boots: // of a boot that nobody waits for any more
+		case <-e.boots:
 		default:
 			return
 		}

@@ -20,8 +20,8 @@ func toolsOf(kind Kind) []tool {
 		{"nsenter", "util-linux"}, {"mount", "mount"},
 	}
 	if kind == Emulated {
-		tools = append(tools, tool{"qemu-system-x86_64", "qemu-system-x86"}, tool{"qemu-img", "qemu-utils"},
-			tool{"ssh", "openssh-client"}, tool{"ssh-keygen", "openssh-client"}, tool{"mke2fs", "e2fsprogs"})
+		tools = append(tools, tool{"qemu-system-x86_64", "qemu-system-x86"}, tool{"ssh", "openssh-client"},
+			tool{"ssh-keygen", "openssh-client"}, tool{"mke2fs", "e2fsprogs"}, tool{"e2fsck", "e2fsprogs"}, tool{"debugfs", "e2fsprogs"})
 	}
 	return tools
 }

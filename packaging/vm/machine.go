@@ -112,11 +112,12 @@ func (m *Machine) HasControllers() bool { return m.hasControllers }
 // Close ends the machine and removes everything it had on the host. Later calls return what the first one did.
 func (m *Machine) Close() error {
 	m.close.Do(func() {
-		m.halt()
+		m.closeErr = m.halt()
 		if m.emu != nil {
 			m.emu.listen.Close()
+			m.emu.disk.Close()
 		}
-		m.closeErr = m.dir.remove()
+		m.closeErr = errors.Join(m.closeErr, m.dir.remove())
 	})
 	return m.closeErr
 }

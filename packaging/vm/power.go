@@ -14,13 +14,14 @@ func (m *Machine) boot(ctx context.Context) error {
 }
 
 // halt ends the machine at once. Safe on one that never booted.
-func (m *Machine) halt() {
-	if m.emu != nil {
-		m.emu.halt()
-	}
+func (m *Machine) halt() error {
 	if m.box != nil {
 		m.box.halt()
 	}
+	if m.emu != nil {
+		return m.emu.halt()
+	}
+	return nil
 }
 
 // Reboot shuts the machine down in the ordinary way and boots it again from the same disk. In a box that is a restart of
@@ -39,10 +40,14 @@ func (m *Machine) Reboot(ctx context.Context) error {
 }
 
 // PowerCut ends the machine at once, without a word to it, and boots it again from the same disk. An emulated machine
-// loses what it had not yet written to its disk, as on a real power cut; a box loses its processes and memory only.
+// loses what it had not yet written to its disk and, by chance, what it had written and not flushed, as on a real power
+// cut; a box loses its processes and memory only.
 func (m *Machine) PowerCut(ctx context.Context) error {
-	m.halt()
-	if err := m.boot(ctx); err != nil {
+	err := m.halt()
+	if err == nil {
+		err = m.boot(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("power cut: %w", err)
 	}
 	return nil

@@ -90,12 +90,36 @@ func TestEmulated(t *testing.T) {
 		want(t, "result", sh(t, m, "", script), "oom-kill")
 	})
 	t.Run("power cut", func(t *testing.T) {
-		sh(t, m, "", "echo synced >/var/lib/synced; sync; echo unsynced >/var/lib/unsynced")
+		before := m.emu.disk.Flushes()
+		sh(t, m, "", "mkdir -p /var/lib/copied; echo synced | tee /var/lib/synced >/var/lib/copied/file; sync; echo unsynced >/var/lib/unsynced")
+		if m.emu.disk.Flushes() == before {
+			t.Error("the guest's sync does not reach the disk as a flush")
+		}
+		testCutCopy(t, m)
 		if err := m.PowerCut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want(t, "after the cut", sh(t, m, "", "cat /var/lib/synced /var/lib/unsynced 2>/dev/null || true"), "synced")
 	})
+}
+
+// A copy of the disk as after a power cut has what was flushed, and the machine goes on.
+func testCutCopy(t *testing.T, m *Machine) {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := m.CutCopy(t.Context(), filepath.Join(dir, "disk")); err != nil {
+		t.Fatal(err)
+	}
+	if err := ReadDisk(t.Context(), filepath.Join(dir, "disk"), "/var/lib/copied", dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "copied/file"))
+	if err != nil || string(got) != "synced\n" {
+		t.Errorf("the copy has %q, %v", got, err)
+	}
+	if ReadDisk(t.Context(), filepath.Join(dir, "disk"), "/no/such", dir) == nil {
+		t.Error("reading a directory that is not there has no error")
+	}
 }
 
 // testCommon is what both kinds promise.

@@ -1,0 +1,200 @@
+package disk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func open(t *testing.T, blocks int64) *Disk {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, blocks*blockSize); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func (d *Disk) mustWrite(t *testing.T, p []byte, off int64) {
+	t.Helper()
+	if _, err := d.WriteAt(p, off); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *Disk) mustRead(t *testing.T) []byte {
+	t.Helper()
+	p := make([]byte, d.size)
+	if _, err := d.ReadAt(p, 0); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Invariants 1 to 4 against a disk that is a slice of bytes: random writes of any alignment, flushes and cuts.
+func TestRandom(t *testing.T) {
+	const blocks = 16
+	d := open(t, blocks)
+	r := rand.New(rand.NewPCG(1, 2))
+	now := make([]byte, blocks*blockSize) // what a read must return
+	durable := bytes.Clone(now)           // what a cut must keep where nothing was written since
+	var written [blocks]bool              // since the last flush
+	for step := range 3000 {
+		switch r.IntN(12) {
+		case 0:
+			if err := d.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			copy(durable, now)
+			written = [blocks]bool{}
+		case 1:
+			before := bytes.Clone(now)
+			if _, err := d.Cut([]float64{0, 0.5, 1}[r.IntN(3)]); err != nil {
+				t.Fatal(err)
+			}
+			copy(now, d.mustRead(t))
+			for b := range blocks {
+				at := now[b*blockSize:][:blockSize]
+				if !written[b] && !bytes.Equal(at, before[b*blockSize:][:blockSize]) {
+					t.Fatalf("step %d: block %d changed, and nobody had written it", step, b)
+				}
+			}
+			copy(durable, now)
+			written = [blocks]bool{}
+		default:
+			off := r.IntN(len(now) - 1)
+			p := make([]byte, 1+r.IntN(min(3*blockSize, len(now)-off)))
+			for i := range p {
+				p[i] = byte(step)
+			}
+			d.mustWrite(t, p, int64(off))
+			copy(now[off:], p)
+			for b := off / blockSize; b <= (off+len(p)-1)/blockSize; b++ {
+				written[b] = true
+			}
+		}
+		if !bytes.Equal(d.mustRead(t), now) {
+			t.Fatalf("step %d: a read is not what was written", step)
+		}
+		if kept, err := os.ReadFile(d.file.Name()); err != nil || !bytes.Equal(kept, durable) {
+			t.Fatalf("step %d: the file is not what was flushed (%v)", step, err)
+		}
+	}
+}
+
+// Invariants 2 and 3: all is lost, all is kept, a part is.
+func TestCut(t *testing.T) {
+	for _, keep := range []float64{0, 0.5, 1} {
+		d := open(t, 1000)
+		d.mustWrite(t, []byte("flushed"), 0)
+		if err := d.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for b := int64(1); b < 1000; b++ {
+			d.mustWrite(t, []byte{1}, b*blockSize)
+		}
+		copied := filepath.Join(t.TempDir(), "copy")
+		if _, err := d.CutCopy(t.Context(), copied, keep); err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(d.mustRead(t), []byte{1}); n != 999 {
+			t.Errorf("a copy of the disk changed it: %d blocks", n)
+		}
+		loss, err := d.Cut(keep)
+		if err != nil || loss.Kept+loss.Lost != 999 {
+			t.Errorf("keep %v: %+v, %v", keep, loss, err)
+		}
+		of, err := os.ReadFile(copied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, disk := range map[string][]byte{"disk": d.mustRead(t), "copy": of} {
+			n := float64(bytes.Count(disk, []byte{1}))
+			if n < keep*999-100 || n > keep*999+100 || !bytes.HasPrefix(disk, []byte("flushed")) {
+				t.Errorf("keep %v: %v of 999 blocks are on the %s, which begins with %q", keep, n, what, disk[:7])
+			}
+		}
+	}
+}
+
+// A client as QEMU is one: options it may not have, then requests in a row.
+func TestNBD(t *testing.T) {
+	d := open(t, 4)
+	socket := filepath.Join(t.TempDir(), "s")
+	s, err := Serve(d, socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(values ...any) {
+		for _, v := range values {
+			if err := binary.Write(conn, binary.BigEndian, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := func(values ...any) {
+		t.Helper()
+		var text bytes.Buffer
+		for _, v := range values {
+			binary.Write(&text, binary.BigEndian, v)
+		}
+		got := make([]byte, text.Len())
+		if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, text.Bytes()) {
+			t.Fatalf("%v: got % x, want % x", err, got, text.Bytes())
+		}
+	}
+	want([]byte("NBDMAGICIHAVEOPT"), uint16(3))
+	send(uint32(3), []byte("IHAVEOPT"), uint32(8), uint32(0)) // structured replies
+	want(uint64(magicAnswer), uint32(8), uint32(repErrUnknown), uint32(0))
+	send([]byte("IHAVEOPT"), uint32(optGo), uint32(6), uint32(0), uint16(0))
+	want(uint64(magicAnswer), uint32(optGo), uint32(repInfo), uint32(12), uint16(0), uint64(4*blockSize), uint16(5))
+	want(uint64(magicAnswer), uint32(optGo), uint32(repAck), uint32(0))
+
+	request := func(cmd uint16, cookie, off uint64, n uint32) {
+		send(uint32(magicRequest), uint16(0), cmd, cookie, off, n)
+	}
+	request(cmdWrite, 1, 4090, 10)
+	send([]byte("0123456789"))
+	request(cmdRead, 2, 4092, 4)
+	request(cmdWrite, 3, 4*blockSize, 1)
+	send([]byte("x"))
+	request(cmdRead, 4, 4*blockSize-1, 2)
+	request(4, 5, 0, 512) // trim
+	want(uint32(magicReply), uint32(0), uint64(1))
+	want(uint32(magicReply), uint32(0), uint64(2), []byte("2345"))
+	want(uint32(magicReply), uint32(errIO), uint64(3))
+	want(uint32(magicReply), uint32(errIO), uint64(4))
+	want(uint32(magicReply), uint32(errInvalid), uint64(5))
+	if d.Flushes() != 0 {
+		t.Error("the disk was flushed and nobody asked for it")
+	}
+	request(cmdFlush, 6, 0, 0)
+	want(uint32(magicReply), uint32(0), uint64(6))
+	if loss, err := d.Cut(0); err != nil || loss != (Loss{}) || d.Flushes() != 1 {
+		t.Errorf("after a flush %+v can be lost, %v", loss, err)
+	}
+	request(cmdDisc, 7, 0, 0)
+	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("after a disconnect: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
