@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -77,11 +78,17 @@ func (a *assembly) run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	var parts sync.WaitGroup
-	parts.Go(func() { a.sessions(work, hup) })
-	err = a.server.Serve(ctx, listeners...)
+	serving, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	var gaveUp error
+	parts.Go(func() {
+		gaveUp = a.sessions(work, hup)
+		stopServing()
+	})
+	err = a.server.Serve(serving, listeners...)
 	stopWork()
 	parts.Wait()
-	return err
+	return errors.Join(err, gaveUp)
 }
 
 // listen takes the activated socket, or opens the one that was named.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
@@ -25,12 +26,16 @@ const (
 
 // sessions keeps the scheduler running until ctx is done. While it can't be
 // started, the process stays, so that everybody who asks is told why, and tries
-// again; a reload has it try at once.
-func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) {
+// again; a reload has it try at once. Only where the disk was read-only it gives
+// up, after a while and with the reason: the process has mounts of its own, in
+// which the disk stays as read-only as it was when the process began.
+func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) error {
 	var works atomic.Bool // then the scheduler's own loop feeds the watchdog
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	parts.Go(func() { a.feed(ctx, &works) })
+	feeding, stopFeeding := context.WithCancel(ctx)
+	defer stopFeeding()
+	parts.Go(func() { a.feed(feeding, &works) })
 	wait, told := firstTry, ""
 	for ctx.Err() == nil {
 		s, err := newSession(ctx, a)
@@ -50,7 +55,11 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) {
 			}
 		}
 		if ctx.Err() != nil {
-			return
+			return nil
+		}
+		readOnly := errors.Is(err, syscall.EROFS)
+		if readOnly {
+			wait = lastTry
 		}
 		a.fail(err, &told, wait)
 		select {
@@ -58,8 +67,12 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) {
 		case <-hup:
 		case <-time.After(wait):
 		}
+		if readOnly && ctx.Err() == nil {
+			return fmt.Errorf("beginning anew, to see whether the disk can be written: %w", err)
+		}
 		wait = min(max(2*wait, firstTry), lastTry)
 	}
+	return nil
 }
 
 // feed keeps the watchdog quiet while there is no scheduler that could hang.
