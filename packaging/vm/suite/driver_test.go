@@ -8,17 +8,23 @@ import (
 	"testing"
 )
 
-// TestReaderDies: the NVML process is killed, and placements go on.
+// TestReaderDies: the NVML process is killed again and again, and placements
+// go on.
 func TestReaderDies(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, on)
-	sh(t, "", "pkill -KILL -x gpusched-nvml || pkill -KILL -f /usr/libexec/gpusched/gpusched-nvml")
-	next := submit(t, "alice", "-g 1 --gpu-mem 1G -- true")
-	ended(t, wait(t, next), "completed", "exit code 0")
+	sh(t, "", "systemd-run --quiet --unit killer bash -c 'while :; do pkill -KILL "+strings.ReplaceAll(reader, "'", `"`)+"; sleep 0.2; done'")
+	t.Cleanup(func() { try(t, "", "systemctl stop killer") })
+	for range 5 {
+		next := submit(t, "alice", "-g 1 --gpu-mem 1G -- true")
+		ended(t, wait(t, next), "completed", "exit code 0")
+	}
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the job is %s", j.State)
 	}
+	sh(t, "", "systemctl stop killer")
+	until(t, "the GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
 }
 
 // TestReaderHangs: while the driver does not answer nothing is placed on a

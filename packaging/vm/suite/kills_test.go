@@ -12,68 +12,145 @@ import (
 )
 
 var (
-	killJobs = flag.Int("kill-jobs", 60, "jobs submitted while the daemon is killed again and again")
-	kills    = flag.Int("kills", 25, "how often it is killed, at random moments")
+	killJobs  = flag.Int("kill-jobs", 40, "jobs submitted while the daemon is killed again and again")
+	kills     = flag.Int("kills", 15, "how often it is killed, at random moments")
+	chaosTime = flag.Duration("chaos", 15*time.Second, "how long everything is killed, stopped and restarted at random")
+	faultSeed = flag.Uint64("fault-seed", 0, "for the choice and the moments of faults; 0 is one by chance, which the log names")
 )
 
+// chance makes the random choices of a test.
+func chance(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := *faultSeed
+	for seed == 0 {
+		seed = rand.Uint64N(1e6)
+	}
+	t.Logf("-fault-seed %d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+// anotherDaemon does something that ends the daemon, and waits for the next.
+func anotherDaemon(t *testing.T, act string) {
+	t.Helper()
+	pid := daemonPID(t)
+	try(t, "", act)
+	until(t, "another daemon runs", func() bool { now := daemonPID(t); return now != "0" && now != pid })
+}
+
 // TestKills: the daemon is killed at random moments while jobs are submitted,
-// start, run and end. Each acknowledged job has exactly one end, and its command
-// began once: it makes a file that must not be there yet.
+// start, run and end. Each acknowledged job has exactly one end, its command
+// began once, and no GPU was given twice.
 func TestKills(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -rf ~/kills; mkdir ~/kills")
-	script := fmt.Sprintf(`for i in $(seq %d); do
-  gpusched submit -q --gpus $((i %% 3 / 2)) -- bash -c 'set -C; echo $$ > ~/kills/$GPUSCHED_JOB_ID || echo again >> ~/kills/twice; sleep 0.$((RANDOM %% 4)); exit $((GPUSCHED_JOB_ID %% 5))' || exit 1
-done`, *killJobs)
-	done := make(chan string, 1)
-	go func() {
-		r, err := the.Sh(t.Context(), "alice", script)
-		if err != nil || r.Code != 0 {
-			t.Errorf("submitting: %v, exit %d: %s", err, r.Code, r.Stderr)
-		}
-		done <- r.Stdout
-	}()
-	const seed = 1
-	moments := rand.New(rand.NewPCG(seed, seed))
+	random := chance(t)
 	began := time.Now()
+	count := *killJobs / 2
+	l := startLoad(t, count, time.Duration(*kills)*700*time.Millisecond/time.Duration(count))
 	for range *kills {
-		<-time.After(time.Duration(moments.IntN(400)) * time.Millisecond)
-		pid := sh(t, "", "systemctl show -P MainPID gpusched")
-		try(t, "", killDaemon)
-		until(t, "another daemon runs", func() bool {
-			now := sh(t, "", "systemctl show -P MainPID gpusched")
-			return now != "0" && now != pid
-		})
+		<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
+		anotherDaemon(t, killDaemon)
 	}
 	took := time.Since(began)
-	ids := strings.Fields(<-done)
-	if len(ids) != *killJobs {
-		t.Errorf("%d jobs were acknowledged, want %d", len(ids), *killJobs)
+	l.verdict(t, nil)
+	t.Logf("%d jobs, %d kills in %s", *killJobs, *kills, took.Round(time.Second))
+}
+
+// fault is something that goes wrong on a machine.
+type fault struct {
+	name   string
+	weight int
+	do     func(t *testing.T, c *chaos)
+}
+
+// chaos is what the faults of one test share.
+type chaos struct {
+	random *rand.Rand
+	hurt   map[int64]bool // jobs in which something was killed
+}
+
+// command makes a fault of a command of root's.
+func command(line string) func(*testing.T, *chaos) {
+	return func(t *testing.T, _ *chaos) { try(t, "", line) }
+}
+
+const reader = "-f '^/usr/libexec/gpusched/gpusched-nvml'"
+
+// faults are what may happen at any moment. journald is given time, as systemd
+// gives up a service that dies five times in ten seconds.
+func faults() []fault {
+	return []fault{
+		{"the daemon is killed", 6, func(t *testing.T, _ *chaos) { anotherDaemon(t, killDaemon) }},
+		{"the daemon is restarted", 2, func(t *testing.T, _ *chaos) { anotherDaemon(t, "systemctl restart gpusched") }},
+		{"the daemon reloads", 1, command("systemctl reload gpusched")},
+		{"a job's main process is killed", 4, func(t *testing.T, c *chaos) { c.killJob(t, "main") }},
+		{"all processes of a job are killed", 2, func(t *testing.T, c *chaos) { c.killJob(t, "all") }},
+		{"the NVML process is killed", 3, command("pkill -KILL " + reader)},
+		{"the NVML process hangs", 1, command("pkill -STOP " + reader + "; sleep 1; pkill -CONT " + reader)},
+		{"journald is killed", 1, command("systemctl reset-failed systemd-journald; systemctl kill --kill-whom=main -s KILL systemd-journald")},
+		{"journald is restarted", 1, command("systemctl reset-failed systemd-journald; systemctl restart systemd-journald")},
+		{"dbus is restarted", 1, command("systemctl restart dbus.service dbus.socket")},
+		{"systemd reloads", 2, command("systemctl daemon-reload")},
+		{"systemd is executed anew", 2, command("systemctl daemon-reexec")},
 	}
-	seen := map[string]bool{}
-	for _, text := range ids {
-		var id int64
-		if _, err := fmt.Sscan(text, &id); err != nil {
-			t.Fatal(err)
-		}
-		if seen[text] {
-			t.Errorf("id %d was given out twice", id)
-		}
-		seen[text] = true
-		if code := id % 5; code == 0 {
-			ended(t, wait(t, id), "completed", "exit code 0")
-		} else {
-			ended(t, wait(t, id), "failed", fmt.Sprintf("exit code %d", code))
-		}
-		if j := show(t, "", id); j.Attempt != 1 {
-			t.Errorf("job %d ended in attempt %d", id, j.Attempt)
+}
+
+// killJob kills in a job that has a unit now, which may be one that is about to
+// start or has just ended.
+func (c *chaos) killJob(t *testing.T, whom string) {
+	t.Helper()
+	units := strings.Fields(try(t, "", "systemctl list-units --no-legend --plain 'gpujob-*.service' | cut -d' ' -f1").Stdout)
+	if len(units) == 0 {
+		return
+	}
+	unit := units[c.random.IntN(len(units))]
+	var id int64
+	if _, err := fmt.Sscanf(unit, "gpujob-%d.service", &id); err != nil {
+		t.Fatal(err)
+	}
+	c.hurt[id] = true
+	try(t, "", "systemctl kill -s KILL --kill-whom="+whom+" "+unit)
+}
+
+// TestChaos: everything that may happen to a machine short of its own end,
+// at random, one after the other, under the load of two accounts.
+func TestChaos(t *testing.T) {
+	begin(t)
+	c := &chaos{random: chance(t), hurt: map[int64]bool{}}
+	var deck []fault
+	for _, f := range faults() {
+		for range f.weight {
+			deck = append(deck, f)
 		}
 	}
-	if ran := sh(t, "alice", "ls ~/kills | sort -n"); strings.Contains(ran, "twice") || len(strings.Fields(ran)) != len(ids) {
-		t.Errorf("%d jobs, and these ran: %s", len(ids), ran)
+	l := startLoad(t, max(20, int(chaosTime.Seconds()*4)), 200*time.Millisecond)
+	counts := map[string]int{}
+	for end := time.Now().Add(*chaosTime); time.Now().Before(end); {
+		<-time.After(time.Duration(c.random.IntN(300)) * time.Millisecond)
+		f := deck[c.random.IntN(len(deck))]
+		counts[f.name]++
+		f.do(t, c)
 	}
-	if left := sh(t, "", "systemctl list-units --all --no-legend 'gpujob-*'"); left != "" {
-		t.Errorf("units are left: %s", left)
+	l.verdict(t, c.hurt)
+	t.Logf("faults: %v", counts)
+}
+
+// TestSystemdStartsAnew: systemd forgets nothing of our jobs while it reloads
+// its files and executes itself again and again, and we nothing of what it
+// tells or does not tell meanwhile.
+func TestSystemdStartsAnew(t *testing.T) {
+	begin(t)
+	on := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, on)
+	was := show(t, "", on)
+	rounds := *kills
+	l := startLoad(t, *killJobs/2, 100*time.Millisecond)
+	for n := range rounds {
+		sh(t, "", []string{"systemctl daemon-reload", "systemctl daemon-reexec"}[n%2])
 	}
-	t.Logf("%d jobs, %d kills in %s", len(ids), *kills, took.Round(time.Second))
+	if j := show(t, "", on); j.State != "running" || j.InvocationID != was.InvocationID {
+		t.Errorf("the job that ran is %s: %+v", j.State, j.Result)
+	}
+	cancel(t, "alice", on)
+	l.verdict(t, nil)
+	t.Logf("%d reloads and new executions", rounds)
 }

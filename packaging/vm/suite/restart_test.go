@@ -3,10 +3,14 @@
 package suite
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
+
+var busAway = flag.Duration("bus-away", 3*time.Second, "how long dbus is away")
 
 const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
 
@@ -50,46 +54,6 @@ func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	ended(t, wait(t, id), "failed", "exit code 11")
 }
 
-// TestKillDuringStarts: the daemon is killed again and again while jobs are
-// submitted and started; each acknowledged one runs exactly once.
-func TestKillDuringStarts(t *testing.T) {
-	begin(t)
-	sh(t, "alice", "rm -rf ~/runs; mkdir ~/runs")
-	script := `ids=$(for i in $(seq 40); do gpusched submit -q --gpus 0 -- bash -c 'echo x >> ~/runs/$GPUSCHED_JOB_ID' || exit 1; done) || exit 1; echo $ids`
-	done := make(chan string, 1)
-	go func() {
-		r, err := the.Sh(t.Context(), "alice", script)
-		if err != nil || r.Code != 0 {
-			done <- fmt.Sprintf("error %v %+v", err, r)
-			return
-		}
-		done <- r.Stdout
-	}()
-	var ids []string
-	for kills := 0; ids == nil; kills++ {
-		select {
-		case out := <-done:
-			if ids = strings.Fields(out); len(ids) != 40 {
-				t.Fatalf("submitted %q", out)
-			}
-			t.Logf("%d kills", kills)
-		default:
-			try(t, "", killDaemon)
-			until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
-		}
-	}
-	for _, id := range ids {
-		var n int64
-		if _, err := fmt.Sscan(id, &n); err != nil {
-			t.Fatal(err)
-		}
-		ended(t, wait(t, n), "completed", "exit code 0")
-		if runs := sh(t, "alice", "wc -l < ~/runs/"+id); runs != "1" {
-			t.Errorf("job %s ran %s times", id, runs)
-		}
-	}
-}
-
 // TestBusRestart: jobs live through a restart of dbus, and the daemon finds
 // systemd again.
 func TestBusRestart(t *testing.T) {
@@ -102,6 +66,38 @@ func TestBusRestart(t *testing.T) {
 	if j := show(t, "", id); j.State != "running" {
 		t.Errorf("the job is %s: %+v", j.State, j.Result)
 	}
+}
+
+// TestBusAway: without dbus jobs run on and end, new ones are accepted and wait,
+// health tells; when it is back everything goes on by itself.
+func TestBusAway(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/end")
+	on := submit(t, "alice", "-g 1 -- sleep 1000")
+	ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 6'")
+	running(t, on)
+	running(t, ends)
+	back := "systemctl start dbus.socket dbus.service"
+	t.Cleanup(func() { try(t, "", back) })
+	sh(t, "", "systemctl stop dbus.socket dbus.service")
+	gone := time.Now()
+	meanwhile := submit(t, "bob", "-g 1 -- true")
+	sh(t, "alice", "touch ~/end")
+	until(t, "health tells", func() bool { text, _ := health(t); return strings.Contains(text, "no connection") })
+	if r := try(t, "bob", "gpusched list && gpusched why @ && gpusched status"); r.Code != 0 {
+		t.Errorf("questions are not answered: %s", r.Stderr)
+	}
+	<-time.After(*busAway - time.Since(gone))
+	if j := show(t, "", meanwhile); j.Result != nil {
+		t.Errorf("the job that could not be started is %s: %+v", j.State, j.Result)
+	}
+	sh(t, "", back)
+	ended(t, wait(t, ends), "failed", "exit code 6")
+	ended(t, wait(t, meanwhile), "completed", "exit code 0")
+	if j := show(t, "", on); j.State != "running" {
+		t.Errorf("the running job is %s: %+v", j.State, j.Result)
+	}
+	until(t, "health is well again", func() bool { text, _ := health(t); return strings.Contains(text, "connected over the system bus") })
 }
 
 // TestWatchdogEndsAHungDaemon is the real watchdog on the real loop: a stopped

@@ -114,56 +114,104 @@ func TestNewerStateFile(t *testing.T) {
 	}
 }
 
-// TestStateDiskFails: while the disk of the state is full, new jobs are refused with the reason, running ones go on, and what ended meanwhile is
-// recorded as soon as the disk works: nobody has to do anything else.
-func TestStateDiskFails(t *testing.T) {
-	for name, act := range map[string]struct{ fail, mend string }{
-		"full": {"cat /dev/zero > fill 2>/dev/null", "rm fill"},
+// TestStateDiskFull: until the disk of the state is full jobs are acknowledged, then new ones are refused with the reason, running ones go on, and
+// what ended meanwhile is recorded as soon as there is room: nobody has to do anything else. Nothing that was acknowledged is lost to a kill.
+func TestStateDiskFull(t *testing.T) {
+	begin(t)
+	smallDisk(t)
+	sh(t, "alice", "rm -f ~/end")
+	on := submit(t, "alice", "-g 1 -- sleep 1000")
+	ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 7'")
+	running(t, on)
+	running(t, ends)
+	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -300K fill")
+	first := try(t, "bob", "for i in $(seq 300); do timeout 60 gpusched submit -q -g 4 -- true || exit; done")
+	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
+		t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
+	}
+	acknowledged := strings.Fields(first.Stdout)
+	if len(acknowledged) < 3 {
+		t.Errorf("%d jobs were acknowledged before the first refusal: the test proves little", len(acknowledged))
+	}
+	sh(t, "alice", "touch ~/end")
+	unitEnded(t, ends)
+	if text, code := health(t); code == 0 || !strings.Contains(text, "can't be written") {
+		t.Errorf("health exits %d: %s", code, text)
+	}
+	refused(t, "bob", "gpusched submit -g 1 -- true", 1, "can't write its state")
+	if r := try(t, "bob", "gpusched list && gpusched gpus && gpusched status"); r.Code != 0 {
+		t.Errorf("questions are not answered: %s", r.Stderr)
+	}
+	if sub := sh(t, "", fmt.Sprintf("systemctl show -P ActiveState gpujob-%d", ends)); sub != "failed" {
+		t.Errorf("the unit of the job that ended is %q: its result is gone before it is on record", sub)
+	}
+	sh(t, "", "cd "+stateDir+"; rm fill")
+	ended(t, wait(t, ends), "failed", "exit code 7")
+	if j := show(t, "", on); j.State != "running" {
+		t.Errorf("the running job is %s", j.State)
+	}
+	until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+	anotherDaemon(t, killDaemon)
+	answers(t)
+	for _, id := range acknowledged {
+		if r := try(t, "bob", "gpusched show "+id); r.Code != 0 {
+			t.Errorf("job %s was acknowledged and is gone: %s", id, r.Stderr)
+		}
+	}
+	t.Logf("%d jobs were acknowledged before the first refusal", len(acknowledged))
+	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+}
+
+// unitEnded waits until the command of a job has ended.
+func unitEnded(t *testing.T, id int64) {
+	t.Helper()
+	until(t, "the unit ended", func() bool {
+		return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id)).Stdout) == "failed"
+	})
+}
+
+// TestStateDiskAtStart: a daemon that finds its disk read-only or missing begins no other state. When the disk is back it has everything; jobs run on
+// meanwhile, and their results are there. A daemon whose disk could not be mounted has to be started, as everything that systemd gave up for a mount.
+func TestStateDiskAtStart(t *testing.T) {
+	const unit = "/etc/systemd/system/var-lib-gpusched.mount"
+	stop := "systemctl stop gpusched.socket gpusched.service; "
+	for name, disk := range map[string]struct{ set, fail, mend, reset string }{
+		"read-only": {
+			set:  "mount --bind " + stateDir + " " + stateDir,
+			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir,
+			reset: stop + "umount " + stateDir,
+		},
+		// The mount has a unit, as every line of fstab has, and another file system under it.
+		"missing": {
+			set: stop + "mkdir -p /run/disk/{lower,upper,work}; cp -a " + stateDir + "/. /run/disk/upper; chmod 700 /run/disk/upper; rm -rf " + stateDir + "/*; printf '[Mount]\\nWhat=overlay\\nType=overlay\\nWhere=" + stateDir +
+				"\\nOptions=lowerdir=/run/disk/lower,upperdir=/run/disk/upper,workdir=/run/disk/work\\n' > " + unit + "; systemctl daemon-reload; " + startDaemon,
+			fail: stop + "systemctl stop var-lib-gpusched.mount; mv /run/disk /run/away", mend: "mv /run/away /run/disk; systemctl reset-failed var-lib-gpusched.mount; " + startDaemon,
+			reset: stop + "systemctl stop var-lib-gpusched.mount; rm -f " + unit + "; systemctl daemon-reload; cp -a /run/disk/upper/. " + stateDir + "; rm -rf /run/disk",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin(t)
-			smallDisk(t)
-			sh(t, "alice", "rm -f ~/end")
-			on := submit(t, "alice", "-g 1 -- sleep 1000")
-			ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 7'")
-			running(t, on)
-			running(t, ends)
-			sh(t, "", "cd "+stateDir+"; "+act.fail+"; true")
-			first := try(t, "bob", "for i in $(seq 300); do timeout 60 gpusched submit -q -g 4 -- true || exit; done")
-			if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
-				t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
-			}
-			acknowledged := strings.Fields(first.Stdout)
-			sh(t, "alice", "touch ~/end")
-			until(t, "the unit ended", func() bool {
-				return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", ends)).Stdout) == "failed"
-			})
-			if text, code := health(t); code == 0 || !strings.Contains(text, "can't be written") {
-				t.Errorf("health exits %d: %s", code, text)
-			}
-			refused(t, "bob", "gpusched submit -g 1 -- true", 1, "can't write its state")
-			if r := try(t, "bob", "gpusched list && gpusched gpus && gpusched status"); r.Code != 0 {
-				t.Errorf("questions are not answered: %s", r.Stderr)
-			}
-			if sub := sh(t, "", fmt.Sprintf("systemctl show -P ActiveState gpujob-%d", ends)); sub != "failed" {
-				t.Errorf("the unit of the job that ended is %q: its result is gone before it is on record", sub)
-			}
-			sh(t, "", "cd "+stateDir+"; "+act.mend)
-			ended(t, wait(t, ends), "failed", "exit code 7")
-			if j := show(t, "", on); j.State != "running" {
-				t.Errorf("the running job is %s", j.State)
-			}
-			until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
-			sh(t, "", killDaemon)
+			sh(t, "", disk.set)
+			t.Cleanup(func() { sh(t, "", disk.reset+"; "+startDaemon) })
 			answers(t)
-			for _, id := range acknowledged {
-				if r := try(t, "bob", "gpusched show "+id); r.Code != 0 {
-					t.Errorf("job %s was acknowledged and is gone: %s", id, r.Stderr)
-				}
+			sh(t, "alice", "rm -f ~/end")
+			ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 7'")
+			running(t, ends)
+			waits := submit(t, "bob", "-g 4 -- true")
+			sh(t, "", disk.fail)
+			try(t, "", "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket; systemctl --no-block start gpusched.service")
+			if r := try(t, "bob", "timeout 3 gpusched submit -g 0 -- true"); r.Code == 0 {
+				t.Errorf("a job is acknowledged without a disk: %s", r.Stdout)
 			}
-			t.Logf("%d jobs were acknowledged before the first refusal", len(acknowledged))
-			after := submit(t, "bob", "-g 0 -- true")
-			ended(t, wait(t, after), "completed", "exit code 0")
+			sh(t, "alice", "touch ~/end")
+			unitEnded(t, ends)
+			if made := sh(t, "", "ls "+stateDir); name == "missing" && made != "" {
+				t.Errorf("another state was begun: %s", made)
+			}
+			sh(t, "", disk.mend)
+			answers(t)
+			ended(t, wait(t, ends), "failed", "exit code 7")
+			ended(t, wait(t, waits), "completed", "exit code 0")
 		})
 	}
 }
