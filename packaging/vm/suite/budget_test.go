@@ -1,0 +1,136 @@
+//go:build machine
+
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// heard is what the user finds in the journal of a job's unit that the scheduler
+// said there.
+func heard(t *testing.T, user string, id int64) []string {
+	t.Helper()
+	out := try(t, user, fmt.Sprintf("journalctl --quiet --no-pager -o cat -u gpujob-%d | grep '^gpusched: '", id)).Stdout
+	return strings.Split(strings.TrimSpace(out), "\n")
+}
+
+// samples waits until the daemon has looked at the GPUs so often.
+func samples(t *testing.T, n int) {
+	t.Helper()
+	seen := map[string]bool{}
+	until(t, fmt.Sprintf("%d samples", n), func() bool {
+		var r api.GPUsReply
+		if err := json.Unmarshal([]byte(try(t, "", "gpusched gpus --json").Stdout), &r); err == nil && !r.SampledAt.IsZero() {
+			seen[r.SampledAt.String()] = true
+		}
+		return len(seen) > n
+	})
+}
+
+// TestGPUMemoryBudget: a job that uses more GPU memory than it was promised is
+// told so once in its own journal, and is stopped when another job is short of
+// its own; the daemon may die meanwhile.
+func TestGPUMemoryBudget(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"300ms\"\n[gpu_memory]\npolicy = \"enforce\"\ntolerance = \"100M\"\ngrace = \"2s\"")
+	sh(t, "alice", "rm -f ~/more")
+	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- bash -c 'simcuda --mem 30G --hold 1000 & while [ ! -e ~/more ]; do sleep 0.1; done; simcuda --mem 10G --hold 1000'")
+	running(t, id)
+	const warning = "gpusched: this job uses 30G of the memory of GPU 0, 10G more than the 20G it was promised."
+	until(t, "alice finds the warning", func() bool { return strings.HasPrefix(heard(t, "alice", id)[0], warning) })
+	if out := sh(t, "alice", fmt.Sprintf("gpusched logs %d", id)); !strings.Contains(out, warning) {
+		t.Errorf("gpusched logs does not show the warning: %s", out)
+	}
+	if out := heard(t, "bob", id)[0]; out != "" {
+		t.Errorf("bob reads in alice's journal: %s", out)
+	}
+	if out := sh(t, "bob", fmt.Sprintf("gpusched show %d; gpusched list", id)); strings.Count(out, "running (over memory)") != 2 || !strings.Contains(out, "30G now, 30G at its peak") {
+		t.Errorf("show and list: %s", out)
+	}
+	other := submit(t, "bob", "-g 0.5 --gpu-ids 0 --gpu-mem 45G -- simcuda --mem 5G --hold 1000")
+	running(t, other)
+	sh(t, "", "systemctl kill --kill-whom main --signal KILL gpusched")
+	samples(t, 8)
+	if got := heard(t, "alice", id); len(got) != 1 {
+		t.Errorf("warned %d times: %q", len(got), got)
+	}
+	if j := show(t, "", id); j.State != "running" {
+		t.Fatalf("stopped while there was enough for both: %+v", j.Result)
+	}
+	sh(t, "alice", "touch ~/more")
+	ended(t, wait(t, id), "gpu-out-of-memory", fmt.Sprintf("stopped for using 40G of the memory of GPU 0, 20G more than the 20G it was promised, when job %d was short of its own", other))
+	if got := heard(t, "alice", id); len(got) != 2 || !strings.HasPrefix(got[1], "gpusched: stopped for using 40G") {
+		t.Errorf("its journal: %q", got)
+	}
+	if r := try(t, "alice", fmt.Sprintf("gpusched wait %d", id)); r.Code != 137 {
+		t.Errorf("gpusched wait exits %d", r.Code)
+	}
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", id)); !strings.Contains(out, "40G at its peak") {
+		t.Errorf("its peak is not on record: %s", out)
+	}
+	if j := show(t, "", other); j.State != "running" {
+		t.Errorf("the other job is %s", j.State)
+	}
+	cancel(t, "bob", other)
+}
+
+// TestOwnGPUMemoryError: who runs out of GPU memory by itself has failed.
+func TestOwnGPUMemoryError(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- simcuda --oom")
+	ended(t, wait(t, id), "failed", "failed: exit code 1")
+}
+
+// TestForeignProcess: who uses a GPU without a job is shown, and named to who
+// waits for that; the name of the program is the user's own.
+func TestForeignProcess(t *testing.T) {
+	begin(t)
+	sh(t, "", `cp "$(command -v simcuda)" /usr/local/bin/$'se\e[31mcret'; systemd-run --quiet --uid bob --unit stranger bash -c 'exec /usr/local/bin/se*cret --mem 70G --hold 1000'`)
+	t.Cleanup(func() { sh(t, "", "systemctl stop stranger; rm -f /usr/local/bin/se*cret") })
+	pid := sh(t, "", "systemctl show -P MainPID stranger")
+	until(t, "the process shows", func() bool {
+		return strings.Contains(sh(t, "alice", "gpusched gpus"), "70G by 1")
+	})
+	out := sh(t, "alice", "gpusched gpus")
+	if !strings.Contains(strings.Join(strings.Fields(out), " "), "0 "+pid+" bob 70G none") || strings.Contains(out, "cret") {
+		t.Errorf("gpus: %s", out)
+	}
+	if out := sh(t, "bob", "gpusched gpus"); !strings.Contains(out, "cret") || strings.Contains(out, "\x1b[31m") {
+		t.Errorf("bob sees of his own: %q", out)
+	}
+	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
+	waitsFor(t, "alice", id, "outside of any job process "+pid+" of bob has 70G")
+	sh(t, "", "systemctl stop stranger")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// TestIdleJob: a job that does not use its GPU is told so, and ended where the
+// site wants that; one that computes goes on.
+func TestIdleJob(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"500ms\"\n[idle]\naction = \"stop\"\nafter = \"10s\"\ngrace = \"5s\"")
+	busy := submit(t, "bob", "-g 1 -- simcuda --mem 5G --util 70 --hold 1000")
+	notebook := submit(t, "alice", "-g 1 -- simcuda --mem 5G --util 0 --hold 1000")
+	sleeps := submit(t, "alice", "-g 2 -- sleep 1000")
+	running(t, busy)
+	running(t, sleeps)
+	began := time.Now()
+	ended(t, wait(t, sleeps), "cancelled", "cancelled by the site: it had not used its GPUs for 1")
+	if took := time.Since(began); took < 14*time.Second {
+		t.Errorf("ended after %s", took)
+	}
+	ended(t, wait(t, notebook), "cancelled", "cancelled by the site: it had not used its GPUs for 1")
+	if got := strings.Join(heard(t, "alice", sleeps), "\n"); strings.Count(got, "this job has not used GPU") != 2 || !strings.Contains(got, "it is stopped.\ngpusched: cancelled by the site") {
+		t.Errorf("its journal: %q", got)
+	}
+	if j := show(t, "", busy); j.State != "running" || len(j.Warnings) > 0 || heard(t, "bob", busy)[0] != "" {
+		t.Errorf("the one that computes: %s, %v, %q", j.State, j.Warnings, heard(t, "bob", busy))
+	}
+	cancel(t, "bob", busy)
+}
