@@ -7,13 +7,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 )
 
-// tellTime is how long a note may take on its way into a job's journal. A stop
-// that it explains waits no longer.
-const tellTime = 3 * time.Second
+// How long a note may take on its way into a job's journal, behind those of
+// other jobs: one that explains a stop holds that up.
+const (
+	tellTime     = 5 * time.Minute
+	farewellTime = 3 * time.Second
+)
 
 // inform puts a note into a job's journal, and into ours. What can't be told is
 // seen in 'gpusched show' all the same.
-func (d *Daemon) inform(ctx context.Context, t core.Tell) {
+func (d *Daemon) inform(ctx context.Context, t core.Tell, patience time.Duration) {
 	if t.Text == "" {
 		return
 	}
@@ -21,9 +24,9 @@ func (d *Daemon) inform(ctx context.Context, t core.Tell) {
 	if d.opt.Tell == nil {
 		return
 	}
-	ctx, cancel := d.host.Timeout(ctx, tellTime)
+	waits, cancel := d.host.Timeout(ctx, patience)
 	defer cancel()
-	if err := d.opt.Tell(ctx, t.Job, t.UID, t.Text); err != nil && ctx.Err() == nil {
+	if err := d.opt.Tell(waits, t.Job, t.UID, t.Text); err != nil && ctx.Err() == nil {
 		d.log.Warn("putting a note into a job's journal", "job", t.Job, "err", err)
 	}
 }

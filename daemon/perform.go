@@ -31,7 +31,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	case core.Inspect:
 		d.workers.Go(func() { d.post(d.inspect(ctx, a)) })
 	case core.Tell:
-		d.workers.Go(func() { d.inform(ctx, a) })
+		d.workers.Go(func() { d.inform(ctx, a, tellTime) })
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Forget:
@@ -101,7 +101,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 			ev.Before = unitOf(st)
 		}
 	}
-	d.inform(ctx, a.Tell)
+	d.inform(ctx, a.Tell, farewellTime)
 	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)

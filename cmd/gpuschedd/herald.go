@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -25,6 +26,9 @@ func newHerald(dir string, m *systemd.Manager) *herald {
 	return &herald{dir: dir, units: m, turn: make(chan struct{}, 1)}
 }
 
+// noteTime is how long systemd may take for one note.
+const noteTime = 5 * time.Second
+
 // noteRoom is the memory that printing a note needs at most. It is the job's, so
 // a job that has not so much left is not told: it would be killed for it.
 const noteRoom = 32 << 20
@@ -37,6 +41,8 @@ func (h *herald) tell(ctx context.Context, id job.ID, uid int, text string) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	ctx, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
 	name := units.Name(int64(id))
 	group := fmt.Sprintf("/gpujobs.slice/%s/%s", units.Slice(uid), name)
 	if room := cgroup.Room(cgroup.Root, group); room != cgroup.Unknown && room < noteRoom {
