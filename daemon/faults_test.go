@@ -132,3 +132,20 @@ func TestRowsFailed(t *testing.T) {
 		return false
 	})
 }
+
+// A compute mode in which jobs fail is told with the command that mends it.
+func TestComputeMode(t *testing.T) {
+	r := newRig(t, 2, nil)
+	r.gpus.Change(1, func(d *gpu.Device) { d.ComputeMode = "prohibited" })
+	r.restart() // looks at once
+	r.until("health tells", func() bool {
+		told := false
+		for _, c := range r.d.Health(t.Context()) {
+			told = told || c.Name == "gpu 1 mode" && c.Health == job.Degraded && c.Next == "nvidia-smi -i 1 -c DEFAULT"
+			if c.Name == "gpu 0 mode" {
+				t.Errorf("the other GPU: %+v", c)
+			}
+		}
+		return told
+	})
+}

@@ -72,8 +72,10 @@ func checkGPUs(v *job.View) []job.Check {
 	}
 	checks := []job.Check{c}
 	for _, g := range v.GPUs {
-		if c, bad := checkRows(&g); bad {
-			checks = append(checks, c)
+		for _, look := range []func(*job.GPUView) (job.Check, bool){checkRows, checkMode} {
+			if c, bad := look(&g); bad {
+				checks = append(checks, c)
+			}
 		}
 		switch g.State {
 		case "lost", "suspect", "unknown", "sick":

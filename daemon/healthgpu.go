@@ -81,3 +81,18 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	}
 	return c, c.Detail != ""
 }
+
+// checkMode tells of a compute mode in which jobs fail that the scheduler starts.
+func checkMode(g *job.GPUView) (c job.Check, bad bool) {
+	c = job.Check{
+		Name: fmt.Sprintf("gpu %d mode", g.Index), Health: job.Degraded,
+		Next: fmt.Sprintf("nvidia-smi -i %d -c DEFAULT", g.Index),
+	}
+	switch g.ComputeMode {
+	case "prohibited":
+		c.Detail = "its compute mode is prohibited: no program can use it, and every job on it fails"
+	case "exclusive-process":
+		c.Detail = "its compute mode is exclusive-process: a second process on it fails, of the same job or of one that shares it"
+	}
+	return c, c.Detail != ""
+}

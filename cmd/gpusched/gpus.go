@@ -22,7 +22,7 @@ JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is n
 
 How two GPUs are connected: NV4 (NVLink with four lanes), switch (the same PCIe switch), bridge (the same host bridge), node (the same NUMA node), cross (between NUMA nodes).
 
-States of a GPU: free, shared (fractions have a part of it), busy (no part is free), paused (by an administrator, see 'gpusched gpu pause'), draining and drained (to be taken out of service, see 'gpusched gpu drain'), cleaning (being checked after a job), suspect (something of a job is still on it), sick (after an error it needs a look, a reset or a reboot, see 'gpusched health'), lost (the driver says so) and unknown (the driver does not answer).`
+States of a GPU: free, shared (fractions have a part of it), busy (no part is free), paused (by an administrator, see 'gpusched gpu pause'), draining and drained (to be taken out of service, see 'gpusched gpu drain'), cleaning (being checked after a job), suspect (something of a job is still on it), sick (after an error, or since a job left something on it, it needs a look, a reset or a reboot, see 'gpusched health'), lost (the driver says so) and unknown (the driver does not answer).`
 }
 
 // Run lists the GPUs.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -116,7 +117,7 @@ func (a *assembly) fail(err error, told *string, wait time.Duration) {
 			return []job.Check{
 				{
 					Name: "scheduler", Health: job.Failing, Next: remedy(err, a.paths.state),
-					Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %v", since.Format("15:04:05"), lastTry, err),
+					Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s", since.Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 				},
 				checkStateFile(a.paths.stateFile()), checkSpace(a.paths.state), checkJournal(journalDir, machineIDFile), checkJournalReads(a.journal, time.Now()), checkControllers(),
 			}

@@ -116,6 +116,9 @@ func (c *Core) Deadline() time.Time {
 		}
 	}
 	for _, l := range c.active {
+		if !c.listed {
+			break // as in tick
+		}
 		sooner(limitAt(&l.job))
 		sooner(warnAt(&l.job))
 		sooner(stopAt(&l.job))

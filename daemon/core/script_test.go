@@ -265,6 +265,9 @@ var verbs = map[string]func(*script){
 	"die": func(s *script) {
 		s.w.revive()
 		s.log("the daemon starts again")
+		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) {
+			s.t.Errorf("before the units are listed a tick is due that does nothing")
+		}
 		for _, ev := range s.w.kernel {
 			s.feed(ev)
 		}

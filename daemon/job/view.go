@@ -69,6 +69,7 @@ type GPUView struct {
 	PCI           string
 	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
 	StateDetail   string
+	ComputeMode   string // of the driver: default, exclusive-process, prohibited; "" unknown
 	RowsPending   bool   // a bad row of its memory waits for a reset to be replaced
 	RowsFailed    bool   // a bad row of its memory could not be replaced once
 	Stuck         ID     // the job on it that can't be ended, 0: none

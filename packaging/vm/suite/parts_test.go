@@ -114,6 +114,38 @@ func TestHealthOfTheReader(t *testing.T) {
 	}
 }
 
+// TestHealthOfTheDriver: calls into it never return, so that the reader cannot even
+// be killed. No more than a few are left in it, GPUs are unknown, everything else
+// works, and it all comes back when the driver does.
+func TestHealthOfTheDriver(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
+	answers(t)
+	sh(t, "", "mkdir -p /run/freezer && mount -t cgroup -o freezer none /run/freezer && mkdir -p /run/freezer/driver && echo FROZEN > /run/freezer/driver/freezer.state")
+	sh(t, "", `cat > /run/freeze.sh <<'END'
+while :; do for p in $(pgrep -P $(systemctl show -P MainPID gpusched)); do echo $p > /run/freezer/driver/cgroup.procs; done; sleep 0.01; done 2>/dev/null
+END
+systemd-run -q --unit freeze bash /run/freeze.sh`)
+	thaw := "systemctl stop freeze; [ ! -e /run/freezer/driver ] || echo THAWED > /run/freezer/driver/freezer.state"
+	t.Cleanup(func() {
+		try(t, "", thaw+"; sleep 0.5; rmdir /run/freezer/driver; umount /run/freezer; rmdir /run/freezer")
+	})
+	tells(t, "too many killed children still hang in the driver")
+	id := submit(t, "alice", "-g 1 -- true")
+	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+	if n := children(t); n > 3 {
+		t.Errorf("%d readers hang in the driver", n)
+	}
+	if j := show(t, "alice", id); j.State != "queued" {
+		t.Errorf("a job is %s while the GPUs are unknown", j.State)
+	}
+	sh(t, "", thaw)
+	ended(t, wait(t, id), "completed", "exit code 0")
+	if n := children(t); n > 1 {
+		t.Errorf("%d readers are left", n)
+	}
+}
+
 // TestDoctor: what it finds on a sound machine, and what when something is broken
 // on this side of the socket.
 func TestDoctor(t *testing.T) {
