@@ -98,22 +98,24 @@ func (c *committer) take() []batch {
 }
 
 // run works until ctx is done and then finishes what was pushed before the
-// loop ended.
+// loop ended. After something that could not be written nothing else is: a later
+// record may rest on an earlier one.
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
 		over = closed(c.d.done)
 		if batches := c.take(); len(batches) > 0 {
-			c.finish(ctx, batches)
+			over = !c.finish(ctx, batches) || over
 		} else if !over {
 			c.wake.Wait(time.Time{}, c.d.done)
 		}
 	}
 }
 
-func (c *committer) finish(ctx context.Context, batches []batch) {
+// finish is false where ctx ended before the records were on disk.
+func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	records := gather(batches)
 	if len(records) > 0 && !c.write(ctx, records) {
-		return
+		return false
 	}
 	for _, r := range records {
 		c.d.report(r)
@@ -129,6 +131,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) {
 			b.barrier.release()
 		}
 	}
+	return true
 }
 
 // gather puts the records of all batches together. Of several for one job the
