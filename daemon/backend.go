@@ -124,6 +124,9 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 	if gone != nil {
 		return gone
 	}
+	if !v.State.Terminal() {
+		return err // it is something of the job that is not there, or has ended meanwhile
+	}
 	if !who.MayControl(v.Owner) {
 		return &job.Refusal{Kind: job.RefusedForbidden, Message: "job " + c.Job.String() + " belongs to " + v.Owner.User, Hint: "only its owner and administrators may do that"}
 	}
