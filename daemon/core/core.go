@@ -46,7 +46,8 @@ type Core struct {
 	bytes    map[int]int64 // what the jobs of a person weigh
 	nextID   job.ID
 	keys     ring[requestKey, job.ID]
-	devices  []*device // by index
+	devices  []*device             // by index
+	departed map[string]*departure // from GPUs that are not among them
 	controls map[string]job.GPUControl
 	orphans  map[job.ID]int // units without a job: in how many listings in a row
 	listed   bool           // the units have been listed since New
@@ -121,7 +122,7 @@ type Done struct {
 func New(p Policy, boot string, r Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
-		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{},
+		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
 		stuckOn: map[string]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,

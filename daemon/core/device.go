@@ -108,12 +108,17 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 		c.recall(d)
 	}
 	for _, p := range g.Processes {
-		if id, ok := jobs[p.PID]; ok {
+		id, ok := jobs[p.PID]
+		if ok {
 			d.jobs[p.PID] = id
-			if first && !c.holds(id, d) { // left while we were away
-				d.after = &departure{job: id, since: now}
-			}
 		}
+		if first && d.after == nil && (p.Dead || ok && !c.holds(id, d)) { // left while we were away
+			d.after = &departure{job: id, since: now}
+		}
+	}
+	if left := c.departed[d.UUID]; left != nil {
+		d.after = left
+		delete(c.departed, d.UUID)
 	}
 }
 
@@ -184,10 +189,11 @@ func (c *Core) leave(l *live, now time.Time) {
 	number := c.look()
 	for _, r := range l.job.Attempt.GPUs {
 		delete(c.stuckOn, r.UUID)
-		for _, d := range c.devices {
-			if d.UUID == r.UUID {
-				d.after = &departure{job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number}
-			}
+		left := &departure{job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number}
+		if at := c.position(&r); at >= 0 {
+			c.devices[at].after = left
+		} else {
+			c.departed[r.UUID] = left // no sample has shown it yet
 		}
 	}
 }
@@ -206,6 +212,8 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 	switch {
 	case c.problem != "":
 		return sched.Unknown, string(c.problem)
+	case !c.offered(d):
+		return sched.Drained, "the site offers it to no job any more"
 	case !d.present:
 		return sched.Lost, "the driver does not list it any more"
 	case d.Health != gpu.HealthOK:
