@@ -347,6 +347,8 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 
 // finalResult puts together how the command ended and why it was told to.
 func finalResult(j *job.Job) job.Result {
+	case j.Stop == job.StopCancel:
+		return false
 	r := job.Result{Outcome: job.Lost, Detail: "nothing is known of its end"}
 	if j.Attempt.Result != nil {
 		r = *j.Attempt.Result
