@@ -97,8 +97,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	if a.Look {
-		if st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job))); err == nil {
-			ev.Before = unitOf(st)
+		before := d.inspect(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt})
+		if ev.Before = before.Unit; !before.OK || ev.Before.Phase == core.Exited {
+			return ev
 		}
 	}
 	d.inform(ctx, a.Tell, farewellTime)
@@ -113,7 +114,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	return ev
 }
 
-func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Event {
+func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))

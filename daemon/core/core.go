@@ -24,6 +24,7 @@ type live struct {
 	job   job.Job
 	busy  busy
 	again bool // the unit changed while it was being started or inspected
+	hit   bool // a stop of ours may have reached it already
 
 	uses    []job.GPUNow // of the GPUs of the attempt with the number tracked
 	tracked int
@@ -157,6 +158,7 @@ func (c *Core) restore(j job.Job) {
 		}
 	}
 	l := c.adopt(j)
+	l.hit = j.State == job.Ending
 	c.keep(j.Owner.UID, j.Key, j.ID)
 	c.nextID = max(c.nextID, j.ID+1)
 	if j.Request.Dedup != "" {

@@ -35,7 +35,7 @@ type Start struct{ Job job.Job }
 
 // Stop ends every process of the job's unit and collects it; answered by
 // Stopped. Look asks to read the unit first, since nothing is known of its end
-// yet.
+// yet, and to leave it alone if it has ended by itself.
 type Stop struct {
 	Job     job.ID
 	Attempt int

@@ -81,15 +81,39 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		return
 	}
 	l.busy = idle
-	if e.Before.Phase == Exited && l.job.Attempt.Result == nil {
-		c.note(l, e.Before)
-	}
-	if e.OK {
+	looked := l.job.Attempt.Result == nil && c.takeEnd(l, e.Before)
+	switch {
+	case e.OK:
 		c.ended(l, now)
-	} else {
+	case looked: // its end is on record before the unit that tells it goes
+		c.wind(l, now)
+	default:
+		l.hit = l.hit || e.Before.Phase != Absent
 		c.stuck(l, e.Left, now)
 	}
 }
+
+// takeEnd keeps how the command ended where a look at its unit before a stop
+// found that it had. A signal that a stop of ours sends, too, is taken for that
+// where one may have reached it.
+func (c *Core) takeEnd(l *live, before Unit) bool {
+	if before.Phase != Exited {
+		return false
+	}
+	e := before.Exit
+	if l.hit && l.job.Stop != "" && !e.OOM && (e.Signal == sigterm || e.Signal == sigkill) {
+		c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: "it was stopped"} })
+	} else {
+		c.note(l, before)
+	}
+	return true
+}
+
+// The signals of a stop.
+const (
+	sigkill = 9
+	sigterm = 15
+)
 
 // note keeps how the command ended.
 func (c *Core) note(l *live, u Unit) {
@@ -298,6 +322,8 @@ func (c *Core) ended(l *live, now time.Time) {
 func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	j := &l.job
 	switch {
+	case j.Stop == job.StopCancel:
+		return false
 	case r.Cause == job.StopPreempt:
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
@@ -347,8 +373,6 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 
 // finalResult puts together how the command ended and why it was told to.
 func finalResult(j *job.Job) job.Result {
-	case j.Stop == job.StopCancel:
-		return false
 	r := job.Result{Outcome: job.Lost, Detail: "nothing is known of its end"}
 	if j.Attempt.Result != nil {
 		r = *j.Attempt.Result

@@ -1,0 +1,172 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// What daemon/dst found, each as short as it goes.
+
+// running is a world in which one job runs, which asks as change says.
+func running(t *testing.T, gpus int, change func(*job.Request)) *world {
+	w := newWorld(gpus, t.Logf)
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.queue(change)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Running {
+		t.Fatalf("the job is %s", j.State)
+	}
+	return w
+}
+
+func (w *world) queue(change func(*job.Request)) {
+	w.token++
+	requeue := true
+	s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Requeue: &requeue, Request: job.Request{GPUMilli: job.WholeGPU}}
+	if change != nil {
+		change(&s.Request)
+	}
+	w.step(core.Submit{Token: w.token, Submission: s}, -1)
+}
+
+// next is the pending action of a kind, which is taken off.
+func next[A core.Action](t *testing.T, w *world) A {
+	t.Helper()
+	for i, a := range w.pending {
+		if found, ok := a.(A); ok {
+			w.pending = append(w.pending[:i:i], w.pending[i+1:]...)
+			return found
+		}
+	}
+	var none A
+	t.Fatalf("no %T among %v", none, w.pending)
+	return none
+}
+
+// A job leaves its GPU before the first sample after a restart has shown that
+// GPU, and a dead process stays on it.
+func TestGPUIsCleanedThatNoSampleHasShown(t *testing.T) {
+	for name, leave := range map[string]func(*world){
+		"after the restart":  func(w *world) { w.revive() },
+		"before the restart": func(w *world) { w.step(w.listed(), -1); w.settle(); w.revive() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := running(t, 1, nil)
+			w.linger = true
+			w.units[1].Phase = core.Exited
+			w.gpus[0].Processes = []gpu.Process{{PID: 1001, UsedBytes: gib, Dead: true}}
+			leave(w)
+			w.step(w.listed(), -1)
+			if len(w.pending) > 0 {
+				w.step(w.answer(0), -1)
+			}
+			w.queue(nil)
+			w.step(w.sample(0), -1)
+			w.settle()
+			if a, b := w.jobs[1].State, w.jobs[2].State; a != job.Completed || b != job.Queued {
+				t.Errorf("the first job is %s and the next one %s", a, b)
+			}
+		})
+	}
+}
+
+// The machine was off for longer than a running job's limit: the machine took the
+// job, not its limit.
+func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
+	w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+	w.now = w.now.Add(time.Hour)
+	w.reboot()
+	if d := w.core.Deadline(); !d.IsZero() {
+		t.Errorf("a tick is wanted at %v", d)
+	}
+	w.step(core.Tick{Retry: true}, -1)
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Running || j.Attempt.Number != 2 {
+		t.Errorf("the job is %s in attempt %d, with result %v", j.State, j.Attempt.Number, j.Result)
+	}
+}
+
+// A cancel that is confirmed while a job that failed is swept keeps it from
+// another try.
+func TestCancelOfAnEndingJob(t *testing.T) {
+	w := running(t, 1, func(r *job.Request) { r.Retries = 2 })
+	w.units[1].Phase, w.units[1].Exit.Code = core.Exited, 3
+	w.step(core.Changed{Job: 1}, -1)
+	w.step(w.answer(0), -1)
+	if j := w.jobs[1]; j.State != job.Ending {
+		t.Fatalf("the job is %s", j.State)
+	}
+	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Failed || j.Result.ExitCode != 3 {
+		t.Errorf("the job is %s: %+v", j.State, j.Result)
+	}
+}
+
+// What a first stop killed, whose processes stayed, is not taken for a death of
+// its own by the next.
+func TestStopThatTakesTwoTries(t *testing.T) {
+	w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+	w.now = w.now.Add(time.Minute)
+	w.step(core.Tick{}, -1)
+	next[core.Stop](t, w)
+	w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+	w.step(core.Tick{Retry: true}, -1)
+	next[core.Stop](t, w)
+	w.units[1].Phase, w.units[1].Exit.Signal = core.Exited, 15
+	w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+	next[core.Stop](t, w)
+	w.step(core.Stopped{Job: 1, Attempt: 1, OK: true}, -1)
+	if j := w.jobs[1]; j.State != job.TimedOut {
+		t.Errorf("the job is %s: %+v", j.State, j.Result)
+	}
+}
+
+// A job that ended by itself when its stop was decided has its end on record
+// before its unit is collected.
+func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
+	w := running(t, 1, nil)
+	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
+	next[core.Stop](t, w)
+	w.units[1].Phase = core.Exited
+	w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+	if r := w.jobs[1].Attempt.Result; r == nil || r.Outcome != job.Completed {
+		t.Errorf("on record is %+v", r)
+	}
+	if s := next[core.Stop](t, w); s.Look {
+		t.Error("the unit is looked at again")
+	}
+	w.step(core.Stopped{Job: 1, Attempt: 1, OK: true}, -1)
+	if j := w.jobs[1]; j.State != job.Completed {
+		t.Errorf("the job is %s", j.State)
+	}
+}
+
+// A GPU that is taken from the offer while a job has a part of it gives away
+// nothing more.
+func TestSharedGPUIsWithdrawn(t *testing.T) {
+	half := func(r *job.Request) { r.GPUMilli = job.WholeGPU / 2 }
+	w := running(t, 2, half)
+	p := w.policy
+	p.OnlyGPUs = []int{1 - w.jobs[1].Attempt.GPUs[0].Index}
+	w.step(core.Configured{Policy: p}, -1)
+	for range 3 {
+		w.queue(half)
+	}
+	w.settle()
+	for id := job.ID(2); id <= 3; id++ {
+		if j := w.jobs[id]; j.State != job.Running || j.Attempt.GPUs[0].Index != p.OnlyGPUs[0] {
+			t.Errorf("job %d is %s on %v", id, j.State, j.GPUIndexes())
+		}
+	}
+	if j := w.jobs[4]; j.State != job.Queued {
+		t.Errorf("job 4 is %s on %v", j.State, j.GPUIndexes())
+	}
+}
