@@ -8,6 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
+// maxExplained is how many waiting jobs one listing explains, the first in the
+// queue, so that a listing of a hundred thousand holds nobody up.
+const maxExplained = 1000
+
 // View shows the jobs that have not ended, as the query asks, and the GPUs.
 func (c *Core) View(q job.Query, now time.Time) job.View {
 	v := job.View{
@@ -36,7 +40,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 			}
 		}
 		jv := job.JobView{Job: l.job}
-		if q.Reasons && l.job.State == job.Queued {
+		if q.Reasons && l.job.State == job.Queued && waiting <= maxExplained {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
 				jv.StartsAt = at.Time()

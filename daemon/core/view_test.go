@@ -21,3 +21,26 @@ func TestViewOfTheFirstThatWait(t *testing.T) {
 		}
 	}
 }
+
+// A listing of a very long queue explains the first ones only, so that it holds
+// nobody up.
+func TestViewExplainsSoMany(t *testing.T) {
+	w := newWorld(1, func(string, ...any) {})
+	for range 1200 {
+		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000}}
+		w.core.Step(core.Submit{Submission: s}, w.now)
+	}
+	explained := 0
+	for _, v := range w.core.View(job.Query{Reasons: true}, w.now).Jobs {
+		if len(v.Reasons) > 0 {
+			explained++
+		}
+	}
+	if explained != 1000 {
+		t.Errorf("%d of 1200 are explained", explained)
+	}
+	last := w.core.View(job.Query{Reasons: true, IDs: []job.ID{1200}}, w.now).Jobs
+	if len(last) != 1 || len(last[0].Reasons) == 0 {
+		t.Errorf("a job that is named: %+v", last)
+	}
+}

@@ -30,12 +30,7 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := api.ListReply{Schema: api.Schema, Jobs: make([]api.Job, len(v.Jobs)), GPUs: s.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted}
-	names := s.namer()
-	for i, j := range v.Jobs {
-		reply.Jobs[i] = names.renderJob(j)
-	}
-	return reply, nil
+	return listing{jobs: v.Jobs, names: s.namer(), gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted}, nil
 }
 
 func (s *Server) parseQuery(r *request) (q job.Query, err error) {

@@ -30,6 +30,10 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, r.who.UID, err)
 		return
 	}
+	if l, long := reply.(listing); long {
+		s.charge(r.person, l.send(w))
+		return
+	}
 	s.charge(r.person, writeJSON(w, http.StatusOK, reply))
 }
 

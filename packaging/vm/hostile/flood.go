@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // floods are requests that cost the daemon more than they cost the sender.
@@ -24,43 +26,73 @@ var floods = map[string][]byte{
 	"broken": []byte("\x00\r\n\r\n"),
 }
 
+// clients is how many connections a flood tries to have at once.
+func clients(kind string) int {
+	if kind != "crowd" {
+		return 200
+	}
+	var have unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &have) == nil {
+		have.Cur = have.Max
+		unix.Setrlimit(unix.RLIMIT_NOFILE, &have)
+	}
+	return 10_000
+}
+
+// counts are what came of a flood.
+type counts struct{ sent, answered, turned, open, most atomic.Int64 }
+
 // flood sends one request over and over on many connections; "hold" opens
-// connections, sends half a line, and keeps them.
+// connections, sends half a line, and keeps them, "crowd" does so with 10 000,
+// and "drip" sends another byte every now and then.
 func flood(kind string, d time.Duration) {
 	end := time.Now().Add(d)
-	var sent, answered, turned atomic.Int64
+	var n counts
 	var all sync.WaitGroup
-	for range 200 {
+	for range clients(kind) {
 		all.Go(func() {
 			for time.Now().Before(end) {
-				c, err := net.Dial("unix", socket)
-				if err != nil {
-					turned.Add(1)
-					time.Sleep(time.Millisecond)
-					continue
-				}
-				sent.Add(1)
-				c.SetDeadline(end)
-				if kind == "hold" {
-					io.WriteString(c, "GET /v1/jo")
-					if text, _ := io.ReadAll(c); len(text) > 0 {
-						turned.Add(1)
-					}
-				} else {
-					c.Write(floods[kind])
-					text, _ := io.ReadAll(c)
-					if len(text) > 12 && string(text[9:12]) == "200" {
-						answered.Add(1)
-					} else {
-						turned.Add(1)
-					}
-				}
-				c.Close()
+				n.once(kind, end)
 			}
 		})
 	}
 	all.Wait()
-	fmt.Printf("flood\t%s\t%d connections, %d answered, %d turned away, in %s\n", kind, sent.Load(), answered.Load(), turned.Load(), d)
+	fmt.Printf("flood\t%s\t%d connections, %d answered, %d turned away, %d open at once at most, in %s\n",
+		kind, n.sent.Load(), n.answered.Load(), n.turned.Load(), n.most.Load(), d)
+}
+
+// once makes one connection, for what the flood is made of.
+func (n *counts) once(kind string, end time.Time) {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		n.turned.Add(1)
+		time.Sleep(time.Millisecond)
+		return
+	}
+	defer c.Close()
+	n.sent.Add(1)
+	now := n.open.Add(1)
+	defer n.open.Add(-1)
+	for was := n.most.Load(); now > was && !n.most.CompareAndSwap(was, now); was = n.most.Load() {
+	}
+	c.SetDeadline(end)
+	switch kind {
+	case "hold", "crowd":
+		io.WriteString(c, "GET /v1/jo")
+	case "drip":
+		for _, err = io.WriteString(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX: "); err == nil; _, err = io.WriteString(c, "x") {
+			time.Sleep(100 * time.Millisecond)
+		}
+	default:
+		c.Write(floods[kind])
+	}
+	text, _ := io.ReadAll(c)
+	switch {
+	case len(text) > 12 && string(text[9:12]) == "200":
+		n.answered.Add(1)
+	case len(text) > 0 || floods[kind] != nil:
+		n.turned.Add(1)
+	}
 }
 
 // latency measures 'gpusched list' until it is told to stop.

@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	args := append(os.Args[1:], "", "")
+	args := append(os.Args[1:], "", "", "")
 	switch args[0] {
 	case "http":
 		malformed()
@@ -22,13 +22,22 @@ func main() {
 	case "inside":
 		pid, _ := strconv.Atoi(args[2])
 		inside(args[1], pid)
+	case "inside-devices":
+		devices(os.TempDir(), 1)
 	case "flood":
 		seconds, _ := strconv.Atoi(args[2])
 		flood(args[1], time.Duration(seconds)*time.Second)
+	case "launch":
+		seconds, _ := strconv.Atoi(args[1])
+		watchLaunches(time.Duration(seconds) * time.Second)
+	case "give":
+		give(args[1], args[2])
+	case "take":
+		take(args[1], args[2], args[3])
 	case "latency":
 		latency(args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "hostile: http, identity, inside, flood or latency")
+		fmt.Fprintln(os.Stderr, "hostile: http, identity, inside, launch, give, take, flood or latency")
 		os.Exit(2)
 	}
 }

@@ -31,7 +31,7 @@ func TestEnemysRequests(t *testing.T) {
 func TestEnemysFloods(t *testing.T) {
 	settings(t, "[quota.default]\nqueued = 50")
 	enemy(t)
-	for _, kind := range []string{"list", "ids", "dryrun", "jobs", "broken", "hold"} {
+	for _, kind := range []string{"list", "ids", "dryrun", "jobs", "broken", "hold", "drip", "crowd"} {
 		meanwhile(t, "flood "+kind, func() {
 			t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", enemyPath, kind)))
 		})

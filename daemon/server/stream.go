@@ -1,0 +1,73 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// listing is an api.ListReply that is made while it is sent: with a hundred
+// thousand jobs it would take a few hundred megabytes at once.
+type listing struct {
+	jobs    []job.JobView
+	names   *namer
+	gpus    []api.GPU
+	omitted int
+}
+
+// stream writes the reply.
+func (l listing) stream(to io.Writer) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	w.WriteString(`{"schema":"` + api.Schema + `","jobs":[`)
+	for i, v := range l.jobs {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		if err := enc.Encode(l.names.renderJob(v)); err != nil {
+			return err
+		}
+	}
+	w.WriteString(`],"gpus":`)
+	if err := enc.Encode(l.gpus); err != nil {
+		return err
+	}
+	if l.omitted > 0 {
+		w.WriteString(`,"omitted":`)
+		if err := enc.Encode(l.omitted); err != nil {
+			return err
+		}
+	}
+	w.WriteString("}\n")
+	return w.Flush()
+}
+
+// send streams the reply and returns its size. A client that does not read it is
+// cut off; so is one whose reply can't be completed, which must not look whole.
+func (l listing) send(w http.ResponseWriter) int {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
+	w.Header().Set("Content-Type", "application/json")
+	sent := counter{to: w}
+	if err := l.stream(&sent); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return sent.n
+}
+
+// counter counts what goes through it.
+type counter struct {
+	to io.Writer
+	n  int
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += n
+	return n, err
+}

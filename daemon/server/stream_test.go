@@ -1,0 +1,38 @@
+package server
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// What is streamed is what api.ListReply is, and the client can read it.
+func TestAListingIsTheReply(t *testing.T) {
+	s := testServer(queue(), nil)
+	for _, jobs := range [][]job.JobView{nil, {{}}, {{Job: job.Job{ID: 1, Label: job.Label{Name: "<a&b>"}}}, {Job: job.Job{ID: 2}}}} {
+		for _, omitted := range []int{0, 7} {
+			l := listing{jobs: jobs, names: s.namer(), gpus: []api.GPU{{Index: 3}}, omitted: omitted}
+			want := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: l.gpus, Omitted: omitted}
+			for _, v := range jobs {
+				want.Jobs = append(want.Jobs, renderJob(v))
+			}
+			var b strings.Builder
+			if err := l.stream(&b); err != nil {
+				t.Fatal(err)
+			}
+			var got api.ListReply
+			if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
+				t.Fatalf("%v in %s", err, b.String())
+			}
+			text, _ := json.Marshal(want)
+			want = api.ListReply{}
+			if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// give opens a device and hands the descriptor to whoever connects to a socket.
+func give(device, at string) {
+	fd, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fmt.Println("give:", err)
+		os.Exit(1)
+	}
+	listen, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err == nil {
+		os.Remove(at)
+		err = unix.Bind(listen, &unix.SockaddrUnix{Name: at})
+	}
+	if err == nil {
+		os.Chmod(at, 0o777)
+		err = unix.Listen(listen, 1)
+	}
+	fmt.Println("give: listening", err)
+	taker, _, err := unix.Accept(listen)
+	if err == nil {
+		err = unix.Sendmsg(taker, []byte("x"), unix.UnixRights(fd), nil, 0)
+	}
+	fmt.Println("give: given", err)
+	time.Sleep(time.Hour)
+}
+
+// take tries to open the device, then takes a descriptor of it that is offered
+// and keeps it, with a claim on a GPU's memory as a program would have that used
+// it.
+func take(device, at, gpu string) {
+	const subject = "passed descriptors"
+	_, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	denied(subject, "open "+device, err)
+	conn, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err == nil {
+		err = unix.Connect(conn, &unix.SockaddrUnix{Name: at})
+	}
+	oob := make([]byte, 64)
+	n := 0
+	if err == nil {
+		_, n, _, _, err = unix.Recvmsg(conn, make([]byte, 1), oob, 0)
+	}
+	held := -1
+	if messages, parseErr := unix.ParseSocketControlMessage(oob[:n]); err == nil && parseErr == nil && len(messages) == 1 {
+		if fds, rightsErr := unix.ParseUnixRights(&messages[0]); rightsErr == nil && len(fds) == 1 {
+			held = fds[0]
+		}
+	}
+	if held < 0 {
+		fmt.Println("take: nothing came:", err)
+		os.Exit(1)
+	}
+	// Access is checked when a device is opened, and never again.
+	to, _ := os.Readlink(fmt.Sprint("/proc/self/fd/", held))
+	_, err = unix.Open(fmt.Sprint("/proc/self/fd/", held), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	denied(subject, "open it anew by the descriptor", err)
+	os.WriteFile(fmt.Sprintf("/run/fakenvml/claims/%d-%s", os.Getpid(), gpu), []byte("1073741824 kind=compute\n"), 0o644)
+	fmt.Println("take: holds", to)
+	time.Sleep(time.Hour)
+}
