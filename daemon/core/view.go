@@ -22,7 +22,8 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		v.ProblemDetail = c.problem.Sentence()
 	}
 	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations)
-	list := c.selected(&q, now)
+	list, beyond := c.selected(&q, now)
+	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
 	if q.Reasons && slices.ContainsFunc(list, func(l *live) bool { return l.job.State == job.Queued }) {
 		starts = c.planner.Forecast(c.snapshot(now), c.queue)
@@ -68,14 +69,20 @@ func wanted(j *job.Job, q *job.Query) bool {
 
 // selected lists the jobs with a unit by id, then the queue in its order, then
 // those that wait for something else than room, by id. A query for a few jobs
-// gets these alone.
-func (c *Core) selected(q *job.Query, now time.Time) []*live {
+// gets these alone; one for the first of the whole queue is not given the others,
+// but their number.
+func (c *Core) selected(q *job.Query, now time.Time) (list []*live, beyond int) {
 	var ids, queue []job.ID
-	if q.IDs != nil {
+	switch {
+	case q.IDs != nil:
 		ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(q.IDs))), func(id job.ID) bool { return c.jobs[id] == nil })
 		queue = c.planner.Arrange(c.snapshot(now), c.queue, ids)
-	} else {
-		ids = c.sortedIDs()
+	case q.Waiting > 0 && q.UID == nil && q.State == "" && q.Name == "" && q.Array == 0:
+		ids = c.outside()
+		queue = c.planner.Ordered(c.snapshot(now), c.queue, q.Waiting)
+		beyond = c.queue.Len() - len(queue)
+	default:
+		ids = c.outside()
 		queue = c.planner.Ordered(c.snapshot(now), c.queue, -1)
 	}
 	var running, waiting, rest []*live
@@ -90,7 +97,19 @@ func (c *Core) selected(q *job.Query, now time.Time) []*live {
 			rest = append(rest, l)
 		}
 	}
-	return slices.Concat(running, waiting, rest)
+	return slices.Concat(running, waiting, rest), beyond
+}
+
+// outside returns the ids of the jobs that are not in the queue, in order.
+func (c *Core) outside() []job.ID {
+	var ids []job.ID
+	for id := range c.jobs {
+		if !c.queue.Has(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // explain says why a queued job waits, as of the planner's last plan.

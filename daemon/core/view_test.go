@@ -14,9 +14,15 @@ func TestViewOfTheFirstThatWait(t *testing.T) {
 		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000}}
 		w.core.Step(core.Submit{Submission: s}, w.now)
 	}
-	for most, want := range map[int]int{0: 5, 2: 2, 9: 5} {
+	held := job.Submission{Owner: job.Owner{UID: 1002, User: "bob"}, Label: job.Label{Name: "j"}, Request: job.Request{Hold: true}}
+	w.core.Step(core.Submit{Submission: held}, w.now)
+	bobs := 1002
+	if v := w.core.View(job.Query{Waiting: 1, UID: &bobs}, w.now); len(v.Jobs) != 1 || v.Jobs[0].ID != 6 || v.Omitted != 0 {
+		t.Errorf("bob's first: %+v, %d left out", v.Jobs, v.Omitted)
+	}
+	for most, want := range map[int]int{0: 6, 2: 2, 5: 5, 9: 6} {
 		v := w.core.View(job.Query{Waiting: most}, w.now)
-		if len(v.Jobs) != want || v.Omitted != 5-want || v.Jobs[0].ID != 1 {
+		if len(v.Jobs) != want || v.Omitted != 6-want || v.Jobs[0].ID != 1 {
 			t.Errorf("of at most %d that wait %d are shown, %d left out", most, len(v.Jobs), v.Omitted)
 		}
 	}
