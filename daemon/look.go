@@ -17,29 +17,37 @@ type Check struct {
 // CheckTime is how long a look may take, and health as a whole.
 const CheckTime = 3 * time.Second
 
+// lookFresh is how long a look is good for: every status asks for all of them.
+const lookFresh = time.Second
+
 // look is a Check of which no more than one is under way, however long that
 // takes: a part that hangs costs one activity.
 type look struct {
 	Check
-	mu    sync.Mutex // guards since
+	mu    sync.Mutex // guards what follows
 	since time.Time  // of the one under way; zero: none
+	last  job.Check
+	at    time.Time // of last; zero: none yet
 }
 
-// begin tells whether a look may begin, and if not, since when one is under way.
-func (l *look) begin(now time.Time) (since time.Time, ok bool) {
+// begin returns what is known of the part, and whether to look at it now.
+func (l *look) begin(now time.Time) (known job.Check, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.since.IsZero() {
-		return l.since, false
+	switch {
+	case !l.since.IsZero():
+		return silent(l.Name, l.since), false
+	case !l.at.IsZero() && now.Sub(l.at) < lookFresh:
+		return l.last, false
 	}
 	l.since = now
-	return now, true
+	return silent(l.Name, now), true
 }
 
-func (l *look) end() {
+func (l *look) end(c job.Check, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.since = time.Time{}
+	l.since, l.last, l.at = time.Time{}, c, now
 }
 
 // seen gathers looks that go on beside one another.
@@ -48,6 +56,16 @@ type seen struct {
 	mu   sync.Mutex // guards what follows
 	list []job.Check
 	left int
+}
+
+// set takes in what is known before a look, and whether there will be one.
+func (s *seen) set(i int, c job.Check, look bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list[i] = c
+	if !look {
+		s.left--
+	}
 }
 
 func (s *seen) put(i int, c job.Check) {
@@ -72,15 +90,14 @@ func (d *Daemon) lookAround(ctx context.Context) []job.Check {
 	ctx, cancel := d.host.Timeout(ctx, CheckTime*4/5) // so that a look can say itself what it waited for
 	defer cancel()
 	for i, l := range d.looks {
-		since, ok := l.begin(now)
-		s.list[i] = silent(l.Name, since)
+		known, ok := l.begin(now)
+		s.set(i, known, ok)
 		if !ok {
-			s.left--
 			continue
 		}
 		d.host.Go(func() {
 			c := l.Look(ctx)
-			l.end()
+			l.end(c, d.host.Now())
 			s.put(i, c)
 		})
 	}

@@ -49,5 +49,17 @@ func TestLookAround(t *testing.T) {
 		if got := d.lookAround(t.Context()); got[1].Detail != "again" {
 			t.Errorf("afterwards: %+v", got[1])
 		}
+		quick := asked
+		for range 100 { // as many at once look once
+			d.lookAround(t.Context())
+		}
+		if asked != quick {
+			t.Errorf("asked %d times in no time", asked-quick)
+		}
+		time.Sleep(lookFresh)
+		d.lookAround(t.Context())
+		if asked != quick+1 {
+			t.Errorf("asked %d times after a while", asked-quick)
+		}
 	})
 }

@@ -2,15 +2,20 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // private reads the private part of a job. The caller has checked the right
-// (invariant 3). A task's is that of its array with its own parameters.
+// (invariant 3). A task's is that of its array with its own parameters. Nil is one
+// that can't be read any more: everything else of the job is shown all the same.
 func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, error) {
 	y, err := s.backend.Payload(ctx, v.PayloadID())
+	if errors.Is(err, job.ErrNoPayload) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

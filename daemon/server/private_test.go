@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 func recorder(s *Server, method, path string) *httptest.ResponseRecorder {
@@ -40,6 +42,16 @@ func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 				t.Errorf("GET %s hides the process name from uid %d: %s", path, p.uid, body)
 			}
 		}
+	}
+}
+
+// A job whose private part can't be read any more is shown without it.
+func TestPrivatePartIsGone(t *testing.T) {
+	b := queue()
+	b.Unread = map[job.ID]bool{1: true}
+	status, body := ask(testServer(b, nil), alice, "GET", "/v1/jobs/1", "")
+	if status != http.StatusOK || strings.Contains(body, "argv") || !strings.Contains(body, `"state":`) {
+		t.Errorf("status %d: %s", status, body)
 	}
 }
 

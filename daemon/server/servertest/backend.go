@@ -21,6 +21,7 @@ type Done struct {
 type Backend struct {
 	View     job.View
 	Payloads map[job.ID]job.Payload
+	Unread   map[job.ID]bool // whose private part can't be read any more
 	Checks   []job.Check
 	Fail     error          // what every call returns instead of an answer
 	Panic    bool           // every call panics
@@ -238,6 +239,9 @@ func (b *Backend) look(id job.ID) (job.JobView, <-chan struct{}, error) {
 func (b *Backend) Payload(_ context.Context, id job.ID) (job.Payload, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
+	if err == nil && b.Unread[id] {
+		err = job.ErrNoPayload
+	}
 	return b.Payloads[id], err
 }
 

@@ -55,7 +55,7 @@ func TestDamagedStateFile(t *testing.T) {
 			if is.State != "running" || is.InvocationID != was.InvocationID || is.User != "alice" || is.Name != "whole" || is.TimeLimitSeconds != was.TimeLimitSeconds || is.MemBytes != was.MemBytes {
 				t.Errorf("the running job was %+v and is %+v", was, is)
 			}
-			if fmt.Sprint(is.GPUs) != fmt.Sprint(was.GPUs) {
+			if len(is.GPUs) != len(was.GPUs) || is.GPUs[0].UUID != was.GPUs[0].UUID || is.GPUs[0].Milli != was.GPUs[0].Milli {
 				t.Errorf("it held %+v and holds %+v", was.GPUs, is.GPUs)
 			}
 			refused(t, "bob", fmt.Sprintf("gpusched show %d", lost), 3, "there is no job")
