@@ -91,17 +91,22 @@ func (c *Core) tell(l *live, text string) {
 }
 
 // defend stops jobs that are over their budgets, the worst first, until what
-// the others were promised and do not use yet is free.
+// the others were promised and do not use yet is free. It takes two samples to
+// say that it is not: the driver does not tell at one moment what is free and
+// what each process has, so that one which takes or gives back memory just then
+// would look as if it were short.
 func (c *Core) defend(d *device, parts []part, now time.Time) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			return // nobody can say whose memory that is
+			d.short = false // nobody can say whose memory that is
+			return
 		}
 	}
-	for {
-		victim := short(d, parts)
+	was := d.short
+	victim := short(d, parts)
+	for d.short = victim != 0; was && victim != 0; victim = short(d, parts) {
 		worst := c.worst(parts)
-		if victim == 0 || worst == nil {
+		if worst == nil {
 			return
 		}
 		l := worst.l

@@ -22,6 +22,7 @@ type device struct {
 	lostSince time.Time     // zero: it is not
 	outside   []job.Foreign // of the last sample; nil: not looked for yet
 	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
+	short     bool          // by the last sample less was free of it than jobs on it lacked
 }
 
 // departure is a job that left a GPU which is not known to be clean yet.

@@ -52,6 +52,13 @@ func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 // look notes what a sample shows.
 func (w *world) look(s gpu.Snapshot) {
 	w.sampled = s
+	for _, g := range w.gpus {
+		if d := w.shown(g.UUID); d != nil && w.owed(d) > int64(d.MemFreeBytes) {
+			w.shorts[g.UUID]++
+		} else {
+			w.shorts[g.UUID] = 0
+		}
+	}
 	for id, j := range w.jobs {
 		if !j.State.Live() {
 			continue
@@ -88,21 +95,28 @@ func (w *world) noBreach(j *job.Job) string {
 	if ref.Use.OverTold.IsZero() || ref.Use.Over < w.policy.Watch.Patience {
 		return "it was not warned, or not long ago"
 	}
-	owed, free := int64(0), int64(d.MemFreeBytes)
-	for id, other := range w.jobs {
-		if !other.State.Live() || id == j.ID {
+	if owed := w.owed(d); owed <= int64(d.MemFreeBytes) {
+		return fmt.Sprintf("the others lack %d, and %d is free", owed, d.MemFreeBytes)
+	}
+	if n := w.shorts[ref.UUID]; n < 2 {
+		return fmt.Sprintf("%d samples showed that others are short", n)
+	}
+	return ""
+}
+
+// owed is what jobs on a GPU were promised and do not use.
+func (w *world) owed(d *gpu.Device) (owed int64) {
+	for id, j := range w.jobs {
+		if !j.State.Live() {
 			continue
 		}
-		for _, r := range other.Attempt.GPUs {
-			if used, _ := has(d, id); r.UUID == ref.UUID && r.Milli != 0 && used >= 0 {
+		for _, r := range j.Attempt.GPUs {
+			if used, _ := has(d, id); r.UUID == d.UUID && r.Milli != 0 && used >= 0 {
 				owed += max(0, r.PromiseBytes-used)
 			}
 		}
 	}
-	if owed <= free {
-		return fmt.Sprintf("the others lack %d, and %d is free", owed, free)
-	}
-	return ""
+	return owed
 }
 
 func (w *world) notIdle(j *job.Job) string {

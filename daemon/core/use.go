@@ -44,7 +44,7 @@ func (c *Core) watch(now time.Time) {
 	c.gather()
 	for at, d := range c.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.MIG {
-			d.watched = time.Time{}
+			d.watched, d.short = time.Time{}, false
 			continue
 		}
 		span := c.span(d.watched, now)
@@ -70,7 +70,7 @@ func (c *Core) watch(now time.Time) {
 // the next good one.
 func (c *Core) unwatch() {
 	for _, d := range c.devices {
-		d.watched = time.Time{}
+		d.watched, d.short = time.Time{}, false
 	}
 }
 

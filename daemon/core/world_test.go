@@ -53,6 +53,7 @@ type world struct {
 	stuck   map[job.ID]bool // whose processes outlive SIGKILL
 	linger  bool            // what a unit had on its GPUs outlives it
 	sampled gpu.Snapshot    // the last one that the core saw
+	shorts  map[string]int  // good samples in a row that showed jobs short of their promised memory, by GPU
 	overs   map[string]int  // good samples in a row that showed a job over its budget, by job and GPU
 
 	log    func(format string, args ...any)
@@ -65,7 +66,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
 		stuck: map[job.ID]bool{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
-		log: log, overs: map[string]int{},
+		log: log, overs: map[string]int{}, shorts: map[string]int{},
 		policy: core.Policy{
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute},
