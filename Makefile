@@ -23,7 +23,7 @@ BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds lint modules vulnerabilities package-check machine box vm bench bench-scale bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box vm bench bench-scale bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -58,6 +58,13 @@ fuzz: ## every fuzz test for FUZZTIME each, on from what earlier runs found
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...
+
+# FIRST is the first seed; a seed that fails is shrunk and told.
+SEEDS := $(or $(SEEDS),10000)
+FIRST := $(or $(FIRST),1)
+
+simulate: ## the whole daemon in a world that fails, SEEDS times; see daemon/dst
+	go test -count=1 -timeout 0 ./daemon/dst -run TestSeeds -v -args -seeds $(SEEDS) -first $(FIRST)
 
 lint:
 	sh packaging/lint.sh

@@ -46,6 +46,10 @@ type Options struct {
 	StartsInFlight int
 	WatchdogEvery  time.Duration // 0: no watchdog
 	Checks         []Check
+
+	// Observe is told of each step right after it, by the loop; nil: nobody. The
+	// effects are about to be made durable. For tests.
+	Observe func(core.Event, core.Effects, *core.Core)
 }
 
 // Daemon is the scheduler. Run makes it work; the methods of the server's

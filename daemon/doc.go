@@ -13,6 +13,7 @@
 //	daemon/core         pure life cycle: Step(event, now) → records, actions, replies
 //	daemon/store        SQLite: jobs, attempts, private payloads, GPU controls
 //	daemon/config       the site's settings     daemon/api    wire types and client
+//	daemon/dst          simulation of all of this but the server, with every fault, from one seed
 //	daemon/server       HTTP over the activated socket, identity, rights
 //	gpu/                what is known of GPUs (no cgo); gpu/source runs gpusched-nvml, gpu/nvml is inside it,
 //	                    gpu/kernellog reads the driver's error reports, gpu/fakenvml is a libnvidia-ml.so.1 without a GPU

@@ -69,7 +69,13 @@ func (u *dues) first() time.Time {
 
 func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
-func (d *Daemon) step(ev core.Event, now time.Time) { d.commit.push(d.core.Step(ev, now)) }
+func (d *Daemon) step(ev core.Event, now time.Time) {
+	effects := d.core.Step(ev, now)
+	if d.opt.Observe != nil {
+		d.opt.Observe(ev, effects, d.core)
+	}
+	d.commit.push(effects)
+}
 
 // tell keeps the line that 'systemctl status gpusched' shows up to date.
 func (d *Daemon) tell(last string) string {

@@ -52,13 +52,14 @@ func (s *Systemd) await(ctx context.Context, u *unit) error {
 	held := u.held
 	s.mu.Unlock()
 	defer s.mu.Lock()
+	s.wait(held, ctx.Done())
 	select {
 	case <-held:
 		if u.lost {
 			return fmt.Errorf("unit %q: %w", u.status.Name, units.ErrBus)
 		}
 		return nil
-	case <-ctx.Done():
+	default:
 		return fmt.Errorf("unit %q: %w: %w", u.status.Name, units.ErrBus, ctx.Err())
 	}
 }

@@ -1,6 +1,7 @@
 package unittest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,12 +16,18 @@ type Options struct {
 	// Behave says what the main process of a unit does by itself. nil, and the
 	// zero Behaviour, run until the test ends them.
 	Behave func(name string, props []units.Property) Behaviour
+	// Await is how a call waits that Hold keeps from its end: until one of the
+	// channels is closed. nil waits for them.
+	Await func(ended, gone <-chan struct{})
+	// Buffer is how many changes may wait; 0 is more than a test should need.
+	Buffer int
 }
 
 // Systemd is a systemd in memory. Its methods may be called by any number of
 // goroutines at once.
 type Systemd struct {
 	behave  func(string, []units.Property) Behaviour
+	wait    func(ended, gone <-chan struct{})
 	changes chan units.Change
 
 	mu          sync.Mutex // guards what follows
@@ -39,11 +46,19 @@ const changesBuffer = 1 << 16
 // New returns a systemd that is connected and has no units.
 func New(o Options) *Systemd {
 	s := &Systemd{
-		behave: o.Behave, changes: make(chan units.Change, changesBuffer), connected: true,
+		behave: o.Behave, wait: o.Await, changes: make(chan units.Change, cmp.Or(o.Buffer, changesBuffer)), connected: true,
 		units: map[string]*unit{}, started: map[string]int{}, faults: map[Op][]Fault{}, holds: map[hold]bool{},
 	}
 	if s.behave == nil {
 		s.behave = func(string, []units.Property) Behaviour { return Behaviour{} }
+	}
+	if s.wait == nil {
+		s.wait = func(ended, gone <-chan struct{}) {
+			select {
+			case <-ended:
+			case <-gone:
+			}
+		}
 	}
 	return s
 }

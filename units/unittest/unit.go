@@ -168,5 +168,10 @@ func (s *Systemd) stopMain(u *unit) {
 // remove is the end of a stop: systemd forgets the unit.
 func (s *Systemd) remove(u *unit) {
 	delete(s.units, u.status.Name)
+	if u.held != nil { // a start that was cut short
+		u.lost = true
+		close(u.held)
+		u.held = nil
+	}
 	s.tell(u.status.Name)
 }

@@ -1,0 +1,343 @@
+package dst
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+)
+
+// act lets an entry of the plan happen.
+func (w *World) act(e *Entry) {
+	w.tell("== %v", *e)
+	if !w.request(e) {
+		w.count(string(e.Kind))
+		w.fault(e)
+	}
+}
+
+// request is what clients do; false for a fault.
+func (w *World) request(e *Entry) bool {
+	switch e.Kind {
+	case submit:
+		c := w.newSubmission(e)
+		w.subs[e.Num] = c
+		w.try(c)
+	case cancel:
+		w.command(e, job.CommandCancel, func(c *job.Command, d *dice) {
+			if s := w.subs[e.Job]; s.s.Request.Array != nil && d.percent(50) {
+				c.Task = new(d.n(6))
+			}
+		})
+	case hold:
+		w.command(e, job.CommandHold, nil)
+	case release:
+		w.command(e, job.CommandRelease, nil)
+	case requeue:
+		w.command(e, job.CommandRequeue, nil)
+	case signal:
+		w.command(e, job.CommandSignal, func(c *job.Command, d *dice) {
+			c.Signal = int(pick(d, syscall.SIGUSR1, syscall.SIGTERM, syscall.SIGCONT))
+		})
+	case update:
+		w.command(e, job.CommandUpdate, w.change)
+	case query:
+		w.ask(e.For, func(ctx context.Context, d *daemon.Daemon) func() {
+			v, err := d.Query(ctx, job.Query{Ended: 5, Reasons: true})
+			return func() { w.judgeView(&v, err) }
+		}, func() {})
+	case await:
+		w.wait(e)
+	case pause, drain, resume:
+		w.control(e)
+	case reserve, unreserve:
+		w.reservation(e)
+	case reload:
+		w.reload(e)
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *World) change(c *job.Command, d *dice) {
+	c.Change = &job.Change{}
+	switch d.n(5) {
+	case 0:
+		c.Change.GPUMilli = new(pick(d, 0, 500, 1000, 2000))
+	case 1:
+		c.Change.Priority = &job.Priority{Number: -d.n(3)}
+	case 2:
+		c.Change.TimeLimit = new(d.between(time.Second, time.Minute))
+	case 3:
+		c.Change.Retries = new(d.n(3))
+	case 4:
+		c.Change.ArrayLimit = new(d.n(3))
+	}
+}
+
+func (w *World) wait(e *Entry) {
+	c := w.subs[e.Job]
+	if c == nil || c.id == 0 {
+		return
+	}
+	w.ask(e.For, func(ctx context.Context, d *daemon.Daemon) func() {
+		v, err := d.Wait(ctx, c.id)
+		return func() {
+			if err == nil && !v.State.Terminal() {
+				w.breach(5, "a client waited for job %d to its end and was told that it is %s", c.id, v.State)
+			}
+			if err == nil {
+				w.judgeTold(&v.Job)
+			}
+		}
+	}, func() {})
+}
+
+var root = job.Actor{UID: 0, User: "root", Admin: true}
+
+func (w *World) control(e *Entry) {
+	d := w.roll("control", e.Pick)
+	what := job.Command{Kind: job.CommandPauseGPU, GPU: d.n(max(len(w.gpus), 1)), Reason: "the plan"}
+	switch e.Kind {
+	case drain:
+		what.Kind = job.CommandDrainGPU
+	case resume:
+		what.Kind = job.CommandResumeGPU
+	}
+	if d.percent(50) {
+		what.Until = w.wall().Add(d.between(0, 3*time.Minute))
+	}
+	w.order(e, root, what)
+}
+
+func (w *World) reservation(e *Entry) {
+	d := w.roll("reservation", e.Pick)
+	what := job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(1 + d.n(3))}}
+	if e.Kind == reserve {
+		from := w.wall().Add(d.between(0, 2*time.Minute))
+		who := pick(d, users...)
+		what = job.Command{Kind: job.CommandReserve, Reservation: &job.Reservation{
+			GPUs: []job.GPURef{{Index: d.n(max(len(w.gpus), 1))}}, From: from, To: from.Add(d.between(time.Second, 5*time.Minute)),
+			Users: []job.Account{{UID: who.UID, User: who.User}},
+		}}
+	}
+	w.order(e, root, what)
+}
+
+func (w *World) reload(e *Entry) {
+	if w.daemon == nil || w.life.over {
+		return
+	}
+	d, s, l := w.roll("reload", e.Pick), w.settings(), w.life
+	s.Policy.MaxRunning = d.n(6)
+	s.Policy.StaleAfter = pick(d, 20*time.Second, time.Minute)
+	s.Policy.CleaningTimeout = pick(d, time.Second, 30*time.Second)
+	if len(w.gpus) > 1 && d.percent(50) {
+		s.Policy.OnlyGPUs = []int{d.n(len(w.gpus))}
+	}
+	daemon := w.daemon
+	w.spawn(l, func() { daemon.Reload(s) })
+}
+
+// fault is what goes wrong.
+func (w *World) fault(e *Entry) {
+	d := w.roll("fault", e.Pick)
+	if e.For > 0 {
+		w.until[e.Kind] = max(w.until[e.Kind], w.elapsed+e.For)
+	}
+	switch e.Kind {
+	case crash:
+		if w.life != nil && w.doom == 0 {
+			w.doom = 1 + d.n(pick(d, 3, 10, 60))
+		}
+	case stop:
+		if w.stopDaemon != nil {
+			w.stopDaemon()
+			w.stopping = true
+			w.look()
+		}
+	case reboot:
+		w.reboot(d)
+	case clock:
+		w.skew += time.Duration(pick(d, -1, 1)) * pick(d, d.between(0, 2*time.Second), d.between(0, time.Hour), d.between(0, 48*time.Hour))
+		w.tell("the wall clock is wrong by %v", w.skew)
+	case busGone:
+		w.bus.cut()
+		w.after(e.For+time.Millisecond, func() {
+			if !w.on(busGone) {
+				w.bus.resync()
+			}
+		})
+	case pid1Hangs:
+		w.bus.busy = max(w.bus.busy, w.elapsed+e.For)
+	case daemonReload:
+		for _, name := range w.bus.sys.Names() {
+			w.bus.sys.Signal(name)
+		}
+		w.bus.spread()
+		w.bus.resync()
+	case sourceProblem:
+		w.problem = pick(d, gpu.ProblemStale, gpu.ProblemInitFailed, gpu.ProblemLibraryMissing)
+	case unkillable, vanish, kill, oom:
+		w.onUnit(e, d)
+	case gpuLost, gpuMissing, xid, ghost, foreign:
+		w.onGPU(e, d)
+	}
+}
+
+// onUnit strikes a unit that is there.
+func (w *World) onUnit(e *Entry, d *dice) {
+	names := slices.Sorted(maps.Keys(w.runs))
+	if len(names) == 0 {
+		return
+	}
+	name := pick(d, names...)
+	r := w.runs[name]
+	if r.began == 0 {
+		return
+	}
+	w.tell("it strikes %v", r)
+	switch e.Kind {
+	case unkillable:
+		w.bus.sys.KeepProcesses(name, true)
+		r.touched, r.stuck = "unkillable", true
+		w.after(e.For, func() {
+			w.unstick(name, r)
+		})
+	case vanish:
+		if !r.stopping {
+			r.touched = "vanish"
+			w.bus.sys.Vanish(name)
+			w.vanished(name, "an administrator")
+			w.bus.spread()
+		}
+	case kill:
+		w.strike(name, r, "kill", pick(d, syscall.SIGKILL, syscall.SIGTERM))
+	case oom:
+		w.strike(name, r, "oom", syscall.SIGKILL)
+	}
+}
+
+// unstick lets what was unkillable end.
+func (w *World) unstick(name string, r *run) {
+	if w.runs[name] == r && r.stuck {
+		r.stuck = false
+		w.bus.sys.KeepProcesses(name, false)
+		w.notice(name, "its own end")
+	}
+}
+
+func (w *World) onGPU(e *Entry, d *dice) {
+	if len(w.gpus) == 0 {
+		return
+	}
+	g := pick(d, w.gpus...)
+	switch e.Kind {
+	case gpuLost:
+		g.lost = true
+		w.after(e.For, func() { g.lost = w.on(gpuLost) && g.lost })
+	case gpuMissing:
+		g.missing = true
+		w.after(e.For, func() { g.missing = w.on(gpuMissing) && g.missing })
+	case ghost:
+		g.ghost = int64(d.n(60)) * gib
+		w.after(e.For, func() { g.ghost = 0 })
+	case foreign:
+		pid := 900_000 + int(e.Pick%1000)
+		g.processes = append(g.processes, gpu.Process{PID: pid, Kind: gpu.KindCompute, UsedBytes: int64(d.n(40)) * gib, UID: 1005, Comm: "python"})
+		w.after(e.For, func() {
+			g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
+		})
+	case xid:
+		pid := 0
+		if len(g.processes) > 0 && d.percent(70) {
+			pid = pick(d, g.processes...).PID
+		}
+		w.kernel.write(g, pick(d, 13, 31, 43, 45, 48, 63, 79, 94, 109), pid)
+		for name, r := range w.runs {
+			if slices.ContainsFunc(r.gpus, func(h units.GPU) bool { return h.UUID == g.UUID }) {
+				w.runs[name].touched = "xid"
+			}
+		}
+	}
+}
+
+// reboot ends everything but the disk.
+func (w *World) reboot(d *dice) {
+	w.tell("the machine restarts")
+	w.boot++
+	w.skew = d.between(0, time.Second)
+	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
+		w.runs[name].touched = "reboot"
+		w.vanished(name, "the reboot")
+	}
+	w.bus.sys.Reboot()
+	w.bus.broken++
+	w.kernel.lines = nil
+	for _, g := range w.gpus {
+		g.processes, g.ghost, g.lost, g.missing = nil, 0, false, false
+	}
+	if d.percent(30) {
+		w.shuffle(d)
+	}
+	clear(w.until)
+	w.bus.busy = 0
+	if l := w.life; l != nil {
+		l.over = true
+		w.bury(l)
+	}
+}
+
+// heal ends all faults, and lets go what people held back.
+func (w *World) heal() {
+	w.tell("== the faults end")
+	w.healed = true
+	clear(w.until)
+	w.skew, w.bus.busy, w.doom = 0, 0, 0
+	for _, g := range w.gpus {
+		g.lost, g.missing, g.ghost = false, false, 0
+		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.UID == 1005 })
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
+		w.unstick(name, w.runs[name])
+	}
+	w.bus.resync()
+	w.after(10*time.Second, w.tidy)
+}
+
+// tidy is the administrator who puts GPUs back and lets held jobs go, until it is
+// done.
+func (w *World) tidy() {
+	if w.daemon != nil && !w.life.over {
+		d, l := w.daemon, w.life
+		w.spawn(l, func() { d.Reload(w.settings()) })
+	}
+	e := &Entry{For: time.Minute, Job: -1}
+	for _, uuid := range slices.Sorted(maps.Keys(w.disk.controls)) {
+		c := w.disk.controls[uuid]
+		if g := w.gpuOf(uuid); g != nil && (c.Paused || c.Fault.Recovery != "") {
+			w.order(e, root, job.Command{Kind: job.CommandResumeGPU, GPU: g.Index})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
+		j := w.disk.jobs[id]
+		switch {
+		case j.State != job.Queued:
+		case j.Request.Devices() > len(w.gpus): // it came when nobody knew how many there are
+			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
+		case j.Held != "":
+			w.order(e, root, job.Command{Kind: job.CommandRelease, Job: id})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.disk.reserved)) {
+		w.order(e, root, job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: id}})
+	}
+	w.after(time.Minute, w.tidy)
+}

@@ -1,0 +1,311 @@
+package dst
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// bus is systemd behind a bus that fails. Calls of one process reach systemd in
+// the order in which they were made, as they do from one connection, and it
+// carries them out whether or not somebody still waits for the answer: what a
+// process said before it died may come after what the next one says.
+type bus struct {
+	w      *World
+	sys    *unittest.Systemd
+	busy   time.Duration // until when systemd does nothing
+	broken uint64        // changes with each break of the bus
+	calls  uint64
+
+	hints []units.Change // on their way to the daemon
+	heard *bell
+}
+
+func newBus(w *World) *bus {
+	b := &bus{w: w}
+	b.sys = unittest.New(unittest.Options{Behave: w.behave, Await: w.await, Buffer: 4096})
+	return b
+}
+
+// await is how a start or stop of systemd's waits that is held.
+func (w *World) await(ended, gone <-chan struct{}) {
+	b := w.bell(w.current.life)
+	for !stopped([]<-chan struct{}{ended, gone}) {
+		b.Wait(time.Time{}, ended, gone)
+	}
+}
+
+// call carries do out in systemd and brings its answer back, if it can.
+func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do func() (T, error)) (T, error) {
+	w, l := b.w, b.w.current.life
+	w.boundary(l)
+	b.calls++
+	d := w.roll("call "+string(op)+name, uint64(w.elapsed))
+	var none T
+	lost := fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
+	if w.on(busGone) || ctx.Err() != nil {
+		_ = w.sleep(ctx, d.soon(time.Millisecond))
+		return none, lost
+	}
+	if w.on(lostCalls) && d.percent(30) {
+		w.count("lost call")
+		_ = w.sleep(ctx, d.soon(time.Second))
+		return none, lost
+	}
+	var got T
+	var err error
+	answered, epoch, bell := false, b.broken, w.bell(l)
+	back, dropped := d.soon(time.Millisecond), w.on(lostAnswers) && d.percent(30)
+	if dropped {
+		w.count("lost answer")
+	}
+	b.arrive(l, d, func() {
+		got, err = do()
+		b.spread()
+		w.after(back, func() {
+			if epoch == b.broken && !dropped {
+				answered = true
+				bell.Ring()
+			}
+		})
+	})
+	for !answered {
+		if ctx.Err() != nil || epoch != b.broken {
+			w.boundary(l)
+			return none, lost
+		}
+		until := w.now(l).Add(time.Second) // a break of the bus is noticed
+		bell.Wait(until, ctx.Done())
+	}
+	w.boundary(l)
+	return got, err
+}
+
+// arrive has systemd do something in its turn.
+func (b *bus) arrive(l *life, d *dice, do func()) {
+	w := b.w
+	at := max(w.elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
+	l.last = at
+	late, boot := d.percent(30), w.boot
+	reach := func() {
+		if w.boot == boot {
+			w.turn(w.activity(nil, do))
+		}
+	}
+	w.agenda.add(at, func() {
+		if l.over && late && !w.healed {
+			w.count("call of a dead process")
+			w.after(d.between(0, 10*time.Second), reach)
+			return
+		}
+		reach()
+	})
+}
+
+// Start is daemon.Units'.
+func (b *bus) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
+	return call(b, ctx, unittest.OpStart, name, func() (units.Status, error) {
+		return b.w.startUnit(name, props)
+	})
+}
+
+// Stop is daemon.Units'.
+func (b *bus) Stop(ctx context.Context, name string) error {
+	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) { return true, b.w.stopUnit(name) })
+	return err
+}
+
+// Kill is daemon.Units'.
+func (b *bus) Kill(ctx context.Context, name string, signal int) error {
+	_, err := call(b, ctx, unittest.OpKill, name, func() (bool, error) {
+		err := b.sys.Kill(context.Background(), name, signal)
+		b.w.notice(name, "signal "+job.SignalName(signal))
+		return true, err
+	})
+	return err
+}
+
+// Status is daemon.Units'.
+func (b *bus) Status(ctx context.Context, name string) (units.Status, error) {
+	st, err := call(b, ctx, unittest.OpStatus, name, func() (units.Status, error) {
+		return b.told(b.sys.Status(context.Background(), name))
+	})
+	if err != nil {
+		st = units.Status{Name: name}
+	}
+	return st, err
+}
+
+// List is daemon.Units'.
+func (b *bus) List(ctx context.Context) ([]units.Status, error) {
+	return call(b, ctx, unittest.OpList, "", func() ([]units.Status, error) {
+		all, err := b.sys.List(context.Background())
+		for i := range all {
+			all[i], _ = b.told(all[i], nil)
+		}
+		return all, err
+	})
+}
+
+// told adds what only the world knows: how long a command has run.
+func (b *bus) told(st units.Status, err error) (units.Status, error) {
+	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
+		st.Started, st.Age = uint64(b.w.wall().UnixMicro()), b.w.elapsed-r.began
+	}
+	return st, err
+}
+
+// Origin is daemon.Options'.
+func (b *bus) Origin(ctx context.Context, name string) (units.Origin, error) {
+	return call(b, ctx, unittest.OpStatus, name+" origin", func() (units.Origin, error) {
+		return b.sys.Origin(context.Background(), name)
+	})
+}
+
+// startUnit is what systemd does at a start: the launcher is executed at once, or
+// after a while.
+func (w *World) startUnit(name string, props []units.Property) (units.Status, error) {
+	w.judgeStart(name, props)
+	r := w.newRun(name, props)
+	if r != nil && r.refused {
+		return units.Status{Name: name}, &units.RefusedError{Name: name, Code: "org.freedesktop.systemd1.Refused", Message: "no"}
+	}
+	slow := time.Duration(0)
+	if r != nil && w.bus.sys.Properties(name) == nil {
+		d := w.roll("exec", uint64(r.job), uint64(r.attempt))
+		if w.on(slowStart) || d.n(20) == 0 {
+			slow = d.between(time.Millisecond, 3*time.Minute)
+			w.bus.sys.Hold(unittest.OpStart, name)
+			w.after(slow, func() { w.letBegin(name, r) })
+		}
+	}
+	st, err := w.bus.sys.Start(context.Background(), name, props)
+	if errors.Is(err, units.ErrExists) {
+		w.count("UnitExists")
+	} else if slow == 0 && r != nil {
+		w.began(name, r)
+	}
+	return st, err
+}
+
+// letBegin ends a slow start.
+func (w *World) letBegin(name string, r *run) {
+	if r.gone {
+		return
+	}
+	w.bus.sys.Release(unittest.OpStart, name)
+	w.began(name, r)
+	w.look()
+	w.bus.spread()
+}
+
+// stopUnit is what systemd does at a stop: TERM, the grace, KILL.
+func (w *World) stopUnit(name string) error {
+	w.judgeStop(name)
+	if w.planted.idleStop {
+		return nil
+	}
+	r := w.runs[name]
+	if r != nil && !r.gone && r.alive && !r.stopping && !r.stuck {
+		d := w.roll("stop", uint64(r.job), uint64(r.attempt))
+		took := d.soon(2 * time.Millisecond)
+		if r.deaf || w.on(slowStop) {
+			took = r.grace
+		}
+		if took > 5*time.Millisecond {
+			r.stopping = true
+			w.bus.sys.Hold(unittest.OpStop, name)
+			w.after(took, func() { w.letStop(name, r) })
+		}
+	}
+	err := w.bus.sys.Stop(context.Background(), name)
+	if errors.Is(err, units.ErrProcesses) {
+		w.count("unkillable process")
+		w.notice(name, "stop")
+		return err
+	}
+	if err == nil {
+		w.vanished(name, "stop")
+	}
+	return err
+}
+
+func (w *World) letStop(name string, r *run) {
+	if r.gone || !r.stopping {
+		return
+	}
+	if r.stuck { // meanwhile
+		r.stuck = false
+		w.bus.sys.KeepProcesses(name, false)
+	}
+	w.bus.sys.Release(unittest.OpStop, name)
+	w.vanished(name, "stop")
+	w.look()
+	w.bus.spread()
+}
+
+// spread sends systemd's hints on their way: lost, late, in another order, twice.
+func (b *bus) spread() {
+	for {
+		select {
+		case ch := <-b.sys.Changes():
+			b.calls++
+			d := b.w.roll("hint "+ch.Name, b.calls)
+			if b.w.on(busGone) && !ch.Resync || b.w.on(lostSignals) && d.percent(50) {
+				b.w.count("lost signal")
+				continue
+			}
+			b.send(ch, d)
+			if b.w.on(twiceSignals) {
+				b.send(ch, d)
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (b *bus) send(ch units.Change, d *dice) {
+	late := d.soon(time.Millisecond)
+	if b.w.on(lateSignals) {
+		late = d.between(0, 20*time.Second)
+	}
+	l := b.w.life
+	b.w.after(late, func() {
+		if b.w.life == l && l != nil && b.heard != nil {
+			b.hints = append(b.hints, ch)
+			b.heard.Ring()
+		}
+	})
+}
+
+// changes is daemon.Changes.
+func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
+	b.hints, b.heard = nil, b.w.bell(b.w.current.life)
+	heard := b.heard
+	for ctx.Err() == nil {
+		if len(b.hints) == 0 {
+			heard.Wait(time.Time{}, ctx.Done())
+			continue
+		}
+		ch := b.hints[0]
+		b.hints = b.hints[1:]
+		tell(ch)
+	}
+}
+
+// cut breaks the bus: nobody gets an answer to what was asked.
+func (b *bus) cut() {
+	b.broken++
+	b.w.after(0, b.w.look)
+}
+
+// resync is what the manager says when the bus is back or systemd reloaded.
+func (b *bus) resync() {
+	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.steps))
+}

@@ -1,0 +1,177 @@
+package dst
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// request is a client that waits for the daemon.
+type request struct {
+	over bool
+	lost func() // the daemon died under it
+}
+
+// ask lets a client ask the daemon something. It leaves when its patience ends;
+// then, and when the daemon is down or dies, lost is called.
+func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), lost func()) {
+	if w.daemon == nil || w.life.over {
+		w.after(time.Millisecond, lost)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c, d, l := &request{lost: lost}, w.daemon, w.life
+	w.calls = append(w.calls, c)
+	w.after(patience, func() {
+		if !c.over {
+			w.count("client gone")
+			c.over = true
+			cancel()
+			w.look()
+			lost()
+		}
+	})
+	w.spawn(l, func() {
+		answered := what(ctx, d)
+		w.boundary(l)
+		w.calls = slices.DeleteFunc(w.calls, func(o *request) bool { return o == c })
+		if !c.over {
+			c.over = true
+			answered()
+		}
+	})
+}
+
+// submission is a client that wants a job, for as long as it takes.
+type submission struct {
+	num   int
+	s     job.Submission
+	id    job.ID // 0: none that the client knows
+	tries int
+}
+
+var users = []job.Owner{{UID: 1001, GID: 1001, User: "alice"}, {UID: 1002, GID: 1002, User: "bob"}, {UID: 1003, GID: 1003, User: "carol"}}
+
+// newSubmission draws a job.
+func (w *World) newSubmission(e *Entry) *submission {
+	d := w.roll("submit", e.Pick)
+	s := job.Submission{
+		Owner: pick(d, users...), Label: job.Label{Name: fmt.Sprintf("j%d", e.Num)}, Admin: d.percent(30),
+		Payload: job.Payload{Argv: []string{"true"}, EnvMode: job.EnvClean, Dir: "/"},
+	}
+	r := &s.Request
+	r.GPUMilli = pick(d, 0, 250, 500, 500, 1000, 1000, 1000, 1500, 2000, 3000)
+	r.MemBytes = int64(d.n(20)) * gib
+	if r.GPUMilli > 0 && d.percent(40) {
+		r.GPUMemBytes = int64(1+d.n(40)) * gib
+	}
+	if d.percent(40) {
+		r.TimeLimit = pick(d, d.between(time.Second, 20*time.Second), d.between(time.Second, 5*time.Minute))
+	}
+	if s.Admin {
+		r.Priority.Number = d.n(3) - 1
+	}
+	if d.percent(80) {
+		s.Key = fmt.Sprintf("key-%d", e.Num)
+	}
+	if d.percent(20) {
+		s.Grace = new(pick(d, 0, time.Second, time.Minute))
+	}
+	s.Requeue = new(d.percent(50))
+	w.ornament(r, d, e)
+	return &submission{num: e.Num, s: s}
+}
+
+// ornament draws what concerns a job's life.
+func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
+	switch d.n(12) {
+	case 0:
+		r.Preemptible = true
+	case 1:
+		r.Retries, r.Backoff = 1+d.n(3), d.between(0, 20*time.Second)
+	case 2:
+		r.OnTimeout = job.TimeoutRequeue
+	case 3:
+		r.Begin = genesis.Add(w.elapsed).Add(d.between(0, 5*time.Minute))
+	case 4:
+		r.Hold = true
+	case 5:
+		if on := w.subs[e.Job]; on != nil && on.id != 0 {
+			r.After = []job.Dependency{{Kind: pick(d, job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny), Job: on.id}}
+		}
+	case 6:
+		r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: d.n(5), Step: 1}}, Limit: d.n(3)}
+	case 7:
+		r.Dedup = fmt.Sprintf("same%d", d.n(2))
+	case 8:
+		r.WarnSignal, r.WarnBefore = 10, d.between(0, 10*time.Second)
+	}
+}
+
+// try submits, and again with the same key when nobody knows what came of it.
+func (w *World) try(c *submission) {
+	c.tries++
+	d := w.roll("try", uint64(c.num), uint64(c.tries))
+	patience := pick(d, d.between(0, 10*time.Millisecond), d.between(0, time.Second), time.Minute, time.Hour)
+	again := func() {
+		if c.s.Key != "" && c.tries < 10 && !d.percent(5) {
+			w.after(d.soon(time.Second), func() { w.try(c) })
+		}
+	}
+	w.ask(patience, func(ctx context.Context, daemon *daemon.Daemon) func() {
+		out, err := daemon.Submit(ctx, c.s, false)
+		return func() {
+			var refusal *job.Refusal
+			switch {
+			case err == nil:
+				w.tell("client: #%d is job %d, known %t", c.num, out.ID, out.Known)
+				w.judgeAck(c, &out)
+			case errors.As(err, &refusal) && refusal.Kind != job.RefusedUnavailable:
+				w.tell("client: #%d is refused: %s", c.num, refusal.Message)
+				w.count("refused submission")
+			default:
+				again()
+			}
+		}
+	}, again)
+}
+
+// command asks for something about a job, once.
+func (w *World) command(e *Entry, kind job.CommandKind, change func(*job.Command, *dice)) {
+	c := w.subs[e.Job]
+	if c == nil || c.id == 0 {
+		return
+	}
+	d := w.roll("command", e.Pick)
+	who := job.Actor{UID: 0, User: "root", Admin: true}
+	switch {
+	case d.percent(60):
+		who = job.Actor{UID: c.s.Owner.UID, User: c.s.Owner.User}
+	case d.percent(20):
+		who = job.Actor{UID: 1004, User: "mallory"}
+	}
+	what := job.Command{Kind: kind, Job: c.id}
+	if change != nil {
+		change(&what, d)
+	}
+	w.order(e, who, what)
+}
+
+// order sends a command and notes what was confirmed.
+func (w *World) order(e *Entry, who job.Actor, what job.Command) {
+	w.tracked.asked(what)
+	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, d *daemon.Daemon) func() {
+		err := d.Do(ctx, who, what)
+		return func() {
+			w.tell("client: %s of job %d GPU %d by %s: %v", what.Kind, what.Job, what.GPU, who.User, err)
+			if err == nil {
+				w.judgeConfirmed(who, what)
+			}
+		}
+	}, func() {})
+}

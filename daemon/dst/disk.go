@@ -1,0 +1,301 @@
+package dst
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// disk is a store whose contract is that of package store: a Commit is on disk
+// whole or not at all; after an error nobody knows which.
+type disk struct {
+	w *World
+
+	jobs     map[job.ID]job.Job
+	attempts map[job.ID][]job.Attempt
+	payloads map[job.ID]job.Payload
+	keys     map[requestKey]job.ID
+	controls map[string]job.GPUControl
+	usage    map[string]job.Usage
+	learned  map[string]job.Prediction
+	reserved map[int64]job.Reservation
+	nextJob  job.ID
+	nextRes  int64
+
+	commits uint64
+}
+
+type requestKey struct {
+	uid int
+	key string
+}
+
+func newDisk(w *World) *disk {
+	return &disk{
+		w: w, jobs: map[job.ID]job.Job{}, attempts: map[job.ID][]job.Attempt{}, payloads: map[job.ID]job.Payload{}, keys: map[requestKey]job.ID{},
+		controls: map[string]job.GPUControl{}, usage: map[string]job.Usage{}, learned: map[string]job.Prediction{}, reserved: map[int64]job.Reservation{},
+		nextJob: 1,
+	}
+}
+
+var (
+	errFull = errors.New("database or disk is full")
+	errRead = errors.New("disk I/O error")
+)
+
+// Commit is daemon.Store's.
+func (s *disk) Commit(ctx context.Context, records []core.Record) error {
+	w, l := s.w, s.w.current.life
+	w.boundary(l)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.commits++
+	d := w.roll("commit", uint64(w.elapsed))
+	took := d.soon(2 * time.Millisecond)
+	if w.on(diskSlow) {
+		w.count("slow disk")
+		took = d.between(time.Second, 90*time.Second)
+	}
+	_ = w.sleep(context.Background(), took)
+	w.boundary(l)
+	switch {
+	case w.on(diskFull) && d.percent(90):
+		w.count("full disk")
+		return errFull
+	case w.on(diskUnsure) && d.percent(50):
+		if w.planted.lyingDisk {
+			return nil
+		}
+		w.count("failed fsync")
+		if d.percent(50) {
+			s.write(records)
+		}
+		return errRead
+	}
+	s.write(records)
+	w.boundary(l)
+	return nil
+}
+
+// write makes records durable.
+func (s *disk) write(records []core.Record) {
+	for _, r := range records {
+		s.w.judgeRecord(&r)
+		s.put(&r)
+	}
+}
+
+func (s *disk) put(r *core.Record) {
+	switch {
+	case r.Job != nil:
+		s.putJob(r)
+	case r.GPU != nil:
+		g := *r.GPU
+		g.At, g.Until = written(g.At), written(g.Until)
+		s.controls[g.UUID] = g
+	case r.Usage != nil:
+		u := *r.Usage
+		u.At = written(u.At)
+		s.usage[u.Account] = u
+	case r.Prediction != nil:
+		p := *r.Prediction
+		p.At = written(p.At)
+		s.learned[p.Key] = p
+	case r.Reservation != nil:
+		v := *r.Reservation
+		v.At, v.From, v.To = written(v.At), written(v.From), written(v.To)
+		s.reserved[v.ID] = v
+		s.nextRes = max(s.nextRes, v.ID+1)
+	case r.Unreserve != 0:
+		delete(s.reserved, r.Unreserve)
+	}
+}
+
+func (s *disk) putJob(r *core.Record) {
+	j := *r.Job
+	old, known := s.jobs[j.ID]
+	if known {
+		j.Key, j.Owner, j.Task, j.SubmittedAt = old.Key, old.Owner, old.Task, old.SubmittedAt
+	}
+	j.SubmittedAt, j.ChangedAt = written(j.SubmittedAt), written(j.ChangedAt)
+	j.QueuedAt, j.NotBefore, j.StopAt = written(j.QueuedAt), written(j.NotBefore), written(j.StopAt)
+	if j.GPUError != nil {
+		e := *j.GPUError
+		e.At = written(e.At)
+		j.GPUError = &e
+	}
+	if j.Attempt != nil {
+		a := *j.Attempt
+		a.PlacedAt, a.StartedAt, a.EndedAt = written(a.PlacedAt), written(a.StartedAt), written(a.EndedAt)
+		j.Attempt = &a
+		list := s.attempts[j.ID]
+		at := slices.IndexFunc(list, func(o job.Attempt) bool { return o.Number == a.Number })
+		if at < 0 {
+			s.attempts[j.ID] = append(slices.Clip(list), a)
+		} else {
+			list = slices.Clone(list)
+			list[at] = a
+			s.attempts[j.ID] = list
+		}
+	}
+	s.jobs[j.ID] = j
+	s.nextJob = max(s.nextJob, j.ID+1)
+	if r.Payload != nil {
+		s.payloads[j.ID] = *r.Payload
+	}
+	if j.Key != "" {
+		s.keys[requestKey{j.Owner.UID, j.Key}] = j.ID
+	}
+}
+
+// written is a moment as it is read again: by the wall clock alone.
+func written(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Round(0).UTC()
+}
+
+// restored is what a core starts from.
+func (s *disk) restored() core.Restored {
+	r := core.Restored{NextID: s.nextJob, NextReservation: s.nextRes}
+	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
+		j := s.jobs[id]
+		if !j.State.Terminal() {
+			r.Jobs = append(r.Jobs, j)
+		} else if j.State == job.Completed && j.Request.Dedup != "" {
+			r.Done = append(r.Done, core.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
+		}
+	}
+	r.GPUs = sorted(s.controls)
+	r.Usage = sorted(s.usage)
+	r.Predictions = sorted(s.learned)
+	slices.SortStableFunc(r.Predictions, func(a, b job.Prediction) int { return a.At.Compare(b.At) })
+	r.Reservations = sorted(s.reserved)
+	return r
+}
+
+func sorted[K string | int64, V any](m map[K]V) (list []V) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, m[k])
+	}
+	return list
+}
+
+// open is what a starting daemon does with its state file.
+func (s *disk) open() (core.Restored, error) {
+	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.elapsed)).percent(30) {
+		return core.Restored{}, errFull
+	}
+	return s.restored(), nil
+}
+
+// read is what every look into the store begins with.
+func (s *disk) read(ctx context.Context, what string) error {
+	w, l := s.w, s.w.current.life
+	w.boundary(l)
+	d := w.roll("read "+what, uint64(w.elapsed))
+	if err := w.sleep(ctx, d.soon(100*time.Microsecond)); err != nil {
+		return err
+	}
+	w.boundary(l)
+	if w.on(diskReads) && d.percent(40) {
+		w.count("failed read")
+		return fmt.Errorf("%s: %w", what, errRead)
+	}
+	return nil
+}
+
+// Payload is daemon.Store's.
+func (s *disk) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
+	if err := s.read(ctx, "payload"); err != nil {
+		return job.Payload{}, err
+	}
+	p, ok := s.payloads[id]
+	if !ok {
+		return p, job.ErrNoPayload
+	}
+	return p, nil
+}
+
+// Jobs is daemon.Store's.
+func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
+	if err := s.read(ctx, "jobs"); err != nil {
+		return nil, err
+	}
+	var views []job.JobView
+	for _, id := range ids {
+		if j, ok := s.jobs[id]; ok {
+			views = append(views, job.JobView{Job: j, Attempts: s.attempts[id]})
+		}
+	}
+	return views, nil
+}
+
+// Ended is daemon.Store's.
+func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
+	if err := s.read(ctx, "ended"); err != nil {
+		return nil, err
+	}
+	var list []job.Job
+	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
+		if j := s.jobs[id]; j.State.Terminal() && len(list) < q.Ended {
+			list = append(list, j)
+		}
+	}
+	return list, nil
+}
+
+// Ends is daemon.Store's.
+func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
+	if err := s.read(ctx, "ends"); err != nil {
+		return nil, err
+	}
+	ends := map[job.ID]job.End{}
+	for _, id := range ids {
+		if j, ok := s.jobs[id]; ok && j.State.Terminal() {
+			started := false
+			for _, a := range s.attempts[id] {
+				started = started || !a.StartedAt.IsZero()
+			}
+			for _, t := range s.jobs {
+				if t.Task != nil && t.Task.Array == id {
+					for _, a := range s.attempts[t.ID] {
+						started = started || !a.StartedAt.IsZero()
+					}
+				}
+			}
+			ends[id] = job.End{State: j.State, Started: started}
+		}
+	}
+	return ends, nil
+}
+
+// Task is daemon.Store's.
+func (s *disk) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	if err := s.read(ctx, "task"); err != nil {
+		return 0, err
+	}
+	for id, j := range s.jobs {
+		if j.Task != nil && *j.Task == (job.Task{Array: array, Index: index}) {
+			return id, nil
+		}
+	}
+	return 0, nil
+}
+
+// ByKey is daemon.Store's.
+func (s *disk) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
+	if err := s.read(ctx, "key"); err != nil {
+		return 0, false, err
+	}
+	id, ok := s.keys[requestKey{uid, key}]
+	return id, ok, nil
+}

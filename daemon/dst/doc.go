@@ -1,0 +1,37 @@
+// Package dst runs the whole daemon in a world of its own: the shell with its
+// committer, executor, sampler and lister, the core, the store, on a systemd, GPUs,
+// a kernel's log, a disk and clients that all fail. One goroutine runs it all
+// under a virtual clock, and one seed decides everything that happens.
+//
+// A seed gives a Plan: a list of entries, each of which is a request of a client
+// or a fault, at a time. Which kinds of faults there are differs from seed to seed,
+// so that rare ones meet. The world carries the plan out (Run), then all faults
+// stop and the queue must drain. What takes time takes a time drawn for that call
+// alone, so that leaving an entry out changes little else: a plan that fails is
+// shrunk by leaving out entries (Shrink), and the rest is read as a story.
+//
+// The world judges by what really happens in its units and on its GPUs, not by
+// the daemon's own books. Invariants, cited by the judge:
+//
+//  1. A job that was acknowledged is on record from then on, and everything that
+//     was acknowledged of it.
+//  2. A job never has two runs at once, and the command of an attempt begins at
+//     most once.
+//  3. No GPU, nothing of its memory and nothing of the host's memory is promised
+//     twice among what really runs.
+//  4. Nothing is placed on a GPU that is unknown, lost, sick, paused or drained
+//     by what the daemon was told, nor on one where an ended job still is.
+//  5. Every job has one end and never leaves it, and its end is what really
+//     happened to its command: nobody is told of a failure that was none, or of a
+//     success that was none.
+//  6. An id is given to one job.
+//  7. A request key gives one job.
+//  8. What is done was on record before, and what is answered was done and on
+//     record before; a unit is collected when its result is on record, or when it
+//     was told to stop.
+//  9. When the faults stop, every job comes to its end, every unit goes and every
+//     GPU is free, within a day.
+//  10. core.Check holds after every step, and what the daemon would read at a
+//     restart is what it has.
+//  11. The same seed does the same, step for step.
+package dst

@@ -1,0 +1,167 @@
+package dst
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// In the usual run the seeds are always the same; a long run takes others.
+var (
+	seeds = flag.Int("seeds", 1000, "how many seeds to run")
+	first = flag.Uint64("first", 1, "the first of them")
+	keep  = flag.String("keep", "", "run the first seed with these entries of its plan alone, and tell the story")
+)
+
+// TestSeeds holds all invariants over many seeds. A seed that fails is shrunk.
+func TestSeeds(t *testing.T) {
+	if *keep != "" {
+		replay(t)
+		return
+	}
+	all := make(chan uint64)
+	total := Result{Counts: map[string]int{}}
+	failed := map[uint64]Result{}
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed := range all {
+				r := Run(NewPlan(seed), false)
+				mu.Lock()
+				total.Steps += r.Steps
+				for k, n := range r.Counts {
+					total.Counts[k] += n
+				}
+				if r.Failed() {
+					failed[seed] = r
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for seed := range uint64(*seeds) {
+		all <- *first + seed
+	}
+	close(all)
+	workers.Wait()
+	t.Logf("%d seeds, %d steps, %d failed", *seeds, total.Steps, len(failed))
+	for _, k := range slices.Sorted(maps.Keys(total.Counts)) {
+		t.Logf("%9d %s", total.Counts[k], k)
+	}
+	for n, seed := range slices.Sorted(maps.Keys(failed)) {
+		if n == 10 {
+			t.Fatalf("and %d more", len(failed)-n)
+		}
+		t.Errorf("seed %d: %s", seed, failed[seed].Breaches[0])
+		if n < 3 {
+			explain(t, NewPlan(seed))
+		}
+	}
+}
+
+// explain shrinks a plan that fails and tells the end of what is left.
+func explain(t *testing.T, p Plan) {
+	p = Shrink(p, func(p Plan) Result { return Run(p, false) })
+	r := Run(p, true)
+	t.Logf("%d GPUs; what remains of the plan:\n%s", p.GPUs, script(p))
+	t.Logf("the last that happened:\n%s", strings.Join(r.Trail[max(0, len(r.Trail)-30):], "\n"))
+	t.Logf("to see it all:\n\tgo test ./daemon/dst -run TestSeeds -v -args -first %d -keep %s", p.Seed, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Names()), " ", ","), "[]"))
+}
+
+func script(p Plan) string {
+	lines := make([]string, len(p.Entries))
+	for i, e := range p.Entries {
+		lines[i] = e.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// replay tells the story of one seed, of some entries of its plan or of "all".
+func replay(t *testing.T) {
+	p := NewPlan(*first)
+	if *keep != "all" {
+		var names []int
+		for text := range strings.SplitSeq(*keep, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatalf("-keep takes numbers of entries: %v", err)
+			}
+			names = append(names, n)
+		}
+		p = p.Only(names)
+	}
+	r := Run(p, true)
+	fmt.Println(strings.Join(r.Trail, "\n"))
+	for _, b := range r.Breaches {
+		t.Error(b)
+	}
+}
+
+// TestSameSeedSameSteps holds invariant 11, on one processor, on several, and
+// beside other runs; and that to tell the story changes nothing.
+func TestSameSeedSameSteps(t *testing.T) {
+	const n = 20
+	var want [n]Result
+	for i := range want {
+		want[i] = Run(NewPlan(uint64(i)), false)
+	}
+	check := func(how string, i int, r Result) {
+		if r.Hash != want[i].Hash || r.Steps != want[i].Steps || r.Elapsed != want[i].Elapsed {
+			t.Errorf("seed %d %s: %d steps to %v, hash %x, and before %d to %v, %x", i, how, r.Steps, r.Elapsed, r.Hash, want[i].Steps, want[i].Elapsed, want[i].Hash)
+		}
+	}
+	before := runtime.GOMAXPROCS(1)
+	for i := range n {
+		check("on one processor", i, Run(NewPlan(uint64(i)), false))
+	}
+	runtime.GOMAXPROCS(max(4, before))
+	defer runtime.GOMAXPROCS(before)
+	var beside sync.WaitGroup
+	for i := range n {
+		beside.Go(func() { check("beside others", i, Run(NewPlan(uint64(i)), true)) })
+	}
+	beside.Wait()
+}
+
+// TestPlantedBugsAreFoundAndShrunk plants bugs and holds that they are found,
+// that what is left of the plan is short, fails again, and does not without the
+// bug.
+func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
+	for name, c := range map[string]struct {
+		bug   bug
+		needs Kind // without which it can't be seen
+		most  int
+	}{
+		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 3},
+		"a stop that does nothing": {bug{idleStop: true}, submit, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			planted := func(p Plan) Result { return simulate(p, false, c.bug) }
+			seed := uint64(1)
+			for ; !planted(NewPlan(seed)).Failed(); seed++ {
+				if seed == 300 {
+					t.Fatal("it is not found in 300 seeds")
+				}
+			}
+			whole := NewPlan(seed)
+			p := Shrink(whole, planted)
+			t.Logf("seed %d: of %d entries remain\n%s\n%s", seed, len(whole.Entries), script(p), planted(p).Breaches[0])
+			if len(p.Entries) > c.most || !slices.ContainsFunc(p.Entries, func(e Entry) bool { return e.Kind == c.needs }) {
+				t.Errorf("%d entries remain:\n%s", len(p.Entries), script(p))
+			}
+			if !planted(whole.Only(p.Names())).Failed() {
+				t.Error("what remains does not fail again")
+			}
+			if r := Run(p, false); r.Failed() {
+				t.Errorf("without the bug it fails, too: %s", r.Breaches[0])
+			}
+		})
+	}
+}

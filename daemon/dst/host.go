@@ -1,0 +1,261 @@
+package dst
+
+import (
+	"context"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+)
+
+// life is one process of the daemon, from its start to its death.
+type life struct {
+	w     *World
+	born  time.Duration
+	last  time.Duration // when its last call reaches systemd
+	over  bool
+	all   []*activity
+	bells int
+}
+
+// activity is one thing that goes on beside others: a coroutine that runs until
+// it waits. Only one runs at a time.
+type activity struct {
+	w     *World
+	life  *life // nil: it belongs to the world
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+	bell  *bell
+	stops []<-chan struct{}
+	woken uint64 // changes with each wake, so that a timer knows that it is late
+	ready bool   // its turn is on the agenda
+	id    uint64
+	turns uint64
+}
+
+// killed is what unwinds an activity of a process that died. Nothing that it
+// still does is seen outside.
+type killed struct{}
+
+// spawn begins an activity, in a moment.
+func (w *World) spawn(l *life, f func()) { w.wake(w.activity(l, f)) }
+
+// activity makes one that waits for its first turn.
+func (w *World) activity(l *life, f func()) *activity {
+	w.activities++
+	a := &activity{w: w, life: l, id: w.activities}
+	a.next, a.stop = iter.Pull(func(yield func(struct{}) bool) {
+		a.yield = yield
+		defer func() {
+			switch r := recover(); r.(type) {
+			case nil, killed:
+			default:
+				w.breach(10, "panic: %v\n%s", r, debug.Stack())
+				if l != nil {
+					l.over = true
+				}
+			}
+		}()
+		f()
+	})
+	if l != nil {
+		l.all = append(l.all, a)
+	} else {
+		w.own = append(w.own, a)
+	}
+	return a
+}
+
+// wake gives the activity its turn, a moment from now.
+func (w *World) wake(a *activity) {
+	if a.ready {
+		return
+	}
+	a.ready = true
+	a.woken++
+	a.turns++
+	d := time.Duration(mix(w.seed^a.id<<20^a.turns) % uint64(20*time.Microsecond))
+	w.after(d, func() { w.turn(a) })
+}
+
+// turn lets the activity go on until it waits or ends.
+func (w *World) turn(a *activity) {
+	if a.life != nil && a.life.over {
+		return
+	}
+	a.ready = false
+	w.current = a
+	_, more := a.next()
+	w.current = nil
+	if w.stopping {
+		w.look() // the end of the loop is told by a channel
+	}
+	switch {
+	case a.life != nil && a.life.over:
+		w.bury(a.life)
+	case more:
+	case a.life != nil:
+		a.life.all = slices.DeleteFunc(a.life.all, func(o *activity) bool { return o == a })
+	default:
+		w.own = slices.DeleteFunc(w.own, func(o *activity) bool { return o == a })
+	}
+}
+
+// bury unwinds what is left of a process that died.
+func (w *World) bury(l *life) {
+	all := l.all
+	l.all = nil
+	for _, a := range all {
+		a.stop()
+	}
+	if w.life == l {
+		w.died()
+	}
+}
+
+// park waits for another turn.
+func (a *activity) park() {
+	if !a.yield(struct{}{}) {
+		panic(killed{})
+	}
+}
+
+// boundary is a moment at which the process may die.
+func (w *World) boundary(l *life) {
+	switch {
+	case l == nil:
+	case l.over:
+		panic(killed{})
+	case w.doom > 0:
+		if w.doom--; w.doom == 0 && w.current != nil && w.current.life == l {
+			w.count("crash")
+			w.tell("the daemon dies")
+			l.over = true
+			panic(killed{})
+		}
+	}
+}
+
+// Now is the time as the process sees it.
+func (l *life) Now() time.Time { return l.w.now(l) }
+
+// Go begins an activity of the process.
+func (l *life) Go(f func()) {
+	l.w.boundary(l)
+	l.w.spawn(l, f)
+}
+
+// Timeout is context.WithTimeout by the virtual clock.
+func (l *life) Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l.w.after(d, func() {
+		if ctx.Err() == nil {
+			cancel(context.DeadlineExceeded)
+			l.w.look()
+		}
+	})
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// Bell makes a bell of the process.
+func (l *life) Bell() daemon.Bell { return l.w.bell(l) }
+
+func (w *World) bell(l *life) *bell { return &bell{w: w, life: l} }
+
+// bell is a daemon.Bell.
+type bell struct {
+	w     *World
+	life  *life
+	rang  bool
+	queue []*activity // who waits, the longest first
+}
+
+func (b *bell) Ring() {
+	switch {
+	case b.life != nil && b.life.over:
+	case len(b.queue) > 0:
+		a := b.queue[0]
+		b.queue = b.queue[1:]
+		b.w.wake(a)
+	default:
+		b.rang = true
+	}
+}
+
+func (b *bell) Wait(until time.Time, stops ...<-chan struct{}) {
+	b.w.boundary(b.life)
+	if b.rang || stopped(stops) {
+		b.rang = false
+		return
+	}
+	a := b.w.current
+	a.bell, a.stops = b, stops
+	b.queue = append(b.queue, a)
+	if !until.IsZero() {
+		left := max(0, until.Sub(b.w.now(b.life)))
+		woken := a.woken
+		b.w.after(left, func() {
+			if a.woken == woken && a.bell == b {
+				b.w.wake(a)
+			}
+		})
+	}
+	b.w.waiting = append(b.w.waiting, a)
+	a.park()
+	a.bell, a.stops = nil, nil
+	b.queue = slices.DeleteFunc(b.queue, func(o *activity) bool { return o == a })
+	b.w.waiting = slices.DeleteFunc(b.w.waiting, func(o *activity) bool { return o == a })
+}
+
+func stopped(stops []<-chan struct{}) bool {
+	for _, s := range stops {
+		select {
+		case <-s:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+// look wakes whoever waits for something that was cancelled.
+func (w *World) look() {
+	for _, a := range w.waiting {
+		if stopped(a.stops) {
+			w.wake(a)
+		}
+	}
+}
+
+// sleep lets the running activity wait for d, or until ctx is done.
+func (w *World) sleep(ctx context.Context, d time.Duration) error {
+	l := w.current.life
+	until, b := w.elapsed+d, w.bell(l)
+	for w.elapsed < until {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.Wait(w.now(l).Add(until-w.elapsed), ctx.Done())
+	}
+	return ctx.Err()
+}
+
+// now is what time.Now says in a process.
+func (w *World) now(l *life) time.Time {
+	born := time.Duration(0)
+	if l != nil {
+		born = l.born
+	}
+	return stamp(w.wall(), w.elapsed-born+time.Second)
+}
+
+// wall is the time of the wall clock.
+func (w *World) wall() time.Time { return genesis.Add(w.elapsed + w.skew) }
+
+// genesis is far ahead, so that nothing in a real store is old.
+var genesis = time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (w *World) after(d time.Duration, do func()) { w.agenda.add(w.elapsed+max(d, 0), do) }

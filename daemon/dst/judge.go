@@ -1,0 +1,419 @@
+package dst
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+)
+
+// judge is what the world knows of what was said and done.
+type judge struct {
+	acked     map[job.ID]*submission
+	keys      map[requestKey]job.ID
+	began     map[string]int           // attempts whose command began
+	truth     map[string]*run          // by attempt
+	cancelled map[job.ID]int           // confirmed: no attempt above this number
+	cancels   map[job.ID]bool          // somebody asked
+	held      map[job.ID]bool          // confirmed, and nobody asked to release it since
+	acted     map[job.ID]bool          // somebody asked something that may end it
+	stops     map[string]time.Duration // when an attempt's stop was decided first
+	excused   map[int]time.Duration    // when an administrator said last that a GPU is well
+
+	told     *core.Sampled // the last that the core heard of the GPUs
+	toldAt   time.Duration
+	states   map[job.ID]job.State // in the core's book, which the disk follows
+	attempts map[job.ID]int
+	controls map[string]job.GPUControl
+	policy   core.Policy
+	mirror   *disk // the disk when all that the core decided is on it
+	steps    int
+}
+
+func newJudge() *judge {
+	return &judge{
+		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, began: map[string]int{}, truth: map[string]*run{},
+		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{}, excused: map[int]time.Duration{}, stops: map[string]time.Duration{},
+	}
+}
+
+func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
+
+// restart is a new process of the daemon: it has heard nothing yet.
+func (j *judge) restart() {
+	j.told, j.states, j.attempts, j.controls = nil, map[job.ID]job.State{}, map[job.ID]int{}, map[string]job.GPUControl{}
+}
+
+// judgeRestored holds invariant 1 for what a process starts from.
+func (w *World) judgeRestored(r *core.Restored) {
+	j := w.tracked
+	j.policy, j.mirror = w.settings().Policy, w.disk.clone()
+	for i := range r.Jobs {
+		j.states[r.Jobs[i].ID] = r.Jobs[i].State
+		if a := r.Jobs[i].Attempt; a != nil {
+			j.attempts[r.Jobs[i].ID] = a.Number
+		}
+	}
+	for _, g := range r.GPUs {
+		j.controls[g.UUID] = g
+	}
+	for id := range j.acked {
+		if _, ok := w.disk.jobs[id]; !ok {
+			w.breach(1, "job %d was acknowledged and is not on record", id)
+		}
+		if id >= r.NextID {
+			w.breach(6, "id %d is to be given out again", id)
+		}
+	}
+}
+
+// asked notes that somebody asked for something, confirmed or not.
+func (j *judge) asked(c job.Command) {
+	switch c.Kind {
+	case job.CommandCancel:
+		j.cancels[c.Job], j.acted[c.Job] = true, true
+	case job.CommandRelease:
+		delete(j.held, c.Job)
+	case job.CommandRequeue, job.CommandSignal, job.CommandUpdate:
+		j.acted[c.Job] = true
+	}
+}
+
+// judgeAck holds invariants 1, 6, 7 and 8 for a job that a client is told of.
+func (w *World) judgeAck(c *submission, out *job.Submitted) {
+	j, id := w.tracked, out.ID
+	if _, ok := w.disk.jobs[id]; !ok {
+		w.breach(8, "job %d is acknowledged before it is on record", id)
+	}
+	if c.id != 0 && c.id != id {
+		w.breach(7, "the same request gave jobs %d and %d", c.id, id)
+	}
+	if other := j.acked[id]; other != nil && other != c && c.s.Request.Dedup == "" {
+		w.breach(6, "job %d is acknowledged for #%d and #%d", id, other.num, c.num)
+	}
+	c.id = id
+	if j.acked[id] == nil {
+		j.acked[id] = c
+	}
+}
+
+// judgeConfirmed notes what was confirmed, and that whoever asked might.
+func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
+	j := w.tracked
+	stored, ok := w.disk.jobs[c.Job]
+	if c.Job == 0 {
+		return
+	}
+	if !ok {
+		w.breach(1, "%s of job %d is confirmed, of which nothing is on record", c.Kind, c.Job)
+	}
+	if !who.MayControl(stored.Owner) {
+		w.breach(8, "%s may %s job %d of %s", who.User, c.Kind, c.Job, stored.Owner.User)
+	}
+	switch c.Kind {
+	case job.CommandCancel:
+		if c.Task != nil || stored.State.Terminal() {
+			return
+		}
+		n := 0
+		if stored.Attempt != nil {
+			n = stored.Attempt.Number
+		}
+		if stored.Stop != job.StopCancel {
+			w.breach(8, "a cancel of job %d is confirmed before it is on record", c.Job)
+		}
+		j.cancelled[c.Job] = n
+	case job.CommandHold:
+		j.held[c.Job] = stored.State == job.Queued && stored.Held != ""
+	}
+}
+
+// judgeView holds invariant 1 for what a client is shown.
+func (w *World) judgeView(v *job.View, err error) {
+	if err != nil {
+		return
+	}
+	for i := range v.Jobs {
+		w.judgeTold(&v.Jobs[i].Job)
+	}
+}
+
+// judgeTold holds that nobody is told of an end that is not on record, or of another.
+func (w *World) judgeTold(v *job.Job) {
+	stored, ok := w.disk.jobs[v.ID]
+	if v.State.Terminal() && (!ok || stored.State != v.State) {
+		w.breach(8, "a client is told that job %d is %s, and on record it is %s", v.ID, v.State, stored.State)
+	}
+}
+
+// observe judges what a step of the core decided.
+func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
+	j := w.tracked
+	switch e := ev.(type) {
+	case core.Sampled:
+		j.told, j.toldAt = &e, w.elapsed
+	case core.Configured:
+		j.policy = e.Policy
+	case core.Command:
+		if e.What.Kind == job.CommandResumeGPU {
+			j.excused[e.What.GPU] = w.elapsed
+		}
+	}
+	if w.tracing {
+		w.tellStep(ev, &eff)
+	}
+	for _, r := range eff.Records {
+		switch {
+		case r.GPU != nil:
+			j.controls[r.GPU.UUID] = *r.GPU
+		case r.Job != nil:
+			if a := r.Job.Attempt; a != nil && a.Number > j.attempts[r.Job.ID] {
+				j.attempts[r.Job.ID] = a.Number
+				w.judgePlacement(r.Job)
+			}
+			j.states[r.Job.ID] = r.Job.State
+		}
+	}
+	for _, a := range eff.Actions {
+		if s, ok := a.(core.Stop); ok && s.Look {
+			if key := attemptKey(s.Job, s.Attempt); j.stops[key] == 0 {
+				j.stops[key] = w.elapsed
+			}
+		}
+	}
+	w.judgeReplay(&eff, c)
+	if err := c.Check(); err != nil {
+		w.breach(10, "%v", err)
+	}
+}
+
+// judgePlacement holds invariant 4.
+func (w *World) judgePlacement(placed *job.Job) {
+	j := w.tracked
+	if n, yes := j.cancelled[placed.ID]; yes && placed.Attempt.Number > n {
+		w.breach(1, "job %d starts again after its cancel was confirmed", placed.ID)
+	}
+	if placed.Task != nil {
+		if _, yes := j.cancelled[placed.Task.Array]; yes {
+			w.breach(1, "task %v starts after the cancel of its array was confirmed", placed.Task)
+		}
+	}
+	if j.held[placed.ID] {
+		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
+	}
+	for _, ref := range placed.Attempt.GPUs {
+		if why := w.unfit(ref); why != "" {
+			w.breach(4, "job %d is placed on GPU %d (%s): %s", placed.ID, ref.Index, ref.UUID, why)
+		}
+	}
+}
+
+// unfit says why nothing may be placed on a GPU, by what the daemon was told and
+// by what is on it; "" where something may.
+func (w *World) unfit(ref job.GPURef) string {
+	j := w.tracked
+	switch {
+	case j.told == nil || j.told.Snap.Problem != "":
+		return "nothing is known of the GPUs"
+	case w.elapsed-j.toldAt > j.policy.StaleAfter:
+		return "what is known is too old"
+	case len(j.policy.OnlyGPUs) > 0 && !slices.Contains(j.policy.OnlyGPUs, ref.Index):
+		return "the site keeps it back"
+	}
+	at := slices.IndexFunc(j.told.Snap.Devices, func(d gpu.Device) bool { return d.UUID == ref.UUID })
+	if at < 0 || j.told.Snap.Devices[at].Health != gpu.HealthOK {
+		return "it does not answer"
+	}
+	if d := &j.told.Snap.Devices[at]; d.Index != ref.Index || d.Minor != ref.Minor {
+		return fmt.Sprintf("its number is %d and its node %d", d.Index, d.Minor)
+	}
+	c := j.controls[ref.UUID]
+	switch {
+	case c.Paused && (c.Until.IsZero() || w.wall().Before(c.Until)):
+		return "it is paused: " + c.Reason
+	case c.Fault.Boot == w.bootID() && gpu.Recovery(c.Fault.Recovery).Sick():
+		return "it is sick: " + c.Fault.What
+	}
+	g := w.gpuOf(ref.UUID)
+	for _, p := range g.processes {
+		r := w.runOf(p)
+		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.Index] {
+			return fmt.Sprintf("process %d of job %d, which has ended, is still on it", p.PID, r.job)
+		}
+	}
+	return ""
+}
+
+// runOf is the run that a process on a GPU belongs to or belonged to; nil: none.
+func (w *World) runOf(p gpu.Process) *run {
+	for _, r := range w.tracked.truth {
+		if r.number == p.PID {
+			return r
+		}
+	}
+	return nil
+}
+
+// judgeStart holds invariants 2 and 8 for a unit that is about to be made.
+func (w *World) judgeStart(name string, props []units.Property) {
+	s, err := units.OriginOf(props).Spec(name)
+	if err != nil || w.bus.sys.Properties(name) != nil {
+		return
+	}
+	id := job.ID(s.ID)
+	at := slices.IndexFunc(w.disk.attempts[id], func(a job.Attempt) bool { return a.Number == s.Attempt })
+	switch {
+	case at < 0:
+		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
+	case !w.disk.attempts[id][at].EndedAt.IsZero() && w.specs.got[id]:
+		w.breach(2, "job %d attempt %d is started after its end was recorded", id, s.Attempt)
+	}
+}
+
+// judgeBegin holds invariants 2 and 3 at the moment at which a command begins.
+func (w *World) judgeBegin(r *run) {
+	j, key := w.tracked, attemptKey(r.job, r.attempt)
+	// One that was taken away before anybody was told that it began is started
+	// again, since nobody can know.
+	if before := j.truth[key]; before != nil && before.touched != "vanish" {
+		w.breach(2, "%v begins for the second time", r)
+	}
+	j.truth[key] = r
+	var mem int64
+	milli, bytes := map[string]int{}, map[string]int64{}
+	for _, o := range w.runs {
+		if o.began == 0 || o.gone || o.stale {
+			continue
+		}
+		mem += o.mem
+		if o != r && o.job == r.job {
+			w.breach(2, "%v begins while %v runs", r, o)
+		}
+		for _, g := range o.gpus {
+			share := g.Milli
+			if share == 0 {
+				share = job.WholeGPU
+			}
+			milli[g.UUID] += share
+			bytes[g.UUID] += g.PromiseBytes
+		}
+	}
+	if mem > hostMem {
+		w.breach(3, "%s of host memory are promised with %v", job.FormatSize(mem), r)
+	}
+	for _, g := range r.gpus {
+		if milli[g.UUID] > job.WholeGPU {
+			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
+		}
+		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes) {
+			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
+		}
+	}
+}
+
+// judgeStop holds invariant 8 for a unit that is about to be collected.
+func (w *World) judgeStop(name string) {
+	r := w.runs[name]
+	if r == nil || r.gone || r.began == 0 {
+		return
+	}
+	stored := w.disk.jobs[r.job]
+	if stored.Attempt == nil || stored.Attempt.Number != r.attempt || stored.State != job.Ending {
+		w.breach(8, "%v is stopped, and on record it is %s", r, stored.State)
+		return
+	}
+	if !r.alive && r.by == "" && stored.Attempt.Result == nil && stored.Stop == "" {
+		w.breach(8, "%v is collected before its result is on record", r)
+	}
+}
+
+// judgeRecord holds invariants 5, 6 and 7 for what is made durable.
+func (w *World) judgeRecord(r *core.Record) {
+	if r.Job == nil {
+		return
+	}
+	n, j := r.Job, w.tracked
+	w.hash = mix(w.hash ^ uint64(n.ID)<<32 ^ uint64(len(n.State)))
+	old, known := w.disk.jobs[n.ID]
+	switch {
+	case !known && r.Payload == nil && n.Task == nil:
+		w.breach(8, "job %d is recorded without its private part", n.ID)
+	case known && (old.Key != n.Key && !n.Recovered || old.Owner.UID != n.Owner.UID || old.Label.Name != n.Label.Name):
+		w.breach(6, "job %d is %s of %s, and was %s of %s", n.ID, n.Label.Name, n.Owner.User, old.Label.Name, old.Owner.User)
+	case known && old.State.Terminal() && (old.State != n.State || !sameResult(old.Result, n.Result)):
+		w.breach(5, "job %d is %s after it was %s", n.ID, n.State, old.State)
+	}
+	if n.Key != "" {
+		key := requestKey{n.Owner.UID, n.Key}
+		if other, yes := j.keys[key]; yes && other != n.ID {
+			w.breach(7, "jobs %d and %d come from one request", other, n.ID)
+		}
+		j.keys[key] = n.ID
+	}
+	if n.State.Terminal() && !old.State.Terminal() && n.Tasks == nil {
+		w.judgeEnd(n)
+	}
+}
+
+func sameResult(a, b *job.Result) bool {
+	return a != nil && b != nil && a.Outcome == b.Outcome && a.ExitCode == b.ExitCode && a.Signal == b.Signal
+}
+
+// tellStep writes what the core was told and what it wants.
+func (w *World) tellStep(ev core.Event, eff *core.Effects) {
+	if t, ok := ev.(core.Tick); ok && len(eff.Records)+len(eff.Actions)+len(eff.Replies) == 0 {
+		_ = t
+		return
+	}
+	var out []string
+	for _, r := range eff.Records {
+		if r.Job != nil {
+			out = append(out, "record "+storyOf(r.Job))
+		} else if r.GPU != nil {
+			out = append(out, fmt.Sprintf("record %s paused %t fault %q", r.GPU.UUID, r.GPU.Paused, r.GPU.Fault.Recovery))
+		}
+	}
+	for _, a := range eff.Actions {
+		if s, ok := a.(core.Start); ok {
+			out = append(out, fmt.Sprintf("start %d", s.Job.ID))
+			continue
+		}
+		out = append(out, fmt.Sprintf("%T%+v", a, a))
+	}
+	w.tell("core %s: %s", eventStory(ev), strings.Join(out, "; "))
+}
+
+func storyOf(j *job.Job) string {
+	s := fmt.Sprintf("job %d %s", j.ID, j.State)
+	if a := j.Attempt; a != nil {
+		s += fmt.Sprintf(" attempt %d on %s", a.Number, job.FormatGPUList(j.GPUIndexes()))
+		if a.Result != nil {
+			s += " (" + a.Result.Sentence() + ")"
+		}
+	}
+	if j.Stop != "" {
+		s += " stop " + string(j.Stop)
+	}
+	return s
+}
+
+func eventStory(ev core.Event) string {
+	switch e := ev.(type) {
+	case core.Submit:
+		return "submit " + e.Submission.Label.Name
+	case core.Sampled:
+		return fmt.Sprintf("sampled %d, %d GPUs %s", e.Number, len(e.Snap.Devices), e.Snap.Problem)
+	case core.Listed:
+		return fmt.Sprintf("listed %d units", len(e.Units))
+	case core.Configured:
+		return "configured"
+	case core.Command:
+		return fmt.Sprintf("command %s job %d GPU %d", e.What.Kind, e.What.Job, e.What.GPU)
+	}
+	return fmt.Sprintf("%T%+v", ev, ev)
+}

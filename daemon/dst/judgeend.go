@@ -1,0 +1,106 @@
+package dst
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// judgeEnd holds invariant 5: a job's end is what really happened to its command.
+func (w *World) judgeEnd(n *job.Job) {
+	j := w.tracked
+	var r *run
+	if n.Attempt != nil {
+		r = j.truth[attemptKey(n.ID, n.Attempt.Number)]
+	}
+	if n.Result == nil || n.Result.Outcome != n.State {
+		w.breach(5, "job %d is %s without a result that says so", n.ID, n.State)
+		return
+	}
+	if why := w.untrue(n, r); why != "" {
+		w.breach(5, "job %d is recorded as %q, and %s", n.ID, n.Result.Sentence(), why)
+	}
+	if r != nil && r.alive {
+		w.breach(5, "job %d is recorded as %s while its command runs", n.ID, n.State)
+	}
+	if r != nil && n.State != job.Completed && r.fine() && !w.overtaken(r) && r.touched == "" && !j.acted[n.ID] && !w.arrayActed(n) && !n.Request.Preemptible {
+		w.breach(5, "job %d is recorded as %q, and it exited 0 by itself", n.ID, n.Result.Sentence())
+	}
+}
+
+func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }
+
+// overtaken tells whether a command ended by itself when its stop was decided
+// already: which of the two came first is systemd's to say.
+func (w *World) overtaken(r *run) bool {
+	at, yes := w.tracked.stops[attemptKey(r.job, r.attempt)]
+	return yes && r.ended >= at
+}
+
+// fine tells whether the command ended by itself, successfully, before its time
+// was up.
+func (r *run) fine() bool {
+	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom && r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
+}
+
+// untrue says in which way a result is not what happened; "" where it is.
+func (w *World) untrue(n *job.Job, r *run) string {
+	j, res := w.tracked, n.Result
+	switch n.State {
+	case job.Completed:
+		if r == nil || !r.fine() {
+			return "its command did not exit 0 by itself"
+		}
+	case job.TimedOut:
+		if n.Request.TimeLimit == 0 {
+			return "it has no time limit"
+		}
+		if r != nil && (r.touched == "vanish" || r.touched == "reboot" || r.touched == "kill" && w.counts["crash"] > 0) {
+			return "" // stopped, as far as anybody knows
+		}
+		if r == nil || r.began == 0 {
+			return "its command never began"
+		}
+		if ran := max(r.ended, r.began) - r.began; r.by == "" && !w.overtaken(r) || ran < n.Request.TimeLimit-time.Second {
+			return "it ran for " + ran.String() + ", ended by " + r.by
+		}
+	case job.OutOfMemory:
+		if r == nil || !r.oom {
+			return "it had memory"
+		}
+	case job.Cancelled:
+		if res.Detail == "" && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
+			return "nobody asked for that"
+		}
+	case job.Lost:
+		rebooted := n.Attempt.BootID != w.bootID() // where its start was unsure
+		if (r == nil || r.touched == "") && !rebooted {
+			return "nothing took its unit away"
+		}
+	case job.Failed:
+		return w.unfailed(n, r)
+	}
+	return ""
+}
+
+func (w *World) unfailed(n *job.Job, r *run) string {
+	res := n.Result
+	switch {
+	case res.Cause == job.StopGPULost:
+		if w.counts[string(gpuLost)]+w.counts[string(gpuMissing)] == 0 {
+			return "no GPU was lost"
+		}
+	case res.Launch != "":
+		switch {
+		case r == nil:
+			// refused, or never made
+		case r.behaviour.Launch == "" && r.behaviour.NotStart == 0 && !r.refused:
+			return "its command began"
+		}
+	case r == nil:
+		return "it never began"
+	case r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal):
+		return "it ended otherwise"
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package dst
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// card is one GPU as it really is.
+type card struct {
+	gpu.Device
+	processes []gpu.Process
+	ghost     int64 // memory that no process accounts for
+	lost      bool
+	missing   bool
+}
+
+func (w *World) makeGPUs(n int) {
+	for i := range n {
+		total := uint64(80 << 30)
+		w.gpus = append(w.gpus, &card{Device: gpu.Device{
+			Index: i, Minor: i, UUID: fmt.Sprintf("GPU-%d", i), PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), Name: "NVIDIA A100-SXM4-80GB",
+			NUMANode: -1, Health: gpu.HealthOK, MemTotalBytes: total, UtilGPUPercent: -1, UtilMemPercent: -1,
+		}})
+	}
+}
+
+func (w *World) gpuOf(uuid string) *card {
+	for _, g := range w.gpus {
+		if g.UUID == uuid {
+			return g
+		}
+	}
+	return nil
+}
+
+// shuffle gives the GPUs other numbers, as a reboot may.
+func (w *World) shuffle(d *dice) {
+	for i := range w.gpus {
+		j := d.n(i + 1)
+		a, b := w.gpus[i], w.gpus[j]
+		a.Index, b.Index = b.Index, a.Index
+		a.Minor, b.Minor = b.Minor, a.Minor
+	}
+}
+
+// source is the child that reads the GPUs, with its driver.
+type source struct{ w *World }
+
+var errChild = errors.New("the child has ended")
+
+// Sample is daemon.Source's.
+func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
+	w, l := s.w, s.w.current.life
+	w.boundary(l)
+	d := w.roll("sample", uint64(w.elapsed))
+	took := d.soon(5 * time.Millisecond)
+	if w.on(sourceSlow) {
+		took = d.between(0, 12*time.Second)
+	}
+	if w.on(sourceDies) && d.percent(70) || took > 10*time.Second {
+		w.count("no sample")
+		_ = w.sleep(ctx, min(took, 10*time.Second))
+		return gpu.Snapshot{}, errChild
+	}
+	before := d.between(0, took)
+	if err := w.sleep(ctx, before); err != nil {
+		return gpu.Snapshot{}, err
+	}
+	snap := w.snapshot()
+	if err := w.sleep(ctx, took-before); err != nil {
+		return gpu.Snapshot{}, err
+	}
+	w.boundary(l)
+	return snap, nil
+}
+
+// snapshot is what the driver says now.
+func (w *World) snapshot() gpu.Snapshot {
+	if w.on(sourceProblem) {
+		return gpu.Snapshot{Problem: w.problem, Detail: "as the plan has it", Devices: []gpu.Device{}}
+	}
+	s := gpu.Snapshot{Driver: "550", CUDAVersion: "12.4"}
+	for i := range w.gpus {
+		for _, g := range w.gpus {
+			if g.Index == i && !g.missing {
+				s.Devices = append(s.Devices, g.told())
+			}
+		}
+	}
+	return s
+}
+
+// told is what the driver says of a GPU.
+func (g *card) told() gpu.Device {
+	d := g.Device
+	if g.lost {
+		d.Health, d.HealthDetail = gpu.HealthLost, "GPU is lost"
+		d.MemTotalBytes = 0
+		return d
+	}
+	d.Processes = append([]gpu.Process{}, g.processes...)
+	used := g.ghost
+	for _, p := range d.Processes {
+		used += p.UsedBytes
+	}
+	d.MemUsedBytes = min(uint64(used), d.MemTotalBytes)
+	d.MemFreeBytes = d.MemTotalBytes - d.MemUsedBytes
+	return d
+}
+
+// kernel is the kernel's log of this boot.
+type kernel struct {
+	w     *World
+	lines []gpu.XidReport
+	more  *bell
+}
+
+// Run is daemon.Kernel's.
+func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) {
+	k.more = k.w.bell(k.w.current.life)
+	more := k.more
+	for told := 0; ctx.Err() == nil; {
+		if told < len(k.lines) {
+			told++
+			tell(k.lines[told-1])
+			continue
+		}
+		more.Wait(time.Time{}, ctx.Done())
+	}
+}
+
+// write adds a line about a GPU.
+func (k *kernel) write(g *card, code, pid int) {
+	var bus int
+	fmt.Sscanf(g.PCI, "00000000:%X", &bus)
+	x, ok := gpu.ParseXid(fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): %d, pid=%d, name=python, words", bus, code, pid))
+	if !ok {
+		panic("dst: no Xid")
+	}
+	k.lines = append(k.lines, gpu.XidReport{Xid: x, Seq: uint64(100 + len(k.lines)), At: k.w.wall()})
+	if k.more != nil {
+		k.more.Ring()
+	}
+}

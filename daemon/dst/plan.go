@@ -1,0 +1,196 @@
+package dst
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Kind is what an entry of a plan is.
+type Kind string
+
+// What clients ask.
+const (
+	submit    Kind = "submit"
+	cancel    Kind = "cancel"
+	hold      Kind = "hold"
+	release   Kind = "release"
+	requeue   Kind = "requeue"
+	update    Kind = "update"
+	signal    Kind = "signal"
+	query     Kind = "query"
+	await     Kind = "wait"
+	pause     Kind = "pause GPU"
+	drain     Kind = "drain GPU"
+	resume    Kind = "resume GPU"
+	reserve   Kind = "reserve"
+	unreserve Kind = "unreserve"
+	reload    Kind = "reload"
+)
+
+// ofJobs are about one submission.
+var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, await}
+
+// What fails.
+const (
+	crash         Kind = "crash"
+	stop          Kind = "stop of the daemon"
+	reboot        Kind = "reboot"
+	clock         Kind = "clock jump"
+	busGone       Kind = "bus gone"
+	pid1Hangs     Kind = "systemd hangs"
+	daemonReload  Kind = "daemon-reload"
+	lostCalls     Kind = "lost calls"
+	lostAnswers   Kind = "lost answers"
+	lostSignals   Kind = "lost signals"
+	twiceSignals  Kind = "doubled signals"
+	lateSignals   Kind = "late signals"
+	slowStart     Kind = "slow start"
+	slowStop      Kind = "slow stop"
+	unkillable    Kind = "unkillable process"
+	vanish        Kind = "unit vanished"
+	kill          Kind = "killed from outside"
+	oom           Kind = "out of memory"
+	diskFull      Kind = "full disk"
+	diskUnsure    Kind = "failed fsync"
+	diskSlow      Kind = "slow disk"
+	diskReads     Kind = "failed reads"
+	gpuLost       Kind = "GPU lost"
+	gpuMissing    Kind = "GPU missing"
+	xid           Kind = "Xid"
+	linger        Kind = "lingering memory"
+	ghost         Kind = "ghost memory"
+	foreign       Kind = "foreign process"
+	sourceProblem Kind = "driver problem"
+	sourceDies    Kind = "NVML process dies"
+	sourceSlow    Kind = "slow sample"
+)
+
+// Entry is one thing that happens to the daemon.
+type Entry struct {
+	At   time.Duration // since the beginning
+	Kind Kind
+	For  time.Duration // how long it lasts, where it does
+	Pick uint64        // what decides its details
+	Num  int           // its name: its place in the whole plan
+	Job  int           // the name of the submission that it is about; -1: none
+}
+
+func (e Entry) String() string {
+	s := fmt.Sprintf("%10.3fs #%d %s", e.At.Seconds(), e.Num, e.Kind)
+	if e.Job >= 0 {
+		s += fmt.Sprintf(" of #%d", e.Job)
+	}
+	if e.For > 0 {
+		s += fmt.Sprintf(" for %.3fs", e.For.Seconds())
+	}
+	return s
+}
+
+// commands are how often clients ask what beside submissions, of a thousand.
+var commands = []struct {
+	kind   Kind
+	weight int
+}{
+	{cancel, 250}, {hold, 60}, {release, 60}, {requeue, 60}, {update, 100}, {signal, 50}, {query, 120}, {await, 100},
+	{pause, 20}, {drain, 30}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
+}
+
+// faults are how often each happens where it happens at all, at most, and for
+// how long.
+var faults = []struct {
+	kind    Kind
+	often   int
+	longest time.Duration
+}{
+	{crash, 25, 0},
+	{stop, 3, 0},
+	{reboot, 3, 0},
+	{clock, 4, 0},
+	{busGone, 4, 2 * time.Minute},
+	{pid1Hangs, 3, 3 * time.Minute},
+	{daemonReload, 4, 0},
+	{lostCalls, 3, 5 * time.Minute},
+	{lostAnswers, 4, 5 * time.Minute},
+	{lostSignals, 4, 10 * time.Minute},
+	{twiceSignals, 3, 10 * time.Minute},
+	{lateSignals, 3, 10 * time.Minute},
+	{slowStart, 3, 5 * time.Minute},
+	{slowStop, 3, 5 * time.Minute},
+	{unkillable, 4, 5 * time.Minute},
+	{vanish, 6, 0},
+	{kill, 6, 0},
+	{oom, 4, 0},
+	{diskFull, 4, 3 * time.Minute},
+	{diskUnsure, 4, 3 * time.Minute},
+	{diskSlow, 3, 5 * time.Minute},
+	{diskReads, 3, 3 * time.Minute},
+	{gpuLost, 4, 5 * time.Minute},
+	{gpuMissing, 3, 5 * time.Minute},
+	{xid, 6, 0},
+	{linger, 3, 10 * time.Minute},
+	{ghost, 3, 5 * time.Minute},
+	{foreign, 4, 5 * time.Minute},
+	{sourceProblem, 3, 3 * time.Minute},
+	{sourceDies, 3, 5 * time.Minute},
+	{sourceSlow, 3, 5 * time.Minute},
+}
+
+// Plan is all that happens in the run of one seed, by time.
+type Plan struct {
+	Seed    uint64
+	GPUs    int
+	Chaos   time.Duration // when the faults stop
+	Entries []Entry
+}
+
+// NewPlan draws the plan of a seed. Every other kind of fault is left out, each
+// time others, so that rare ones meet.
+func NewPlan(seed uint64) Plan {
+	r := rand.New(rand.NewPCG(seed, 0x6770757363686564))
+	p := Plan{Seed: seed, GPUs: r.IntN(5), Chaos: time.Duration(1+r.IntN(20)) * time.Minute}
+	if r.IntN(10) > 0 {
+		p.GPUs = max(p.GPUs, 1)
+	}
+	add := func(k Kind, longest time.Duration) {
+		e := Entry{At: time.Duration(r.Int64N(int64(p.Chaos))), Kind: k, Pick: r.Uint64()}
+		if longest > 0 {
+			e.For = time.Duration(r.Int64N(int64(min(longest, p.Chaos)))) + time.Millisecond
+		}
+		p.Entries = append(p.Entries, e)
+	}
+	for range 1 + r.IntN(30) {
+		add(submit, 0)
+	}
+	for range r.IntN(40) {
+		n := r.IntN(1000)
+		for _, c := range commands {
+			if n -= c.weight; n < 0 {
+				add(c.kind, time.Minute)
+				break
+			}
+		}
+	}
+	for _, f := range faults {
+		if r.IntN(5) > 1 {
+			continue
+		}
+		for range 1 + r.IntN(f.often) {
+			add(f.kind, f.longest)
+		}
+	}
+	slices.SortStableFunc(p.Entries, func(a, b Entry) int { return int(a.At - b.At) })
+	var jobs []int
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		e.Num, e.Job = i, -1
+		if len(jobs) > 0 && slices.Contains(ofJobs, e.Kind) {
+			e.Job = jobs[int(e.Pick>>32)%len(jobs)]
+		}
+		if e.Kind == submit {
+			jobs = append(jobs, i)
+		}
+	}
+	return p
+}

@@ -1,0 +1,76 @@
+package dst
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// replayEvery is how many steps of the core go by between two looks at what a
+// restart would make of its records: that costs as much as twenty steps.
+const replayEvery = 25
+
+// judgeReplay holds invariant 10: a core made from the records of all steps so
+// far has the same jobs.
+func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
+	j := w.tracked
+	for i := range eff.Records {
+		j.mirror.put(&eff.Records[i])
+	}
+	if j.steps++; j.steps%replayEvery != 0 {
+		return
+	}
+	now := w.now(w.life)
+	live := c.View(job.Query{}, now).Jobs
+	again := core.New(j.policy, w.bootID(), j.mirror.restored()).View(job.Query{}, now).Jobs
+	byID := func(a, b job.JobView) int { return int(a.ID - b.ID) }
+	slices.SortFunc(live, byID)
+	slices.SortFunc(again, byID)
+	if len(live) != len(again) {
+		w.breach(10, "%d jobs, and %d after a restart", len(live), len(again))
+		return
+	}
+	for i := range live {
+		if a, b := durable(&live[i].Job), durable(&again[i].Job); !reflect.DeepEqual(a, b) {
+			w.breach(10, "job %d is %+v, and after a restart %+v", live[i].ID, a, b)
+		}
+	}
+}
+
+// durable is what of a job a restart must not change. Times differ by what the
+// disk keeps of them.
+func durable(j *job.Job) []any {
+	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned, j.Failures, j.Requeues, len(j.Pending),
+		j.Request.GPUMilli, j.Request.TimeLimit, j.Request.Priority, j.Request.Retries, j.NotBefore.UnixNano()}
+	if a := j.Attempt; a != nil {
+		d = append(d, a.Number, a.GPUs, a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
+	}
+	if j.Tasks != nil {
+		d = append(d, *j.Tasks)
+	}
+	return d
+}
+
+// clone is a disk with the same on it.
+func (s *disk) clone() *disk {
+	c := newDisk(s.w)
+	for id, j := range s.jobs {
+		c.jobs[id] = j
+	}
+	for k, v := range s.controls {
+		c.controls[k] = v
+	}
+	for k, v := range s.usage {
+		c.usage[k] = v
+	}
+	for k, v := range s.learned {
+		c.learned[k] = v
+	}
+	for k, v := range s.reserved {
+		c.reserved[k] = v
+	}
+	c.nextJob, c.nextRes = s.nextJob, s.nextRes
+	return c
+}

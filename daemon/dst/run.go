@@ -1,0 +1,258 @@
+package dst
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// run is what really happens to an attempt: its unit and its command.
+type run struct {
+	job     job.ID
+	attempt int
+	gpus    []units.GPU
+	mem     int64
+	limit   time.Duration // RuntimeMax of its unit
+	grace   time.Duration
+
+	behaviour unittest.Behaviour
+	lasts     time.Duration
+	deaf      bool // it takes its whole grace to end
+	refused   bool // systemd will not have its unit
+	oom       bool
+
+	began, ended time.Duration // 0: not yet
+	alive        bool
+	gone         bool // its unit is
+	stopping     bool
+	by           string // who ended it: "" it itself
+	code, signal int
+	pid          int    // 0: its process has left the GPUs
+	number       int    // the same, for ever
+	touched      string // what was done to it, so that its end may be another
+	stale        bool   // its instructions were taken away before it began: nothing of it runs
+	stuck        bool   // its processes outlive SIGKILL
+}
+
+func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
+
+// newRun reads a unit's properties. The launch of what is running already has
+// none.
+func (w *World) newRun(name string, props []units.Property) *run {
+	if w.bus.sys.Properties(name) != nil {
+		return nil
+	}
+	o := units.OriginOf(props)
+	s, err := o.Spec(name)
+	if err != nil {
+		w.breach(8, "a unit is made that cannot be recovered: %v", err)
+		return nil
+	}
+	r := &run{job: job.ID(s.ID), attempt: s.Attempt, gpus: s.GPUs, mem: s.Limits.MemBytes, limit: s.MaxRuntime, grace: s.Grace}
+	d := w.roll("command", uint64(r.job), uint64(r.attempt))
+	w.fate(r, d)
+	if !w.specs.got[r.job] { // a start that nobody waits for any more
+		r.behaviour = unittest.Behaviour{Launch: units.LaunchSpec, Code: 225}
+		r.stale = true
+	}
+	w.pids++
+	r.pid, r.number = 1000+w.pids, 1000+w.pids
+	w.runs[name] = r
+	return r
+}
+
+// fate draws what a command does.
+func (w *World) fate(r *run, d *dice) {
+	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute), d.between(0, 10*time.Minute))
+	r.deaf = d.percent(10)
+	b := &r.behaviour
+	switch d.n(20) {
+	case 0:
+		r.code = 1 + d.n(250)
+	case 1:
+		r.code = d.n(4) * 75 // 225 is a word of the launcher's, too
+	case 2:
+		r.signal = pick(d, 9, 11, 15, 6)
+	case 3:
+		r.oom = r.mem > 0
+	case 4:
+		b.Launch, b.Code, b.Errno = units.LaunchExec, 203, 2
+	case 5:
+		b.NotStart = 217
+	case 6:
+		r.refused = d.percent(50)
+	case 7:
+		b.Orphan = true
+	}
+	b.Deaf = r.deaf
+}
+
+// behave is what systemd asks of a command.
+func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
+	if r := w.runs[name]; r != nil {
+		return r.behaviour
+	}
+	return unittest.Behaviour{}
+}
+
+// began is the moment at which a unit's command is executed, or not.
+func (w *World) began(name string, r *run) {
+	st, err := w.bus.sys.Status(context.Background(), name)
+	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
+		return
+	}
+	r.began = w.elapsed
+	if !r.stale {
+		w.judgeBegin(r)
+	}
+	if !w.bus.sys.Running(name) {
+		r.ended = w.elapsed
+		return
+	}
+	r.alive = true
+	w.tell("%v begins on %d GPUs, for %v", r, len(r.gpus), r.lasts)
+	w.occupy(name, r)
+	w.after(r.lasts, func() { w.finish(name, r) })
+	if r.limit > 0 {
+		w.after(r.limit, func() {
+			if r.alive && !r.stopping {
+				w.bus.sys.Timeout(name)
+				w.notice(name, "RuntimeMax")
+				w.bus.spread()
+			}
+		})
+	}
+}
+
+// finish is a command's end by itself.
+func (w *World) finish(name string, r *run) {
+	if !r.alive || r.stopping || w.runs[name] != r {
+		return
+	}
+	r.alive, r.ended = false, w.elapsed
+	w.tell("%v ends: code %d, signal %d, oom %t", r, r.code, r.signal, r.oom)
+	switch {
+	case r.oom:
+		r.touched = "memory"
+		w.bus.sys.OOM(name)
+	case r.signal != 0:
+		w.bus.sys.KillBy(name, r.signal)
+	default:
+		w.bus.sys.Exit(name, r.code)
+	}
+	if w.bus.sys.Processes(name) == 0 {
+		w.clear(name, r)
+	}
+	w.bus.spread()
+}
+
+// notice compares what was known of a unit's command with what systemd says
+// after something was done to it.
+func (w *World) notice(name, by string) {
+	r := w.runs[name]
+	if r == nil {
+		return
+	}
+	if r.alive && !w.bus.sys.Running(name) {
+		r.alive, r.ended, r.by = false, w.elapsed, by
+		w.tell("%v is ended by %s", r, by)
+	}
+	if w.bus.sys.Processes(name) == 0 {
+		w.clear(name, r)
+	}
+}
+
+// vanished is the end of a unit.
+func (w *World) vanished(name, by string) {
+	r := w.runs[name]
+	if r == nil || r.gone {
+		return
+	}
+	if r.alive {
+		r.alive, r.ended, r.by = false, w.elapsed, by
+		w.tell("%v is ended by %s", r, by)
+	}
+	r.gone = true
+	w.clear(name, r)
+	delete(w.runs, name)
+}
+
+// occupy puts a run's process on its GPUs.
+func (w *World) occupy(name string, r *run) {
+	for _, held := range r.gpus {
+		g := w.gpuOf(held.UUID)
+		if g == nil {
+			continue
+		}
+		used := int64(1) << 30
+		if held.PromiseBytes > 0 {
+			used = held.PromiseBytes / 2
+		}
+		g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UsedBytes: used, UID: 1001, Unit: name})
+	}
+}
+
+// clear takes a run's process off its GPUs, now or, as a slow driver does it,
+// later.
+func (w *World) clear(name string, r *run) {
+	if r.pid == 0 || r.began == 0 {
+		return
+	}
+	pid := r.pid
+	r.pid = 0
+	off := func() {
+		for _, g := range w.gpus {
+			g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
+		}
+	}
+	if !w.on(linger) {
+		off()
+		return
+	}
+	w.count("lingering memory")
+	d := w.roll("linger", uint64(pid))
+	if d.percent(50) {
+		for _, g := range w.gpus {
+			for i := range g.processes {
+				if p := &g.processes[i]; p.PID == pid {
+					p.Dead, p.Unit = true, ""
+				}
+			}
+		}
+	}
+	w.after(d.between(0, 2*time.Minute), off)
+}
+
+// unitOf is the unit of a process, as its control group says.
+func (w *World) unitOf(pid int) string {
+	for name, r := range w.runs {
+		if r.pid == pid && r.alive {
+			return name
+		}
+	}
+	return ""
+}
+
+// strike ends a unit's command from outside.
+func (w *World) strike(name string, r *run, how string, signal syscall.Signal) {
+	r.touched = how
+	if !r.alive || r.stopping {
+		return
+	}
+	switch how {
+	case "oom":
+		w.bus.sys.OOM(name)
+	default:
+		w.bus.sys.KillBy(name, int(signal))
+	}
+	r.signal, r.code, r.oom = int(signal), 0, how == "oom"
+	w.notice(name, how)
+	w.bus.spread()
+}

@@ -1,0 +1,113 @@
+package dst
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// shrinkRuns bounds how many plans Shrink tries.
+const shrinkRuns = 3000
+
+// Shrink leaves out of a plan that fails whatever it fails without, in the same
+// way: first all after the failure, then whole kinds, then parts, down to single
+// entries. Run tells how a plan goes.
+func Shrink(p Plan, run func(Plan) Result) Plan {
+	s := shrinker{run: run, left: shrinkRuns}
+	first := run(p)
+	if !first.Failed() {
+		return p
+	}
+	s.want = invariantOf(first.Breaches[0])
+	p = s.cut(p, first.Elapsed)
+	for before := -1; before != len(p.Entries); {
+		before = len(p.Entries)
+		p = s.byKind(p)
+		for size := max(len(p.Entries)/2, 1); ; size /= 2 {
+			p = s.byParts(p, size)
+			if size == 1 {
+				break
+			}
+		}
+	}
+	return p
+}
+
+type shrinker struct {
+	run  func(Plan) Result
+	want string
+	left int
+}
+
+// invariantOf is what two failures have in common.
+func invariantOf(breach string) string {
+	name, _, _ := strings.Cut(breach, ":")
+	return name
+}
+
+func (s *shrinker) fails(p Plan) bool {
+	if s.left == 0 {
+		return false
+	}
+	s.left--
+	r := s.run(p)
+	return r.Failed() && invariantOf(r.Breaches[0]) == s.want
+}
+
+// without returns p less what leave says, where that still fails, and else p.
+func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
+	less := p
+	less.Entries = nil
+	for i, e := range p.Entries {
+		if !leave(i, e) {
+			less.Entries = append(less.Entries, e)
+		}
+	}
+	if len(less.Entries) < len(p.Entries) && s.fails(less) {
+		return less
+	}
+	return p
+}
+
+func (s *shrinker) cut(p Plan, at time.Duration) Plan {
+	return s.without(p, func(_ int, e Entry) bool { return e.At > at })
+}
+
+func (s *shrinker) byKind(p Plan) Plan {
+	var kinds []Kind
+	for _, e := range p.Entries {
+		if !slices.Contains(kinds, e.Kind) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	for _, k := range kinds {
+		p = s.without(p, func(_ int, e Entry) bool { return e.Kind == k })
+	}
+	return p
+}
+
+func (s *shrinker) byParts(p Plan, size int) Plan {
+	for at := 0; at < len(p.Entries); {
+		less := s.without(p, func(i int, _ Entry) bool { return i >= at && i < at+size })
+		if len(less.Entries) == len(p.Entries) {
+			at += size
+		}
+		p = less
+	}
+	return p
+}
+
+// Only returns the plan with nothing but the entries of these names.
+func (p Plan) Only(names []int) Plan {
+	p.Entries = slices.DeleteFunc(slices.Clone(p.Entries), func(e Entry) bool { return !slices.Contains(names, e.Num) })
+	return p
+}
+
+// Names returns the names of the plan's entries.
+func (p Plan) Names() []int {
+	names := make([]int, len(p.Entries))
+	for i, e := range p.Entries {
+		names[i] = e.Num
+	}
+	return names
+}

@@ -1,0 +1,155 @@
+package dst
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Result is how a run went.
+type Result struct {
+	Breaches []string // what did not hold, the first first
+	Steps    uint64
+	Hash     uint64 // of all that happened: the same plan has the same
+	Elapsed  time.Duration
+	Counts   map[string]int // how often what happened
+	Trail    []string       // the story, where it was asked for
+}
+
+// Failed tells whether something did not hold.
+func (r Result) Failed() bool { return len(r.Breaches) > 0 }
+
+// drainTime is how long the queue may take to drain when the faults have ended.
+const drainTime = 24 * time.Hour
+
+// maxSteps ends a run that never comes to its end.
+const maxSteps = 3_000_000
+
+// Run carries out a plan. Story writes down what happens.
+func Run(p Plan, story bool) Result { return simulate(p, story, bug{}) }
+
+// bug is what a test plants, to see it found.
+type bug struct {
+	lyingDisk bool // says that it has written when its fsync failed
+	idleStop  bool // a stop that says that it is done and does nothing
+}
+
+func simulate(p Plan, story bool, planted bug) Result {
+	w := newWorld(p)
+	w.tracing, w.planted = story, planted
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		w.agenda.add(e.At, func() { w.act(e) })
+	}
+	w.agenda.add(0, w.start)
+	w.agenda.add(p.Chaos, w.heal)
+	w.agenda.add(p.Chaos, w.watch)
+	over := p.Chaos + drainTime
+	for len(w.breaches) == 0 && !w.settled && w.elapsed < over && w.steps < maxSteps {
+		w.step()
+	}
+	if len(w.breaches) == 0 && !w.settled {
+		w.breach(9, "after %v and %d steps %s%s", w.elapsed, w.steps, w.remains(), w.why())
+	}
+	w.end()
+	return Result{Breaches: w.breaches, Steps: w.steps, Hash: w.hash, Elapsed: w.elapsed, Counts: w.counts, Trail: w.trail}
+}
+
+// end leaves no coroutine behind.
+func (w *World) end() {
+	if l := w.life; l != nil {
+		l.over = true
+		w.calls = nil
+		w.bury(l)
+	}
+	w.bus.sys.Reboot() // lets go what waits in it
+	for _, a := range slices.Clone(w.own) {
+		w.current = a
+		for more := true; more; {
+			_, more = a.next()
+		}
+	}
+}
+
+// watch looks now and then whether everything has come to its end.
+func (w *World) watch() {
+	if w.remains() == "" && w.daemon != nil && !w.life.over {
+		w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
+			v, err := d.Query(ctx, job.Query{Ended: 1000})
+			return func() {
+				if err == nil {
+					w.judgeFinal(&v)
+				}
+			}
+		}, func() {})
+	}
+	w.after(20*time.Second, w.watch)
+}
+
+// remains says what has not come to its end, "" when all has.
+func (w *World) remains() string {
+	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
+		if j := w.disk.jobs[id]; !j.State.Terminal() {
+			return fmt.Sprintf("job %d is %s: %s", id, j.State, storyOf(&j))
+		}
+	}
+	for _, name := range w.bus.sys.Names() {
+		if r := w.runs[name]; r == nil || !r.stale { // such a unit is reported, and left to people
+			return "there is still " + name
+		}
+	}
+	if w.elapsed > w.plan.Chaos+drainTime {
+		return w.notFree
+	}
+	return ""
+}
+
+// why asks the daemon why jobs still wait.
+func (w *World) why() string {
+	text := "; the daemon does not answer"
+	w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
+		v, err := d.Query(ctx, job.Query{Reasons: true})
+		return func() {
+			text = fmt.Sprintf("; %v", err)
+			for _, j := range v.Jobs {
+				text += fmt.Sprintf("; job %d is %s", j.ID, j.State)
+				for _, r := range j.Reasons {
+					text += ", " + r.Sentence()
+				}
+			}
+		}
+	}, func() {})
+	for until := w.elapsed + time.Minute; w.elapsed < until; {
+		w.step()
+	}
+	return text
+}
+
+// judgeFinal holds invariants 1 and 9 when all is over: what the daemon tells
+// then, and the GPUs are free.
+func (w *World) judgeFinal(v *job.View) {
+	shown := map[job.ID]bool{}
+	for i := range v.Jobs {
+		shown[v.Jobs[i].ID] = true
+		w.judgeTold(&v.Jobs[i].Job)
+	}
+	for id := range w.tracked.acked {
+		if !shown[id] {
+			w.breach(1, "job %d was acknowledged and is not shown", id)
+		}
+	}
+	for _, g := range v.GPUs {
+		if w.notFree = ""; g.State != "free" {
+			w.notFree = fmt.Sprintf("GPU %d is %s: %s", g.Index, g.State, g.StateDetail)
+			return // it is looked at again
+		}
+	}
+	if len(v.GPUs) == len(w.gpus) {
+		w.settled = true
+	}
+}

@@ -1,0 +1,29 @@
+package dst
+
+import (
+	"testing"
+	"time"
+)
+
+// Differences between stamps follow the monotonic clock, and what is written
+// down and read again the wall clock.
+func TestStamp(t *testing.T) {
+	wall := time.Date(2040, 2, 3, 4, 5, 6, 789, time.UTC)
+	a, b := stamp(wall, time.Hour), stamp(wall.Add(-24*time.Hour), time.Hour+time.Second)
+	if !a.Round(0).Equal(wall) || a.UnixNano() != wall.UnixNano() {
+		t.Errorf("by the wall clock it is %v", a)
+	}
+	if d := b.Sub(a); d != time.Second || !b.After(a) {
+		t.Errorf("a second later it is %v later", d)
+	}
+	if d := b.Round(0).Sub(a.Round(0)); d != -24*time.Hour {
+		t.Errorf("by the wall clock it is %v later", d)
+	}
+	if d := a.Add(time.Minute).Sub(a); d != time.Minute {
+		t.Errorf("a minute is %v", d)
+	}
+	now := time.Now()
+	if d := now.Sub(stamp(now, 0)); d < 0 && d > time.Hour {
+		t.Errorf("%v", d)
+	}
+}

@@ -1,0 +1,183 @@
+package dst
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+const gib = 1 << 30
+
+// World is everything there is in one run.
+type World struct {
+	seed    uint64
+	plan    Plan
+	planted bug
+	elapsed time.Duration
+	skew    time.Duration // by which the wall clock is wrong
+	agenda  agenda
+	steps   uint64
+	hash    uint64
+
+	life       *life
+	daemon     *daemon.Daemon
+	stopDaemon context.CancelFunc
+	stopping   bool // it was told to stop
+	current    *activity
+	waiting    []*activity // whoever waits for a bell
+	activities uint64
+	doom       int // boundaries until the daemon dies; 0: it lives
+	calls      []*request
+
+	until   map[Kind]time.Duration // faults that last
+	bus     *bus
+	disk    *disk
+	specs   *specs
+	gpus    []*card
+	kernel  *kernel
+	boot    int
+	problem gpu.Problem
+	pids    int
+	runs    map[string]*run // by unit, of those that are there
+	healed  bool
+	notFree string      // the GPU that was not, when last looked at
+	settled bool        // everything has come to its end
+	own     []*activity // the world's
+	tracked *judge
+	subs    map[int]*submission
+
+	counts   map[string]int
+	breaches []string
+	tracing  bool
+	trail    []string
+}
+
+func newWorld(p Plan) *World {
+	w := &World{
+		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{}, counts: map[string]int{},
+		boot: 1, problem: gpu.ProblemStale, specs: &specs{got: map[job.ID]bool{}},
+	}
+	w.specs.w = w
+	w.bus, w.disk, w.kernel, w.tracked = newBus(w), newDisk(w), &kernel{w: w}, newJudge()
+	w.makeGPUs(p.GPUs)
+	return w
+}
+
+func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
+
+// on tells whether a fault that lasts is under way.
+func (w *World) on(k Kind) bool { return w.elapsed < w.until[k] }
+
+func (w *World) count(what string) { w.counts[what]++ }
+
+// tell writes the story, for those who read it.
+func (w *World) tell(format string, args ...any) {
+	if w.tracing {
+		w.trail = append(w.trail, fmt.Sprintf("%12.6f ", w.elapsed.Seconds())+fmt.Sprintf(format, args...))
+	}
+}
+
+// breach notes that an invariant does not hold.
+func (w *World) breach(invariant int, format string, args ...any) {
+	text := fmt.Sprintf("invariant %d: ", invariant) + fmt.Sprintf(format, args...)
+	w.breaches = append(w.breaches, text)
+	w.tell("BREACH %s", text)
+}
+
+// settings are what the site says.
+func (w *World) settings() daemon.Settings {
+	return daemon.Settings{
+		Policy: core.Policy{
+			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
+			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
+			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
+			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
+		},
+		SampleInterval: 15 * time.Second, TasksMax: 1000,
+	}
+}
+
+const hostMem = 64 * gib
+
+// start begins a process of the daemon.
+func (w *World) start() {
+	if w.life != nil {
+		return
+	}
+	l := &life{w: w, born: w.elapsed}
+	w.life = l
+	w.tracked.restart()
+	w.tell("the daemon starts")
+	w.spawn(l, func() { w.live(l) })
+}
+
+// live is a process of the daemon, from its first instruction to its last.
+func (w *World) live(l *life) {
+	defer func() { l.over = true }()
+	w.boundary(l)
+	restored, err := w.disk.open()
+	if err != nil {
+		w.tell("the daemon does not start: %v", err)
+		return
+	}
+	w.judgeRestored(&restored)
+	d, err := daemon.New(daemon.Options{
+		Host: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel, UnitOf: w.unitOf,
+		Specs: w.specs, Origin: w.bus.Origin, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
+		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
+		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,
+	})
+	if err != nil {
+		w.breach(9, "the daemon does not start: %v", err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.daemon, w.stopDaemon = d, cancel
+	_ = d.Run(ctx)
+}
+
+// died is the end of the daemon's process. systemd starts another.
+func (w *World) died() {
+	w.life, w.daemon, w.stopDaemon, w.stopping, w.doom = nil, nil, nil, false, 0
+	w.bus.hints, w.bus.heard, w.kernel.more = nil, nil, nil
+	var alive []*activity
+	for _, a := range w.waiting {
+		if a.life == nil {
+			alive = append(alive, a)
+		}
+	}
+	w.waiting = alive
+	calls := w.calls
+	w.calls = nil
+	for _, c := range calls {
+		if !c.over {
+			c.over = true
+			c.lost()
+		}
+	}
+	w.after(w.roll("restart", uint64(w.elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
+}
+
+// silent is a daemon.Notify that nobody listens to.
+type silent struct{}
+
+func (silent) Ready()        {}
+func (silent) Stopping()     {}
+func (silent) Alive()        {}
+func (silent) Status(string) {}
+
+// step lets the next thing happen.
+func (w *World) step() {
+	e := w.agenda.pop()
+	w.elapsed = e.at
+	e.do()
+	w.steps++
+	w.hash = mix(w.hash ^ uint64(w.elapsed) ^ w.activities<<40)
+}
