@@ -76,6 +76,7 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 		"other module":           {map[string]string{"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  Release"}, "driver", "the kernel module is 535.104.05 and the library 550.54.15"},
 		"settings":               {map[string]string{"/etc/gpusched/gpusched.toml": "[gpus]\nonly_gpu = 1\n"}, "settings on disk", "only_gpu"},
 		"drop-in":                {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\n\nDeviceAllow = /dev/nvidia0\n"}, "drop-ins", "/etc/systemd/system/gpujob-.service.d/50-site.conf:3 sets DeviceAllow"},
+		"drop-in, reload":        {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\nExecReload=/bin/true\n"}, "drop-ins", "50-site.conf:2 sets ExecReload"},
 		"drop-in for all":        {map[string]string{"/etc/systemd/system/service.d/x.conf": "[Service]\nPrivateDevices=yes\n"}, "drop-ins", "service.d/x.conf:2 sets PrivateDevices"},
 		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be looked at"},
 	} {

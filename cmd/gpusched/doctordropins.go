@@ -18,7 +18,7 @@ var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/loca
 // jobsOwn are the properties that make a job a job, and those that break one:
 // see gpuschedd(8).
 var jobsOwn = []string{
-	"Type", "RemainAfterExit", "ExecStart", "ExecStop", "User", "Slice", "KillMode", "Restart", "DevicePolicy", "DeviceAllow", "MemoryMax",
+	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart", "DevicePolicy", "DeviceAllow", "MemoryMax",
 	"PrivateDevices", "PAMName", "NoNewPrivileges",
 }
 

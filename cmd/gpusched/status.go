@@ -85,7 +85,7 @@ type healthCmd struct {
 func (healthCmd) Help() string {
 	return `Each part is HEALTHY, DEGRADED (it works, but not as it should) or FAILING, and what is not healthy comes with what to do next. 'gpusched doctor' looks further.
 
-` + healthStatuses
+` + healthStatuses + ", and 5 when the scheduler does not answer."
 }
 
 // healthLine is one check on a line of its own.
@@ -108,7 +108,7 @@ func (c *healthCmd) Run(ctx context.Context, a *app) error {
 const statusDegraded = 9
 
 // healthStatuses says what monitoring can rely on.
-const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, 1 when something is FAILING, and 5 when the scheduler does not answer."
+const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, 1 when something is FAILING"
 
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
 	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), reply.Health))

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/server"
@@ -35,13 +34,13 @@ type assembly struct {
 	cfg         atomic.Pointer[config.Config] // the settings in force
 	quotaGroups atomic.Pointer[[]string]      // of them
 	site        atomic.Pointer[server.Site]   // of them
-	loaded      atomic.Pointer[time.Time]     // when they were read
+	read        atomic.Pointer[reading]       // where they are from
 	history     atomic.Pointer[store.History] // of them
 }
 
 func assemble(p paths, log *slog.Logger, level *slog.LevelVar, journal *logQueue) *assembly {
 	a := &assembly{paths: p, log: log, journal: journal, level: level, notify: systemd.NewNotifier(), front: newFront()}
-	a.use(config.Default())
+	a.use(config.Default(), reading{})
 	a.server = server.New(server.Options{
 		Backend: a.front, Log: log, Version: version, Commit: commit,
 		AdminGroup: func() (int, bool) { return groupID(a.cfg.Load().Daemon.AdminGroup) },
@@ -55,14 +54,13 @@ func assemble(p paths, log *slog.Logger, level *slog.LevelVar, journal *logQueue
 }
 
 // use takes on settings, as far as they are the assembly's.
-func (a *assembly) use(cfg config.Config) {
+func (a *assembly) use(cfg config.Config, r reading) {
 	a.cfg.Store(&cfg)
 	a.level.Set(cfg.Daemon.LogLevel)
 	a.quotaGroups.Store(groups(cfg))
 	a.site.Store(site(cfg))
 	a.history.Store(history(cfg))
-	now := time.Now()
-	a.loaded.Store(&now)
+	a.read.Store(&r)
 }
 
 // run serves until ctx is done: first the clients are let go, then the

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
-	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/units/systemd"
@@ -89,27 +88,6 @@ func checkSpace(dir string) job.Check {
 	c := job.Check{Name: "state disk", Health: job.Healthy, Detail: job.FormatSize(free>>20<<20) + " free in " + dir}
 	if free < leastSpace {
 		c.Health, c.Next = job.Degraded, "free space before it is full: nothing new is accepted or started then"
-	}
-	return c
-}
-
-// checkSettings tells of settings that were changed and not read.
-func checkSettings(p paths, loaded time.Time) job.Check {
-	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + loaded.Format("2006-01-02 15:04:05")}
-	files, err := config.Files(p.config, p.dropIns)
-	if err != nil {
-		c.Health, c.Detail, c.Next = job.Degraded, err.Error(), "gpusched config check"
-		return c
-	}
-	var changed []string
-	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && st.ModTime().After(loaded) {
-			changed = append(changed, f)
-		}
-	}
-	if len(changed) > 0 {
-		c.Health, c.Detail = job.Degraded, "changed since they were read: "+strings.Join(changed, ", ")
-		c.Next = "gpusched config check && systemctl reload gpusched"
 	}
 	return c
 }

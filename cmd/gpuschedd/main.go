@@ -76,11 +76,11 @@ func serve(p paths) int {
 	return 0
 }
 
-func load(p paths) (config.Config, error) {
-	files, err := config.Files(p.config, p.dropIns)
+func load(p paths) (config.Config, reading, error) {
+	r, err := lookAtSettings(p)
 	if err != nil {
-		return config.Config{}, err
+		return config.Config{}, r, err
 	}
-	cfg, _, err := config.Load(files)
-	return cfg, err
+	cfg, _, err := config.Load(r.files)
+	return cfg, r, err
 }

@@ -33,7 +33,7 @@ func (s *session) reloads(ctx context.Context, hup <-chan os.Signal) {
 // reload tells whether the new configuration is in force.
 func (s *session) reload() bool {
 	a := s.assembly
-	cfg, err := load(a.paths)
+	cfg, r, err := load(a.paths)
 	if err != nil {
 		a.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
 		return false
@@ -47,7 +47,7 @@ func (s *session) reload() bool {
 		a.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
 	}
 	s.daemon.Reload(settings)
-	a.use(cfg)
+	a.use(cfg, r)
 	a.log.Info("the configuration is reloaded")
 	return true
 }

@@ -34,11 +34,11 @@ type session struct {
 
 // newSession opens everything. What was opened is closed again on an error.
 func newSession(ctx context.Context, a *assembly) (*session, error) {
-	cfg, err := load(a.paths)
+	cfg, r, err := load(a.paths)
 	if err != nil {
 		return nil, &configError{err}
 	}
-	a.use(cfg)
+	a.use(cfg, r)
 	s := &session{assembly: a, cfg: cfg}
 	if err := s.open(ctx); err != nil {
 		s.close()
@@ -143,6 +143,6 @@ func (s *session) checks() []daemon.Check {
 		{Name: "log", Look: here(func() job.Check { return checkJournalReads(s.journal, time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(checkControllers)},
-		{Name: "settings", Look: here(func() job.Check { return checkSettings(s.paths, *s.loaded.Load()) })},
+		{Name: "settings", Look: here(func() job.Check { return checkSettings(s.paths, *s.read.Load()) })},
 	}
 }

@@ -14,9 +14,9 @@ func xidKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "job", doc: "After these it was the job's own fault, and the GPU is well.",
 			bind: func(c *Config) value { return codesValue{&c.Xids.Job} }},
-		{section: in, name: "drain", doc: "After these nothing new is placed on the GPU, and an administrator has to look.",
+		{section: in, name: "drain", doc: "After these nothing new is placed on the GPU, before an administrator has looked and put it back with 'gpusched gpu undrain'.",
 			bind: func(c *Config) value { return codesValue{&c.Xids.Drain} }},
-		{section: in, name: "reset", doc: "After these nothing new is placed on the GPU before it was reset.",
+		{section: in, name: "reset", doc: "After these nothing new is placed on the GPU before it was reset and put back with 'gpusched gpu undrain', or the machine was rebooted.",
 			bind: func(c *Config) value { return codesValue{&c.Xids.Reset} }},
 		{section: in, name: "reboot", doc: "After these nothing new is placed on the GPU before the machine was rebooted.",
 			bind: func(c *Config) value { return codesValue{&c.Xids.Reboot} }},
