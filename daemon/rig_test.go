@@ -33,12 +33,14 @@ type rig struct {
 	pids map[int]string // the units of processes; not changed while errors are written
 
 	kernel *kernel
+	told   told
 	ready  atomic.Int64
 
-	store *diskStore
-	d     *daemon.Daemon
-	stop  func()
-	ended chan error // how the present daemon ended
+	store    *diskStore
+	settings daemon.Settings
+	d        *daemon.Daemon
+	stop     func()
+	ended    chan error // how the present daemon ended
 }
 
 func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unittest.Behaviour) *rig {
@@ -60,18 +62,20 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.told.bus = r.bus
+	r.settings = daemon.Settings{
+		Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
+		SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
+	}
 	r.d, err = daemon.New(daemon.Options{
-		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &specs{}, Notify: r, Origin: r.bus.Origin,
+		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &specs{}, Notify: r, Origin: r.bus.Origin, Tell: r.told.tell,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log: slog.New(slog.DiscardHandler),
 		Restored: core.Restored{
 			NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs, Usage: restored.Usage,
 			Predictions: restored.Predictions, Reservations: restored.Reservations, NextReservation: restored.NextReservation,
 		},
-		Settings: daemon.Settings{
-			Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
-			SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
-		},
+		Settings: r.settings,
 		Launcher: "/launcher", Boot: func() (string, error) { return fmt.Sprintf("boot%d", r.boot.Load()), nil },
 		StartsInFlight: 4, WatchdogEvery: time.Millisecond,
 	})

@@ -1,0 +1,82 @@
+package daemon_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// told keeps what was put into journals of jobs, with whether the unit ran.
+type told struct {
+	bus  *unittest.Systemd
+	hang bool
+
+	mu    sync.Mutex
+	notes []string
+}
+
+func (n *told) tell(ctx context.Context, id job.ID, uid int, text string) error {
+	if n.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	name := units.Name(int64(id))
+	note := name + ": " + text
+	if !n.bus.Running(name) || uid != 1001 {
+		note = "not in time, or for somebody else: " + note
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.notes = append(n.notes, note)
+	return nil
+}
+
+func (n *told) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.notes)
+}
+
+// endIdle makes the site end idle jobs at once.
+func (r *rig) endIdle() {
+	s := r.settings
+	s.SampleInterval = time.Millisecond
+	s.Policy.Watch = core.Watch{Idle: core.StopIt, IdleAfter: time.Millisecond, IdlePatience: time.Millisecond}
+	r.d.Reload(s)
+}
+
+// TestNotes: a job is told why it is stopped while it still runs.
+func TestNotes(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	r.runs(id)
+	r.endIdle()
+	if v := r.wait(id); v.State != job.Cancelled || v.Result.Cause != job.StopIdle {
+		t.Errorf("it ended as %s: %+v", v.State, v.Result)
+	}
+	r.until("both notes", func() bool { return len(r.told.all()) == 2 })
+	text := strings.Join(r.told.all(), "\n") // the warning is on its own way and may come later
+	if !strings.Contains(text, "gpujob-1.service: this job has not used GPU 0") || !strings.Contains("\n"+text, "\ngpujob-1.service: cancelled by the site") {
+		t.Errorf("notes: %s", text)
+	}
+}
+
+// TestNoteHangs: a note that can't be put anywhere does not keep a job alive.
+func TestNoteHangs(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.told.hang = true
+	id := r.submit(1, nil)
+	r.runs(id)
+	r.endIdle()
+	if v := r.wait(id); v.State != job.Cancelled {
+		t.Errorf("it ended as %s: %+v", v.State, v.Result)
+	}
+}
