@@ -38,3 +38,18 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 		}
 	}
 }
+
+// FuzzSubordinates: whatever the file says, nobody's limits become root's or an
+// account's of the system, and a range is one.
+func FuzzSubordinates(f *testing.F) {
+	for _, seed := range []string{"alice:100000:65536\n", "1001:165536:65536", "root:100000:1\n:1:1\nx:y:z\n", "bob:2147483647:2147483647\n", "a:65535:9\n0:70000:9\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, r := range parseSubordinates(text, func(name string) (int, bool) { return 1001, name == "alice" }) {
+			if r.owner == 0 || r.first < 1<<16 || r.end <= r.first {
+				t.Errorf("%+v from %q", r, text)
+			}
+		}
+	})
+}

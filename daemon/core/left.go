@@ -20,7 +20,11 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 		if p.Dead {
 			return "a dead process still holds its memory", true
 		}
-		if id := d.jobs[p.PID]; id != 0 && !c.holds(id, d) {
+		switch id := d.jobs[p.PID]; {
+		case id == 0 || c.holds(id, d):
+		case c.active[id] != nil: // somebody gave it a descriptor
+			return fmt.Sprintf("process %d of job %d is on it, and the job does not have it: end that job", p.PID, id), false
+		default:
 			return "a process of an ended job still runs on it", false
 		}
 	}

@@ -3,9 +3,13 @@
 package suite
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // TestEnemysBytes: what one account makes the state file hold is bounded, while
@@ -30,7 +34,7 @@ func TestEnemysBytes(t *testing.T) {
 		if n := strings.TrimSpace(lines[len(lines)-1]); n != "15" && n != "16" {
 			t.Errorf("of 40 submissions of a megabyte %s are in the queue: %s", n, out)
 		}
-		refused(t, "bob", line+" </dev/null", 6, "this site's limit is 16M")
+		refused(t, "bob", line+" </dev/null", 8, "this site's limit is 16M")
 	})
 	ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	full := size()
@@ -80,7 +84,7 @@ func TestEnemysLoader(t *testing.T) {
 		"-e GODEBUG=netdns=cgo -e GOMAXPROCS=0 -e GOTRACEBACK=crash -e GOGC=off -e BASH_ENV=/home/bob/env.sh -e ENV=/home/bob/env.sh -e NOTIFY_SOCKET=/home/bob/notify -e LISTEN_FDS=9 -e CREDENTIALS_DIRECTORY=/root"
 	id := submit(t, "bob", "--gpu-ids 0 "+hostile+" -- "+enemyPath+" inside-devices")
 	j := wait(t, id)
-	judge(t, output(t, "bob", id), 20)
+	judge(t, printed(t, id, "inherited from the launcher"), 20)
 	ended(t, j, "completed", "exit code 0")
 	// A program with the set-user-id bit is one like any other: it asks who calls.
 	for _, line := range []string{"su -c id root", "passwd -d root", "mount --bind / /mnt", "chsh -s /bin/sh root", "gpasswd -a bob gpusched-admin", "newgrp gpusched-admin", "sg gpusched-admin -c id"} {
@@ -104,8 +108,7 @@ func TestEnemysManager(t *testing.T) {
 	sh(t, "", "echo "+pid+" > "+base+group+"/cgroup.procs")
 	sh(t, "bob", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-1")
 	until(t, "it shows as bob's, and as no job's", func() bool {
-		out := sh(t, "", "gpusched gpus --json | tr -d ' \\n'")
-		return strings.Contains(out, `"pid":`+pid+`,"uid":1002`) && !strings.Contains(out, `"pid":`+pid+`,"uid":1002,"job"`)
+		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return fmt.Sprint(p.PID) == pid && p.UID == 1002 && p.Job == 0 })
 	})
 }
 
@@ -125,12 +128,12 @@ func TestEnemysDescriptor(t *testing.T) {
 	taker := submit(t, "bob", "-g 0 -- "+enemyPath+" take /dev/standin /tmp/giver 1")
 	judge(t, strings.Split(printed(t, taker, "take: holds"), "take: holds")[0], 2)
 	until(t, "bob's process shows on GPU 1", func() bool {
-		return strings.Contains(sh(t, "", "gpusched gpus --json | tr -d ' \\n'"), fmt.Sprintf(`"uid":1002,"job":%d`, taker))
+		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return p.UID == 1002 && p.Job == taker })
 	})
 	cancel(t, "alice", giver)
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
 	until(t, "GPU 1 is not given on", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
-	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprint(taker)) {
+	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d is on it", taker)) {
 		t.Errorf("the next job on GPU 1 is %s: %s", j.State, j.Why)
 	}
 	if text, _ := health(t); !strings.Contains(text, "gpu 1") {
@@ -138,6 +141,21 @@ func TestEnemysDescriptor(t *testing.T) {
 	}
 	cancel(t, "bob", taker)
 	ended(t, wait(t, next), "completed", "exit code 0")
+}
+
+// processesOn lists what the driver says of one GPU, as root reads it.
+func processesOn(t *testing.T, index int) []api.GPUProcess {
+	t.Helper()
+	var reply api.GPUsReply
+	if err := json.Unmarshal([]byte(sh(t, "", "gpusched gpus --json")), &reply); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range reply.GPUs {
+		if g.Index == index {
+			return g.Processes
+		}
+	}
+	return nil
 }
 
 // TestLimitsForkBomb: a job that forks for as long as it can, and prints in each
