@@ -15,7 +15,8 @@ import (
 // disk is a store whose contract is that of package store: a Commit is on disk
 // whole or not at all; after an error nobody knows which.
 type disk struct {
-	w *World
+	w    *World
+	file *file // nil: there is none beside it
 
 	jobs     map[job.ID]job.Job
 	attempts map[job.ID][]job.Attempt
@@ -63,8 +64,14 @@ func (s *disk) Commit(ctx context.Context, records []core.Record) error {
 		w.count("slow disk")
 		took = d.between(time.Second, 90*time.Second)
 	}
+	if s.file != nil {
+		s.file.under = records
+	}
 	_ = w.sleep(context.Background(), took)
 	w.boundary(l)
+	if s.file != nil {
+		s.file.under = nil
+	}
 	switch {
 	case w.on(diskFull) && d.percent(90):
 		w.count("full disk")
@@ -86,6 +93,13 @@ func (s *disk) Commit(ctx context.Context, records []core.Record) error {
 
 // write makes records durable.
 func (s *disk) write(records []core.Record) {
+	if s.file != nil && s.file.store != nil {
+		s.file.commit(records)
+	}
+	s.note(records)
+}
+
+func (s *disk) note(records []core.Record) {
 	for _, r := range records {
 		s.w.judgeRecord(&r)
 		s.put(&r)
@@ -193,6 +207,9 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 func (s *disk) open() (core.Restored, error) {
 	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.elapsed)).percent(30) {
 		return core.Restored{}, errFull
+	}
+	if s.file != nil {
+		return s.file.open(s)
 	}
 	return s.restored(), nil
 }

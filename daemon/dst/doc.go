@@ -10,6 +10,12 @@
 // alone, so that leaving an entry out changes little else: a plan that fails is
 // shrunk by leaving out entries (Shrink), and the rest is read as a story.
 //
+// The disk of most runs is a model of package store: a commit is there whole or
+// not at all, and after an error nobody knows which. Some run on a real state file
+// beside it (RunOn): where the daemon or the machine dies in the middle of a commit,
+// any of the sectors that changed are new and the others old, and what is read
+// again must be what the model has.
+//
 // The world judges by what really happens in its units and on its GPUs, not by
 // the daemon's own books. Invariants, cited by the judge:
 //

@@ -16,6 +16,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 1000, "how many seeds to run")
 	first = flag.Uint64("first", 1, "the first of them")
+	files = flag.Int("files", 25, "how many seeds to run on a real state file")
 	keep  = flag.String("keep", "", "run the first seed with these entries of its plan alone, and tell the story")
 )
 
@@ -130,6 +131,33 @@ func TestSameSeedSameSteps(t *testing.T) {
 	beside.Wait()
 }
 
+// TestStateFile runs seeds on a real state file as well, with torn writes at each
+// death in the middle of a commit: what is read again is what was written, and
+// where nothing was torn everything is the same as on the disk that is a model of
+// it.
+func TestStateFile(t *testing.T) {
+	same, tornWrites := 0, 0
+	for seed := *first; seed < *first+uint64(*files); seed++ {
+		r := RunOn(NewPlan(seed), false, t.TempDir())
+		if r.Failed() {
+			t.Errorf("seed %d: %s", seed, r.Breaches[0])
+			continue
+		}
+		tornWrites += r.Counts["torn write"]
+		if r.Counts["torn write"] > 0 {
+			continue // the commit may be there, and its ids are given out no more
+		}
+		same++
+		if m := Run(NewPlan(seed), false); m.Hash != r.Hash || m.Steps != r.Steps {
+			t.Errorf("seed %d takes %d steps on a file and %d without", seed, r.Steps, m.Steps)
+		}
+	}
+	t.Logf("%d seeds, %d the same as without a file, %d torn writes", *files, same, tornWrites)
+	if same == 0 || tornWrites == 0 {
+		t.Errorf("%d seeds were the same and %d writes torn", same, tornWrites)
+	}
+}
+
 // TestPlantedBugsAreFoundAndShrunk plants bugs and holds that they are found,
 // that what is left of the plan is short, fails again, and does not without the
 // bug.
@@ -143,7 +171,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 		"a stop that does nothing": {bug{idleStop: true}, submit, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			planted := func(p Plan) Result { return simulate(p, false, c.bug) }
+			planted := func(p Plan) Result { return simulate(p, false, c.bug, "") }
 			seed := uint64(1)
 			for ; !planted(NewPlan(seed)).Failed(); seed++ {
 				if seed == 300 {

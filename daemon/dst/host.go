@@ -12,12 +12,11 @@ import (
 
 // life is one process of the daemon, from its start to its death.
 type life struct {
-	w     *World
-	born  time.Duration
-	last  time.Duration // when its last call reaches systemd
-	over  bool
-	all   []*activity
-	bells int
+	w    *World
+	born time.Duration
+	last time.Duration // when its last call reaches systemd
+	over bool
+	all  []*activity
 }
 
 // activity is one thing that goes on beside others: a coroutine that runs until

@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -45,7 +46,7 @@ func durable(j *job.Job) []any {
 	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned, j.Failures, j.Requeues, len(j.Pending),
 		j.Request.GPUMilli, j.Request.TimeLimit, j.Request.Priority, j.Request.Retries, j.NotBefore.UnixNano()}
 	if a := j.Attempt; a != nil {
-		d = append(d, a.Number, a.GPUs, a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
+		d = append(d, a.Number, fmt.Sprint(a.GPUs), a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
 	}
 	if j.Tasks != nil {
 		d = append(d, *j.Tasks)

@@ -31,7 +31,10 @@ const drainTime = 24 * time.Hour
 const maxSteps = 3_000_000
 
 // Run carries out a plan. Story writes down what happens.
-func Run(p Plan, story bool) Result { return simulate(p, story, bug{}) }
+func Run(p Plan, story bool) Result { return simulate(p, story, bug{}, "") }
+
+// RunOn carries out a plan on a real state file in an empty directory.
+func RunOn(p Plan, story bool, dir string) Result { return simulate(p, story, bug{}, dir) }
 
 // bug is what a test plants, to see it found.
 type bug struct {
@@ -39,8 +42,11 @@ type bug struct {
 	idleStop  bool // a stop that says that it is done and does nothing
 }
 
-func simulate(p Plan, story bool, planted bug) Result {
+func simulate(p Plan, story bool, planted bug, dir string) Result {
 	w := newWorld(p)
+	if dir != "" {
+		w.disk.file = newFile(w, dir)
+	}
 	w.tracing, w.planted = story, planted
 	for i := range p.Entries {
 		e := &p.Entries[i]

@@ -145,6 +145,9 @@ func (w *World) live(l *life) {
 
 // died is the end of the daemon's process. systemd starts another.
 func (w *World) died() {
+	if w.disk.file != nil {
+		w.disk.file.die()
+	}
 	w.life, w.daemon, w.stopDaemon, w.stopping, w.doom = nil, nil, nil, false, 0
 	w.bus.hints, w.bus.heard, w.kernel.more = nil, nil, nil
 	var alive []*activity

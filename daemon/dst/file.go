@@ -1,0 +1,173 @@
+package dst
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+)
+
+// file is a real state file of package store beside the disk, which says what
+// must be in it. When the daemon dies or the power goes in the middle of a commit,
+// what SQLite had written since its last fsync is there in parts: any of its
+// sectors are new, the others old, and one may be cut in the middle.
+type file struct {
+	w     *World
+	path  string
+	store *store.Store
+	under []core.Record // whose commit is under way
+}
+
+// parts are the files that a power cut leaves. SQLite makes its index anew.
+func (f *file) parts() []string { return []string{f.path, f.path + "-wal"} }
+
+// image is what is in the files.
+func (f *file) image() [][]byte {
+	var all [][]byte
+	for _, p := range f.parts() {
+		data, err := os.ReadFile(p)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.w.breach(1, "%v", err)
+		}
+		all = append(all, data)
+	}
+	return all
+}
+
+func (f *file) commit(records []core.Record) {
+	rows := make([]store.Record, len(records))
+	for i, r := range records {
+		rows[i] = store.Record(r)
+	}
+	if err := f.store.Commit(context.Background(), rows); err != nil {
+		f.w.breach(1, "%v", err)
+	}
+}
+
+// die leaves the files as they are at the end of the process.
+func (f *file) die() {
+	if f.store == nil {
+		return
+	}
+	left := f.image()
+	if f.under != nil {
+		f.commit(f.under)
+		after := f.image()
+		d := f.w.roll("torn", uint64(f.w.elapsed))
+		for i := range left {
+			left[i] = torn(left[i], after[i], d)
+		}
+		f.w.count("torn write")
+	}
+	if err := f.store.Close(); err != nil {
+		f.w.breach(1, "%v", err)
+	}
+	f.store = nil
+	_ = os.Remove(f.path + "-shm")
+	for i, p := range f.parts() {
+		if err := os.WriteFile(p, left[i], 0o600); err != nil {
+			f.w.breach(1, "%v", err)
+		}
+	}
+}
+
+// sector is what a disk writes whole, as a rule.
+const sector = 512
+
+// torn is a file of which any part of what changed has reached the disk.
+func torn(before, after []byte, d *dice) []byte {
+	size := len(before)
+	if len(after) > size && d.percent(80) {
+		size += d.n(len(after) - size + 1)
+	}
+	out := make([]byte, size)
+	copy(out, before)
+	share := pick(d, 0, 10, 50, 90, 100)
+	for at := 0; at < min(size, len(after)); at += sector {
+		end := min(at+sector, size, len(after))
+		if !bytes.Equal(out[at:end], after[at:end]) && d.percent(share) {
+			if d.n(20) == 0 {
+				end = at + d.n(end-at)
+			}
+			copy(out[at:end], after[at:end])
+		}
+	}
+	return out
+}
+
+// open reads the file as a starting daemon does, and holds invariant 1 for it. A
+// commit that was under way is there whole or not at all.
+func (f *file) open(want *disk) (core.Restored, error) {
+	s, err := store.Open(context.Background(), f.path, store.Options{})
+	if err != nil {
+		f.w.breach(1, "after the end of a process: %v", err)
+		return core.Restored{}, err
+	}
+	f.store = s
+	state, err := s.Load(context.Background())
+	if err == nil {
+		err = s.Check(context.Background())
+	}
+	if err != nil {
+		f.w.breach(1, "after the end of a process: %v", err)
+		return core.Restored{}, err
+	}
+	got := core.Restored{
+		NextID: state.NextID, Jobs: state.Live, GPUs: state.GPUs, Usage: state.Usage, Predictions: state.Predictions,
+		Reservations: state.Reservations, NextReservation: state.NextReservation,
+	}
+	for _, d := range state.Done {
+		got.Done = append(got.Done, core.Done(d))
+	}
+	under := f.under
+	f.under = nil
+	if difference(&got, want) == "" {
+		return got, nil
+	}
+	if under != nil {
+		f.w.count("torn write that was whole")
+		want.note(under)
+	}
+	if what := difference(&got, want); what != "" {
+		f.w.breach(1, "the state file is not what was written: %s", what)
+	}
+	return got, nil
+}
+
+// difference says in what a state that was read differs from the disk.
+func difference(got *core.Restored, want *disk) string {
+	w := want.restored()
+	switch {
+	case len(got.Jobs) != len(w.Jobs):
+		return "another number of jobs"
+	case !reflect.DeepEqual(stripped(got.GPUs), stripped(w.GPUs)):
+		return "other controls of GPUs"
+	case len(got.Reservations) != len(w.Reservations) || len(got.Usage) != len(w.Usage) || len(got.Predictions) != len(w.Predictions):
+		return "other reservations, usage or predictions"
+	case !reflect.DeepEqual(got.Done, w.Done):
+		return "other jobs with --dedup"
+	}
+	for i := range got.Jobs {
+		if a, b := durable(&got.Jobs[i]), durable(&w.Jobs[i]); !reflect.DeepEqual(a, b) {
+			return fmt.Sprintf("job %d is %+v, and was %+v", got.Jobs[i].ID, a, b)
+		}
+	}
+	return ""
+}
+
+func stripped(list []job.GPUControl) (out []job.GPUControl) {
+	for _, c := range list {
+		out = append(out, job.GPUControl{UUID: c.UUID, Paused: c.Paused, Drain: c.Drain, Reason: c.Reason, By: c.By})
+	}
+	return out
+}
+
+func newFile(w *World, dir string) *file { return &file{w: w, path: filepath.Join(dir, "state.db")} }
