@@ -35,3 +35,20 @@ func TestCancelledTasksAreBounded(t *testing.T) {
 		t.Errorf("the array: %+v", refusal)
 	}
 }
+
+// A task's record has nothing of what it shares with its array; after a restart
+// it has it again.
+func TestTaskGetsItsArrayBack(t *testing.T) {
+	a := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 1, Params: []job.Param{{Name: "p", Values: []string{"a", "b", "c", "d"}}}}
+	owner := job.Owner{UID: 1001, User: "alice"}
+	array := job.Job{ID: 1, Owner: owner, Label: job.Label{Name: "j"}, Request: job.Request{Array: a}, State: job.Queued, Life: job.Life{Tasks: &job.Tasks{Next: 1, Live: 1}}}
+	task := job.Job{ID: 2, Owner: owner, Label: job.Label{Name: "j"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot"}, Life: job.Life{Task: &job.Task{Array: 1}}}
+	c := core.New(newWorld(1, func(string, ...any) {}).policy, "boot", core.Restored{NextID: 3, Jobs: []job.Job{array, task}})
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	active := c.Active()
+	if len(active) != 1 || active[0].Request.Array != a {
+		t.Errorf("the task is %+v", active)
+	}
+}
