@@ -57,7 +57,7 @@ func (c *clock) check(now time.Time) job.Check {
 
 func setBy(by time.Duration) string {
 	if by < 0 {
-		return "back by " + job.FormatDuration((-by).Round(time.Second))
+		return "back by " + job.FormatDuration((-by).Round(time.Minute))
 	}
-	return "forward by " + job.FormatDuration(by.Round(time.Second))
+	return "forward by " + job.FormatDuration(by.Round(time.Minute))
 }
