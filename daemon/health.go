@@ -64,9 +64,14 @@ func checkGPUs(v *job.View) []job.Check {
 	switch {
 	case v.Problem != "":
 		c.Health, c.Detail = job.Degraded, v.ProblemDetail
+		if v.ProblemCause != "" {
+			c.Detail += " (" + v.ProblemCause + ")"
+		}
 		c.Next = "run nvidia-smi; jobs with --gpus 0 run meanwhile, and GPU jobs wait"
 	case v.SampledAt.IsZero():
 		c.Health, c.Detail = job.Degraded, "the GPUs have not been read yet"
+	case answer < len(v.GPUs):
+		c.Health, c.Next = job.Degraded, "see the lines of these GPUs"
 	case len(v.GPUs) == 0:
 		c.Detail = "this machine has no GPU: jobs with --gpus 0 run"
 	}

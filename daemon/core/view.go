@@ -19,7 +19,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		Problem: string(c.problem), GPUs: c.gpuViews(now), Counts: c.Counts(),
 	}
 	if c.problem != "" {
-		v.ProblemDetail = c.problem.Sentence()
+		v.ProblemDetail, v.ProblemCause = c.problem.Sentence(), c.detail
 	}
 	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations)
 	list, beyond := c.selected(&q, now)

@@ -100,6 +100,7 @@ type View struct {
 	CUDA          string
 	Problem       string // of the GPU source; "" when all is well
 	ProblemDetail string
+	ProblemCause  string // what the library, or the program that asks it, said itself
 	SampledAt     time.Time
 	Counts        map[State]int // all live jobs, whatever was asked
 	Omitted       int           // waiting jobs that match, beyond Query.Waiting

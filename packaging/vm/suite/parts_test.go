@@ -74,10 +74,10 @@ func children(t *testing.T) int {
 func TestHealthOfTheReader(t *testing.T) {
 	const bin = "/usr/libexec/gpusched/gpusched-nvml"
 	away := "mv " + bin + " " + bin + ".away; "
-	for name, fail := range map[string]string{
-		"missing": away,
-		"dies":    away + "cp /bin/false " + bin + "; ",
-		"hangs":   away + "printf '#!/bin/sh\nexec sleep 1000\n' > " + bin + "; chmod 755 " + bin + "; ",
+	for name, c := range map[string]struct{ fail, says string }{
+		"missing": {away, "no such file or directory"},
+		"dies":    {away + "cp /bin/false " + bin + "; ", "exit status 1"},
+		"hangs":   {away + "printf '#!/bin/sh\nexec sleep 1000\n' > " + bin + "; chmod 755 " + bin + "; ", "no answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin(t)
@@ -87,10 +87,10 @@ func TestHealthOfTheReader(t *testing.T) {
 			running(t, on)
 			mend := func() { try(t, "", "[ ! -e "+bin+".away ] || mv "+bin+".away "+bin) }
 			t.Cleanup(mend)
-			sh(t, "", fail+"pkill -KILL -x gpusched-nvml || pkill -KILL -f ^"+bin)
+			sh(t, "", c.fail+"pkill -KILL -x gpusched-nvml || pkill -KILL -f ^"+bin)
 			until(t, "health tells", func() bool {
 				text, code := health(t)
-				return code == 9 && strings.Contains(text, "run nvidia-smi") && !strings.Contains(text, "GPUs answer")
+				return code == 9 && strings.Contains(text, "run nvidia-smi") && strings.Contains(text, c.says)
 			})
 			most := 0
 			ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
