@@ -114,6 +114,7 @@ func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...st
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(l.done.Wait) // the test's context has ended by then
 	end := make(chan error, 1)
 	l.done.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
