@@ -11,10 +11,10 @@ import (
 func (d *Daemon) report(r core.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
-			d.log.Warn("gpu is out of service since an error", "gpu", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
+			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
 		}
 		if l := g.Fault.Left; l.What != "" {
-			d.log.Warn("gpu is out of service since a job left something on it", "gpu", g.UUID, "left", l.What, "job", l.Job, "needs", gpu.RecoverReset.Needs())
+			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu", g.UUID, "left", l.What, "job", l.Job, "needs", gpu.RecoverReset.Needs())
 		}
 		d.log.Info("gpu control changed", "gpu", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
 		return
