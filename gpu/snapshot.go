@@ -42,6 +42,7 @@ type Device struct {
 	EnergyMilliJ     int64     `json:"energy_milli_j"`         // since the driver was loaded; -1 unknown
 	ComputeMode      string    `json:"compute_mode,omitempty"` // "default", "exclusive-process", "prohibited"; "" unknown
 	Processes        []Process `json:"processes"`
+	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is not all of them: the driver does not tell
 }
 
 // Process is one process that holds a context on a Device.

@@ -51,29 +51,35 @@ func (p *part) bounded() bool {
 // over when it is so by more than the tolerance, and until it is within again.
 func (c *Core) countOver(p *part, now time.Time) {
 	u, w := p.use, &c.policy.Watch
+	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.breaks(u.OverGrace, w.Patience)
 	switch {
-	case w.Memory == Ignore:
+	case w.Memory == Ignore || p.bounded() && u.UsedBytes <= p.ref.Budget():
 		u.OverSince, u.Over = time.Time{}, 0
 	case !p.bounded():
-	case u.UsedBytes <= p.ref.Budget():
-		u.OverSince, u.Over = time.Time{}, 0
-	case !u.OverSince.IsZero():
+	case over && !anew:
 		u.Over += p.span
-	case u.UsedBytes > p.ref.Budget()+w.Tolerance:
+	case over || u.UsedBytes > p.ref.Budget()+w.Tolerance:
 		u.OverSince, u.Over = now, 0
-		if since := now.Sub(u.OverTold); u.OverTold.IsZero() || since < 0 || since >= tellAgain {
-			u.OverTold = now
-			c.tell(p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), patience(w.Memory, w.Patience)))
+		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {
+			u.OverTold, u.OverGrace = now, w.Memory.grace(w.Patience)
+			c.tell(p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace))
 		}
 	}
 }
 
-// patience is that of a response that stops, -1 of any other.
-func patience(r Response, d time.Duration) time.Duration {
+// grace is how long a warning says that a job has until a stop; negative: none
+// comes.
+func (r Response) grace(d time.Duration) time.Duration {
 	if r == StopIt {
 		return d
 	}
 	return -1
+}
+
+// breaks tells whether a stop would come that a warning did not tell of, or
+// sooner than it said: the settings are others now.
+func (r Response) breaks(told, d time.Duration) bool {
+	return r == StopIt && (told < 0 || told > d)
 }
 
 // tell has the job's owner find a sentence in the job's journal, together with

@@ -42,8 +42,12 @@ const (
 )
 
 // unaccounted is the memory in use that the driver assigns to no process, or
-// -1 when it does not say how much its processes use.
-func (d *device) unaccounted() int64 {
+// -1 when it does not say how much its processes use. Where it does not say who
+// they are, what is in use while no job has the GPU is nobody's.
+func (c *Core) unaccounted(d *device) int64 {
+	if d.ProcessesUnknown && c.held(d) {
+		return -1
+	}
 	rest := int64(d.MemUsedBytes)
 	for _, p := range d.Processes {
 		if p.UsedBytes < 0 {
@@ -162,7 +166,7 @@ func (c *Core) clean(d *device) bool {
 			return false
 		}
 	}
-	rest := d.unaccounted()
+	rest := c.unaccounted(d)
 	return rest < 0 || d.base < 0 || rest <= d.base+c.policy.MemSlackBytes
 }
 

@@ -18,11 +18,13 @@ func (c *Core) countIdle(p *part) {
 		return
 	}
 	u.Idle += p.span
-	if w.Idle == Ignore || u.IdleTold > 0 || u.Idle < w.IdleAfter || p.l.job.Stop != "" {
-		return
+	if w.Idle == Ignore || w.Idle.breaks(u.IdleGrace, w.IdlePatience) {
+		u.IdleTold = 0 // as if it had not been said
 	}
-	u.IdleTold = u.Idle
-	c.tell(p.l, job.IdleWarning(p.l.job.ID, p.ref.Index, u.Idle, patience(w.Idle, w.IdlePatience)))
+	if w.Idle != Ignore && u.IdleTold == 0 && u.Idle >= w.IdleAfter && p.l.job.Stop == "" {
+		u.IdleTold, u.IdleGrace = u.Idle, w.Idle.grace(w.IdlePatience)
+		c.tell(p.l, job.IdleWarning(p.l.job.ID, p.ref.Index, u.Idle, u.IdleGrace))
+	}
 }
 
 // endIdle stops the jobs that have used none of their GPUs for too long. All of
@@ -58,20 +60,4 @@ func (c *Core) idleFor(l *live, now time.Time) (idle time.Duration, last int) {
 		}
 	}
 	return idle, last
-}
-
-// warnAnew forgets the warnings given where the site now does something else
-// than they said.
-func (c *Core) warnAnew(was Watch) {
-	for _, l := range c.active {
-		for i := range l.track() {
-			u := &l.uses[i]
-			if was.Memory != c.policy.Watch.Memory {
-				u.OverSince, u.Over, u.OverTold = time.Time{}, 0, time.Time{}
-			}
-			if was.Idle != c.policy.Watch.Idle {
-				u.IdleTold = 0
-			}
-		}
-	}
 }

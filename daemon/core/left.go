@@ -28,7 +28,7 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 			return "a process of an ended job still runs on it", false
 		}
 	}
-	return job.FormatSize(d.unaccounted()-max(0, d.base)) + " of its memory is in use by no process", true
+	return job.FormatSize(c.unaccounted(d)-max(0, d.base)) + " of its memory is in use by no process", true
 }
 
 // ghost takes note, once, that what a job left on a GPU does not go away: it is

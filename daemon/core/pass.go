@@ -86,7 +86,7 @@ func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
 		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
 		MemTotalBytes: int64(d.MemTotalBytes), MemFreeBytes: int64(d.MemFreeBytes),
-		UsableBytes: int64(d.MemTotalBytes) - max(0, d.unaccounted()), SlackBytes: c.policy.MemSlackBytes,
+		UsableBytes: int64(d.MemTotalBytes) - max(0, c.unaccounted(d)), SlackBytes: c.policy.MemSlackBytes,
 		Foreign: d.foreign(),
 	}
 	g.State, g.Detail = c.state(d, now)
@@ -186,7 +186,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	refs := c.refs(p.Grants)
 	for _, g := range p.Grants {
 		if d := c.devices[g.GPU]; !c.held(d) {
-			d.base = d.unaccounted()
+			d.base = c.unaccounted(d)
 		}
 	}
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.boot, PlacedAt: now}

@@ -80,9 +80,7 @@ type Quotas struct {
 // configure takes on a new policy. GPUs that are no longer on offer are
 // forgotten unless a job holds them.
 func (c *Core) configure(p Policy) {
-	was := c.policy.Watch
 	c.policy, c.replan = p, true
-	c.warnAnew(was)
 	c.accounts.configure(p.Quotas)
 	c.machine++
 	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {

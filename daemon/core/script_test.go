@@ -210,14 +210,16 @@ var verbs = map[string]func(*script){
 			s.feed(s.w.sample(0))
 		}
 	},
-	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=
+	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=; down: from the next start on
 	"watch": func(s *script) {
 		words := map[string]core.Response{"": core.Ignore, "warn": core.Warn, "stop": core.StopIt}
 		s.w.policy.Watch = core.Watch{
 			Memory: words[s.args["memory"]], Tolerance: s.size("tolerance"), Patience: s.duration("patience"),
 			Idle: words[s.args["idle"]], IdleAfter: s.duration("after"), IdlePatience: s.duration("idle-patience"),
 		}
-		s.feed(core.Configured{Policy: s.w.policy})
+		if _, down := s.args["down"]; !down {
+			s.feed(core.Configured{Policy: s.w.policy})
+		}
 	},
 	// use job=N: what it used.
 	"use": func(s *script) {
@@ -490,6 +492,8 @@ func (s *script) gpu() {
 		used(s.size("dead"), gpu.Process{PID: 78, UsedBytes: s.size("dead"), Dead: true})
 	case s.args["orphan"] != "":
 		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
+	case s.args["processes"] == "unknown":
+		g.ProcessesUnknown, g.Processes = true, nil
 	case s.args["rows"] != "":
 		g.RowsPending, g.RowsFailed = s.args["rows"] == "pending", s.args["rows"] == "failed"
 	case s.args["health"] != "":

@@ -43,7 +43,7 @@ const peakStep = 10
 func (c *Core) watch(now time.Time) {
 	c.gather()
 	for at, d := range c.devices {
-		if !d.present || d.Health != gpu.HealthOK || d.MIG {
+		if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
 			d.watched, d.short = time.Time{}, false
 			continue
 		}

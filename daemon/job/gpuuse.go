@@ -13,11 +13,13 @@ type GPUUse struct {
 	Seen      time.Duration `json:"seen,omitempty"`       // how long it was watched
 	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, how long the GPU computed; for which of several jobs, the driver does not say
 
-	OverSince time.Time     `json:"over_since,omitzero"` // when it went over its budget; zero: it is within
-	Over      time.Duration `json:"over,omitempty"`      // seen over it since then
-	OverTold  time.Time     `json:"over_told,omitzero"`  // the last warning for it
-	Idle      time.Duration `json:"idle,omitempty"`      // up to now in a row, seen not to be used
-	IdleTold  time.Duration `json:"idle_told,omitempty"` // how much of Idle there was at the warning for it; 0: none yet
+	OverSince time.Time     `json:"over_since,omitzero"`  // when it went over its budget; zero: it is within
+	Over      time.Duration `json:"over,omitempty"`       // seen over it since then
+	OverTold  time.Time     `json:"over_told,omitzero"`   // the last warning for it
+	OverGrace time.Duration `json:"over_grace,omitempty"` // what that said of a stop: not before so long; negative: none
+	Idle      time.Duration `json:"idle,omitempty"`       // up to now in a row, seen not to be used
+	IdleTold  time.Duration `json:"idle_told,omitempty"`  // how much of Idle there was at the warning for it; 0: none yet
+	IdleGrace time.Duration `json:"idle_grace,omitempty"` // what that said of a stop: not before so long; negative: none
 }
 
 // GPUNow is what a job uses of one of its GPUs: with what the last sample shows.

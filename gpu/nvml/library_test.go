@@ -130,8 +130,21 @@ func TestDriversThatOverrunTheList(t *testing.T) {
 	r.claim(os.Getpid(), 0, 5<<20)
 	d := well(t, r.sample(), 4)[0]
 	wantHealth(t, d, gpu.HealthOK, "drivers 535.43 to 535.86")
-	if len(d.Processes) != 0 || d.MemUsedBytes != 5<<20 {
+	if len(d.Processes) != 0 || !d.ProcessesUnknown || d.MemUsedBytes != 5<<20 {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// Who computes is unknown where the library cannot tell; a list of other kinds
+// that is missing says nothing.
+func TestProcessesThatNobodyTells(t *testing.T) {
+	for kind, unknown := range map[string]bool{"Compute": true, "Graphics": false, "MPSCompute": false} {
+		name := "nvmlDeviceGet" + kind + "RunningProcesses"
+		r := newRig(t).hide(name+"_v3", name+"_v2", name)
+		r.start()
+		if d := well(t, r.sample(), 4)[0]; d.ProcessesUnknown != unknown {
+			t.Errorf("without %s: %+v", name, d)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type list struct {
 
 func (r *reader) processes(dev nvml.Device) {
 	if r.has.overruns() {
+		r.out.ProcessesUnknown = true
 		r.out.HealthDetail = "the processes are not read: drivers 535.43 to 535.86 write past the buffer of the list; update the driver"
 		return
 	}
@@ -29,7 +30,9 @@ func (r *reader) processes(dev nvml.Device) {
 	if !r.ok() {
 		return
 	}
-	r.out.Processes = merge(lists)
+	all := merge(lists)
+	r.out.Processes = all[:min(len(all), gpu.MaxProcessesPerDevice)]
+	r.out.ProcessesUnknown = r.out.ProcessesUnknown || len(all) > len(r.out.Processes)
 	for i := range r.out.Processes {
 		p := &r.out.Processes[i]
 		o := gpu.OwnerOf(r.procRoot, p.PID)
@@ -37,17 +40,20 @@ func (r *reader) processes(dev nvml.Device) {
 	}
 }
 
-// list reads one list. What a GPU or a user may not list is empty; any other
+// list reads one list. Where the driver does not tell who computes, the
+// processes are unknown; what a GPU has no other list of is empty. Any other
 // refusal makes the GPU not well, because then nobody knows who is on it.
 func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvml.Return)) []nvml.ProcessInfo {
 	infos, ret, asked := ask(r, n, doing, call)
 	if !asked {
+		r.out.ProcessesUnknown = r.out.ProcessesUnknown || n == needCompute
 		return nil
 	}
 	switch ret {
 	case nvml.SUCCESS:
 		return infos
 	case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_FUNCTION_NOT_FOUND, nvml.ERROR_NO_PERMISSION:
+		r.out.ProcessesUnknown = r.out.ProcessesUnknown || n == needCompute || ret == nvml.ERROR_NO_PERMISSION
 		return nil
 	default:
 		r.fail(gpu.HealthError, doing+": "+r.words(ret))
@@ -76,7 +82,7 @@ func merge(lists []list) []gpu.Process {
 		merged = append(merged, p)
 	}
 	slices.SortFunc(merged, func(a, b gpu.Process) int { return a.PID - b.PID })
-	return merged[:min(len(merged), gpu.MaxProcessesPerDevice)]
+	return merged
 }
 
 // usedByPID adds up one list; -1 where the driver does not tell any of it.
