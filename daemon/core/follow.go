@@ -23,7 +23,7 @@ func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
 	if l := c.jobs[id]; l != nil {
 		return job.End{State: l.job.State, Started: startedOnce(&l.job)}, true
 	}
-	if end, ok := c.recent.of[id]; ok {
+	if end, ok := c.recent.get(id); ok {
 		return end, true
 	}
 	end, ok := known[id]

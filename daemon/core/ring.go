@@ -3,25 +3,46 @@ package core
 // ring remembers the last so many values by their keys.
 type ring[K comparable, V any] struct {
 	size  int
-	of    map[K]V
-	order []K // as they came; the oldest is at next once it is full
+	of    map[K]slot[V]
+	order []K // as they came; the oldest is at next once it is full; one that was removed is still there
 	next  int
 }
 
-func newRing[K comparable, V any](size int) ring[K, V] { return ring[K, V]{size: size, of: map[K]V{}} }
+// slot is a value and its place in the order.
+type slot[V any] struct {
+	value V
+	at    int
+}
+
+func newRing[K comparable, V any](size int) ring[K, V] {
+	return ring[K, V]{size: size, of: map[K]slot[V]{}}
+}
+
+func (r *ring[K, V]) get(key K) (V, bool) {
+	s, known := r.of[key]
+	return s.value, known
+}
 
 // add remembers a value, and forgets the oldest where there are too many. A key
 // that is known keeps its place.
 func (r *ring[K, V]) add(key K, value V) {
-	_, known := r.of[key]
-	r.of[key] = value
-	switch {
-	case known:
-	case len(r.order) < r.size:
-		r.order = append(r.order, key)
-	default:
-		delete(r.of, r.order[r.next])
-		r.order[r.next] = key
-		r.next = (r.next + 1) % r.size
+	if s, known := r.of[key]; known {
+		r.of[key] = slot[V]{value, s.at}
+		return
 	}
+	at := len(r.order)
+	if at < r.size {
+		r.order = append(r.order, key)
+	} else {
+		at = r.next
+		if old := r.order[at]; r.of[old].at == at { // else it was removed, and came again since
+			delete(r.of, old)
+		}
+		r.order[at] = key
+		r.next = (at + 1) % r.size
+	}
+	r.of[key] = slot[V]{value, at}
 }
+
+// remove forgets a key, which takes a place in the order until its turn comes.
+func (r *ring[K, V]) remove(key K) { delete(r.of, key) }

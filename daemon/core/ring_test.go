@@ -13,9 +13,27 @@ func TestARingForgetsTheOldest(t *testing.T) {
 			t.Errorf("step %d: %v", i, r)
 		}
 		for _, key := range step.left {
-			if r.of[key] != "v" {
+			if v, _ := r.get(key); v != "v" {
 				t.Errorf("step %d: %d is forgotten: %v", i, key, r)
 			}
+		}
+	}
+}
+
+// A key that was removed and came again is as young as when it came again.
+func TestARingForgetsWhatWasRemovedOnce(t *testing.T) {
+	r := newRing[int, string](3)
+	r.add(1, "old")
+	r.remove(1)
+	r.add(2, "v")
+	r.add(1, "new")
+	for _, step := range []struct {
+		key  int
+		want string
+	}{{3, "new"}, {4, "new"}, {5, ""}} {
+		r.add(step.key, "v")
+		if v, _ := r.get(1); v != step.want || len(r.of) > 3 {
+			t.Errorf("after %d came, 1 is %q: %v", step.key, v, r)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func (c *Core) submit(e Submit, now time.Time) {
 	s := e.Submission
-	if id, ok := c.keys.of[requestKey{s.Owner.UID, s.Key}]; ok {
+	if id, ok := c.keys.get(requestKey{s.Owner.UID, s.Key}); ok {
 		c.replies = append(c.replies, pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
@@ -57,15 +57,15 @@ type content struct {
 // twin finds the job that a submission with --dedup would repeat: one that
 // waits, runs or completed. A failure is forgotten.
 func (c *Core) twin(s *job.Submission) (job.ID, bool) {
-	id, ok := c.same.of[content{s.Owner.UID, s.Request.Dedup}]
+	id, ok := c.same.get(content{s.Owner.UID, s.Request.Dedup})
 	return id, ok && s.Request.Dedup != ""
 }
 
 // forgetTwin lets the content of a job that did not complete be queued again.
 func (c *Core) forgetTwin(j *job.Job) {
 	key := content{j.Owner.UID, j.Request.Dedup}
-	if j.Request.Dedup != "" && j.State != job.Completed && c.same.of[key] == j.ID {
-		delete(c.same.of, key)
+	if id, known := c.same.get(key); known && id == j.ID && j.State != job.Completed {
+		c.same.remove(key)
 	}
 }
 
