@@ -8,8 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// maxExplained is how many waiting jobs one listing explains, the first in the
-// queue, so that a listing of a hundred thousand holds nobody up.
+// maxExplained is how many jobs of the queue one listing explains, the first, so
+// that a listing of a hundred thousand holds nobody up. Why a job waits for
+// something else than room costs nothing to tell.
 const maxExplained = 1000
 
 // View shows the jobs that have not ended, as the query asks, and the GPUs.
@@ -29,7 +30,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		starts = c.planner.Forecast(c.snapshot(now), c.queue)
 		c.plan(now)
 	}
-	waiting := 0
+	waiting, inQueue := 0, 0
 	for _, l := range list {
 		if !wanted(&l.job, &q) {
 			continue
@@ -40,8 +41,11 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 				continue
 			}
 		}
+		if c.queue.Has(l.job.ID) {
+			inQueue++
+		}
 		jv := job.JobView{Job: l.job}
-		if q.Reasons && l.job.State == job.Queued && waiting <= maxExplained {
+		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.queue.Has(l.job.ID)) {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
 				jv.StartsAt = at.Time()

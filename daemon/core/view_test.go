@@ -50,3 +50,22 @@ func TestViewExplainsSoMany(t *testing.T) {
 		t.Errorf("a job that is named: %+v", last)
 	}
 }
+
+// That a job is held costs nothing to tell, however many wait before it.
+func TestViewExplainsWhatIsNotInTheQueue(t *testing.T) {
+	w := newWorld(1, func(string, ...any) {})
+	w.step(w.listed(), -1)
+	for i := range 1003 {
+		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000, Hold: i < 2}}
+		w.core.Step(core.Submit{Submission: s}, w.now)
+	}
+	v := w.core.View(job.Query{Reasons: true}, w.now).Jobs
+	for _, held := range v[len(v)-2:] {
+		if len(held.Reasons) != 1 || held.Reasons[0].Code != job.ReasonHeld {
+			t.Errorf("job %d: %+v", held.ID, held.Reasons)
+		}
+	}
+	if last := v[len(v)-3]; len(last.Reasons) != 0 {
+		t.Errorf("number 1001 of the queue is explained: %+v", last.Reasons)
+	}
+}
