@@ -27,12 +27,13 @@ type device struct {
 
 // departure is a job that left a GPU which is not known to be clean yet.
 type departure struct {
-	job     job.ID
-	attempt int // 0 unknown
+	job     job.ID // 0 unknown
+	attempt int    // 0 unknown
 	since   time.Time
 	number  uint64        // a sample of this number or later counts
 	retry   time.Duration // until the next look
 	next    time.Time
+	base    int64 // of a GPU that is not among the devices meanwhile; -1 unknown
 }
 
 // The times between looks at a GPU that is not clean.
@@ -117,12 +118,15 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		if first && d.after == nil && (p.Dead || ok && !c.holds(id, d)) { // left while we were away
+		if first && d.after == nil && (p.Dead && !c.held(d) || ok && !c.holds(id, d)) { // left while we were away
 			d.after = &departure{job: id, since: now}
 		}
 	}
 	if left := c.departed[d.UUID]; left != nil {
 		d.after = left
+		if left.base >= 0 {
+			d.base = left.base
+		}
 		delete(c.departed, d.UUID)
 	}
 }
@@ -194,7 +198,7 @@ func (c *Core) leave(l *live, now time.Time) {
 	number := c.look()
 	for _, r := range l.job.Attempt.GPUs {
 		delete(c.stuckOn, r.UUID)
-		left := &departure{job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number}
+		left := &departure{job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1}
 		if at := c.position(&r); at >= 0 {
 			c.devices[at].after = left
 		} else {

@@ -170,3 +170,57 @@ func TestSharedGPUIsWithdrawn(t *testing.T) {
 		t.Errorf("job 4 is %s on %v", j.State, j.GPUIndexes())
 	}
 }
+
+// A GPU that is not clean is withdrawn and offered again: it is still not clean,
+// also where only memory was left that no process has.
+func TestGPUIsWithdrawnBeforeItIsClean(t *testing.T) {
+	w := running(t, 2, nil)
+	at := w.jobs[1].Attempt.GPUs[0].Index
+	w.linger = true
+	w.units[1].Phase = core.Exited
+	w.gpus[at].MemUsedBytes, w.gpus[at].Processes = 20*gib, nil
+	w.step(core.Changed{Job: 1}, -1)
+	w.settle()
+	p := w.policy
+	p.OnlyGPUs = []int{1 - at}
+	w.step(core.Configured{Policy: p}, -1)
+	w.settle()
+	if v := w.core.View(job.Query{}, w.now); len(v.GPUs) != 1 {
+		t.Fatalf("%d GPUs are shown", len(v.GPUs))
+	}
+	w.step(core.Configured{Policy: w.policy}, -1)
+	w.settle()
+	if v := w.core.View(job.Query{}, w.now).GPUs[at]; v.State != "cleaning" {
+		t.Errorf("the GPU is %s %s", v.State, v.StateDetail)
+	}
+	w.gpus[at].MemUsedBytes = 0
+	w.now = w.now.Add(time.Minute)
+	w.step(w.sample(^uint64(0)), -1)
+	if v := w.core.View(job.Query{}, w.now).GPUs[at]; v.State != "free" {
+		t.Errorf("the GPU is %s %s", v.State, v.StateDetail)
+	}
+}
+
+// A dead process of nobody knows whom is on a GPU when the daemon starts. It is
+// not held against a GPU whose job goes on, and no job is made up for it.
+func TestDeadProcessAtTheStart(t *testing.T) {
+	w := running(t, 2, nil)
+	at := w.jobs[1].Attempt.GPUs[0].Index
+	for i := range w.gpus {
+		w.gpus[i].Processes = []gpu.Process{{PID: 78, UsedBytes: gib, Dead: true}}
+	}
+	w.revive()
+	w.step(w.listed(), -1)
+	for range 2 {
+		w.step(w.sample(^uint64(0)), -1)
+		w.settle()
+		w.now = w.now.Add(40 * time.Second)
+	}
+	gpus := w.core.View(job.Query{}, w.now).GPUs
+	if v := gpus[at]; v.State != "busy" || w.controls[v.UUID].Fault.Left.What != "" {
+		t.Errorf("the job's GPU is %s %s", v.State, v.StateDetail)
+	}
+	if v := gpus[1-at]; v.State != "sick" || v.StateDetail != "a dead process still holds its memory, it needs a reset" {
+		t.Errorf("the other GPU is %s %s", v.State, v.StateDetail)
+	}
+}

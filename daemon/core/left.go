@@ -107,8 +107,12 @@ func (c *Core) left(d *device) (gpu.Recovery, string) {
 	if id := c.stuckOn[d.UUID]; id != 0 {
 		return gpu.RecoverReboot, fmt.Sprintf("job %d can't be ended", id)
 	}
-	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && f.Left.What != "" {
-		return gpu.RecoverReset, fmt.Sprintf("%s since job %d ended", f.Left.What, f.Left.Job)
+	f := c.controls[d.UUID].Fault
+	switch {
+	case f.Boot != c.boot || f.Left.What == "":
+		return gpu.RecoverNothing, ""
+	case f.Left.Job == 0: // it was there when we were started
+		return gpu.RecoverReset, f.Left.What
 	}
-	return gpu.RecoverNothing, ""
+	return gpu.RecoverReset, fmt.Sprintf("%s since job %d ended", f.Left.What, f.Left.Job)
 }

@@ -78,13 +78,20 @@ type Quotas struct {
 }
 
 // configure takes on a new policy. GPUs that are no longer on offer are
-// forgotten unless a job holds them.
+// forgotten unless a job holds them, but not that a job left one.
 func (c *Core) configure(p Policy) {
 	c.policy, c.replan = p, true
 	c.accounts.configure(p.Quotas)
 	c.machine++
 	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {
-		return len(p.OnlyGPUs) > 0 && !slices.Contains(p.OnlyGPUs, d.Index) && !c.held(d)
+		if c.offered(d) || c.held(d) {
+			return false
+		}
+		if d.after != nil {
+			d.after.base = d.base
+			c.departed[d.UUID] = d.after
+		}
+		return true
 	})
 	c.look()
 }

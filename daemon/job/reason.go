@@ -127,9 +127,9 @@ func (r Reason) Sentence() string {
 	case ReasonGPUSick:
 		return "out of service" + inBrackets(r.Detail)
 	case ReasonGPUCleaning:
-		return fmt.Sprintf("being checked after job %d", r.Job)
+		return "being checked after " + leftBy(r.Job)
 	case ReasonGPUSuspect:
-		return fmt.Sprintf("something of job %d is still on it%s", r.Job, inBrackets(r.Detail))
+		return "something of " + leftBy(r.Job) + " is still on it" + inBrackets(r.Detail)
 	case ReasonGPUExcluded:
 		return "not among the GPUs the job may use"
 	case ReasonGPUType:
@@ -218,6 +218,14 @@ func (r Reason) lifeSentence() string {
 		return fmt.Sprintf("%s has used %d GPU-hours lately, the quota is %d", r.Detail, r.Have, r.Need)
 	}
 	return string(r.Code)
+}
+
+// leftBy names the job that left something on a GPU.
+func leftBy(id ID) string {
+	if id == 0 {
+		return "an earlier job"
+	}
+	return "job " + id.String()
 }
 
 func inBrackets(s string) string {

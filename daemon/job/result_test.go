@@ -78,6 +78,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPULost, Detail: "XID 79"}, "the driver reports it as lost or broken (XID 79)"},
 		{Reason{Code: ReasonGPUSick, Detail: "Xid 48, it needs a reset"}, "out of service (Xid 48, it needs a reset)"},
 		{Reason{Code: ReasonGPUCleaning, Job: 7}, "being checked after job 7"},
+		{Reason{Code: ReasonGPUCleaning}, "being checked after an earlier job"},
 		{Reason{Code: ReasonGPUSuspect, Job: 7, Detail: "process 12"}, "something of job 7 is still on it (process 12)"},
 		{Reason{Code: ReasonGPUExcluded}, "not among the GPUs the job may use"},
 		{Reason{Code: ReasonGPUType, Detail: "Tesla T4"}, "another model (Tesla T4)"},
