@@ -69,6 +69,7 @@ func (d *Daemon) send(m message, stop <-chan struct{}) bool {
 		}
 		d.inbox.room.Wait(time.Time{}, stop, d.done)
 	}
+	d.inbox.room.Ring() // which may have rung for us: it is for the next one
 	return false
 }
 
