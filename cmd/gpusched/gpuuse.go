@@ -23,13 +23,12 @@ func useLine(g api.GPURef, named bool) string {
 	add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
 	add(g.UsedBytes < 0, "the driver does not say how much now")
 	add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
-	if g.SeenSeconds > 0 {
-		whose := "it"
-		if partial(g) {
-			whose = "the GPU"
-		}
-		add(true, "%s computed %d %% of the time", whose, (g.BusySeconds*100+g.SeenSeconds/2)/g.SeenSeconds)
+	whose := "it"
+	if partial(g) {
+		whose = "the GPU"
 	}
+	busy := job.GPUUse{Seen: time.Duration(g.SeenSeconds) * time.Second, Busy: time.Duration(g.BusySeconds) * time.Second}.BusyPercent()
+	add(busy >= 0, "%s computed %d %% of the time", whose, busy)
 	add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
 	if len(parts) == 0 {
 		return ""
