@@ -175,15 +175,21 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, ids []job.ID) error
 	if err != nil {
 		return err
 	}
-	for _, s := range stored {
-		at := slices.IndexFunc(v.Jobs, func(j job.JobView) bool { return j.ID == s.ID })
-		if at < 0 {
-			v.Jobs = append(v.Jobs, s)
-			continue
-		}
-		v.Jobs[at].Attempts = s.Attempts
+	at, place := map[job.ID]int{}, map[job.ID]int{} // a list of ids can be long
+	for i, j := range v.Jobs {
+		at[j.ID] = i
 	}
-	slices.SortFunc(v.Jobs, func(a, b job.JobView) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
+	for i, id := range ids {
+		place[id] = i
+	}
+	for _, s := range stored {
+		if i, live := at[s.ID]; live {
+			v.Jobs[i].Attempts = s.Attempts
+		} else {
+			v.Jobs = append(v.Jobs, s)
+		}
+	}
+	slices.SortFunc(v.Jobs, func(a, b job.JobView) int { return place[a.ID] - place[b.ID] })
 	return nil
 }
 

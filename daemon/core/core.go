@@ -24,7 +24,9 @@ type live struct {
 	job   job.Job
 	busy  busy
 	again bool // the unit changed while it was being started or inspected
-	hit   bool // a stop of ours may have reached it already
+
+	touched bool // in this step
+	hit     bool // a stop of ours may have reached it already
 
 	uses    []job.GPUNow // of the GPUs of the attempt with the number tracked
 	tracked int
@@ -239,6 +241,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 // flush turns what the step touched into records and replies.
 func (c *Core) flush(now time.Time) {
 	for _, id := range c.touched {
+		c.jobs[id].touched = false
 		c.jobs[id].keepUse()
 		j := c.jobs[id].job
 		c.out.Records = append(c.out.Records, Record{Job: &j, Payload: c.payload[id], Quiet: c.quiet[id]})
@@ -265,7 +268,8 @@ func (c *Core) act(a Action) { c.out.Actions = append(c.out.Actions, a) }
 
 // touch has the job recorded at the end of the step.
 func (c *Core) touch(l *live) {
-	if !slices.Contains(c.touched, l.job.ID) {
+	if !l.touched { // a step may touch every job
+		l.touched = true
 		c.touched = append(c.touched, l.job.ID)
 	}
 	delete(c.quiet, l.job.ID)
@@ -273,7 +277,8 @@ func (c *Core) touch(l *live) {
 
 // touchQuietly is touch for what is no news to anybody.
 func (c *Core) touchQuietly(l *live) {
-	if !slices.Contains(c.touched, l.job.ID) {
+	if !l.touched {
+		l.touched = true
 		c.touched = append(c.touched, l.job.ID)
 		c.quiet[l.job.ID] = true
 	}

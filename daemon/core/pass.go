@@ -202,7 +202,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 // keepLast records the end of an attempt that the next one follows in the same
 // step.
 func (c *Core) keepLast(l *live, now time.Time) {
-	if l.job.Attempt.EndedAt.Equal(now) && slices.Contains(c.touched, l.job.ID) {
+	if l.job.Attempt.EndedAt.Equal(now) && l.touched {
 		j := l.job
 		c.out.Records = append(c.out.Records, Record{Job: &j})
 	}

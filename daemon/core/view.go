@@ -60,7 +60,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 func wanted(j *job.Job, q *job.Query) bool {
 	switch {
 	case q.IDs != nil:
-		return slices.Contains(q.IDs, j.ID)
+		return true // selected took no others
 	case q.UID != nil && j.Owner.UID != *q.UID:
 		return false
 	case q.State != "" && j.State != q.State:

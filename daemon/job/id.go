@@ -24,7 +24,7 @@ func ParseID(s string) (ID, error) {
 
 // maxIDList bounds what a list such as 1-999999999 may expand to, duplicates
 // counted: anybody may send one to the daemon.
-const maxIDList = 100_000
+const maxIDList = 10_000
 
 // ParseIDs reads a list of ids and ranges such as "12,14-16" in the order
 // given. Duplicates are kept out.

@@ -49,12 +49,12 @@ func TestParseIDsIsBounded(t *testing.T) {
 		text string
 		jobs int
 	}{
-		{"1-100000", maxIDList},
-		{"1-60000,60001-100000", maxIDList},
+		{"1-10000", maxIDList},
+		{"1-6000,6001-10000", maxIDList},
 		{"7," + strings.Repeat("7,", maxIDList-2) + "7", 1},
-		{"1-100001", -1},
-		{"1-60000,60001-100001", -1},
-		{"1-60000,1-60000", -1},
+		{"1-10001", -1},
+		{"1-6000,6001-10001", -1},
+		{"1-6000,1-6000", -1},
 		{"7," + strings.Repeat("7,", maxIDList-1) + "7", -1},
 	} {
 		ids, err := ParseIDs(c.text)

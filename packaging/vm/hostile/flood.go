@@ -20,7 +20,7 @@ import (
 // floods are requests that cost the daemon more than they cost the sender.
 var floods = map[string][]byte{
 	"list":   request("GET", "/v1/jobs?ended=10000&reasons=1", "", ""),
-	"ids":    request("GET", "/v1/jobs?ids=1-100000", "", ""),
+	"ids":    request("GET", "/v1/jobs?ids=1-10000", "", ""),
 	"dryrun": request("POST", "/v1/jobs", "", `{"name":"x","argv":["aWQ="],"dir":"Lw==","env_mode":"clean","dry_run":true}`),
 	"jobs":   request("POST", "/v1/jobs", "", `{"name":"flood","hold":true,"argv":["aWQ="],"dir":"Lw==","env_mode":"clean","gpu_milli":0}`),
 	"broken": []byte("\x00\r\n\r\n"),
