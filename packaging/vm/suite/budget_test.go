@@ -80,25 +80,6 @@ func TestGPUMemoryBudget(t *testing.T) {
 	cancel(t, "bob", other)
 }
 
-// TestLimitsNote: a note does not cost a job its life: one that has hardly any
-// of its host memory left is not told.
-func TestLimitsNote(t *testing.T) {
-	begin(t)
-	settings(t, "[gpus]\nsample_interval = \"1s\"\n[gpu_memory]\ntolerance = \"100M\"")
-	const args = "-g 0.5 --gpu-mem 1G --no-requeue -m 200M -- bash -c 'simcuda --alloc-host %s --hold 1000 & simcuda --mem 5G --hold 1000'"
-	roomy, tight := submit(t, "alice", fmt.Sprintf(args, "20M")), submit(t, "alice", fmt.Sprintf(args, "180M"))
-	over := func(id int64) bool { return len(show(t, "", id).Warnings) > 0 }
-	until(t, "both are over their budgets", func() bool { return over(roomy) && over(tight) })
-	until(t, "the one with room is told", func() bool { return strings.Contains(heard(t, "alice", roomy)[0], "this job uses 5G") })
-	until(t, "the daemon says that the other is not", func() bool {
-		return try(t, "", fmt.Sprintf("journalctl -u gpusched | grep 'job %d has only .* of its memory left'", tight)).Code == 0
-	})
-	if j := show(t, "", tight); j.State != "running" || heard(t, "alice", tight)[0] != "" {
-		t.Errorf("the one without: %s, %q", j.State, heard(t, "alice", tight))
-	}
-	cancel(t, "alice", roomy, tight)
-}
-
 // TestOwnGPUMemoryError: who runs out of GPU memory by itself has failed.
 func TestOwnGPUMemoryError(t *testing.T) {
 	begin(t)
