@@ -165,6 +165,8 @@ func (w *World) fault(e *Entry) {
 		}
 	case reboot:
 		w.reboot(d)
+	case stateLost:
+		w.loseState()
 	case clock:
 		w.skew += time.Duration(pick(d, -1, 1)) * pick(d, d.between(0, 2*time.Second), d.between(0, time.Hour), d.between(0, 48*time.Hour))
 		w.tell("the wall clock is wrong by %v", w.skew)
@@ -185,7 +187,7 @@ func (w *World) fault(e *Entry) {
 		w.bus.resync()
 	case sourceProblem:
 		w.problem = pick(d, gpu.ProblemStale, gpu.ProblemInitFailed, gpu.ProblemLibraryMissing)
-	case unkillable, vanish, kill, oom:
+	case unkillable, vanish, restarted, kill, oom:
 		w.onUnit(e, d)
 	case gpuLost, gpuMissing, xid, ghost, foreign:
 		w.onGPU(e, d)
@@ -216,6 +218,18 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			r.touched = "vanish"
 			w.bus.sys.Vanish(name)
 			w.vanished(name, "an administrator")
+			w.bus.spread()
+		}
+	case restarted:
+		if r.alive && !r.stopping && !r.stuck {
+			props := w.bus.sys.Properties(name)
+			r.touched = "vanish"
+			w.bus.sys.Vanish(name)
+			w.vanished(name, "an administrator")
+			again := w.newRun(name, props)
+			again.touched, again.refused, again.behaviour.NotStart, again.stale = "restart", false, 0, false
+			_, _ = w.bus.sys.Start(context.Background(), name, props)
+			w.began(name, again)
 			w.bus.spread()
 		}
 	case kill:
@@ -266,6 +280,29 @@ func (w *World) onGPU(e *Entry, d *dice) {
 				w.runs[name].touched = "xid"
 			}
 		}
+	}
+}
+
+// loseState takes the state file away, as a damaged one is set aside: what waits
+// and what has ended is forgotten, and what has a unit must be found by it. The
+// bound of ids is in a file of its own.
+func (w *World) loseState() {
+	next := w.disk.nextJob + 1000
+	w.disk = newDisk(w)
+	w.disk.nextJob, w.disk.nextRes = next, 1
+	w.tracked.forget()
+	for _, c := range w.subs {
+		c.id = 0
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
+		r := w.runs[name]
+		if r.began == 0 || r.stopping { // on its way, one way or the other
+			r.touched = "state lost"
+		}
+	}
+	if l := w.life; l != nil {
+		l.over = true
+		w.bury(l)
 	}
 }
 

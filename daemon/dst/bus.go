@@ -155,7 +155,7 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 // told adds what only the world knows: how long a command has run.
 func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
-		st.Started, st.Age = uint64(b.w.wall().UnixMicro()), b.w.elapsed-r.began
+		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.elapsed).UnixMicro()), b.w.elapsed-r.began
 	}
 	return st, err
 }

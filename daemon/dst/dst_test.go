@@ -61,7 +61,7 @@ func TestSeeds(t *testing.T) {
 			t.Fatalf("and %d more", len(failed)-n)
 		}
 		t.Errorf("seed %d: %s", seed, failed[seed].Breaches[0])
-		if n < 3 {
+		if n < 3 && !testing.Short() {
 			explain(t, NewPlan(seed))
 		}
 	}
@@ -138,7 +138,9 @@ func TestSameSeedSameSteps(t *testing.T) {
 func TestStateFile(t *testing.T) {
 	same, tornWrites := 0, 0
 	for seed := *first; seed < *first+uint64(*files); seed++ {
-		r := RunOn(NewPlan(seed), false, t.TempDir())
+		p := NewPlan(seed)
+		p.Entries = slices.DeleteFunc(p.Entries, func(e Entry) bool { return e.Kind == stateLost }) // the file is not lost here
+		r := RunOn(p, false, t.TempDir())
 		if r.Failed() {
 			t.Errorf("seed %d: %s", seed, r.Breaches[0])
 			continue
@@ -148,7 +150,7 @@ func TestStateFile(t *testing.T) {
 			continue // the commit may be there, and its ids are given out no more
 		}
 		same++
-		if m := Run(NewPlan(seed), false); m.Hash != r.Hash || m.Steps != r.Steps {
+		if m := Run(p, false); m.Hash != r.Hash || m.Steps != r.Steps {
 			t.Errorf("seed %d takes %d steps on a file and %d without", seed, r.Steps, m.Steps)
 		}
 	}

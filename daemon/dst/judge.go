@@ -23,6 +23,7 @@ type judge struct {
 	held      map[job.ID]bool          // confirmed, and nobody asked to release it since
 	acted     map[job.ID]bool          // somebody asked something that may end it
 	stops     map[string]time.Duration // when an attempt's stop was decided first
+	lost      bool                     // the state file was, once
 	excused   map[int]time.Duration    // when an administrator said last that a GPU is well
 
 	told     *core.Sampled // the last that the core heard of the GPUs
@@ -43,6 +44,13 @@ func newJudge() *judge {
 }
 
 func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
+
+// forget is the loss of all that was on record.
+func (j *judge) forget() {
+	j.acked, j.keys = map[job.ID]*submission{}, map[requestKey]job.ID{}
+	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}
+	j.lost = true
+}
 
 // restart is a new process of the daemon: it has heard nothing yet.
 func (j *judge) restart() {
@@ -174,7 +182,9 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 		case r.Job != nil:
 			if a := r.Job.Attempt; a != nil && a.Number > j.attempts[r.Job.ID] {
 				j.attempts[r.Job.ID] = a.Number
-				w.judgePlacement(r.Job)
+				if !r.Job.Recovered {
+					w.judgePlacement(r.Job)
+				}
 			}
 			j.states[r.Job.ID] = r.Job.State
 		}
@@ -268,6 +278,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	id := job.ID(s.ID)
 	at := slices.IndexFunc(w.disk.attempts[id], func(a job.Attempt) bool { return a.Number == s.Attempt })
 	switch {
+	case at < 0 && w.tracked.lost: // asked for before the loss; it is recovered
 	case at < 0:
 		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
 	case !w.disk.attempts[id][at].EndedAt.IsZero() && w.specs.got[id]:
@@ -322,7 +333,10 @@ func (w *World) judgeStop(name string) {
 	if r == nil || r.gone || r.began == 0 {
 		return
 	}
-	stored := w.disk.jobs[r.job]
+	stored, known := w.disk.jobs[r.job]
+	if !known && w.tracked.lost {
+		return // asked for before the loss
+	}
 	if stored.Attempt == nil || stored.Attempt.Number != r.attempt || stored.State != job.Ending {
 		w.breach(8, "%v is stopped, and on record it is %s", r, stored.State)
 		return

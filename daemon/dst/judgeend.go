@@ -20,6 +20,9 @@ func (w *World) judgeEnd(n *job.Job) {
 	if why := w.untrue(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, n.Result.Sentence(), why)
 	}
+	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID && n.State != job.Lost && n.Stop == "" {
+		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID, n.Result.Sentence(), r.invocation, n.Attempt.InvocationID)
+	}
 	if r != nil && r.alive {
 		w.breach(5, "job %d is recorded as %s while its command runs", n.ID, n.State)
 	}
@@ -55,8 +58,11 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if n.Request.TimeLimit == 0 {
 			return "it has no time limit"
 		}
-		if r != nil && (r.touched == "vanish" || r.touched == "reboot" || r.touched == "kill" && w.counts["crash"] > 0) {
+		if r != nil && (r.touched == "vanish" || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
 			return "" // stopped, as far as anybody knows
+		}
+		if n.Recovered {
+			return "" // its limit counts from its recovery at the latest
 		}
 		if r == nil || r.began == 0 {
 			return "its command never began"

@@ -50,6 +50,7 @@ const (
 	slowStop      Kind = "slow stop"
 	unkillable    Kind = "unkillable process"
 	vanish        Kind = "unit vanished"
+	restarted     Kind = "unit restarted by hand"
 	kill          Kind = "killed from outside"
 	oom           Kind = "out of memory"
 	diskFull      Kind = "full disk"
@@ -65,6 +66,7 @@ const (
 	sourceProblem Kind = "driver problem"
 	sourceDies    Kind = "NVML process dies"
 	sourceSlow    Kind = "slow sample"
+	stateLost     Kind = "state file lost"
 )
 
 // Entry is one thing that happens to the daemon.
@@ -135,6 +137,8 @@ var faults = []struct {
 	{sourceProblem, 3, 3 * time.Minute},
 	{sourceDies, 3, 5 * time.Minute},
 	{sourceSlow, 3, 5 * time.Minute},
+	{stateLost, 2, 0},
+	{restarted, 3, 0},
 }
 
 // Plan is all that happens in the run of one seed, by time.

@@ -29,6 +29,7 @@ type run struct {
 	oom       bool
 
 	began, ended time.Duration // 0: not yet
+	invocation   string
 	alive        bool
 	gone         bool // its unit is
 	stopping     bool
@@ -108,7 +109,7 @@ func (w *World) began(name string, r *run) {
 	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
 		return
 	}
-	r.began = w.elapsed
+	r.began, r.invocation = w.elapsed, st.InvocationID
 	if !r.stale {
 		w.judgeBegin(r)
 	}
