@@ -42,4 +42,7 @@
 //  4. The watchdog is fed by the loop itself, so a loop that hangs is
 //     restarted; a driver, bus or disk that hangs is not the loop's trouble.
 //  5. Stopping touches no job: what is under way is left to recovery.
+//  6. Each part of the machine that the daemon stands on has a time limit, a
+//     back-off and a line in Health; gpuschedd(8) has the table, and tests hold
+//     it. Health takes CheckTime twice at most, whatever hangs.
 package daemon
