@@ -31,7 +31,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	if l, long := reply.(listing); long {
-		s.charge(r.person, l.send(w))
+		out := counter{to: w}
+		defer func() { s.charge(r.person, out.n) }() // also for one who cuts it off
+		l.send(w, &out)
 		return
 	}
 	s.charge(r.person, writeJSON(w, http.StatusOK, reply))

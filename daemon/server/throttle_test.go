@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -152,6 +153,43 @@ func TestAListingCountsByItsSize(t *testing.T) {
 			t.Errorf("a small answer took %f", before-after)
 		}
 	})
+}
+
+// cutOff is a client that goes away after so many bytes.
+type cutOff struct {
+	*httptest.ResponseRecorder
+	left int
+}
+
+func (w *cutOff) Write(b []byte) (int, error) {
+	if w.left -= len(b); w.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return w.ResponseRecorder.Write(b)
+}
+
+// So does what was made of one that the client cuts off.
+func TestAListingThatIsCutOffCounts(t *testing.T) {
+	b := queue()
+	for id := range job.ID(1000) {
+		v := b.View.Jobs[1]
+		v.ID = 10 + id
+		b.View.Jobs = append(b.View.Jobs, v)
+	}
+	s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 100 })
+	r := httptest.NewRequest("GET", "/v1/jobs", nil)
+	r = r.WithContext(context.WithValue(r.Context(), peerKey{}, bob))
+	func() {
+		defer func() {
+			if v := recover(); v != http.ErrAbortHandler {
+				t.Errorf("the handler ended with %v", v)
+			}
+		}()
+		s.mux.ServeHTTP(&cutOff{httptest.NewRecorder(), 70 << 10}, r)
+	}()
+	if level := s.rates.byUser[bob.uid].level; level > 50 || level < 20 {
+		t.Errorf("of 100 requests %.0f are left after 128K", level)
+	}
 }
 
 // slow counts how many are in Query at once, and holds them.
