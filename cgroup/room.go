@@ -8,10 +8,23 @@ import (
 )
 
 // Room returns how much more memory the control group may use before the kernel
-// kills something in it: up to its own limit, what can be dropped of its files'
-// pages included. Unknown where there is no limit, or nobody can tell.
+// kills something: up to the nearest limit, its own or one of a slice that it is
+// in, what can be dropped of files' pages included. Unknown where there is no
+// limit, or nobody can tell.
 func Room(root, group string) int64 {
-	dir := filepath.Join(root, group)
+	least := int64(Unknown)
+	for at := filepath.Join("/", group); ; at = filepath.Dir(at) {
+		if room := roomOf(filepath.Join(root, at)); room != Unknown && (least == Unknown || room < least) {
+			least = room
+		}
+		if at == "/" {
+			return least
+		}
+	}
+}
+
+// roomOf is what one limit leaves.
+func roomOf(dir string) int64 {
 	limit, now := number(dir, "memory.max"), number(dir, "memory.current")
 	if limit < 0 || now < 0 {
 		return Unknown

@@ -6,6 +6,33 @@ import (
 	"testing"
 )
 
+// A job has no more room than the slices that it is in.
+func TestRoomInSlices(t *testing.T) {
+	const none, some, little = "max", "1000", "700"
+	for _, c := range []struct {
+		top, user, own string // the limits, each with 600 in use
+		want           int64
+	}{
+		{none, none, some, 400}, {none, little, some, 100}, {none, some, little, 100}, {little, some, none, 100}, {none, none, none, Unknown},
+	} {
+		root := t.TempDir()
+		for name, limit := range map[string]string{"a.slice": c.top, "a.slice/b.slice": c.user, "a.slice/b.slice/c.service": c.own} {
+			dir := filepath.Join(root, name)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range map[string]string{"memory.max": limit, "memory.current": "600", "memory.stat": "anon 600\n"} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := Room(root, "/a.slice/b.slice/c.service"); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
 func TestRoom(t *testing.T) {
 	for _, c := range []struct {
 		name               string

@@ -29,8 +29,9 @@ func newHerald(dir string, m *systemd.Manager) *herald {
 // noteTime is how long systemd may take for one note.
 const noteTime = 5 * time.Second
 
-// noteRoom is the memory that printing a note needs at most. It is the job's, so
-// a job that has not so much left is not told: it would be killed for it.
+// noteRoom is the memory that printing a note needs at most. It is the job's and
+// that of the slices that it is in, so a job that has not so much left is not
+// told: it would be killed for it.
 const noteRoom = 32 << 20
 
 // tell puts a note into the journal of a running job.
@@ -44,14 +45,17 @@ func (h *herald) tell(ctx context.Context, id job.ID, uid int, text string) erro
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
 	name := units.Name(int64(id))
-	group := fmt.Sprintf("/gpujobs.slice/%s/%s", units.Slice(uid), name)
-	if room := cgroup.Room(cgroup.Root, group); room != cgroup.Unknown && room < noteRoom {
+	st, err := h.units.Status(ctx, name)
+	if err != nil {
+		return err
+	}
+	if room := cgroup.Room(cgroup.Root, st.ControlGroup); room != cgroup.Unknown && room < noteRoom {
 		return fmt.Errorf("job %d has only %s of its memory left: it is not told", id, job.FormatSize(room))
 	}
 	if err := launch.WriteNote(h.dir, int64(id), uid, text); err != nil {
 		return err
 	}
-	err := h.units.Reload(ctx, name)
+	err = h.units.Reload(ctx, name)
 	if errors.Is(err, units.ErrAbsent) {
 		err = nil // it has ended meanwhile
 	}
