@@ -67,7 +67,46 @@ func (s *Server) view(ctx context.Context, t target, reasons bool) (job.JobView,
 	if err != nil {
 		return job.JobView{}, err
 	}
-	return futureTask(array, *t.task), nil
+	if !passed(array, *t.task) {
+		return futureTask(array, *t.task), nil
+	}
+	return s.pastTask(ctx, *t.task, reasons)
+}
+
+// passed tells whether a task of an array has become a job.
+func passed(array job.JobView, t job.Task) bool {
+	n, a := array.Tasks, array.Request.Array
+	if n == nil || a == nil {
+		return false
+	}
+	at := a.Position(t.Index)
+	_, dropped := n.DroppedBy(at)
+	return at < n.Next && !dropped
+}
+
+// pastTask shows a task that had no job when it was looked up, and one by the
+// count of its array: it became one meanwhile, or its job has been forgotten.
+func (s *Server) pastTask(ctx context.Context, t job.Task, reasons bool) (job.JobView, error) {
+	id, err := s.backend.Task(ctx, t.Array, t.Index)
+	if err != nil {
+		return job.JobView{}, err
+	}
+	if id != 0 {
+		return s.jobByID(ctx, id, reasons)
+	}
+	live, err := s.backend.Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
+	if err != nil {
+		return job.JobView{}, err
+	}
+	for _, v := range live.Jobs {
+		if v.Task != nil && *v.Task == t {
+			return s.jobByID(ctx, v.ID, reasons)
+		}
+	}
+	return job.JobView{}, &api.Error{
+		Code: api.CodeNotFound, Message: fmt.Sprintf("task %s has ended and its job has been forgotten", t),
+		Hint: fmt.Sprintf("how many tasks completed says 'gpusched show %d'", t.Array),
+	}
 }
 
 func (s *Server) jobByID(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {

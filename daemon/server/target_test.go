@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
 // one reads the job of a JobReply.
@@ -145,4 +147,45 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 			t.Errorf("%+v", j)
 		}
 	})
+}
+
+// A task whose job ended so long ago that it has been forgotten is not taken for
+// one that has not started.
+func TestAForgottenTaskIsNotFound(t *testing.T) {
+	b := sweep()
+	s := testServer(b, nil)
+	b.View.Jobs[2].Tasks = &job.Tasks{Next: 3, Live: 1, Dropped: []job.Drop{{First: 2, Last: 2, By: "alice"}}}
+	for _, path := range []string{"/v1/jobs/3_0", "/v1/jobs/3_0/wait"} {
+		if _, body := ask(s, alice, "GET", path, ""); refusal(t, body).Code != api.CodeNotFound || !strings.Contains(body, "forgotten") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	for name, want := range map[string]string{"3_1": "running", "3_2": "cancelled", "3_3": "queued"} {
+		status, body := ask(s, alice, "GET", "/v1/jobs/"+name, "")
+		if j := one(t, status, body); j.State != want {
+			t.Errorf("%s is %s", name, j.State)
+		}
+	}
+}
+
+// late is a backend in which a task becomes a job after it was looked up.
+type late struct {
+	*servertest.Backend
+	looked int
+}
+
+func (b *late) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	if b.looked++; b.looked == 1 {
+		return 0, nil
+	}
+	return b.Backend.Task(ctx, array, index)
+}
+
+func TestATaskThatStartsMeanwhileIsFound(t *testing.T) {
+	b := &late{Backend: sweep()}
+	b.View.Jobs[2].Tasks = &job.Tasks{Next: 2, Live: 1}
+	status, body := ask(testServer(b, nil), bob, "GET", "/v1/jobs/3_1", "")
+	if j := one(t, status, body); j.ID != 4 || b.looked != 2 {
+		t.Errorf("%+v", j)
+	}
 }

@@ -134,10 +134,15 @@ func (s *Store) above(most int64) (persons []int) {
 	return persons
 }
 
+// expired lists the jobs that ended before a moment, but no task of an array that
+// goes on: they are as old as that. The bound of a person counts them.
+const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
+	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
+
 // expire removes the jobs that ended before a moment.
 func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	var ids []int64
-	err := each(ctx, s.read, "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ? ORDER BY j.changed_at, j.id", func(rows *sql.Rows) error {
+	err := each(ctx, s.read, expired, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)

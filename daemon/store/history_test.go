@@ -138,10 +138,19 @@ func TestForget(t *testing.T) {
 	}
 	mustCheck(t, s)
 
-	// By age: an array goes with its tasks, of which the last ended with it.
+	// By age: of an array that goes on nothing goes.
+	task := taskOf(ended(702, job.Completed), 701, 0)
+	commit(t, s, Record{Job: task})
+	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := s.Task(ctx, 701, 0); err != nil || id != 702 {
+		t.Errorf("the task of an array that goes on is %d: %v", id, err)
+	}
+	// An array goes with its tasks, of which the last ended with it.
 	last := ended(701, job.Completed)
 	last.Request, last.Tasks, last.Attempt = whole.Request, &job.Tasks{Next: 10}, nil
-	task := taskOf(ended(702, job.Completed), 701, 0)
+	task = taskOf(ended(702, job.Completed), 701, 0)
 	task.ChangedAt, task.Attempt.EndedAt = last.ChangedAt, last.ChangedAt
 	commit(t, s, Record{Job: task}, Record{Job: last})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
