@@ -157,25 +157,3 @@ func processesOn(t *testing.T, index int) []api.GPUProcess {
 	}
 	return nil
 }
-
-// TestLimitsForkBomb: a job that forks for as long as it can, and prints in each
-// process, keeps nobody else from being answered or from running.
-func TestLimitsForkBomb(t *testing.T) {
-	settings(t, "[jobs]\ntasks_max = 100")
-	enemy(t)
-	bomb := int64(0)
-	meanwhile(t, "fork bomb and output", func() {
-		bomb = submit(t, "bob", `-g 0 -c 1 -- bash -c 'bomb() { while :; do bomb & echo boom; done; }; bomb 2>/dev/null'`)
-		running(t, bomb)
-		ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
-	})
-	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1002.slice/gpujob-%d.service", bomb)
-	n := 0
-	if fmt.Sscan(sh(t, "", "cat "+group+"/pids.current"), &n); n < 2 || n > 100 {
-		t.Errorf("the bomb has %d of 100 processes", n)
-	}
-	cancel(t, "bob", bomb)
-	if wait(t, bomb); try(t, "", "test -d "+group).Code == 0 {
-		t.Errorf("something of the bomb is left")
-	}
-}
