@@ -5,6 +5,12 @@
 //	go test -tags machine ./packaging/vm/suite -machine emulated   what needs memory, task and CPU limits, or a boot
 //
 // The package to test is the one in dist/ (make package), or -deb FILE.
+// Some tests are short in that and can be a campaign:
+//
+//	-run 'TestKills|TestSystemdStartsAnew' -kills 200 -kill-jobs 500
+//	-run TestChaos -chaos 10m -fault-seed N
+//	-run TestBusAway -bus-away 1m
+//
 // Tests whose name begins with TestLimits or TestBoot need the emulated
 // machine and run only there; a test never skips itself. The others pass there
 // too when -run names them (give them an hour with -timeout): times that a test
