@@ -40,7 +40,7 @@ func limitKeys(in, _ string) []key {
 			bind: func(c *Config) value { return sizeBetween{&c.Limits.UserState, 16 << 20, 1 << 40} }},
 		{section: in, name: "user_history", doc: "What the ended jobs of one user may take of the state file, roughly. The oldest are forgotten. The environment of a job is forgotten with its end anyway, and of a command all but the first 4K.",
 			bind: func(c *Config) value { return sizeBetween{&c.Limits.UserHistory, 16 << 20, 1 << 40} }},
-		{section: in, name: "history_age", doc: "Jobs that ended longer ago are forgotten. Empty: only user_history counts.",
+		{section: in, name: "history_age", doc: "Jobs that ended longer ago are forgotten, tasks not before their array has ended. Empty: only user_history counts.",
 			bind: func(c *Config) value { return timeOrNone(&c.Limits.HistoryAge, hour, longest) }},
 	}
 }
