@@ -70,7 +70,8 @@ type Daemon struct {
 	started  time.Time
 	starts   places // for units being started
 	workers  *group
-	starting trouble // with starts
+	starting trouble      // with starts
+	unsure   atomic.Int64 // the job of the last start of which nothing was heard
 	looks    []*look
 	clock    clock
 	done     chan struct{}           // closed when the loop has ended
@@ -123,7 +124,9 @@ func (d *Daemon) Run(outer context.Context) error {
 	}
 	d.opt.Notify.Ready()
 	d.loop(ctx)
-	d.opt.Notify.Stopping()
+	if outer.Err() != nil { // else the process stays
+		d.opt.Notify.Stopping()
+	}
 	close(d.done)
 	parts.Wait()
 	d.workers.Wait()

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -77,17 +78,21 @@ func (d *Daemon) send(m message, stop <-chan struct{}) bool {
 // recovery finds out by itself.
 func (d *Daemon) post(ev core.Event) { d.send(message{event: ev}, nil) }
 
-// ask runs a question on the loop and returns when it is answered.
+// ask runs a question on the loop and returns when it is answered. One that
+// nobody waits for any more is not run.
 func (d *Daemon) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
 	answered := newLatch(d.host)
+	var taken atomic.Bool // by the loop, to run it, or by us, to leave
 	sent := d.send(message{ask: func(c *core.Core, now time.Time) {
-		question(c, now)
-		answered.release()
+		if taken.CompareAndSwap(false, true) {
+			question(c, now)
+			answered.release()
+		}
 	}}, ctx.Done())
-	switch {
-	case sent && answered.await(d.done):
+	if sent && (answered.await(ctx.Done(), d.done) || !taken.CompareAndSwap(false, true) && answered.await(d.done)) {
 		return nil
-	case !sent && ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return errStopped

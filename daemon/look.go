@@ -28,26 +28,36 @@ type look struct {
 	since time.Time  // of the one under way; zero: none
 	last  job.Check
 	at    time.Time // of last; zero: none yet
+	wait  []func(job.Check)
 }
 
-// begin returns what is known of the part, and whether to look at it now.
-func (l *look) begin(now time.Time) (known job.Check, ok bool) {
+// begin returns what is known of the part, and whether to look at it now. Where
+// that is not all that there will be, tell is called with the outcome.
+func (l *look) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case !l.since.IsZero():
-		return silent(l.Name, l.since), false
 	case !l.at.IsZero() && now.Sub(l.at) < lookFresh:
-		return l.last, false
+		return l.last, false, false
+	case !l.since.IsZero() && now.Sub(l.since) >= CheckTime:
+		return silent(l.Name, l.since), false, false
 	}
-	l.since = now
-	return silent(l.Name, now), true
+	first = l.since.IsZero()
+	if first {
+		l.since = now
+	}
+	l.wait = append(l.wait, tell)
+	return silent(l.Name, l.since), true, first
 }
 
 func (l *look) end(c job.Check, now time.Time) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.since, l.last, l.at = time.Time{}, c, now
+	wait := l.wait
+	l.since, l.last, l.at, l.wait = time.Time{}, c, now, nil
+	l.mu.Unlock()
+	for _, tell := range wait {
+		tell(c)
+	}
 }
 
 // seen gathers looks that go on beside one another.
@@ -58,16 +68,7 @@ type seen struct {
 	left int
 }
 
-// set takes in what is known before a look, and whether there will be one.
-func (s *seen) set(i int, c job.Check, look bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list[i] = c
-	if !look {
-		s.left--
-	}
-}
-
+// put takes in the outcome of a look.
 func (s *seen) put(i int, c job.Check) {
 	s.mu.Lock()
 	s.list[i] = c
@@ -86,20 +87,26 @@ func (s *seen) missing() int {
 // told of as such.
 func (d *Daemon) lookAround(ctx context.Context) []job.Check {
 	now := d.host.Now()
-	s := &seen{bell: d.host.Bell(), list: make([]job.Check, len(d.looks)), left: len(d.looks)}
-	ctx, cancel := d.host.Timeout(ctx, CheckTime*4/5) // so that a look can say itself what it waited for
-	defer cancel()
+	s := &seen{bell: d.host.Bell(), list: make([]job.Check, len(d.looks))}
 	for i, l := range d.looks {
-		known, ok := l.begin(now)
-		s.set(i, known, ok)
-		if !ok {
-			continue
+		known, more, first := l.begin(now, func(c job.Check) { s.put(i, c) })
+		s.mu.Lock()
+		if s.list[i].Name == "" { // else it has ended
+			s.list[i] = known
 		}
-		d.host.Go(func() {
-			c := l.Look(ctx)
-			l.end(c, d.host.Now())
-			s.put(i, c)
-		})
+		if more {
+			s.left++
+		}
+		s.mu.Unlock()
+		if first {
+			d.host.Go(func() {
+				// It is for all who ask meanwhile, and ends in time to say itself what it waited for.
+				ctx, cancel := d.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
+				defer cancel()
+				c := l.Look(ctx)
+				l.end(c, d.host.Now())
+			})
+		}
 	}
 	for until := now.Add(CheckTime); s.missing() > 0 && d.host.Now().Before(until); {
 		s.bell.Wait(until, d.done)

@@ -63,3 +63,38 @@ func TestLookAround(t *testing.T) {
 		}
 	})
 }
+
+// Those who ask while a look is under way get its outcome, also where the one who
+// was first has gone.
+func TestLookAroundTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		d := &Daemon{host: machine{}, looks: []*look{{Check: Check{"slow", func(ctx context.Context) job.Check {
+			asked++
+			select {
+			case <-time.After(time.Second):
+				return job.Check{Name: "slow", Health: job.Healthy}
+			case <-ctx.Done():
+				return job.Check{Name: "slow", Health: job.Failing, Detail: "given up"}
+			}
+		}}}}}
+		gone, hangUp := context.WithCancel(t.Context())
+		for i := range 10 {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = gone
+			}
+			go func() {
+				if got := d.lookAround(ctx); i > 0 && got[0].Health != job.Healthy {
+					t.Errorf("caller %d: %+v", i, got)
+				}
+			}()
+			synctest.Wait()
+		}
+		hangUp()
+		time.Sleep(2 * time.Second)
+		if asked != 1 {
+			t.Errorf("looked %d times", asked)
+		}
+	})
+}

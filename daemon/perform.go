@@ -78,6 +78,7 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 	var refused *units.RefusedError
 	switch {
 	case errors.Is(err, units.ErrExists):
+		d.starting.note(nil, d.host.Now())
 		failed.How = core.StartExists
 		return failed
 	case errors.As(err, &start):
@@ -87,6 +88,7 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, "systemd: "+refused.Message
 	default:
 		d.starting.note(err, d.host.Now())
+		d.unsure.Store(int64(id))
 	}
 	d.log.Warn("starting a unit", "job", id, "unit", units.Name(int64(id)), "err", err)
 	return failed
@@ -96,13 +98,13 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, maxStopTime+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
+	d.inform(ctx, a.Tell, farewellTime) // before the look, which nothing may come after but the stop
 	if a.Look {
 		before := d.inspect(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt})
 		if ev.Before = before.Unit; !before.OK || ev.Before.Phase == core.Exited {
 			return ev
 		}
 	}
-	d.inform(ctx, a.Tell, farewellTime)
 	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
@@ -124,6 +126,9 @@ func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	}
 	u := unitOf(st)
 	u.Job = a.Job
+	if u.Phase == core.Active && d.unsure.CompareAndSwap(int64(a.Job), 0) {
+		d.starting.note(nil, d.host.Now()) // it was started, only the answer got lost
+	}
 	return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: u, OK: true}
 }
 

@@ -60,7 +60,6 @@ func needRestart(old, now config.Config) []string {
 		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
 		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
 		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
-		"daemon.admin_group":      old.Daemon.AdminGroup != now.Daemon.AdminGroup,
 	} {
 		if differs {
 			keys = append(keys, key)

@@ -13,8 +13,8 @@ import (
 // none (a start by hand), it does nothing. The daemon's own NOTIFY_SOCKET stays
 // in its environment: whoever starts a child takes it out.
 //
-// A manager that reads nothing holds nobody up: what finds the one before it on
-// its way for longer than notifyTime is left out.
+// A manager that reads nothing holds nobody up for longer than notifyTime, and
+// what feeds the watchdog or says how things are is left out then.
 type Notifier struct {
 	interval time.Duration
 	way      chan struct{} // holds a token while nothing is on its way
@@ -43,26 +43,26 @@ func (n *Notifier) WatchdogInterval() time.Duration { return n.interval }
 
 // Ready says that the daemon serves, for the first time or again after
 // Reloading.
-func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady) }
+func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady, notifyTime) }
 
 // Reloading says that the configuration is being read again.
 func (n *Notifier) Reloading() {
-	n.send(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
+	n.send(daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec(), notifyTime)
 }
 
 // Stopping says that the daemon is on its way down.
-func (n *Notifier) Stopping() { n.send(daemon.SdNotifyStopping) }
+func (n *Notifier) Stopping() { n.send(daemon.SdNotifyStopping, notifyTime) }
 
 // Alive feeds the watchdog.
 func (n *Notifier) Alive() {
 	if n.interval > 0 {
-		n.send(daemon.SdNotifyWatchdog)
+		n.send(daemon.SdNotifyWatchdog, 0)
 	}
 }
 
 // Status sets the line that systemctl status shows.
 func (n *Notifier) Status(text string) {
-	n.send("STATUS=" + strings.NewReplacer("\n", " ", "\x00", " ").Replace(text))
+	n.send("STATUS=" + strings.NewReplacer("\n", " ", "\x00", " ").Replace(text), 0)
 }
 
 // Err returns what went wrong with the last notification, nil where it went out.
@@ -72,13 +72,13 @@ func (n *Notifier) Err() error {
 	return n.err
 }
 
-func (n *Notifier) send(state string) {
+// send sends behind what is on its way, for which it waits for at most behind:
+// what will be sent again need not.
+func (n *Notifier) send(state string, behind time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()
-	select {
-	case <-n.way:
-	default:
-		n.note(errUnread) // it was waited for already
+	if !n.clear(behind) {
+		n.note(errUnread)
 		return
 	}
 	sent := make(chan error, 1)
@@ -92,6 +92,23 @@ func (n *Notifier) send(state string) {
 		n.note(err)
 	case <-patience.C:
 		n.note(errUnread)
+	}
+}
+
+// clear tells whether nothing is on its way any more; then the token is taken.
+func (n *Notifier) clear(within time.Duration) bool {
+	select {
+	case <-n.way:
+		return true
+	default:
+	}
+	patience := time.NewTimer(within)
+	defer patience.Stop()
+	select {
+	case <-n.way:
+		return true
+	case <-patience.C:
+		return false
 	}
 }
 
