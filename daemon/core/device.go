@@ -118,7 +118,7 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		if first && d.after == nil && (p.Dead && !c.held(d) || ok && !c.holds(id, d)) { // left while we were away
+		if first && d.after == nil && (p.Dead && c.shareHeld(d.UUID) < job.WholeGPU || ok && !c.holds(id, d)) { // left while we were away
 			d.after = &departure{job: id, since: now}
 		}
 	}
@@ -188,6 +188,18 @@ func (c *Core) held(d *device) bool {
 		}
 	}
 	return false
+}
+
+// shareHeld is how much of the GPU jobs hold.
+func (c *Core) shareHeld(uuid string) (milli int) {
+	for _, l := range c.active {
+		for _, r := range l.job.Attempt.GPUs {
+			if r.UUID == uuid {
+				milli += r.Share()
+			}
+		}
+	}
+	return milli
 }
 
 // leave marks the GPUs of a job that ended and asks for a look at them.

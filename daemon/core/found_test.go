@@ -202,9 +202,17 @@ func TestGPUIsWithdrawnBeforeItIsClean(t *testing.T) {
 }
 
 // A dead process of nobody knows whom is on a GPU when the daemon starts. It is
-// not held against a GPU whose job goes on, and no job is made up for it.
+// not held against a GPU whose job goes on and has all of it, and no job is made
+// up for it; of one that is shared, nothing more is given away.
 func TestDeadProcessAtTheStart(t *testing.T) {
-	w := running(t, 2, nil)
+	t.Run("whole", func(t *testing.T) { deadAtTheStart(t, nil, "busy") })
+	t.Run("shared", func(t *testing.T) {
+		deadAtTheStart(t, func(r *job.Request) { r.GPUMilli, r.GPUMemBytes = 500, 20*gib }, "sick")
+	})
+}
+
+func deadAtTheStart(t *testing.T, change func(*job.Request), state string) {
+	w := running(t, 2, change)
 	at := w.jobs[1].Attempt.GPUs[0].Index
 	for i := range w.gpus {
 		w.gpus[i].Processes = []gpu.Process{{PID: 78, UsedBytes: gib, Dead: true}}
@@ -217,7 +225,7 @@ func TestDeadProcessAtTheStart(t *testing.T) {
 		w.now = w.now.Add(40 * time.Second)
 	}
 	gpus := w.core.View(job.Query{}, w.now).GPUs
-	if v := gpus[at]; v.State != "busy" || w.controls[v.UUID].Fault.Left.What != "" {
+	if v := gpus[at]; v.State != state || len(v.Jobs) != 1 {
 		t.Errorf("the job's GPU is %s %s", v.State, v.StateDetail)
 	}
 	if v := gpus[1-at]; v.State != "sick" || v.StateDetail != "a dead process still holds its memory, it needs a reset" {

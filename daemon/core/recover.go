@@ -1,10 +1,28 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
+
+// recoverAll takes in the jobs that only their units know of. Those that run go
+// first: the unit of one that has ended may still be there, with GPUs that were
+// given on.
+func (c *Core) recoverAll(e *Listed, now time.Time) {
+	over := map[job.ID]bool{}
+	for _, u := range e.Units {
+		over[u.Job] = u.Phase == Exited
+	}
+	for _, ended := range []bool{false, true} {
+		for _, j := range e.Recovered {
+			if over[j.ID] == ended {
+				c.recover(j, now)
+			}
+		}
+	}
+}
 
 // recover takes in a running job that only its unit knows of. It holds its GPUs
 // like any other and has its end, but never another start: what its command was
@@ -14,6 +32,15 @@ func (c *Core) recover(j job.Job, now time.Time) {
 		return
 	}
 	j.Recovered = true
+	a := *j.Attempt
+	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.GPURef) bool {
+		taken := c.shareHeld(r.UUID)+r.Share() > job.WholeGPU
+		if taken {
+			j.Request.GPUMilli -= r.Share()
+		}
+		return taken
+	})
+	j.Attempt = &a
 	l := c.adopt(j)
 	c.nextID = max(c.nextID, j.ID+1)
 	c.active[j.ID] = l

@@ -102,3 +102,27 @@ func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 		t.Errorf("it is %s", j.State)
 	}
 }
+
+// The unit of a job that has ended may outlive the record of it, and another job
+// runs on its GPU by then: that one has it.
+func TestRecoveredEndHasNoGPUOfAnother(t *testing.T) {
+	w, ran := lostFile(t)
+	ended := ran
+	ended.ID = 7
+	w.units[7] = &unit{Unit: core.Unit{Job: 7, Phase: core.Exited, Invocation: "inv7"}, attempt: 1}
+	ended.Attempt = new(*ran.Attempt)
+	ended.Attempt.InvocationID = "inv7"
+	ev := w.listed().(core.Listed)
+	ev.Recovered = []job.Job{ended, ran}
+	w.step(ev, -1)
+	w.settle()
+	if j := w.jobs[7]; !j.State.Terminal() || len(j.Attempt.GPUs) != 0 {
+		t.Errorf("the one that ended: %s, %+v", j.State, j.Attempt)
+	}
+	if j := w.jobs[1]; j.State != job.Running || len(j.Attempt.GPUs) != 1 {
+		t.Errorf("the one that runs: %s, %+v", j.State, j.Attempt)
+	}
+	if len(w.faults) > 0 {
+		t.Error(w.faults)
+	}
+}

@@ -171,9 +171,7 @@ func (c *Core) list(e Listed, now time.Time) {
 		c.shorten(now)
 	}
 	c.boot, c.listed, c.replan = e.Boot, true, true
-	for _, j := range e.Recovered {
-		c.recover(j, now)
-	}
+	c.recoverAll(&e, now)
 	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
 	for _, u := range e.Units {
 		units[u.Job] = u

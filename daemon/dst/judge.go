@@ -252,24 +252,11 @@ func (w *World) unfit(ref job.GPURef) string {
 	g := w.gpuOf(ref.UUID)
 	for _, p := range g.processes {
 		r := w.runOf(p)
-		if p.Dead && w.shared(ref.UUID) {
-			continue // a new daemon can't tell it from one of the job that has the rest
-		}
 		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.Index] {
 			return fmt.Sprintf("process %d of job %d, which has ended, is still on it", p.PID, r.job)
 		}
 	}
 	return ""
-}
-
-// shared tells whether a unit that is there has a part of the GPU.
-func (w *World) shared(uuid string) bool {
-	for _, r := range w.runs {
-		if slices.ContainsFunc(r.gpus, func(g units.GPU) bool { return g.UUID == uuid }) {
-			return true
-		}
-	}
-	return false
 }
 
 // runOf is the run that a process on a GPU belongs to or belonged to; nil: none.

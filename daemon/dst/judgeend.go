@@ -17,6 +17,9 @@ func (w *World) judgeEnd(n *job.Job) {
 		w.breach(5, "job %d is %s without a result that says so", n.ID, n.State)
 		return
 	}
+	if r != nil && n.Recovered && n.Attempt.InvocationID != r.invocation {
+		return // the file was lost, and what is left is a unit that came late and had nothing to start
+	}
 	if why := w.untrue(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, n.Result.Sentence(), why)
 	}
@@ -60,6 +63,9 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		}
 		if r != nil && (r.touched == "vanish" || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
 			return "" // stopped, as far as anybody knows
+		}
+		if r != nil && r.touched == "restart" {
+			return "" // it was over its limit before somebody began its unit anew
 		}
 		if n.Recovered {
 			return "" // its limit counts from its recovery at the latest

@@ -62,7 +62,7 @@ func (n *Notifier) Alive() {
 
 // Status sets the line that systemctl status shows.
 func (n *Notifier) Status(text string) {
-	n.send("STATUS=" + strings.NewReplacer("\n", " ", "\x00", " ").Replace(text), 0)
+	n.send("STATUS="+strings.NewReplacer("\n", " ", "\x00", " ").Replace(text), 0)
 }
 
 // Err returns what went wrong with the last notification, nil where it went out.
