@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -57,7 +58,7 @@ func Retryable(err error) bool {
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 		return true
 	}
-	return false
+	return errors.Is(err, syscall.EROFS)
 }
 
 // primaryCode returns SQLite's primary result code in err, or 0.

@@ -46,6 +46,21 @@ func prepareFile(path string) error {
 	return nil
 }
 
+// writable returns EROFS where the disk of path has become read-only. Where the
+// kernel makes it so under open files, after an error or by hand, ext4 takes
+// writes to them and reports a sync that did nothing as done.
+func writable(path string) error {
+	const readOnly = 1 // ST_RDONLY
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(path, &st); err != nil {
+		return fmt.Errorf("looking at the disk of %q: %w", path, err)
+	}
+	if st.Flags&readOnly != 0 {
+		return fmt.Errorf("%q: %w", path, syscall.EROFS)
+	}
+	return nil
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
