@@ -70,10 +70,30 @@ func TestNotifierUnread(t *testing.T) {
 	}
 	begin := time.Now()
 	for range 1000 {
-		n.Ready()
+		n.Status("waits for nothing")
 	}
 	if took := time.Since(begin); took > 5*time.Second || !errors.Is(n.Err(), errUnread) {
 		t.Errorf("took %v, %v", took, n.Err())
+	}
+	// What must arrive goes behind what is on its way, as soon as that is read.
+	read := make(chan int)
+	go func() {
+		told, buf := 0, make([]byte, 100)
+		deaf.SetReadDeadline(time.Now().Add(3 * time.Second))
+		for {
+			k, err := deaf.Read(buf)
+			if err != nil {
+				read <- told
+				return
+			}
+			if string(buf[:k]) == "STOPPING=1" {
+				told++
+			}
+		}
+	}()
+	n.Stopping()
+	if <-read != 1 {
+		t.Error("what must arrive did not, though the manager reads again")
 	}
 	deaf.Close()
 }
