@@ -69,7 +69,30 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		d.starting.note(nil, d.host.Now())
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: unitOf(st)}
 	}
+	if errors.Is(err, units.ErrExists) {
+		d.stopEarlier(ctx, &j)
+	}
 	return d.explainStart(failed, j.ID, err)
+}
+
+// stopEarlier makes room where the unit that exists is one of an attempt that
+// has ended: the call that made it came late, after the daemon that had sent it
+// died.
+func (d *Daemon) stopEarlier(ctx context.Context, j *job.Job) {
+	name := units.Name(int64(j.ID))
+	if d.opt.Origin == nil {
+		return
+	}
+	o, err := d.opt.Origin(ctx, name)
+	if err != nil {
+		return // looked at as any unit that exists
+	}
+	if spec, err := o.Spec(name); err == nil && spec.Attempt < j.Attempt.Number {
+		d.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", spec.Attempt)
+		if err := d.opt.Units.Stop(ctx, name); err != nil {
+			d.log.Warn("stopping a unit, will try again", "job", j.ID, "unit", name, "err", err)
+		}
+	}
 }
 
 // explainStart says in which way a start failed.

@@ -51,6 +51,7 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on := r.submit(1, nil)
 	r.runs(on)
+	r.until("all is written", func() bool { return r.state(on) == job.Running })
 	r.store.torn.Store(true)
 	_, err := r.d.Submit(t.Context(), submission(1), false)
 	var refusal *job.Refusal

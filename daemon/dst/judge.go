@@ -321,7 +321,7 @@ func (w *World) judgeBegin(r *run) {
 		if milli[g.UUID] > job.WholeGPU {
 			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
 		}
-		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes) {
+		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes)+slack { // by which a share may be short
 			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
 		}
 	}
@@ -336,6 +336,9 @@ func (w *World) judgeStop(name string) {
 	stored, known := w.disk.jobs[r.job]
 	if !known && w.tracked.lost {
 		return // asked for before the loss
+	}
+	if stored.Attempt != nil && r.attempt < stored.Attempt.Number {
+		return // it came late, and is in the way of the next
 	}
 	if stored.Attempt == nil || stored.Attempt.Number != r.attempt || stored.State != job.Ending {
 		w.breach(8, "%v is stopped, and on record it is %s", r, stored.State)

@@ -23,7 +23,7 @@ func (w *World) judgeEnd(n *job.Job) {
 	if why := w.untrue(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, n.Result.Sentence(), why)
 	}
-	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID && n.State != job.Lost && n.Stop == "" {
+	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID && n.State != job.Lost && n.State != job.Cancelled && n.Stop == "" {
 		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID, n.Result.Sentence(), r.invocation, n.Attempt.InvocationID)
 	}
 	if r != nil && r.alive {
@@ -111,6 +111,8 @@ func (w *World) unfailed(n *job.Job, r *run) string {
 		}
 	case r == nil:
 		return "it never began"
+	case n.Recovered:
+		// its first end may have been on record in the file that was lost
 	case r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal):
 		return "it ended otherwise"
 	}

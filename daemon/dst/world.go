@@ -97,7 +97,7 @@ func (w *World) settings() daemon.Settings {
 		Policy: core.Policy{
 			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
-			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
+			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
 			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
 		},
 		SampleInterval: 15 * time.Second, TasksMax: 1000,
@@ -105,6 +105,9 @@ func (w *World) settings() daemon.Settings {
 }
 
 const hostMem = 64 * gib
+
+// slack is by how much a share of a GPU's memory may be short.
+const slack = gib / 2
 
 // start begins a process of the daemon.
 func (w *World) start() {
