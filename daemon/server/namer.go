@@ -17,9 +17,10 @@ func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}} }
 
 // renderJob is renderJob with the names of those whose processes a reason names.
 func (n *namer) renderJob(v job.JobView) api.Job {
+	v.Reasons = slices.Clone(v.Reasons) // they may be another reply's as well
 	for i := range v.Reasons {
 		r := &v.Reasons[i]
-		r.Foreign = slices.Clone(r.Foreign) // the scheduler's
+		r.Foreign = slices.Clone(r.Foreign)
 		for k := range r.Foreign {
 			r.Foreign[k].User = n.name(r.Foreign[k].UID)
 		}

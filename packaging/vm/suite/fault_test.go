@@ -45,7 +45,7 @@ func sickGPU(t *testing.T, kernel func(string)) {
 	if out := sh(t, "", "journalctl --no-pager -o cat -u gpusched -p err"); !strings.Contains(out, "out of service") || !strings.Contains(out, "Xid 48") {
 		t.Errorf("the administrator is not alerted: %s", out)
 	}
-	until(t, "alice is told", func() bool { return strings.Contains(strings.Join(heard(t, "alice", on), " "), "Xid 48") })
+	until(t, "alice is told", func() bool { return strings.Contains(strings.Join(heard(t, "alice", on), " "), "Xid 31") })
 	next := submit(t, "bob", "--gpu-ids 1 -- true")
 	waitsFor(t, "bob", next, "out of service (Xid 48")
 	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
