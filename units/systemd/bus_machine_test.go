@@ -65,7 +65,7 @@ func TestMachineUpheavals(t *testing.T) {
 				t.Fatalf("List: %+v, %v", after, err)
 			}
 			for i := range before {
-				before[i].CPUNSec, after[i].CPUNSec = 0, 0
+				before[i].CPUNSec, after[i].CPUNSec, before[i].Age, after[i].Age = 0, 0, 0, 0
 				if after[i] != before[i] {
 					t.Errorf("before: %+v\nafter:  %+v", before[i], after[i])
 				}

@@ -107,7 +107,7 @@ func testList(t *testing.T, s *stage) {
 	}
 	for i, id := range []int64{10, 11, 9} { // by name
 		got, want := all[i], s.status(id)
-		got.CPUNSec, want.CPUNSec = 0, 0 // of a running unit it grows
+		got.CPUNSec, want.CPUNSec, got.Age, want.Age = 0, 0, 0, 0 // which grow
 		if got != want {
 			t.Errorf("List has %+v, Status %+v", got, want)
 		}
