@@ -2,6 +2,7 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -182,7 +183,7 @@ func (d *Disk) spill(to io.WriterAt, keep float64) (Loss, error) {
 func Copy(ctx context.Context, from, to string) error {
 	out, err := exec.CommandContext(ctx, "cp", "--sparse=always", "--reflink=auto", "--", from, to).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("copy disk: %w\n%s", err, out)
+		return fmt.Errorf("copy disk: %w\n%s", errors.Join(err, ctx.Err()), out)
 	}
 	return nil
 }
