@@ -97,7 +97,7 @@ func TestBusAway(t *testing.T) {
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the running job is %s: %+v", j.State, j.Result)
 	}
-	until(t, "health is well again", func() bool { text, _ := health(t); return strings.Contains(text, "connected over the system bus") })
+	until(t, "health is well again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
 }
 
 // TestWatchdogEndsAHungDaemon is the real watchdog on the real loop: a stopped
