@@ -39,6 +39,7 @@ var rooms = map[string]room{
 	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
+	"daemon/journal":           {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":                   {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "gpu", "units", "units/launch", "units/unittest",
@@ -59,7 +60,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-job":  {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml": {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
+		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/journal", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
 		"gpu", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }

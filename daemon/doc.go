@@ -14,6 +14,7 @@
 //	daemon/store        SQLite: jobs, attempts, private payloads, GPU controls
 //	daemon/config       the site's settings     daemon/api    wire types and client
 //	daemon/dst          simulation of all of this but the server, with every fault, from one seed
+//	daemon/journal      what is logged, on its way to journald
 //	daemon/server       HTTP over the activated socket, identity, rights
 //	gpu/                what is known of GPUs (no cgo); gpu/source runs gpusched-nvml, gpu/nvml is inside it,
 //	                    gpu/kernellog reads the driver's error reports, gpu/fakenvml is a libnvidia-ml.so.1 without a GPU

@@ -11,12 +11,12 @@ import (
 func (d *Daemon) report(r core.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
-			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
+			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
 		}
 		if l := g.Fault.Left; l.What != "" {
-			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu", g.UUID, "left", l.What, "job", l.Job, "needs", gpu.RecoverReset.Needs())
+			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", l.What, "job", l.Job, "needs", gpu.RecoverReset.Needs())
 		}
-		d.log.Info("gpu control changed", "gpu", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
+		d.log.Info("gpu control changed", "gpu_uuid", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
 		return
 	}
 	if v := r.Reservation; v != nil {
@@ -44,7 +44,7 @@ func (d *Daemon) report(r core.Record) {
 // jobFields are what a line about a job tells: which one, where it is or was,
 // and why its state is what it is.
 func jobFields(j *job.Job) []any {
-	fields := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID}
+	fields := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID, "user", j.Owner.User}
 	if j.Task != nil {
 		fields = append(fields, "task", j.Task.String())
 	}

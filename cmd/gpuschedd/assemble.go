@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units/systemd"
@@ -25,7 +26,7 @@ type assembly struct {
 	paths   paths
 	log     *slog.Logger
 	level   *slog.LevelVar
-	journal *logQueue // behind log
+	journal *journal.Queue // behind log
 	notify  *systemd.Notifier
 	front   *front
 	server  *server.Server
@@ -38,8 +39,8 @@ type assembly struct {
 	history     atomic.Pointer[store.History] // of them
 }
 
-func assemble(p paths, log *slog.Logger, level *slog.LevelVar, journal *logQueue) *assembly {
-	a := &assembly{paths: p, log: log, journal: journal, level: level, notify: systemd.NewNotifier(), front: newFront()}
+func assemble(p paths, log *slog.Logger, level *slog.LevelVar, queue *journal.Queue) *assembly {
+	a := &assembly{paths: p, log: log, journal: queue, level: level, notify: systemd.NewNotifier(), front: newFront()}
 	a.use(config.Default(), reading{})
 	a.server = server.New(server.Options{
 		Backend: a.front, Log: log, Version: version, Commit: commit,

@@ -107,10 +107,11 @@ func checkKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// checkJournalReads tells whether journald takes what the daemon logs.
-func checkJournalReads(q *logQueue, now time.Time) job.Check {
+// checkJournalReads tells whether journald takes what the daemon logs: since when
+// it has not, and how many lines had no room.
+func checkJournalReads(since time.Time, lost uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald takes what the daemon logs"}
-	if since, lost := q.stuck(now); !since.IsZero() {
+	if !since.IsZero() {
 		c.Health = job.Degraded
 		c.Detail = fmt.Sprintf("journald has not read since %s; %d lines had no room and are left out", since.Format("15:04:05"), lost)
 		c.Next = "systemctl status systemd-journald, and restart it; the scheduler works meanwhile, jobs that write much wait for it"

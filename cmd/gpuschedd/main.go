@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/journal"
 )
 
 // Set by the linker.
@@ -64,16 +65,25 @@ func run(args []string) int {
 // serve runs the daemon until SIGTERM or SIGINT. SIGHUP reloads.
 func serve(p paths) int {
 	level := new(slog.LevelVar)
-	journal := newLogQueue(os.Stderr)
-	defer journal.Close()
-	log := slog.New(newJournalHandler(journal, level))
+	queue := logTo(os.Stderr)
+	defer queue.Close()
+	log := slog.New(journal.NewHandler(queue, level))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := assemble(p, log, level, journal).run(ctx); err != nil {
+	if err := assemble(p, log, level, queue).run(ctx); err != nil {
 		log.Error("running", "err", err)
 		return 1
 	}
 	return 0
+}
+
+// logTo begins the log: with fields where systemd connected us to the journal,
+// else as lines of text.
+func logTo(stderr *os.File) *journal.Queue {
+	if journal.IsJournal(stderr, os.Getenv("JOURNAL_STREAM")) {
+		return journal.NewNative(journal.Socket, stderr)
+	}
+	return journal.NewText(stderr)
 }
 
 func load(p paths) (config.Config, reading, error) {

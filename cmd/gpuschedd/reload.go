@@ -20,7 +20,7 @@ func (s *session) reloads(ctx context.Context, hup <-chan os.Signal) {
 		case <-hup:
 			s.notify.Reloading()
 			// Only root can send the signal, or have systemd send it.
-			deed := server.Deed{User: "root", Action: "reload", Target: "settings", Outcome: server.Failed}
+			deed := server.Deed{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: server.Failed}
 			if s.reload() {
 				deed.Outcome = server.Done
 			}

@@ -140,7 +140,7 @@ func (s *session) checks() []daemon.Check {
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return checkSystemd(ctx, s.units) }},
 		{Name: "notifications", Look: here(func() job.Check { return checkNotifier(s.notify) })},
 		{Name: "journal", Look: here(func() job.Check { return checkJournal(journalDir, machineIDFile) })},
-		{Name: "log", Look: here(func() job.Check { return checkJournalReads(s.journal, time.Now()) })},
+		{Name: "log", Look: here(func() job.Check { return checkJournalReads(s.journal.Stuck(time.Now())) })},
 		{Name: "kernel log", Look: here(func() job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(checkControllers)},
 		{Name: "settings", Look: here(func() job.Check { return checkSettings(s.paths, *s.read.Load()) })},

@@ -119,7 +119,7 @@ func (a *assembly) fail(err error, told *string, wait time.Duration) {
 					Name: "scheduler", Health: job.Failing, Next: remedy(err, a.paths.state),
 					Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s", since.Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 				},
-				checkStateFile(a.paths.stateFile()), checkSpace(a.paths.state), checkJournal(journalDir, machineIDFile), checkJournalReads(a.journal, time.Now()), checkControllers(),
+				checkStateFile(a.paths.stateFile()), checkSpace(a.paths.state), checkJournal(journalDir, machineIDFile), checkJournalReads(a.journal.Stuck(time.Now())), checkControllers(),
 			}
 		},
 	})

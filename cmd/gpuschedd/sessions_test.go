@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
@@ -26,10 +27,10 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	dir := t.TempDir()
-	journal := newLogQueue(io.Discard)
-	t.Cleanup(func() { journal.Close() })
+	queue := journal.NewText(io.Discard)
+	t.Cleanup(func() { queue.Close() })
 	d := &desk{hup: make(chan os.Signal), client: &api.Client{Socket: filepath.Join(dir, "sock")}}
-	d.a = assemble(paths{state: dir, config: filepath.Join(dir, "gpusched.toml"), dropIns: filepath.Join(dir, "conf.d")}, slog.New(slog.DiscardHandler), new(slog.LevelVar), journal)
+	d.a = assemble(paths{state: dir, config: filepath.Join(dir, "gpusched.toml"), dropIns: filepath.Join(dir, "conf.d")}, slog.New(slog.DiscardHandler), new(slog.LevelVar), queue)
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
@@ -22,8 +23,10 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			var journal bytes.Buffer
-			a := &session{assembly: &assembly{paths: paths{state: dir}, log: slog.New(newJournalHandler(&journal, slog.LevelInfo))}}
+			var told bytes.Buffer
+			queue := journal.NewText(&told)
+			defer queue.Close()
+			a := &session{assembly: &assembly{paths: paths{state: dir}, log: slog.New(journal.NewHandler(queue, slog.LevelInfo))}}
 			if err := os.WriteFile(a.paths.stateFile(), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +45,8 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 			if got, err := os.ReadFile(moved[0]); err != nil || string(got) != content {
 				t.Errorf("what was moved is not what was there: %v", err)
 			}
-			if line := journal.String(); !strings.HasPrefix(line, "<3>") || !strings.Contains(line, moved[0]) {
+			queue.Close()
+			if line := told.String(); !strings.HasPrefix(line, "<3>") || !strings.Contains(line, moved[0]) {
 				t.Errorf("the journal says %q", line)
 			}
 			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Degraded || !strings.Contains(c.Next, moved[0]) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -25,21 +26,32 @@ type Deed struct {
 	UID     int
 	User    string
 	Action  string // of the route table, such as "cancel"
-	Target  string // such as "job 7_3" or "GPU 0"; "": the action says it
+	Target  Target
 	Outcome Outcome
 	Code    string // of the error, where it failed
 }
 
-// Audit writes a line of the audit log. Refusals beyond the pace of the log are
+// Target is what somebody acts on, such as job 7_3 or GPU 0. Without a name it
+// is all of the kind, and without a kind the action says it.
+type Target struct{ Kind, Name string }
+
+func (t Target) String() string { return strings.TrimSuffix(t.Kind+" "+t.Name, " ") }
+
+// Audit writes a line of the audit log: the fields in upper case are for those
+// who search the journal, and not in its text. Refusals beyond the pace of the log are
 // counted instead (invariant 7); what was done is always written.
 func (s *Server) Audit(d Deed) {
 	args := []any{"uid", d.UID, "user", d.User, "action", d.Action}
-	if d.Target != "" {
+	if d.Target != (Target{}) {
 		args = append(args, "target", d.Target)
 	}
 	args = append(args, "outcome", string(d.Outcome))
 	if d.Code != "" {
 		args = append(args, "code", d.Code)
+	}
+	args = append(args, "GPUSCHED_AUDIT", 1)
+	if n, err := strconv.ParseUint(d.Target.Name, 10, 63); err == nil && d.Target.Kind != "reservation" {
+		args = append(args, "GPUSCHED_"+strings.ToUpper(d.Target.Kind), n)
 	}
 	if d.Outcome == Refused {
 		s.lines.write(s.opt.Person(d.UID), slog.LevelWarn, "audit", args...)
@@ -69,22 +81,22 @@ func (s *Server) audit(rt route, r *request, reply any, err error) {
 const maxTargetBytes = 32
 
 // auditTarget names what the request is about, as its path does.
-func auditTarget(rt route, r *request, reply any) string {
+func auditTarget(rt route, r *request, reply any) Target {
 	if made, ok := reply.(api.ReservationsReply); ok && made.Made != 0 {
-		return "reservation " + api.FormatID(made.Made)
+		return Target{"reservation", api.FormatID(made.Made)}
 	}
 	name := cmp.Or(r.PathValue("id"), r.PathValue("index"))
 	if name == "" {
-		return ""
+		return Target{}
 	}
 	if len(name) > maxTargetBytes {
 		name = name[:maxTargetBytes] + "…"
 	}
 	switch {
 	case strings.HasPrefix(rt.pattern, "/v1/gpus/"):
-		return "GPU " + name
+		return Target{"GPU", name}
 	case strings.HasPrefix(rt.pattern, "/v1/reservations/"):
-		return "reservation " + name
+		return Target{"reservation", name}
 	}
-	return "job " + name
+	return Target{"job", name}
 }

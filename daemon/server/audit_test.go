@@ -24,21 +24,21 @@ func TestAudit(t *testing.T) {
 		method, path, body string
 		want               string // "": no line
 	}{
-		{bob, "POST", "/v1/jobs/1/cancel", "", `level=WARN msg=audit uid=1002 user=bob action=cancel target="job 1" outcome=refused`},
-		{bob, "POST", "/v1/jobs/3_1/hold", "", `level=WARN msg=audit uid=1002 user=bob action=hold target="job 3_1" outcome=refused`},
-		{bob, "POST", "/v1/gpus/0/pause", "", `level=WARN msg=audit uid=1002 user=bob action=pause target="GPU 0" outcome=refused`},
-		{alice, "POST", "/v1/reservations", "", `level=WARN msg=audit uid=1001 user=alice action=reserve outcome=refused`},
-		{bob, "DELETE", "/v1/reservations/4", "", `level=WARN msg=audit uid=1002 user=bob action=unreserve target="reservation 4" outcome=refused`},
+		{bob, "POST", "/v1/jobs/1/cancel", "", `level=WARN msg=audit uid=1002 user=bob action=cancel target="job 1" outcome=refused GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
+		{bob, "POST", "/v1/jobs/3_1/hold", "", `level=WARN msg=audit uid=1002 user=bob action=hold target="job 3_1" outcome=refused GPUSCHED_AUDIT=1`},
+		{bob, "POST", "/v1/gpus/0/pause", "", `level=WARN msg=audit uid=1002 user=bob action=pause target="GPU 0" outcome=refused GPUSCHED_AUDIT=1 GPUSCHED_GPU=0`},
+		{alice, "POST", "/v1/reservations", "", `level=WARN msg=audit uid=1001 user=alice action=reserve outcome=refused GPUSCHED_AUDIT=1`},
+		{bob, "DELETE", "/v1/reservations/4", "", `level=WARN msg=audit uid=1002 user=bob action=unreserve target="reservation 4" outcome=refused GPUSCHED_AUDIT=1`},
 		{bob, "POST", "/v1/gpus/0%0Amsg=audit%20uid=0%1b[2J" + strings.Repeat("x", 99) + "/drain", "",
-			`level=WARN msg=audit uid=1002 user=bob action=drain target="GPU 0\nmsg=audit uid=0\x1b[2Jxxxxxxxxxxx…" outcome=refused`},
-		{operator, "POST", "/v1/gpus/0/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 0" outcome=done`},
-		{operator, "POST", "/v1/gpus/9/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 9" outcome=failed code=not-found`},
-		{root, "POST", "/v1/jobs/1/cancel", "", `level=INFO msg=audit uid=0 user=root action=cancel target="job 1" outcome=done`},
-		{root, "POST", "/v1/jobs/2/requeue", "", `level=INFO msg=audit uid=0 user=root action=requeue target="job 2" outcome=failed code=conflict`},
-		{operator, "POST", "/v1/reservations", `{"gpus":[0]}`, `level=INFO msg=audit uid=1003 user=operator action=reserve outcome=failed code=usage`},
+			`level=WARN msg=audit uid=1002 user=bob action=drain target="GPU 0\nmsg=audit uid=0\x1b[2Jxxxxxxxxxxx…" outcome=refused GPUSCHED_AUDIT=1`},
+		{operator, "POST", "/v1/gpus/0/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 0" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_GPU=0`},
+		{operator, "POST", "/v1/gpus/9/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 9" outcome=failed code=not-found GPUSCHED_AUDIT=1 GPUSCHED_GPU=9`},
+		{root, "POST", "/v1/jobs/1/cancel", "", `level=INFO msg=audit uid=0 user=root action=cancel target="job 1" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
+		{root, "POST", "/v1/jobs/2/requeue", "", `level=INFO msg=audit uid=0 user=root action=requeue target="job 2" outcome=failed code=conflict GPUSCHED_AUDIT=1 GPUSCHED_JOB=2`},
+		{operator, "POST", "/v1/reservations", `{"gpus":[0]}`, `level=INFO msg=audit uid=1003 user=operator action=reserve outcome=failed code=usage GPUSCHED_AUDIT=1`},
 		{operator, "POST", "/v1/reservations", `{"gpus":[0],"to":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `","users":["bob"]}`,
-			`level=INFO msg=audit uid=1003 user=operator action=reserve target="reservation 1" outcome=done`},
-		{operator, "GET", "/v1/jobs/1", "", `level=INFO msg=audit uid=1003 user=operator action=show target="job 1" outcome=done`},
+			`level=INFO msg=audit uid=1003 user=operator action=reserve target="reservation 1" outcome=done GPUSCHED_AUDIT=1`},
+		{operator, "GET", "/v1/jobs/1", "", `level=INFO msg=audit uid=1003 user=operator action=show target="job 1" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
 		{alice, "GET", "/v1/jobs/1", "", ""},
 		{bob, "GET", "/v1/jobs/1", "", ""},
 		{alice, "POST", "/v1/jobs/1/cancel", "", ""},
@@ -78,7 +78,7 @@ func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
 	b.Fail = &job.Refusal{Kind: job.RefusedForbidden, Message: "only an administrator may raise a priority"}
 	var log bytes.Buffer
 	ask(testServer(b, &log), bob, "POST", "/v1/jobs", `{"argv":["eA=="],"dir":"Lw==","name":"n"}`)
-	if got := auditLines(log.String()); len(got) != 1 || !strings.HasSuffix(got[0], "action=submit outcome=refused") {
+	if got := auditLines(log.String()); len(got) != 1 || !strings.HasSuffix(got[0], "action=submit outcome=refused GPUSCHED_AUDIT=1") {
 		t.Errorf("%q in %s", got, log.String())
 	}
 }

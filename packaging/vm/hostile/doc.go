@@ -2,6 +2,7 @@
 // machine tests (packaging/vm/suite). It runs inside the machine:
 //
 //	hostile http JOB            requests that no client would send, on the daemon's socket
+//	hostile ask METHOD PATH     any one request, as it is given
 //	hostile identity JOB        requests in another's name
 //	hostile inside JOB PID      from within a job: other GPUs, control groups, processes, files
 //	hostile launch SECONDS      into the processes of others' jobs while they are being started

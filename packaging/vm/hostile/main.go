@@ -15,6 +15,8 @@ func main() {
 		malformed()
 		submissions()
 		others(args[1])
+	case "ask":
+		fmt.Println(ask(request(args[1], args[2], "", "")))
 	case "identity":
 		identity(args[1])
 	case "as-root":
@@ -37,7 +39,7 @@ func main() {
 	case "latency":
 		latency(args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "hostile: http, identity, inside, launch, give, take, flood or latency")
+		fmt.Fprintln(os.Stderr, "hostile: http, ask, identity, inside, launch, give, take, flood or latency")
 		os.Exit(2)
 	}
 }

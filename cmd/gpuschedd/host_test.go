@@ -1,28 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"log/slog"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
 )
-
-// TestJournalHandler: each record is one line with journald's priority, and
-// no time of its own.
-func TestJournalHandler(t *testing.T) {
-	var out bytes.Buffer
-	log := slog.New(newJournalHandler(&out, slog.LevelDebug)).With("unit", "u")
-	log.Debug("d")
-	log.Info("two\nlines", "job", 7)
-	log.Warn("w")
-	log.Error("e")
-	want := "<7>msg=d unit=u\n<6>msg=\"two\\nlines\" unit=u job=7\n<4>msg=w unit=u\n<3>msg=e unit=u\n"
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
-	}
-}
 
 // TestNeedRestart names what a reload can't change, and nothing else.
 func TestNeedRestart(t *testing.T) {
@@ -46,5 +32,15 @@ func TestHost(t *testing.T) {
 	}
 	if uid, ok := userID("root"); !ok || uid != 0 || userName(0) != "root" || userName(1<<30) != "" {
 		t.Errorf("root is %d, %v, %q", uid, ok, userName(0))
+	}
+}
+
+// Health tells of a journal that does not read, and of what was left out.
+func TestCheckJournalReads(t *testing.T) {
+	if c := checkJournalReads(time.Time{}, 0); c.Health != job.Healthy {
+		t.Errorf("while it reads: %+v", c)
+	}
+	if c := checkJournalReads(time.Now(), 100); c.Health != job.Degraded || !strings.Contains(c.Detail, "100 lines") || c.Next == "" {
+		t.Errorf("while it does not: %+v", c)
 	}
 }

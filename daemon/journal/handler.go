@@ -1,0 +1,77 @@
+package journal
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+)
+
+// Handler makes entries of records and puts them into a queue.
+type Handler struct {
+	queue *Queue
+	level slog.Leveler
+	attrs []field // of With
+	group string  // before the names of attributes, with a point after it
+}
+
+// NewHandler returns a handler for records of at least a level.
+func NewHandler(q *Queue, level slog.Leveler) *Handler { return &Handler{queue: q, level: level} }
+
+// Enabled tells whether a record of the level is of interest.
+func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+
+// Handle never waits and never fails.
+func (h *Handler) Handle(_ context.Context, r slog.Record) error {
+	e := entry{level: r.Level, text: cut(r.Message)}
+	if !printable(e.text) {
+		e.text = quoted(e.text)
+	}
+	for _, f := range h.attrs {
+		e.add(f.name, f.value)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		for _, f := range flat(nil, h.group, a) {
+			e.add(f.name, f.value)
+		}
+		return true
+	})
+	h.queue.put(e)
+	return nil
+}
+
+// WithAttrs returns a handler that adds attributes to each record.
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	with := *h
+	with.attrs = slices.Clone(h.attrs)
+	for _, a := range attrs {
+		with.attrs = flat(with.attrs, h.group, a)
+	}
+	return &with
+}
+
+// WithGroup returns a handler that puts a name before those of attributes.
+func (h *Handler) WithGroup(name string) slog.Handler {
+	with := *h
+	if name != "" {
+		with.group += name + "."
+	}
+	return &with
+}
+
+// flat appends an attribute, or those of a group.
+func flat(list []field, group string, a slog.Attr) []field {
+	v := a.Value.Resolve()
+	if v.Kind() != slog.KindGroup {
+		if a.Key == "" {
+			return list
+		}
+		return append(list, field{group + a.Key, v.String()})
+	}
+	if a.Key != "" {
+		group += a.Key + "."
+	}
+	for _, member := range v.Group() {
+		list = flat(list, group, member)
+	}
+	return list
+}
