@@ -144,7 +144,7 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 		return job.View{}, err
 	}
 	if q.IDs != nil {
-		return v, d.addStored(ctx, &v, q.IDs)
+		return v, d.addStored(ctx, &v, q)
 	}
 	if q.Ended == 0 {
 		return v, nil
@@ -167,29 +167,39 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 
 // addStored completes a query by id with what only the store knows: jobs that
 // have ended, and earlier attempts.
-func (d *Daemon) addStored(ctx context.Context, v *job.View, ids []job.ID) error {
-	stored, err := d.opt.Store.Jobs(ctx, ids)
-	if err != nil && len(v.Jobs) == len(ids) {
-		return nil // only their earlier attempts are missing, and health tells
+func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error {
+	live := map[job.ID]bool{} // a list of ids can be long
+	for _, j := range v.Jobs {
+		live[j.ID] = true
 	}
-	if err != nil {
-		return err
-	}
-	at, place := map[job.ID]int{}, map[job.ID]int{} // a list of ids can be long
-	for i, j := range v.Jobs {
-		at[j.ID] = i
-	}
-	for i, id := range ids {
+	place := map[job.ID]int{}
+	var ended []job.ID
+	for i, id := range q.IDs {
 		place[id] = i
+		if !live[id] {
+			ended = append(ended, id)
+		}
 	}
-	for _, s := range stored {
-		if i, live := at[s.ID]; live {
-			v.Jobs[i].Attempts = s.Attempts
-		} else {
-			v.Jobs = append(v.Jobs, s)
+	if len(ended) > 0 {
+		stored, err := d.opt.Store.Jobs(ctx, ended)
+		if err != nil {
+			return err
+		}
+		for _, j := range stored {
+			v.Jobs = append(v.Jobs, job.JobView{Job: j})
 		}
 	}
 	slices.SortFunc(v.Jobs, func(a, b job.JobView) int { return place[a.ID] - place[b.ID] })
+	if !q.Attempts {
+		return nil
+	}
+	for i, j := range v.Jobs {
+		attempts, err := d.opt.Store.Attempts(ctx, j.ID)
+		if err != nil && !live[j.ID] {
+			return err
+		}
+		v.Jobs[i].Attempts = attempts // where there are none for an error, health tells
+	}
 	return nil
 }
 

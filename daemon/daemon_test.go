@@ -96,8 +96,12 @@ func TestReboot(t *testing.T) {
 	r.start()
 	r.runs(id)
 	r.bus.Exit(units.Name(int64(id)), 0)
-	if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 2 || len(v.Attempts) != 2 {
-		t.Errorf("%s in attempt %d of %d", v.State, v.Attempt.Number, len(v.Attempts))
+	if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 2 || v.Attempts != nil {
+		t.Errorf("%s in attempt %d, and %d nobody asked for", v.State, v.Attempt.Number, len(v.Attempts))
+	}
+	v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}, Attempts: true})
+	if err != nil || len(v.Jobs[0].Attempts) != 2 {
+		t.Errorf("%d attempts (%v)", len(v.Jobs[0].Attempts), err)
 	}
 }
 

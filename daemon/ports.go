@@ -25,8 +25,10 @@ type Store interface {
 	// Payload returns a job's private part, or job.ErrNoPayload where it never
 	// will.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
-	// Jobs returns these jobs with all their attempts; unknown ids are left out.
-	Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error)
+	// Jobs returns these jobs, in any order; unknown ids are left out.
+	Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error)
+	// Attempts returns all attempts of a job, first to current.
+	Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error)
 	// Ended returns at most q.Ended jobs that have ended, newest first.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
 	// Ends says how those of the jobs have ended that have.

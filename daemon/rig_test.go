@@ -200,22 +200,6 @@ func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	return s.Store.Payload(ctx, id)
 }
 
-func (s *diskStore) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
-	var views []job.JobView
-	for _, id := range ids {
-		if j, err := s.Job(ctx, id); err == nil {
-			attempts, err := s.Attempts(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			views = append(views, job.JobView{Job: j, Attempts: attempts})
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return nil, err
-		}
-	}
-	return views, nil
-}
-
 func (s *diskStore) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Limit: q.Ended})
 }

@@ -54,23 +54,14 @@ func damaged(err error) error {
 	return err
 }
 
-func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
-	var views []job.JobView
-	for _, id := range ids {
-		j, err := s.Job(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, s.unread.see(err)
-		}
-		attempts, err := s.Attempts(ctx, id)
-		if err != nil {
-			return nil, s.unread.see(err)
-		}
-		views = append(views, job.JobView{Job: j, Attempts: attempts})
-	}
-	return views, nil
+func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	list, err := s.Store.Jobs(ctx, ids)
+	return list, s.unread.see(err)
+}
+
+func (s stored) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
+	list, err := s.Store.Attempts(ctx, id)
+	return list, s.unread.see(err)
 }
 
 func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {

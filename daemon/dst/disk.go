@@ -243,17 +243,22 @@ func (s *disk) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 }
 
 // Jobs is daemon.Store's.
-func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.JobView, error) {
+func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	if err := s.read(ctx, "jobs"); err != nil {
 		return nil, err
 	}
-	var views []job.JobView
+	var list []job.Job
 	for _, id := range ids {
 		if j, ok := s.jobs[id]; ok {
-			views = append(views, job.JobView{Job: j, Attempts: s.attempts[id]})
+			list = append(list, j)
 		}
 	}
-	return views, nil
+	return list, nil
+}
+
+// Attempts is daemon.Store's.
+func (s *disk) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
+	return s.attempts[id], s.read(ctx, "attempts")
 }
 
 // Ended is daemon.Store's.

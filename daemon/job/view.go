@@ -22,8 +22,10 @@ type Query struct {
 	State   State  // in this state (an ended state searches the ended ones)
 	Name    string // with exactly this name
 	Array   ID     // tasks of this array that have become jobs
-	Reasons bool   // fill in why each waiting job waits
 	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
+
+	Reasons  bool // fill in why each waiting job waits
+	Attempts bool // of a query by id: fill in all attempts
 }
 
 // JobView is one job with the reasons for which it waits.
@@ -32,7 +34,7 @@ type JobView struct {
 	Reasons  []Reason
 	StartsAt time.Time // when a queued job is expected to start, by predictions; zero: nobody can say
 	EndsAt   time.Time // when a running job is expected to end; zero: nobody can say
-	Attempts []Attempt // filled in for a query by id: earlier ones and the current
+	Attempts []Attempt // where they were asked for: earlier ones and the current
 	Uses     []GPUNow  // of one that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record
 }
 

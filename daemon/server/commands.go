@@ -72,7 +72,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
-	v, err := s.jobInPath(r)
+	v, err := s.jobInPath(r, job.Query{Reasons: true})
 	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(v)}, err
 }
 

@@ -93,7 +93,7 @@ func stateNames() []string {
 // show answers with all of one job, the private part for those who may
 // (invariant 3).
 func (s *Server) show(r *request) (any, error) {
-	v, err := s.jobInPath(r)
+	v, err := s.jobInPath(r, job.Query{Reasons: true, Attempts: true})
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Server) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error)
 	if v.Task == nil || v.Request.Array != nil {
 		return v.Request.Array, nil
 	}
-	whole, err := s.jobByID(ctx, v.Task.Array, false)
+	whole, err := s.jobByID(ctx, v.Task.Array, job.Query{})
 	return whole.Request.Array, err
 }
 

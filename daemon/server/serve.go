@@ -84,7 +84,7 @@ func (s *Server) admitOwner(r *request) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.view(r.Context(), t, false)
+	v, err := s.view(r.Context(), t, job.Query{})
 	if err != nil {
 		return err
 	}

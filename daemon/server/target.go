@@ -48,29 +48,29 @@ func (s *Server) target(ctx context.Context, name string) (target, error) {
 	return t, err
 }
 
-// jobInPath finds the job {id}.
-func (s *Server) jobInPath(r *request) (job.JobView, error) {
+// jobInPath finds the job {id}, with what is wanted of it beside.
+func (s *Server) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	t, err := s.targetInPath(r)
 	if err != nil {
 		return job.JobView{}, err
 	}
-	return s.view(r.Context(), t, true)
+	return s.view(r.Context(), t, want)
 }
 
-// view shows a target, with the reasons for which it waits, which cost most of
-// it. A task that has not become a job is shown as its array says it will be.
-func (s *Server) view(ctx context.Context, t target, reasons bool) (job.JobView, error) {
+// view shows a target, with what is wanted of it beside, which costs most of it.
+// A task that has not become a job is shown as its array says it will be.
+func (s *Server) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
 	if t.id != 0 {
-		return s.jobByID(ctx, t.id, reasons)
+		return s.jobByID(ctx, t.id, want)
 	}
-	array, err := s.jobByID(ctx, t.task.Array, reasons)
+	array, err := s.jobByID(ctx, t.task.Array, want)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if !passed(array, *t.task) {
 		return futureTask(array, *t.task), nil
 	}
-	return s.pastTask(ctx, *t.task, reasons)
+	return s.pastTask(ctx, *t.task, want)
 }
 
 // passed tells whether a task of an array has become a job.
@@ -86,13 +86,13 @@ func passed(array job.JobView, t job.Task) bool {
 
 // pastTask shows a task that had no job when it was looked up, and one by the
 // count of its array: it became one meanwhile, or its job has been forgotten.
-func (s *Server) pastTask(ctx context.Context, t job.Task, reasons bool) (job.JobView, error) {
+func (s *Server) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
 	id, err := s.backend.Task(ctx, t.Array, t.Index)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if id != 0 {
-		return s.jobByID(ctx, id, reasons)
+		return s.jobByID(ctx, id, want)
 	}
 	live, err := s.backend.Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Server) pastTask(ctx context.Context, t job.Task, reasons bool) (job.Jo
 	}
 	for _, v := range live.Jobs {
 		if v.Task != nil && *v.Task == t {
-			return s.jobByID(ctx, v.ID, reasons)
+			return s.jobByID(ctx, v.ID, want)
 		}
 	}
 	return job.JobView{}, &api.Error{
@@ -109,8 +109,9 @@ func (s *Server) pastTask(ctx context.Context, t job.Task, reasons bool) (job.Jo
 	}
 }
 
-func (s *Server) jobByID(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {
-	v, err := s.backend.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: reasons})
+func (s *Server) jobByID(ctx context.Context, id job.ID, want job.Query) (job.JobView, error) {
+	want.IDs = []job.ID{id}
+	v, err := s.backend.Query(ctx, want)
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -158,7 +159,7 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 		if t.id != 0 {
 			return s.backend.Wait(ctx, t.id)
 		}
-		v, err := s.view(ctx, t, false)
+		v, err := s.view(ctx, t, job.Query{})
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}

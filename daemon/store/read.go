@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,19 @@ func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
 		return job.Job{}, fmt.Errorf("read job %d: %w", id, err)
 	}
 	return list[0], nil
+}
+
+// Jobs returns those of the jobs that exist, in any order, in one snapshot.
+func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	text, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.jobs(ctx, "WHERE j.id IN (SELECT value FROM json_each(?))", string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read %d jobs: %w", len(ids), err)
+	}
+	return list, nil
 }
 
 // Attempts returns all attempts of a job, first to current; none for a job
