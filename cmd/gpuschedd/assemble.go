@@ -31,6 +31,7 @@ type assembly struct {
 	front   *front
 	server  *server.Server
 	mends   mends
+	crashes crashes // of earlier processes
 
 	cfg         atomic.Pointer[config.Config] // the settings in force
 	quotaGroups atomic.Pointer[[]string]      // of them

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/journal"
@@ -70,7 +71,12 @@ func serve(p paths) int {
 	log := slog.New(journal.NewHandler(queue, level))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := assemble(p, log, level, queue).run(ctx); err != nil {
+	a := assemble(p, log, level, queue)
+	var err error
+	if a.crashes, err = watchCrashes(filepath.Dir(p.specs), time.Now()); err != nil {
+		log.Warn("crashes of this daemon are not noted", "err", err)
+	}
+	if err := a.run(ctx); err != nil {
 		log.Error("running", "err", err)
 		return 1
 	}

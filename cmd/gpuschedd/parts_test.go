@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -61,21 +63,81 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 	}
 }
 
-// The limits of the table are those of the program, as far as it tells them.
+// limits are the rows of the table and where the program has what they tell, in
+// the order of the row: a constant of time as "file name", several with " + "
+// between them, or the words as they are.
+var limits = map[string][]string{
+	`systemd, D\-Bus`: {"daemon/perform.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
+	"starts of units": {"daemon/perform.go startTime", "daemon/loop.go retryEvery"},
+	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
+	"list of units":   {"daemon/lister.go listTime", "daemon/lister.go listAgain"},
+	"notes to jobs":   {"cmd/gpuschedd/herald.go noteTime", "never"},
+	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
+	"state file":      {"at start", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"},
+	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},
+	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryTime"},
+	"journald":        {"4096 lines", "daemon/journal/queue.go patience"},
+	"journal on disk": {"at each look"},
+	"job specs":       {"at each start", "daemon/loop.go retryEvery"},
+	"service manager": {"units/systemd/notify.go notifyTime"},
+	"settings":        {"at start, reload"},
+	"clock":           {"each round"},
+	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
+	"look of health":  {"daemon/look.go CheckTime"},
+	"daemon itself":   {"500ms", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"}, // RestartSec=
+}
+
+// The limits of each row of the table are those of the program.
 func TestPartsLimits(t *testing.T) {
 	text := map[string]string{}
 	for _, row := range rows(t) {
 		text[row[0]] = row[1]
-	}
-	for part, limits := range map[string][]time.Duration{
-		"state file":      {firstTry, lastTry},
-		"looks of health": {daemon.CheckTime},
-		"state on disk":   {daemon.SlowAfter},
-	} {
-		for _, d := range limits {
-			if !strings.Contains(text[part], job.FormatDuration(d)) {
-				t.Errorf("%s: %q does not say %s", part, text[part], job.FormatDuration(d))
-			}
+		if limits[row[0]] == nil {
+			t.Errorf("nothing holds the limits of %s: %s", row[0], row[1])
 		}
 	}
+	for part, want := range limits {
+		rest := text[part]
+		for _, l := range want {
+			word := limit(t, l)
+			_, after, ok := strings.Cut(rest, word)
+			if !ok {
+				t.Errorf("%s: %q does not say %s (%s) in its place", part, text[part], word, l)
+			}
+			rest = after
+		}
+	}
+}
+
+// limit is what the table says of one.
+func limit(t *testing.T, l string) string {
+	t.Helper()
+	var sum time.Duration
+	for name := range strings.SplitSeq(l, " + ") {
+		file, constant, ok := strings.Cut(name, ".go ")
+		if !ok {
+			return l
+		}
+		sum += constantOf(t, "../../"+file+".go", constant)
+	}
+	return job.FormatDuration(sum)
+}
+
+// constantOf reads a constant of time, such as "10 * time.Second", from a source
+// file: what is nobody else's business is not exported for a test.
+func constantOf(t *testing.T, file, name string) time.Duration {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^(?:const |\t)` + name + ` += (?:(\d+) \* )?time\.(Millisecond|Second|Minute|Hour)`).FindStringSubmatch(string(source))
+	if m == nil {
+		t.Fatalf("%s has no constant %s", file, name)
+	}
+	n, err := strconv.Atoi(cmp.Or(m[1], "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(n) * map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}[m[2]]
 }

@@ -141,6 +141,7 @@ func (s *session) checks() []daemon.Check {
 		{Name: "notifications", Look: here(func() job.Check { return checkNotifier(s.notify) })},
 		{Name: "journal", Look: here(func() job.Check { return checkJournal(journalDir, machineIDFile) })},
 		{Name: "log", Look: here(func() job.Check { return checkJournalReads(s.journal.Stuck(time.Now())) })},
+		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(checkControllers)},
 		{Name: "settings", Look: here(func() job.Check { return checkSettings(s.paths, *s.read.Load()) })},

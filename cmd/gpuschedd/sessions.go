@@ -38,6 +38,10 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) error {
 	defer stopFeeding()
 	parts.Go(func() { a.feed(feeding, &works) })
 	wait, told := firstTry, ""
+	if pause := a.crashes.pause(time.Now()); pause > 0 {
+		a.fail(errCrashing, &told, pause)
+		resume(ctx, hup, pause)
+	}
 	for ctx.Err() == nil {
 		s, err := newSession(ctx, a)
 		if err == nil {
@@ -63,17 +67,22 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) error {
 			wait = lastTry
 		}
 		a.fail(err, &told, wait)
-		select {
-		case <-ctx.Done():
-		case <-hup:
-		case <-time.After(wait):
-		}
+		resume(ctx, hup, wait)
 		if readOnly && ctx.Err() == nil {
 			return fmt.Errorf("beginning anew, to see whether the disk can be written: %w", err)
 		}
 		wait = min(max(2*wait, firstTry), lastTry)
 	}
 	return nil
+}
+
+// resume waits for the time of the next try, which a reload brings on.
+func resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-hup:
+	case <-time.After(wait):
+	}
 }
 
 // feed keeps the watchdog quiet while there is no scheduler that could hang.
@@ -136,6 +145,8 @@ func remedy(err error, state string) string {
 	switch {
 	case errors.As(err, &cfg):
 		return "mend the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+	case errors.Is(err, errCrashing):
+		return "report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once"
 	case errors.Is(err, store.ErrNewer):
 		return "install the newer release again, or put back the copy that it made: see A DAMAGED STATE FILE in gpuschedd(8)"
 	case errors.Is(err, store.ErrLocked):

@@ -18,16 +18,19 @@ import (
 // Reader follows one log.
 type Reader struct {
 	path  string
-	retry time.Duration // before a log that could not be read is tried again
+	retry time.Duration
 	pause time.Duration // at the end of a file, which unlike the kernel says nothing when it grows
 
 	mu      sync.Mutex
 	trouble error
 }
 
+// retryTime is the time before a log that could not be read is tried again.
+const retryTime = 30 * time.Second
+
 // New returns a reader of /dev/kmsg, or of what is there in place of it.
 func New(path string) *Reader {
-	return &Reader{path: path, retry: 30 * time.Second, pause: 200 * time.Millisecond}
+	return &Reader{path: path, retry: retryTime, pause: 200 * time.Millisecond}
 }
 
 // Trouble says why the log cannot be read now; nil: it can, or Run has not
