@@ -17,14 +17,7 @@ import (
 // package on a real machine, with a job that runs from the first minute to the
 // last and must not notice.
 func TestLifeOfThePackage(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	m, err := vm.Start(ctx, vm.Box, vm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	l := life{t: t, ctx: ctx, m: m}
+	l := newLife(t, 5*time.Minute)
 
 	l.install(built(t, "*.deb"))
 	l.units("active", "enabled")
@@ -77,14 +70,7 @@ func TestLifeOfThePackage(t *testing.T) {
 
 // TestUpgradeStartsAStoppedDaemon: a try-restart would leave it down.
 func TestUpgradeStartsAStoppedDaemon(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	m, err := vm.Start(ctx, vm.Box, vm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	l := life{t: t, ctx: ctx, m: m}
+	l := newLife(t, 3*time.Minute)
 	l.install(built(t, "*.deb"))
 	l.sh(`dpkg -r gpusched`)
 	l.install(l.version("0.1.1~test1"))
@@ -98,6 +84,19 @@ type life struct {
 	m          *vm.Machine
 	id         string
 	invocation string // systemd's name for this run of the job
+}
+
+// newLife boots a box, for at most so long.
+func newLife(t *testing.T, limit time.Duration) *life {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	m, err := vm.Start(ctx, vm.Box, vm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return &life{t: t, ctx: ctx, m: m}
 }
 
 func (l *life) sh(script string) string {

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite"
-
-	"github.com/gpusched/gpusched/packaging/vm"
 )
 
 const stateFile = "/var/lib/gpusched/state.db"
@@ -24,14 +21,7 @@ const stateFile = "/var/lib/gpusched/state.db"
 // history can be read, and a copy of the old file lies beside the new one. The
 // older schema's release is refused afterwards (TestNewerStateFile in the suite).
 func TestUpgradeOfAnOldState(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	m, err := vm.Start(ctx, vm.Box, vm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	l := life{t: t, ctx: ctx, m: m}
+	l := newLife(t, 3*time.Minute)
 
 	history := filepath.Join(t.TempDir(), "history.db")
 	execute(t, history, fixture(t))
