@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -144,31 +143,4 @@ func worstOf(checks []api.Check) string {
 		}
 	}
 	return string(worst)
-}
-
-// showHealth prints checks, and gives the exit status that they mean.
-func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
-	var items []any
-	var bad []string
-	for _, check := range reply.Checks {
-		items = append(items, healthLine{api.Schema, check})
-		if check.Health != string(job.Healthy) && check.Health != unseen {
-			bad = append(bad, check.Name)
-		}
-	}
-	err := a.show(f, report{
-		doc: reply, items: items, ids: bad,
-		csv:  func(w io.Writer) error { return writeCSV(w, healthColumns, reply.Checks) },
-		text: func(wide bool) { a.writeHealth(reply, wide) },
-	})
-	if err != nil {
-		return err
-	}
-	switch job.Health(reply.Health) {
-	case job.Failing:
-		return exitStatus(1)
-	case job.Degraded:
-		return exitStatus(statusDegraded)
-	}
-	return nil
 }

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// healthCmd checks the scheduler.
+type healthCmd struct {
+	outputFlags
+}
+
+// Help is the text below the options.
+func (healthCmd) Help() string {
+	return `Each part is HEALTHY, DEGRADED (it works, but not as it should) or FAILING, and what is not healthy comes with what to do next. 'gpusched doctor' looks further.
+
+` + healthStatuses + ", and 5 when the scheduler does not answer."
+}
+
+// healthLine is one check on a line of its own.
+type healthLine struct {
+	Schema string `json:"schema"`
+	api.Check
+}
+
+// Run shows the checks.
+func (c *healthCmd) Run(ctx context.Context, a *app) error {
+	reply, err := a.client.Health(ctx)
+	if err != nil {
+		return err
+	}
+	return a.showHealth(c.outputFlags, reply)
+}
+
+// statusDegraded is the exit status where everything works, and not all as it
+// should.
+const statusDegraded = 9
+
+// healthStatuses says what monitoring can rely on.
+const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, 1 when something is FAILING"
+
+// showHealth prints checks, and gives the exit status that they mean.
+func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
+	var items []any
+	var bad []string
+	for _, check := range reply.Checks {
+		items = append(items, healthLine{api.Schema, check})
+		if check.Health != string(job.Healthy) && check.Health != unseen {
+			bad = append(bad, check.Name)
+		}
+	}
+	err := a.show(f, report{
+		doc: reply, items: items, ids: bad,
+		csv:  func(w io.Writer) error { return writeCSV(w, healthColumns, reply.Checks) },
+		text: func(wide bool) { a.writeHealth(reply, wide) },
+	})
+	if err != nil {
+		return err
+	}
+	switch job.Health(reply.Health) {
+	case job.Failing:
+		return exitStatus(1)
+	case job.Degraded:
+		return exitStatus(statusDegraded)
+	}
+	return nil
+}
+
+func (a *app) writeHealth(reply api.HealthReply, wide bool) {
+	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), reply.Health))
+	writeTable(a.out, healthColumns, reply.Checks, wide)
+	first := true
+	for _, c := range reply.Checks {
+		if c.Next == "" || c.Health == string(job.Healthy) {
+			continue
+		}
+		if first {
+			a.out.printf("\nwhat to do:\n")
+			first = false
+		}
+		a.out.printf("  %s: %s\n", clean(c.Name), clean(c.Next))
+	}
+}
+
+var healthColumns = []column[api.Check]{
+	{title: "PART", key: "name", cell: func(c api.Check) string { return c.Name }},
+	{title: "HEALTH", key: "health", cell: func(c api.Check) string { return c.Health }, style: func(c api.Check) style { return healthStyle(c.Health) }},
+	{title: "DETAIL", key: "detail", least: 20, cell: func(c api.Check) string { return c.Detail }},
+	{key: "next", cell: func(c api.Check) string { return c.Next }},
+}
+
+func healthStyle(health string) style {
+	switch health {
+	case string(job.Healthy):
+		return green
+	case string(job.Degraded):
+		return yellow
+	case unseen:
+		return plain
+	}
+	return red
+}
