@@ -98,7 +98,9 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting 
 	// An array ends with all its tasks.
 	jobs := without(reply.Jobs, func(j api.Job) bool { return j.Task != nil })
 	for _, j := range jobs {
-		waiting += 1 - liveRank(j)
+		if liveRank(j) == 0 {
+			waiting++
+		}
 	}
 	ids, err = a.confirm(lastFirst(jobs), c.Yes)
 	return ids, min(waiting, len(ids)), err
@@ -127,6 +129,7 @@ func tasksLastFirst(ids []string) {
 	}
 }
 
+// liveRank is 0 for a job that waits, 1 for one that has a unit.
 func liveRank(j api.Job) int {
 	if j.State == string(job.Queued) {
 		return 0

@@ -69,8 +69,12 @@ func again(ctx context.Context, ask func() error) error {
 	}
 }
 
-// Pause waits for d, or less where ctx ends first, and then returns its error.
+// Pause waits for d, or less where ctx ends first, and then returns its error. A
+// pause of nothing is none.
 func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
