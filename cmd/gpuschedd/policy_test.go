@@ -12,9 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// TestPolicy: each setting reaches the scheduler under its own name.
-func TestPolicy(t *testing.T) {
-	cfg, _, err := config.Parse("f", []byte(`
+// policySettings differ from the defaults wherever TestPolicy looks.
+const policySettings = `
 [jobs]
 max_retries = 3
 max_mem = "9G"
@@ -50,7 +49,11 @@ grace = "2m"
 action = "stop"
 after = "1h"
 grace = "5m"
-`))
+`
+
+// TestPolicy: each setting reaches the scheduler under its own name.
+func TestPolicy(t *testing.T) {
+	cfg, _, err := config.Parse("f", []byte(policySettings))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,85 +34,6 @@ func write(t *testing.T, contents ...string) []string {
 }
 
 func TestEveryKeyIsRead(t *testing.T) {
-	const all = `
-[jobs]
-default_mem = "16G"
-default_time = "2h"
-max_time = "1-12"
-default_grace = "1m"
-max_grace = "5m"
-max_mem = "64G"
-allowed_paths = ["/srv/scripts/", "/home/*/jobs"]
-tasks_max = 100
-max_running = 2
-max_queued = 3
-requeue = false
-max_retries = 0
-default_backoff = "1m"
-default_on_timeout = "requeue"
-allow_raised_priority = true
-[class.low]
-max_time = "3h"
-[scheduling]
-policy = "fifo"
-half_life = "1d"
-guard_after = ""
-guard_percent = 20
-reservation_depth = 4
-slice = "1h"
-[quota]
-default = { gpus = 1.5, jobs = 5, queued = 7, gpu_hours = 100, share = 3 }
-[quota.user.alice]
-gpus = "none"
-share = 9
-[quota.group]
-lab.gpus = 6
-lab.share = 4
-[gpus]
-sample_interval = "1s"
-sample_timeout = "2s"
-only = [3, 0]
-extra_devices = ["/dev/fuse"]
-device_filter = "prefer"
-cleaning_timeout = "3s"
-memory_slack = "0"
-max_load = 0.8
-max_used = "90%"
-min_free_memory = "10G"
-cpu_affinity = false
-drain_bad_memory = "pending"
-kernel_log = ""
-nvml_library = "/opt/libnvidia-ml.so.1"
-[gpu_memory]
-policy = "enforce"
-tolerance = "1G"
-grace = "2m"
-[idle]
-action = "stop"
-after = "1h"
-grace = "5m"
-[xid]
-job = " 45 , 13,1 - 3"
-drain = ""
-reset = "48"
-reboot = "79"
-[limits]
-requests = 9
-burst = 20
-at_once = 3
-connections = 64
-user_connections = 32
-user_waits = 8
-request_size = "1M"
-user_state = "100M"
-user_history = "1G"
-history_age = "365d"
-[daemon]
-log_level = "debug"
-starts_in_flight = 5
-admin_group = "wheel"
-host_mem_reserve = "8G"
-`
 	want := Config{
 		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
 			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, TasksMax: 100, MaxRunning: 2, MaxQueued: 3, AllowRaisedPriority: true,
@@ -133,7 +54,7 @@ host_mem_reserve = "8G"
 		Limits:    Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
 		Daemon:    Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
 	}
-	got, origins, err := Read(write(t, all), AnyOwner)
+	got, origins, err := Read([]string{"testdata/every-key.toml"}, AnyOwner)
 	if err != nil {
 		t.Fatal(err)
 	}

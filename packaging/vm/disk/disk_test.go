@@ -2,10 +2,7 @@ package disk
 
 import (
 	"bytes"
-	"encoding/binary"
-	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -127,74 +124,5 @@ func TestCut(t *testing.T) {
 				t.Errorf("keep %v: %v of 999 blocks are on the %s, which begins with %q", keep, n, what, disk[:7])
 			}
 		}
-	}
-}
-
-// A client as QEMU is one: options it may not have, then requests in a row.
-func TestNBD(t *testing.T) {
-	d := open(t, 4)
-	socket := filepath.Join(t.TempDir(), "s")
-	s, err := Serve(d, socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	send := func(values ...any) {
-		for _, v := range values {
-			if err := binary.Write(conn, binary.BigEndian, v); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	want := func(values ...any) {
-		t.Helper()
-		var text bytes.Buffer
-		for _, v := range values {
-			binary.Write(&text, binary.BigEndian, v)
-		}
-		got := make([]byte, text.Len())
-		if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, text.Bytes()) {
-			t.Fatalf("%v: got % x, want % x", err, got, text.Bytes())
-		}
-	}
-	want([]byte("NBDMAGICIHAVEOPT"), uint16(3))
-	send(uint32(3), []byte("IHAVEOPT"), uint32(8), uint32(0)) // structured replies
-	want(uint64(magicAnswer), uint32(8), uint32(repErrUnknown), uint32(0))
-	send([]byte("IHAVEOPT"), uint32(optGo), uint32(6), uint32(0), uint16(0))
-	want(uint64(magicAnswer), uint32(optGo), uint32(repInfo), uint32(12), uint16(0), uint64(4*blockSize), uint16(5))
-	want(uint64(magicAnswer), uint32(optGo), uint32(repAck), uint32(0))
-
-	request := func(cmd uint16, cookie, off uint64, n uint32) {
-		send(uint32(magicRequest), uint16(0), cmd, cookie, off, n)
-	}
-	request(cmdWrite, 1, 4090, 10)
-	send([]byte("0123456789"))
-	request(cmdRead, 2, 4092, 4)
-	request(cmdWrite, 3, 4*blockSize, 1)
-	send([]byte("x"))
-	request(cmdRead, 4, 4*blockSize-1, 2)
-	request(4, 5, 0, 512) // trim
-	want(uint32(magicReply), uint32(0), uint64(1))
-	want(uint32(magicReply), uint32(0), uint64(2), []byte("2345"))
-	want(uint32(magicReply), uint32(errIO), uint64(3))
-	want(uint32(magicReply), uint32(errIO), uint64(4))
-	want(uint32(magicReply), uint32(errInvalid), uint64(5))
-	if d.Flushes() != 0 {
-		t.Error("the disk was flushed and nobody asked for it")
-	}
-	request(cmdFlush, 6, 0, 0)
-	want(uint32(magicReply), uint32(0), uint64(6))
-	if loss, err := d.Cut(0); err != nil || loss != (Loss{}) || d.Flushes() != 1 {
-		t.Errorf("after a flush %+v can be lost, %v", loss, err)
-	}
-	request(cmdDisc, 7, 0, 0)
-	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("after a disconnect: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
 	}
 }
