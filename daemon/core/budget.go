@@ -9,7 +9,7 @@ import (
 // Response is what the site does about a job that does not keep to something.
 type Response int
 
-// The responses. Stop warns first.
+// The responses. StopIt warns first.
 const (
 	Ignore Response = iota
 	Warn

@@ -72,8 +72,8 @@ func (c *Core) end(l *live, by string, now time.Time) {
 
 // halt tells a live job to stop. The first cause stays, but a cancel goes over
 // one after which the job would run again, and keeps one that has ended by itself
-// from another attempt. A start that is under way is let
-// finish, so that its unit is known.
+// from another attempt. A start that is under way is let finish, so that its unit
+// is known.
 func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 	if l.job.State == job.Ending && cause != job.StopCancel {
 		return

@@ -230,7 +230,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Measured:
 		c.measured(e)
 	case Faulted:
-		c.faulted(e, now)
+		c.faulted(e)
 	case Tick:
 		c.tick(e, now)
 	case Configured:

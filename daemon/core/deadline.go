@@ -14,10 +14,16 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if !c.wake.IsZero() && !now.Before(c.wake) {
 		c.replan = true
 	}
+	if c.listed { // else a unit may still tell how long it has really run
+		c.tickActive(e.Retry, now)
+	}
+	c.lookAgain(now)
+}
+
+// tickActive does what has come due of the jobs with a unit, and what is to be
+// tried again.
+func (c *Core) tickActive(retry bool, now time.Time) {
 	for _, id := range slices.Clone(c.activeIDs()) {
-		if !c.listed {
-			break // a unit may still tell how long it has really run
-		}
 		l := c.jobs[id]
 		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true
@@ -30,11 +36,10 @@ func (c *Core) tick(e Tick, now time.Time) {
 		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
 			c.halt(l, job.StopTime, "", now)
 		}
-		if e.Retry && l.busy == idle {
+		if retry && l.busy == idle {
 			c.again(l, now)
 		}
 	}
-	c.lookAgain(now)
 }
 
 // again repeats what failed or was left undone.
@@ -47,8 +52,7 @@ func (c *Core) again(l *live, now time.Time) {
 	}
 }
 
-// lookAgain asks for a sample where a GPU is due to be looked at again, and
-// has the queue considered where one turned from cleaning to suspect.
+// lookAgain asks for a sample where a GPU is due to be looked at again.
 func (c *Core) lookAgain(now time.Time) {
 	due := false
 	for _, d := range c.devices {
@@ -115,13 +119,12 @@ func (c *Core) Deadline() time.Time {
 			first = t
 		}
 	}
-	for _, l := range c.active {
-		if !c.listed {
-			break // as in tick
+	if c.listed { // as in tick
+		for _, l := range c.active {
+			sooner(limitAt(&l.job))
+			sooner(warnAt(&l.job))
+			sooner(stopAt(&l.job))
 		}
-		sooner(limitAt(&l.job))
-		sooner(warnAt(&l.job))
-		sooner(stopAt(&l.job))
 	}
 	sooner(c.timed.first().at)
 	for _, r := range c.reservations {

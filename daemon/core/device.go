@@ -62,17 +62,14 @@ func (c *Core) unaccounted(d *device) int64 {
 func (c *Core) sampled(e Sampled, now time.Time) {
 	c.seen, c.replan, c.sampledAt = true, true, now
 	c.problem, c.detail = e.Snap.Problem, e.Snap.Detail
+	for _, d := range c.devices {
+		d.present = false
+	}
 	if c.problem != "" {
-		for _, d := range c.devices {
-			d.present = false
-		}
 		c.unwatch()
 		return
 	}
 	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
-	for _, d := range c.devices {
-		d.present = false
-	}
 	for _, g := range e.Snap.Devices {
 		if c.offered(&device{Device: g}) {
 			c.merge(g, e.Jobs, now)
@@ -82,7 +79,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 		c.inspectDeparture(d, e.Number, now)
 	}
 	c.endLost(now)
-	c.replay(now)
+	c.replay()
 	c.watch(now)
 }
 
@@ -155,7 +152,7 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 		return
 	}
 	if now.Sub(dep.since) > c.policy.CleaningTimeout {
-		c.ghost(d, now)
+		c.ghost(d)
 	}
 	dep.retry = min(max(2*dep.retry, firstRetry), lastRetry)
 	dep.next = now.Add(dep.retry)

@@ -98,8 +98,8 @@ type StartFailed struct {
 // Stopped answers a Stop action: no process of the unit is left and the unit
 // is collected, or, if not OK, that is not certain. Before is the unit as it
 // was before the stop, where the action asked to look: one that had ended by
-// itself is still there. Left says for people
-// which processes outlived SIGKILL; "" is nothing known.
+// itself is still there. Left says for people which processes outlived SIGKILL;
+// "" is nothing known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int

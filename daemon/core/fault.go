@@ -15,7 +15,7 @@ const maxEarly = 1024
 // faulted takes in an error report of the driver: it is written down with the
 // job that it hit, and the GPU takes no job where it needs something first. A
 // report that was counted before comes again after every start.
-func (c *Core) faulted(e Faulted, now time.Time) {
+func (c *Core) faulted(e Faulted) {
 	if c.taken.IsZero() {
 		same := func(o Faulted) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
 		if c.early = slices.DeleteFunc(c.early, same); len(c.early) < maxEarly {
@@ -68,11 +68,11 @@ func heavier(a, b gpu.Recovery) bool {
 }
 
 // replay takes in the reports that came before the GPUs were known.
-func (c *Core) replay(now time.Time) {
+func (c *Core) replay() {
 	early := c.early
 	c.early = nil
 	for _, e := range early {
-		c.faulted(e, now)
+		c.faulted(e)
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 
 // ghost takes note, once, that what a job left on a GPU does not go away: it is
 // out of service from now on, and the job's result tells.
-func (c *Core) ghost(d *device, now time.Time) {
+func (c *Core) ghost(d *device) {
 	what, ghost := c.remains(d)
 	g := c.controls[d.UUID]
 	if !ghost || (g.Fault.Boot == c.boot && g.Fault.Left.What != "") {

@@ -29,7 +29,7 @@ type Result struct {
 	Errno      int           `json:"errno,omitempty"`
 	Detail     string        `json:"detail,omitempty"` // printable, nothing private
 	By         string        `json:"by,omitempty"`     // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`  // of an attempt that was stopped and whose job went back to the queue
+	Cause      StopCause     `json:"cause,omitempty"`  // why an attempt was stopped, but by a cancel or its time limit
 	For        ID            `json:"for,omitempty"`    // the job it made room for, or whose promised memory it used
 	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
 	MemBytes   int64         `json:"mem_bytes,omitempty"`
