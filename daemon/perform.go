@@ -14,8 +14,7 @@ import (
 const (
 	startTime   = 90 * time.Second
 	statusTime  = 10 * time.Second
-	stopSurplus = 2 * time.Minute // beyond the job's grace, which may be 10 minutes
-	maxStopTime = 30 * time.Minute
+	stopSurplus = 2 * time.Minute // beyond the job's grace
 )
 
 // perform begins an action. What takes time goes on in a worker of its own,
@@ -118,7 +117,7 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 }
 
 func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
-	ctx, cancel := d.host.Timeout(ctx, maxStopTime+stopSurplus)
+	ctx, cancel := d.host.Timeout(ctx, a.Grace+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	d.inform(ctx, a.Tell, farewellTime) // before the look, which nothing may come after but the stop

@@ -1,6 +1,10 @@
 package core
 
-import "github.com/gpusched/gpusched/daemon/job"
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // Effects is what one Step wants done, in this order: Records durable in one
 // transaction, then Actions begun, then Replies sent.
@@ -39,6 +43,7 @@ type Start struct{ Job job.Job }
 type Stop struct {
 	Job     job.ID
 	Attempt int
+	Grace   time.Duration // that its unit leaves the processes
 	Look    bool
 	Tell    Tell // before it; without a text nothing
 }

@@ -62,7 +62,7 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Look: l.job.Attempt.Result == nil, Tell: farewell(&l.job)})
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace, Look: l.job.Attempt.Result == nil, Tell: farewell(&l.job)})
 	}
 }
 
