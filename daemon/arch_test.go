@@ -35,6 +35,7 @@ var rooms = map[string]room{
 	"daemon/sim":               {internal: []string{"daemon/core", "daemon/sched", "daemon/job", "gpu"}, banned: slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "math/rand/v2" }), why: "a replay is the same everywhere: its clock and its chance are arguments"},
 	"daemon/sim/page":          {internal: []string{"daemon/sim"}, banned: impure, why: "a report is text made of figures"},
 	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
+	"daemon/store/diskfault":   {external: []string{"modernc.org/libc", "modernc.org/sqlite/lib"}, banned: []string{"os/exec"}, why: "a file system for SQLite, for tests; knows nothing of jobs"},
 	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
 	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},

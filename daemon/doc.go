@@ -12,6 +12,7 @@
 //	daemon/sched        pure placement: Plan, Explain, Never
 //	daemon/core         pure life cycle: Step(event, now) → records, actions, replies
 //	daemon/store        SQLite: jobs, attempts, private payloads, GPU controls
+//	                    daemon/store/diskfault is a file system for SQLite that fails when told, for tests
 //	daemon/config       the site's settings     daemon/api    wire types and client
 //	daemon/dst          simulation of all of this but the server, with every fault, from one seed
 //	daemon/journal      what is logged, on its way to journald

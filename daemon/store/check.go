@@ -14,8 +14,21 @@ const maxFaults = 20
 
 // quickCheck looks at the structure of the tables that the scheduler lives on.
 // Payloads are by far the largest table and are left out: a damaged one is
-// found when its job is started, and by Check.
+// found when its job is started, and by Check. What could not be read is no
+// damage, though SQLite's check reports it as such: the file is damaged if every
+// page can be read and the check still finds something.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
+	err := checkTables(ctx, db, path)
+	if !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if unread := readAll(ctx, db); unread != nil {
+		return fmt.Errorf("%w (then %q: %v)", unread, path, err)
+	}
+	return checkTables(ctx, db, path)
+}
+
+func checkTables(ctx context.Context, db *sql.DB, path string) error {
 	for _, table := range []string{"meta", "jobs", "attempts", "gpu_controls", "usage", "predictions", "reservations"} {
 		err := each(ctx, db, "PRAGMA quick_check("+table+")", verdict)
 		var f fault
@@ -27,6 +40,12 @@ func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 		}
 	}
 	return nil
+}
+
+// readAll reads every page.
+func readAll(ctx context.Context, db *sql.DB) error {
+	var bytes sql.NullInt64
+	return db.QueryRowContext(ctx, "SELECT sum(length(data)) FROM sqlite_dbpage").Scan(&bytes)
 }
 
 // fault is one thing that is not as it must be.

@@ -22,12 +22,15 @@ const readers = 4
 // committed state without waiting for the writer; synchronous=FULL makes every
 // commit reach the disk. Checkpoints are run by Commit, not by SQLite behind
 // it: a failing one would make a durable commit report an error.
-func connect(ctx context.Context, path string, a access) (*sql.DB, error) {
+func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	q := url.Values{}
 	q.Set("_defensive", "1")
 	q.Set("_error_rc", "1")
 	for _, p := range []string{"busy_timeout(10000)", "foreign_keys(ON)", "synchronous(FULL)", "wal_autocheckpoint(0)", "trusted_schema(OFF)", "temp_store(MEMORY)"} {
 		q.Add("_pragma", p)
+	}
+	if vfs != "" {
+		q.Set("vfs", vfs)
 	}
 	n := 1
 	if a == reading {

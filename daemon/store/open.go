@@ -17,11 +17,15 @@ type Options struct {
 	// checks and reports: nothing is created, migrated or locked, and Commit
 	// fails.
 	ReadOnly bool
+	// FileSystem is the one that SQLite uses, by the name that it knows it by;
+	// empty is the operating system's.
+	FileSystem string
 }
 
 // Store is one open state file. Its methods may be called from any goroutine.
 type Store struct {
 	path  string
+	vfs   string   // of Options
 	lock  *os.File // nil when read-only
 	read  *sql.DB  // connections that can't write
 	write *sql.DB  // one connection; nil when read-only
@@ -39,7 +43,7 @@ type Store struct {
 // from a newer release ErrNewer, one that is in use ErrLocked; none of them is
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{path: path}
+	s := &Store{path: path, vfs: opts.FileSystem}
 	var err error
 	if opts.ReadOnly {
 		err = s.openReadOnly(ctx)
@@ -61,7 +65,7 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := prepareFile(s.path); err != nil {
 		return err
 	}
-	if s.write, err = connect(ctx, s.path, writing); err != nil {
+	if s.write, err = connect(ctx, s.path, s.vfs, writing); err != nil {
 		return err
 	}
 	if err := migrate(ctx, s.write, s.path, known); err != nil {
@@ -82,7 +86,7 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.recallIDs(); err != nil {
 		return err
 	}
-	if s.read, err = connect(ctx, s.path, reading); err != nil {
+	if s.read, err = connect(ctx, s.path, s.vfs, reading); err != nil {
 		return err
 	}
 	return s.stmts.prepare(ctx, s.write)
@@ -93,7 +97,7 @@ func (s *Store) openReadOnly(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.read, err = connect(ctx, s.path, reading); err != nil {
+	if s.read, err = connect(ctx, s.path, s.vfs, reading); err != nil {
 		return err
 	}
 	have, err := version(ctx, s.read, s.path)

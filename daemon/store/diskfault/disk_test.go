@@ -1,0 +1,106 @@
+package diskfault
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	_ "modernc.org/sqlite"
+)
+
+// onDisk opens a database of one table, in one file, on the disk.
+func onDisk(t *testing.T, d *Disk) (*sql.DB, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	db, err := sql.Open("sqlite", "file:"+path+"?vfs="+d.Name()+"&_pragma=journal_mode(OFF)&_pragma=cache_size(0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	if _, err := db.Exec("CREATE TABLE t (x); INSERT INTO t VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	return db, path
+}
+
+func newDisk(t *testing.T, name string) *Disk {
+	t.Helper()
+	d, err := New(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A call that fails has changed nothing, a short write half (invariant 1).
+func TestFaults(t *testing.T) {
+	d := newDisk(t, "faults")
+	db, path := onDisk(t, d)
+	for f, changed := range map[Fault]bool{IOErr: false, Full: true, Short: true} {
+		before := content(path)
+		d.Judge(func(c Call) Fault {
+			if c.Op == Write && c.N == 4096 {
+				return f
+			}
+			return None
+		})
+		if _, err := db.Exec("INSERT INTO t VALUES (randomblob(3000))"); err == nil {
+			t.Errorf("fault %d: no error", f)
+		}
+		d.Judge(nil)
+		after, err := os.ReadFile(path)
+		if err != nil || bytes.Equal(before, after) == changed {
+			t.Errorf("fault %d: changed %t: %v", f, !changed, err)
+		}
+		if err := os.WriteFile(path, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What was not brought to the disk may be there or not, sector by sector; what a
+// failed sync had to bring is brought by no later one (invariants 2 and 3).
+func TestPowerLoss(t *testing.T) {
+	d := newDisk(t, "power")
+	path := filepath.Join(t.TempDir(), "f")
+	put := func(s string, at int) {
+		d.writing(path, int64(at), int64(len(s)))
+		now := content(path)
+		now = append(now, make([]byte, max(0, at+len(s)-len(now)))...)
+		copy(now[at:], s)
+		if err := os.WriteFile(path, now, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(reached ...int64) string {
+		got := d.AfterPowerLoss(path, func(s int64) bool { return len(reached) > 0 && s == reached[0] })
+		var text []byte
+		for s := 0; s*sector < len(got); s++ {
+			text = append(text, got[s*sector])
+		}
+		return string(text)
+	}
+	require := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, not %q", what, got, want)
+		}
+	}
+	put("a", 0)
+	require("written", left(), "")
+	require("written, and reached", left(0), "a")
+	d.synced(path, true)
+	require("synced", left(), "a")
+	put("b", 0)
+	put("c", 2*sector)
+	require("one sector of two", left(2), "a\x00c")
+	d.synced(path, false)
+	d.synced(path, true)
+	require("a sync that failed, and one that did not", left(), "a\x00\x00")
+	put("b", 0)
+	d.synced(path, true)
+	require("written again", left(), "b\x00\x00")
+}

@@ -1,0 +1,108 @@
+package diskfault
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// sector is what a disk writes whole, as a rule.
+const sector = 512
+
+// image is what of one file is on the disk. The real file is what a process reads.
+type image struct {
+	disk  []byte
+	stale map[int64]bool // sectors whose sync failed, and that were not written since
+}
+
+// of returns the image of a file that is about to change. What is there before its
+// first change is on the disk. The caller holds the lock.
+func (d *Disk) of(path string) *image {
+	im := d.files[path]
+	if im == nil {
+		im = &image{disk: content(path), stale: map[int64]bool{}}
+		d.files[path] = im
+	}
+	return im
+}
+
+func content(path string) []byte {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		panic(err) // of a directory of the test's own
+	}
+	return data
+}
+
+// writing notes a write before it is made.
+func (d *Disk) writing(path string, off, n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	im := d.of(path)
+	for s := off / sector; s <= (off+n-1)/sector; s++ {
+		delete(im.stale, s)
+	}
+}
+
+// synced brings what was written to the disk, or never will.
+func (d *Disk) synced(path string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	im := d.of(path)
+	now := content(path)
+	if !ok {
+		for s := int64(0); s*sector < int64(len(now)); s++ {
+			if !bytes.Equal(part(now, s), part(im.disk, s)) {
+				im.stale[s] = true
+			}
+		}
+		return
+	}
+	disk := bytes.Clone(now)
+	for s := range im.stale {
+		clear(part(disk, s))
+		copy(part(disk, s), part(im.disk, s))
+	}
+	im.disk = disk
+}
+
+// part is a sector of a file, or what there is of it.
+func part(file []byte, s int64) []byte {
+	from, to := min(s*sector, int64(len(file))), min((s+1)*sector, int64(len(file)))
+	return file[from:to]
+}
+
+func (d *Disk) forget(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.files, path)
+}
+
+// AfterPowerLoss is what the file holds when the power goes now. Reached is asked
+// of every sector that is not on the disk for certain whether it got there; -1 is
+// the shorter length of a file that was cut.
+func (d *Disk) AfterPowerLoss(path string, reached func(sector int64) bool) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := content(path)
+	im := d.files[path]
+	if im == nil {
+		return now
+	}
+	left := bytes.Clone(im.disk)
+	if len(now) < len(left) && reached(-1) {
+		left = left[:len(now)]
+	}
+	for s := int64(0); s*sector < int64(len(now)); s++ {
+		was, is := part(im.disk, s), part(now, s)
+		if bytes.Equal(was, is) || !reached(s) {
+			continue
+		}
+		if end := s*sector + int64(len(is)); int64(len(left)) < end {
+			left = append(left, make([]byte, end-int64(len(left)))...)
+		}
+		copy(part(left, s), is)
+	}
+	return left
+}

@@ -1,0 +1,41 @@
+package diskfault
+
+import (
+	"modernc.org/libc"
+	sqlite "modernc.org/sqlite/lib"
+)
+
+// xOpen opens the real file and puts our methods before its own.
+func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32, out uintptr) int32 {
+	own := at[sqlite.Tsqlite3_file](file)
+	own.FpMethods = 0 // nothing to close after an error
+	path := libc.GoString(zPath)
+	if f := d.ask(Call{Op: Open, Path: path}); f != None {
+		return code(f, sqlite.SQLITE_CANTOPEN)
+	}
+	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](d.inner.FxOpen)(tls, address(d.inner), zPath, innerOf(file), flags, out)
+	if at[sqlite.Tsqlite3_file](innerOf(file)).FpMethods == 0 {
+		return rc
+	}
+	own.FpMethods = d.table
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[file] = path
+	return rc
+}
+
+func (d *Disk) xDelete(tls *libc.TLS, _ uintptr, zPath uintptr, syncDir int32) int32 {
+	path := libc.GoString(zPath)
+	if f := d.ask(Call{Op: Delete, Path: path}); f != None {
+		return code(f, sqlite.SQLITE_IOERR_DELETE)
+	}
+	d.forget(path)
+	return call[func(*libc.TLS, uintptr, uintptr, int32) int32](d.inner.FxDelete)(tls, address(d.inner), zPath, syncDir)
+}
+
+func (d *Disk) xAccess(tls *libc.TLS, _ uintptr, zPath uintptr, flags int32, out uintptr) int32 {
+	if d.ask(Call{Op: Access, Path: libc.GoString(zPath)}) != None {
+		return sqlite.SQLITE_IOERR_ACCESS
+	}
+	return call[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](d.inner.FxAccess)(tls, address(d.inner), zPath, flags, out)
+}

@@ -1,0 +1,437 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store/diskfault"
+)
+
+// everyCall makes every call of SQLite fail, and the daemon die at each, instead of
+// some of them.
+var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
+
+// play is a state file through its life, on a disk that fails.
+type play struct {
+	disk *diskfault.Disk
+	path string
+	s    *Store
+}
+
+// stage is something that the daemon does, and does again after an error.
+type stage struct {
+	name string
+	do   func(p *play) error
+}
+
+func (p *play) open() (err error) {
+	p.s, err = Open(context.Background(), p.path, Options{FileSystem: p.disk.Name()})
+	return err
+}
+
+func (p *play) shut() error {
+	s := p.s
+	if s == nil {
+		return nil
+	}
+	p.s = nil
+	return s.Close()
+}
+
+func committing(name string, records ...Record) stage {
+	return stage{name, func(p *play) error { return p.s.Commit(context.Background(), records) }}
+}
+
+// folding folds the log with the commit.
+func folding(name string, records ...Record) stage {
+	return stage{name, func(p *play) error {
+		p.s.dirty = checkpointPages
+		return p.s.Commit(context.Background(), records)
+	}}
+}
+
+var opening, closing = stage{"open", (*play).open}, stage{"close", func(p *play) error {
+	_ = p.shut() // what it could not fold is in the log
+	return nil
+}}
+
+// life is a small one of each kind of record.
+func life() []stage {
+	big := payload()
+	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
+	keyed, moved := queued(2), running(2)
+	keyed.Key = "k"
+	moved.Request.TimeLimit = 2 * time.Hour
+	rest := array(3, 0)
+	rest.Tasks.Next = 1
+	far := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	return []stage{
+		opening,
+		committing("submit", Record{Job: queued(1), Payload: big}, Record{Job: keyed, Payload: payload()}),
+		committing("an array", Record{Job: array(3, 1), Payload: payload()}, Record{Job: taskOf(running(4), 3, 0)}),
+		committing("controls", Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true}}, Record{Usage: &job.Usage{Account: "alice", Micro: 3, At: epoch}},
+			Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: far}}, Record{Prediction: &job.Prediction{Key: "k", At: epoch}}),
+		folding("an end", Record{Job: ended(1, job.Failed)}, Record{Job: running(2)}),
+		committing("after the fold", Record{Job: moved}, Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: "20G"}}, Record{Unreserve: 1}),
+		{"forget", func(p *play) error {
+			_, err := p.s.Forget(context.Background(), History{Age: time.Hour}, epoch.Add(24*time.Hour))
+			return err
+		}},
+		closing, opening,
+		committing("after the start", Record{Job: taskOf(ended(4, job.Completed), 3, 0)}, Record{Job: rest}, Record{Job: queued(5), Payload: payload()}),
+		folding("a last one", Record{Job: running(5)}),
+	}
+}
+
+// held is everything that can be read from a store.
+type held struct {
+	next counters
+	text string
+}
+
+func dump(s *Store) (h held, err error) {
+	ctx := context.Background()
+	st, err := s.Load(ctx)
+	if err != nil {
+		return h, err
+	}
+	h.next = counters{st.NextID, st.NextReservation}
+	st.NextID, st.NextReservation = 0, 0
+	all := []any{st}
+	for id := job.ID(1); id < min(h.next.job, 10); id++ {
+		j, err := s.Job(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		attempts, err2 := s.Attempts(ctx, id)
+		p, err3 := s.Payload(ctx, id)
+		if errors.Is(err3, ErrNotFound) {
+			err3 = nil // a task has its array's
+		}
+		if err := errors.Join(err, err2, err3); err != nil {
+			return h, err
+		}
+		all = append(all, j, attempts, p)
+	}
+	text, err := json.Marshal(all)
+	h.text = string(text)
+	return h, err
+}
+
+// is tells whether a death left just this. Ids may have been set apart in vain.
+func (h held) is(left held) bool {
+	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
+}
+
+// files are what a power cut leaves: SQLite makes its index anew.
+var files = []string{"", "-wal"}
+
+// copyFiles puts the state file with all that is beside it into an empty directory,
+// with what left says of the files.
+func (p *play) copyFiles(t *testing.T, left func(path string) []byte) string {
+	t.Helper()
+	to := t.TempDir()
+	entries, err := os.ReadDir(filepath.Dir(p.path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(p.path), name))
+		if slices.Contains(files, strings.TrimPrefix(name, filepath.Base(p.path))) {
+			data = left(filepath.Join(filepath.Dir(p.path), name))
+		} else if strings.HasSuffix(name, "-shm") {
+			continue
+		}
+		if err = errors.Join(err, os.WriteFile(filepath.Join(to, name), data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(to, filepath.Base(p.path))
+}
+
+// endings are what a death leaves of the files: of the process; of the machine,
+// with nothing, and with some of what was not on the disk for certain.
+func (p *play) endings(r *rand.Rand) map[string]func(path string) []byte {
+	cut := func(percent int) func(string) []byte {
+		return func(path string) []byte {
+			return p.disk.AfterPowerLoss(path, func(int64) bool { return r.IntN(100) < percent })
+		}
+	}
+	share := []int{0, 50}[r.IntN(2)]
+	return map[string]func(path string) []byte{"the process dies": cut(100), fmt.Sprintf("the power goes, with %d %% written", share): cut(share)}
+}
+
+// requireWhole opens what a death leaves. It must hold one of the states.
+func requireWhole(t *testing.T, path, what string, states ...held) {
+	t.Helper()
+	s, err := Open(context.Background(), path, Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	defer s.Close()
+	if err := s.Check(context.Background()); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	got, err := dump(s)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if !slices.ContainsFunc(states, func(h held) bool { return h.is(got) }) {
+		t.Fatalf("%s: found\n%+v\nnot one of\n%+v", what, got, states)
+	}
+}
+
+// dieEverywhere checks all endings.
+func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...held) {
+	t.Helper()
+	for how, left := range p.endings(r) {
+		requireWhole(t, p.copyFiles(t, left), what+": "+how, states...)
+	}
+}
+
+// newPlay begins at a state file, or without one.
+func newPlay(t *testing.T, disk *diskfault.Disk, from string) *play {
+	t.Helper()
+	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db")}
+	if from != "" {
+		data, err := os.ReadFile(from)
+		if err = errors.Join(err, os.WriteFile(p.path, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = p.shut() })
+	return p
+}
+
+// reference goes through the stages without a fault. It returns the state after
+// each, and every call with its stage.
+func reference(t *testing.T, disk *diskfault.Disk, from string, stages []stage) (states []held, calls []counted) {
+	t.Helper()
+	p := newPlay(t, disk, from)
+	at := 0
+	disk.Judge(func(c diskfault.Call) diskfault.Fault {
+		calls = append(calls, counted{c, at})
+		return diskfault.None
+	})
+	var state held
+	for i, st := range stages {
+		at = i
+		if err := st.do(p); err != nil {
+			t.Fatalf("%s: %v", st.name, err)
+		}
+		if p.s != nil {
+			var err error
+			if state, err = dump(p.s); err != nil {
+				t.Fatal(err)
+			}
+			mustCheck(t, p.s)
+		}
+		states = append(states, state)
+	}
+	disk.Judge(nil)
+	if err := p.shut(); err != nil {
+		t.Fatal(err)
+	}
+	return states, calls
+}
+
+// counted is a call in a stage.
+type counted struct {
+	diskfault.Call
+	stage int
+}
+
+// some is every so many of a list, or all of it.
+func some[T any](list []T, every int) (out []T) {
+	for i, v := range list {
+		if i%every == 0 || *everyCall {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// trial is one fault at one call.
+type trial struct {
+	call  int
+	fault diskfault.Fault
+	ever  bool // from then on
+}
+
+func (tr trial) String() string {
+	s := []string{"no fault", "EIO", "ENOSPC", "a short write"}[tr.fault]
+	if tr.ever {
+		s += " for ever"
+	}
+	return s
+}
+
+// trials are all faults that the calls can meet.
+func trials(calls []counted) (list []trial) {
+	for n, c := range calls {
+		faults := []diskfault.Fault{diskfault.IOErr}
+		switch c.Op {
+		case diskfault.Write:
+			faults = append(faults, diskfault.Full, diskfault.Short)
+		case diskfault.Truncate, diskfault.Open, diskfault.Shm:
+			faults = append(faults, diskfault.Full)
+		}
+		for _, f := range faults {
+			list = append(list, trial{n, f, false}, trial{n, f, true})
+		}
+	}
+	return list
+}
+
+// meets tells whether a call fails from now on: one of the same kind, and of a full
+// disk all that needs space.
+func (tr trial) meets(c, first diskfault.Call) bool {
+	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate
+	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
+}
+
+// run goes through the stages with a fault, and again after each error, until the
+// cause is gone.
+func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
+	n, hit := -1, diskfault.Call{}
+	p.disk.Judge(func(c diskfault.Call) diskfault.Fault {
+		n++
+		switch {
+		case n == tr.call:
+			hit = c
+			return tr.fault
+		case n > tr.call && tr.ever && tr.meets(c, hit):
+			return tr.fault
+		}
+		return diskfault.None
+	})
+	before := states[0]
+	died := false
+	for i, st := range stages {
+		what := func() string { return fmt.Sprintf("%s, with %v of call %d (%v)", st.name, tr, tr.call, hit) }
+		for try := 0; ; try++ {
+			err := st.do(p)
+			if err == nil {
+				break
+			}
+			if n < tr.call || !Retryable(err) || errors.Is(err, ErrCorrupt) {
+				t.Fatalf("%s: %v", what(), err)
+			}
+			if try == 2 || !tr.ever && try == 1 {
+				t.Fatalf("%s does not work again: %v", what(), err)
+			}
+			if try == 1 {
+				p.dieEverywhere(t, what(), r, before, states[i])
+				p.disk.Judge(nil)
+			}
+		}
+		if p.s != nil {
+			if got, err := dump(p.s); err == nil && got != states[i] {
+				t.Fatalf("%s: reads\n%+v\nnot\n%+v", what(), got, states[i])
+			} else if errors.Is(err, ErrCorrupt) {
+				t.Fatalf("%s: reading: %v", what(), err)
+			}
+		}
+		if n >= tr.call && !died {
+			died = true
+			p.dieEverywhere(t, what(), r, states[i])
+		}
+		before = states[i]
+	}
+	p.disk.Judge(nil)
+	if err := p.shut(); err != nil {
+		t.Fatal(err)
+	}
+	requireWhole(t, p.path, "at the end", states[len(states)-1])
+}
+
+// lives are what is gone through, by what it begins with: no file, or one of the
+// first schema.
+func lives(t *testing.T) map[string]struct {
+	from   string
+	stages []stage
+} {
+	return map[string]struct {
+		from   string
+		stages []stage
+	}{
+		"new": {"", life()},
+		"old": {restore(t, "schema-1.sql"), []stage{opening, committing("after the change", Record{Job: queued(5), Payload: payload()})}},
+	}
+}
+
+func newDisk(t *testing.T, name string) *diskfault.Disk {
+	t.Helper()
+	disk, err := diskfault.New(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := disk.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk
+}
+
+// Whatever call of SQLite fails, once or for ever: what was acknowledged is there,
+// nothing is there by half, no error passes for damage, and the store goes on when
+// the cause is gone (invariants 1 and 2).
+func TestEveryCallFails(t *testing.T) {
+	for name, l := range lives(t) {
+		t.Run(name, func(t *testing.T) {
+			disk := newDisk(t, "fails-"+name)
+			states, calls := reference(t, disk, l.from, l.stages)
+			all := trials(calls)
+			list := some(all, 37)
+			for _, tr := range list {
+				t.Run(fmt.Sprint(tr.call, tr), func(t *testing.T) { tr.run(t, newPlay(t, disk, l.from), l.stages, states) })
+			}
+			t.Logf("%d of %d faults at %d calls", len(list), len(all), len(calls))
+		})
+	}
+}
+
+// Wherever the process dies or the power goes, between any two calls of SQLite,
+// what was acknowledged is there, and what was under way is there whole or not at
+// all (invariant 1).
+func TestDeathAtEveryCall(t *testing.T) {
+	for name, l := range lives(t) {
+		t.Run(name, func(t *testing.T) {
+			disk := newDisk(t, "dies-"+name)
+			states, calls := reference(t, disk, l.from, l.stages)
+			p := newPlay(t, disk, l.from)
+			r := rand.New(rand.NewPCG(1, 1))
+			n, at, died := 0, 0, 0
+			disk.Judge(func(c diskfault.Call) diskfault.Fault {
+				if n++; n%19 == 0 || *everyCall {
+					p.dieEverywhere(t, fmt.Sprintf("%s, before call %d (%v)", l.stages[at].name, n, c), r, states[max(at-1, 0)], states[at])
+					died++
+				}
+				return diskfault.None
+			})
+			for i, st := range l.stages {
+				at = i
+				if err := st.do(p); err != nil {
+					t.Fatalf("%s: %v", st.name, err)
+				}
+			}
+			disk.Judge(nil)
+			t.Logf("died at %d of %d calls", died, len(calls))
+		})
+	}
+}
