@@ -29,7 +29,7 @@ type submitCmd struct {
 	Signal      warning       `name:"signal" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
 	Priority    priority      `name:"priority" short:"p" placeholder:"P" group:"life" help:"A number (higher goes first) or scavenger, low, normal, high, interactive. Above normal may be for administrators only."`
 	Preemptible bool          `name:"preemptible" group:"life" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
-	Requeue     *bool         `name:"requeue" negatable:"" group:"life" help:"Start the job again if a reboot takes it, or not. The site's choice without this option."`
+	Requeue     *bool         `name:"requeue" negatable:"" group:"life" help:"Start the job again if a reboot takes it, or not; --retries has no part in it. The site's choice without this option."`
 	Retries     int           `name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
 	Backoff     span          `name:"backoff" placeholder:"TIME" group:"life" help:"Wait so long before the first retry, then twice as long each time, such as 5s."`
 

@@ -16,6 +16,9 @@ import (
 // one that had only not said so.
 var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
 
+// latestCut is how many writes CutCopy lets pass at most. A submission is a few.
+const latestCut = 16
+
 func chance() float64 { return keeps[rand.IntN(len(keeps))] }
 
 // plug serves the disk to the QEMU that is started next.
@@ -39,13 +42,14 @@ func (e *emulated) unplug() error {
 	return errors.Join(err, cut)
 }
 
-// CutCopy writes to a new file of the host what the disk of an emulated machine would hold after a power cut at this
-// moment; the machine goes on, it sees a disk that is slow for a second. Read it with ReadDisk.
-func (m *Machine) CutCopy(ctx context.Context, path string) (disk.Loss, error) {
+// CutCopy writes to a new file of the host what the disk of an emulated machine would hold after a power cut right after
+// one of its next writes, before any other or a flush, and calls moment then; the machine goes on, it sees a disk that is
+// slow for a second. It waits until something is written. Read the copy with ReadDisk.
+func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
 	if m.emu == nil {
 		return disk.Loss{}, errors.New("copy as after a power cut: a box has no disk of its own: use an emulated machine")
 	}
-	return m.emu.disk.CutCopy(ctx, path, chance())
+	return m.emu.disk.CutCopy(ctx, path, 1+rand.IntN(latestCut), chance(), moment)
 }
 
 // ReadDisk copies a directory out of the file system on a disk that CutCopy wrote, which it repairs first as a boot does:

@@ -19,7 +19,7 @@ import (
 
 const (
 	// emulatedBootLimit is for a host under heavy load; a boot takes about 15 seconds.
-	emulatedBootLimit = 4 * time.Minute
+	emulatedBootLimit = 8 * time.Minute
 	// kvmBootLimit is what a guest gets to prove that hardware virtualisation works; with it a boot takes 3 seconds.
 	kvmBootLimit = 12 * time.Second
 )

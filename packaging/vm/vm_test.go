@@ -107,7 +107,15 @@ func TestEmulated(t *testing.T) {
 func testCutCopy(t *testing.T, m *Machine) {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := m.CutCopy(t.Context(), filepath.Join(dir, "disk")); err != nil {
+	ctx, stop := context.WithCancel(t.Context())
+	busy := m.Command(ctx, "", "bash", "-c", "while :; do echo busy >/var/lib/busy; sync; done")
+	if err := busy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := m.CutCopy(t.Context(), filepath.Join(dir, "disk"), func() {})
+	stop()
+	busy.Wait()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := ReadDisk(t.Context(), filepath.Join(dir, "disk"), "/var/lib/copied", dir); err != nil {

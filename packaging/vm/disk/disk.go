@@ -23,6 +23,13 @@ type Disk struct {
 	newest  map[int64][]byte // blocks written since the last flush, by number, whole
 	pending []write          // the same writes one by one, the oldest first
 	flushes int
+	planned *plan // for one of the next writes; nil: none
+}
+
+// plan is something to do right after a write, before the next request.
+type plan struct {
+	writes int // left until then
+	do     func()
 }
 
 // write is a block, or a part of one, that was written and not flushed.
@@ -88,7 +95,20 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 		}
 		done += n
 	}
+	d.step()
 	return len(p), nil
+}
+
+// step counts a write, and does what was planned for it.
+func (d *Disk) step() {
+	if d.planned == nil {
+		return
+	}
+	if d.planned.writes--; d.planned.writes == 0 {
+		do := d.planned.do
+		d.planned = nil
+		do()
+	}
 }
 
 // writeBlock writes within one block.
@@ -148,10 +168,29 @@ func (d *Disk) Cut(keep float64) (Loss, error) {
 	return loss, err
 }
 
-// CutCopy makes a copy of the disk as it would be after a Cut at this moment, and leaves the disk alone.
-func (d *Disk) CutCopy(ctx context.Context, path string, keep float64) (Loss, error) {
+// CutCopy makes a copy of the disk as it would be after a Cut right after that write from now, the first is 1, and leaves
+// the disk alone. It calls moment at that moment. One at a time; the disk answers nobody while it copies.
+func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss, err error) {
+	done := make(chan struct{})
+	d.mu.Lock()
+	d.planned = &plan{write, func() {
+		defer close(done)
+		moment()
+		loss, err = d.copyCut(ctx, path, keep)
+	}}
+	d.mu.Unlock()
+	select {
+	case <-done:
+		return loss, err
+	case <-ctx.Done():
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.planned = nil
+	return Loss{}, fmt.Errorf("cut copy: nothing was written: %w", ctx.Err())
+}
+
+func (d *Disk) copyCut(ctx context.Context, path string, keep float64) (Loss, error) {
 	if err := Copy(ctx, d.file.Name(), path); err != nil {
 		return Loss{}, err
 	}

@@ -2,10 +2,13 @@ package disk
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 )
 
 func open(t *testing.T, blocks int64) *Disk {
@@ -39,6 +42,26 @@ func (d *Disk) mustRead(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// cutAtSecond writes to the last three blocks, and copies the disk as a cut after the second of them leaves it.
+func (d *Disk) cutAtSecond(t *testing.T, path string, keep float64) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		moments := 0
+		end := make(chan error)
+		go func() {
+			_, err := d.CutCopy(t.Context(), path, 2, keep, func() { moments++ })
+			end <- err
+		}()
+		synctest.Wait()
+		for b := d.size/blockSize - 3; b < d.size/blockSize; b++ {
+			d.mustWrite(t, []byte{1}, b*blockSize)
+		}
+		if err := <-end; err != nil || moments != 1 {
+			t.Fatalf("%d moments, %v", moments, err)
+		}
+	})
 }
 
 // Invariants 1 to 4 against a disk that is a slice of bytes: random writes of any alignment, flushes and cuts.
@@ -100,13 +123,11 @@ func TestCut(t *testing.T) {
 		if err := d.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		for b := int64(1); b < 1000; b++ {
+		for b := int64(1); b < 997; b++ {
 			d.mustWrite(t, []byte{1}, b*blockSize)
 		}
 		copied := filepath.Join(t.TempDir(), "copy")
-		if _, err := d.CutCopy(t.Context(), copied, keep); err != nil {
-			t.Fatal(err)
-		}
+		d.cutAtSecond(t, copied, keep)
 		if n := bytes.Count(d.mustRead(t), []byte{1}); n != 999 {
 			t.Errorf("a copy of the disk changed it: %d blocks", n)
 		}
@@ -119,10 +140,24 @@ func TestCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, disk := range map[string][]byte{"disk": d.mustRead(t), "copy": of} {
+			if what == "copy" && disk[999*blockSize] != 0 {
+				t.Error("the copy has a write that came after its moment")
+			}
 			n := float64(bytes.Count(disk, []byte{1}))
 			if n < keep*999-100 || n > keep*999+100 || !bytes.HasPrefix(disk, []byte("flushed")) {
 				t.Errorf("keep %v: %v of 999 blocks are on the %s, which begins with %q", keep, n, what, disk[:7])
 			}
 		}
 	}
+}
+
+// A cut that is waited for in vain is given up, and no later write pays for it.
+func TestCutCopyGivenUp(t *testing.T) {
+	d := open(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.CutCopy(ctx, filepath.Join(t.TempDir(), "copy"), 1, 0, func() { t.Error("a moment") }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	d.mustWrite(t, []byte{1}, 0)
 }

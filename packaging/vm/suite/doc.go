@@ -10,6 +10,7 @@
 //	-run 'TestKills|TestSystemdStartsAnew' -kills 200 -kill-jobs 500
 //	-run TestChaos -chaos 10m -fault-seed N
 //	-run TestBusAway -bus-away 1m
+//	-run 'TestBootPowerCut|TestBootDiskCuts' -power-cuts 20 -disk-cuts 200
 //
 // Tests whose name begins with TestLimits or TestBoot need the emulated
 // machine and run only there; a test never skips itself. The others pass there

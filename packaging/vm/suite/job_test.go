@@ -121,7 +121,7 @@ func until(t *testing.T, what string, ok func() bool) {
 		if ok() {
 			return
 		}
-		<-time.After(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond * the.slow)
 	}
 	t.Fatalf("never: %s", what)
 }
