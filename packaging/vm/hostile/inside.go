@@ -27,7 +27,7 @@ func inside(id string, pid int) {
 	files(id, pid)
 	if len(os.Args) < 6 {
 		again(id, pid)
-		notifications(pid)
+		notifications(id, pid)
 	}
 }
 
@@ -307,19 +307,39 @@ func files(id string, pid int) {
 	denied(subject, "watch /run/gpusched/specs", err)
 }
 
-// notifications tells the service manager about others. It refuses in silence:
-// the suite looks afterwards whether anything came of it. What only harms the
-// job itself, such as WATCHDOG=trigger, is left out.
-func notifications(pid int) {
+// notifications tells the service manager about others. It refuses in silence, so
+// after each it is asked what it has noted: of our unit another main process or a
+// descriptor, of the other's unit anything. What only harms the job itself, such
+// as WATCHDOG=trigger, is left out.
+func notifications(id string, pid int) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
+	noted := func() string {
+		return shown(os.Getenv("GPUSCHED_JOB_ID"), "MainPID,NFileDescriptorStore") +
+			shown(id, "MainPID,NFileDescriptorStore,StatusText,StatusErrno,StatusBusError,ActiveState,SubState")
+	}
+	want := noted()
+	if !strings.Contains(want, fmt.Sprint("MainPID=", pid, "\n")) {
+		attempt("notifications", "what the service manager says", false, want)
+		return
+	}
 	for _, text := range []string{fmt.Sprint("MAINPID=", pid), "MAINPID=1", "FDSTORE=1\nFDNAME=x", "READY=1\nSTATUS=\x1b[31m", "ERRNO=-1", "BUSERROR=\x1b", "EXTEND_TIMEOUT_USEC=99999999999"} {
 		for _, path := range []string{"/run/systemd/notify", "@/org/freedesktop/systemd1/notify"} {
-			err := unix.Sendmsg(fd, []byte(text), nil, &unix.SockaddrUnix{Name: path}, 0)
-			attempt("notifications", text+" to "+path, true, err)
+			err := unix.Sendmsg(fd, []byte(text), unix.UnixRights(fd), &unix.SockaddrUnix{Name: path}, 0)
+			now := noted()
+			attempt("notifications", text+" to "+path, now == want, fmt.Sprint(err, " ", now))
 		}
 	}
+}
+
+// shown is what the service manager says of a job's unit.
+func shown(id, properties string) string {
+	out, err := exec.Command("systemctl", "show", "gpujob-"+id, "-p", properties).CombinedOutput()
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
 }

@@ -83,13 +83,38 @@ func judge(t *testing.T, out string, least int) {
 }
 
 // meanwhile measures how long 'gpusched list' takes alice while something
-// happens, and prints it.
+// happens, and prints it. How long is for people to judge; each must be answered.
 func meanwhile(t *testing.T, what string, happens func()) {
 	t.Helper()
 	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+enemyPath+" latency /run/latency")
 	happens()
 	sh(t, "", "systemctl stop latency")
-	t.Logf("%s: alice's 'gpusched list': %s", what, sh(t, "", "cat /run/latency"))
+	told := sh(t, "", "cat /run/latency")
+	t.Logf("%s: alice's 'gpusched list': %s", what, told)
+	var times, failed int
+	if _, err := fmt.Sscanf(told, "%d times, %d failed", &times, &failed); err != nil || times == 0 {
+		t.Errorf("%s: no 'gpusched list' of alice's has ended: %q", what, told)
+	}
+	if failed > 0 {
+		t.Errorf("%s: %d of alice's %d 'gpusched list' failed: %s", what, failed, times, told)
+	}
+}
+
+// openFiles counts what the scheduler has open while something happens, and
+// returns how many more that were at most.
+func openFiles(t *testing.T, happens func()) int {
+	t.Helper()
+	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"
+	before, most := 0, 0
+	sh(t, "", "systemd-run --quiet --collect --unit openfiles bash -c 'm=0; while :; do n=$("+count+"); [ $n -le $m ] || { m=$n; echo $m > /run/openfiles; }; sleep 0.02; done'")
+	if _, err := fmt.Sscan(sh(t, "", count), &before); err != nil {
+		t.Fatal(err)
+	}
+	happens()
+	if _, err := fmt.Sscan(sh(t, "", "systemctl stop openfiles; cat /run/openfiles"), &most); err != nil {
+		t.Fatal(err)
+	}
+	return most - before
 }
 
 // rawBytes are what must not reach a terminal: everything below a blank but the

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/config"
 )
 
 // TestEnemysRequests: what no client sends is refused, slow and half-open
@@ -32,9 +34,16 @@ func TestEnemysFloods(t *testing.T) {
 	settings(t, "[quota.default]\nqueued = 50")
 	enemy(t)
 	for _, kind := range []string{"list", "ids", "dryrun", "jobs", "broken", "hold", "drip", "crowd"} {
-		meanwhile(t, "flood "+kind, func() {
-			t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", enemyPath, kind)))
+		open := openFiles(t, func() {
+			meanwhile(t, "flood "+kind, func() {
+				t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", enemyPath, kind)))
+			})
 		})
+		t.Logf("flood %s: the scheduler had %d more files open at most", kind, open)
+		// Some are those of others, and of bob's that are just being turned away.
+		if bound := config.Default().Limits.UserConns; open > bound+32 || kind == "hold" && open < bound/2 {
+			t.Errorf("flood %s: the scheduler had %d more files open, of a user's connections it takes %d", kind, open, bound)
+		}
 	}
 	if n := len(strings.Fields(sh(t, "", "gpusched list --user bob -o ids"))); n != 50 {
 		t.Errorf("bob has %d jobs waiting, his quota is 50", n)
