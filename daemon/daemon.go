@@ -30,6 +30,7 @@ type Options struct {
 	Source  Source
 	Kernel  Kernel               // nil: nobody looks
 	UnitOf  func(pid int) string // the unit of a process, "" unknown; nil: always so
+	Account func(uid int) string // the name of an account, "" unknown; nil: always so
 	Specs   Specs
 	Meter   Meter
 	Inside  Inside

@@ -18,7 +18,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	defer cancel()
 	err := d.ask(asking, func(c *core.Core, now time.Time) { v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active() })
 	if err == nil {
-		checks = append(checks, checkGPUs(&v)...)
+		checks = append(checks, d.checkGPUs(&v)...)
 		checks = append(checks, checkStuck(active)...)
 	} else {
 		checks = append(checks, job.Check{
@@ -53,7 +53,7 @@ func (d *Daemon) checkStore() job.Check {
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}
 }
 
-func checkGPUs(v *job.View) []job.Check {
+func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 	answer := 0
 	for _, g := range v.GPUs {
 		if g.State != "lost" && g.State != "unknown" {
@@ -85,7 +85,7 @@ func checkGPUs(v *job.View) []job.Check {
 		switch g.State {
 		case "lost", "suspect", "unknown", "sick":
 			if v.Problem == "" {
-				checks = append(checks, checkGPU(&g))
+				checks = append(checks, d.checkGPU(&g))
 			}
 		}
 	}

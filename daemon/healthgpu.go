@@ -9,13 +9,13 @@ import (
 )
 
 // checkGPU says what is wrong with a GPU that takes no job, and what to do.
-func checkGPU(g *job.GPUView) job.Check {
+func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail}
 	switch {
 	case g.State == "sick" && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
 	case g.State == "sick":
-		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + onIt(g)
+		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + d.onIt(g)
 	case g.State == "lost":
 		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
 	default:
@@ -28,14 +28,14 @@ func checkGPU(g *job.GPUView) job.Check {
 const maxOnIt = 5
 
 // onIt names what uses a GPU and therefore keeps it from being reset.
-func onIt(g *job.GPUView) string {
+func (d *Daemon) onIt(g *job.GPUView) string {
 	var users []string
 	for _, id := range g.Jobs {
 		users = append(users, "job "+id.String())
 	}
 	for _, p := range g.Processes {
 		if p.Job == 0 {
-			users = append(users, fmt.Sprintf("process %d of uid %d", p.PID, p.UID))
+			users = append(users, fmt.Sprintf("process %d of %s", p.PID, d.account(p.UID)))
 		}
 	}
 	if len(users) == 0 {
@@ -45,6 +45,16 @@ func onIt(g *job.GPUView) string {
 		users = append(users[:maxOnIt], fmt.Sprintf("%d more", more))
 	}
 	return "; it is used by " + strings.Join(users, ", ")
+}
+
+// account names an account as well as it is known.
+func (d *Daemon) account(uid int) string {
+	if d.opt.Account != nil {
+		if name := d.opt.Account(uid); name != "" {
+			return name
+		}
+	}
+	return fmt.Sprint("uid ", uid)
 }
 
 // checkStuck tells of jobs that can't be ended.

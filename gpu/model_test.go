@@ -39,7 +39,11 @@ func TestEveryProblemHasASentence(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, p := range append(Problems(), "of-a-later-version") {
-		s := p.Sentence()
+		s, short := p.Sentence(), p.Short()
+		if seen[short] || short == "" && p.known() {
+			t.Errorf("%q says in short %q", p, short)
+		}
+		seen[short] = true
 		if seen[s] || !strings.HasSuffix(s, ".") || len(s) < 60 {
 			t.Errorf("%q says %q", p, s)
 		}

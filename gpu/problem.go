@@ -43,6 +43,23 @@ func (p Problem) Sentence() string {
 	}
 }
 
+// Short says in a few words why nothing is known of a GPU.
+func (p Problem) Short() string {
+	switch p {
+	case ProblemLibraryMissing:
+		return "the driver's library is not there"
+	case ProblemDriverMissing:
+		return "the driver is not loaded"
+	case ProblemInitFailed:
+		return "the driver refuses to start"
+	case ProblemUnsupported:
+		return "the driver is too old"
+	case ProblemStale:
+		return "the driver does not answer"
+	}
+	return ""
+}
+
 func (p Problem) known() bool {
 	if p == ProblemNone {
 		return true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -80,7 +79,7 @@ func (a *app) checkUse(ctx context.Context) []api.Check {
 		if g.Paused {
 			checks = append(checks, api.Check{
 				Name: name, Health: string(job.Degraded), Detail: pausedWords(&g),
-				Next: fmt.Sprintf("'gpusched gpu resume %d' when it may be used again", g.Index),
+				Next: fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undoing(&g), g.Index),
 			})
 		}
 		if text := foreignWords(&g); text != "" {
@@ -91,6 +90,14 @@ func (a *app) checkUse(ctx context.Context) []api.Check {
 		checks = append(checks, api.Check{Name: "gpu use", Health: string(job.Healthy), Detail: "no GPU is paused or used by processes that belong to no job"})
 	}
 	return checks
+}
+
+// undoing is the command that takes back what keeps a GPU from jobs.
+func undoing(g *api.GPU) string {
+	if g.Drain {
+		return "undrain"
+	}
+	return "resume"
 }
 
 func pausedWords(g *api.GPU) string {
@@ -109,26 +116,11 @@ func pausedWords(g *api.GPU) string {
 
 // foreignWords names who uses a GPU outside of jobs.
 func foreignWords(g *api.GPU) string {
-	var bytes int64
-	var users []string
-	n := 0
-	for _, p := range g.Processes {
-		if p.Job != 0 {
-			continue
-		}
-		n++
-		bytes += max(0, p.UsedBytes)
-		if p.User != "" && !slices.Contains(users, p.User) {
-			users = append(users, p.User)
-		}
-	}
-	switch {
-	case n == 0:
+	f := foreignUse(g.Processes)
+	if f.count == 0 {
 		return ""
-	case len(users) == 0:
-		return fmt.Sprintf("processes that belong to no job: %d, with %s", n, job.FormatSize(bytes))
 	}
-	return fmt.Sprintf("processes that belong to no job: %d of %s, with %s", n, strings.Join(users, ", "), job.FormatSize(bytes))
+	return fmt.Sprintf("processes that belong to no job: %d of %s, with %s", f.count, strings.Join(f.users, ", "), job.FormatSize(f.bytes))
 }
 
 // worstOf is the health of the whole.

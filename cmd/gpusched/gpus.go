@@ -16,7 +16,7 @@ type gpusCmd struct {
 
 // Help is the text below the options.
 func (gpusCmd) Help() string {
-	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used; 'gpusched why' names them to a job that waits for it. MEM OF JOBS (-w) is what each job uses, and what it was promised where it has a fraction. The names of programs are shown to their users and to administrators only.
+	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used; 'gpusched why' names them to a job that waits for it. A GPU whose state is foreign has such processes and no job; a job that fits beside them is placed on it (--gpu-mem and --max-used say what fits). MEM OF JOBS (-w) is what each job uses, and what it was promised where it has a fraction. The names of programs are shown to their users and to administrators only.
 
 JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is not given out, where GPUs are shared. A GPU that is reserved at the moment says for whom; all reservations that have not ended are listed below.
 
@@ -52,7 +52,7 @@ func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
 func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 	t := a.out
 	if reply.Problem != "" {
-		t.printf("%s %s\n", t.paint(red, clean(reply.Problem)+":"), clean(reply.ProblemDetail))
+		t.printf("%s\n", t.paint(red, clean(reply.ProblemDetail)))
 	}
 	if reply.Driver != "" {
 		t.printf("driver %s, CUDA %s, seen %s\n", clean(reply.Driver), clean(dash(reply.CUDA)), dash(t.ago(reply.SampledAt)))

@@ -16,7 +16,7 @@ func gpuColumns(t *terminal) []column[api.GPU] {
 	return []column[api.GPU]{
 		{title: "GPU", key: "index", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
 		{title: "MODEL", key: "name", least: 8, cell: func(g api.GPU) string { return g.Name }},
-		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(g.State) }},
+		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(gpuWord(g)) }},
 		{title: "FREE", key: "free_milli", right: true, cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{title: "MEMORY", cell: func(g api.GPU) string {
 			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
@@ -35,9 +35,18 @@ func gpuColumns(t *terminal) []column[api.GPU] {
 	}
 }
 
+// gpuWord is the state for people: one that no job has is not free to look at
+// while others' processes are on it.
+func gpuWord(g api.GPU) string {
+	if g.State == "free" && foreignOf(g) != "" {
+		return "foreign"
+	}
+	return g.State
+}
+
 // gpuState is the state and its cause.
 func gpuState(t *terminal, g api.GPU) string {
-	state, detail := g.State, g.StateDetail
+	state, detail := gpuWord(g), g.StateDetail
 	if g.Paused {
 		detail = g.PausedReason
 		if word := controlWord(g); word != "" {
@@ -110,25 +119,20 @@ func gpuStyle(state string) style {
 	return yellow
 }
 
-// foreignOf is what processes from outside of any job hold.
+// foreignOf is what processes from outside of any job hold, and whose they are.
 func foreignOf(g api.GPU) string {
-	var used int64
-	n := 0
-	for _, p := range g.Processes {
-		if p.Job == 0 {
-			n++
-			used += max(0, p.UsedBytes)
-		}
-	}
-	switch {
-	case n == 0:
+	f := foreignUse(g.Processes)
+	if f.count == 0 {
 		return ""
-	case used == 0 && n == 1:
-		return "1 process"
-	case used == 0:
-		return fmt.Sprintf("%d processes", n)
 	}
-	return fmt.Sprintf("%s by %d", job.FormatSize(used), n)
+	words := strings.Join(f.users, ", ")
+	if f.bytes > 0 {
+		words = job.FormatSize(f.bytes) + " of " + words
+	}
+	if f.count > 1 {
+		return fmt.Sprintf("%s, %d processes", words, f.count)
+	}
+	return fmt.Sprintf("%s, pid %d", words, f.pid)
 }
 
 func powerOf(g api.GPU) string {

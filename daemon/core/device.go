@@ -229,7 +229,7 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 	_, fault := c.needs(d)
 	switch {
 	case c.problem != "":
-		return sched.Unknown, string(c.problem)
+		return sched.Unknown, c.problem.Short()
 	case !c.offered(d):
 		return sched.Drained, "the site offers it to no job any more"
 	case !d.present:

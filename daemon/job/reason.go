@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -121,7 +122,7 @@ func (r Reason) Sentence() string {
 	case ReasonGPUPaused:
 		return "paused by an administrator" + inBrackets(r.Detail)
 	case ReasonGPUUnknown:
-		return "its state is unknown: the driver does not answer" + inBrackets(r.Detail)
+		return "its state is unknown: " + cmp.Or(r.Detail, "the driver does not answer")
 	case ReasonGPULost:
 		return "the driver reports it as lost or broken" + inBrackets(r.Detail)
 	case ReasonGPUSick:

@@ -112,7 +112,9 @@ func verbed(r job.Reason) string {
 		return fmt.Sprintf("has %s free, %s needed", job.FormatGPUs(int(r.Have)), job.FormatGPUs(int(r.Need)))
 	case job.ReasonGPUUsed:
 		return fmt.Sprintf("has %d %% of its memory in use, at most %d %% allowed", r.Have, r.Need) + r.Besides()
-	case job.ReasonGPUUnknown, job.ReasonGPULost, job.ReasonGPUSuspect, job.ReasonGPUSick:
+	case job.ReasonGPUUnknown:
+		return "is" + strings.TrimPrefix(r.Sentence(), "its state is")
+	case job.ReasonGPULost, job.ReasonGPUSuspect, job.ReasonGPUSick:
 		return "is " + strings.TrimPrefix(string(r.Code), "gpu-") + ": " + r.Sentence()
 	}
 	return "is " + r.Sentence()

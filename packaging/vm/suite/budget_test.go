@@ -95,7 +95,7 @@ func TestForeignProcess(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "systemctl stop stranger; rm -f /usr/local/bin/se*cret") })
 	pid := sh(t, "", "systemctl show -P MainPID stranger")
 	until(t, "the process shows", func() bool {
-		return strings.Contains(sh(t, "alice", "gpusched gpus"), "70G by 1")
+		return strings.Contains(sh(t, "alice", "gpusched gpus"), "70G of bob, pid "+pid)
 	})
 	out := sh(t, "alice", "gpusched gpus")
 	if !strings.Contains(strings.Join(strings.Fields(out), " "), "0 "+pid+" bob 70G none") || strings.Contains(out, "cret") {
