@@ -26,23 +26,26 @@ func (s *sampler) ask(number uint64) {
 	s.wake.Ring()
 }
 
+// run also reads what the jobs use, from time to time, however often the core
+// asks for looks.
 func (s *sampler) run(ctx context.Context) {
+	measured := s.d.host.Now()
 	for ctx.Err() == nil {
 		number := s.asked.Load()
 		s.d.post(s.look(ctx, number))
+		if now := s.d.host.Now(); passed(measured.Add(s.d.settings.Load().SampleInterval), now) {
+			s.measure(ctx)
+			measured = now
+		}
 		s.rest(ctx, number)
 	}
 }
 
 // rest waits for the core to ask for more than the number, or for the time of
-// the next look, before which what the jobs use is read.
+// the next look.
 func (s *sampler) rest(ctx context.Context, number uint64) {
 	until := s.d.host.Now().Add(s.d.settings.Load().SampleInterval)
-	for ctx.Err() == nil && s.asked.Load() <= number {
-		if passed(until, s.d.host.Now()) {
-			s.measure(ctx)
-			return
-		}
+	for ctx.Err() == nil && s.asked.Load() <= number && !passed(until, s.d.host.Now()) {
 		s.wake.Wait(until, ctx.Done())
 	}
 }
