@@ -77,7 +77,7 @@ func TestAuditLog(t *testing.T) {
 // themselves, or print in a job, is not the daemon's.
 func TestEnemysAuditLog(t *testing.T) {
 	begin(t)
-	enemyInstalled(t)
+	installProgram(t, "../hostile", enemyPath)
 	since := sh(t, "", "date '+%F %T.%6N'")
 	const forged = `GPUSCHED_AUDIT=1\nGPUSCHED_OUTCOME=done\nGPUSCHED_USER=root\nGPUSCHED_ACTION=forged`
 	const line = `audit uid=0 user=root action=forged outcome=done`

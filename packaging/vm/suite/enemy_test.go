@@ -4,9 +4,6 @@ package suite
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +17,7 @@ const enemyPath = "/usr/local/bin/hostile"
 func enemy(t *testing.T) (victim int64, pid string) {
 	t.Helper()
 	begin(t)
-	enemyInstalled(t)
+	installProgram(t, "../hostile", enemyPath)
 	sh(t, "alice", "umask 077; echo very-secret > ~/private")
 	victim = submit(t, "alice", "--gpu-ids 1 -C ~ -e TOKEN=hush-hush -n victim -- sleep 1000")
 	running(t, victim)
@@ -35,21 +32,6 @@ func enemy(t *testing.T) (victim int64, pid string) {
 		}
 	})
 	return victim, pid
-}
-
-func enemyInstalled(t *testing.T) {
-	t.Helper()
-	if try(t, "", "test -x "+enemyPath).Code != 0 {
-		program := filepath.Join(t.TempDir(), "hostile")
-		build := exec.Command("go", "build", "-o", program, "../hostile")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%s%v", out, err)
-		}
-		if err := the.CopyIn(t.Context(), program, enemyPath, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }

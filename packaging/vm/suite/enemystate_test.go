@@ -122,7 +122,7 @@ func TestEnemysDescriptor(t *testing.T) {
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	begin(t)
-	enemyInstalled(t)
+	installProgram(t, "../hostile", enemyPath)
 	giver := submit(t, "alice", "--gpu-ids 1 -- "+enemyPath+" give /dev/standin /tmp/giver")
 	printed(t, giver, "give: listening")
 	taker := submit(t, "bob", "-g 0 -- "+enemyPath+" take /dev/standin /tmp/giver 1")

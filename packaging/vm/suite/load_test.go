@@ -8,9 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -75,15 +72,7 @@ done`, count, pause.Seconds())
 // installCrowd puts the witness and the crowd into the machine.
 func installCrowd(t *testing.T) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "crowd")
-	build := exec.Command("go", "build", "-o", program, "../crowd")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s%v", out, err)
-	}
-	if err := the.CopyIn(t.Context(), program, "/usr/local/bin/crowd", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	installProgram(t, "../crowd", "/usr/local/bin/crowd")
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/witness", witness, 0o755); err != nil {
 		t.Fatal(err)
 	}

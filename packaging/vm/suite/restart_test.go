@@ -4,7 +4,6 @@ package suite
 
 import (
 	"flag"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,9 +43,7 @@ func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	id, release := hold(t, "alice", "-g 1", "exit 11")
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
 	release()
-	until(t, "the unit ended", func() bool {
-		return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id)).Stdout) == "failed"
-	})
+	unitEnded(t, id)
 	if r := try(t, "alice", "gpusched list"); r.Code != 5 || !strings.Contains(r.Stderr, "systemctl") {
 		t.Errorf("without a daemon list exits %d: %s", r.Code, r.Stderr)
 	}
@@ -72,17 +69,15 @@ func TestBusRestart(t *testing.T) {
 // health tells; when it is back everything goes on by itself.
 func TestBusAway(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f ~/end")
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 6'")
+	ends, release := hold(t, "alice", "-g 1", "exit 6")
 	running(t, on)
-	running(t, ends)
 	back := "systemctl start dbus.socket dbus.service"
 	t.Cleanup(func() { try(t, "", back) })
 	sh(t, "", "systemctl stop dbus.socket dbus.service")
 	gone := time.Now()
 	meanwhile := submit(t, "bob", "-g 1 -- true")
-	sh(t, "alice", "touch ~/end")
+	release()
 	until(t, "health tells", func() bool { text, _ := health(t); return strings.Contains(text, "no connection") })
 	if r := try(t, "bob", "gpusched list && gpusched why @ && gpusched status"); r.Code != 0 {
 		t.Errorf("questions are not answered: %s", r.Stderr)

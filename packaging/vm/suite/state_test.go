@@ -114,16 +114,16 @@ func TestNewerStateFile(t *testing.T) {
 	}
 }
 
-// TestStateDiskFull: until the disk of the state is full jobs are acknowledged, then new ones are refused with the reason, running ones go on, and
-// what ended meanwhile is recorded as soon as there is room: nobody has to do anything else. Nothing that was acknowledged is lost to a kill.
+// TestStateDiskFull: until the disk of the state is full jobs are acknowledged,
+// then new ones are refused with the reason, running ones go on, and what ended
+// meanwhile is recorded as soon as there is room: nobody has to do anything else.
+// Nothing that was acknowledged is lost to a kill.
 func TestStateDiskFull(t *testing.T) {
 	begin(t)
 	smallDisk(t)
-	sh(t, "alice", "rm -f ~/end")
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 7'")
+	ends, release := hold(t, "alice", "-g 1", "exit 7")
 	running(t, on)
-	running(t, ends)
 	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -300K fill")
 	first := try(t, "bob", "for i in $(seq 300); do timeout 60 gpusched submit -q -g 4 -- true || exit; done")
 	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
@@ -133,7 +133,7 @@ func TestStateDiskFull(t *testing.T) {
 	if len(acknowledged) < 3 {
 		t.Errorf("%d jobs were acknowledged before the first refusal: the test proves little", len(acknowledged))
 	}
-	sh(t, "alice", "touch ~/end")
+	release()
 	unitEnded(t, ends)
 	if text, code := health(t); code == 0 || !strings.Contains(text, "can't be written") {
 		t.Errorf("health exits %d: %s", code, text)
@@ -162,7 +162,8 @@ func TestStateDiskFull(t *testing.T) {
 	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 }
 
-// unitEnded waits until the command of a job has ended.
+// unitEnded waits until the command of a job has ended, not with 0, so that its
+// unit tells.
 func unitEnded(t *testing.T, id int64) {
 	t.Helper()
 	until(t, "the unit ended", func() bool {
@@ -170,8 +171,10 @@ func unitEnded(t *testing.T, id int64) {
 	})
 }
 
-// TestStateDiskAtStart: a daemon that finds its disk read-only or missing begins no other state. When the disk is back it has everything; jobs run on
-// meanwhile, and their results are there. A daemon whose disk could not be mounted has to be started, as everything that systemd gave up for a mount.
+// TestStateDiskAtStart: a daemon that finds its disk read-only or missing begins
+// no other state. When the disk is back it has everything; jobs run on meanwhile,
+// and their results are there. A daemon whose disk could not be mounted has to be
+// started, as everything that systemd gave up for a mount.
 func TestStateDiskAtStart(t *testing.T) {
 	const unit = "/etc/systemd/system/var-lib-gpusched.mount"
 	stop := "systemctl stop gpusched.socket gpusched.service; "
@@ -194,16 +197,14 @@ func TestStateDiskAtStart(t *testing.T) {
 			sh(t, "", disk.set)
 			t.Cleanup(func() { sh(t, "", disk.reset+"; "+startDaemon) })
 			answers(t)
-			sh(t, "alice", "rm -f ~/end")
-			ends := submit(t, "alice", "-g 1 -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; exit 7'")
-			running(t, ends)
+			ends, release := hold(t, "alice", "-g 1", "exit 7")
 			waits := submit(t, "bob", "-g 4 -- true")
 			sh(t, "", disk.fail)
 			try(t, "", "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket; systemctl --no-block start gpusched.service")
 			if r := try(t, "bob", "timeout 3 gpusched submit -g 0 -- true"); r.Code == 0 {
 				t.Errorf("a job is acknowledged without a disk: %s", r.Stdout)
 			}
-			sh(t, "alice", "touch ~/end")
+			release()
 			unitEnded(t, ends)
 			if made := sh(t, "", "ls "+stateDir); name == "missing" && made != "" {
 				t.Errorf("another state was begun: %s", made)

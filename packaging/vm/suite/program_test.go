@@ -1,0 +1,28 @@
+//go:build machine
+
+package suite
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// installProgram puts a program of the tests into the machine, once: source is
+// its directory, path where it goes.
+func installProgram(t *testing.T, source, path string) {
+	t.Helper()
+	if try(t, "", "test -x "+path).Code == 0 {
+		return
+	}
+	program := filepath.Join(t.TempDir(), filepath.Base(path))
+	build := exec.Command("go", "build", "-o", program, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s%v", out, err)
+	}
+	if err := the.CopyIn(t.Context(), program, path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
