@@ -9,6 +9,9 @@ import (
 
 // tick does what has come due.
 func (c *Core) tick(e Tick, now time.Time) {
+	if e.Clock {
+		c.shorten(now)
+	}
 	c.due(now)
 	c.expire(now)
 	if !c.wake.IsZero() && !now.Before(c.wake) {

@@ -153,7 +153,10 @@ type Faulted struct {
 
 // Tick says that a deadline may have come, or that pending actions which
 // failed should be tried again.
-type Tick struct{ Retry bool }
+type Tick struct {
+	Retry bool
+	Clock bool // the wall clock was set
+}
 
 // Configured brings a new policy.
 type Configured struct{ Policy Policy }

@@ -149,6 +149,23 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	}
 }
 
+// A back-off that began while the clock was wrong ends in its time when the clock
+// is set back, also where the daemon was started in between.
+func TestClockIsSetBackInABackoff(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ahead := job.Job{
+		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU, Retries: 3, Backoff: time.Minute},
+		SubmittedAt: now, ChangedAt: now, State: job.Queued, Life: job.Life{Failures: 1, QueuedAt: now, NotBefore: now.Add(30 * time.Hour)},
+	}
+	c := core.New(core.Policy{}, "boot1", core.Restored{NextID: 2, Jobs: []job.Job{ahead}})
+	c.Step(core.Listed{Boot: "boot1"}, now.Add(30*time.Hour))
+	effects := c.Step(core.Tick{Clock: true}, now)
+	want := now.Add(time.Minute)
+	if len(effects.Records) != 1 || !effects.Records[0].Job.NotBefore.Equal(want) {
+		t.Errorf("records %+v, want a try at %v", effects.Records, want)
+	}
+}
+
 // A GPU that is taken from the offer while a job has a part of it gives away
 // nothing more.
 func TestSharedGPUIsWithdrawn(t *testing.T) {

@@ -130,7 +130,7 @@ func ranFor(a *job.Attempt, now time.Time) time.Duration {
 }
 
 // shorten ends back-offs that would last longer than they were meant to, since the
-// clock was set back while we were away.
+// clock was set back, while we were away or after they came from the disk.
 func (c *Core) shorten(now time.Time) {
 	for _, id := range c.sortedIDs() {
 		l := c.jobs[id]

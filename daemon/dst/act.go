@@ -142,6 +142,9 @@ func (w *World) reload(e *Entry) {
 	if len(w.gpus) > 1 && d.percent(50) {
 		s.Policy.OnlyGPUs = []int{d.n(len(w.gpus))}
 	}
+	if d.percent(50) {
+		s.Policy.Watch, s.Policy.Quotas = drawWatch(d), drawQuotas(d)
+	}
 	daemon := w.daemon
 	w.spawn(l, func() { daemon.Reload(s) })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
@@ -63,6 +64,9 @@ func (w *World) newSubmission(e *Entry) *submission {
 	s := job.Submission{
 		Owner: pick(d, users...), Label: job.Label{Name: fmt.Sprintf("j%d", e.Num)}, Admin: d.percent(30),
 		Payload: job.Payload{Argv: []string{"true"}, EnvMode: job.EnvClean, Dir: "/"},
+	}
+	if d.percent(20) {
+		s.Payload.Argv = append(s.Payload.Argv, strings.Repeat("x", d.n(20_000)))
 	}
 	r := &s.Request
 	r.GPUMilli = pick(d, 0, 250, 500, 500, 1000, 1000, 1000, 1500, 2000, 3000)

@@ -40,4 +40,10 @@
 //  10. core.Check holds after every step, and what the daemon would read at a
 //     restart is what it has.
 //  11. The same seed does the same, step for step.
+//  12. A job is stopped for what it uses of its GPUs only where the site wants
+//     that: for memory, when it is over its budget, was warned and given its time,
+//     and another one's promise is at stake; for idleness, when nothing showed it
+//     computing since it was warned.
+//  13. At the placement of a job its owner is within the quota of running jobs and
+//     GPUs, and at its submission within those of waiting jobs and of bytes.
 package dst

@@ -3,7 +3,6 @@ package dst
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -32,12 +31,14 @@ type judge struct {
 	attempts map[job.ID]int
 	controls map[string]job.GPUControl
 	policy   core.Policy
+	uses     uses
 	mirror   *disk // the disk when all that the core decided is on it
 	steps    int
 }
 
 func newJudge() *judge {
 	return &judge{
+		uses:  newUses(),
 		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, began: map[string]int{}, truth: map[string]*run{},
 		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{}, excused: map[int]time.Duration{}, stops: map[string]time.Duration{},
 	}
@@ -165,6 +166,7 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	switch e := ev.(type) {
 	case core.Sampled:
 		j.told, j.toldAt = &e, w.elapsed
+		j.uses.take(w, &e.Snap)
 	case core.Configured:
 		j.policy = e.Policy
 	case core.Command:
@@ -175,21 +177,30 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	if w.tracing {
 		w.tellStep(ev, &eff)
 	}
+	var placed []*job.Job
 	for _, r := range eff.Records {
 		switch {
 		case r.GPU != nil:
 			j.controls[r.GPU.UUID] = *r.GPU
 		case r.Job != nil:
+			w.judgeStopFor(r.Job)
+			if j.states[r.Job.ID] == "" && r.Job.Task == nil && !r.Job.Recovered {
+				w.judgeAdmitted(r.Job)
+			}
 			if a := r.Job.Attempt; a != nil && a.Number > j.attempts[r.Job.ID] {
 				j.attempts[r.Job.ID] = a.Number
 				if !r.Job.Recovered {
 					w.judgePlacement(r.Job)
+					placed = append(placed, r.Job)
 				}
 			}
 			j.states[r.Job.ID] = r.Job.State
 		}
 	}
 	for _, a := range eff.Actions {
+		if t, ok := a.(core.Tell); ok {
+			j.uses.say(w, t)
+		}
 		if s, ok := a.(core.Stop); ok && s.Look {
 			if key := attemptKey(s.Job, s.Attempt); j.stops[key] == 0 {
 				j.stops[key] = w.elapsed
@@ -197,6 +208,9 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 		}
 	}
 	w.judgeReplay(&eff, c)
+	for _, n := range placed {
+		w.judgeQuota(n)
+	}
 	if err := c.Check(); err != nil {
 		w.breach(10, "%v", err)
 	}
@@ -379,58 +393,4 @@ func (w *World) judgeRecord(r *core.Record) {
 
 func sameResult(a, b *job.Result) bool {
 	return a != nil && b != nil && a.Outcome == b.Outcome && a.ExitCode == b.ExitCode && a.Signal == b.Signal
-}
-
-// tellStep writes what the core was told and what it wants.
-func (w *World) tellStep(ev core.Event, eff *core.Effects) {
-	if t, ok := ev.(core.Tick); ok && len(eff.Records)+len(eff.Actions)+len(eff.Replies) == 0 {
-		_ = t
-		return
-	}
-	var out []string
-	for _, r := range eff.Records {
-		if r.Job != nil {
-			out = append(out, "record "+storyOf(r.Job))
-		} else if r.GPU != nil {
-			out = append(out, fmt.Sprintf("record %s paused %t fault %q", r.GPU.UUID, r.GPU.Paused, r.GPU.Fault.Recovery))
-		}
-	}
-	for _, a := range eff.Actions {
-		if s, ok := a.(core.Start); ok {
-			out = append(out, fmt.Sprintf("start %d", s.Job.ID))
-			continue
-		}
-		out = append(out, fmt.Sprintf("%T%+v", a, a))
-	}
-	w.tell("core %s: %s", eventStory(ev), strings.Join(out, "; "))
-}
-
-func storyOf(j *job.Job) string {
-	s := fmt.Sprintf("job %d %s", j.ID, j.State)
-	if a := j.Attempt; a != nil {
-		s += fmt.Sprintf(" attempt %d on %s", a.Number, job.FormatGPUList(j.GPUIndexes()))
-		if a.Result != nil {
-			s += " (" + a.Result.Sentence() + ")"
-		}
-	}
-	if j.Stop != "" {
-		s += " stop " + string(j.Stop)
-	}
-	return s
-}
-
-func eventStory(ev core.Event) string {
-	switch e := ev.(type) {
-	case core.Submit:
-		return "submit " + e.Submission.Label.Name
-	case core.Sampled:
-		return fmt.Sprintf("sampled %d, %d GPUs %s", e.Number, len(e.Snap.Devices), e.Snap.Problem)
-	case core.Listed:
-		return fmt.Sprintf("listed %d units", len(e.Units))
-	case core.Configured:
-		return "configured"
-	case core.Command:
-		return fmt.Sprintf("command %s job %d GPU %d", e.What.Kind, e.What.Job, e.What.GPU)
-	}
-	return fmt.Sprintf("%T%+v", ev, ev)
 }

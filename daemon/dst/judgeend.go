@@ -80,8 +80,12 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if r == nil || !r.oom {
 			return "it had memory"
 		}
+	case job.GPUOutOfMemory:
+		if n.Stop != job.StopGPUMem {
+			return "nobody stopped it for its memory"
+		}
 	case job.Cancelled:
-		if res.Detail == "" && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
+		if res.Detail == "" && n.Stop != job.StopIdle && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
 			return "nobody asked for that"
 		}
 	case job.Lost:

@@ -87,7 +87,7 @@ func (w *World) snapshot() gpu.Snapshot {
 	for i := range w.gpus {
 		for _, g := range w.gpus {
 			if g.Index == i && !g.missing {
-				s.Devices = append(s.Devices, g.told())
+				s.Devices = append(s.Devices, w.told(g))
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (w *World) snapshot() gpu.Snapshot {
 }
 
 // told is what the driver says of a GPU.
-func (g *card) told() gpu.Device {
+func (w *World) told(g *card) gpu.Device {
 	d := g.Device
 	if g.lost {
 		d.Health, d.HealthDetail = gpu.HealthLost, "GPU is lost"
@@ -103,6 +103,7 @@ func (g *card) told() gpu.Device {
 		return d
 	}
 	d.Processes = append([]gpu.Process{}, g.processes...)
+	d.UtilGPUPercent = w.utilization(g)
 	used := g.ghost
 	for _, p := range d.Processes {
 		used += p.UsedBytes

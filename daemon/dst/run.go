@@ -23,6 +23,7 @@ type run struct {
 	grace   time.Duration
 
 	behaviour unittest.Behaviour
+	demand    demand
 	lasts     time.Duration
 	deaf      bool // it takes its whole grace to end
 	refused   bool // systemd will not have its unit
@@ -73,6 +74,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 func (w *World) fate(r *run, d *dice) {
 	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute), d.between(0, 10*time.Minute))
 	r.deaf = d.percent(10)
+	r.demand = drawDemand(w.roll("demand", uint64(r.job), uint64(r.attempt)), r.lasts)
 	b := &r.behaviour
 	switch d.n(20) {
 	case 0:
@@ -120,6 +122,9 @@ func (w *World) began(name string, r *run) {
 	r.alive = true
 	w.tell("%v begins on %d GPUs, for %v", r, len(r.gpus), r.lasts)
 	w.occupy(name, r)
+	if r.demand.grows >= 0 {
+		w.after(r.demand.grows, func() { w.grow(name, r) })
+	}
 	w.after(r.lasts, func() { w.finish(name, r) })
 	if r.limit > 0 {
 		w.after(r.limit, func() {

@@ -2,14 +2,13 @@ package dst
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -36,22 +35,23 @@ type World struct {
 	doom       int // boundaries until the daemon dies; 0: it lives
 	calls      []*request
 
-	until   map[Kind]time.Duration // faults that last
-	bus     *bus
-	disk    *disk
-	specs   *specs
-	gpus    []*card
-	kernel  *kernel
-	boot    int
-	problem gpu.Problem
-	pids    int
-	runs    map[string]*run // by unit, of those that are there
-	healed  bool
-	notFree string      // the GPU that was not, when last looked at
-	settled bool        // everything has come to its end
-	own     []*activity // the world's
-	tracked *judge
-	subs    map[int]*submission
+	until    map[Kind]time.Duration // faults that last
+	bus      *bus
+	disk     *disk
+	specs    *specs
+	gpus     []*card
+	tellsUse bool // the driver tells how busy a GPU is
+	kernel   *kernel
+	boot     int
+	problem  gpu.Problem
+	pids     int
+	runs     map[string]*run // by unit, of those that are there
+	healed   bool
+	notFree  string      // the GPU that was not, when last looked at
+	settled  bool        // everything has come to its end
+	own      []*activity // the world's
+	tracked  *judge
+	subs     map[int]*submission
 
 	counts   map[string]int
 	breaches []string
@@ -67,6 +67,7 @@ func newWorld(p Plan) *World {
 	w.specs.w = w
 	w.bus, w.disk, w.kernel, w.tracked = newBus(w), newDisk(w), &kernel{w: w}, newJudge()
 	w.makeGPUs(p.GPUs)
+	w.tellsUse = w.roll("driver").percent(60)
 	return w
 }
 
@@ -90,24 +91,6 @@ func (w *World) breach(invariant int, format string, args ...any) {
 	w.breaches = append(w.breaches, text)
 	w.tell("BREACH %s", text)
 }
-
-// settings are what the site says.
-func (w *World) settings() daemon.Settings {
-	return daemon.Settings{
-		Policy: core.Policy{
-			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
-			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
-			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
-			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
-		},
-		SampleInterval: 15 * time.Second, TasksMax: 1000,
-	}
-}
-
-const hostMem = 64 * gib
-
-// slack is by how much a share of a GPU's memory may be short.
-const slack = gib / 2
 
 // start begins a process of the daemon.
 func (w *World) start() {
@@ -133,7 +116,7 @@ func (w *World) live(l *life) {
 	w.judgeRestored(&restored)
 	d, err := daemon.New(daemon.Options{
 		Host: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel, UnitOf: w.unitOf,
-		Specs: w.specs, Origin: w.bus.Origin, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
+		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,
 	})
@@ -170,6 +153,17 @@ func (w *World) died() {
 	}
 	w.after(w.roll("restart", uint64(w.elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
 }
+
+// note is daemon.Tell: a sentence for a job's journal.
+func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
+	d := w.roll("note", uint64(w.elapsed))
+	if w.on(lostCalls) && d.percent(50) {
+		return errNote
+	}
+	return w.sleep(ctx, d.soon(10*time.Millisecond))
+}
+
+var errNote = errors.New("the note was not taken")
 
 // silent is a daemon.Notify that nobody listens to.
 type silent struct{}

@@ -1,0 +1,67 @@
+package dst
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// demand is what a command does with its GPUs: it may come to use more memory than
+// it was promised, and may leave them alone for a time.
+type demand struct {
+	grows   time.Duration // when its memory grows, after its beginning; negative: it does not
+	to      int64         // to how much
+	rests   time.Duration // when it stops computing
+	resumes time.Duration // and when it goes on
+}
+
+func drawDemand(d *dice, lasts time.Duration) demand {
+	m := demand{grows: -1, rests: lasts, resumes: lasts}
+	if d.percent(50) {
+		m.grows, m.to = d.between(0, lasts), int64(10+d.n(70))*gib
+	}
+	if d.percent(50) {
+		m.rests = d.between(0, lasts)
+		m.resumes = m.rests + d.between(0, 2*(lasts-m.rests))
+	}
+	return m
+}
+
+// computes tells whether a run keeps its GPUs busy now.
+func (w *World) computes(r *run) bool {
+	ran := w.elapsed - r.began
+	return r.alive && (ran < r.demand.rests || ran >= r.demand.resumes)
+}
+
+// grow is when a run takes more memory of each of its GPUs, as far as there is some.
+func (w *World) grow(name string, r *run) {
+	if w.runs[name] != r || !r.alive {
+		return
+	}
+	for _, g := range w.gpus {
+		free := int64(g.MemTotalBytes) - g.ghost
+		for _, p := range g.processes {
+			free -= p.UsedBytes
+		}
+		for i := range g.processes {
+			if p := &g.processes[i]; p.PID == r.pid && r.demand.to > p.UsedBytes {
+				p.UsedBytes += max(0, min(r.demand.to-p.UsedBytes, free))
+			}
+		}
+	}
+}
+
+// utilization is how busy a GPU is by what runs on it; -1 where the driver of this
+// world does not tell.
+func (w *World) utilization(g *card) int {
+	if !w.tellsUse {
+		return -1
+	}
+	for _, r := range w.runs {
+		if slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == r.pid }) && w.computes(r) {
+			return 80
+		}
+	}
+	return 0
+}

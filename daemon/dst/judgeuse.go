@@ -1,0 +1,192 @@
+package dst
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// useKey is an attempt's use of one GPU.
+type useKey struct{ attempt, uuid string }
+
+// uses is what the world knows of what the daemon was told of the use of GPUs, and
+// what it said about that.
+type uses struct {
+	bytes  map[useKey]int64         // at the last sample
+	busy   map[string]time.Duration // when a sample showed last that an attempt computes
+	warned map[string]time.Duration // when an attempt was told last that it is over a budget
+	prompt map[string]time.Duration // and that it is idle
+}
+
+func newUses() uses {
+	return uses{map[useKey]int64{}, map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}}
+}
+
+// take notes what a sample shows.
+func (u *uses) take(w *World, s *gpu.Snapshot) {
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		for _, p := range d.Processes {
+			r := w.runOf(p)
+			if r == nil {
+				continue
+			}
+			key := attemptKey(r.job, r.attempt)
+			at := useKey{key, d.UUID}
+			if was, seen := u.bytes[at]; d.UtilGPUPercent != 0 || seen && was != p.UsedBytes {
+				u.busy[key] = w.elapsed
+			}
+			u.bytes[at] = p.UsedBytes
+		}
+	}
+}
+
+// say notes a warning.
+func (u *uses) say(w *World, t core.Tell) {
+	j := w.tracked.mirror.jobs[t.Job]
+	if j.Attempt == nil {
+		return
+	}
+	key := attemptKey(t.Job, j.Attempt.Number)
+	if strings.Contains(t.Text, "it was promised") {
+		u.warned[key] = w.elapsed
+		w.count("warned of memory")
+	}
+	if strings.Contains(t.Text, "has not used") {
+		u.prompt[key] = w.elapsed
+		w.count("warned of idleness")
+	}
+}
+
+// judgeStopFor holds invariant 12 where a job is to be stopped for what it does
+// with its GPUs. The mirror is as it was before.
+func (w *World) judgeStopFor(n *job.Job) {
+	if n.Stop == w.tracked.mirror.jobs[n.ID].Stop || n.Attempt == nil {
+		return
+	}
+	why := ""
+	switch n.Stop {
+	case job.StopGPUMem:
+		why = w.unjustMemory(n)
+	case job.StopIdle:
+		why = w.unjustIdle(n)
+	}
+	if n.Stop == job.StopGPUMem || n.Stop == job.StopIdle {
+		w.count("stopped by the site: " + string(n.Stop))
+	}
+	if why != "" {
+		w.breach(12, "job %d is to be stopped (%s), and %s", n.ID, n.Stop, why)
+	}
+}
+
+// steady tells whether no clock jumped: where one does, a short jump passes for
+// time that went by.
+func (w *World) steady() bool { return w.counts[string(clock)]+w.counts[string(reboot)] == 0 }
+
+func (w *World) unjustIdle(n *job.Job) string {
+	u, p, key := &w.tracked.uses, &w.tracked.policy.Watch, attemptKey(n.ID, n.Attempt.Number)
+	told, yes := u.prompt[key]
+	switch {
+	case p.Idle != core.StopIt:
+		return "the site does not want that"
+	case !yes:
+		return "it was not warned"
+	case u.busy[key] > told:
+		return "it computed after its warning"
+	case w.steady() && w.elapsed-told < p.IdlePatience:
+		return "it was warned " + (w.elapsed - told).String() + " ago"
+	}
+	return ""
+}
+
+func (w *World) unjustMemory(n *job.Job) string {
+	u, p, key := &w.tracked.uses, &w.tracked.policy.Watch, attemptKey(n.ID, n.Attempt.Number)
+	told, yes := u.warned[key]
+	switch {
+	case p.Memory != core.StopIt:
+		return "the site does not want that"
+	case !yes:
+		return "it was not warned"
+	case w.steady() && w.elapsed-told < p.Patience:
+		return "it was warned " + (w.elapsed - told).String() + " ago"
+	case n.StopFor == n.ID || n.StopFor == 0:
+		return "nobody is short"
+	}
+	for _, ref := range n.Attempt.GPUs {
+		if u.bytes[useKey{key, ref.UUID}] > ref.Budget() && ref.Budget() > 0 && w.shortOf(ref.UUID, n.StopFor) {
+			return ""
+		}
+	}
+	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
+}
+
+// shortOf tells whether a job lacks something of what it was promised of a GPU, and
+// all that is free is not enough for those that do.
+func (w *World) shortOf(uuid string, id job.ID) bool {
+	j, free, owed, short := w.tracked, int64(0), int64(0), false
+	for i := range j.told.Snap.Devices {
+		if d := &j.told.Snap.Devices[i]; d.UUID == uuid {
+			free = int64(d.MemFreeBytes)
+		}
+	}
+	for _, o := range j.mirror.jobs {
+		if !o.State.Live() || o.Stop != "" || o.State == job.Ending {
+			continue
+		}
+		for _, ref := range o.Attempt.GPUs {
+			if lacks := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]; ref.UUID == uuid && lacks > 0 {
+				owed += lacks
+				short = short || o.ID == id
+			}
+		}
+	}
+	return short && owed > free
+}
+
+// judgeQuota holds invariant 13 for a job that was placed. The mirror is as it is
+// after the step: what ended in it has made room.
+func (w *World) judgeQuota(placed *job.Job) {
+	p := &w.tracked.policy.Quotas
+	q, own := p.Users[placed.Owner.User]
+	if !own {
+		q = p.Default
+	}
+	jobs, milli := 0, 0
+	for _, o := range w.tracked.mirror.jobs {
+		if o.Owner.UID == placed.Owner.UID && o.State.Live() {
+			jobs++
+			milli += o.Request.GPUMilli
+		}
+	}
+	if q.Running > 0 && jobs > q.Running || q.GPUMilli > 0 && milli > q.GPUMilli {
+		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", placed.Owner.User, jobs, milli, placed.ID, q.Running, q.GPUMilli)
+	}
+}
+
+// judgeAdmitted holds invariant 13 for a new job. The mirror is as it was before.
+func (w *World) judgeAdmitted(n *job.Job) {
+	p := &w.tracked.policy
+	q, own := p.Quotas.Users[n.Owner.User]
+	if !own {
+		q = p.Quotas.Default
+	}
+	waiting, bytes := 1, n.Weight()
+	for _, o := range w.tracked.mirror.jobs {
+		if o.Owner.UID != n.Owner.UID || o.State.Terminal() {
+			continue
+		}
+		bytes += o.Weight()
+		if o.State == job.Queued {
+			waiting++
+		}
+	}
+	if q.Queued > 0 && waiting > q.Queued {
+		w.breach(13, "%d jobs of %s wait with job %d, and %d may", waiting, n.Owner.User, n.ID, q.Queued)
+	}
+	if p.MaxBytes > 0 && bytes > p.MaxBytes {
+		w.breach(13, "the jobs of %s take %d bytes with job %d, and may take %d", n.Owner.User, bytes, n.ID, p.MaxBytes)
+	}
+}

@@ -1,0 +1,49 @@
+package dst
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+const hostMem = 64 * gib
+
+// slack is by how much a share of a GPU's memory may be short.
+const slack = gib / 2
+
+// settings are what the site says. Budgets, idleness, quotas and the bytes of a
+// user are for some seeds, so that other things meet in the rest.
+func (w *World) settings() daemon.Settings {
+	d := w.roll("site")
+	return daemon.Settings{
+		Policy: core.Policy{
+			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
+			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
+			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
+			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
+			Watch: drawWatch(d), Quotas: drawQuotas(d), MaxBytes: pick[int64](d, 0, 0, 40<<10),
+		},
+		SampleInterval: 15 * time.Second, TasksMax: 1000,
+	}
+}
+
+func drawWatch(d *dice) core.Watch {
+	return core.Watch{
+		Memory: pick(d, core.Ignore, core.Warn, core.StopIt, core.StopIt), Tolerance: int64(d.n(3)) * gib, Patience: d.between(0, 20*time.Second),
+		Idle: pick(d, core.Ignore, core.Ignore, core.Warn, core.StopIt), IdleAfter: d.between(10*time.Second, time.Minute), IdlePatience: d.between(0, time.Minute),
+	}
+}
+
+// drawQuotas leaves room for every job by itself.
+func drawQuotas(d *dice) core.Quotas {
+	if d.percent(60) {
+		return core.Quotas{}
+	}
+	q := func() core.Quota {
+		return core.Quota{GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10)}
+	}
+	return core.Quotas{Default: q(), Users: map[string]core.Quota{"alice": q()}}
+}
