@@ -35,14 +35,29 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	if err := d.addEnds(ctx, &s); err != nil {
 		return job.Submitted{}, err
 	}
-	r, err := d.request(ctx, func(t core.Token) core.Event { return core.Submit{Token: t, Submission: s} })
-	if err != nil {
-		return job.Submitted{}, err
+	return d.queue(ctx, &s)
+}
+
+// queue has the core take a submission. A job that it would repeat, and that has
+// been forgotten since, is no reason not to.
+func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
+	for forgotten := job.ID(0); ; {
+		r, err := d.request(ctx, func(t core.Token) core.Event {
+			return core.Submit{Token: t, Submission: *s, Forgotten: forgotten}
+		})
+		if err != nil {
+			return job.Submitted{}, err
+		}
+		if r.Job != nil {
+			return job.Submitted{JobView: *r.Job, Known: r.Known}, nil
+		}
+		out, err := d.known(ctx, r.ID)
+		var refusal *job.Refusal
+		if !errors.As(err, &refusal) || refusal.Kind != job.RefusedNotFound || r.ID == forgotten {
+			return out, err
+		}
+		forgotten = r.ID
 	}
-	if r.Job == nil {
-		return d.known(ctx, r.ID)
-	}
-	return job.Submitted{JobView: *r.Job, Known: r.Known}, nil
 }
 
 // needed takes in that what the scheduler can't work without could not be read.
@@ -62,7 +77,7 @@ func unwritable(err error) *job.Refusal {
 	}
 }
 
-// known answers a submit whose request key has a job already.
+// known answers a submit whose request key or content has a job already.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 	v, err := d.one(ctx, id)
 	return job.Submitted{JobView: v, Known: true}, err

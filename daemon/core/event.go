@@ -17,6 +17,7 @@ type Token uint64
 type Submit struct {
 	Token      Token
 	Submission job.Submission
+	Forgotten  job.ID // the completed job that --dedup found before, which is not on record any more; 0: none
 }
 
 // Command asks for something about a job or a GPU.

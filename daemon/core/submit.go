@@ -19,7 +19,7 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
 		return
 	}
-	if id, ok := c.twin(&s); ok {
+	if id, ok := c.twin(&s); ok && id != e.Forgotten {
 		c.replies = append(c.replies, pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}

@@ -1,0 +1,40 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/units"
+)
+
+// A job that --dedup would not repeat is run again once its record has been
+// forgotten, and not before.
+func TestDedupOfAForgottenJob(t *testing.T) {
+	r := newRig(t, 1, nil)
+	same := submission(1)
+	same.Request.Dedup = "content"
+	out, err := r.d.Submit(t.Context(), same, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.runs(out.ID)
+	r.bus.Exit(units.Name(int64(out.ID)), 0)
+	if v := r.wait(out.ID); v.State != job.Completed {
+		t.Fatalf("it is %s", v.State)
+	}
+	if again, err := r.d.Submit(t.Context(), same, false); err != nil || !again.Known || again.ID != out.ID {
+		t.Errorf("while it is on record: %+v, %v", again, err)
+	}
+	if n, err := r.store.Forget(t.Context(), store.History{Age: time.Second}, time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Fatalf("%d jobs are forgotten: %v", n, err)
+	}
+	next, err := r.d.Submit(t.Context(), same, false)
+	if err != nil || next.Known || next.ID == out.ID {
+		t.Fatalf("once it is forgotten: %+v, %v", next, err)
+	}
+	if again, err := r.d.Submit(t.Context(), same, false); err != nil || !again.Known || again.ID != next.ID {
+		t.Errorf("beside that one: %+v, %v", again, err)
+	}
+}
