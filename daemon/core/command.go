@@ -64,7 +64,6 @@ func (c *Core) end(l *live, by string, now time.Time) {
 	case l.job.State == job.Queued:
 		l.job.Result = &job.Result{Outcome: job.Cancelled, By: by}
 		c.move(l, job.Cancelled, now)
-		c.forgetTwin(&l.job)
 	default:
 		c.halt(l, job.StopCancel, by, now)
 	}

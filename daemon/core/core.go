@@ -163,7 +163,7 @@ func (c *Core) restore(j job.Job) {
 	l.hit = j.State == job.Ending
 	c.keep(j.Owner.UID, j.Key, j.ID)
 	c.nextID = max(c.nextID, j.ID+1)
-	if j.Request.Dedup != "" {
+	if j.Request.Dedup != "" && j.Task == nil { // a task has it of its array
 		c.same.add(content{j.Owner.UID, j.Request.Dedup}, j.ID)
 	}
 	for _, d := range j.Pending {
@@ -305,8 +305,11 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	c.touch(l)
 	c.replan = true
 	c.tellFollowers(l, now)
-	if to.Terminal() && l.job.Task != nil {
-		c.taskEnded(l, now)
+	if to.Terminal() {
+		c.forgetTwin(&l.job)
+		if l.job.Task != nil {
+			c.taskEnded(l, now)
+		}
 	}
 }
 

@@ -311,7 +311,6 @@ func (c *Core) ended(l *live, now time.Time) {
 	c.learn(l, &r, now)
 	l.job.Result = &r
 	c.move(l, r.Outcome, now)
-	c.forgetTwin(&l.job)
 }
 
 // comesBack sends the job to the queue again where it is to have another
