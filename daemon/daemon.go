@@ -19,6 +19,7 @@ type Settings struct {
 	TasksMax       uint64
 	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, asked at each start
 	RequireFilter  bool
+	AlertUnit      string // template of the unit that is started for a GPU that goes out of service; "": none
 }
 
 // Options are what a Daemon is made of.
@@ -35,10 +36,12 @@ type Options struct {
 	Meter   Meter
 	Inside  Inside
 	Origin  Origin
-	Tell    Tell                               // nil: nobody does
-	Forget  func(context.Context) (int, error) // removes ended jobs that nobody needs any more, and says how many; nil: all are kept
-	Notify  Notify
-	Log     *slog.Logger
+	// StartUnit starts a unit of the site's; nil: nobody does.
+	StartUnit func(ctx context.Context, name string) error
+	Tell      Tell                               // nil: nobody does
+	Forget    func(context.Context) (int, error) // removes ended jobs that nobody needs any more, and says how many; nil: all are kept
+	Notify    Notify
+	Log       *slog.Logger
 
 	Restored       core.Restored
 	Settings       Settings
@@ -71,7 +74,8 @@ type Daemon struct {
 	started  time.Time
 	starts   places // for units being started
 	workers  *group
-	starting trouble      // with starts
+	starting trouble // with starts
+	alerts   alerts
 	unsure   atomic.Int64 // the job of the last start of which nothing was heard
 	looks    []*look
 	clock    clock

@@ -26,7 +26,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl -u gpusched'. Running jobs are not affected",
 		})
 	}
-	checks = append(checks, d.checkStarts(), d.clock.check(d.host.Now()))
+	checks = append(checks, d.checkStarts(), d.alerts.check(d.settings.Load().AlertUnit), d.clock.check(d.host.Now()))
 	return append(checks, d.lookAround(ctx)...)
 }
 

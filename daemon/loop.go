@@ -39,6 +39,7 @@ func (d *Daemon) loop(ctx context.Context) {
 			due.retry = now.Add(retryEvery)
 			d.step(core.Tick{Retry: true}, now)
 			status = d.tell(status)
+			d.alert(ctx, now)
 		case passed(due.deadline, now):
 			d.step(core.Tick{}, now)
 		case !ok:

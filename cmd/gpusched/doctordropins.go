@@ -15,11 +15,11 @@ import (
 // Where systemd looks for units and drop-ins.
 var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"}
 
-// jobsOwn are the properties that make a job a job, and those that break one:
-// see gpuschedd(8).
+// jobsOwn are the properties that make a job a job, and those that break one or
+// lose its output: see gpuschedd(8).
 var jobsOwn = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart", "DevicePolicy", "DeviceAllow", "MemoryMax",
-	"PrivateDevices", "PAMName", "NoNewPrivileges",
+	"PrivateDevices", "PAMName", "NoNewPrivileges", "StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
 }
 
 // checkDropIns looks through what the site adds to the units of all jobs, and

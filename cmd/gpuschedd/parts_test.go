@@ -15,7 +15,7 @@ import (
 
 // healthNames are the lines of health that the daemon itself has, beside one for
 // each GPU and each job in trouble.
-var healthNames = []string{"state", "gpus", "starts", "clock"}
+var healthNames = []string{"state", "gpus", "starts", "alerts", "clock"}
 
 // rows reads the table of gpuschedd(8) that says what the scheduler stands on.
 func rows(t *testing.T) [][]string {
@@ -72,6 +72,7 @@ var limits = map[string][]string{
 	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
 	"list of units":   {"daemon/lister.go listTime", "daemon/lister.go listAgain"},
 	"notes to jobs":   {"cmd/gpuschedd/herald.go noteTime", "never"},
+	"alert_unit":      {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
 	"state file":      {"at start", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"},
 	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},

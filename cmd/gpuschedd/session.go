@@ -73,7 +73,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: stored{s.store, &s.unread}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
-		Kernel: kernel, UnitOf: unitOf, Account: userName,
+		Kernel: kernel, UnitOf: unitOf, Account: userName, StartUnit: s.units.StartPlain,
 		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, Origin: s.units.Origin, Tell: newHerald(s.paths.specs, s.units).tell,
 		Forget: func(ctx context.Context) (int, error) { return s.store.Forget(ctx, *s.history.Load(), time.Now()) },
 		Notify: s.notify, Log: s.log,
@@ -110,6 +110,7 @@ func settingsOf(cfg config.Config) (daemon.Settings, error) {
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
 		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
+		AlertUnit:     g.AlertUnit,
 	}, nil
 }
 

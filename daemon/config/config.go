@@ -83,6 +83,7 @@ type GPUs struct {
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
 	DrainBadMemory  BadMemory     // from when on a GPU with bad memory takes no job
 	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
+	AlertUnit       string        // template of the unit that is started for a GPU that goes out of service; "": none
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU busier than this takes no job
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job

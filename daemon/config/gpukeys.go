@@ -32,6 +32,8 @@ func gpuKeys(in, _ string) []key {
 			}},
 		{section: in, name: "kernel_log", doc: "Where the driver's error reports (Xids) are read. Empty: they are not, and a GPU that went wrong is only noticed when the driver calls it lost.",
 			bind: func(c *Config) value { return pathOrNone{&c.GPUs.KernelLog} }},
+		{section: in, name: "alert_unit", doc: "A template unit of yours, such as gpusched-alert@.service, that systemd starts with the index of the GPU as instance when a GPU goes out of service (sick, suspect or lost); see SICK GPUS in gpuschedd(8). Empty: none.",
+			bind: func(c *Config) value { return templateOrNone{&c.GPUs.AlertUnit} }},
 		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it. Outside /usr/lib, /usr/local/lib and /opt the daemon's unit needs a drop-in with ExecPaths= for its directory.",
 			bind: func(c *Config) value { return pathOrNone{&c.GPUs.NVMLLibrary} }},
 	}

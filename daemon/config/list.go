@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,6 +131,31 @@ func (v pathOrNone) check() error {
 func (v pathOrNone) spell() string { return strconv.Quote(*v.to) }
 func (v pathOrNone) schema() shape {
 	return shape{Type: "string", Form: "an absolute path, or empty", Pattern: "^(/.*)?$"}
+}
+
+// templateOrNone is a systemd template unit.
+type templateOrNone struct{ to *string }
+
+var templateUnit = regexp.MustCompile(`^[A-Za-z0-9:_.-]{1,200}@\.(service|target)$`)
+
+func (v templateOrNone) parse(raw any) error {
+	s, err := text(raw, `"gpusched-alert@.service"`)
+	if err != nil {
+		return err
+	}
+	return assign(templateOrNone{&s}, v.to, s)
+}
+
+func (v templateOrNone) check() error {
+	if *v.to != "" && !templateUnit.MatchString(*v.to) {
+		return fmt.Errorf("%q is not the name of a template unit, such as gpusched-alert@.service", *v.to)
+	}
+	return nil
+}
+
+func (v templateOrNone) spell() string { return strconv.Quote(*v.to) }
+func (v templateOrNone) schema() shape {
+	return shape{Type: "string", Form: "a template unit, or empty", Pattern: "^([A-Za-z0-9:_.-]{1,200}@\\.(service|target))?$"}
 }
 
 // shortPath tells whether the kernel would take the path and a terminal show

@@ -197,6 +197,19 @@ func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
 	return v
 }
 
+// OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
+// its UUID. While nothing is known of any, none is.
+func (c *Core) OutOfService(now time.Time) map[string]int {
+	out := map[string]int{}
+	for _, d := range c.devices {
+		switch state, _ := c.state(d, now); state {
+		case sched.Lost, sched.Sick, sched.Suspect:
+			out[d.UUID] = d.Index
+		}
+	}
+	return out
+}
+
 func (c *Core) linkViews() []job.GPULink {
 	var list []job.GPULink
 	for _, l := range c.links {

@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const (
+	alertTime  = 30 * time.Second // for the unit to begin, or to end if it is quick
+	alertAgain = time.Minute      // after one that could not be started
+	alertPause = 10 * time.Minute // for a GPU that comes and goes
+)
+
+// alerts has systemd start the site's unit for each GPU that goes out of
+// service, once per GPU until it is back. It is told of what is, not of what
+// changes, so a daemon that begins anew tells once more.
+type alerts struct {
+	mu     sync.Mutex // guards what follows
+	told   map[string]bool
+	next   map[string]time.Time // not before; of a GPU that was told of, or failed to be
+	failed trouble
+}
+
+// alert looks what is out of service. The loop calls it.
+func (d *Daemon) alert(ctx context.Context, now time.Time) {
+	unit := d.settings.Load().AlertUnit
+	if unit == "" || d.opt.StartUnit == nil {
+		return
+	}
+	out := d.core.OutOfService(now)
+	for _, uuid := range d.alerts.due(out, now) {
+		d.workers.Go(func() { d.sendAlert(ctx, instance(unit, out[uuid]), uuid) })
+	}
+}
+
+// due returns the GPUs to tell of, of those that are out of service, and takes
+// them as told.
+func (a *alerts) due(out map[string]int, now time.Time) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told == nil {
+		a.told, a.next = map[string]bool{}, map[string]time.Time{}
+	}
+	maps.DeleteFunc(a.told, func(uuid string, _ bool) bool { _, still := out[uuid]; return !still })
+	var list []string
+	for _, uuid := range slices.Sorted(maps.Keys(out)) {
+		if !a.told[uuid] && !now.Before(a.next[uuid]) {
+			a.told[uuid], a.next[uuid] = true, now.Add(alertPause)
+			list = append(list, uuid)
+		}
+	}
+	return list
+}
+
+// ended takes in how it went.
+func (a *alerts) ended(uuid string, err error, now time.Time) {
+	a.failed.note(err, now)
+	if err == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.told[uuid], a.next[uuid] = false, now.Add(alertAgain)
+}
+
+// instance is the unit of a template for one GPU.
+func instance(template string, index int) string {
+	return strings.Replace(template, "@.", "@"+strconv.Itoa(index)+".", 1)
+}
+
+func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
+	ctx, cancel := d.host.Timeout(ctx, alertTime)
+	defer cancel()
+	err := d.opt.StartUnit(ctx, unit)
+	d.alerts.ended(uuid, err, d.host.Now())
+	if err == nil {
+		d.log.Warn("a gpu is out of service: the unit for that is started", "alert_unit", unit, "gpu_uuid", uuid)
+		return
+	}
+	d.log.Error("a gpu is out of service, and the unit for that did not start", "alert_unit", unit, "gpu_uuid", uuid, "err", err)
+}
+
+// check tells whether the last alert went out.
+func (a *alerts) check(unit string) job.Check {
+	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started for a GPU that goes out of service"}
+	if unit == "" {
+		c.Detail = "no unit is started for a GPU that goes out of service (gpus.alert_unit)"
+	}
+	if since, err := a.failed.last(); err != nil {
+		c.Health = job.Degraded
+		c.Detail = fmt.Sprintf("nobody was told of a GPU that is out of service since %s: %v", since.Format("15:04:05"), err)
+		c.Next = "systemctl status '" + strings.Replace(unit, "@.", "@*.", 1) + "'; it is started again every minute"
+	}
+	return c
+}

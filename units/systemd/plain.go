@@ -1,0 +1,47 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// StartPlain starts a unit of the site's, which is no job's, and waits until it
+// has begun, or ended where it ends at once. One that takes longer than ctx has
+// begun. One that is active already is left as it is.
+func (m *Manager) StartPlain(ctx context.Context, name string) error {
+	if _, ok := units.ParseName(name); ok || strings.ContainsAny(name, "/ \n\x00") {
+		return fmt.Errorf("start unit %q: not a unit of the site's", name)
+	}
+	l, err := m.current()
+	if err != nil {
+		return fmt.Errorf("start unit %q: %w", name, err)
+	}
+	w := m.waits.enter(name)
+	defer m.waits.leave(name, w)
+	var job dbus.ObjectPath
+	if err := l.manager(ctx, "StartUnit", name, "fail").Store(&job); err != nil {
+		return wrap("start unit", name, err)
+	}
+	// Nobody listens for the ends of other units' jobs: await looks for itself.
+	switch _, err := m.await(ctx, l, w, job); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case err != nil:
+		return wrap("start unit", name, err)
+	}
+	var state dbus.Variant
+	object := l.conn.Object(destination, objectPath(name))
+	if err := object.CallWithContext(ctx, propertyIface+".Get", 0, "org.freedesktop.systemd1.Unit", "ActiveState").Store(&state); err != nil {
+		return wrap("state of unit", name, err)
+	}
+	if state.Value() == "failed" {
+		return fmt.Errorf("start unit %q: it failed", name)
+	}
+	return nil
+}
