@@ -61,7 +61,7 @@ func stages() []stage {
 		{name: "machines", lane: machines, what: "the test machines themselves, and the life of the package", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
 		{name: "emulated", lane: machines, what: "limits, reboots and power cuts, in an emulated machine", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
+			argv: goTest("-tags", "machine", "-timeout", "30m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
 		{name: "box", lane: machines, what: "what users see, in a container with a real systemd", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
 	}

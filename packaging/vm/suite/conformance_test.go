@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,21 @@ import (
 // rest on. The daemon is away meanwhile, since the units have the names of
 // jobs.
 func TestConformance(t *testing.T) {
+	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance")
+}
+
+// TestLimitsConformance: what of it needs the memory controller.
+func TestLimitsConformance(t *testing.T) {
+	onSystemd(t, "machine,controllers", "^TestControllers", "TestControllersMemory", "TestControllersUsage")
+}
+
+// onSystemd runs the tests of units/systemd that match a pattern in the machine;
+// those that are named must be among them.
+func onSystemd(t *testing.T, tags, pattern string, named ...string) {
+	t.Helper()
 	begin(t)
 	bin := filepath.Join(t.TempDir(), "systemd.test")
-	build := exec.Command("go", "test", "-c", "-tags", "machine", "-o", bin, "github.com/gpusched/gpusched/units/systemd")
+	build := exec.Command("go", "test", "-c", "-tags", tags, "-o", bin, "github.com/gpusched/gpusched/units/systemd")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -25,8 +38,13 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
-	r := try(t, "", "cd /tmp && /usr/local/bin/systemd.test -test.v -test.timeout 110s -test.run '^TestMachine' 2>&1")
-	if r.Code != 0 || strings.Count(r.Stdout, "--- PASS: TestMachineConformance") == 0 {
+	r := try(t, "", fmt.Sprintf("cd /tmp && /usr/local/bin/systemd.test -test.v -test.timeout %ds -test.run '%s' 2>&1", 110*max(1, the.slow/2), pattern))
+	if r.Code != 0 {
 		t.Errorf("exit %d\n%s", r.Code, r.Stdout)
+	}
+	for _, test := range named {
+		if !strings.Contains(r.Stdout, "--- PASS: "+test) {
+			t.Errorf("%s did not pass\n%s", test, r.Stdout)
+		}
 	}
 }

@@ -49,6 +49,50 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	}
 }
 
+// TestLimitsForkBomb: a job that forks for as long as it can, and prints in each
+// process, keeps nobody else from being answered or from running.
+func TestLimitsForkBomb(t *testing.T) {
+	settings(t, "[jobs]\ntasks_max = 100")
+	enemy(t)
+	// A shell that can't fork gives up; the first one does not try again.
+	sh(t, "bob", "rm -f ~/pipe; mkfifo ~/pipe")
+	bomb := int64(0)
+	meanwhile(t, "fork bomb and output", func() {
+		bomb = submit(t, "bob", `-g 0 -c 1 --grace 1s -- bash -c 'bomb() { while :; do bomb & echo boom; done; }; bomb 2>/dev/null & read <~/pipe'`)
+		running(t, bomb)
+		ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+	})
+	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1002.slice/gpujob-%d.service", bomb)
+	until(t, "the bomb is at its limit", func() bool { return sh(t, "", "cat "+group+"/pids.events") != "max 0" })
+	n := 0
+	if fmt.Sscan(sh(t, "", "cat "+group+"/pids.current"), &n); n < 2 || n > 100 {
+		t.Errorf("the bomb has %d of 100 processes", n)
+	}
+	cancel(t, "bob", bomb)
+	if try(t, "", "test -d "+group).Code == 0 {
+		t.Errorf("something of the bomb is left")
+	}
+}
+
+// TestLimitsNote: a note does not cost a job its life: one that has hardly any
+// of its host memory left is not told.
+func TestLimitsNote(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"1s\"\n[gpu_memory]\ntolerance = \"100M\"")
+	const args = "-g 0.5 --gpu-mem 1G --no-requeue -m 200M -- bash -c 'simcuda --alloc-host %s --hold 1000 | { read touched; simcuda --mem 5G --hold 1000; }'"
+	roomy, tight := submit(t, "alice", fmt.Sprintf(args, "20M")), submit(t, "alice", fmt.Sprintf(args, "175M"))
+	over := func(id int64) bool { return len(show(t, "", id).Warnings) > 0 }
+	until(t, "both are over their budgets", func() bool { return over(roomy) && over(tight) })
+	until(t, "the one with room is told", func() bool { return strings.Contains(heard(t, "alice", roomy)[0], "this job uses 5G") })
+	until(t, "the daemon says that the other is not", func() bool {
+		return try(t, "", fmt.Sprintf("journalctl -u gpusched | grep 'job %d has only .* of its memory left'", tight)).Code == 0
+	})
+	if j := show(t, "", tight); j.State != "running" || heard(t, "alice", tight)[0] != "" {
+		t.Errorf("the one without: %s, %q", j.State, heard(t, "alice", tight))
+	}
+	cancel(t, "alice", roomy, tight)
+}
+
 // TestResourceLimits: the submitter's resource limits are the job's.
 func TestResourceLimits(t *testing.T) {
 	begin(t)

@@ -57,19 +57,24 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// needsEmulated are the tests that only the emulated machine can run.
-const needsEmulated = "^Test(Limits|Boot)"
+const (
+	// needsEmulated are the tests that only the emulated machine can run.
+	needsEmulated = "^Test(Limits|Boot)"
+	// onBoth are those that run there too: what the controllers of control groups
+	// are part of.
+	onBoth = "^TestEnemysJob$"
+)
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given.
 func chooseTests(kind vm.Kind) error {
-	name := "test.skip"
+	name, tests := "test.skip", needsEmulated
 	if kind == vm.Emulated {
-		name = "test.run"
+		name, tests = "test.run", needsEmulated+"|"+onBoth
 	}
 	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {
 		return nil
 	}
-	return flag.Set(name, needsEmulated)
+	return flag.Set(name, tests)
 }
 
 // provision boots a machine with four simulated GPUs and installs the package.
