@@ -81,7 +81,8 @@ func (c *Core) recall(d *device) {
 	}
 }
 
-// stuck takes note of processes of an ending job that outlive SIGKILL.
+// stuck takes note of processes of an ending job that outlive SIGKILL. The result
+// tells: a unit that is stopping takes no note for its journal.
 func (c *Core) stuck(l *live, left string, now time.Time) {
 	if left == "" || left == l.job.Left || now.Sub(l.job.ChangedAt) <= c.policy.CleaningTimeout {
 		return
@@ -89,7 +90,6 @@ func (c *Core) stuck(l *live, left string, now time.Time) {
 	l.job.Left = left
 	c.noteStuck(l)
 	c.touch(l)
-	c.tell(l, left)
 	c.replan = true
 }
 

@@ -1,0 +1,153 @@
+package core_test
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+func (s *script) submit() {
+	s.w.token++
+	sub := job.Submission{
+		Key: s.args["key"], Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
+		Request: job.Request{
+			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
+			GPUType: s.args["type"], TimeLimit: s.duration("time"),
+		},
+	}
+	var err error
+	if sub.Request.GPUIDs, err = job.ParseGPUList(s.args["ids"]); err != nil {
+		s.t.Fatal(err)
+	}
+	if sub.Request.GPUsFrom, err = job.ParseGPUList(s.args["from"]); err != nil {
+		s.t.Fatal(err)
+	}
+	if p, ok := s.args["priority"]; ok {
+		if sub.Request.Priority, err = job.ParsePriority(p); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	_, sub.Admin = s.args["admin"]
+	s.life(&sub.Request)
+	if g, ok := s.args["groups"]; ok {
+		sub.Owner.Groups = strings.Split(g, ",")
+	}
+	if text, ok := s.args["gids"]; ok {
+		if err := sub.GIDs.UnmarshalText([]byte(text)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if name, ok := s.args["user"]; ok {
+		sub.Owner.User = name
+	}
+	if text, ok := s.args["requeue"]; ok {
+		yes := text == "yes"
+		sub.Requeue = &yes
+	}
+	s.feed(core.Submit{Token: s.w.token, Submission: sub})
+}
+
+// until is the end of a pause, so much later.
+func (s *script) until() time.Time {
+	if d := s.duration("until"); d > 0 {
+		return s.w.now.Add(d)
+	}
+	return time.Time{}
+}
+
+func (s *script) milli() int {
+	text, ok := s.args["gpus"]
+	if !ok {
+		return job.WholeGPU
+	}
+	milli, err := job.ParseGPUs(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return milli
+}
+
+// life reads what concerns a job's life: preemptible spread hold retries=
+// backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
+// dedup=HASH.
+func (s *script) life(r *job.Request) {
+	_, r.Preemptible = s.args["preemptible"]
+	_, r.Spread = s.args["spread"]
+	_, r.Hold = s.args["hold-it"]
+	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), s.duration("backoff"), s.args["dedup"]
+	r.OnTimeout = job.TimeoutAction(s.args["on-timeout"])
+	if in := s.duration("begin"); in > 0 {
+		r.Begin = s.w.now.Add(in)
+	}
+	if before := s.duration("warn"); before > 0 {
+		r.WarnSignal, r.WarnBefore = 10, before
+	}
+	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
+		if on := s.num(string(kind), 0); on > 0 {
+			r.After = append(r.After, job.Dependency{Kind: kind, Job: job.ID(on)})
+		}
+	}
+	if text, ok := s.args["array"]; ok {
+		a, err := job.ParseArray(text)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r.Array = a
+	}
+}
+
+// update changes a waiting job: priority= gpus= retries= after-any= limit=.
+func (s *script) update() {
+	ch := &job.Change{}
+	if text, ok := s.args["priority"]; ok {
+		p, err := job.ParsePriority(text)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ch.Priority = &p
+	}
+	if _, ok := s.args["gpus"]; ok {
+		ch.GPUMilli = new(s.milli())
+	}
+	if _, ok := s.args["mem"]; ok {
+		ch.MemBytes = new(s.size("mem"))
+	}
+	if _, ok := s.args["retries"]; ok {
+		ch.Retries = new(s.num("retries", 0))
+	}
+	if on := s.num("after-any", 0); on > 0 {
+		ch.After = &[]job.Dependency{{Kind: job.AfterAny, Job: job.ID(on)}}
+	}
+	if _, ok := s.args["limit"]; ok {
+		ch.ArrayLimit = new(s.num("limit", 0))
+	}
+	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
+}
+
+// reserve keeps GPUs for a user, or a group: gpus=0,1 in=TIME for=TIME uid= gid=.
+func (s *script) reserve() {
+	list, err := job.ParseGPUList(s.args["gpus"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	from := s.w.now.Add(s.duration("in"))
+	r := &job.Reservation{From: from, To: from.Add(s.duration("for")), Users: []job.Account{{UID: s.num("uid", 1002), User: "bob"}}}
+	if gid := s.num("gid", 0); gid > 0 {
+		r.Users, r.Groups = nil, []job.Group{{Name: "lab", GID: gid}}
+	}
+	for _, index := range list {
+		r.GPUs = append(r.GPUs, job.GPURef{Index: index})
+	}
+	s.command(job.Command{Kind: job.CommandReserve, Reservation: r})
+}
+
+func (s *script) command(c job.Command) {
+	s.w.token++
+	who := job.Actor{UID: s.num("by", 1001), User: "alice"}
+	if who.UID == 0 {
+		who.User, who.Admin = "root", true
+	}
+	s.feed(core.Command{Token: s.w.token, Who: who, What: c})
+}

@@ -1,0 +1,106 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// handOver holds invariant 8 for the GPUs that a job is given: nothing is on
+// them of a job that left them, and they need nothing after an error. One that is ending still has its part.
+func (w *world) handOver(j *job.Job) {
+	for _, ref := range j.Attempt.GPUs {
+		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || f.Left.What != "") && f.Boot == w.bootID() {
+			w.fault("GPU %d is given to job %d and needs a %s, %s", ref.Index, j.ID, f.Recovery, f.Left.What)
+		}
+		for _, p := range w.gpus[ref.Index].Processes {
+			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil && !w.jobs[id].State.Live() {
+				w.fault("GPU %d is given to job %d with %s of %s still on it", ref.Index, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
+			}
+		}
+	}
+}
+
+// shareOf is what a job holds of a GPU.
+func shareOf(j *job.Job, index int) int {
+	for _, ref := range j.Attempt.GPUs {
+		if ref.Index == index {
+			return ref.Share()
+		}
+	}
+	return 0
+}
+
+// orphanPID is a process that ends and leaves its memory in use.
+const orphanPID = 76
+
+// hold has a process use so much of a GPU's memory; -1 is unknown, less: it goes.
+func (w *world) hold(index, pid int, unit string, bytes int64) {
+	w.drop(index, func(p gpu.Process) bool { return p.PID == pid })
+	if bytes < -1 {
+		return
+	}
+	g := &w.gpus[index]
+	bytes = min(bytes, int64(g.MemFreeBytes))
+	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1000 + pid%7, Unit: unit, UsedBytes: bytes})
+	g.MemUsedBytes += uint64(max(0, bytes))
+	g.MemFreeBytes -= uint64(max(0, bytes))
+}
+
+// drop ends processes on a GPU. Those that hold put there give their memory back.
+func (w *world) drop(index int, gone func(gpu.Process) bool) {
+	g := &w.gpus[index]
+	var stay []gpu.Process
+	for _, p := range g.Processes {
+		if !gone(p) {
+			stay = append(stay, p)
+			continue
+		}
+		if p.PID == orphanPID {
+			continue
+		}
+		back := min(uint64(max(0, p.UsedBytes)), g.MemUsedBytes)
+		g.MemUsedBytes -= back
+		g.MemFreeBytes += back
+	}
+	g.Processes = stay
+}
+
+// tidy takes away what lingers of units that are gone.
+func (w *world) tidy() {
+	for i := range w.gpus {
+		w.drop(i, func(p gpu.Process) bool {
+			id, ok := unitJob(p.Unit)
+			return ok && w.units[id] == nil
+		})
+	}
+}
+
+func (w *world) sample(number uint64) core.Event {
+	ev := core.Sampled{Number: number, Jobs: map[int]job.ID{}, Snap: gpu.Snapshot{Problem: w.problem}}
+	if w.problem == "" {
+		ev.Snap.Devices = slices.Clone(w.gpus)
+	}
+	for _, g := range w.gpus {
+		for _, p := range g.Processes {
+			if id, ok := unitJob(p.Unit); ok {
+				ev.Jobs[p.PID] = id
+			}
+		}
+	}
+	return ev
+}
+
+// xid has the driver write a line about a GPU.
+func (w *world) xid(index int, rest string) core.Faulted {
+	x, ok := gpu.ParseXid(fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): %s", index+10, rest))
+	if !ok {
+		w.fault("%q is no Xid", rest)
+	}
+	ev := core.Faulted{Xid: x, Boot: w.bootID(), Seq: uint64(100 + len(w.kernel)), At: w.now}
+	w.kernel = append(w.kernel, ev)
+	return ev
+}

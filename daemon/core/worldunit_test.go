@@ -1,0 +1,190 @@
+package core_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// unit is a job's unit in the world's systemd.
+type unit struct {
+	core.Unit
+	attempt int
+	gpus    []int
+	began   time.Time // by the world's steady clock
+}
+
+// runsNow tells whether the unit of the job's current attempt is there and its
+// command runs.
+func (w *world) runsNow(j *job.Job) bool {
+	u := w.units[j.ID]
+	return u != nil && u.attempt == j.Attempt.Number && u.Phase == core.Active
+}
+
+// begin takes an action on. What it does to the world happens at once; the
+// answer comes with answer.
+func (w *world) begin(a core.Action) {
+	switch a := a.(type) {
+	case core.Start:
+		w.log("start job %d attempt %d on %s", a.Job.ID, a.Job.Attempt.Number, job.FormatGPUList(a.Job.GPUIndexes()))
+	case core.Stop:
+		w.log("stop job %d%s", a.Job, colon(a.Tell.Text))
+	case core.Inspect:
+		w.log("inspect job %d", a.Job)
+	case core.Signal:
+		w.log("signal job %d with %d", a.Job, a.Signal)
+		return
+	case core.Tell:
+		w.log("tell job %d: %s", a.Job, a.Text)
+		return
+	case core.Forget:
+		return
+	case core.Orphan:
+		w.log("orphan unit of job %d", a.Job)
+		return
+	}
+	w.pending = append(w.pending, a)
+}
+
+// launch is systemd's StartTransientUnit with mode "fail".
+func (w *world) launch(j *job.Job) error {
+	stored := w.jobs[j.ID]
+	if stored.Attempt == nil || stored.Attempt.Number != j.Attempt.Number {
+		w.fault("job %d attempt %d starts without being on record", j.ID, j.Attempt.Number)
+	}
+	if w.units[j.ID] != nil {
+		return errExists
+	}
+	key := fmt.Sprintf("%d/%d", j.ID, j.Attempt.Number)
+	if w.runs[key]++; w.runs[key] > 1 {
+		w.fault("attempt %s began twice", key)
+	}
+	for _, ref := range j.Attempt.GPUs {
+		g := &w.gpus[ref.Index]
+		shares := ref.Share()
+		for id, u := range w.units {
+			if slices.Contains(u.gpus, ref.Index) {
+				old := w.jobs[id]
+				shares += shareOf(&old, ref.Index)
+			}
+		}
+		if shares > job.WholeGPU {
+			w.fault("GPU %d is given out to %d milli with job %d", ref.Index, shares, j.ID)
+		}
+		g.Processes = append(slices.Clone(g.Processes), gpu.Process{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)})
+	}
+	w.invoked++
+	w.units[j.ID] = &unit{
+		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", w.invoked)},
+		attempt: j.Attempt.Number, gpus: j.GPUIndexes(), began: w.now.Add(-w.set),
+	}
+	return nil
+}
+
+// answer carries out the pending action at position i and returns its event.
+func (w *world) answer(i int) core.Event {
+	a := w.pending[i]
+	w.pending = slices.Delete(w.pending, i, i+1)
+	switch a := a.(type) {
+	case core.Start:
+		if w.launch(&a.Job) != nil {
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
+		}
+		if w.busDown {
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartUnsure}
+		}
+		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.aged(w.units[a.Job.ID])}
+	case core.Stop:
+		ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && !w.stuck[a.Job]}
+		if w.stuck[a.Job] {
+			ev.Left = "process 4711 did not end after SIGKILL"
+			return ev
+		}
+		if a.Look {
+			ev.Before = w.status(a.Job)
+		}
+		if !w.busDown {
+			w.sweep(a.Job)
+		}
+		return ev
+	case core.Inspect:
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown}
+	case core.Sample:
+		return w.sample(a.Number)
+	}
+	panic("no answer to this action")
+}
+
+// sweep ends a unit with everything of it. What it had on the GPUs may stay a
+// while, as memory does that the driver gives back late.
+func (w *world) sweep(id job.ID) {
+	if u := w.units[id]; u != nil && !w.linger {
+		w.clear(u)
+	}
+	delete(w.units, id)
+}
+
+func (w *world) clear(u *unit) {
+	name := fmt.Sprintf("gpujob-%d.service", u.Job)
+	for _, g := range u.gpus {
+		w.drop(g, func(p gpu.Process) bool { return p.Unit == name })
+	}
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// aged is what systemd says of a unit now: its age is by the clock that nobody sets.
+func (w *world) aged(u *unit) core.Unit {
+	out := u.Unit
+	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
+	return out
+}
+
+func (w *world) status(id job.ID) core.Unit {
+	if u := w.units[id]; u != nil {
+		return w.aged(u)
+	}
+	return core.Unit{Job: id}
+}
+
+func unitJob(name string) (job.ID, bool) {
+	var id job.ID
+	n, _ := fmt.Sscanf(name, "gpujob-%d.service", &id)
+	return id, n == 1
+}
+
+func (w *world) listed() core.Event {
+	ev := core.Listed{Boot: w.bootID()}
+	for _, id := range slices.Sorted(maps.Keys(w.units)) {
+		ev.Units = append(ev.Units, w.aged(w.units[id]))
+	}
+	return ev
+}
+
+// settle answers pending actions, oldest first, until there are none.
+func (w *world) settle() {
+	for len(w.pending) > 0 {
+		w.step(w.answer(0), -1)
+	}
+}
+
+// reboot takes all units away and starts a new core from the disk.
+func (w *world) reboot() {
+	w.boot++
+	w.kernel = nil
+	for id := range w.units {
+		w.sweep(id)
+	}
+	w.tidy()
+	w.revive()
+}
