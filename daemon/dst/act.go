@@ -137,7 +137,7 @@ func (w *World) reload(e *Entry) {
 	}
 	d, s, l := w.roll("reload", e.Pick), w.settings(), w.life
 	s.Policy.MaxRunning = d.n(6)
-	s.Policy.StaleAfter = pick(d, 20*time.Second, time.Minute)
+	s.Policy.StaleAfter = pick(d, 16*time.Second, 20*time.Second, time.Minute)
 	s.Policy.CleaningTimeout = pick(d, time.Second, 30*time.Second)
 	if len(w.gpus) > 1 && d.percent(50) {
 		s.Policy.OnlyGPUs = []int{d.n(len(w.gpus))}
@@ -348,6 +348,7 @@ func (w *World) heal() {
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.unstick(name, w.runs[name])
 	}
+	w.bus.deliver()
 	w.bus.resync()
 	w.after(10*time.Second, w.tidy)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -22,8 +23,9 @@ type bus struct {
 	broken uint64        // changes with each break of the bus
 	calls  uint64
 
-	hints []units.Change // on their way to the daemon
-	heard *bell
+	overdue []overdue      // calls of dead processes that are on their way
+	hints   []units.Change // on their way to the daemon
+	heard   *bell
 }
 
 func newBus(w *World) *bus {
@@ -64,7 +66,7 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 	if dropped {
 		w.count("lost answer")
 	}
-	b.arrive(l, d, func() {
+	b.arrive(l, string(op)+name, d, func() {
 		got, err = do()
 		b.spread()
 		w.after(back, func() {
@@ -87,12 +89,16 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 }
 
 // arrive has systemd do something in its turn.
-func (b *bus) arrive(l *life, d *dice, do func()) {
+func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
 	at := max(w.elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
+	if w.doom > 0 && d.percent(50) { // so that some outlive who made them
+		at += d.between(0, 20*time.Millisecond)
+	}
 	l.last = at
-	late, boot := d.percent(30), w.boot
+	late, boot := d.percent(50), w.boot
 	reach := func() {
+		b.overtake(what)
 		if w.boot == boot {
 			w.turn(w.activity(nil, do))
 		}
@@ -100,11 +106,42 @@ func (b *bus) arrive(l *life, d *dice, do func()) {
 	w.agenda.add(at, func() {
 		if l.over && late && !w.healed {
 			w.count("call of a dead process")
-			w.after(d.between(0, 10*time.Second), reach)
+			if d.percent(50) {
+				b.overdue = append(b.overdue, overdue{what, reach})
+			} else {
+				w.after(d.between(0, 10*time.Second), reach)
+			}
 			return
 		}
 		reach()
 	})
+}
+
+// overdue is a call of a dead process that has not arrived.
+type overdue struct {
+	what  string // operation and unit
+	reach func()
+}
+
+// overtake lets a call of the dead arrive just before the same one of the living:
+// there it does most harm.
+func (b *bus) overtake(what string) {
+	for i, o := range b.overdue {
+		if o.what == what {
+			b.overdue = slices.Delete(b.overdue, i, i+1)
+			o.reach()
+			return
+		}
+	}
+}
+
+// deliver lets all of them arrive.
+func (b *bus) deliver() {
+	all := b.overdue
+	b.overdue = nil
+	for _, o := range all {
+		b.w.after(0, o.reach)
+	}
 }
 
 // Start is daemon.Units'.

@@ -413,7 +413,7 @@ func TestDeathAtEveryCall(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {
 			disk := newDisk(t, "dies-"+name)
-			states, calls := reference(t, disk, l.from, l.stages)
+			states, _ := reference(t, disk, l.from, l.stages)
 			p := newPlay(t, disk, l.from)
 			r := rand.New(rand.NewPCG(1, 1))
 			n, at, died := 0, 0, 0
@@ -431,7 +431,7 @@ func TestDeathAtEveryCall(t *testing.T) {
 				}
 			}
 			disk.Judge(nil)
-			t.Logf("died at %d of %d calls", died, len(calls))
+			t.Logf("died %d times in %d calls", died, n)
 		})
 	}
 }
