@@ -10,28 +10,28 @@ import (
 // demand is what a command does with its GPUs: it may come to use more memory than
 // it was promised, and may leave them alone for a time.
 type demand struct {
-	grows   time.Duration // when its memory grows, after its beginning; negative: it does not
-	to      int64         // to how much
-	rests   time.Duration // when it stops computing
-	resumes time.Duration // and when it goes on
+	grows time.Duration // when its memory grows, after its beginning; negative: it does not
+	to    int64         // to how much
+	rests time.Duration // when it stops computing first
+	pause time.Duration // for so long
+	work  time.Duration // and then computes for so long, until it rests again
 }
 
 func drawDemand(d *dice, lasts time.Duration) demand {
-	m := demand{grows: -1, rests: lasts, resumes: lasts}
+	m := demand{grows: -1, rests: lasts, pause: d.between(time.Second, 2*time.Minute), work: d.between(time.Second, time.Minute)}
 	if d.percent(50) {
 		m.grows, m.to = d.between(0, lasts), int64(10+d.n(70))*gib
 	}
 	if d.percent(50) {
 		m.rests = d.between(0, lasts)
-		m.resumes = m.rests + d.between(0, 2*(lasts-m.rests))
 	}
 	return m
 }
 
 // computes tells whether a run keeps its GPUs busy now.
 func (w *World) computes(r *run) bool {
-	ran := w.elapsed - r.began
-	return r.alive && (ran < r.demand.rests || ran >= r.demand.resumes)
+	ran, m := w.elapsed-r.began, &r.demand
+	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
 
 // grow is when a run takes more memory of each of its GPUs, as far as there is some.
