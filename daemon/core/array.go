@@ -58,7 +58,6 @@ func (c *Core) endArray(array *live, now time.Time) {
 	}
 	r := arrayResult(j)
 	j.Result = &r
-	delete(c.gates, j.ID)
 	c.move(array, r.Outcome, now)
 }
 

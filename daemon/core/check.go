@@ -53,6 +53,16 @@ func (c *Core) Check() error {
 			breach("job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
 	}
+	for id := range c.gates {
+		if c.jobs[id] == nil {
+			breach("there is a gate of array %d, and no such job", id)
+		}
+	}
+	for id := range c.followers {
+		if c.jobs[id] == nil {
+			breach("jobs wait to be told of job %d, and there is no such job", id)
+		}
+	}
 	if queued != c.queued {
 		breach("%d jobs are counted as queued, and %d are", c.queued, queued)
 	}

@@ -306,6 +306,7 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	c.replan = true
 	c.tellFollowers(l, now)
 	if to.Terminal() {
+		delete(c.gates, l.job.ID)
 		c.forgetTwin(&l.job)
 		if l.job.Task != nil {
 			c.taskEnded(l, now)
