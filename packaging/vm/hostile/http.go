@@ -19,6 +19,9 @@ const socket = "/run/gpusched/gpusched.sock"
 const (
 	cut  = 0
 	mute = -1
+
+	// patience is for an emulated machine, which reads a million arguments slowly.
+	patience = 2 * time.Minute
 )
 
 // ask sends bytes and reads the answer, again for as long as we are only told
@@ -40,7 +43,7 @@ func askOnce(raw []byte) (status int, answer string) {
 		return cut, err.Error()
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(26 * time.Second))
+	c.SetDeadline(time.Now().Add(patience))
 	go c.Write(raw) // the answer may come before all of it is taken
 	text, err := io.ReadAll(io.LimitReader(c, 4<<20))
 	if e, ok := err.(net.Error); ok && e.Timeout() && len(text) == 0 {

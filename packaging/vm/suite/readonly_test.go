@@ -1,0 +1,112 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What an administrator does to give the state a disk of its own, and to take it
+// away.
+const (
+	stopDaemon = "systemctl stop gpusched.socket gpusched.service; "
+	mountDisk  = "mount -o loop,errors=remount-ro /state.img "
+	ownDisk    = stopDaemon + "truncate -s 64M /state.img && mke2fs -q -t ext4 /state.img && " + mountDisk + "/mnt && cp -a " + stateDir + "/. /mnt && chmod 700 /mnt && umount /mnt && " +
+		mountDisk + stateDir + " && " + startDaemon
+	noDisk = stopDaemon + "cp -a " + stateDir + " /run/state; umount " + stateDir + "; cp -a /run/state/. " + stateDir + "; rm -rf /run/state /state.img; " + startDaemon
+)
+
+// turn is how a disk becomes read-only, and comes back.
+type turn struct {
+	name, fail string
+	mend       string // "": the machine loses power instead
+	own        bool   // it is a disk of the state alone
+}
+
+// turns: an error of the disk, as errors=remount-ro has it, and by force, after
+// which ext4 still takes what is written to open files and says that it is synced.
+var turns = []turn{
+	{name: "an error", own: true, fail: "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + stateDir + "))/trigger_fs_error",
+		mend: stopDaemon + "umount " + stateDir + " && " + mountDisk + stateDir + " && " + startDaemon},
+	{name: "by force and back", fail: "echo u > /proc/sysrq-trigger", mend: "mount -o remount,rw /"},
+	{name: "by force, and then a power cut", fail: "echo u > /proc/sysrq-trigger"},
+}
+
+// TestBootReadOnly: the kernel makes the state's disk read-only under the running
+// daemon, while it writes on it. From then on nothing is acknowledged, everybody is
+// told why, what runs goes on; and what was acknowledged is there however the disk
+// comes back.
+func TestBootReadOnly(t *testing.T) {
+	for n, c := range turns {
+		t.Run(c.name, func(t *testing.T) {
+			begin(t)
+			installCrowd(t)
+			if c.own {
+				sh(t, "", ownDisk)
+				t.Cleanup(func() { sh(t, "", noDisk) })
+			}
+			// The file is in memory: the other file systems are read-only too.
+			ends := submit(t, "alice", "-g 1 --no-requeue -- bash -c 'while [ ! -e /dev/shm/end ]; do sleep 0.2; done; exit 7'")
+			t.Cleanup(func() { sh(t, "", "rm -f /dev/shm/end") })
+			on := submit(t, "alice", "-g 1 -- sleep 1000")
+			running(t, ends)
+			running(t, on)
+			l := &load{acked: map[string]int64{}}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			l.stream(ctx, t, "bob", "crowd", "-hold", fmt.Sprint("held", n), "100000", "true")
+			until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 10 })
+			sh(t, "", c.fail)
+			c.refuses(t, l, on)
+			sh(t, "", "touch /dev/shm/end")
+			unitEnded(t, ends)
+			stop()
+			l.done.Wait()
+			c.comesBack(t)
+			keeps(t, l.known())
+			if j := wait(t, ends); c.mend != "" {
+				ended(t, j, "failed", "exit code 7")
+			} else {
+				ended(t, j, "lost", "restarted while the job ran")
+			}
+			running(t, on)
+			if attempt := show(t, "", on).Attempt; attempt > 1 && c.mend != "" {
+				t.Errorf("the job that ran is in attempt %d", attempt)
+			}
+			ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+			t.Logf("%d jobs were acknowledged before", len(l.known()))
+		})
+	}
+}
+
+// refuses: nothing is acknowledged any more, and questions are answered.
+func (c turn) refuses(t *testing.T, l *load, on int64) {
+	t.Helper()
+	until(t, "health tells", func() bool {
+		text, code := health(t)
+		return code == 1 && strings.Contains(text, "the state can't be written: ")
+	})
+	before := len(l.known())
+	refused(t, "bob", "gpusched submit -g 0 -- true", 1, "can't write its state")
+	if r := try(t, "bob", fmt.Sprintf("gpusched list && gpusched gpus && gpusched show %d", on)); r.Code != 0 || !strings.Contains(r.Stdout, "running") {
+		t.Errorf("questions are not answered: %s%s", r.Stdout, r.Stderr)
+	}
+	if more := len(l.known()) - before; more > 0 {
+		t.Errorf("%d jobs were acknowledged after health had told that nothing can be written", more)
+	}
+}
+
+// comesBack gives the daemon its disk again.
+func (c turn) comesBack(t *testing.T) {
+	t.Helper()
+	if c.mend != "" {
+		sh(t, "", c.mend)
+	} else if err := the.PowerCut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answers(t)
+	until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+}
