@@ -19,15 +19,20 @@ func (s *session) reloads(ctx context.Context, hup <-chan os.Signal) {
 			return
 		case <-hup:
 			s.notify.Reloading()
-			// Only root can send the signal, or have systemd send it.
-			deed := server.Deed{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: server.Failed}
+			outcome := server.Failed
 			if s.reload() {
-				deed.Outcome = server.Done
+				outcome = server.Done
 			}
-			s.server.Audit(deed)
+			s.auditReload(outcome)
 			s.notify.Ready()
 		}
 	}
+}
+
+// auditReload notes that somebody had the settings read again: root, who alone
+// can send the signal, or have systemd send it.
+func (a *assembly) auditReload(o server.Outcome) {
+	a.server.Audit(server.Deed{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
 }
 
 // reload tells whether the new configuration is in force.

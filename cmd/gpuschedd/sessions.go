@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units"
 )
@@ -40,7 +41,7 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) error {
 	wait, told := firstTry, ""
 	if pause := a.crashes.pause(time.Now()); pause > 0 {
 		a.fail(errCrashing, &told, pause)
-		resume(ctx, hup, pause)
+		a.resume(ctx, hup, pause)
 	}
 	for ctx.Err() == nil {
 		s, err := newSession(ctx, a)
@@ -67,7 +68,7 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) error {
 			wait = lastTry
 		}
 		a.fail(err, &told, wait)
-		resume(ctx, hup, wait)
+		a.resume(ctx, hup, wait)
 		if readOnly && ctx.Err() == nil {
 			return fmt.Errorf("beginning anew, to see whether the disk can be written: %w", err)
 		}
@@ -77,10 +78,11 @@ func (a *assembly) sessions(ctx context.Context, hup <-chan os.Signal) error {
 }
 
 // resume waits for the time of the next try, which a reload brings on.
-func resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
+func (a *assembly) resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-hup:
+		a.auditReload(server.Done)
 	case <-time.After(wait):
 	}
 }
@@ -128,7 +130,7 @@ func (a *assembly) fail(err error, told *string, wait time.Duration) {
 					Name: "scheduler", Health: job.Failing, Next: remedy(err, a.paths.state),
 					Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s", since.Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 				},
-				checkStateFile(a.paths.stateFile()), checkSpace(a.paths.state), checkJournal(journalDir, machineIDFile), checkJournalReads(a.journal.Stuck(time.Now())), checkControllers(),
+				a.crashes.check(time.Now()), checkStateFile(a.paths.stateFile()), checkSpace(a.paths.state), checkJournal(journalDir, machineIDFile), checkJournalReads(a.journal.Stuck(time.Now())), checkControllers(),
 			}
 		},
 	})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -22,15 +23,34 @@ type desk struct {
 	a      *assembly
 	client *api.Client
 	hup    chan os.Signal
+	log    tape
+}
+
+// tape keeps what is logged.
+type tape struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *tape) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *tape) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	dir := t.TempDir()
+	d := &desk{hup: make(chan os.Signal), client: &api.Client{Socket: filepath.Join(dir, "sock")}}
 	queue := journal.NewText(io.Discard)
 	t.Cleanup(func() { queue.Close() })
-	d := &desk{hup: make(chan os.Signal), client: &api.Client{Socket: filepath.Join(dir, "sock")}}
-	d.a = assemble(paths{state: dir, config: filepath.Join(dir, "gpusched.toml"), dropIns: filepath.Join(dir, "conf.d")}, slog.New(slog.DiscardHandler), new(slog.LevelVar), queue)
+	d.a = assemble(paths{state: dir, config: filepath.Join(dir, "gpusched.toml"), dropIns: filepath.Join(dir, "conf.d")}, slog.New(slog.NewTextHandler(&d.log, nil)), new(slog.LevelVar), queue)
 	return d
 }
 
@@ -129,5 +149,8 @@ func TestStartsAgain(t *testing.T) {
 	d.hup <- os.Interrupt // taken when the next try is over
 	if got := d.check(t); !strings.Contains(got.Next, "end the other") {
 		t.Errorf("health with the settings mended: %+v", got)
+	}
+	if text := d.log.String(); !strings.Contains(text, "action=reload") {
+		t.Errorf("the audit log has no reload: %s", text)
 	}
 }
