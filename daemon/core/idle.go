@@ -14,6 +14,9 @@ import (
 func (c *Core) countIdle(p *part) {
 	u, w := p.use, &c.policy.Watch
 	if u.Computing {
+		if u.IdleTold != 0 { // or a restart would find it idle still, and warned
+			c.touchQuietly(p.l)
+		}
 		u.Idle, u.IdleTold = 0, 0
 		return
 	}

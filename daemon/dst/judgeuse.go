@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ func newUses() uses {
 func (u *uses) take(w *World, s *gpu.Snapshot) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
+		gone := maps.Clone(u.bytes)
 		for _, p := range d.Processes {
 			r := w.runOf(p)
 			if r == nil {
@@ -40,6 +42,12 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 				u.busy[key] = w.elapsed
 			}
 			u.bytes[at] = p.UsedBytes
+			delete(gone, at)
+		}
+		for at := range gone {
+			if at.uuid == d.UUID {
+				delete(u.bytes, at)
+			}
 		}
 	}
 }
@@ -161,7 +169,7 @@ func (w *World) judgeQuota(placed *job.Job) {
 			milli += o.Request.GPUMilli
 		}
 	}
-	if q.Running > 0 && jobs > q.Running || q.GPUMilli > 0 && milli > q.GPUMilli {
+	if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
 		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", placed.Owner.User, jobs, milli, placed.ID, q.Running, q.GPUMilli)
 	}
 }
