@@ -115,6 +115,8 @@ func (w *World) unfailed(n *job.Job, r *run) string {
 		}
 	case r == nil:
 		return "it never began"
+	case r.by == "stop" && n.Stop == "" && r.touched == "" && !n.Recovered:
+		return "it was stopped, and nobody wanted that"
 	case n.Recovered:
 		// its first end may have been on record in the file that was lost
 	case r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal):
