@@ -34,9 +34,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Forget:
-		if err := d.opt.Specs.Remove(a.Job); err != nil {
-			d.log.Warn("removing a spec", "job", a.Job, "err", err)
-		}
+		d.removeSpec(a.Job)
 	case core.Orphan:
 		d.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", a.Job, "unit", units.Name(int64(a.Job)))
 	}
@@ -127,6 +125,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 			return ev
 		}
 	}
+	// As long as the unit is there systemd refuses another, and without the spec
+	// one that comes later, by a call of a daemon that died, runs nothing.
+	d.removeSpec(a.Job)
 	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
@@ -136,6 +137,13 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	}
 	ev.OK = err == nil
 	return ev
+}
+
+// removeSpec removes the launcher's instructions.
+func (d *Daemon) removeSpec(id job.ID) {
+	if err := d.opt.Specs.Remove(id); err != nil {
+		d.log.Warn("removing a spec", "job", id, "err", err)
+	}
 }
 
 func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {

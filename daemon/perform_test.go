@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/launch"
 )
 
 // deafUnits never answer.
@@ -24,12 +26,42 @@ func (deafUnits) Stop(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
+// oneSpec is a directory with the spec of job 1, where that is true.
+type oneSpec map[job.ID]bool
+
+func (o oneSpec) Write(job.ID, int, *launch.Spec) (string, error) { return "", nil }
+func (o oneSpec) Remove(id job.ID) error                          { delete(o, id); return nil }
+func (o oneSpec) Sweep(func(job.ID) bool) error                   { return nil }
+
+// collected stops units, and notes whether a spec was there when it did.
+type collected struct {
+	Units
+	specs oneSpec
+	with  bool
+}
+
+func (c *collected) Stop(context.Context, string) error {
+	c.with = c.specs[1]
+	return nil
+}
+
+// The spec of a job is gone before its unit is: a start that was sent before
+// and arrives afterwards, when no unit is in its way, finds nothing to run.
+func TestSpecGoesBeforeTheUnit(t *testing.T) {
+	specs := oneSpec{1: true}
+	bus := &collected{specs: specs}
+	d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Units: bus, Specs: specs}}
+	if ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 1}); !ev.(core.Stopped).OK || bus.with || specs[1] {
+		t.Errorf("%+v: the spec was there at the stop: %t, and after it: %t", ev, bus.with, specs[1])
+	}
+}
+
 // A stop has as long as the job's grace, however long the site lets that be, so
 // that the SIGKILL after it is sent; a bus that never answers costs little more.
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Units: deafUnits{}}}
+			d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Units: deafUnits{}, Specs: oneSpec{}}}
 			begin := time.Now()
 			ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 1, Grace: grace})
 			if took := time.Since(begin); took < grace+time.Minute || took > grace+5*time.Minute || ev.(core.Stopped).OK {
