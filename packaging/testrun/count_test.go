@@ -110,8 +110,8 @@ func TestLanes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
 	if !run(context.Background(), &out, []stage{
-		{name: "reads", lane: programs, argv: []string{"cat", pipe}},
-		{name: "writes", lane: machines, argv: []string{"sh", "-c", "echo > " + pipe}},
+		{name: "reads", lane: native, argv: []string{"cat", pipe}},
+		{name: "writes", lane: emulated, argv: []string{"sh", "-c", "echo > " + pipe}},
 		{name: "makes", argv: []string{"mkfifo", pipe}},
 	}) {
 		t.Errorf("got:\n%s", out.String())

@@ -1,7 +1,7 @@
 // Command testrun runs everything that is tested and sums it up: one line for
 // each stage when it is done, the output of what failed, and at the very end the
 // line "N passed, N failed". Once the programs and the packages are built, the
-// tests of the programs run beside those on test machines.
+// tests at native speed run beside those that need an emulated machine.
 //
 //	go run ./packaging/testrun            all stages
 //	go run ./packaging/testrun unit lint  these stages, in the order of the list

@@ -56,7 +56,7 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := report{out: out, of: map[string]tally{}}
 	r.lane(ctx, chosen, first)
 	var lanes sync.WaitGroup
-	for _, l := range []lane{programs, machines} {
+	for _, l := range []lane{native, emulated} {
 		lanes.Go(func() { r.lane(ctx, chosen, l) })
 	}
 	lanes.Wait()

@@ -27,13 +27,14 @@ type stage struct {
 // unreachable is the exit status that is neither success nor failure.
 const unreachable = 77
 
-// lane says what a stage runs beside. A test machine waits much of its time.
+// lane says what a stage runs beside. An emulated machine is slow, and waits
+// much of its time.
 type lane int
 
 const (
 	first    lane = iota // beside nothing
-	programs             // beside machines
-	machines             // beside programs
+	native               // beside emulated
+	emulated             // beside native
 )
 
 // concurrent are the packages that start goroutines; the pure ones below daemon
@@ -48,22 +49,22 @@ func stages() []stage {
 	return []stage{
 		{name: "build", what: "the four programs", argv: []string{"make", "build"}},
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
-		{name: "lint", lane: programs, what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
-		{name: "modules", lane: programs, what: "the code of all modules is what go.sum says", argv: []string{"make", "modules"}},
-		{name: "vulnerabilities", lane: programs, what: "known ones in what the programs call", argv: []string{"sh", "packaging/vulnerabilities.sh"}, far: true},
-		{name: "unit", lane: programs, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "8m", "./..."), tests: true},
-		{name: "race", lane: programs, what: "what runs in several goroutines, with the race detector", tests: true,
+		{name: "lint", lane: native, what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
+		{name: "modules", lane: native, what: "the code of all modules is what go.sum says", argv: []string{"make", "modules"}},
+		{name: "vulnerabilities", lane: native, what: "known ones in what the programs call", argv: []string{"sh", "packaging/vulnerabilities.sh"}, far: true},
+		{name: "unit", lane: native, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "8m", "./..."), tests: true},
+		{name: "race", lane: native, what: "what runs in several goroutines, with the race detector", tests: true,
 			argv: goTest(append([]string{"-timeout", "12m", "-race"}, concurrent...)...)},
-		{name: "fuzz", lane: programs, what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
+		{name: "fuzz", lane: native, what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
 			argv: []string{"go", "run", "./packaging/fuzz", "-json", "-fresh", "-time", "2s"}},
-		{name: "package-check", lane: programs, what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
+		{name: "package-check", lane: native, what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
-		{name: "machines", lane: machines, what: "the test machines themselves, and the life of the package", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
-		{name: "emulated", lane: machines, what: "limits, reboots and power cuts, in an emulated machine", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "30m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
-		{name: "box", lane: machines, what: "what users see, in a container with a real systemd", tests: true,
+		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
+		{name: "machines", lane: emulated, what: "the test machines themselves, and the life of the package", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
+		{name: "emulated", lane: emulated, what: "limits, reboots and power cuts, in an emulated machine", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "30m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
 	}
 }
 
