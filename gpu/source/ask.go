@@ -35,8 +35,12 @@ func (c *child) ask(ctx context.Context, seq uint64, timeout time.Duration, limi
 	return c.answer(ctx, timeout, limit)
 }
 
-// request writes the pending request; the pipe always has room for one.
+// request writes the pending request; the pipe always has room for one, also
+// where the start of the child took all the time there was.
 func (c *child) request(limit time.Time) error {
+	if least := time.Now().Add(lookGrace); limit.Before(least) {
+		limit = least
+	}
 	_ = c.stdin.SetWriteDeadline(limit)
 	_, err := fmt.Fprintf(c.stdin, "{\"op\":\"sample\",\"seq\":%d}\n", c.pending)
 	switch {
