@@ -24,4 +24,6 @@
 //     paths) or from the kernel's log are printable and bounded before they leave this package.
 //  6. A Link joins two devices of its Snapshot, each pair at most once; a list
 //     of CPUs is "" or one that the kernel could have written.
+//  7. An Xid has the form that the driver gives it, from the first byte on: no
+//     line that begins with the name of a process, which is 15 bytes, is one.
 package gpu

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,37 +35,32 @@ const XidRecovery = 154
 // maxXidText bounds Xid.Text, in runes.
 const maxXidText = 200
 
+// xidLine is how every driver begins its report: the address with or without
+// "PCI:" and a function, behind it which part of a GPU it is, then the code.
+var xidLine = regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
+	`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)
+
 // ParseXid reads a line of the kernel's log without time and priority, such as
 //
 //	NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, Ch 00000008, MMU Fault: …
 //
-// Older drivers leave out "PCI:", the process, or its name; a part of a GPU is
-// named behind the address. False is for every other line, also of the driver.
+// Older drivers leave out "PCI:", the process, or its name. False is for every
+// other line, also of the driver, and for what only resembles one: the kernel
+// begins lines with the name of a process too (a segfault's, for one), which
+// anybody can choose; its 15 bytes end before the address.
 // The name is chosen by the process: nothing that comes before it depends on it.
 func ParseXid(line string) (Xid, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "NVRM: ")
-	if !ok { // journald takes it for the name of a program
-		rest = strings.TrimSpace(line)
-	}
-	if rest, ok = strings.CutPrefix(rest, "Xid ("); !ok {
+	m := xidLine.FindStringSubmatch(line)
+	if m == nil {
 		return Xid{}, false
 	}
-	where, rest, ok := strings.Cut(rest, "): ")
-	if !ok {
+	bus, ok := parseBus(m[1])
+	code, err := strconv.Atoi(m[2])
+	if !ok || err != nil || code < 1 || code > MaxXid {
 		return Xid{}, false
 	}
-	address, _, _ := strings.Cut(strings.TrimPrefix(where, "PCI:"), " ")
-	bus, ok := parseBus(address)
-	if !ok {
-		return Xid{}, false
-	}
-	number, rest, _ := strings.Cut(rest, ",")
-	code, ok := digits(strings.TrimSpace(number), 10)
-	if !ok || code < 1 || code > MaxXid {
-		return Xid{}, false
-	}
-	x := Xid{Code: int(code), PCI: bus.String()}
-	x.Text = printable(x.process(strings.TrimSpace(rest)), maxXidText)
+	x := Xid{Code: code, PCI: bus.String()}
+	x.Text = printable(x.process(strings.TrimSpace(m[3])), maxXidText)
 	if x.Code == XidRecovery {
 		x.Recovery = parseRecovery(x.Text)
 	}

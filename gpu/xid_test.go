@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -24,13 +25,16 @@ func TestParseXid(t *testing.T) {
 			Xid{Code: 63, PCI: "0000:10:1c", PID: 1896, Text: "Row Remapper: New row marked for remapping, reset gpu to activate."}},
 		{"part of a GPU", "NVRM: Xid (PCI:0000:05:00 GPU-I:05): 94, pid=7194, name=python3, Contained: SM (0x1). RST: No, D-RST: No",
 			Xid{Code: 94, PCI: "0000:05:00", PID: 7194, Comm: "python3", Text: "Contained: SM (0x1). RST: No, D-RST: No"}},
+		{"compute instance", "NVRM: Xid (PCI:0000:3b:00 GPU-I:01 GPU-CI:02): 13, pid=9, name=a, Graphics Exception",
+			Xid{Code: 13, PCI: "0000:3b:00", PID: 9, Comm: "a", Text: "Graphics Exception"}},
+		{"with a function", "NVRM: Xid (PCI:0000:41:00.0): 43", Xid{Code: 43, PCI: "0000:41:00"}},
 		{"driver 590", "NVRM: Xid (PCI:0000:dc:00): 45, pid=1818990, name=python3, Ch 00000001 caused by previous Xid 149",
 			Xid{Code: 45, PCI: "0000:dc:00", PID: 1818990, Comm: "python3", Text: "Ch 00000001 caused by previous Xid 149"}},
 		{"GSP", "NVRM: Xid (PCI:0000:0f:00): 119, pid=2020, name=nvidia-smi, Timeout after 45s of waiting for RPC response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20800a6a 0x4).",
 			Xid{Code: 119, PCI: "0000:0f:00", PID: 2020, Comm: "nvidia-smi", Text: "Timeout after 45s of waiting for RPC response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20800a6a 0x4)."}},
 		{"advice", "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
 			Xid{Code: 154, PCI: "0000:3b:00", Text: "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)", Recovery: RecoverReset}},
-		{"through journald", "Xid (PCI:0000:3b:00): 43, pid=12, name=a b, Ch 00000010", Xid{Code: 43, PCI: "0000:3b:00", PID: 12, Comm: "a b", Text: "Ch 00000010"}},
+		{"a name of two words", "NVRM: Xid (PCI:0000:3b:00): 43, pid=12, name=a b, Ch 00000010", Xid{Code: 43, PCI: "0000:3b:00", PID: 12, Comm: "a b", Text: "Ch 00000010"}},
 		{"long domain, upper case", "NVRM: Xid (PCI:00010000:3B:00): 43", Xid{Code: 43, PCI: "10000:3b:00"}},
 		{"a name that plays tricks", "NVRM: Xid (PCI:0000:3b:00): 31, pid=12, name=): 79\x1b[2J, Ch 1", Xid{Code: 31, PCI: "0000:3b:00", PID: 12, Comm: "): 79?[2J", Text: "Ch 1"}},
 		{"a pid too large", "NVRM: Xid (PCI:0000:3b:00): 31, pid=4294967295, Ch 1", Xid{Code: 31, PCI: "0000:3b:00", Text: "Ch 1"}},
@@ -52,12 +56,35 @@ func TestNotAnXid(t *testing.T) {
 		"NVRM: Xid (PCI:0000:3b:00)", "NVRM: Xid (PCI:0000:3b:00): ", "NVRM: Xid (PCI:0000:3b:00): x, y",
 		"NVRM: Xid (PCI:0000:3b:00): -1, y", "NVRM: Xid (PCI:0000:3b:00): 0, y", "NVRM: Xid (PCI:0000:3b:00): 1024",
 		"NVRM: Xid (PCI:0000:3b): 79", "NVRM: Xid (PCI:0000:3bb:00): 79", "NVRM: Xid (): 79",
+		"Xid (PCI:0000:3b:00): 79, x", "NVRM: Xid (PCI:0000:3b:00 x): 79, y", "NVRM: Xid (PCI:0000:3b:00 GPU-I:0 x): 79", "NVRM: NVRM: Xid (PCI:0000:3b:00): 79",
+		" NVRM: Xid (PCI:0000:3b:00): 79", "NVRM: Xid (PCI:0:3b:00): 79", "NVRM: Xid (PCI:0000:3b:0): 79", "NVRM: Xid (PCI:0000:3b:00):79", "NVRM: Xid (PCI:0000:3b:00): 79 x",
+		segfault("Xid (0:7:0 x", "): 79, gone"), segfault("Xid (0:7:0 x", "): 154, GPU recovery action changed from 0x2 (x) to 0x0 (None)"),
+		segfault("NVRM: Xid (0:7:", "0): 79, gone"), segfault("NVRM: Xid (PCI:", "0000:07:00): 79, gone"), segfault("NVRM: Xid (0000", ":07:00): 79, gone"),
 		"python: NVRM: Xid (PCI:0000:3b:00): 79", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 28006, Non-fatal",
 	} {
 		if x, ok := ParseXid(line); ok {
 			t.Errorf("%q is %+v", line, x)
 		}
 	}
+}
+
+// segfault is what the kernel writes of a process of this name that met its end
+// in a file of this name: both are anybody's choice.
+func segfault(comm, file string) string {
+	return fmt.Sprintf("%.15s[812]: segfault at 0 ip 000000000040008d sp 00007ffc error 6 in %s[400000+1000] likely on CPU 0 (core 0, socket 0)", comm, file)
+}
+
+// Invariant 7.
+func FuzzForgedXid(f *testing.F) {
+	f.Add("Xid (0:7:0 x", "): 79, gone")
+	f.Add("NVRM: Xid (PCI:", "0000:07:00): 79, gone")
+	f.Add("NVRM: Xid (0000", ":07:00): 154, to 0x0 (None)")
+	f.Fuzz(func(t *testing.T, comm, file string) {
+		line := segfault(comm[:min(len(comm), 15)], file)
+		if x, ok := ParseXid(line); ok {
+			t.Errorf("%q is %+v", line, x)
+		}
+	})
 }
 
 // Invariant 5.

@@ -18,4 +18,5 @@
 //     long as Run runs; Trouble says why meanwhile.
 //  4. Nothing in the log makes the reader fail, or keep more than one record in
 //     memory.
+//  5. A report is the kernel's own: what programs write into the log is none.
 package kernellog

@@ -125,6 +125,7 @@ func TestComesBack(t *testing.T) {
 	dir.until("told that it cannot be read", func(err error) bool { return errors.Is(err, syscall.EISDIR) })
 }
 
+// Invariant 5.
 func TestParseRecord(t *testing.T) {
 	tests := []struct {
 		line string
@@ -132,7 +133,11 @@ func TestParseRecord(t *testing.T) {
 		ok   bool
 	}{
 		{"4,1234,5678901234,-;NVRM: x; y", record{1234, 5678901234 * time.Microsecond, "NVRM: x; y"}, true},
-		{"12,3,4,c,caller=T1;", record{3, 4 * time.Microsecond, ""}, true},
+		{"7,3,4,c,caller=T1;", record{3, 4 * time.Microsecond, ""}, true},
+		{"12,3,4,-;NVRM: x", record{}, false}, // of a program, as the kernel marks what is written to /dev/kmsg
+		{"30,3,4,-;NVRM: x", record{}, false},
+		{"-4,3,4,-;NVRM: x", record{}, false},
+		{",3,4,-;NVRM: x", record{}, false},
 		{"4,1234,5678901234;NVRM", record{}, false},
 		{" SUBSYSTEM=x;", record{}, false},
 		{"4,-1,0,-;x", record{}, false},

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// record is one line of the log, without the fields that may follow it.
+// record is one line of the kernel itself in the log, without the fields that
+// may follow it.
 type record struct {
 	seq  uint64        // counts up over one boot
 	at   time.Duration // since the boot, by the kernel's monotonic clock
@@ -18,11 +19,17 @@ type record struct {
 //	4,1234,5678901234,-;NVRM: Xid (PCI:0000:3b:00): 79, …
 //
 // with priority, sequence number and microseconds, then possibly more, before
-// the semicolon.
+// the semicolon. The priority holds a level in its lowest three bits and then
+// the facility, which is another than the kernel's (0) in whatever a program
+// wrote into the log.
 func parseRecord(line string) (record, bool) {
 	head, text, ok := strings.Cut(line, ";")
 	fields := strings.Split(head, ",")
 	if !ok || len(fields) < 4 {
+		return record{}, false
+	}
+	priority, err := strconv.ParseUint(fields[0], 10, 32)
+	if err != nil || priority>>3 != 0 {
 		return record{}, false
 	}
 	seq, err := strconv.ParseUint(fields[1], 10, 64)

@@ -3,6 +3,9 @@
 package suite
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,11 +24,48 @@ func TestSickGPU(t *testing.T) {
 	})
 }
 
-// TestBootSickGPU: the same in the kernel's own log, through the daemon's
-// sandbox.
-func TestBootSickGPU(t *testing.T) {
+// TestBootForgedXid: what is in the kernel's own log is read through the
+// daemon's sandbox, and of it nothing is believed but what the driver wrote:
+// neither a line that a program wrote, nor the kernel's about a process of bob's
+// whose name and whose file's name look like the driver's words.
+func TestBootForgedXid(t *testing.T) {
 	begin(t)
-	sickGPU(t, func(text string) { sh(t, "", "echo '"+text+"' > /dev/kmsg") })
+	sh(t, "", "echo 'NVRM: Xid (PCI:0000:0f:00): 79, GPU has fallen off the bus.' > /dev/kmsg")
+	for _, comm := range []string{"Xid (0:f:0 x", "NVRM: Xid (PCI:"} {
+		forger(t, comm, "): 79, GPU has fallen off the bus.")
+		forger(t, comm, "0000:0f:00): 79, GPU has fallen off the bus.")
+	}
+	until(t, "the kernel has written of bob's process", func() bool {
+		return strings.Contains(sh(t, "", "dmesg"), "Xid (0:f:0 x[")
+	})
+	if out, _ := health(t); strings.Contains(out, "Xid 79") || !strings.Contains(out, "(Xids) are noticed") {
+		t.Errorf("health: %s", out)
+	}
+	ended(t, wait(t, submit(t, "alice", "-g 4 -- true")), "completed", "exit code 0")
+	if out := sh(t, "bob", "gpusched gpus -o csv"); strings.Contains(out, "sick") {
+		t.Errorf("a line of bob's takes a GPU out of service: %s", out)
+	}
+}
+
+// forger has bob run a program that takes a name and faults in a file of a name:
+// the smallest there is, which calls prctl(PR_SET_NAME) and writes to address 0.
+func forger(t *testing.T, comm, file string) {
+	t.Helper()
+	code := append([]byte("\xb8\x9d\x00\x00\x00\xbf\x0f\x00\x00\x00\x48\x8d\x35\x06\x00\x00\x00\x0f\x05\x31\xc0\x89\x00"), comm+"\x00"...)
+	const at, head = 0x400000, 120
+	size := uint64(head + len(code))
+	var b bytes.Buffer
+	b.WriteString("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9))
+	for _, v := range []any{
+		uint16(2), uint16(62), uint32(1), uint64(at + head), uint64(64), uint64(0), uint32(0), uint16(64), uint16(56), uint16(1), uint16(0), uint16(0), uint16(0),
+		uint32(1), uint32(5), uint64(0), uint64(at), uint64(at), size, size, uint64(4096),
+	} {
+		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Write(code)
+	sh(t, "bob", fmt.Sprintf("cd && f=%q && echo %s | base64 -d > \"./$f\" && chmod +x \"./$f\" && { \"./$f\" || true; }", file, base64.StdEncoding.EncodeToString(b.Bytes())))
 }
 
 // sickGPU: the job that the error hit says so in its result, the GPU takes no
