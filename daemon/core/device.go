@@ -19,6 +19,7 @@ type device struct {
 	after   *departure     // the job that left it, until it is clean
 	base    int64          // memory that no process accounted for when the last job came; -1 unknown
 
+	revoked   revocation
 	lostSince time.Time     // zero: it is not
 	outside   []job.Foreign // of the last sample; nil: not looked for yet
 	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
@@ -78,6 +79,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	for _, d := range c.devices {
 		c.inspectDeparture(d, e.Number, now)
 	}
+	c.confirm(e.Number)
 	c.endLost(now)
 	c.replay()
 	c.watch(now)

@@ -40,6 +40,9 @@ func (c *Core) faulted(e Faulted) {
 		return
 	}
 	needs, before := c.policy.Xids.Of(e.Xid), gpu.Recovery(g.Fault.Recovery)
+	if needs.Sick() {
+		d.revoked = revocation{}
+	}
 	switch {
 	case needs.Sick() && heavier(needs, before):
 		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code)), At: e.At})
@@ -47,12 +50,35 @@ func (c *Core) faulted(e Faulted) {
 			g.Fault.Job = l.job.ID
 		}
 	case e.Xid.Code == gpu.XidRecovery && needs == gpu.RecoverNothing && before.Sick():
-		g.Fault = g.Fault.With(job.GPUFault{})
+		d.revoked = revocation{seq: e.Seq, number: c.look()}
+		return
 	default:
 		return
 	}
 	g.UUID, g.Fault.Boot, g.Fault.Seq = d.UUID, e.Boot, e.Seq
 	c.control(g)
+}
+
+// revocation is a line by which the driver takes back what it said a GPU needs.
+// A line alone puts no GPU back into service: a sample has to say so too, which
+// began after it.
+type revocation struct {
+	seq    uint64 // of the line; 0: none
+	number uint64 // of the sample, or a later one
+}
+
+// confirm puts those GPUs back into service that the driver calls well by both
+// of its ways. The others stay out until an administrator says otherwise.
+func (c *Core) confirm(number uint64) {
+	for _, d := range c.devices {
+		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
+			continue
+		}
+		g := c.controls[d.UUID]
+		g.Fault = g.Fault.With(job.GPUFault{Boot: c.boot, Seq: max(d.revoked.seq, g.Fault.Seq)})
+		d.revoked = revocation{}
+		c.control(g)
+	}
 }
 
 // control takes on and records what holds for a GPU from now on.

@@ -332,7 +332,7 @@ func (s *script) exit() {
 }
 
 // gpu changes what the driver says: foreign=SIZE, ghost=SIZE, dead=SIZE, orphan=JOB,
-// health=lost, rows=pending|failed|ok, clean.
+// health=lost, well=yes|no, rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {
@@ -350,6 +350,8 @@ func (s *script) gpu() {
 		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
 	case s.args["processes"] == "unknown":
 		g.ProcessesUnknown, g.Processes = true, nil
+	case s.args["well"] != "":
+		g.Well = s.args["well"] == "yes"
 	case s.args["rows"] != "":
 		g.RowsPending, g.RowsFailed = s.args["rows"] == "pending", s.args["rows"] == "failed"
 	case s.args["health"] != "":

@@ -16,7 +16,8 @@
 // The keys of gpus: uuid name pci minor mem_mib reserved_mib used_mib (use that
 // no process accounts for) temp util power_mw limit_mw energy_mj mig mode,
 // rows_pending and rows_failed (1: a bad row of memory waits for a reset, or
-// could not be replaced), lost (1: calls say so, 2: no handle either), hang (calls never return),
+// could not be replaced), recovery (what the driver says that it needs, 0: nothing;
+// -1, the default: this driver does not say), lost (1: calls say so, 2: no handle either), hang (calls never return),
 // error (calls return that code), slow_ms (per call), island (GPUs of one number
 // above 0 have NVLinks to each other), lanes (NVLinks to each of them), nvswitch
 // (1: lanes are those to the switch), numa (node; -1 unknown), bridge and pcie

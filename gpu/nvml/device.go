@@ -1,6 +1,7 @@
 package nvml
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -171,6 +172,16 @@ func (r *reader) gauges(dev nvml.Device) {
 	}
 	if v, ok := may(r, needRows, "reading the remapped rows", rows); ok {
 		r.out.RowsPending, r.out.RowsFailed = v[0], v[1]
+	}
+	action := func() (bool, nvml.Return) {
+		v := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
+		if ret := dev.GetFieldValues(v); ret != nvml.SUCCESS {
+			return false, ret
+		}
+		return binary.NativeEndian.Uint32(v[0].Value[:]) == uint32(nvml.GPU_RECOVERY_ACTION_NONE), nvml.Return(v[0].NvmlReturn)
+	}
+	if v, ok := may(r, needFields, "reading the recovery action", action); ok {
+		r.out.Well = v
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 const uuid0 = "GPU-fa4e0000-0000-4000-8000-000000000000"
 
 func TestSnapshotReadsEverything(t *testing.T) {
-	r := newRig(t).gpus("used_mib=3 reserved_mib=600 util=40 temp=55 power_mw=100 limit_mw=300 energy_mj=77 mig=1 rows_pending=1 rows_failed=1 mode=3 pci=0001A000:07:00.0", "")
+	r := newRig(t).gpus("used_mib=3 reserved_mib=600 util=40 temp=55 power_mw=100 limit_mw=300 energy_mj=77 mig=1 rows_pending=1 rows_failed=1 recovery=0 mode=3 pci=0001A000:07:00.0", "")
 	sys := t.TempDir()
 	slot := filepath.Join(sys, "bus/pci/devices/1a000:07:00.0")
 	if err := os.MkdirAll(slot, 0o755); err != nil {
@@ -25,7 +25,7 @@ func TestSnapshotReadsEverything(t *testing.T) {
 	}
 	s := r.start(variableSys + "=" + sys).sample()
 	want := gpu.Device{
-		Index: 0, UUID: uuid0, Minor: 0, Name: "NVIDIA A100-SXM4-80GB", PCI: "0001A000:07:00.0", NUMANode: 1, MIG: true, RowsPending: true, RowsFailed: true, Health: gpu.HealthOK,
+		Index: 0, UUID: uuid0, Minor: 0, Name: "NVIDIA A100-SXM4-80GB", PCI: "0001A000:07:00.0", NUMANode: 1, MIG: true, RowsPending: true, RowsFailed: true, Well: true, Health: gpu.HealthOK,
 		MemTotalBytes: 81920 << 20, MemUsedBytes: 3 << 20, MemFreeBytes: 81317 << 20, MemReservedBytes: 600 << 20,
 		UtilGPUPercent: 40, UtilMemPercent: 20, TempC: 55, PowerMilliW: 100, PowerLimitMilliW: 300, EnergyMilliJ: 77,
 		ComputeMode: "exclusive-process", Processes: []gpu.Process{},
@@ -35,6 +35,14 @@ func TestSnapshotReadsEverything(t *testing.T) {
 	}
 	if s.Driver != "550.54.14" || s.NVMLVersion != "12.550.54.14" || s.CUDAVersion != "12.4" || s.TakenUnixNano == 0 {
 		t.Errorf("versions %q %q %q, taken %d", s.Driver, s.NVMLVersion, s.CUDAVersion, s.TakenUnixNano)
+	}
+}
+
+func TestOnlyTheDriverCallsAGPUWell(t *testing.T) {
+	for i, d := range well(t, newRig(t).gpus("recovery=0", "recovery=1", "recovery=4", "").start().sample(), 4) {
+		if d.Well != (i == 0) {
+			t.Errorf("GPU %d: well %t", i, d.Well)
+		}
 	}
 }
 

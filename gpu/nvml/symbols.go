@@ -27,6 +27,7 @@ const (
 	needMode
 	needMIG
 	needRows
+	needFields
 	needCPUs
 	needNodes
 	needAncestor
@@ -73,6 +74,7 @@ func entries() [needs]entry {
 		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
 		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
 		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad rows of memory wait for a reset"},
+		needFields:      {newest("nvmlDeviceGetFieldValues"), "whether a GPU is well again after an error"},
 		needCPUs:        {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are next to a GPU, where the kernel does not tell"},
 		needNodes:       {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, where the kernel does not tell"},
 		needAncestor:    {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},

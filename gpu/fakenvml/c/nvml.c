@@ -217,6 +217,18 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned int *corrected, 
 	return NVML_SUCCESS;
 }
 
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *v)
+{
+	ENTER(g);
+	for (int i = 0; i < n; i++) {
+		int known = v[i].fieldId == NVML_FI_DEV_GET_GPU_RECOVERY_ACTION && g.recovery >= 0;
+		v[i].nvmlReturn = known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+		v[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+		v[i].value.uiVal = known ? g.recovery : 0;
+	}
+	return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long long *v)
 {
 	ENTER(g);

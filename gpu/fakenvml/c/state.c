@@ -30,6 +30,7 @@ static void gpu_default(struct fake_gpu *g, int index)
 	g->energy_mj = -1;
 	g->lanes = 4;
 	g->numa = -1;
+	g->recovery = -1;
 }
 
 static int set_text(char *to, size_t size, const char *value)
@@ -94,6 +95,7 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	if (!strcmp(key, "mode")) return set_int(&g->mode, value);
 	if (!strcmp(key, "rows_pending")) return set_int(&g->rows_pending, value);
 	if (!strcmp(key, "rows_failed")) return set_int(&g->rows_failed, value);
+	if (!strcmp(key, "recovery")) return set_int(&g->recovery, value);
 	if (!strcmp(key, "lost")) return set_int(&g->lost, value);
 	if (!strcmp(key, "hang")) return set_int(&g->hang, value);
 	if (!strcmp(key, "error")) return set_int(&g->error, value);

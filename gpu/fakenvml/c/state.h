@@ -14,6 +14,7 @@ struct fake_gpu {
 	long long mem_mib, reserved_mib, used_mib;
 	long long power_mw, limit_mw, energy_mj; // energy_mj < 0: power times uptime
 	int rows_pending, rows_failed;
+	int recovery;  // what the driver says that it needs; -1: it does not say
 	int lost;    // 1: calls say so, 2: even the handle is refused
 	int hang;    // calls on it never return
 	int error;   // calls on it return this code
