@@ -68,7 +68,7 @@ func arrayResult(j *job.Job) job.Result {
 	bad := j.Tasks.Failed + j.Tasks.Cancelled()
 	switch {
 	case j.Stop == job.StopCancel:
-		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
+		return job.Result{Outcome: job.Cancelled, By: j.StopBy, Detail: j.StopWhy}
 	case j.Tasks.Cancelled() == size:
 		return job.Result{Outcome: job.Cancelled, By: j.Tasks.Dropped[len(j.Tasks.Dropped)-1].By}
 	case bad > 0:
@@ -126,7 +126,7 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 // cancelArray starts no more tasks and ends those there are.
 func (c *Core) cancelArray(array *live, by string, now time.Time) {
 	j := &array.job
-	j.Stop, j.StopBy = job.StopCancel, by
+	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, ""
 	c.touch(array)
 	if j.State == job.Queued {
 		c.move(array, job.Spawned, now)

@@ -22,6 +22,9 @@ func (c *Core) Check() error {
 		if j.Tasks != nil {
 			c.checkArray(j, breach)
 		}
+		if j.Task != nil && c.jobs[j.Task.Array] == nil {
+			breach("job %d is a task of array %d, which has ended", id, j.Task.Array)
+		}
 		if j.State == job.Spawned {
 			continue
 		}

@@ -91,8 +91,7 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		case job.Unmet:
 			open = append(open, d)
 		case job.Impossible:
-			f.job.Result = &job.Result{Outcome: job.Cancelled, Detail: fmt.Sprintf("job %d is %s, and %s asked otherwise", on, end.State, d)}
-			c.move(f, job.Cancelled, now)
+			c.endInVain(f, fmt.Sprintf("job %d is %s, and %s asked otherwise", on, end.State, d), now)
 			return
 		}
 	}
@@ -103,20 +102,60 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 	}
 }
 
-// circle tells whether a job would wait for itself if it waited for these.
+// endInVain ends a job that waits for what can't come. An array with tasks that
+// have not ended starts no more, and ends after them: they need it.
+func (c *Core) endInVain(l *live, why string, now time.Time) {
+	j := &l.job
+	if j.Tasks == nil || j.Tasks.Live == 0 {
+		j.Result = &job.Result{Outcome: job.Cancelled, Detail: why}
+		c.move(l, job.Cancelled, now)
+		return
+	}
+	j.Stop, j.StopWhy, j.Pending = job.StopCancel, why, nil
+	c.move(l, job.Spawned, now)
+}
+
+// circle tells whether a job would wait for itself if it waited for these. An
+// array waits for its tasks, whatever they wait for.
 func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}
-	todo := slices.Clone(list)
-	for len(todo) > 0 {
-		on := todo[0].Job
-		todo = todo[1:]
-		if on == id {
+	var todo []*live
+	meet := func(l *live) {
+		if l != nil && !seen[l.job.ID] {
+			seen[l.job.ID] = true
+			todo = append(todo, l)
+		}
+	}
+	for _, d := range list {
+		meet(c.jobs[d.Job])
+	}
+	var waiting map[job.ID][]*live
+	for ; len(todo) > 0; todo = todo[1:] {
+		j := &todo[0].job
+		if j.ID == id || j.Task != nil && j.Task.Array == id {
 			return true
 		}
-		if l := c.jobs[on]; l != nil && !seen[on] {
-			seen[on] = true
-			todo = append(todo, l.job.Pending...)
+		for _, d := range j.Pending {
+			meet(c.jobs[d.Job])
+		}
+		if j.Tasks != nil && waiting == nil {
+			waiting = c.waitingTasks(id)
+		}
+		for _, t := range waiting[j.ID] {
+			meet(t)
 		}
 	}
 	return false
+}
+
+// waitingTasks returns, by array, the tasks that wait for a job, and the one with
+// an id.
+func (c *Core) waitingTasks(id job.ID) map[job.ID][]*live {
+	found := map[job.ID][]*live{}
+	for _, l := range c.jobs {
+		if t := l.job.Task; t != nil && (len(l.job.Pending) > 0 || l.job.ID == id) {
+			found[t.Array] = append(found[t.Array], l)
+		}
+	}
+	return found
 }

@@ -156,6 +156,9 @@ func (c *chaos) command() {
 	if what.Kind == job.CommandUpdate {
 		milli, priority := c.draw("to", 0, len(c.gpus))*job.WholeGPU, job.Priority{Number: c.draw("number", -1, 1)}
 		what.Change = &job.Change{GPUMilli: &milli, Priority: &priority}
+		if c.draw("wait", 0, 1) == 1 {
+			what.Change = &job.Change{After: &[]job.Dependency{{Kind: job.AfterOK, Job: job.ID(c.draw("on", 1, len(c.jobs)+1))}}}
+		}
 	}
 	if what.Kind == job.CommandCancel && c.draw("one task", 0, 1) == 1 {
 		what.Task = new(c.draw("task", 0, 3))

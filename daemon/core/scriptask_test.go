@@ -84,11 +84,7 @@ func (s *script) life(r *job.Request) {
 	if before := s.duration("warn"); before > 0 {
 		r.WarnSignal, r.WarnBefore = 10, before
 	}
-	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
-		if on := s.num(string(kind), 0); on > 0 {
-			r.After = append(r.After, job.Dependency{Kind: kind, Job: job.ID(on)})
-		}
-	}
+	r.After = s.after()
 	if text, ok := s.args["array"]; ok {
 		a, err := job.ParseArray(text)
 		if err != nil {
@@ -98,7 +94,17 @@ func (s *script) life(r *job.Request) {
 	}
 }
 
-// update changes a waiting job: priority= gpus= retries= after-any= limit=.
+// after reads dependencies, one of each kind: after= after-ok= after-fail= after-any=.
+func (s *script) after() (list []job.Dependency) {
+	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
+		if on := s.num(string(kind), 0); on > 0 {
+			list = append(list, job.Dependency{Kind: kind, Job: job.ID(on)})
+		}
+	}
+	return list
+}
+
+// update changes a waiting job: priority= gpus= mem= retries= after-ok= limit=.
 func (s *script) update() {
 	ch := &job.Change{}
 	if text, ok := s.args["priority"]; ok {
@@ -117,8 +123,8 @@ func (s *script) update() {
 	if _, ok := s.args["retries"]; ok {
 		ch.Retries = new(s.num("retries", 0))
 	}
-	if on := s.num("after-any", 0); on > 0 {
-		ch.After = &[]job.Dependency{{Kind: job.AfterAny, Job: job.ID(on)}}
+	if list := s.after(); list != nil {
+		ch.After = &list
 	}
 	if _, ok := s.args["limit"]; ok {
 		ch.ArrayLimit = new(s.num("limit", 0))

@@ -79,6 +79,7 @@ type Life struct {
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a stopped one makes room for
+	StopWhy   string        `json:"stop_why,omitempty"`  // what an array waited for in vain that ends with its last task
 	StopAt    time.Time     `json:"stop_at,omitzero"`    // when that one, which has been warned, is stopped
 	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
