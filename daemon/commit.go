@@ -176,8 +176,8 @@ func (c *committer) write(ctx context.Context, records []core.Record) bool {
 		if err == nil {
 			return true
 		}
-		if errors.Is(err, ErrDamaged) {
-			c.d.end(err)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrInvalid) {
+			c.d.end(err) // no other try mends it, and everybody waits for it
 			return false
 		}
 		if !pause(ctx, c.d.host, wait) {

@@ -168,10 +168,11 @@ func (r *rig) runs(id job.ID) {
 // made to fail.
 type diskStore struct {
 	*store.Store
-	full atomic.Bool
-	torn atomic.Bool                   // the file is damaged
-	hang atomic.Pointer[chan struct{}] // writes wait for this to be closed
-	bare atomic.Bool                   // it has no payloads any more
+	full  atomic.Bool
+	torn  atomic.Bool                   // the file is damaged
+	unfit atomic.Bool                   // the next write has a record that does not fit
+	hang  atomic.Pointer[chan struct{}] // writes wait for this to be closed
+	bare  atomic.Bool                   // it has no payloads any more
 }
 
 var errFull = errors.New("no space left on device")
@@ -182,6 +183,9 @@ func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
 	}
 	if s.full.Load() {
 		return errFull
+	}
+	if s.unfit.Swap(false) {
+		return fmt.Errorf("commit: %w", daemon.ErrInvalid)
 	}
 	if s.torn.Load() {
 		return fmt.Errorf("commit: %w", daemon.ErrDamaged)

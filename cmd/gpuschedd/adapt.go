@@ -38,18 +38,26 @@ func (s stored) Commit(ctx context.Context, records []core.Record) error {
 	for i, r := range records {
 		rows[i] = store.Record(r)
 	}
-	return damaged(s.Store.Commit(ctx, rows))
+	return named(s.Store.Commit(ctx, rows))
 }
 
-// damage is daemon.ErrDamaged in the store's words.
-type damage struct{ error }
+// hopeless is an error of the daemon's kind in the store's words.
+type hopeless struct {
+	error
+	kind error
+}
 
-func (d damage) Is(target error) bool { return target == daemon.ErrDamaged }
-func (d damage) Unwrap() error        { return d.error }
+func (h hopeless) Is(target error) bool { return target == h.kind }
+func (h hopeless) Unwrap() error        { return h.error }
 
-func damaged(err error) error {
-	if errors.Is(err, store.ErrCorrupt) {
-		return damage{err}
+// named gives the errors of the store that no further try mends the names that
+// the daemon has for them.
+func named(err error) error {
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
+		return hopeless{err, daemon.ErrDamaged}
+	case errors.Is(err, store.ErrInvalid):
+		return hopeless{err, daemon.ErrInvalid}
 	}
 	return err
 }
@@ -71,12 +79,12 @@ func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 
 func (s stored) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	p, err := s.Store.Payload(ctx, id)
-	return p, damaged(err)
+	return p, named(err)
 }
 
 func (s stored) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
 	id, known, err := s.Store.ByKey(ctx, uid, key)
-	return id, known, damaged(err)
+	return id, known, named(err)
 }
 
 func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {

@@ -157,6 +157,8 @@ func remedy(err error, state string) string {
 		return "check the disk of " + state + " (journalctl -k, smartctl); the daemon begins an empty file again in an hour"
 	case errors.Is(err, daemon.ErrDamaged), errors.Is(err, store.ErrCorrupt):
 		return "nothing: the daemon begins a new file by itself"
+	case errors.Is(err, daemon.ErrInvalid):
+		return "report it with 'journalctl -u gpusched': the daemon begins anew by itself, from the last that it could write"
 	case errors.Is(err, units.ErrBus):
 		return "systemctl status dbus"
 	case store.Retryable(err):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -187,40 +188,54 @@ func (s *Store) shorten(ctx context.Context, person int, most int64) (int, error
 }
 
 // remove deletes ended jobs in the order given, and with an array what is left
-// of its tasks.
+// of its tasks. A job that has not ended stays, whatever its array says.
 func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	for some := range slices.Chunk(ids, forgetAtOnce) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := s.alone(func() error { return s.removeJobs(ctx, some) }); err != nil {
+		err := s.alone(func() error {
+			removed, err := s.removeJobs(ctx, some)
+			n += removed
+			return err
+		})
+		if err != nil {
 			return n, err
 		}
-		n += len(some)
 	}
 	return n, ctx.Err()
 }
 
-// removeJobs deletes these jobs in one transaction.
-func (s *Store) removeJobs(ctx context.Context, ids []int64) error {
+// removable selects, of a list of ids, the jobs that have ended and have no task
+// that has not: a row whose parent is gone could never be written again.
+const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value WHERE j.result IS NOT NULL" +
+	" AND NOT EXISTS (SELECT 1 FROM jobs t WHERE t.array_id = j.id AND t.result IS NULL))"
+
+// removeJobs deletes these jobs in one transaction, and returns how many of them.
+func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer tx.Rollback()
 	e := encoder{}
 	list := listJSON(&e, ids)
-	const these = "(SELECT value FROM json_each(?1))"
+	removed := int64(0)
 	for _, query := range []string{
-		"DELETE FROM attempts WHERE job_id IN " + these + " OR job_id IN (SELECT id FROM jobs WHERE array_id IN " + these + ")",
-		"DELETE FROM payloads WHERE job_id IN " + these,
-		"DELETE FROM jobs WHERE array_id IN " + these,
-		"DELETE FROM jobs WHERE id IN " + these,
+		"DELETE FROM attempts WHERE job_id IN " + removable + " OR job_id IN (SELECT id FROM jobs WHERE array_id IN " + removable + ")",
+		"DELETE FROM payloads WHERE job_id IN " + removable,
+		"DELETE FROM jobs WHERE array_id IN " + removable,
+		"DELETE FROM jobs WHERE id IN " + removable,
 	} {
-		if _, err := tx.ExecContext(ctx, query, list); err != nil {
-			return err
+		result, err := tx.ExecContext(ctx, query, list)
+		if err != nil {
+			return 0, err
+		}
+		if strings.HasPrefix(query, "DELETE FROM jobs") {
+			rows, _ := result.RowsAffected()
+			removed += rows
 		}
 	}
 	s.dirty += 4 * len(ids)
-	return tx.Commit()
+	return int(removed), tx.Commit()
 }

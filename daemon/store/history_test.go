@@ -168,3 +168,24 @@ func TestForget(t *testing.T) {
 	}
 	mustCheck(t, s)
 }
+
+// TestForgetLeavesLiveTasks: the row of a task that has not ended stays, also
+// where its array has, so that its end can be written.
+func TestForgetLeavesLiveTasks(t *testing.T) {
+	t.Parallel()
+	s := openNew(t)
+	whole := ended(1, job.Cancelled)
+	whole.Request, whole.Tasks, whole.Attempt = array(1, 1).Request, &job.Tasks{Next: 2, Live: 1}, nil
+	commit(t, s, Record{Job: array(1, 2), Payload: payload()}, Record{Job: taskOf(running(2), 1, 0)}, Record{Job: taskOf(ended(3, job.Completed), 1, 1)})
+	commit(t, s, Record{Job: whole})
+	for _, h := range []History{{Age: time.Hour}, {UserBytes: 1}} {
+		if _, err := s.Forget(t.Context(), h, epoch.Add(365*24*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(t, s, Record{Job: taskOf(ended(2, job.Completed), 1, 0)})
+	if n, err := s.Forget(t.Context(), History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); n != 2 || err != nil {
+		t.Errorf("%d jobs are forgotten at last: %v", n, err)
+	}
+	mustCheck(t, s)
+}

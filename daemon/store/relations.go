@@ -21,6 +21,7 @@ var relations = []relation{
 	{"SELECT id FROM jobs WHERE name <> json_extract(label, '$.name')", "job %d: has two names"},
 	{"SELECT id FROM jobs WHERE dedup <> coalesce(json_extract(request, '$.dedup'), '')", "job %d: has two content hashes"},
 	{"SELECT id FROM jobs WHERE array_id IS NOT json_extract(life, '$.task.array') OR task_index IS NOT json_extract(life, '$.task.index')", "job %d: is two tasks"},
+	{"SELECT t.id FROM jobs t JOIN jobs a ON a.id = t.array_id WHERE t.result IS NULL AND a.result IS NOT NULL", "job %d: goes on, and its array has ended"},
 	{"SELECT t.id FROM jobs t JOIN jobs a ON a.id = t.array_id WHERE a.array_id IS NOT NULL OR json_extract(a.request, '$.array') IS NULL", "job %d: is a task of a job that is no array"},
 	{"SELECT id FROM jobs j WHERE json_extract(life, '$.tasks.live') <> (SELECT count(*) FROM jobs t WHERE t.array_id = j.id AND t.result IS NULL)", "job %d: miscounts its live tasks"},
 	{"SELECT id FROM jobs j WHERE json_extract(life, '$.tasks.next') < (SELECT count(*) FROM jobs t WHERE t.array_id = j.id)", "job %d: has more tasks than it counts"},

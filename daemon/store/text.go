@@ -32,8 +32,8 @@ type encoder struct{ err error }
 
 func (e *encoder) json(v any) string {
 	b, err := json.Marshal(v)
-	if e.err == nil {
-		e.err = err
+	if err != nil && e.err == nil {
+		e.err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return string(b)
 }
