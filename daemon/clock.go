@@ -50,8 +50,8 @@ func (c *clock) check(now time.Time) job.Check {
 		return job.Check{Name: "clock", Health: job.Healthy, Detail: "nobody has set it by more than a minute in the last hour"}
 	}
 	return job.Check{
-		Name: "clock", Health: job.Degraded, Detail: fmt.Sprintf("it was set %s at %s; running jobs keep their time limits", setBy(c.by), c.at.Format("15:04:05")),
-		Next: "if it is right now, nothing; begin times, reservations, the ends of pauses and fair share go by it, see 'timedatectl'",
+		Name: "clock", Health: job.Degraded, Detail: fmt.Sprintf("it was set %s at %s; time limits, waits and what was used of GPUs are as before", setBy(c.by), c.at.Format("15:04:05")),
+		Next: "if it is right now, nothing; begin times, reservations and the ends of pauses go by it, see 'timedatectl'",
 	}
 }
 

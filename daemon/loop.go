@@ -22,7 +22,7 @@ func (d *Daemon) loop(ctx context.Context) {
 		now := d.host.Now()
 		if by := d.clock.see(now, now.Sub(d.started)); by != 0 {
 			d.log.Warn("the clock was set", "by", by)
-			d.step(core.Tick{Clock: true}, now)
+			d.step(core.Tick{Clock: by}, now)
 		}
 		switch {
 		case ok && m.ask != nil:

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -28,6 +29,13 @@ func newLedger(q Quotas, past []job.Usage) ledger {
 
 func userKey(uid int) string      { return "u" + strconv.Itoa(uid) }
 func groupKey(name string) string { return "g" + name }
+
+func accountKey(a *sched.Account) string {
+	if a.UID < 0 {
+		return groupKey(a.Name)
+	}
+	return userKey(a.UID)
+}
 
 // of returns the account that an owner's jobs count for: the principal's, if
 // there is one.
@@ -92,6 +100,35 @@ func (l *ledger) recall(key string, a *sched.Account) {
 	}
 }
 
+// open lets the accounts count from now on.
+func (l *ledger) open(now time.Time, half time.Duration) {
+	for _, a := range l.all() {
+		a.Open(sched.At(now), half)
+	}
+	for key, u := range l.past {
+		if u.At.After(now) {
+			u.At = now
+			l.past[key] = u
+		}
+	}
+}
+
+// shift moves the time of all accounts with a clock that was set.
+func (l *ledger) shift(by time.Duration) {
+	for _, a := range l.all() {
+		a.Shift(by)
+	}
+	for key, u := range l.past {
+		u.At = u.At.Add(by)
+		l.past[key] = u
+	}
+}
+
+// all returns the accounts in no order.
+func (l *ledger) all() []*sched.Account {
+	return slices.AppendSeq(slices.Collect(maps.Values(l.users)), maps.Values(l.groups))
+}
+
 // quota is what bounds an account.
 func (l *ledger) quota(a *sched.Account) Quota {
 	if a.UID < 0 {
@@ -130,15 +167,39 @@ func chargeRate(a *job.Attempt) float64 {
 	return float64(milli) / job.WholeGPU
 }
 
-// charge counts a job that holds what it asked for since its placement.
+// accounts are all that a job counts for.
+func (l *live) accounts() []*sched.Account {
+	return append([]*sched.Account{l.account}, l.account.Groups...)
+}
+
+// charge counts a job that holds what it asked for since its placement. Before
+// the first listing nobody knows for how long that is: see open.
 func (c *Core) charge(l *live, now time.Time) {
-	c.guard(l, 1, now)
-	a, half := l.job.Attempt, c.policy.Sched.HalfLife
-	for _, acc := range append([]*sched.Account{l.account}, l.account.Groups...) {
-		acc.Start(l.job.Request.GPUMilli, chargeRate(a), sched.At(a.PlacedAt), sched.At(now), half)
+	a, rate, at := l.job.Attempt, chargeRate(l.job.Attempt), sched.At(now)
+	for _, acc := range l.accounts() {
+		if !c.listed {
+			acc.Hold(l.job.Request.GPUMilli, rate)
+			continue
+		}
+		acc.Start(l.job.Request.GPUMilli, rate, at, c.policy.Sched.HalfLife)
+		acc.Charge(rate, now.Sub(a.PlacedAt), at, c.policy.Sched.HalfLife)
 	}
+	c.guard(l, 1, now)
 	if l.gate != nil {
 		l.gate.Left--
+	}
+}
+
+// open begins to count use: what jobs on record have used since then is charged
+// by how long their units have run.
+func (c *Core) open(now time.Time) {
+	c.lane.at = now
+	c.accounts.open(now, c.policy.Sched.HalfLife)
+	for _, id := range c.activeIDs() {
+		l := c.active[id]
+		for _, acc := range l.accounts() {
+			acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
+		}
 	}
 }
 
@@ -146,14 +207,10 @@ func (c *Core) charge(l *live, now time.Time) {
 func (c *Core) settle(l *live, now time.Time) {
 	c.guard(l, -1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
-	for _, acc := range append([]*sched.Account{l.account}, l.account.Groups...) {
-		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(a.PlacedAt), sched.At(now), half)
-		key := userKey(acc.UID)
-		if acc.UID < 0 {
-			key = groupKey(acc.Name)
-		}
+	for _, acc := range l.accounts() {
+		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
 		if l.job.Request.GPUMilli > 0 {
-			c.out.Records = append(c.out.Records, Record{Usage: &job.Usage{Account: key, Micro: used.Microseconds(), At: now}})
+			c.out.Records = append(c.out.Records, Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})
 		}
 	}
 	if l.gate != nil {

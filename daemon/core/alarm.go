@@ -12,7 +12,14 @@ type alarm struct {
 	id job.ID
 }
 
-func (a alarm) before(b alarm) bool { return a.at.Before(b.at) || a.at.Equal(b.at) && a.id < b.id }
+// before compares by the wall clock alone: a time that was read from the steady
+// one, too, would come before some others by the one and after them by the other.
+func (a alarm) before(b alarm) bool {
+	if by := a.at.Round(0).Compare(b.at.Round(0)); by != 0 {
+		return by < 0
+	}
+	return a.id < b.id
+}
 
 // alarms are jobs that wait for a time, the next one first: a heap, and where
 // each job is in it.

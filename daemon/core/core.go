@@ -172,7 +172,7 @@ func (c *Core) restore(j job.Job) {
 	if j.State.Live() {
 		c.noteStuck(l)
 		c.active[j.ID] = l
-		c.charge(l, j.Attempt.PlacedAt)
+		c.charge(l, time.Time{})
 	}
 }
 

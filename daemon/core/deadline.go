@@ -9,8 +9,8 @@ import (
 
 // tick does what has come due.
 func (c *Core) tick(e Tick, now time.Time) {
-	if e.Clock {
-		c.shorten(now)
+	if e.Clock != 0 {
+		c.reset(e.Clock, now)
 	}
 	c.due(now)
 	c.expire(now)

@@ -156,7 +156,7 @@ type Faulted struct {
 // failed should be tried again.
 type Tick struct {
 	Retry bool
-	Clock bool // the wall clock was set
+	Clock time.Duration // by how much the wall clock was set; 0: it was not
 }
 
 // Configured brings a new policy.

@@ -155,11 +155,11 @@ func TestClockIsSetBackInABackoff(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ahead := job.Job{
 		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU, Retries: 3, Backoff: time.Minute},
-		SubmittedAt: now, ChangedAt: now, State: job.Queued, Life: job.Life{Failures: 1, QueuedAt: now, NotBefore: now.Add(30 * time.Hour)},
+		SubmittedAt: now, ChangedAt: now, State: job.Queued, Life: job.Life{Failures: 1, QueuedAt: now, NotBefore: now.Add(30*time.Hour + time.Minute)},
 	}
 	c := core.New(core.Policy{}, "boot1", core.Restored{NextID: 2, Jobs: []job.Job{ahead}})
 	c.Step(core.Listed{Boot: "boot1"}, now.Add(30*time.Hour))
-	effects := c.Step(core.Tick{Clock: true}, now)
+	effects := c.Step(core.Tick{Clock: -30 * time.Hour}, now)
 	want := now.Add(time.Minute)
 	if len(effects.Records) != 1 || !effects.Records[0].Job.NotBefore.Equal(want) {
 		t.Errorf("records %+v, want a try at %v", effects.Records, want)

@@ -23,6 +23,10 @@ func (l *lane) move(gpus int, p *sched.Policy, now time.Time) {
 	if passed <= 0 {
 		return // a clock that went back changes nothing
 	}
+	if gpus == 0 {
+		l.at = now // no sample yet, so nobody knows what it earns
+		return
+	}
 	rate := float64(gpus)*float64(p.GuardPercent)/100 - float64(l.milli)/job.WholeGPU
 	l.credit = time.Duration(min(0, float64(l.credit)+rate*float64(passed)))
 	l.at = now
@@ -36,6 +40,8 @@ func (c *Core) guard(l *live, sign int, now time.Time) {
 	if !l.job.Guarded {
 		return
 	}
-	c.lane.move(len(c.devices), &c.policy.Sched, now)
+	if c.listed {
+		c.lane.move(len(c.devices), &c.policy.Sched, now)
+	}
 	c.lane.milli += sign * l.job.Request.GPUMilli
 }

@@ -130,11 +130,19 @@ func ranFor(a *job.Attempt, now time.Time) time.Duration {
 }
 
 // shorten ends back-offs that would last longer than they were meant to, since the
-// clock was set back, while we were away or after they came from the disk.
+// clock was set back while we were away, and lets nobody wait from a moment to come.
 func (c *Core) shorten(now time.Time) {
 	for _, id := range c.sortedIDs() {
 		l := c.jobs[id]
-		if l.job.State != job.Queued || l.job.Failures == 0 {
+		if l.job.State != job.Queued {
+			continue
+		}
+		if l.job.QueuedAt.After(now) {
+			l.job.QueuedAt = now
+			c.touchQuietly(l)
+			c.consider(l, now)
+		}
+		if l.job.Failures == 0 {
 			continue
 		}
 		if latest := now.Add(backoff(l.job.Request.Backoff, l.job.Failures-1)); l.job.NotBefore.After(latest) {

@@ -131,7 +131,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.HostMemBytes = s.size("mem")
 		s.w.policy.MaxRunning = s.num("max-running", 0)
 		s.w.policy.Quotas.Default = core.Quota{
-			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0),
+			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0), GPUHours: s.num("quota-hours", 0),
 		}
 		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
@@ -236,9 +236,12 @@ var verbs = map[string]func(*script){
 		s.w.now = s.w.now.Add(s.duration("for"))
 		s.feed(core.Tick{})
 	},
-	// clock by=TIME: somebody sets the clock, forward or back.
+	// clock by=TIME: somebody sets the clock, forward or back; down: while there is no daemon.
 	"clock": func(s *script) {
 		s.w.now, s.w.set = s.w.now.Add(s.duration("by")), s.w.set+s.duration("by")
+		if _, down := s.args["down"]; !down {
+			s.feed(core.Tick{Clock: s.duration("by")})
+		}
 	},
 	// began job=N: how long ago it began, by the present clock.
 	"began": func(s *script) {

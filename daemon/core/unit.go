@@ -167,11 +167,13 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 
 // list compares all live jobs with the units that exist.
 func (c *Core) list(e Listed, now time.Time) {
-	if !c.listed {
+	first := !c.listed
+	if first {
 		c.shorten(now)
 	}
-	c.boot, c.listed, c.replan = e.Boot, true, true
+	c.boot, c.replan = e.Boot, true
 	c.recoverAll(&e, now)
+	c.listed = true
 	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
 	for _, u := range e.Units {
 		units[u.Job] = u
@@ -192,6 +194,9 @@ func (c *Core) list(e Listed, now time.Time) {
 			c.see(l, u, false, now)
 			c.lookTwice(l)
 		}
+	}
+	if first {
+		c.open(now)
 	}
 }
 
@@ -258,7 +263,8 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 const clockSlack = time.Minute
 
 // rebase puts the start of a running job where it was by the present clock, after
-// somebody has set that: a time limit is a time that passes, not a moment.
+// somebody has set that: a time limit is a time that passes, not a moment, and so
+// are a slice, an expected run time and what is charged for GPUs.
 func (c *Core) rebase(l *live, age time.Duration, now time.Time) {
 	if age == 0 || l.job.State != job.Running || l.job.Attempt.StartedAt.IsZero() {
 		return
@@ -266,10 +272,10 @@ func (c *Core) rebase(l *live, age time.Duration, now time.Time) {
 	began, was := now.Add(-age), l.job.Attempt.StartedAt
 	switch off := began.Sub(was); {
 	case off > clockSlack || off < -clockSlack:
-		c.edit(l, func(a *job.Attempt) { a.StartedAt = began })
+		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.PlacedAt = began, a.PlacedAt.Add(off) })
 	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
 		a := *l.job.Attempt
-		a.StartedAt = began
+		a.StartedAt, a.PlacedAt = began, began.Add(a.PlacedAt.Sub(was))
 		l.job.Attempt = &a
 	}
 }

@@ -3,7 +3,7 @@ package job
 import "time"
 
 // Usage is what an account has used, for fair share and quotas: micro-GPU-
-// seconds decayed to a moment, of attempts that have ended.
+// seconds decayed to a moment, of attempts that have ended or still run.
 type Usage struct {
 	Account string    `json:"account"` // "u1001" for a user by number, "gNAME" for a group
 	Micro   int64     `json:"micro"`

@@ -8,7 +8,7 @@ import (
 
 // Account is a user or a group: what it runs, what it has used and what it may
 // have. Whoever makes it keeps the counts of what runs up to date by Start and
-// Finish.
+// Finish (usage.go).
 type Account struct {
 	UID    int    // -1 for a group
 	Name   string // for people
@@ -29,82 +29,6 @@ type Account struct {
 	newJobs,
 	newMilli int // given out by this pass
 	over bool // its GPU time is used up
-}
-
-// usage is decayed GPU time in GPU-nanoseconds: that of jobs that have ended,
-// and, in closed form, that of those which run. With decay d(t) = 2^(-t/H) a
-// job of rate r that runs since s has used r·(H/ln 2)·(1 - d(now-s)) by now:
-// debt is the sum of r·d(now-s).
-type usage struct {
-	at         Instant
-	done, debt float64
-	rate       float64
-}
-
-// Decay returns what is left after a time of something with a half-life.
-func decay(passed, half time.Duration) float64 {
-	if half <= 0 {
-		return 1
-	}
-	return math.Exp2(-max(0, float64(passed)) / float64(half))
-}
-
-func (u *usage) move(now Instant, half time.Duration) {
-	if now <= u.at {
-		return // a clock that went back changes nothing
-	}
-	d := decay(time.Duration(now-u.at), half)
-	u.done, u.debt, u.at = u.done*d, u.debt*d, now
-}
-
-// Restore sets what ended jobs had used at a moment.
-func (a *Account) Restore(used time.Duration, at Instant) {
-	a.usage = usage{at: at, done: float64(used)}
-}
-
-// Start counts a job of a size that runs since a moment, at most now. Rate is
-// the GPUs it is charged for.
-func (a *Account) Start(milli int, rate float64, since, now Instant, half time.Duration) {
-	a.Jobs++
-	a.Milli += milli
-	a.usage.move(now, half)
-	a.usage.rate += rate
-	a.usage.debt += rate * decay(time.Duration(a.usage.at-since), half)
-}
-
-// Finish undoes Start with the same values and keeps the use. It returns what
-// ended jobs have used by now.
-func (a *Account) Finish(milli int, rate float64, since, now Instant, half time.Duration) time.Duration {
-	a.Jobs--
-	a.Milli -= milli
-	u := &a.usage
-	u.move(now, half)
-	rest := decay(time.Duration(u.at-since), half)
-	u.rate -= rate
-	u.debt -= rate * rest
-	u.done += rate * lifetime(time.Duration(u.at-since), rest, half)
-	if a.Jobs == 0 {
-		u.rate, u.debt = 0, 0 // what rounding left
-	}
-	return time.Duration(u.done)
-}
-
-// lifetime is the integral of the decay over a job's run.
-func lifetime(ran time.Duration, rest float64, half time.Duration) float64 {
-	if half <= 0 {
-		return max(0, float64(ran))
-	}
-	return float64(half) / math.Ln2 * (1 - rest)
-}
-
-// Used returns the decayed GPU time used by now.
-func (a *Account) Used(now Instant, half time.Duration) time.Duration {
-	u := a.usage
-	u.move(now, half)
-	if half <= 0 {
-		return time.Duration(u.done)
-	}
-	return time.Duration(u.done + float64(half)/math.Ln2*max(0, u.rate-u.debt))
 }
 
 // Member tells whether the account is the group or in it.

@@ -192,7 +192,7 @@ func (l *loop) begin(j *loopJob, x Placement) {
 	at, _ := slices.BinarySearchFunc(l.running, j.ID, func(o *loopJob, id job.ID) int { return int(o.ID - id) })
 	l.running = slices.Insert(l.running, at, j)
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
-		a.Start(j.Request.GPUMilli, j.rate(), j.start, l.s.Now, l.s.Policy.HalfLife)
+		a.Start(j.Request.GPUMilli, j.rate(), l.s.Now, l.s.Policy.HalfLife)
 	}
 }
 
@@ -208,7 +208,7 @@ func (l *loop) leave(j *loopJob) {
 		*held = slices.DeleteFunc(*held, func(h Hold) bool { return h.Job == j.ID })
 	}
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
-		a.Finish(j.Request.GPUMilli, j.rate(), j.start, l.s.Now, l.s.Policy.HalfLife)
+		a.Finish(j.Request.GPUMilli, j.rate(), l.s.Now, l.s.Policy.HalfLife)
 	}
 	j.served += time.Duration(l.s.Now - j.start)
 }

@@ -1,0 +1,45 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// What lies in the past lies as long ago after somebody has set the clock as it
+// did before: waits, run times, back-offs and the use of GPUs. Begin times,
+// reservations and the ends of pauses are moments by the clock and stay.
+
+// reset takes in that the clock was set by so much.
+func (c *Core) reset(by time.Duration, now time.Time) {
+	c.accounts.shift(by)
+	c.lane.at = moved(c.lane.at, by, now)
+	c.timed = newAlarms() // its order was by the other clock
+	for _, id := range c.sortedIDs() {
+		l := c.jobs[id]
+		l.job.QueuedAt, l.job.NotBefore = moved(l.job.QueuedAt, by, now), moved(l.job.NotBefore, by, now)
+		if l.job.State.Live() {
+			c.edit(l, func(a *job.Attempt) {
+				a.PlacedAt, a.StartedAt = moved(a.PlacedAt, by, now), moved(a.StartedAt, by, now)
+			})
+			l.job.StopAt = moved(l.job.StopAt, by, now)
+		}
+		c.touchQuietly(l)
+		if l.job.State == job.Queued {
+			c.consider(l, now)
+		}
+	}
+	c.replan = true
+}
+
+// moved is a moment by the clock that was set by so much. One that was read from
+// the steady clock, too, is where that says.
+func moved(at time.Time, by time.Duration, now time.Time) time.Time {
+	switch {
+	case at.IsZero():
+		return at
+	case at != at.Round(0) && now != now.Round(0):
+		return now.Add(at.Sub(now))
+	}
+	return at.Add(by)
+}

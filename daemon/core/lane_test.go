@@ -1,0 +1,32 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// A daemon that starts again while a guarded job runs, and has not seen the GPUs
+// yet, owes nothing for the time before.
+func TestLaneAfterARestart(t *testing.T) {
+	now := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
+	began := now.Add(-72 * time.Hour)
+	j := job.Job{
+		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: 4000}, SubmittedAt: began, ChangedAt: began, State: job.Running,
+		Attempt: &job.Attempt{Number: 1, BootID: "boot1", InvocationID: "inv1", PlacedAt: began, StartedAt: began},
+		Life:    job.Life{QueuedAt: began, Guarded: true, Expected: time.Hour},
+	}
+	for i := range 4 {
+		j.Attempt.GPUs = append(j.Attempt.GPUs, job.GPURef{UUID: string(rune('a' + i)), Index: i})
+	}
+	c := New(Policy{Sched: sched.Policy{GuardAfter: time.Hour, GuardPercent: 50}}, "boot1", Restored{NextID: 2, Jobs: []job.Job{j}})
+	c.Step(Listed{Boot: "boot1", Units: []Unit{{Job: 1, Phase: Active, Invocation: "inv1", Age: 72 * time.Hour}}}, now)
+	for range 3 {
+		now = now.Add(time.Minute)
+		if s := c.snapshot(now); !s.GuardOpen || c.lane.milli != 4000 {
+			t.Fatalf("the lane is owed %s for %d milli", -c.lane.credit, c.lane.milli)
+		}
+	}
+}
