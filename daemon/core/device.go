@@ -101,7 +101,7 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 		d.Health, d.HealthDetail = g.Health, g.HealthDetail
 		return
 	}
-	if d.Name != g.Name || d.MemTotalBytes != g.MemTotalBytes || d.UUID != g.UUID {
+	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
 		c.machine++
 	}
 	if d.RowsPending && !g.RowsPending { // which nothing but a reset does

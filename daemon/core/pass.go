@@ -85,8 +85,8 @@ func (c *Core) position(ref *job.GPURef) int {
 func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
 		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
-		MemTotalBytes: int64(d.MemTotalBytes), MemFreeBytes: int64(d.MemFreeBytes),
-		UsableBytes: int64(d.MemTotalBytes) - max(0, c.unaccounted(d)), SlackBytes: c.policy.MemSlackBytes,
+		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
+		UsableBytes: d.total() - max(0, c.unaccounted(d)), SlackBytes: c.policy.MemSlackBytes,
 		Foreign: d.foreign(),
 	}
 	g.State, g.Detail = c.state(d, now)
@@ -103,6 +103,11 @@ func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 	}
 	return g
 }
+
+// total is the memory that jobs could have on an idle GPU: the driver's figure
+// less what it keeps for itself, which version 2 of its answer counts neither as
+// used nor as free (0.3 to 2.3 GiB, by model and driver).
+func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
 // weigh fills in the links between the GPUs.
 func (c *Core) weigh(s *sched.Snapshot) {

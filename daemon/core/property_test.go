@@ -182,7 +182,7 @@ func (c *chaos) driver() {
 		g := &c.gpus[c.draw("gpu", 0, len(c.gpus)-1)]
 		g.Health = rapid.SampledFrom([]gpu.Health{gpu.HealthOK, gpu.HealthOK, gpu.HealthLost}).Draw(c.t, "health")
 		g.MemUsedBytes = uint64(c.draw("ghost", 0, 2)) * 35 * gib
-		g.MemFreeBytes = g.MemTotalBytes - g.MemUsedBytes
+		g.MemFreeBytes = g.MemTotalBytes - g.MemReservedBytes - g.MemUsedBytes
 	}
 	c.feed(c.sample(0))
 }
@@ -270,7 +270,7 @@ func (c *chaos) recover() {
 	c.step(c.listed(), -1)
 	for i := range c.gpus {
 		g := &c.gpus[i]
-		g.Health, g.MemUsedBytes, g.MemFreeBytes = gpu.HealthOK, 0, g.MemTotalBytes
+		g.Health, g.MemUsedBytes, g.MemFreeBytes = gpu.HealthOK, 0, g.MemTotalBytes-g.MemReservedBytes
 		for k := range g.Processes {
 			g.Processes[k].UsedBytes = 0
 		}

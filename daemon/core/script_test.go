@@ -142,6 +142,9 @@ var verbs = map[string]func(*script){
 		if rows, ok := s.args["rows"]; ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
+		if size := s.size("reserved"); size > 0 {
+			s.w.keeps(uint64(size) >> 20)
+		}
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
 		s.w.step(s.w.sample(0), -1)
@@ -339,7 +342,7 @@ func (s *script) exit() {
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {
-		g.MemUsedBytes, g.MemFreeBytes, g.Processes = uint64(n), g.MemTotalBytes-uint64(n), p
+		g.MemUsedBytes, g.MemFreeBytes, g.Processes = uint64(n), g.MemTotalBytes-g.MemReservedBytes-uint64(n), p
 	}
 	switch {
 	case s.args["foreign"] != "":

@@ -14,6 +14,9 @@ import (
 
 const gib = 1 << 30
 
+// reservedMiB is what the driver keeps of each GPU, as of an H200.
+const reservedMiB = 700
+
 // world is everything around the core: the disk, systemd, the GPUs and a
 // clock. It carries out effects, and can die between any two of them.
 type world struct {
@@ -69,11 +72,21 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 	for i := range gpus {
 		w.gpus = append(w.gpus, gpu.Device{
 			Index: i, Minor: i, PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), UUID: fmt.Sprintf("GPU-%d", i), Name: "NVIDIA A100-SXM4-80GB", Health: gpu.HealthOK,
-			MemTotalBytes: 80 * gib, MemFreeBytes: 80 * gib,
+			MemTotalBytes: 80 * gib,
 		})
 	}
+	w.keeps(reservedMiB)
 	w.revive()
 	return w
+}
+
+// keeps makes the driver keep so much of each GPU, which is idle, for itself.
+func (w *world) keeps(mib uint64) {
+	for i := range w.gpus {
+		g := &w.gpus[i]
+		g.MemReservedBytes = mib << 20
+		g.MemFreeBytes = g.MemTotalBytes - g.MemReservedBytes
+	}
 }
 
 func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boot) }

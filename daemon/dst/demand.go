@@ -40,7 +40,7 @@ func (w *World) grow(name string, r *run) {
 		return
 	}
 	for _, g := range w.gpus {
-		free := int64(g.MemTotalBytes) - g.ghost
+		free := int64(g.MemTotalBytes-g.MemReservedBytes) - g.ghost
 		for _, p := range g.processes {
 			free -= p.UsedBytes
 		}

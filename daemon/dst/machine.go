@@ -20,10 +20,10 @@ type card struct {
 
 func (w *World) makeGPUs(n int) {
 	for i := range n {
-		total := uint64(80 << 30)
+		total, reserved := uint64(80<<30), uint64(700<<20)
 		w.gpus = append(w.gpus, &card{Device: gpu.Device{
 			Index: i, Minor: i, UUID: fmt.Sprintf("GPU-%d", i), PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), Name: "NVIDIA A100-SXM4-80GB",
-			NUMANode: -1, Health: gpu.HealthOK, MemTotalBytes: total, UtilGPUPercent: -1, UtilMemPercent: -1,
+			NUMANode: -1, Health: gpu.HealthOK, MemTotalBytes: total, MemReservedBytes: reserved, UtilGPUPercent: -1, UtilMemPercent: -1,
 		}})
 	}
 }
@@ -102,7 +102,7 @@ func (w *World) told(g *card) gpu.Device {
 	d := g.Device
 	if g.lost {
 		d.Health, d.HealthDetail = gpu.HealthLost, "GPU is lost"
-		d.MemTotalBytes = 0
+		d.MemTotalBytes, d.MemReservedBytes = 0, 0
 		return d
 	}
 	d.Processes = append([]gpu.Process{}, g.processes...)
@@ -111,8 +111,8 @@ func (w *World) told(g *card) gpu.Device {
 	for _, p := range d.Processes {
 		used += p.UsedBytes
 	}
-	d.MemUsedBytes = min(uint64(used), d.MemTotalBytes)
-	d.MemFreeBytes = d.MemTotalBytes - d.MemUsedBytes
+	d.MemUsedBytes = min(uint64(used), d.MemTotalBytes-d.MemReservedBytes)
+	d.MemFreeBytes = d.MemTotalBytes - d.MemReservedBytes - d.MemUsedBytes
 	return d
 }
 

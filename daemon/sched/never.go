@@ -63,10 +63,23 @@ func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 			have++
 		}
 	}
+	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
+		return never("asks %s, the most that one has for jobs is %s", "use a smaller --gpu-mem", describe(r), job.FormatSize(most))
+	}
 	if have < r.Devices() {
 		return never("asks %s, this machine has %d", "see 'gpusched gpus'", describe(r), have)
 	}
 	return nil
+}
+
+// mostMemory is the memory of the largest GPU that would do otherwise.
+func (sh *shape) mostMemory(s *Snapshot) (most int64) {
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; sh.allows(g.Index) && g.isType(sh.gpuType) {
+			most = max(most, g.MemTotalBytes)
+		}
+	}
+	return most
 }
 
 func (s *Snapshot) has(index int) bool {

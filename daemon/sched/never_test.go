@@ -15,15 +15,15 @@ func TestNever(t *testing.T) {
 		a    *Account
 		host Host
 	}{
-		"asks 5 GPUs, this machine has 4":                                {r: job.Request{GPUMilli: 5000}},
-		"asks 4.5 GPUs, this machine has 4":                              {r: job.Request{GPUMilli: 4500}},
-		"asks 1 GPU of type h100, this machine has 0":                    {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
-		"asks 0.5 of a GPU with 90G of memory, this machine has 0":       {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
-		"asks 2 GPUs among 3, this machine has 1":                        {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
-		"asks GPU 7, which this machine does not have or does not offer": {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
-		"asks 20G of host memory, this machine has 16G for jobs":         {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
-		"asks 2 GPUs, the quota of ann is 1.5":                           {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
-		"asks 4 GPUs, the quota of group lab is 3":                       {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
+		"asks 5 GPUs, this machine has 4":                                             {r: job.Request{GPUMilli: 5000}},
+		"asks 4.5 GPUs, this machine has 4":                                           {r: job.Request{GPUMilli: 4500}},
+		"asks 1 GPU of type h100, this machine has 0":                                 {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
+		"asks 0.5 of a GPU with 90G of memory, the most that one has for jobs is 80G": {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
+		"asks 2 GPUs among 3, this machine has 1":                                     {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
+		"asks GPU 7, which this machine does not have or does not offer":              {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
+		"asks 20G of host memory, this machine has 16G for jobs":                      {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
+		"asks 2 GPUs, the quota of ann is 1.5":                                        {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
+		"asks 4 GPUs, the quota of group lab is 3":                                    {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
 		"":    {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
 		" ":   {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
 		"  ":  {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},

@@ -59,11 +59,11 @@ type GPU struct {
 	Detail        string  // why it is in this state
 	After         job.ID  // the job it is cleaned after
 	BackAt        Instant // when it is expected to be OK again; 0: nobody can say
-	MemTotalBytes int64
-	MemFreeBytes  int64 // by the driver's word
-	UsableBytes   int64 // of the total, what jobs can have
-	SlackBytes    int64 // by which a share of the memory may be short
-	LoadPercent   int   // -1: unknown
+	MemTotalBytes int64   // without what the driver keeps for itself
+	MemFreeBytes  int64   // by the driver's word
+	UsableBytes   int64   // of the total, what jobs can have
+	SlackBytes    int64   // by which a share of the memory may be short
+	LoadPercent   int     // -1: unknown
 	Held          []Hold
 	Foreign       bool // a process from outside is on it
 }

@@ -23,7 +23,7 @@ static void gpu_default(struct fake_gpu *g, int index)
 	snprintf(g->pci, sizeof g->pci, "00000000:%02X:00.0", 7 + 8 * index);
 	g->minor = index;
 	g->mem_mib = 81920;
-	g->reserved_mib = 512;
+	g->reserved_mib = 700;
 	g->temp = 34;
 	g->power_mw = 62000;
 	g->limit_mw = 400000;

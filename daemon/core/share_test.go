@@ -1,0 +1,39 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"pgregory.net/rapid"
+)
+
+// TestSharesFit: shares that make up a whole GPU fit on one that is idle, however
+// much of it the driver keeps for itself, whether it tells of that or counts it
+// as used, and whatever those that came before use of their own.
+func TestSharesFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(1, func(string, ...any) {})
+		w.policy.MemSlackBytes = 0
+		w.keeps(rapid.Uint64Range(0, 4096).Draw(t, "reserved"))
+		if rapid.Bool().Draw(t, "version 1") {
+			g := &w.gpus[0]
+			g.MemUsedBytes, g.MemReservedBytes = g.MemReservedBytes, 0
+		}
+		w.revive()
+		w.step(w.listed(), -1)
+		w.step(w.sample(0), -1)
+		for left, id := job.WholeGPU, job.ID(1); left > 0; id++ {
+			milli := min(left, rapid.SampledFrom([]int{100, 250, 300, 330, 500, 900}).Draw(t, "milli"))
+			w.queue(func(r *job.Request) { r.GPUMilli = milli })
+			w.settle()
+			j := w.jobs[id]
+			if j.State != job.Running {
+				t.Fatalf("%d milli of a GPU that has %d left: %s", milli, left, j.State)
+			}
+			left -= milli
+			promise := j.Attempt.GPUs[0].PromiseBytes
+			w.hold(0, 1000+int(id), "gpujob-"+id.String()+".service", rapid.Int64Range(0, promise).Draw(t, "uses"))
+			w.step(w.sample(0), -1)
+		}
+	})
+}
