@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/launch"
 )
 
 // How long systemd may take for an answer before it counts as none.
@@ -50,9 +51,9 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, startTime)
 	defer cancel()
 	spec, err := d.prepare(ctx, &j)
-	if errors.Is(err, job.ErrNoPayload) {
+	if detail, never := unprepared(err); never {
 		d.log.Error("preparing a start", "job", j.ID, "err", err)
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchSpec, job.ErrNoPayload.Error()
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchSpec, detail
 		return failed
 	}
 	if err != nil {
@@ -70,6 +71,18 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		d.stopEarlier(ctx, &j)
 	}
 	return d.explainStart(failed, j.ID, err)
+}
+
+// unprepared tells why a start can't be prepared that no further try prepares.
+func unprepared(err error) (why string, never bool) {
+	var room *launch.RoomError
+	switch {
+	case errors.Is(err, job.ErrNoPayload):
+		return job.ErrNoPayload.Error(), true
+	case errors.As(err, &room):
+		return room.Error(), true
+	}
+	return "", false
 }
 
 // stopEarlier makes room where the unit that exists is one of an attempt that

@@ -34,6 +34,7 @@ type rig struct {
 
 	kernel *kernel
 	told   told
+	specs  specs
 	ready  atomic.Int64
 
 	store    *diskStore
@@ -68,7 +69,7 @@ func (r *rig) start() {
 		SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
 	}
 	r.d, err = daemon.New(daemon.Options{
-		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &specs{}, Notify: r, Origin: r.bus.Origin, Tell: r.told.tell,
+		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, Tell: r.told.tell,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log: slog.New(slog.DiscardHandler),
 		Restored: core.Restored{
@@ -229,8 +230,16 @@ func (s *diskStore) Task(ctx context.Context, array job.ID, index int) (job.ID, 
 
 // specs keeps the last spec of each job in memory.
 type specs struct {
-	mu  sync.Mutex
-	got map[job.ID]*launch.Spec
+	mu      sync.Mutex
+	got     map[job.ID]*launch.Spec
+	refusal error
+}
+
+// refuse makes each Write fail.
+func (s *specs) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = err
 }
 
 func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
@@ -238,6 +247,9 @@ func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 	defer s.mu.Unlock()
 	if s.got == nil {
 		s.got = map[job.ID]*launch.Spec{}
+	}
+	if s.refusal != nil {
+		return "", s.refusal
 	}
 	s.got[id] = spec
 	return fmt.Sprintf("/specs/%d", id), nil

@@ -3,12 +3,14 @@ package daemon_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/launch"
 )
 
 // A client under whose request the disk begins to fail is told so; what it asked
@@ -41,6 +43,20 @@ func TestPayloadIsGone(t *testing.T) {
 		t.Errorf("%s: %+v", v.State, v.Result)
 	}
 	r.store.bare.Store(false)
+	r.runs(r.submit(1, nil)) // on its GPU
+}
+
+// A job whose instructions are more than its user has room for fails and says so;
+// its GPU is not kept for it until there is.
+func TestNoRoomForASpec(t *testing.T) {
+	r := newRig(t, 1, nil)
+	full := &launch.RoomError{Bytes: 3, Held: 2, Most: 4}
+	r.specs.refuse(fmt.Errorf("write the spec: %w", full))
+	v := r.wait(r.submit(1, nil))
+	if v.State != job.Failed || v.Result == nil || v.Result.Launch != job.LaunchSpec || v.Result.Detail != full.Error() {
+		t.Errorf("%s: %+v", v.State, v.Result)
+	}
+	r.specs.refuse(nil)
 	r.runs(r.submit(1, nil)) // on its GPU
 }
 

@@ -12,7 +12,7 @@ type Launch string
 
 // The launcher's failures, in the words of its status line.
 const (
-	LaunchSpec   Launch = "spec"   // its instructions were unreadable
+	LaunchSpec   Launch = "spec"   // its instructions could not be written, or were unreadable
 	LaunchChdir  Launch = "chdir"  // the working directory
 	LaunchExec   Launch = "exec"   // the command itself
 	LaunchFilter Launch = "filter" // the device filter is not active
@@ -41,7 +41,7 @@ type Result struct {
 
 // launchWords finish the sentence "could not start: …".
 var launchWords = map[Launch]string{
-	LaunchSpec:   "its private instructions could not be read",
+	LaunchSpec:   "its private instructions could not be made or read",
 	LaunchChdir:  "its working directory could not be entered",
 	LaunchExec:   "its command could not be run",
 	LaunchFilter: "its GPUs could not be opened, or are not fenced off from others",

@@ -30,7 +30,7 @@ func TestResultSentenceAndCode(t *testing.T) {
 		{Result{Outcome: Cancelled, Cause: StopIdle, Breach: &Breach{Idle: 40*time.Minute + 300*time.Millisecond}}, 143, "cancelled by the site: it had not used its GPUs for 40m"},
 		{Result{Outcome: Cancelled, Cause: StopIdle}, 143, "cancelled by the site: it did not use its GPUs"},
 		{Result{Outcome: Lost, Detail: "the machine was restarted while the job ran"}, 125, "lost: the machine was restarted while the job ran"},
-		{Result{Outcome: Failed, Launch: LaunchSpec, ExitCode: 225}, 125, "could not start: its private instructions could not be read"},
+		{Result{Outcome: Failed, Launch: LaunchSpec, ExitCode: 225}, 125, "could not start: its private instructions could not be made or read"},
 		{Result{Outcome: Failed, Launch: LaunchChdir, Errno: 13, ExitCode: 200}, 125, "could not start: its working directory could not be entered: permission denied"},
 		{Result{Outcome: Failed, Launch: LaunchExec, Errno: 2, ExitCode: 203}, 125, "could not start: its command could not be run: no such file or directory"},
 		{Result{Outcome: Failed, Launch: LaunchFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or are not fenced off from others"},

@@ -15,6 +15,7 @@ import (
 // Each version says all that the ones before it said and then more: 2 added the
 // array. Encode writes the oldest that says everything, so that after a
 // downgrade the launcher of then reads what it can do; Decode reads all of them.
+// What follows the end are zeros, as many as Write adds.
 const (
 	magic      = "gpusched-spec 1\n"
 	magicArray = "gpusched-spec 2\n"
@@ -111,7 +112,7 @@ func Decode(b []byte) (*Spec, error) {
 	switch {
 	case d.bad != "":
 		return nil, &decodeError{"the " + d.bad + " is damaged, " + strconv.Itoa(len(d.rest)) + " bytes before its end"}
-	case d.rest != "":
+	case strings.Trim(d.rest, "\x00") != "":
 		return nil, &decodeError{strconv.Itoa(len(d.rest)) + " bytes follow its end"}
 	}
 	return s, nil

@@ -79,7 +79,7 @@ func TestDamagedSpec(t *testing.T) {
 			t.Fatalf("%d of %d bytes: %v", n, len(whole), err)
 		}
 	}
-	if _, err := Decode(append(whole, 0)); !errors.Is(err, ErrSpec) || strings.Contains(err.Error(), "alice") {
+	if _, err := Decode(append(whole, 0, 1)); !errors.Is(err, ErrSpec) || strings.Contains(err.Error(), "alice") {
 		t.Fatal(err)
 	}
 }

@@ -12,8 +12,9 @@
 //
 //  1. What the submitter wrote (arguments, environment, directory) reaches the
 //     command byte for byte; nothing is expanded, decoded or normalised.
-//  2. A spec file is complete or absent, readable by the job's user and root
-//     only, and Read accepts none that belongs to somebody else.
+//  2. A spec file is complete or absent; the job's user can read it and change
+//     nothing about it, nobody else but root can open it, its size tells nothing
+//     of an ordinary job, and Read accepts none that another user made.
 //  3. Where the spec requires the device filter, the command of a job starts
 //     only after the kernel refused the probe node (or, for a job without
 //     GPUs, no GPU could be opened), its own GPUs are reachable, and no other
@@ -27,4 +28,6 @@
 //     manager its code and errno, and exits with the code's status.
 //  7. What Decode accepts, Encode writes, and Decode reads the same again; a
 //     damaged file is an error, never a panic or a large allocation.
+//  8. What lies in the directory of specs is bounded for each user, also while
+//     somebody keeps open what was removed.
 package launch

@@ -20,8 +20,8 @@ const noteSuffix = ".note"
 // maxNoteBytes bounds what is printed of a note.
 const maxNoteBytes = 64 << 10
 
-// WriteNote puts a note for job id beside its spec in dir, readable by uid and
-// root only.
+// WriteNote puts a note for job id beside its spec in dir, for uid to read and
+// nobody else.
 func WriteNote(dir string, id int64, uid int, text string) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func WriteNote(dir string, id int64, uid int, text string) error {
 
 // RemoveNote takes a job's note away. One that is not there is no error.
 func RemoveNote(dir string, id int64) error {
-	if err := os.Remove(Path(dir, id) + noteSuffix); err != nil && !os.IsNotExist(err) {
+	if err := discard(Path(dir, id) + noteSuffix); err != nil {
 		return fmt.Errorf("remove the note for job %d: %w", id, err)
 	}
 	return nil

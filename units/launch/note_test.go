@@ -32,9 +32,7 @@ func TestNote(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if st, err := os.Stat(spec + noteSuffix); err != nil || st.Mode().Perm() != 0o400 {
-		t.Errorf("the note: %v, %v", st, err)
-	}
+	private(t, spec+noteSuffix, os.Getuid())
 	if err := RemoveNote(dir, 12); err != nil {
 		t.Fatal(err)
 	}

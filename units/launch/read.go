@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Read returns the spec in the file at path. The file must be a regular one
-// that belongs to the caller and is not larger than MaxSpecBytes.
+// Read returns the spec in the file at path. The file must be a regular one,
+// not larger than MaxSpecBytes, and root's, or the caller's own: that is how an
+// older daemon wrote it, which may have been upgraded after it started the job.
 func Read(path string) (*Spec, error) {
 	b, err := readPrivate(path)
 	if err != nil {
@@ -31,8 +32,8 @@ func readPrivate(path string) ([]byte, error) {
 	switch {
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
 		return nil, errors.New("it is not a regular file")
-	case int(st.Uid) != os.Geteuid():
-		return nil, errors.New("it belongs to user " + strconv.Itoa(int(st.Uid)) + ", not to the job's")
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return nil, errors.New("it belongs to user " + strconv.Itoa(int(st.Uid)) + ", not to root")
 	case st.Size > MaxSpecBytes:
 		return nil, errors.New("it is larger than any spec")
 	}

@@ -13,15 +13,36 @@ import (
 // tempPrefix begins the name of a file that is not complete yet.
 const tempPrefix = ".new-"
 
+const (
+	// blockBytes is what the size of a file is a multiple of. Everybody may ask
+	// for the size; with this one it is the same for nearly all jobs.
+	blockBytes = 16 << 10
+	// smallBytes is the size up to which a spec always has room. As many of them
+	// as jobs can run take little memory.
+	smallBytes = 64 << 10
+	// userShare is the part of the file system that one user's larger specs may
+	// have together.
+	userShare = 16
+)
+
+// RoomError says that a user's larger specs have all the room that one user has.
+type RoomError struct{ Bytes, Held, Most int64 }
+
+// Error says what next, too.
+func (e *RoomError) Error() string {
+	return fmt.Sprintf("its command and environment of %d bytes, beside the %d of the user's other jobs, are more than the %d that one user may have "+
+		"in memory: use --env clean, or put data in a file", e.Bytes, e.Held, e.Most)
+}
+
 // Path returns where the spec of a job lies in dir.
 func Path(dir string, id int64) string { return filepath.Join(dir, strconv.FormatInt(id, 10)) }
 
-// Write puts the spec of job id into dir, readable by uid and root only, and
+// Write puts the spec of job id into dir, for uid to read and nobody else, and
 // returns its path. An older spec of the job is replaced in one step. The
 // directory must be ours and writable by nobody else; it lies in memory
 // (/run), so nothing is synced.
 func Write(dir string, id int64, uid int, s *Spec) (string, error) {
-	data := Encode(s)
+	data := padded(Encode(s))
 	if len(data) > MaxSpecBytes {
 		return "", fmt.Errorf("write the spec of job %d: %d bytes are more than %d", id, len(data), MaxSpecBytes)
 	}
@@ -30,15 +51,66 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 		return "", fmt.Errorf("write the spec of job %d: %w", id, err)
 	}
 	defer unix.Close(d)
+	if len(data) > smallBytes {
+		most, err := share(d)
+		if err == nil {
+			err = room(dir, uid, int64(len(data)), most)
+		}
+		if err != nil {
+			return "", fmt.Errorf("write the spec of job %d: %w", id, err)
+		}
+	}
 	name := strconv.FormatInt(id, 10)
 	if err := writeAt(d, tempPrefix+name, uid, data); err != nil {
 		return "", fmt.Errorf("write the spec of job %d in %q: %w", id, dir, err)
 	}
-	if err := unix.Renameat(d, tempPrefix+name, d, name); err != nil {
-		_ = unix.Unlinkat(d, tempPrefix+name, 0)
-		return "", fmt.Errorf("write the spec of job %d in %q: rename: %w", id, dir, err)
+	if err := replaceAt(d, tempPrefix+name, name); err != nil {
+		return "", fmt.Errorf("write the spec of job %d in %q: %w", id, dir, err)
 	}
 	return Path(dir, id), nil
+}
+
+// padded makes the size of what is written one that says little.
+func padded(data []byte) []byte {
+	return append(data, make([]byte, (blockBytes-len(data)%blockBytes)%blockBytes)...)
+}
+
+// share returns how much memory the larger specs of one user may have.
+func share(d int) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(d, &fs); err != nil {
+		return 0, fmt.Errorf("look for room: %w", err)
+	}
+	return int64(fs.Blocks) * fs.Bsize / userShare, nil
+}
+
+// room looks whether a user's larger specs may take size bytes more. Nothing
+// else bounds them together: the tasks of an array have a spec each, of one
+// command that counts once in the state file.
+func room(dir string, uid int, size, most int64) error {
+	held, err := heldBy(dir, uid)
+	if err == nil && held+size > most {
+		return &RoomError{Bytes: size, Held: held, Most: most}
+	}
+	return err
+}
+
+// heldBy adds up the larger specs of a user.
+func heldBy(dir string, uid int) (held int64, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("look for room: %w", err)
+	}
+	for _, e := range entries {
+		st, err := e.Info()
+		if err != nil || st.Size() <= smallBytes { // an error: it has just been removed
+			continue
+		}
+		if of, ok := granted(filepath.Join(dir, e.Name())); ok && of == uid {
+			held += st.Size()
+		}
+	}
+	return held, nil
 }
 
 // openDir opens the directory of specs and refuses one in which somebody else
@@ -63,10 +135,10 @@ func openDir(dir string) (int, error) {
 // writeAt creates name in the directory d with data for uid. What an
 // interrupted Write left under the name goes first.
 func writeAt(d int, name string, uid int, data []byte) (err error) {
-	if err := unix.Unlinkat(d, name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+	if err := discardAt(d, name); err != nil {
 		return fmt.Errorf("remove %q: %w", name, err)
 	}
-	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o400)
+	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return fmt.Errorf("create %q: %w", name, err)
 	}
@@ -76,28 +148,74 @@ func writeAt(d int, name string, uid int, data []byte) (err error) {
 			err = cerr
 		}
 		if err != nil {
-			_ = unix.Unlinkat(d, name, 0)
+			_ = discardAt(d, name)
 		}
 	}()
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := f.Chmod(0o400); err != nil {
+	return grant(int(f.Fd()), uid)
+}
+
+// replaceAt gives a complete file its name, in the place of an older one.
+func replaceAt(d int, from, to string) error {
+	old, err := unix.Openat(d, to, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err == nil {
+		defer unix.Close(old)
+	}
+	if err := unix.Renameat(d, from, d, to); err != nil {
+		_ = discardAt(d, from)
+		return fmt.Errorf("rename: %w", err)
+	}
+	if old >= 0 {
+		_ = unix.Ftruncate(old, 0)
+	}
+	return nil
+}
+
+// discard removes a file and gives back its memory at once: its user may keep it
+// open, and would keep the memory, which no limit of a job's counts. One that is
+// not there is no error.
+func discard(path string) error {
+	d, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return &os.PathError{Op: "open", Path: filepath.Dir(path), Err: err}
+	}
+	defer unix.Close(d)
+	if err := discardAt(d, filepath.Base(path)); err != nil {
+		return &os.PathError{Op: "remove", Path: path, Err: err}
+	}
+	return nil
+}
+
+// discardAt is discard in an open directory. What is no file of ours (a link, or
+// what an older daemon gave away) can only be removed.
+func discardAt(d int, name string) error {
+	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Ftruncate(fd, 0)
+		unix.Close(fd)
+	}
+	if err := unix.Unlinkat(d, name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
-	return f.Chown(uid, -1)
+	return nil
 }
 
 // Remove takes the spec of a job away. One that is not there is no error.
 func Remove(dir string, id int64) error {
-	if err := os.Remove(Path(dir, id)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := discard(Path(dir, id)); err != nil {
 		return fmt.Errorf("remove the spec of job %d: %w", id, err)
 	}
 	return nil
 }
 
 // Sweep removes every spec in dir that keep does not want, and what an
-// interrupted Write left. A missing directory holds nothing.
+// interrupted Write left. Of those that stay, one that an older daemon gave away
+// is ours again. A missing directory holds nothing.
 func Sweep(dir string, keep func(id int64) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -109,12 +227,30 @@ func Sweep(dir string, keep func(id int64) bool) error {
 	var errs []error
 	for _, e := range entries {
 		id, err := strconv.ParseInt(e.Name(), 10, 64)
+		do := discard
 		if err == nil && strconv.FormatInt(id, 10) == e.Name() && keep(id) {
-			continue
+			do = takeBack
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := do(filepath.Join(dir, e.Name())); err != nil {
 			errs = append(errs, fmt.Errorf("sweep specs: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// takeBack makes a spec ours that belongs to the job's user.
+func takeBack(path string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil || int(st.Uid) == os.Geteuid() {
+		return err
+	}
+	if err := os.Lchown(path, os.Geteuid(), os.Getegid()); err != nil {
+		return err
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	return grant(fd, int(st.Uid))
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func specDir(t *testing.T) string {
@@ -41,7 +43,7 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// A spec is for its owner alone, and replaced in one step (invariant 2).
+// A spec is ours, for its user to read, and replaced in one step (invariant 2).
 func TestWriteAndRead(t *testing.T) {
 	dir := specDir(t)
 	for attempt := range 3 {
@@ -51,10 +53,7 @@ func TestWriteAndRead(t *testing.T) {
 		if path != filepath.Join(dir, "42") || path != Path(dir, 42) {
 			t.Fatal(path)
 		}
-		st, err := os.Stat(path)
-		if err != nil || st.Mode() != 0o400 {
-			t.Fatalf("%v, %v", st.Mode(), err)
-		}
+		private(t, path, os.Geteuid())
 		got, err := Read(path)
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
@@ -131,18 +130,124 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Another user's file is not obeyed. As root the test can make one; otherwise
-// a file of root's is at hand.
-func TestReadRefusesForeignFile(t *testing.T) {
-	path := "/etc/hostname"
-	if os.Geteuid() == 0 {
-		var err error
-		if path, err = Write(specDir(t), 1, 4711, fullSpec()); err != nil {
+// private checks that uid alone was let in, to read.
+func private(t *testing.T, path string, uid int) {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := granted(path)
+	// With an access list the group's bits are the most that anybody in it has.
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o640 || !ok || got != uid {
+		t.Errorf("%s belongs to %d with mode %o, and %d may read it (%t)", path, st.Uid, st.Mode, got, ok)
+	}
+}
+
+// What is small enough has one size for all (invariant 2), and is no smaller in
+// memory either.
+func TestSizeTellsNothing(t *testing.T) {
+	dir := specDir(t)
+	var first unix.Stat_t
+	for id, env := range []int{0, 1, 1000, 10000} {
+		path := mustWrite(t, dir, int64(id+1), &Spec{Argv: []string{"prog"}, Env: []string{"A=" + strings.Repeat("x", env)}})
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil {
 			t.Fatal(err)
 		}
+		if id == 0 {
+			first = st
+		}
+		if st.Size != first.Size || st.Blocks != first.Blocks {
+			t.Errorf("an environment of %d bytes shows: size %d, %d blocks, not %d, %d", env, st.Size, st.Blocks, first.Size, first.Blocks)
+		}
 	}
-	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "belongs to user") {
+}
+
+// Who keeps a spec or a note open keeps nothing of it (invariant 8), whichever
+// way it goes.
+func TestRemovedIsGone(t *testing.T) {
+	dir := specDir(t)
+	for what, remove := range map[string]func() error{
+		"removed":  func() error { return Remove(dir, 1) },
+		"swept":    func() error { return Sweep(dir, func(int64) bool { return false }) },
+		"replaced": func() error { _, err := Write(dir, 1, os.Geteuid(), &Spec{}); return err },
+		"a note":   func() error { return RemoveNote(dir, 1) },
+	} {
+		path := mustWrite(t, dir, 1, fullSpec())
+		if what == "a note" {
+			path += noteSuffix
+			if err := WriteNote(dir, 1, os.Geteuid(), "text"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := remove(); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := f.Stat(); err != nil || st.Size() != 0 {
+			t.Errorf("%s: %d bytes are still there, %v", what, st.Size(), err)
+		}
+	}
+}
+
+// The larger specs of a user have a bound together; those of others, and small
+// ones, are not counted (invariant 8).
+func TestRoom(t *testing.T) {
+	dir := specDir(t)
+	large := &Spec{Argv: []string{strings.Repeat("x", smallBytes)}}
+	for id, s := range []*Spec{large, large, fullSpec(), {}} {
+		mustWrite(t, dir, int64(id+1), s)
+	}
+	held, err := heldBy(dir, os.Geteuid())
+	if want := int64(2*(smallBytes+blockBytes) + len(padded(Encode(fullSpec())))); err != nil || held != want {
+		t.Fatalf("%d bytes are held, not %d: %v", held, want, err)
+	}
+	if err := room(dir, os.Geteuid(), 100, held+100); err != nil {
+		t.Error(err)
+	}
+	var full *RoomError
+	if err := room(dir, os.Geteuid(), 100, held+99); !errors.As(err, &full) || *full != (RoomError{100, held, held + 99}) {
+		t.Errorf("more than its share: %v", err)
+	}
+	if err := room(dir, os.Geteuid()+1, 100, 100); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	if got, err := share(unix.AT_FDCWD); err == nil {
+		t.Errorf("a share of nothing: %d", got)
+	}
+}
+
+// Another user's file is not obeyed; root's and one's own are. As root the test
+// can make one of another's.
+func TestReadWhose(t *testing.T) {
+	own := mustWrite(t, specDir(t), 1, fullSpec())
+	if _, err := Read(own); err != nil {
 		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 {
+		if _, err := Read("/etc/hostname"); !errors.Is(err, ErrSpec) { // read, and no spec
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := os.Chown(own, 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(own); err == nil || !strings.Contains(err.Error(), "belongs to user") {
+		t.Fatal(err)
+	}
+	// An older daemon gave specs away: the next one takes those of jobs that run.
+	if err := Sweep(filepath.Dir(own), func(int64) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	private(t, own, 4711)
+	if s, err := Read(own); err != nil || !reflect.DeepEqual(s, fullSpec()) {
+		t.Fatalf("%+v, %v", s, err)
 	}
 }
 
