@@ -92,12 +92,16 @@ func recovered(s *units.Spec, st *units.Status, boot string, now time.Time) job.
 	if st.Started != 0 {
 		began = time.UnixMicro(int64(st.Started))
 	}
+	placed := s.Placed
+	if placed.IsZero() {
+		placed = began
+	}
 	j := job.Job{
 		ID: job.ID(s.ID), Owner: job.Owner{UID: s.UID, GID: s.GID, User: s.User},
 		Label:       job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
 		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: s.Grace},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
-		Attempt: &job.Attempt{Number: s.Attempt, BootID: boot, InvocationID: st.InvocationID, PlacedAt: began, StartedAt: began},
+		Attempt: &job.Attempt{Number: s.Attempt, BootID: boot, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began},
 		Life:    job.Life{QueuedAt: began, Recovered: true},
 	}
 	if s.MaxRuntime > backstop {

@@ -54,7 +54,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spe
 	if j.Attempt == nil {
 		return spec
 	}
-	spec.Attempt = j.Attempt.Number
+	spec.Attempt, spec.Placed = j.Attempt.Number, j.Attempt.PlacedAt
 	for _, g := range j.Attempt.GPUs {
 		spec.GPUs = append(spec.GPUs, units.GPU{Index: g.Index, Minor: uint32(g.Minor), UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes})
 	}

@@ -53,7 +53,10 @@ func OriginOf(props []Property) Origin {
 const (
 	jobField     = "GPUSCHED_JOB="
 	attemptField = "GPUSCHED_ATTEMPT="
-	gpuField     = "GPUSCHED_GPU="
+	// placedField, in microseconds since 1970, tells the attempt from one of the
+	// same numbers on an older state file. Releases before it had none.
+	placedField = "GPUSCHED_PLACED="
+	gpuField    = "GPUSCHED_GPU="
 	// holdsField has "index:minor:milli:promise" for each GPU, in their order.
 	// Releases before it gave whole GPUs only.
 	holdsField = "GPUSCHED_HOLDS="
@@ -131,6 +134,8 @@ func (s *Spec) readFields(fields [][]byte) error {
 			named = v == strconv.FormatInt(s.ID, 10)
 		} else if v, ok := strings.CutPrefix(text, attemptField); ok {
 			s.Attempt, _ = strconv.Atoi(v)
+		} else if v, ok := strings.CutPrefix(text, placedField); ok {
+			s.Placed = parsePlaced(v)
 		} else if v, ok := strings.CutPrefix(text, gpuField); ok {
 			s.GPUs = append(s.GPUs, GPU{Index: -1, UUID: v})
 		} else if v, ok := strings.CutPrefix(text, holdsField); ok {
@@ -141,6 +146,14 @@ func (s *Spec) readFields(fields [][]byte) error {
 		return errors.New("its journal fields name no attempt of that job")
 	}
 	return s.readHolds(holds)
+}
+
+func parsePlaced(text string) time.Time {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(n)
 }
 
 func (s *Spec) readHolds(text string) error {

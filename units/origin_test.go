@@ -16,7 +16,8 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spec{
 			ID: rapid.Int64Range(1, 1<<40).Draw(t, "id"), Attempt: rapid.IntRange(1, 9).Draw(t, "attempt"),
-			UID: rapid.IntRange(0, 1<<31).Draw(t, "uid"), GID: rapid.IntRange(0, 1<<31).Draw(t, "gid"), User: "alice",
+			Placed: time.UnixMicro(rapid.Int64Range(1, 1<<60).Draw(t, "placed")),
+			UID:    rapid.IntRange(0, 1<<31).Draw(t, "uid"), GID: rapid.IntRange(0, 1<<31).Draw(t, "gid"), User: "alice",
 			JobName:    rapid.StringMatching(`[a-z() ]{0,20}`).Draw(t, "name"),
 			Limits:     cgroup.Limits{MemBytes: rapid.Int64Range(0, 1<<40).Draw(t, "memory"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus")},
 			MaxRuntime: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "limit")) * time.Second,
@@ -38,13 +39,15 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 	})
 }
 
-// A unit of an earlier release holds whole GPUs.
+// A unit of an earlier release holds whole GPUs, and does not say since when.
 func TestOriginOfAnEarlierRelease(t *testing.T) {
-	o := OriginOf(Properties(fullSpec()))
+	spec := fullSpec()
+	spec.Placed = time.Time{}
+	o := OriginOf(Properties(spec))
 	o.LogFields = o.LogFields[:len(o.LogFields)-1]
 	got, err := o.Spec(Name(42))
 	want := []GPU{{Index: -1, UUID: "GPU-aaaa"}, {Index: -1, UUID: "GPU-bbbb"}}
-	if err != nil || !reflect.DeepEqual(got.GPUs, want) {
+	if err != nil || !reflect.DeepEqual(got.GPUs, want) || !got.Placed.IsZero() {
 		t.Fatalf("%+v, %v", got.GPUs, err)
 	}
 }

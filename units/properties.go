@@ -131,10 +131,15 @@ func rlimits(s Spec) []Property {
 	return p
 }
 
+// journal sets no rate limit: 0, as interval or as burst, would be journald's own
+// for a unit, so it is one that no job reaches.
 func journal(s Spec) []Property {
 	fields := [][]byte{
 		fmt.Appendf(nil, jobField+"%d", s.ID),
 		fmt.Appendf(nil, attemptField+"%d", s.Attempt),
+	}
+	if !s.Placed.IsZero() {
+		fields = append(fields, fmt.Appendf(nil, placedField+"%d", s.Placed.UnixMicro()))
 	}
 	for _, g := range s.GPUs {
 		fields = append(fields, []byte(gpuField+g.UUID))
@@ -148,7 +153,8 @@ func journal(s Spec) []Property {
 		{"StandardError", "journal"},
 		{"SyslogIdentifier", Prefix + strconv.FormatInt(s.ID, 10)},
 		{"SyslogLevelPrefix", false}, // "<3>" at the start of a job's line is the job's text
-		{"LogRateLimitIntervalUSec", uint64(0)},
+		{"LogRateLimitIntervalUSec", uint64(1_000_000)},
+		{"LogRateLimitBurst", uint32(1_000_000_000)},
 		{"LogExtraFields", fields},
 	}
 }

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write testdata anew")
 
 func fullSpec() Spec {
 	return Spec{
-		ID: 42, Attempt: 2, UID: 1001, GID: 2001, User: "alice", JobName: "train",
+		ID: 42, Attempt: 2, Placed: time.UnixMicro(1_772_359_200_000_123), UID: 1001, GID: 2001, User: "alice", JobName: "train",
 		GPUs:        []GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
 		Devices:     []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
 		Limits:      cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
@@ -73,7 +73,8 @@ func TestPropertyTypes(t *testing.T) {
 		"CPUAccounting": "bool", "TasksAccounting": "bool", "MemoryMax": "uint64", "MemorySwapMax": "uint64",
 		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
 		"LimitMEMLOCK": "uint64", "LimitMEMLOCKSoft": "uint64", "StandardInput": "string", "StandardOutput": "string",
-		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8",
+		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogRateLimitBurst": "uint32",
+		"LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8",
 	}
 	props := Properties(fullSpec())
 	for _, p := range props {
@@ -98,7 +99,7 @@ func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload NotifyAccess KillMode SendSIGKILL
 		TimeoutStopUSec RuntimeMaxUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
-		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
+		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
 
 // Whatever a spec holds: nothing private is in a property, only the job's own

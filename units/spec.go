@@ -10,7 +10,8 @@ import (
 // environment or a directory (invariant 2).
 type Spec struct {
 	ID      int64
-	Attempt int // from 1
+	Attempt int       // from 1
+	Placed  time.Time // when the attempt got its GPUs
 	UID     int
 	GID     int    // 0: the account's own group, as the host knows it at start
 	User    string // for people to read

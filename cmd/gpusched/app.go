@@ -26,7 +26,6 @@ type app struct {
 	restoreLimits func()
 	root          string   // of the file system that doctor looks at; "" but in tests
 	journalDirs   []string // where journald keeps its files, the one on disk first
-	exec          func(path string, argv, env []string) error
 	words         []string // the command line, byte for byte
 	helped        bool     // help was asked for and has been given
 }

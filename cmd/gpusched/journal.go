@@ -68,6 +68,7 @@ func present(pattern string) bool {
 const (
 	settleTime = 500 * time.Millisecond
 	settleMax  = 10 * time.Second
+	lateMax    = 2 * time.Second // and how long one line is waited for where there is none
 )
 
 // followJournal runs journalctl until the job has ended and its output is here.
@@ -99,19 +100,58 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 		}
 	}
 	a.out.w.Flush()
-	a.note("job %s %s", nameOfJob(j), resultOf(last.Job))
+	nothing := ""
+	if !pipe.some {
+		nothing = ", and printed nothing"
+	}
+	a.note("job %s %s%s", nameOfJob(j), resultOf(last.Job), nothing)
 	return nil
 }
 
-// copyJournal runs journalctl to its end.
-func copyJournal(ctx context.Context, path string, argv []string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, path, argv...)
-	cmd.Stdout, cmd.Stderr = out, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := cmd.Run(); err != nil {
-		return interruptedOr(ctx, fmt.Errorf("run %q: %w", path, err))
+// copyJournal runs journalctl to its end. What a job printed in its last moment
+// may not be in the journal yet, so where there is nothing it is asked again for a
+// while after the job's end.
+func (a *app) copyJournal(ctx context.Context, path string, argv []string, j api.Job, ended time.Time) error {
+	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: func() error { return nil }}
+	for {
+		cmd := exec.CommandContext(ctx, path, argv...)
+		cmd.Stdout, cmd.Stderr = pipe, os.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		if err := cmd.Run(); err != nil {
+			return interruptedOr(ctx, fmt.Errorf("run %q: %w", path, err))
+		}
+		since := time.Since(ended)
+		if pipe.some || since < 0 || since > lateMax {
+			break
+		}
+		pause(ctx, settleTime/5)
+	}
+	a.out.w.Flush()
+	if !pipe.some {
+		a.note("job %s %s", nameOfJob(j), nothingPrinted(ended, a.out.now))
 	}
 	return nil
+}
+
+// nothingPrinted says of a job without output what that can mean.
+func nothingPrinted(ended, now time.Time) string {
+	switch {
+	case ended.IsZero():
+		return "has printed nothing yet"
+	case now.Sub(ended) > 24*time.Hour:
+		return "printed nothing, or the journal no longer has it"
+	}
+	return "printed nothing"
+}
+
+// pause returns after d, or earlier when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }
 
 // interruptedOr is the end by Ctrl-C, where it was that.
@@ -122,19 +162,20 @@ func interruptedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// watchedWriter passes text on at once and remembers when that was.
+// watchedWriter passes text on at once and remembers whether and when that was.
 type watchedWriter struct {
 	mu    sync.Mutex // guards everything
 	w     io.Writer
 	flush func() error
 	last  time.Time
+	some  bool
 }
 
 // Write passes the text on.
 func (q *watchedWriter) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.last = time.Now()
+	q.last, q.some = time.Now(), true
 	n, err := q.w.Write(p)
 	if err == nil {
 		err = q.flush()
@@ -156,12 +197,8 @@ func (q *watchedWriter) settle(ctx context.Context) {
 		if rest <= 0 {
 			return
 		}
-		t := time.NewTimer(rest)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if pause(ctx, rest); ctx.Err() != nil {
 			return
-		case <-t.C:
 		}
 	}
 }

@@ -40,7 +40,7 @@ Examples:
 // startPoll is how often a job that waits is looked at by logs -f.
 const startPoll = time.Second
 
-// Run becomes journalctl, or with -f runs it until the job has ended.
+// Run runs journalctl to its end, or with -f until the job has ended.
 func (c *logsCmd) Run(ctx context.Context, a *app) error {
 	id, err := a.resolveOne(ctx, c.ID)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	invocation, err := c.invocation(reply)
+	attempt, err := c.attempt(reply)
 	if err != nil {
 		return err
 	}
@@ -70,19 +70,11 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("find journalctl, which reads the output of jobs: %w", err)
 	}
 	live := c.Follow && !job.State(reply.Job.State).Terminal()
-	argv := c.journalArgs(reply.Job.ID, invocation, live)
+	argv := c.journalArgs(reply.Job.ID, attempt, live)
 	if live {
 		return a.followJournal(ctx, path, argv, reply.Job)
 	}
-	if out := a.outputOf(reply.Job.UID); out != a.out.w {
-		return copyJournal(ctx, path, argv, out)
-	}
-	a.out.w.Flush()
-	a.err.w.Flush()
-	if err := a.exec(path, append([]string{"journalctl"}, argv...), a.environ); err != nil {
-		return fmt.Errorf("run %q: %w", path, err)
-	}
-	return nil
+	return a.copyJournal(ctx, path, argv, reply.Job, attempt.EndedAt)
 }
 
 // errArrayOutput is for arrays, whose tasks have the output.
@@ -91,9 +83,12 @@ func errArrayOutput(j api.Job) error {
 	return usagef("job %d is an array, and each task has its own output: name one, such as 'gpusched logs %d_%s'", j.ID, j.ID, first)
 }
 
-// journalArgs selects one run of the unit: by its name, and by the name that
-// systemd gave the run. live is whether more is to come.
-func (c *logsCmd) journalArgs(id int64, invocation string, live bool) []string {
+// journalArgs selects one run of the unit: by its name, which journald takes from
+// the kernel and nobody else can write, and by the fields that systemd gives all
+// lines of the run. Those of a release without the fields have the name that
+// systemd gave the run; a process of milliseconds is gone before journald could
+// ask for that one. live is whether more is to come.
+func (c *logsCmd) journalArgs(id int64, at api.Attempt, live bool) []string {
 	argv := []string{"--no-pager", "--quiet", "--output=cat"}
 	if c.Times {
 		argv[2] = "--output=short-iso-precise"
@@ -106,30 +101,29 @@ func (c *logsCmd) journalArgs(id int64, invocation string, live bool) []string {
 			argv = append(argv, "--no-tail")
 		}
 	}
-	return append(argv, fmt.Sprintf("--unit=gpujob-%d.service", id), "_SYSTEMD_INVOCATION_ID="+invocation)
+	unit := fmt.Sprintf("_SYSTEMD_UNIT=gpujob-%d.service", id)
+	return append(argv, unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
+		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
 }
 
-// invocation finds the start of the job that was asked for.
-func (c *logsCmd) invocation(reply api.JobReply) (string, error) {
+// attempt finds the start of the job that was asked for.
+func (c *logsCmd) attempt(reply api.JobReply) (found api.Attempt, err error) {
 	j := reply.Job
-	found := j.InvocationID
-	if c.Attempt != 0 {
-		found = ""
-	}
-	for _, at := range reply.Attempts {
+	current := api.Attempt{Number: j.Attempt, InvocationID: j.InvocationID, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}
+	for _, at := range append([]api.Attempt{current}, reply.Attempts...) {
 		if at.InvocationID != "" && (c.Attempt == 0 || c.Attempt == at.Number) {
-			found = at.InvocationID
+			found = at
 		}
 	}
 	switch {
-	case found != "":
+	case found.InvocationID != "":
 		return found, nil
 	case c.Attempt != 0:
-		return "", notFoundf("job %s has no attempt %d that started", nameOfJob(j), c.Attempt)
+		return found, notFoundf("job %s has no attempt %d that started", nameOfJob(j), c.Attempt)
 	case j.Result != nil:
-		return "", &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output, it never started: %s", nameOfJob(j), j.Result.Sentence)}
+		return found, &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output, it never started: %s", nameOfJob(j), j.Result.Sentence)}
 	}
-	return "", &api.Error{
+	return found, &api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output yet: it is %s%s", nameOfJob(j), j.State, colon(j.Why)),
 		Hint: fmt.Sprintf("wait for it with 'gpusched logs -f %s'", nameOfJob(j)),
 	}
@@ -151,12 +145,8 @@ func (a *app) started(ctx context.Context, id string, reply api.JobReply) (api.J
 			a.err.w.Flush()
 			said = true
 		}
-		tick := time.NewTimer(startPoll)
-		select {
-		case <-ctx.Done():
-			tick.Stop()
+		if pause(ctx, startPoll); ctx.Err() != nil {
 			return reply, ctx.Err()
-		case <-tick.C:
 		}
 		var err error
 		if reply, err = a.client.Job(ctx, id); err != nil {

@@ -46,7 +46,6 @@ func hostApp() *app {
 		client:        &api.Client{Socket: os.Getenv("GPUSCHED_SOCKET")},
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
-		exec:          syscall.Exec,
 	}
 }
 

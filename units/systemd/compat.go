@@ -15,7 +15,8 @@ import (
 // not know them. None of them fences a job off, bounds it or keeps its result.
 func optional(name string) bool {
 	switch name {
-	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "SyslogLevelPrefix", "SyslogIdentifier", "IgnoreSIGPIPE", "CPUAffinity", "ExecReload":
+	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
+		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload":
 		return true
 	}
 	return false

@@ -1,0 +1,74 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestOutputIsWhole: a job that prints 60 000 lines at once loses none of them;
+// journald's own rate limit would keep a part. The journal is slower than the job.
+func TestOutputIsWhole(t *testing.T) {
+	begin(t)
+	const lines = 60_000
+	id := submit(t, "alice", fmt.Sprintf("-g 0 -- seq %d", lines))
+	ended(t, wait(t, id), "completed", "exit code 0")
+	want := fmt.Sprintf("%d %d", lines, lines)
+	for _, cmd := range []string{"gpusched logs ", "journalctl -q -o cat _TRANSPORT=stdout -u gpujob-"} {
+		until(t, "all lines are in the journal", func() bool {
+			got := sh(t, "alice", fmt.Sprintf("%s%d | sort -nu | awk 'END { print NR, $1 }'", cmd, id))
+			t.Logf("%s: %s", cmd, got)
+			return got == want
+		})
+	}
+}
+
+// TestLogsOfQuickJobs: a job that ends within milliseconds is gone before
+// journald can ask for the name of its run; its output is shown nevertheless, and
+// of a job that printed nothing that is said.
+func TestLogsOfQuickJobs(t *testing.T) {
+	begin(t)
+	sh(t, "alice", `rm -f ~/ids; for i in $(seq 40); do gpusched submit -q -g 0 -- ls /nofile$i >> ~/ids & done; wait
+		gpusched wait $(cat ~/ids) || true`)
+	out := sh(t, "alice", `for id in $(cat ~/ids); do gpusched logs $id | grep -q "cannot access" || echo empty $id; done`)
+	if out != "" {
+		t.Errorf("logs shows nothing of quick jobs: %s", out)
+	}
+	out = sh(t, "alice", `for i in $(seq 10); do id=$(gpusched submit -q -g 0 -- ls /nofile$i)
+		gpusched logs -f $id | grep -q "cannot access" || echo empty $id; done`)
+	if out != "" {
+		t.Errorf("logs -f shows nothing of quick jobs: %s", out)
+	}
+	id := submit(t, "alice", "-g 0 -- true")
+	ended(t, wait(t, id), "completed", "exit code 0")
+	r, want := try(t, "alice", fmt.Sprintf("gpusched logs %d", id)), fmt.Sprintf("gpusched: job %d printed nothing", id)
+	if r.Code != 0 || r.Stdout != "" || strings.TrimSpace(r.Stderr) != want {
+		t.Errorf("logs of a silent job: %+v", r)
+	}
+}
+
+// TestLogsTellAttemptsApart: each start of a job has its own output, and lines
+// that others write with its fields, or with its name, are nowhere in it.
+func TestLogsTellAttemptsApart(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
+	ended(t, wait(t, id), "completed", "exit code 0")
+	const field = `journalctl -q -o json _SYSTEMD_UNIT=gpujob-%d.service | grep -o 'GPUSCHED_PLACED":"[0-9]*' | tail -1 | cut -d'"' -f3`
+	placed := sh(t, "", fmt.Sprintf(field, id))
+	const forge = "printf '%%s\n' MESSAGE=forged _SYSTEMD_UNIT=gpujob-%[1]d.service GPUSCHED_JOB=%[1]d GPUSCHED_ATTEMPT=2 " +
+		"GPUSCHED_PLACED=%[2]s SYSLOG_IDENTIFIER=gpujob-%[1]d | logger --journald"
+	sh(t, "bob", fmt.Sprintf(forge, id, placed))
+	until(t, "the forged line is in the journal", func() bool {
+		return sh(t, "", "journalctl -q -o cat _UID=1002 GPUSCHED_PLACED="+placed) == "forged"
+	})
+	for user, opts := range map[string]string{"alice": "", "": "--attempt 2 "} {
+		if out := sh(t, user, fmt.Sprintf("gpusched logs %s%d", opts, id)); out != "try 2" {
+			t.Errorf("the second attempt printed %q", out)
+		}
+	}
+	if out := sh(t, "alice", fmt.Sprintf("gpusched logs --attempt 1 %d", id)); out != "try 1" {
+		t.Errorf("the first attempt printed %q", out)
+	}
+}
