@@ -23,7 +23,7 @@ BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box vm bench bench-scale bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box vm bench bench-scale bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -59,6 +59,12 @@ fuzz: ## every fuzz test for FUZZTIME each, on from what earlier runs found
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...
 
+# MUTATETIME is after when no further file is begun; MUTATE names packages or flags.
+MUTATETIME := $(or $(MUTATETIME),30m)
+
+mutate: ## one operator of the pure packages changed at a time: do their tests notice?
+	go run ./packaging/mutate -time $(MUTATETIME) $(MUTATE)
+
 # FIRST is the first seed; a seed that fails is shrunk and told.
 SEEDS := $(or $(SEEDS),10000)
 FIRST := $(or $(FIRST),1)
@@ -73,6 +79,7 @@ modules: ## the code of all modules is what go.sum says
 	go mod verify
 	go mod verify -modfile=packaging/tools/go.mod
 	go mod verify -modfile=packaging/tools/vuln/go.mod
+	go mod verify -modfile=packaging/tools/mutate/go.mod
 
 vulnerabilities: ## known ones in what the programs call; asks the Go project's database
 	sh packaging/vulnerabilities.sh
