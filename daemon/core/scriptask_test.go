@@ -104,7 +104,7 @@ func (s *script) after() (list []job.Dependency) {
 	return list
 }
 
-// update changes a waiting job: priority= gpus= mem= retries= after-ok= limit=.
+// update changes a waiting job: priority= gpus= mem= time= preemptible=no retries= after-ok= limit=.
 func (s *script) update() {
 	ch := &job.Change{}
 	if text, ok := s.args["priority"]; ok {
@@ -119,6 +119,12 @@ func (s *script) update() {
 	}
 	if _, ok := s.args["mem"]; ok {
 		ch.MemBytes = new(s.size("mem"))
+	}
+	if d := s.duration("time"); d > 0 {
+		ch.TimeLimit = &d
+	}
+	if _, ok := s.args["preemptible"]; ok {
+		ch.Preemptible = new(s.args["preemptible"] != "no")
 	}
 	if _, ok := s.args["retries"]; ok {
 		ch.Retries = new(s.num("retries", 0))

@@ -136,7 +136,7 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	most := p.ClassMaxTime[r.Priority.Class]
 	switch {
-	case r.Priority.Raised() && !s.Admin && !p.AllowRaised && !mayRaise:
+	case r.Priority.Raised() && !c.mayRaise(s) && !mayRaise:
 		return refuse(job.RefusedForbidden, "only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below")
 	case p.MaxTime > 0 && (r.TimeLimit > p.MaxTime || r.TimeLimit == 0):
 		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's longest, %s", limitText(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
@@ -151,6 +151,9 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	}
 	return nil
 }
+
+// mayRaise tells whether who submits or changes a job may raise its priority.
+func (c *Core) mayRaise(s *job.Submission) bool { return s.Admin || c.policy.AllowRaised }
 
 func limitText(d time.Duration) string {
 	if d == 0 {
@@ -222,7 +225,11 @@ func (c *Core) imply(r *job.Request) {
 	if r.Retries > 0 && r.Backoff == 0 {
 		r.Backoff = p.DefaultBackoff
 	}
-	r.Preemptible = r.Preemptible || r.Priority.Class == job.Scavenger
+	if r.ImpliedStop {
+		r.Preemptible = false
+	}
+	r.ImpliedStop = !r.Preemptible && r.Priority.Class == job.Scavenger
+	r.Preemptible = r.Preemptible || r.ImpliedStop
 }
 
 // defaultMem is the host memory of a job that names none; 0 is no limit.

@@ -19,17 +19,21 @@ func (c *Core) waitingJob(e Command) (*live, *job.Refusal) {
 }
 
 // hold keeps a queued job from starting, or lets it go. What an administrator
-// holds only administrators release.
+// holds only administrators release, also where its owner holds it as well.
 func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 	l, refusal := c.waitingJob(e)
 	if refusal != nil {
 		return refusal
 	}
 	j := &l.job
-	if e.What.Kind == job.CommandHold {
-		j.Held = e.Who.User
-	} else {
-		if j.Held != "" && j.Held != j.Owner.User && !e.Who.Admin {
+	others := j.Held != "" && j.Held != j.Owner.User && !e.Who.Admin
+	switch {
+	case e.What.Kind == job.CommandHold:
+		if !others {
+			j.Held = e.Who.User
+		}
+	default:
+		if others {
 			return refuse(job.RefusedForbidden, fmt.Sprintf("job %s is held back by %s", j.Called(), j.Held), "ask an administrator")
 		}
 		j.Held = ""
@@ -67,9 +71,10 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	}
 	s := job.Submission{Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
 	s.Grace, s.Requeue = &s.Request.Grace, &s.Request.Requeue
-	s.Request.Array = cloneArray(s.Request.Array)
 	raised := s.Request.Priority.Raised()
-	if ch.ArrayLimit != nil && s.Request.Array == nil {
+	if l.job.Tasks != nil {
+		s.Request.Array = cloneArray(s.Request.Array)
+	} else if ch.ArrayLimit != nil {
 		return refuse(job.RefusedUsage, fmt.Sprintf("job %s is no array, so it has no limit of tasks", l.job.Called()), "leave --array-limit out")
 	}
 	ch.Apply(&s)
@@ -88,6 +93,10 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 			return refuse(job.RefusedUsage, fmt.Sprintf("job %s would wait for itself", l.job.Called()), "leave the dependency out")
 		}
 	}
+	if raised && ch.Priority == nil && !c.mayRaise(&s) && larger(&l.job.Request, &s.Request) {
+		return refuse(job.RefusedForbidden, fmt.Sprintf("an administrator raised the priority of job %s for what it asks now, and not for more", l.job.Called()),
+			"ask an administrator, or give up the priority with --priority normal")
+	}
 	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {
 		return refusal
 	}
@@ -98,6 +107,19 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	}
 	c.change(l, &s, open, now)
 	return nil
+}
+
+// larger tells whether a changed request asks more of the machine than before.
+func larger(old, now *job.Request) bool {
+	limit := func(r *job.Request) int {
+		if r.Array == nil || r.Array.Limit == 0 {
+			return job.MaxTasks
+		}
+		return r.Array.Limit
+	}
+	more := func(a, b int64) bool { return a > 0 && (b == 0 || b > a) } // 0 is no limit
+	return now.GPUMilli > old.GPUMilli || now.GPUMemBytes > old.GPUMemBytes || limit(now) > limit(old) ||
+		more(old.MemBytes, now.MemBytes) || more(int64(old.CPUs), int64(now.CPUs)) || more(int64(old.TimeLimit), int64(now.TimeLimit))
 }
 
 // admitChange is admit without the bounds on how many jobs wait. A priority
@@ -117,7 +139,7 @@ func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now tim
 	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
 	c.lift(l)
 	c.stow(l)
-	if a := s.Request.Array; a != nil {
+	if l.job.Tasks != nil {
 		c.regate(l)
 	}
 	c.follow(l)
@@ -145,9 +167,6 @@ func (c *Core) regate(l *live) {
 }
 
 func cloneArray(a *job.Array) *job.Array {
-	if a == nil {
-		return nil
-	}
 	b := *a
 	b.Ranges, b.Params = slices.Clone(a.Ranges), slices.Clone(a.Params)
 	return &b

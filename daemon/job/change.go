@@ -70,6 +70,9 @@ func (c *Change) Apply(s *Submission) {
 	if r.Array != nil {
 		set(&r.Array.Limit, c.ArrayLimit)
 	}
+	if c.Preemptible != nil {
+		r.ImpliedStop = false
+	}
 	if c.MemBytes != nil {
 		r.DefaultedMem = false
 	}

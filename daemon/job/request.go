@@ -39,6 +39,7 @@ type Request struct {
 	MaxUsedPercent int  `json:"max_used_percent,omitempty"` // a GPU with more of its memory in use does not qualify; 0: the site's bound
 	Spread         bool `json:"spread,omitempty"`           // the emptiest GPU rather than the fullest one that fits
 	Preemptible    bool `json:"preemptible,omitempty"`      // may be stopped and queued again for a job that goes first
+	ImpliedStop    bool `json:"implied_stop,omitempty"`     // Preemptible follows from the class, not from the user's word
 	Hold           bool `json:"hold,omitempty"`             // queued, but not considered until released
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty"`
