@@ -23,7 +23,7 @@ BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6
 TOOL := go tool -modfile=packaging/tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box vm bench bench-scale bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install clean deps
 
 build: ## the four programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job
@@ -88,10 +88,16 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go run ./packaging/testrun machines box emulated
+	go run ./packaging/testrun machines box box13 emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
 	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
+
+# SUITE is trixie (Debian 13), or sid for the newest systemd there is.
+SUITE := $(or $(SUITE),sid)
+
+newest: package ## what another systemd could change, in a box of Debian's SUITE; not part of test, as it moves
+	go test -tags machine -timeout 10m ./packaging/vm/suite/ -machine box -suite $(SUITE) -quick
 
 vm: package ## the same in an emulated machine
 	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated

@@ -61,6 +61,8 @@ func stages() []stage {
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
 		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
+		{name: "box13", lane: native, what: "on Debian 13, what another systemd could change", tests: true,
+			argv: goTest("-tags", "machine", "-timeout", "10m", "./packaging/vm/suite/", "-machine", "box", "-suite", "trixie", "-quick"), needs: []string{"package"}},
 		{name: "machines", lane: emulated, what: "the test machines themselves, and the life of the package", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
 		{name: "emulated", lane: emulated, what: "limits, reboots and power cuts, in an emulated machine", tests: true,

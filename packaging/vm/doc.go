@@ -1,4 +1,4 @@
-// Package vm owns the test machines of gpusched: throw-away Debian 12 machines with a real systemd, made from cached
+// Package vm owns the test machines of gpusched: throw-away Debian machines with a real systemd, made from cached
 // images, in which the shipped package is installed and its tests run. It needs root on a Debian-like Linux host.
 //
 // There are two kinds, with the same methods on both:
@@ -9,6 +9,9 @@
 //   - an emulated machine: a full machine in QEMU with a kernel, udev and an ssh server of its own. Everything is real,
 //     reboots and power cuts too, at a twentieth of the speed. Its disk has a write cache that a power cut loses
 //     (packaging/vm/disk), and CutCopy shows what a cut would leave without one.
+//
+// Both are of Debian 12 unless Options.Suite says otherwise; images of several suites lie in the cache side by side. That
+// of sid stays what sid was when it was built: remove its directory, which the build names, to get a newer one.
 //
 // A test starts one and talks to it:
 //
@@ -35,7 +38,7 @@
 //
 // Invariants:
 //
-//  1. An image is named by the hash of its recipe (packages, customisation script, format) and never changes once it
+//  1. An image is named by the hash of its recipe (suite, packages, customisation script, format) and never changes once it
 //     is there; machines write to an overlay or a copy of their own.
 //  2. Everything a machine needs on the host lives in three places: a run directory under RunRoot, a control group named
 //     after it, and processes in that group. Close removes all three, whatever happened before, and reports what it could not.

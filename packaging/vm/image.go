@@ -40,7 +40,7 @@ func DefaultCacheDir() (string, error) {
 	}
 }
 
-// Prepare makes sure that the image of a kind is in the cache and returns its directory. It takes about a minute the
+// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It takes about a minute the
 // first time and nothing later; opts.Log hears of a build. Safe to call from several processes at once.
 func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 	img, err := ensureImage(ctx, kind, opts)
@@ -48,7 +48,7 @@ func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 }
 
 func ensureImage(ctx context.Context, kind Kind, opts Options) (image, error) {
-	r, err := recipeOf(kind)
+	r, err := recipeOf(kind, opts.suite())
 	if err != nil {
 		return image{}, err
 	}
@@ -104,7 +104,7 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 // build makes the image beside its place and moves it there when it is whole. The caller holds the image's lock.
 func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 	began := time.Now()
-	fmt.Fprintf(log, "vm: building the %s image (once; about a minute)\n", r.kind)
+	fmt.Fprintf(log, "vm: building the %s image of %s in %s (once; about a minute)\n", r.kind, r.suite, i.dir)
 	work := image{i.dir + ".build"}
 	err := os.RemoveAll(work.dir)
 	if err == nil {
@@ -117,9 +117,9 @@ func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 		err = os.Rename(work.dir, i.dir)
 	}
 	if err != nil {
-		return fmt.Errorf("build the %s image: %w", r.kind, errors.Join(err, os.RemoveAll(work.dir)))
+		return fmt.Errorf("build the %s image of %s: %w", r.kind, r.suite, errors.Join(err, os.RemoveAll(work.dir)))
 	}
-	fmt.Fprintf(log, "vm: built the %s image in %.1f s\n", r.kind, time.Since(began).Seconds())
+	fmt.Fprintf(log, "vm: built the %s image of %s in %.1f s\n", r.kind, r.suite, time.Since(began).Seconds())
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (i image) bootstrap(ctx context.Context, r recipe) error {
 		return err
 	}
 	args = append(args, fetch...)
-	args = append(args, suite, i.root())
+	args = append(args, string(r.suite), i.root())
 	return runContained(ctx, "mmdebstrap", args...)
 }
 

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const (
 
 // Options of a start. The zero value is good.
 type Options struct {
+	Suite    Suite     // of Debian; "" is Bookworm
 	CacheDir string    // where images are kept; "" is DefaultCacheDir
 	MemMiB   int       // memory of an emulated machine in MiB; 0 is 4096
 	CPUs     int       // processors of an emulated machine; 0 is 2
@@ -34,6 +36,8 @@ func (o Options) log() io.Writer {
 	}
 	return o.Log
 }
+
+func (o Options) suite() Suite { return cmp.Or(o.Suite, Bookworm) }
 
 // A Machine that runs. Its methods may be called from several goroutines, but not during Reboot, PowerCut and Close.
 type Machine struct {

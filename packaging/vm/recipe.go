@@ -13,7 +13,17 @@ import (
 // imageFormat is raised when the build itself changes in a way that the rest of the recipe does not show.
 const imageFormat = 1
 
-const suite = "bookworm"
+// A Suite is the release of Debian that a machine is made of.
+type Suite string
+
+const (
+	Bookworm Suite = "bookworm" // Debian 12: what the packages are built for
+	Trixie   Suite = "trixie"   // Debian 13
+	Sid      Suite = "sid"      // what Debian has newest; an image stays what sid was when it was built
+)
+
+// Suites lists every Suite.
+func Suites() []Suite { return []Suite{Bookworm, Trixie, Sid} }
 
 //go:embed image/customise.sh
 var customiseScript string
@@ -24,11 +34,15 @@ var earlyScript string
 // A recipe says everything that an image is made from besides the packages' own versions.
 type recipe struct {
 	kind     Kind
+	suite    Suite
 	includes []string
 	hooks    map[string]string // by mmdebstrap's name of the hook: the script that runs there
 }
 
-func recipeOf(kind Kind) (recipe, error) {
+func recipeOf(kind Kind, suite Suite) (recipe, error) {
+	if !slices.Contains(Suites(), suite) {
+		return recipe{}, fmt.Errorf("suite %q of Debian: there are %q", suite, Suites())
+	}
 	includes := []string{
 		"systemd", "systemd-sysv", "dbus", "polkitd", "needrestart", "procps", "passwd", "bash", "coreutils",
 		"util-linux", "init-system-helpers", "python3-minimal",
@@ -42,13 +56,13 @@ func recipeOf(kind Kind) (recipe, error) {
 	default:
 		return recipe{}, fmt.Errorf("machine kind %q: there are %q and %q", kind, Box, Emulated)
 	}
-	return recipe{kind: kind, includes: includes, hooks: hooks}, nil
+	return recipe{kind: kind, suite: suite, includes: includes, hooks: hooks}, nil
 }
 
 // hash names the image: 64 hex digits.
 func (r recipe) hash() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, suite, r.kind, strings.Join(r.includes, ","))
+	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, r.suite, r.kind, strings.Join(r.includes, ","))
 	for _, hook := range slices.Sorted(maps.Keys(r.hooks)) {
 		fmt.Fprintf(h, "%s\n%s\n", hook, r.hooks[hook])
 	}

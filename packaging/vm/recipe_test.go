@@ -8,19 +8,20 @@ import (
 
 // Invariant 1: whatever an image is made from is in its name.
 func TestHashNamesTheRecipe(t *testing.T) {
-	base, err := recipeOf(Emulated)
+	base, err := recipeOf(Emulated, Bookworm)
 	if err != nil {
 		t.Fatal(err)
 	}
 	changed := map[string]func(*recipe){
 		"kind":    func(r *recipe) { r.kind = Box },
+		"suite":   func(r *recipe) { r.suite = Trixie },
 		"package": func(r *recipe) { r.includes = append(r.includes, "hello") },
 		"script":  func(r *recipe) { r.hooks["customize"] += "true\n" },
 		"hook":    func(r *recipe) { delete(r.hooks, "essential") },
 	}
 	seen := map[string]string{base.hash(): "unchanged"}
 	for what, change := range changed {
-		r := recipe{kind: base.kind, includes: slices.Clone(base.includes), hooks: maps.Clone(base.hooks)}
+		r := recipe{kind: base.kind, suite: base.suite, includes: slices.Clone(base.includes), hooks: maps.Clone(base.hooks)}
 		if r.hash() != base.hash() {
 			t.Fatal("two equal recipes have different hashes")
 		}
@@ -32,8 +33,11 @@ func TestHashNamesTheRecipe(t *testing.T) {
 	}
 }
 
-func TestRecipeOfUnknownKind(t *testing.T) {
-	if _, err := recipeOf("cloud"); err == nil {
-		t.Error(`recipeOf("cloud") has no error`)
+func TestRecipeOfWhatThereIsNot(t *testing.T) {
+	if _, err := recipeOf("cloud", Bookworm); err == nil {
+		t.Error("the kind cloud has no error")
+	}
+	if _, err := recipeOf(Box, "potato"); err == nil {
+		t.Error("the suite potato has no error")
 	}
 }

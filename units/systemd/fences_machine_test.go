@@ -188,6 +188,9 @@ func TestMachinePropertiesStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range props {
+			if _, shown := have[p.Name]; !shown && p.Name == "CPUAccounting" {
+				continue // systemd 259 still takes it and no longer has it: every unit is counted
+			}
 			if got, want := plain(p.Name, have[p.Name]), plain(p.Name, dbus.MakeVariant(p.Value)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s the reload: %s is %v, want %v", when, p.Name, got, want)
 			}

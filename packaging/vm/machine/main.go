@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,7 +26,7 @@ const (
 )
 
 const usage = `usage: go run ./packaging/vm/machine [switches] box|emulated|demo [-- CMD…]
-Boots a throw-away Debian 12 machine, runs CMD in it as root (or a root shell), and removes the machine.
+Boots a throw-away Debian machine, runs CMD in it as root (or a root shell), and removes the machine.
   box       systemd in a container: boots in under a second, native speed
   demo      an emulated machine with simulated GPUs and the package -deb, in which two accounts use gpusched;
             with KEEP=1 in the environment it stays up afterwards
@@ -68,6 +69,13 @@ func parse(args []string) (request, error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&r.opts.TryKVM, "kvm", false, "let the emulated machine use hardware virtualisation if that works here")
+	flags.Func("suite", fmt.Sprintf("the `SUITE` of Debian, of %q (default %s)", vm.Suites(), vm.Bookworm), func(s string) error {
+		r.opts.Suite = vm.Suite(s)
+		if !slices.Contains(vm.Suites(), r.opts.Suite) {
+			return fmt.Errorf("there are %q", vm.Suites())
+		}
+		return nil
+	})
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")

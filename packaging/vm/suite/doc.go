@@ -4,6 +4,8 @@
 //	go test -tags machine ./packaging/vm/suite -machine box        everything that needs no controllers
 //	go test -tags machine ./packaging/vm/suite -machine emulated   what needs memory, task and CPU limits, or a boot
 //
+//	-machine box -suite trixie -quick                              on Debian 13, what another systemd could change
+//
 // The package to test is the one in dist/ (make package), or -deb FILE.
 // Some tests are short in that and can be a campaign:
 //
