@@ -50,12 +50,6 @@ func (l *ledger) of(o job.Owner, principal *job.Account) *sched.Account {
 		l.recall(userKey(o.UID), a)
 		l.apply(a)
 	}
-	for _, name := range o.Groups {
-		g := l.group(name)
-		if !slices.Contains(a.Groups, g) {
-			a.Groups = append(a.Groups, g)
-		}
-	}
 	return a
 }
 
@@ -172,17 +166,42 @@ func (l *live) accounts() []*sched.Account {
 	return append([]*sched.Account{l.account}, l.account.Groups...)
 }
 
-// charge counts a job that holds what it asked for since its placement. Before
-// the first listing nobody knows for how long that is: see open.
-func (c *Core) charge(l *live, now time.Time) {
-	a, rate, at := l.job.Attempt, chargeRate(l.job.Attempt), sched.At(now)
-	for _, acc := range l.accounts() {
-		if !c.listed {
-			acc.Hold(l.job.Request.GPUMilli, rate)
+// enroll counts an owner's account for the groups that it is in, and so what the
+// account runs by now. It never takes a group off: whoever has a user namespace
+// can leave groups out of what the kernel says of a process.
+func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
+	a := c.accounts.of(o, principal)
+	for _, name := range o.Groups {
+		g := c.accounts.group(name)
+		if slices.Contains(a.Groups, g) {
 			continue
 		}
-		acc.Start(l.job.Request.GPUMilli, rate, at, c.policy.Sched.HalfLife)
-		acc.Charge(rate, now.Sub(a.PlacedAt), at, c.policy.Sched.HalfLife)
+		a.Groups = append(a.Groups, g)
+		for _, id := range c.activeIDs() {
+			if l := c.active[id]; l.account == a {
+				c.count(l, g, now)
+			}
+		}
+	}
+}
+
+// count puts a running job on an account. Before the first listing nobody knows
+// for how long it has run: see open.
+func (c *Core) count(l *live, a *sched.Account, now time.Time) {
+	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.listed {
+		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
+	} else {
+		a.Hold(milli, rate)
+	}
+}
+
+// charge counts a job that holds what it asked for since its placement.
+func (c *Core) charge(l *live, now time.Time) {
+	for _, acc := range l.accounts() {
+		c.count(l, acc, now)
+	}
+	if c.listed {
+		c.chargePast(l, now)
 	}
 	c.guard(l, 1, now)
 	if l.gate != nil {
@@ -196,10 +215,14 @@ func (c *Core) open(now time.Time) {
 	c.lane.at = now
 	c.accounts.open(now, c.policy.Sched.HalfLife)
 	for _, id := range c.activeIDs() {
-		l := c.active[id]
-		for _, acc := range l.accounts() {
-			acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
-		}
+		c.chargePast(c.active[id], now)
+	}
+}
+
+// chargePast charges a job for the time since its placement.
+func (c *Core) chargePast(l *live, now time.Time) {
+	for _, acc := range l.accounts() {
+		acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // Check verifies invariants 1 to 4 of the package and returns every breach.
@@ -12,7 +13,7 @@ import (
 func (c *Core) Check() error {
 	var p job.Problems
 	breach := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
-	queued, guarded, shares, bytes := 0, 0, map[string]int{}, map[int]int64{}
+	queued, guarded, shares, bytes, perUser := 0, 0, map[string]int{}, map[int]int64{}, map[int]int{}
 	for id, l := range c.jobs {
 		j := &l.job
 		bytes[j.Person().UID] += j.Weight()
@@ -30,6 +31,7 @@ func (c *Core) Check() error {
 		}
 		if j.State == job.Queued {
 			queued++
+			perUser[j.Person().UID]++
 			if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && !c.timed.has(id)) {
 				breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
 			}
@@ -66,16 +68,34 @@ func (c *Core) Check() error {
 			breach("jobs wait to be told of job %d, and there is no such job", id)
 		}
 	}
-	if queued != c.queued {
-		breach("%d jobs are counted as queued, and %d are", c.queued, queued)
+	if queued != c.queued || !maps.Equal(perUser, c.perUser) {
+		breach("%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
 	}
 	if !maps.Equal(bytes, c.bytes) {
 		breach("the jobs of each person weigh %v, counted are %v", bytes, c.bytes)
 	}
+	c.checkAccounts(breach)
 	if guarded != c.lane.milli {
 		breach("the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
 	}
 	return p.Err()
+}
+
+// checkAccounts counts what each account runs anew.
+func (c *Core) checkAccounts(breach func(string, ...any)) {
+	type runs struct{ jobs, milli int }
+	want := map[*sched.Account]runs{}
+	for _, l := range c.active {
+		for _, a := range l.accounts() {
+			r := want[a]
+			want[a] = runs{r.jobs + 1, r.milli + l.job.Request.GPUMilli}
+		}
+	}
+	for _, a := range c.accounts.all() {
+		if is := (runs{a.Jobs, a.Milli}); is != want[a] {
+			breach("%s counts %d jobs with %d milli, and runs %v", accountKey(a), is.jobs, is.milli, want[a])
+		}
+	}
 }
 
 // checkArray verifies the counts of an array.

@@ -159,6 +159,7 @@ func (c *Core) restore(j job.Job) {
 			j.Request.Array = array.job.Request.Array // which is not stored again with each task
 		}
 	}
+	c.enroll(j.Owner, j.Principal, time.Time{})
 	l := c.adopt(j)
 	l.hit = j.State == job.Ending
 	c.keep(j.Owner.UID, j.Key, j.ID)

@@ -34,6 +34,10 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, Patience: 10 * time.Second,
 		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdlePatience: 10 * time.Second,
 	}
+	quota := func(name string) core.Quota {
+		return core.Quota{GPUMilli: rapid.SampledFrom([]int{0, 1500, 3000}).Draw(t, name), Running: rapid.IntRange(0, 3).Draw(t, name), GPUHours: rapid.IntRange(0, 1).Draw(t, name)}
+	}
+	c.policy.Quotas = core.Quotas{Default: quota("each"), Groups: map[string]core.Quota{"lab": quota("lab"), "class": quota("class")}}
 	c.restart()
 	return c
 }
@@ -86,10 +90,19 @@ func (c *chaos) sameAfterReplay() {
 
 func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
 
+// owner draws a user. Of which groups with a quota the kernel says that they are
+// in may change from job to job.
+func (c *chaos) owner() job.Owner {
+	return job.Owner{
+		UID: c.draw("uid", 1001, 1002), User: "u",
+		Groups: rapid.SampledFrom([][]string{nil, nil, {"lab"}, {"class"}, {"class", "lab"}}).Draw(c.t, "groups"),
+	}
+}
+
 func (c *chaos) submit() {
 	c.token++
 	s := job.Submission{
-		Owner: job.Owner{UID: c.draw("uid", 1001, 1002), User: "u"}, Label: job.Label{Name: "j"}, Admin: true,
+		Owner: c.owner(), Label: job.Label{Name: "j"}, Admin: true,
 		Request: job.Request{
 			GPUMilli: min(rapid.SampledFrom([]int{0, 250, 500, 1000, 1000, 1500, 2000, 3000}).Draw(c.t, "gpus"), len(c.gpus)*job.WholeGPU),
 			MemBytes: int64(c.draw("mem", 0, 20)) * gib,
@@ -267,6 +280,8 @@ func (c *chaos) recover() {
 	c.busDown, c.linger, c.problem = false, false, ""
 	clear(c.stuck)
 	c.tidy()
+	c.policy.Quotas = core.Quotas{}
+	c.step(core.Configured{Policy: c.policy}, -1)
 	c.step(c.listed(), -1)
 	for i := range c.gpus {
 		g := &c.gpus[i]

@@ -41,6 +41,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 		return taken
 	})
 	j.Attempt = &a
+	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(j)
 	c.nextID = max(c.nextID, j.ID+1)
 	c.active[j.ID] = l

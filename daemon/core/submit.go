@@ -114,6 +114,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 // admit fills in the site's defaults and says whether the job may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	c.complete(s)
+	c.enroll(s.Owner, s.Principal, now)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return refusal
 	}

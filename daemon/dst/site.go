@@ -45,5 +45,5 @@ func drawQuotas(d *dice) core.Quotas {
 	q := func() core.Quota {
 		return core.Quota{GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10)}
 	}
-	return core.Quotas{Default: q(), Users: map[string]core.Quota{"alice": q()}}
+	return core.Quotas{Default: q(), Users: map[string]core.Quota{"alice": q()}, Groups: map[string]core.Quota{"lab": q(), "class": q()}}
 }
