@@ -12,8 +12,8 @@ type Phase string
 const (
 	PhaseAbsent        Phase = "absent"          // systemd does not know it
 	PhaseStarting      Phase = "starting"        // queued, or the launcher is not executed yet
-	PhaseRunning       Phase = "running"         // the main process lives
-	PhaseStopping      Phase = "stopping"        // on its way down, the result may still change: look again
+	PhaseRunning       Phase = "running"         // the main process lives, also while it is being stopped
+	PhaseStopping      Phase = "stopping"        // the main process is gone, the result may still change: look again
 	PhaseExited        Phase = "exited"          // the main process ended and Exit says how
 	PhaseFailedToStart Phase = "failed-to-start" // systemd never got to execute the launcher
 )
@@ -81,6 +81,9 @@ func Decode(s Status) (Phase, Exit) {
 	return phase, Exit{}
 }
 
+// phaseOf goes by the main process, not by systemd's word, where a unit is on its
+// way down: the process itself can have it called deactivating (STOPPING=1) and
+// put off the end of that (EXTEND_TIMEOUT_USEC) for as long as it likes.
 func phaseOf(s Status) Phase {
 	ended := s.MainCode != 0
 	switch s.Active {
@@ -92,6 +95,9 @@ func phaseOf(s Status) Phase {
 		}
 		return PhaseRunning
 	case ActiveDeactivating:
+		if s.MainPID != 0 {
+			return PhaseRunning
+		}
 		return PhaseStopping
 	case ActiveFailed:
 		if executed(s) {

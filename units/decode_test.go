@@ -21,6 +21,7 @@ func TestDecode(t *testing.T) {
 	killed := func(sig int32) func(*Status) {
 		return func(s *Status) { s.MainCode, s.MainStatus = CLDKilled, sig }
 	}
+	lives := func(s *Status) { s.MainPID = 4711 }
 	early := func(code int32, text string) func(*Status) {
 		return func(s *Status) {
 			s.WasActive, s.MainCode, s.MainStatus, s.StatusText, s.StatusErrno = false, CLDExited, code, text, 2
@@ -52,7 +53,9 @@ func TestDecode(t *testing.T) {
 		{"a child's memory", loaded(ActiveFailed, SubFailed, ResultOOM, exited(1)), PhaseExited, Exit{Code: 1, OOM: true}},
 		{"time", loaded(ActiveFailed, SubFailed, ResultTimeout, killed(15)), PhaseExited, Exit{Signal: 15, Timeout: true}},
 		{"time, with an exit of its own", loaded(ActiveFailed, SubFailed, ResultTimeout, exited(0)), PhaseExited, Exit{Timeout: true}},
-		{"being stopped", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, nil), PhaseStopping, Exit{}},
+		{"being stopped", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, lives), PhaseRunning, Exit{}},
+		{"says that it stops, before systemd saw it begin", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, func(s *Status) { lives(s); s.WasActive = false }), PhaseRunning, Exit{}},
+		{"being swept, main process gone without a word", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, nil), PhaseStopping, Exit{}},
 		{"ended, and being swept", loaded(ActiveDeactivating, "stop-sigterm", ResultExitCode, exited(7)), PhaseStopping, Exit{Code: 7}},
 		{"stopped by hand, not yet forgotten", loaded(ActiveInactive, SubDead, ResultSuccess, killed(15)), PhaseExited, Exit{Signal: 15}},
 		{"inactive without a history", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.WasActive = false }), PhaseAbsent, Exit{}},
@@ -91,10 +94,10 @@ func TestDecode(t *testing.T) {
 // Whatever systemd says, the answer keeps what the daemon counts on
 // (invariants 5 and 6).
 func FuzzDecode(f *testing.F) {
-	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, int32(1), int32(203), "gpusched-launch:exec", int32(2), true, false)
-	f.Add(LoadNotFound, ActiveInactive, SubDead, ResultSuccess, int32(0), int32(0), "", int32(0), false, true)
-	f.Fuzz(func(t *testing.T, load, active, sub, result string, code, status int32, text string, errno int32, was, pending bool) {
-		s := Status{Load: load, Active: active, Sub: sub, Result: result, MainCode: code, MainStatus: status,
+	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, uint32(0), int32(1), int32(203), "gpusched-launch:exec", int32(2), true, false)
+	f.Add(LoadNotFound, ActiveInactive, SubDead, ResultSuccess, uint32(0), int32(0), int32(0), "", int32(0), false, true)
+	f.Fuzz(func(t *testing.T, load, active, sub, result string, pid uint32, code, status int32, text string, errno int32, was, pending bool) {
+		s := Status{Load: load, Active: active, Sub: sub, Result: result, MainPID: pid, MainCode: code, MainStatus: status,
 			StatusText: text, StatusErrno: errno, WasActive: was, JobPending: pending}
 		phase, exit := Decode(s)
 		again, exitAgain := Decode(s)
@@ -122,6 +125,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		if (active == ActiveActive || active == ActiveActivating) && phase == PhaseAbsent {
 			t.Error("a living unit is absent")
+		}
+		if active == ActiveDeactivating && pid != 0 && phase != PhaseRunning {
+			t.Error("a unit whose main process lives does not run")
 		}
 	})
 }

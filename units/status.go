@@ -13,6 +13,7 @@ type Status struct {
 	InvocationID string // hex; "" until it started
 	ControlGroup string // path below the root of the hierarchy; "" none
 
+	MainPID     uint32 // of the main process while it lives; 0: there is none
 	MainCode    int32  // CLD_EXITED and so on; 0: the main process has not ended
 	MainStatus  int32  // exit status or signal, as MainCode says
 	StatusText  string // the last STATUS= of the main process

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
@@ -46,6 +48,9 @@ func act(b unittest.Behaviour) int {
 		}
 		return b.Code
 	}
+	if b.Extends {
+		return insist(b.Stopping)
+	}
 	var script strings.Builder
 	if b.Deaf {
 		script.WriteString(`trap "" HUP INT QUIT TERM USR1 USR2 PIPE; `)
@@ -63,6 +68,24 @@ func act(b unittest.Behaviour) int {
 	}
 	fmt.Fprintln(os.Stderr, syscall.Exec("/bin/sh", []string{"sh", "-c", script.String()}, os.Environ()))
 	return 98
+}
+
+// insist runs until it is killed, and puts off the end that systemd has for it.
+func insist(stopping bool) int {
+	signal.Ignore(syscall.SIGTERM)
+	say := "EXTEND_TIMEOUT_USEC=3600000000"
+	if stopping {
+		say = "STOPPING=1\n" + say
+	}
+	for {
+		if _, err := daemon.SdNotify(false, say); err != nil {
+			return 97
+		}
+		if err := os.WriteFile("/proc/self/comm", []byte("sleep"), 0); err != nil { // as settled wants it
+			return 96
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 func actorArgument(b unittest.Behaviour) string {

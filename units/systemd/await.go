@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
 )
 
 // lookAgain is how long a caller relies on a signal that should come. Signals
@@ -17,6 +19,25 @@ const lookAgain = time.Second
 // await waits until job has ended and returns its result, or jobUnknown if it
 // has ended unheard.
 func (m *Manager) await(ctx context.Context, l *link, w *wait, job dbus.ObjectPath) (string, error) {
+	return awaitUnless(ctx, l, w, job, func() (bool, error) { return false, nil })
+}
+
+// awaitStart is await for the job that starts the unit name. A main process that
+// says STOPPING=1 before systemd has taken notice of its start takes the unit from
+// starting to deactivating, and then that job ends only with the unit. The start
+// is over all the same.
+func (m *Manager) awaitStart(ctx context.Context, l *link, w *wait, name string, job dbus.ObjectPath) (string, error) {
+	return awaitUnless(ctx, l, w, job, func() (bool, error) {
+		var state dbus.Variant
+		object := l.conn.Object(destination, objectPath(name))
+		err := object.CallWithContext(ctx, propertyIface+".Get", 0, unitIface, "ActiveState").Store(&state)
+		return state.Value() == units.ActiveDeactivating, err
+	})
+}
+
+// awaitUnless waits for the end of job, or until over is true, which it asks each
+// time that it looks.
+func awaitUnless(ctx context.Context, l *link, w *wait, job dbus.ObjectPath, over func() (bool, error)) (string, error) {
 	timer := time.NewTimer(lookAgain)
 	defer timer.Stop()
 	for {
@@ -43,6 +64,9 @@ func (m *Manager) await(ctx context.Context, l *link, w *wait, job dbus.ObjectPa
 				return r, nil
 			}
 			return jobUnknown, nil
+		}
+		if is, err := over(); is || err != nil {
+			return jobUnknown, err
 		}
 		timer.Reset(lookAgain)
 	}

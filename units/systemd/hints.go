@@ -19,12 +19,18 @@ func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	}
 }
 
-func (m *Manager) unitChanged(unit string, lives bool) {
+// unitChanged tells nobody that a unit is on its way up or runs: systemd sends what
+// is true at that moment and sends again after every change, so that says nothing
+// to somebody who waits for an end.
+func (m *Manager) unitChanged(unit, active, sub string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
 	m.seen.add(unit)
-	if !lives {
+	if active == units.ActiveDeactivating {
+		m.waits.pokeStarts(unit)
+	}
+	if sub != units.SubRunning && sub != units.SubStart {
 		m.changes.add(unit)
 	}
 }

@@ -25,7 +25,7 @@ const (
 type listener interface {
 	jobRemoved(unit string, job dbus.ObjectPath, result string)
 	unitRemoved(unit string)
-	unitChanged(unit string, lives bool)
+	unitChanged(unit, active, sub string)
 	reloaded()
 }
 

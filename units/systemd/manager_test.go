@@ -31,6 +31,8 @@ func starter(method string, _ []any) ([]any, *dbus.Error) {
 		return []any{jobPath(1)}, nil
 	case "GetAll":
 		return loaded(units.ActiveActive, units.SubRunning, nil), nil
+	case "Get":
+		return []any{dbus.MakeVariant(units.ActiveActivating)}, nil
 	case "GetUnit":
 		return []any{objectPath(job1)}, nil
 	case "GetJob":
@@ -108,6 +110,41 @@ func TestLostJobSignal(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 	})
+}
+
+// A main process that says STOPPING=1 before systemd has seen it begin leaves the
+// start job behind for as long as it runs: the start is over all the same, and the
+// unit runs.
+func TestStartOfAUnitThatStops(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			stops := loaded(units.ActiveDeactivating, "stop-sigterm", map[string]any{"MainPID": uint32(77), "ActiveEnterTimestampMonotonic": uint64(0)})
+			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+				switch method {
+				case "GetAll":
+					return stops, nil
+				case "Get":
+					return []any{dbus.MakeVariant(units.ActiveDeactivating)}, nil
+				}
+				return starter(method, args)
+			})
+			m := b.manager()
+			begin := time.Now()
+			if told {
+				time.AfterFunc(time.Millisecond, func() {
+					b.emit(systemdName, string(objectPath(job1)), propertyIface, "PropertiesChanged", unitIface,
+						map[string]dbus.Variant{"ActiveState": dbus.MakeVariant(units.ActiveDeactivating), "SubState": dbus.MakeVariant("stop-sigterm")}, []string{})
+				})
+			}
+			status, err := m.Start(t.Context(), job1, nil)
+			if phase, _ := units.Decode(status); err != nil || phase != units.PhaseRunning {
+				t.Errorf("got %+v, %v", status, err)
+			}
+			if took := time.Since(begin); took > lookAgain || told && took > time.Millisecond {
+				t.Errorf("told %v: took %v", told, took)
+			}
+		})
+	}
 }
 
 // Without the bus a call answers at once; it comes back by itself, and then

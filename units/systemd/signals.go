@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/godbus/dbus/v5"
-
-	"github.com/gpusched/gpusched/units"
 )
 
 // DeliverSignal takes one signal from the connection's reader. It implements
@@ -24,7 +22,8 @@ func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	switch {
 	case iface == propertyIface && member == "PropertiesChanged":
 		if name, ok := unitOfPath(s.Path); ok {
-			l.to.unitChanged(name, lives(s.Body))
+			active, sub := states(s.Body)
+			l.to.unitChanged(name, active, sub)
 		}
 	case iface == managerIface:
 		l.managerSignal(member, s.Body)
@@ -71,20 +70,16 @@ func (l *link) managerSignal(member string, body []any) {
 	}
 }
 
-// lives tells whether the properties of a PropertiesChanged say that the unit is
-// on its way up or runs. systemd sends what is true at that moment and sends
-// again after every change, so such a signal tells nothing to somebody who waits
-// for an end.
-func lives(body []any) bool {
+// states reads a unit's states out of a PropertiesChanged; "" is one that it does
+// not tell.
+func states(body []any) (active, sub string) {
 	if len(body) < 2 {
-		return false
+		return "", ""
 	}
 	changed, _ := body[1].(map[string]dbus.Variant)
-	switch sub, _ := changed["SubState"].Value().(string); sub {
-	case units.SubRunning, units.SubStart:
-		return true
-	}
-	return false
+	active, _ = changed["ActiveState"].Value().(string)
+	sub, _ = changed["SubState"].Value().(string)
+	return active, sub
 }
 
 // unitOfPath undoes systemd's escaping of a unit's name in its object path.

@@ -18,8 +18,8 @@ const jobUnknown = "unknown"
 
 // Start starts the unit name and waits until its main process is executed. It
 // returns the unit's status right after that; a short job may have ended by
-// then, and of one that runs only the state and the invocation are told. The errors are units.ErrExists (it was started before: adopt it),
-// units.ErrBus (the outcome is unknown), *units.RefusedError (systemd would not
+// then, and of one that runs only the state and the invocation are told. The
+// errors are units.ErrExists (it was started before: adopt it), units.ErrBus (the outcome is unknown), *units.RefusedError (systemd would not
 // have it, nothing was started) and *units.StartError (it was tried and failed;
 // stop the unit to clear it away).
 func (m *Manager) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
@@ -31,13 +31,13 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	if err != nil {
 		return none, fmt.Errorf("start unit %q: %w", name, err)
 	}
-	w := m.waits.enter(name)
+	w := m.waits.enterStart(name)
 	defer m.waits.leave(name, w)
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {
 		return none, err
 	}
-	result, err := m.await(ctx, l, w, job)
+	result, err := m.awaitStart(ctx, l, w, name, job)
 	if err != nil {
 		return none, wrap("start unit", name, err)
 	}

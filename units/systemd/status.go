@@ -109,6 +109,7 @@ func (p properties) status(name string) units.Status {
 		Result:       get[string](p, "Result"),
 		InvocationID: hex.EncodeToString(get[[]byte](p, "InvocationID")),
 		ControlGroup: get[string](p, "ControlGroup"),
+		MainPID:      get[uint32](p, "MainPID"),
 		MainCode:     get[int32](p, "ExecMainCode"),
 		MainStatus:   get[int32](p, "ExecMainStatus"),
 		StatusText:   get[string](p, "StatusText"),

@@ -16,7 +16,8 @@ type waits struct {
 
 // wait is one caller. poked says that something happened: look again.
 type wait struct {
-	poked chan struct{} // holds at most one token
+	poked  chan struct{} // holds at most one token
+	starts bool          // its caller starts the unit
 
 	mu      sync.Mutex
 	results map[dbus.ObjectPath]string
@@ -24,8 +25,13 @@ type wait struct {
 
 func newWaits() *waits { return &waits{unit: map[string]map[*wait]struct{}{}} }
 
-func (w *waits) enter(unit string) *wait {
-	one := &wait{poked: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}}
+func (w *waits) enter(unit string) *wait { return w.join(unit, &wait{}) }
+
+// enterStart is enter for a caller that starts the unit.
+func (w *waits) enterStart(unit string) *wait { return w.join(unit, &wait{starts: true}) }
+
+func (w *waits) join(unit string, one *wait) *wait {
+	one.poked, one.results = make(chan struct{}, 1), map[dbus.ObjectPath]string{}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.unit[unit] == nil {
@@ -62,6 +68,17 @@ func (w *waits) poke(unit string) bool {
 		one.poke()
 	}
 	return len(w.unit[unit]) > 0
+}
+
+// pokeStarts makes those look again that wait for a start of unit.
+func (w *waits) pokeStarts(unit string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.unit[unit] {
+		if one.starts {
+			one.poke()
+		}
+	}
 }
 
 func (w *waits) pokeAll() {

@@ -55,6 +55,7 @@ func Conformance(t *testing.T, b Bench) {
 		{"stop", testStop},
 		{"stop the deaf", testStopDeaf},
 		{"sweep", testSweep},
+		{"says that it stops", testStopping},
 		{"absent", testAbsent},
 		{"list", testList},
 		{"names", testNames},

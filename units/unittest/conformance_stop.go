@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,6 +44,37 @@ func testStopDeaf(t *testing.T, s *stage) {
 	s.stop(1)
 	if n := s.bench.Processes(s.m, got); n != 0 {
 		t.Errorf("%d processes after the stop", n)
+	}
+}
+
+// testStopping: a main process that says that it stops, and puts that off, runs
+// for everybody who looks, and is ended like any other.
+func testStopping(t *testing.T, s *stage) {
+	for i, b := range []Behaviour{{Extends: true}, {Stopping: true, Extends: true}} {
+		id := int64(60 + i)
+		started := s.start(id, b)
+		got := s.status(id)
+		if phase, _ := units.Decode(got); phase != units.PhaseRunning || got.MainPID == 0 || got.InvocationID != started.InvocationID {
+			t.Errorf("%+v: %s, %+v", b, phase, got)
+		}
+		if n := s.bench.Processes(s.m, got); n != 1 {
+			t.Errorf("%+v: %d processes, want 1", b, n)
+		}
+		if _, err := s.m.Start(s.ctx, units.Name(id), s.bench.Properties(id, b)); !errors.Is(err, units.ErrExists) {
+			t.Errorf("%+v: second start: %v", b, err)
+		}
+		s.stop(id)
+		if n := s.bench.Processes(s.m, got); n != 0 {
+			t.Errorf("%+v: %d processes after the stop", b, n)
+		}
+		s.start(id, b)
+		if err := s.m.Kill(s.ctx, units.Name(id), int(syscall.SIGKILL)); err != nil {
+			t.Fatal(err)
+		}
+		if _, exit := s.until(id, units.PhaseExited); exit != (units.Exit{Signal: 9}) {
+			t.Errorf("%+v: killed: got %+v", b, exit)
+		}
+		s.stop(id)
 	}
 }
 

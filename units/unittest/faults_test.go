@@ -65,7 +65,7 @@ func TestHold(t *testing.T) {
 			go func() { stopped <- s.Stop(t.Context(), one) }()
 		}
 		synctest.Wait()
-		if got, _ := s.Status(t.Context(), one); phase(got) != units.PhaseStopping || len(stopped) != 0 {
+		if got, _ := s.Status(t.Context(), one); phase(got) != units.PhaseRunning || got.Active != units.ActiveDeactivating || len(stopped) != 0 {
 			t.Errorf("while stopping: %+v", got)
 		}
 		s.Release(OpStop, one)

@@ -90,7 +90,7 @@ func (s *Systemd) Start(ctx context.Context, name string, props []units.Property
 	if err = fault.orElse(err); err != nil {
 		return none, err
 	}
-	if status.WasActive {
+	if phase, _ := units.Decode(status); phase != units.PhaseFailedToStart {
 		return status, nil
 	}
 	return status, &units.StartError{JobResult: "failed", Status: status}

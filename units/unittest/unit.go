@@ -19,10 +19,15 @@ type Behaviour struct {
 	Deaf     bool // it ignores every signal that can be ignored
 	Orphan   bool // it leaves a process behind when it ends
 	TimesOut bool // it meets RuntimeMaxUSec
+	Stopping bool // it says STOPPING=1 as soon as it is started, and runs on
+	Extends  bool // it asks for an hour more to end in (EXTEND_TIMEOUT_USEC), and ignores SIGTERM
 }
 
 // lasts tells whether the main process runs until something ends it.
 func (b Behaviour) lasts() bool { return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut }
+
+// deaf tells whether the main process lives on after a SIGTERM.
+func (b Behaviour) deaf() bool { return b.Deaf || b.Extends }
 
 // unit is one unit that systemd has.
 type unit struct {
@@ -65,8 +70,17 @@ func (s *Systemd) begin(u *unit) {
 		return
 	}
 	u.processes = 1
-	u.status.WasActive = true
+	u.status.MainPID = firstPID + uint32(s.invocations)
 	u.status.ControlGroup = controlGroup(u)
+	if b.Stopping {
+		// The worst of the ways in which it can go: systemd hears this before it sees
+		// the process begin, and the start job stays.
+		u.status.JobPending = true
+		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
+		s.tell(u.status.Name)
+		return
+	}
+	u.status.WasActive = true
 	u.set(units.ActiveActive, units.SubRunning, units.ResultSuccess)
 	s.tell(u.status.Name)
 	switch {
@@ -81,6 +95,9 @@ func (s *Systemd) begin(u *unit) {
 		s.exit(u, b.Code)
 	}
 }
+
+// firstPID is below the process ids of main processes.
+const firstPID = 100000
 
 func controlGroup(u *unit) string {
 	for _, p := range u.props {
@@ -121,6 +138,11 @@ func clean(sig syscall.Signal) bool {
 // end is what systemd does when the main process is gone: a success keeps the
 // unit active with what is left in it, a failure sweeps it.
 func (s *Systemd) end(u *unit, result string) {
+	u.status.MainPID, u.status.JobPending = 0, false
+	if u.status.Active == units.ActiveDeactivating {
+		s.stopped(u, result)
+		return
+	}
 	if result == units.ResultSuccess {
 		u.set(units.ActiveActive, units.SubExited, result)
 		u.processes = 0
@@ -135,10 +157,22 @@ func (s *Systemd) end(u *unit, result string) {
 	s.tell(u.status.Name)
 }
 
+// stopped is the end of a unit that systemd has called deactivating: nothing is
+// left of it, and a success is forgotten at once.
+func (s *Systemd) stopped(u *unit, result string) {
+	u.processes, u.status.ControlGroup = 0, ""
+	if result == units.ResultSuccess {
+		s.remove(u)
+		return
+	}
+	u.set(units.ActiveFailed, units.SubFailed, result)
+	s.tell(u.status.Name)
+}
+
 // signal is what a signal to all processes of u does.
 func (s *Systemd) signal(u *unit, signal int) {
 	sig := syscall.Signal(signal)
-	if u.processes == 0 || u.processesStay || harmless(sig) || u.behaviour.Deaf && sig != syscall.SIGKILL {
+	if u.processes == 0 || u.processesStay || harmless(sig) || u.behaviour.deaf() && sig != syscall.SIGKILL {
 		return
 	}
 	if u.running() {
@@ -161,15 +195,15 @@ func harmless(sig syscall.Signal) bool {
 
 func (s *Systemd) stopMain(u *unit) {
 	if u.running() {
-		u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(syscall.SIGTERM)
+		u.status.MainPID, u.status.MainCode, u.status.MainStatus = 0, units.CLDKilled, int32(syscall.SIGTERM)
 	}
 }
 
 // remove is the end of a stop: systemd forgets the unit.
 func (s *Systemd) remove(u *unit) {
 	delete(s.units, u.status.Name)
-	if u.held != nil { // a start that was cut short
-		u.lost = true
+	if u.held != nil {
+		u.lost = u.status.Active == units.ActiveActivating // a start that was cut short
 		close(u.held)
 		u.held = nil
 	}
