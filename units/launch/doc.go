@@ -25,9 +25,13 @@
 //     no descriptor above 2 is passed on, and the umask and soft limits are
 //     those of the spec.
 //  6. Every failure says on stderr what, why and what next, tells the service
-//     manager its code and errno, and exits with the code's status.
+//     manager its code and errno, and exits with the code's status. A failure
+//     that only the kernel can find, in its attempt at the command itself, is
+//     told on stderr and by the status alone.
 //  7. What Decode accepts, Encode writes, and Decode reads the same again; a
 //     damaged file is an error, never a panic or a large allocation.
 //  8. What lies in the directory of specs is bounded for each user, also while
 //     somebody keeps open what was removed.
+//  9. Where the service manager knows how (systemd 254 on), the command has no
+//     voice in its unit: what the launcher says last is that it is to be silent.
 package launch

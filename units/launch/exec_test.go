@@ -211,6 +211,9 @@ func TestFilterDecidesNaming(t *testing.T) {
 		{"exposed", EnvLogin, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
 		{"exposed", EnvClean, true, "", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-launch:filter"}},
 	} {
+		if c.visible != "" {
+			c.notes = append(c.notes, silence) // the last word
+		}
 		t.Run(c.world+" "+c.mode, func(t *testing.T) {
 			s := reporter(t)
 			s.EnvMode, s.RequireFilter = c.mode, c.required

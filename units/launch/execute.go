@@ -64,22 +64,61 @@ func tryExec(path string, argv, env []string, exec func(string, []string, []stri
 	return exec(shell, append([]string{shell, path}, argv[1:]...), env)
 }
 
+// maxArgument is the kernel's bound of one argument or variable, with its final NUL.
+const maxArgument = 32 * 4096
+
+// foreseen is why the kernel would not run a program, as far as that can be told
+// without trying.
+func foreseen(path string, argv, env []string) error {
+	for _, list := range [][]string{argv, env} {
+		for _, s := range list {
+			if strings.IndexByte(s, 0) >= 0 {
+				return unix.EINVAL
+			}
+			if len(s) >= maxArgument {
+				return unix.E2BIG
+			}
+		}
+	}
+	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, 0); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return unix.EACCES
+	}
+	if line, ok := strings.CutPrefix(firstLine(path), "#!"); ok {
+		interpreter := strings.Fields(line)
+		if len(interpreter) > 0 && unix.Faccessat(unix.AT_FDCWD, interpreter[0], unix.F_OK, 0) == unix.ENOENT {
+			return unix.ENOENT
+		}
+	}
+	return nil
+}
+
 // isScript tells whether a file that the kernel refused can be meant for a
 // shell. Like the shells themselves it takes a NUL in the first line for a
 // program of another machine.
 func isScript(path string) bool {
+	line := firstLine(path)
+	return line != "" && strings.IndexByte(line, 0) < 0
+}
+
+// firstLine reads at most so much of a file's first line, with its end, as the
+// kernel looks at; "" where it can't be read.
+func firstLine(path string) string {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer unix.Close(fd)
 	var head [256]byte
 	n, err := unix.Read(fd, head[:])
 	if err != nil {
-		return false
+		return ""
 	}
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
-	return strings.IndexByte(line, 0) < 0
+	return line + "\n"
 }
 
 // missingInterpreter tells whether it was not the file that was missing but

@@ -89,8 +89,18 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	if f := r.inherit(s, env); f != nil {
 		return f
 	}
-	path, err := execute(s.Argv, env, r.exec)
+	path, err := execute(s.Argv, env, r.execSilent)
 	return execFailure(s.Argv, path, err)
+}
+
+// execSilent becomes the command, which has no voice. Of a failure after that the
+// service manager learns only the exit status, so what can be foreseen is.
+func (r *run) execSilent(path string, argv, env []string) error {
+	if err := foreseen(path, argv, env); err != nil {
+		return err
+	}
+	r.notify.send(silence)
+	return r.exec(path, argv, env)
 }
 
 // inherit sets up what the command takes over from this process. The limits
