@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
@@ -221,6 +222,26 @@ func TestCancel(t *testing.T) {
 	}
 	if got := kind(cancel(alice, 99)); got != job.RefusedNotFound {
 		t.Errorf("cancel of no job: %q", got)
+	}
+}
+
+// TestJobThatSaysItStops: systemd calls the unit of a job that says STOPPING=1
+// deactivating. The job runs all the same, has its time limit and can be cancelled.
+func TestJobThatSaysItStops(t *testing.T) {
+	r := newRig(t, 0, func(string, []units.Property) unittest.Behaviour {
+		return unittest.Behaviour{Stopping: true, Extends: true}
+	})
+	limited := r.submit(0, func(s *job.Submission) { s.Request.TimeLimit = 50 * time.Millisecond })
+	if v := r.wait(limited); v.State != job.TimedOut {
+		t.Errorf("with a time limit: %s, %+v", v.State, v.Result)
+	}
+	id := r.submit(0, nil)
+	r.until("the job runs", func() bool { return r.state(id) == job.Running })
+	if err := r.d.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandCancel, Job: id}); err != nil {
+		t.Fatal(err)
+	}
+	if v := r.wait(id); v.State != job.Cancelled {
+		t.Errorf("cancelled: %s, %+v", v.State, v.Result)
 	}
 }
 

@@ -82,8 +82,11 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 	}
 	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
 	c.touch(l)
-	if l.job.State == job.Running && !c.warnFirst(l, now) {
+	switch {
+	case l.job.State == job.Running && !c.warnFirst(l, now):
 		c.wind(l, now)
+	case l.job.State == job.Starting && c.listed:
+		c.inspect(l) // where no start is under way nothing else would come
 	}
 }
 

@@ -189,6 +189,8 @@ var verbs = map[string]func(*script){
 		_, no := s.args["no"]
 		s.w.stuck[s.id()] = !no
 	},
+	// hangs job=N: its unit is neither up nor down, and stays so.
+	"hangs": func(s *script) { s.w.units[s.id()].Phase = core.Activating },
 	// stray job=N: a unit that somebody else made.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}

@@ -238,7 +238,13 @@ func (c *Core) start(l *live) {
 
 // observe takes in a unit that exists.
 func (c *Core) observe(l *live, u Unit, now time.Time) {
-	if u.Phase == Absent || u.Phase == Activating {
+	if u.Phase == Absent {
+		return
+	}
+	if u.Phase == Activating { // by no start of ours, or by one that is over
+		if l.job.Stop != "" && !now.Before(l.job.StopAt) {
+			c.wind(l, now)
+		}
 		return
 	}
 	if l.job.State == job.Starting {

@@ -13,7 +13,7 @@ type hold struct {
 }
 
 // Hold makes starts (OpStart) or stops (OpStop) of name hang in the middle
-// until Release. The caller waits, or leaves with units.ErrBus when its context
+// until Release, or until a stop cuts the start short. The caller waits, or leaves with units.ErrBus when its context
 // ends; the operation goes on without it.
 func (s *Systemd) Hold(op Op, name string) {
 	s.mu.Lock()

@@ -203,7 +203,10 @@ func (s *Systemd) stopMain(u *unit) {
 func (s *Systemd) remove(u *unit) {
 	delete(s.units, u.status.Name)
 	if u.held != nil {
-		u.lost = u.status.Active == units.ActiveActivating // a start that was cut short
+		if u.status.Active == units.ActiveActivating { // a start that was cut short
+			u.lost = true
+			delete(s.holds, hold{OpStart, u.status.Name})
+		}
 		close(u.held)
 		u.held = nil
 	}

@@ -32,6 +32,8 @@ func main() {
 	case "launch":
 		seconds, _ := strconv.Atoi(args[1])
 		watchLaunches(time.Duration(seconds) * time.Second)
+	case "stopping":
+		sayStopping()
 	case "give":
 		give(args[1], args[2])
 	case "take":
@@ -39,7 +41,7 @@ func main() {
 	case "latency":
 		latency(args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "hostile: http, ask, identity, inside, launch, give, take, flood or latency")
+		fmt.Fprintln(os.Stderr, "hostile: http, ask, identity, inside, launch, stopping, give, take, flood or latency")
 		os.Exit(2)
 	}
 }

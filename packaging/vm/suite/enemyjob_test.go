@@ -115,3 +115,35 @@ func TestEnemysCommands(t *testing.T) {
 	t.Logf("%d attempts refused: commands on another's jobs", n)
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d %d", array, waiting))
 }
+
+// TestEnemysVoice: jobs that tell systemd that they stop, and put that off, while
+// systemd is kept busy: they are seen running, hold up nobody's start, and end when
+// they should.
+func TestEnemysVoice(t *testing.T) {
+	enemy(t)
+	noise := "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Dump >/dev/null"
+	sh(t, "", "systemd-run --quiet --collect --unit noise --uid bob bash -c 'for i in 1 2; do while :; do "+noise+"; done & done; wait'")
+	t.Cleanup(func() { sh(t, "", "systemctl stop noise") })
+	array := submit(t, "bob", "-g 0 --array 0-15 --grace 5m -- "+enemyPath+" stopping")
+	// A start that waited for the end of these would take 90 s.
+	if r := try(t, "alice", "timeout 60 gpusched submit --wait -g 0 -- true"); r.Code != 0 {
+		t.Errorf("alice's job meanwhile: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	until(t, "all tasks are seen running", func() bool {
+		n := 0
+		for _, j := range list(t, fmt.Sprint(array)) {
+			if j.ID != array && j.State == "running" {
+				n++
+			}
+		}
+		return n == 16
+	})
+	limited := submit(t, "bob", "-g 0 -t 3s --grace 1s -- "+enemyPath+" stopping")
+	stopped := submit(t, "bob", "-g 0 --grace 1s -- "+enemyPath+" stopping")
+	running(t, stopped)
+	ended(t, wait(t, limited), "timed-out", "3s")
+	cancel(t, "bob", stopped)
+	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
+	sh(t, "", "pkill -KILL -u bob -x hostile") // their grace is too long to wait for
+	wait(t, array)
+}
