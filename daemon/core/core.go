@@ -90,7 +90,7 @@ type Core struct {
 	quiet   map[job.ID]bool // of these, those of which there is no news
 	payload map[job.ID]*job.Payload
 	replies []pendingReply
-	replan  bool
+	replan  bool // there is news that a pass has not seen; only Step clears it
 }
 
 // pendingReply is a reply whose job is read at the end of the step.
@@ -200,7 +200,7 @@ func (c *Core) adopt(j job.Job) *live {
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.out, c.touched, c.replies = Effects{}, nil, nil
 	c.apply(ev, now)
-	if c.replan {
+	for c.replan { // a pass may be news itself, for who waits for a job's start
 		c.replan = false
 		c.pass(now)
 	}
@@ -304,7 +304,9 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 		delete(c.active, l.job.ID)
 	}
 	c.touch(l)
-	c.replan = true
+	if to != job.Starting && to != job.Running { // a start frees nothing
+		c.replan = true
+	}
 	c.tellFollowers(l, now)
 	if to.Terminal() {
 		delete(c.gates, l.job.ID)

@@ -199,7 +199,6 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
 	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)
-	c.replan = false
 	c.charge(l, now)
 	c.start(l)
 }

@@ -249,7 +249,6 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 	}
 	if l.job.State == job.Starting {
 		c.move(l, job.Running, now)
-		c.replan = false // a start frees nothing
 		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.InvocationID = now, u.Invocation })
 	}
 	c.rebase(l, u.Age, now)

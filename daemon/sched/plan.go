@@ -375,7 +375,7 @@ func (p *Planner) down(i int) {
 // wake says when a plan may come out otherwise though nothing happened: a
 // running job has had its slice, or scores have grown apart.
 func (p *Planner) wake() {
-	if p.s.Policy.FIFO && len(p.s.Reserved) == 0 || p.q.Len() == 0 {
+	if p.q.Len() == 0 {
 		return
 	}
 	for i := range p.s.Running {
