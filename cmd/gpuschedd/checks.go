@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,13 +29,38 @@ func checkSystemd(ctx context.Context, m *systemd.Manager) job.Check {
 		c.Health, c.Detail, c.Next = job.Degraded, "it does not answer over the system bus: "+err.Error(), next
 		return c
 	}
-	c.Detail = "version " + version + " answers over the system bus"
-	if missing := m.Degraded(); len(missing) > 0 {
+	return judgeSystemd(version, m.Degraded())
+}
+
+// leastSystemd is the oldest version that was seen to keep the device filter of
+// running units closed while it reloads. 249 opens it for 0.1 to 0.2 s each time
+// (systemd#17489); 250 and 251 were never tried.
+const leastSystemd = 252
+
+// judgeSystemd tells what a version means, and properties that it does not know.
+func judgeSystemd(version string, missing []string) job.Check {
+	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "version " + version + " answers over the system bus"}
+	if len(missing) > 0 {
 		c.Health = job.Degraded
 		c.Detail = "version " + version + " does not know: " + strings.Join(missing, ", ")
-		c.Next = "jobs run without these; systemd 249 or newer knows more of them"
+		c.Next = fmt.Sprintf("jobs run without these; systemd %d or newer knows more of them", leastSystemd)
+	}
+	if n := leadingNumber(version); n > 0 && n < leastSystemd {
+		c.Health = job.Degraded
+		c.Detail = fmt.Sprintf("version %s is too old: each daemon-reload may open all GPUs to all running jobs for a moment, and what one opens then stays open", version)
+		c.Next = fmt.Sprintf("upgrade the machine to systemd %d or newer (Debian 12, Ubuntu 24.04, RHEL 9)", leastSystemd)
 	}
 	return c
+}
+
+// leadingNumber is that of "252.39-1~deb12u2", or 0.
+func leadingNumber(version string) int {
+	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(version)
+	}
+	n, _ := strconv.Atoi(version[:end]) // 0 where there is none
+	return n
 }
 
 // checkNotifier tells whether systemd hears that the daemon is alive.

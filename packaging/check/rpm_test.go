@@ -19,7 +19,7 @@ func TestRPMSaysWhatItIs(t *testing.T) {
 		}
 	}
 	requires := output(t, "rpm", "-qp", "--requires", rpm)
-	for _, want := range []string{"glibc >= 2.34", "systemd >= 249", "dbus"} {
+	for _, want := range []string{"glibc >= 2.34", "systemd >= 252", "dbus"} {
 		if !strings.Contains(requires, want) {
 			t.Errorf("%q is not required:\n%s", want, requires)
 		}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A systemd that opens the device filter at each reload is not one to trust
+// users of several GPUs to.
+func TestVersionsOfSystemd(t *testing.T) {
+	for version, want := range map[string]job.Health{
+		"247.3-7+deb11u8": job.Degraded, "249.11-0ubuntu3.23": job.Degraded, "251": job.Degraded,
+		"252.39-1~deb12u2": job.Healthy, "252-46.el9_5.3": job.Healthy, "257.13-1~deb13u1": job.Healthy, "262~rc1": job.Healthy,
+		"": job.Healthy, "v999": job.Healthy,
+	} {
+		c := judgeSystemd(version, nil)
+		if c.Health != want || !strings.Contains(c.Detail, version) || (c.Next != "") != (want == job.Degraded) {
+			t.Errorf("%q: %+v, want %s", version, c, want)
+		}
+		if want == job.Degraded && (!strings.Contains(c.Detail, "open all GPUs") || !strings.Contains(c.Next, "252")) {
+			t.Errorf("%q: %+v does not say why, and what to do", version, c)
+		}
+	}
+	if c := judgeSystemd("252", []string{"OOMPolicy"}); c.Health != job.Degraded || !strings.Contains(c.Detail, "OOMPolicy") {
+		t.Errorf("%+v", c)
+	}
+}
