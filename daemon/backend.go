@@ -201,6 +201,9 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 			return err
 		}
 		for _, j := range stored {
+			if !q.Matches(&j) {
+				continue
+			}
 			v.Jobs = append(v.Jobs, job.JobView{Job: j})
 		}
 	}

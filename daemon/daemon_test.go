@@ -104,6 +104,11 @@ func TestReboot(t *testing.T) {
 	if err != nil || len(v.Jobs[0].Attempts) != 2 {
 		t.Errorf("%d attempts (%v)", len(v.Jobs[0].Attempts), err)
 	}
+	for state, want := range map[job.State]int{job.Completed: 1, job.Failed: 0} {
+		if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}, State: state}); err != nil || len(v.Jobs) != want {
+			t.Errorf("%d jobs by number that are %s (%v)", len(v.Jobs), state, err)
+		}
+	}
 }
 
 // TestFullDisk: nothing is acknowledged that is not written, running jobs go

@@ -11,7 +11,7 @@ import (
 // listCmd lists jobs.
 type listCmd struct {
 	All     bool   `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
-	Ended   int    `name:"ended" placeholder:"N" default:"20" help:"How many ended jobs -a, -s and --name show. 20 without this option."`
+	Ended   *int   `name:"ended" placeholder:"N" help:"How many ended jobs -a, -s and --name show, and of an array that is named. 20 without this option, but all tasks of an array that an option chooses among."`
 	User    string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
 	Mine    bool   `name:"mine" xor:"who" help:"Only your own jobs."`
 	State   string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs in this state, such as queued or failed."`
@@ -37,6 +37,7 @@ Examples:
     gpusched list --mine -a
     gpusched list -s failed -u alice
     gpusched list 7       (an array and its tasks)
+    gpusched list 7 -s failed
     gpusched list --json | jq -r '.jobs[] | select(.state == "queued") | .why'
 
 States: ` + strings.Join(stateNames(), ", ") + `.
@@ -68,8 +69,11 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
-	if err := c.addTasks(ctx, a, &reply); err != nil {
-		return err
+	beyond := 0
+	if q.IDs != "" {
+		if beyond, err = c.addTasks(ctx, a, q, &reply); err != nil {
+			return err
+		}
 	}
 	items, ids := jobLines(reply.Jobs)
 	return a.show(c.outputFlags, report{
@@ -87,29 +91,66 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			if reply.Omitted > 0 {
 				a.out.printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
 			}
+			if beyond > 0 {
+				a.out.printf("… and %d more tasks have ended ('gpusched list --ended %d' shows these too)\n", beyond, mostEnded)
+			}
 		},
 	})
 }
 
-// addTasks puts the tasks of arrays that were named behind these.
-func (c *listCmd) addTasks(ctx context.Context, a *app, reply *api.ListReply) error {
-	if len(c.IDs) == 0 {
-		return nil
+// addTasks puts the tasks of arrays that were named behind these, and tells how
+// many ended ones it left out. q is what was asked for.
+func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *api.ListReply) (beyond int, err error) {
+	named, ofArray := reply.Jobs, q
+	ofArray.IDs, ofArray.Ended = "", c.ended(fewEnded)
+	if c.chooses() {
+		// An array that is not chosen can have tasks that are.
+		every, err := a.client.List(ctx, api.ListQuery{IDs: q.IDs})
+		if err != nil {
+			return 0, err
+		}
+		named, ofArray.Ended = every.Jobs, c.ended(mostEnded)
 	}
-	var jobs []api.Job
+	found := map[int64]api.Job{}
 	for _, j := range reply.Jobs {
-		jobs = append(jobs, j)
+		found[j.ID] = j
+	}
+	reply.Jobs = nil
+	for _, j := range named {
+		if j, ok := found[j.ID]; ok {
+			reply.Jobs = append(reply.Jobs, j)
+		}
 		if j.Array == nil {
 			continue
 		}
-		tasks, err := a.client.List(ctx, api.ListQuery{Array: j.ID, Ended: c.Ended, Reasons: true})
+		ofArray.Array = j.ID
+		tasks, err := a.client.List(ctx, ofArray)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		jobs = append(jobs, tasks.Jobs...)
+		reply.Jobs = append(reply.Jobs, tasks.Jobs...)
+		if !c.chooses() {
+			beyond += max(0, j.Array.Next-len(tasks.Jobs))
+		}
 	}
-	reply.Jobs = jobs
-	return nil
+	return beyond, nil
+}
+
+// chooses tells whether an option leaves jobs out.
+func (c *listCmd) chooses() bool { return c.User != "" || c.Mine || c.State != "" || c.Name != "" }
+
+// How many ended jobs are shown where nobody said, and at most.
+const (
+	fewEnded  = 20
+	mostEnded = 10_000
+)
+
+// ended is how many ended jobs were asked for.
+func (c *listCmd) ended(otherwise int) int {
+	if c.Ended == nil {
+		return otherwise
+	}
+	return *c.Ended
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
@@ -123,7 +164,7 @@ func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 		q.Waiting = firstWaiting
 	}
 	if c.All || c.Name != "" || c.State != "" && job.State(c.State).Terminal() {
-		q.Ended = c.Ended
+		q.Ended = c.ended(fewEnded)
 	}
 	if c.Mine {
 		q.UID = &a.uid

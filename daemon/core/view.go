@@ -32,7 +32,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 	}
 	waiting, inQueue := 0, 0
 	for _, l := range list {
-		if !wanted(&l.job, &q) {
+		if !q.Matches(&l.job) {
 			continue
 		}
 		if l.job.State == job.Queued {
@@ -55,20 +55,6 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		v.Jobs = append(v.Jobs, jv)
 	}
 	return v
-}
-
-func wanted(j *job.Job, q *job.Query) bool {
-	switch {
-	case q.IDs != nil:
-		return true // selected took no others
-	case q.UID != nil && j.Owner.UID != *q.UID:
-		return false
-	case q.State != "" && j.State != q.State:
-		return false
-	case q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
-		return false
-	}
-	return q.Name == "" || j.Label.Name == q.Name
 }
 
 // selected lists the jobs with a unit by id, then the queue in its order, then

@@ -16,7 +16,7 @@ func (a Actor) MayControl(o Owner) bool { return a.Admin || a.UID == o.UID }
 
 // Query selects jobs. Zero fields select everything live.
 type Query struct {
-	IDs     []ID   // these, live or ended; nil: by the other fields
+	IDs     []ID   // of these, live or ended; nil: of all that live
 	Ended   int    // also this many ended jobs, newest first
 	UID     *int   // of this user
 	State   State  // in this state (an ended state searches the ended ones)
@@ -26,6 +26,18 @@ type Query struct {
 
 	Reasons  bool // fill in why each waiting job waits
 	Attempts bool // of a query by id: fill in all attempts
+}
+
+// Matches reports whether a job is one of those that the query's fields select,
+// IDs aside.
+func (q *Query) Matches(j *Job) bool {
+	switch {
+	case q.UID != nil && j.Owner.UID != *q.UID, q.State != "" && j.State != q.State:
+		return false
+	case q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
+		return false
+	}
+	return q.Name == "" || j.Label.Name == q.Name
 }
 
 // JobView is one job with the reasons for which it waits.

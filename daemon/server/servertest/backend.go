@@ -197,14 +197,7 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 }
 
 func matches(q job.Query, v job.JobView) bool {
-	if q.IDs != nil {
-		return slices.Contains(q.IDs, v.ID)
-	}
-	if q.Array != 0 && (v.Task == nil || v.Task.Array != q.Array) {
-		return false
-	}
-	return (q.UID == nil || *q.UID == v.Owner.UID) && (q.State == "" || q.State == v.State) &&
-		(q.Name == "" || q.Name == v.Label.Name)
+	return (q.IDs == nil || slices.Contains(q.IDs, v.ID)) && q.Matches(&v.Job)
 }
 
 // Wait blocks until End or a cancel ended the job.
