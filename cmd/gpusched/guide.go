@@ -114,6 +114,6 @@ const examples = `    gpusched submit -- python train.py
     gpusched wait @ && ./collect-results.sh`
 
 // formats says how values are written.
-const formats = `Sizes are numbers with K, M, G or T, which are powers of 1024: 512M, 20G, 1.5T. Times are 90s, 10m, 2h, 1h30m, 2d, 2:00:00, 1-12 (days-hours) or plain seconds. Lists of GPUs and jobs are 0,2-3. ` + aboutMoments + `
+const formats = `Sizes are numbers with K, M, G or T, which are powers of 1024: 512M, 20G, 1.5T; a number alone is refused. Times are 90s, 10m, 2h, 1h30m, 2d, 2:00:00, 1-12 (days-hours) or plain seconds. Lists of GPUs and jobs are 0,2-3. ` + aboutMoments + `
 
 Everything for programs is JSON with "schema":"gpusched.v1": fields are only ever added; times are RFC 3339 in UTC, sizes bytes, durations seconds. Arguments, variables and directories are bytes, so they are base64.`

@@ -68,5 +68,5 @@ func (v sizeBetween) check() error {
 
 func (v sizeBetween) spell() string { return strconv.Quote(spellSize(*v.to)) }
 func (v sizeBetween) schema() shape {
-	return shape{Type: "string", Form: "a size from " + spellSize(v.lo) + " to " + spellSize(v.hi), Pattern: `^[0-9.]+ ?[A-Za-z]*$`}
+	return shape{Type: "string", Form: "a size from " + spellSize(v.lo) + " to " + spellSize(v.hi), Pattern: `^[0-9.]+ ?[A-Za-z]+$`}
 }

@@ -65,7 +65,7 @@ func parseDefaultMem(s string) (DefaultMem, error) {
 	}
 	n, err := job.ParseSize(s)
 	if err != nil {
-		return DefaultMem{}, fmt.Errorf("%q is neither a size nor auto or none: write 16G, auto or none", s)
+		return DefaultMem{}, fmt.Errorf("%w, or auto or none", err)
 	}
 	return DefaultMem{Kind: MemFixed, Bytes: n}, nil
 }
@@ -105,7 +105,7 @@ func parseShare(s string) (Share, error) {
 	}
 	n, err := job.ParseSize(s)
 	if err != nil {
-		return Share{}, fmt.Errorf("%q is neither a percentage nor a size: write 5%% or 8G", s)
+		return Share{}, fmt.Errorf("%w, or a percentage such as 5%%", err)
 	}
 	return Share{Bytes: n}, nil
 }
@@ -120,5 +120,5 @@ func spellSize(n int64) string {
 			return strconv.FormatInt(n/u.size, 10) + u.name
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return strconv.FormatInt(n, 10) + "B"
 }

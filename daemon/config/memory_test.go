@@ -56,7 +56,7 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0", 1: "1", 1024: "1K", 512 << 20: "512M", 3 << 29: "1536M", 1 << 40: "1T"} {
+	for n, want := range map[int64]string{0: "0B", 1: "1B", 1024: "1K", 512 << 20: "512M", 3 << 29: "1536M", 1 << 40: "1T"} {
 		if got := spellSize(n); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -53,7 +53,7 @@ alert_unit = "gpusched-alert.service"
 log_level = "INFO"
 admin_group = "a:b"
 host_mem_reserve = "95%"
-`, `f:2:1: jobs.default_mem: "much" is neither a size nor auto or none: write 16G, auto or none
+`, `f:2:1: jobs.default_mem: "much" is not a size: use a number with K, M, G or T, such as 20G, or auto or none
 f:3:1: jobs.max_time: "soon" is not a duration: use 90s, 2h, 1-12 (days-hours) or 2:00:00, or "" for none
 f:4:1: jobs.default_grace: "" is not a duration: use 90s, 2h, 1-12 (days-hours) or 2:00:00
 f:5:1: jobs.max_grace: 2d is out of range: use 1s to 24h
@@ -74,6 +74,10 @@ f:5:1: xid.reboot: 154 can't be listed: by it the driver itself says what the GP
 f:3:1: xid.drain: 63 is listed twice
 f:4:1: xid.reset: "1024" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150`},
 		{"an xid in two lists", "[xid]\njob = \"13, 48\"\n", `f:2:1: Xid 48 is in xid.job and in xid.reset: leave it in the one that counts`},
+		{"numbers alone", "[jobs]\ndefault_mem = \"64\"\n[gpus]\nmemory_slack = \"2000000\"\n[daemon]\nhost_mem_reserve = \"8\"\n",
+			`f:2:1: jobs.default_mem: 64 is 64 bytes; write 64M or 64G, or auto or none
+f:4:1: gpus.memory_slack: 2000000 is a number of bytes; write 2000000B, or use K, M, G or T
+f:6:1: daemon.host_mem_reserve: 8 is 8 bytes; write 8M or 8G, or a percentage such as 5%`},
 		{"bad places", "[jobs]\nmax_mem = \"much\"\nallowed_paths = [\"srv\"]\n", `f:2:1: jobs.max_mem: "much" is not a size: use a number with K, M, G or T, such as 20G, or none
 f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
 		{"more memory than allowed", "[jobs]\nmax_mem = \"4G\"\ndefault_mem = \"8G\"\n", `f:3:1: jobs.default_mem is 8G, more than jobs.max_mem, which is 4G: lower the one or raise the other`},

@@ -40,7 +40,7 @@ func (v defaultMemValue) check() error {
 
 func (v defaultMemValue) spell() string { return strconv.Quote(v.to.String()) }
 func (v defaultMemValue) schema() shape {
-	return shape{Type: "string", Form: "auto, none or a size", Pattern: `^(auto|none|[0-9.]+ ?[A-Za-z]*)$`}
+	return shape{Type: "string", Form: "auto, none or a size", Pattern: `^(auto|none|[0-9.]+ ?[A-Za-z]+)$`}
 }
 
 // shareValue is a percentage or a size.
@@ -68,7 +68,7 @@ func (v shareValue) check() error {
 
 func (v shareValue) spell() string { return strconv.Quote(v.to.String()) }
 func (v shareValue) schema() shape {
-	return shape{Type: "string", Form: "a percentage or a size", Pattern: `^[0-9.]+ ?([A-Za-z]*|%)$`}
+	return shape{Type: "string", Form: "a percentage or a size", Pattern: `^[0-9.]+ ?([A-Za-z]+|%)$`}
 }
 
 // sizeValue is a number of bytes, 0 included; with none, 0 is spelled none.
@@ -119,9 +119,9 @@ func (v sizeValue) spell() string {
 
 func (v sizeValue) schema() shape {
 	if v.none {
-		return shape{Type: "string", Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]*)$`}
+		return shape{Type: "string", Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]+)$`}
 	}
-	return shape{Type: "string", Form: "a size", Pattern: `^[0-9.]+ ?[A-Za-z]*$`}
+	return shape{Type: "string", Form: "a size, or 0", Pattern: `^(0|[0-9.]+ ?[A-Za-z]+)$`}
 }
 
 // choiceValue is one of a few words.

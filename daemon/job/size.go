@@ -8,9 +8,9 @@ import (
 )
 
 // sizeUnits are powers of 1024, as memory sizes are everywhere in systemd and
-// NVML. A number without a unit is bytes.
+// NVML.
 var sizeUnits = map[string]float64{
-	"": 1, "B": 1,
+	"B": 1,
 	"K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10,
 	"M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20,
 	"G": 1 << 30, "GB": 1 << 30, "GIB": 1 << 30,
@@ -20,9 +20,10 @@ var sizeUnits = map[string]float64{
 // MaxSize is the largest size that can be asked for: 1 PiB.
 const MaxSize = int64(1) << 50
 
-// ParseSize reads a size such as 20G, "20 GiB", 512m, 1.5T or 1073741824 and
-// returns bytes, above 0 and at most MaxSize. A part of a byte is rounded up, so
-// that FormatSize prints 1.1G as it was asked.
+// ParseSize reads a size such as 20G, "20 GiB", 512m, 1.5T or 4096B and returns
+// bytes, above 0 and at most MaxSize. A number without a unit is refused: who
+// writes 64 has seldom bytes in mind, and other tools take it for MiB. A part of a
+// byte is rounded up, so that FormatSize prints 1.1G as it was asked.
 func ParseSize(s string) (int64, error) {
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	num, unit := s, ""
@@ -32,6 +33,9 @@ func ParseSize(s string) (int64, error) {
 	scale, known := sizeUnits[unit]
 	known = known && ascii(s) && !strings.HasSuffix(s, " ")
 	v, err := strconv.ParseFloat(num, 64)
+	if err == nil && i < 0 {
+		return 0, bareSize(s, v)
+	}
 	if err != nil || !known {
 		return 0, fmt.Errorf("%q is not a size: use a number with K, M, G or T, such as 20G", s)
 	}
@@ -40,6 +44,17 @@ func ParseSize(s string) (int64, error) {
 		return 0, fmt.Errorf("size %q is out of range: use 1 byte to 1024T", s)
 	}
 	return int64(math.Ceil(bytes)), nil
+}
+
+// bareSize is the error for a number without a unit.
+func bareSize(s string, v float64) error {
+	switch {
+	case v == 0:
+		return fmt.Errorf("size %q is out of range: use 1 byte to 1024T", s)
+	case v < 1<<20:
+		return fmt.Errorf("%s is %s bytes; write %sM or %sG", s, s, s, s)
+	}
+	return fmt.Errorf("%s is a number of bytes; write %sB, or use K, M, G or T", s, s)
 }
 
 // FormatSize prints bytes with one decimal at most, such as "20G" or "1.5G",
