@@ -24,18 +24,19 @@ type Settings struct {
 
 // Options are what a Daemon is made of.
 type Options struct {
-	Host    Host // nil: the machine's clock and goroutines
-	Store   Store
-	Units   Units
-	Changes Changes
-	Source  Source
-	Kernel  Kernel               // nil: nobody looks
-	UnitOf  func(pid int) string // the unit of a process, "" unknown; nil: always so
-	Account func(uid int) string // the name of an account, "" unknown; nil: always so
-	Specs   Specs
-	Meter   Meter
-	Inside  Inside
-	Origin  Origin
+	Host       Host // nil: the machine's clock and goroutines
+	Store      Store
+	Units      Units
+	Changes    Changes
+	Source     Source
+	Kernel     Kernel               // nil: nobody looks
+	UnitOf     func(pid int) string // the unit of a process, "" unknown; nil: always so
+	Account    func(uid int) string // the name of an account, "" unknown; nil: always so
+	Specs      Specs
+	Meter      Meter
+	Inside     Inside
+	EndProcess EndProcess
+	Origin     Origin
 	// StartUnit starts a unit of the site's; nil: nobody does.
 	StartUnit func(ctx context.Context, name string) error
 	Tell      Tell                               // nil: nobody does

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -36,6 +37,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Forget:
 		d.removeSpec(a.Job)
+	case core.EndProcess:
+		d.endProcess(a)
 	case core.Orphan:
 		d.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", a.Job, "unit", units.Name(int64(a.Job)))
 	}
@@ -173,6 +176,20 @@ func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 		d.starting.note(nil, d.host.Now()) // it was started, only the answer got lost
 	}
 	return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: u, OK: true}
+}
+
+// endProcess signals one process that is not in its job's unit, which therefore
+// no stop of that ends.
+func (d *Daemon) endProcess(a core.EndProcess) {
+	if d.opt.EndProcess == nil {
+		return
+	}
+	level, text := slog.LevelInfo, "signalling a process that left its job's unit or uses another's GPU"
+	err := d.opt.EndProcess(a)
+	if err != nil {
+		level = slog.LevelWarn
+	}
+	d.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
 }
 
 func (d *Daemon) signal(ctx context.Context, a core.Signal) {

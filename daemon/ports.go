@@ -97,6 +97,10 @@ type Meter func(controlGroup string) (peakBytes int64, cpu time.Duration, ok boo
 // Inside lists the processes that a control group has; nil: nobody can tell.
 type Inside func(controlGroup string) []cgroup.Process
 
+// EndProcess sends the signal to the process, unless it is another than the one
+// that is meant: its pid may have been given out again.
+type EndProcess func(core.EndProcess) error
+
 // Origin tells what the unit name was made from, for a job that nothing is
 // known of but its unit. It is units.ErrAbsent where there is none of that name.
 type Origin func(ctx context.Context, name string) (units.Origin, error)

@@ -112,7 +112,7 @@ func (d Device) check() error {
 		return fmt.Errorf("%d processes, at most %d", len(d.Processes), MaxProcessesPerDevice)
 	}
 	for _, p := range d.Processes {
-		if p.PID <= 0 || p.UsedBytes < -1 || p.UID < -1 {
+		if p.PID <= 0 || p.UsedBytes < -1 || p.UID < -1 || p.Age < 0 {
 			return fmt.Errorf("process %d: used bytes %d, uid %d", p.PID, p.UsedBytes, p.UID)
 		}
 	}

@@ -1,10 +1,13 @@
 package gpu
 
 import (
+	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // JobUnitPrefix starts the name of every unit of a job.
@@ -16,6 +19,9 @@ type Owner struct {
 	UID   int    // real uid; -1 unknown
 	Comm  string // printable, "" unknown
 	Unit  string // systemd unit, "" unknown or none
+
+	Start uint64        // when it began, in clock ticks since the boot: tells apart processes that had one pid after another; 0 unknown
+	Age   time.Duration // since then; 0 unknown
 }
 
 // OwnerOf reads who pid belongs to from procRoot ("/proc"). A pid that is not
@@ -35,7 +41,45 @@ func OwnerOf(procRoot string, pid int) Owner {
 	if cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
 		o.Unit = UnitOfCgroup(string(cgroup))
 	}
+	o.Start = StartOf(procRoot, pid)
+	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
+		o.Age = ageOf(o.Start, string(uptime))
+	}
 	return o
+}
+
+// ticksPerSecond is what Linux counts the start of a process in on every
+// architecture that there is a driver for.
+const ticksPerSecond = 100
+
+// StartOf reads when pid began, in clock ticks since the boot; 0 where there is
+// no such process or its file cannot be read.
+func StartOf(procRoot string, pid int) uint64 {
+	stat, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
+	if pid <= 0 || err != nil {
+		return 0
+	}
+	// The second field, the name, may hold anything; the start is the 22nd.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return 0
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return start
+}
+
+// ageOf is how long ago a process began, by the text of /proc/uptime.
+func ageOf(start uint64, uptime string) time.Duration {
+	up, _, _ := strings.Cut(uptime, " ")
+	seconds, err := strconv.ParseFloat(up, 64)
+	began := float64(start) / ticksPerSecond
+	if err != nil || !(seconds > began) || seconds > math.MaxInt32 {
+		return 0
+	}
+	return time.Duration((seconds - began) * float64(time.Second))
 }
 
 // ownerOfStatus reads all but the unit from the text of /proc/PID/status. A

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -78,7 +79,7 @@ func TestOwnerOfStatus(t *testing.T) {
 
 func TestOwnerOfSelf(t *testing.T) {
 	o := OwnerOf("/proc", os.Getpid())
-	if !o.Alive || o.UID != os.Getuid() || o.Comm == "" {
+	if !o.Alive || o.UID != os.Getuid() || o.Comm == "" || o.Start == 0 || o.Age <= 0 {
 		t.Errorf("self is %+v", o)
 	}
 }
@@ -91,6 +92,36 @@ func TestOwnerOfTheDead(t *testing.T) {
 	for _, pid := range []int{cmd.Process.Pid, 0, -1} {
 		if got := OwnerOf("/proc", pid); got != (Owner{UID: -1}) {
 			t.Errorf("pid %d is %+v", pid, got)
+		}
+	}
+}
+
+// A process tells apart from another that had its pid by when it began, however
+// it calls itself.
+func TestStart(t *testing.T) {
+	root := t.TempDir()
+	for pid, stat := range map[int]string{
+		1: "1 (cat) S" + strings.Repeat(" 7", 18) + " 250 8 9\n",
+		2: "2 (a) R 1) (b) S" + strings.Repeat(" 7", 18) + " 250\n",
+		3: "3 (cat) S 7 7\n",
+		5: "",
+	} {
+		dir := filepath.Join(root, strconv.Itoa(pid))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pid, want := range map[int]uint64{1: 250, 2: 250, 3: 0, 5: 0, 6: 0, 0: 0} {
+		if got := StartOf(root, pid); got != want {
+			t.Errorf("process %d began at %d, want %d", pid, got, want)
+		}
+	}
+	for text, want := range map[string]time.Duration{"3.50 7.00\n": time.Second, "2.50": 0, "1.00": 0, "NaN": 0, "Inf": 0, "1e99": 0, "": 0} {
+		if got := ageOf(250, text); got != want {
+			t.Errorf("at %q it is %s old, want %s", text, got, want)
 		}
 	}
 }

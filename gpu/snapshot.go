@@ -1,5 +1,7 @@
 package gpu
 
+import "time"
+
 // Snapshot is what the driver said about all GPUs at one moment. Problem other
 // than ProblemNone means that nothing is known about any device (Devices is
 // then empty), which is not the same as a machine without GPUs.
@@ -55,6 +57,9 @@ type Process struct {
 	Comm      string `json:"comm,omitempty"`
 	Unit      string `json:"unit,omitempty"` // systemd unit by its cgroup; "" if none or dead
 	Dead      bool   `json:"dead,omitempty"` // not in /proc: a ghost (or in another pid namespace)
+
+	Start uint64        `json:"start,omitempty"` // in clock ticks since the boot; 0 unknown
+	Age   time.Duration `json:"age,omitempty"`   // since then; 0 unknown
 }
 
 // The kinds of Process, in the order in which Process.Kind joins them.

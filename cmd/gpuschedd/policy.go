@@ -30,10 +30,15 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
 		Xids: cfg.Xids, LostAfter: lostAfter,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
-		Watch:    watch(cfg),
+		Watch: watch(cfg), Strays: strays(g.Strays),
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}
+}
+
+// strays is what is done about processes that leave their jobs.
+func strays(a config.StrayAction) core.Strays {
+	return map[config.StrayAction]core.Strays{config.StrayEnd: core.EndStrays, config.StrayKeep: core.KeepStrays, config.StrayTell: core.TellStrays}[a]
 }
 
 // watch is what is done about jobs that overuse or do not use their GPUs.

@@ -81,6 +81,7 @@ type GPUs struct {
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
 	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
+	Strays          StrayAction   // about processes of jobs on GPUs that these do not have
 	DrainBadMemory  BadMemory     // from when on a GPU with bad memory takes no job
 	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
 	AlertUnit       string        // template of the unit that is started for a GPU that goes out of service; "": none
@@ -98,6 +99,17 @@ type Daemon struct {
 	AdminGroup     string // members may act on all jobs and on GPUs
 	HostMemReserve Share  // host memory that is never promised to jobs
 }
+
+// StrayAction is what is done about a process of a job on a GPU that the job does
+// not have.
+type StrayAction string
+
+// The actions.
+const (
+	StrayEnd  StrayAction = "end"
+	StrayKeep StrayAction = "keep"
+	StrayTell StrayAction = "tell"
+)
 
 // BadMemory is a state of a GPU's memory; each but never stands for the worse
 // ones as well.
@@ -154,6 +166,7 @@ func Default() Config {
 			MaxUsed:         100,
 			CPUAffinity:     true,
 			DrainBadMemory:  BadMemoryFailed,
+			Strays:          StrayEnd,
 			KernelLog:       "/dev/kmsg",
 		},
 		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},

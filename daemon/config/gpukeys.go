@@ -26,6 +26,10 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MinFreeMemory, none: true} }},
 		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},
+		{section: in, name: "strays", doc: "What is done when a job has ended, or does not have a GPU, and a process of it is on that GPU all the same, having left its unit: end (SIGTERM, then SIGKILL), keep (the GPU out of service while it is there) or tell (it counts as any process without a job). What runs in the unit of a job that still runs is ended after cleaning_timeout; see THE FENCE in gpuschedd(8).",
+			bind: func(c *Config) value {
+				return choiceValue[StrayAction]{&c.GPUs.Strays, "an action", []StrayAction{StrayEnd, StrayKeep, StrayTell}}
+			}},
 		{section: in, name: "drain_bad_memory", doc: "When a GPU with bad memory takes no more jobs: failed (a bad row could not be replaced, until an administrator says otherwise), pending (that, or one waits for a reset to be replaced, which NVIDIA says programs can run with) or never. 'gpusched health' tells of both in any case.",
 			bind: func(c *Config) value {
 				return choiceValue[BadMemory]{&c.GPUs.DrainBadMemory, "a state of memory", []BadMemory{BadMemoryNever, BadMemoryFailed, BadMemoryPending}}

@@ -16,6 +16,7 @@ type device struct {
 	gpu.Device
 	present bool           // in the last sample
 	jobs    map[int]job.ID // pid → job, of its processes
+	strays  map[int]bool   // those of these that are outside the unit of their job
 	after   *departure     // the job that left it, until it is clean
 	base    int64          // memory that no process accounted for when the last job came; -1 unknown
 
@@ -34,7 +35,10 @@ type departure struct {
 	number  uint64        // a sample of this number or later counts
 	retry   time.Duration // until the next look
 	next    time.Time
-	base    int64 // of a GPU that is not among the devices meanwhile; -1 unknown
+	base    int64        // of a GPU that is not among the devices meanwhile; -1 unknown
+	uid     int          // of the job's owner
+	began   time.Time    // when the attempt of the job did
+	ended   map[int]bool // strays that were told to end, as far as the job's result says so
 }
 
 // The times between looks at a GPU that is not clean.
@@ -76,6 +80,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 			c.merge(g, e.Jobs, now)
 		}
 	}
+	c.forgetMembers()
 	for _, d := range c.devices {
 		c.inspectDeparture(d, e.Number, now)
 	}
@@ -107,17 +112,24 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 	if d.RowsPending && !g.RowsPending { // which nothing but a reset does
 		c.wasReset(d)
 	}
-	first := d.jobs == nil
-	d.Device, d.jobs, d.outside = g, map[int]job.ID{}, nil
+	first, before := d.jobs == nil, d.jobs
+	d.Device, d.jobs, d.strays, d.outside = g, map[int]job.ID{}, map[int]bool{}, nil
 	if first {
 		c.recall(d)
 	}
-	for _, p := range g.Processes {
+	for i := range g.Processes {
+		p := &g.Processes[i]
 		id, ok := jobs[p.PID]
+		if ok {
+			c.join(p, id)
+		} else if id, ok = c.stray(d, p, before[p.PID], now); ok {
+			d.strays[p.PID] = !p.Dead
+		}
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		if first && d.after == nil && (p.Dead && c.shareHeld(d.UUID) < job.WholeGPU || ok && !c.holds(id, d)) { // left while we were away
+		away := first && p.Dead && c.shareHeld(d.UUID) < job.WholeGPU // it was left while we were
+		if d.after == nil && (away || ok && !c.holds(id, d)) {
 			d.after = &departure{job: id, since: now}
 		}
 	}
@@ -153,6 +165,7 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 		c.cleared(d)
 		return
 	}
+	c.endStrays(d, now)
 	if now.Sub(dep.since) > c.policy.CleaningTimeout {
 		c.ghost(d)
 	}
@@ -209,7 +222,10 @@ func (c *Core) leave(l *live, now time.Time) {
 	number := c.look()
 	for _, r := range l.job.Attempt.GPUs {
 		delete(c.stuckOn, r.UUID)
-		left := &departure{job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1}
+		left := &departure{
+			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1,
+			uid: l.job.Owner.UID, began: l.began(),
+		}
 		if at := c.position(&r); at >= 0 {
 			c.devices[at].after = left
 		} else {

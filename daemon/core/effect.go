@@ -76,6 +76,17 @@ type Sample struct{ Number uint64 }
 // answered.
 type Forget struct{ Job job.ID }
 
+// EndProcess sends a signal to one process that is not in its job's unit, if it
+// is still the one of this uid that began then; not answered: the next sample
+// shows whether it is there.
+type EndProcess struct {
+	Job    job.ID
+	PID    int
+	Start  uint64 // in clock ticks since the boot
+	UID    int
+	Signal int
+}
+
 // Orphan reports a unit that has a job's name but belongs to no job on record;
 // not answered.
 type Orphan struct{ Job job.ID }
@@ -88,6 +99,8 @@ func (Tell) action()    {}
 func (Sample) action()  {}
 func (Forget) action()  {}
 func (Orphan) action()  {}
+
+func (EndProcess) action() {}
 
 // Reply answers the event with the same token: a refusal, or the job after the
 // step (nil for commands about a GPU).

@@ -22,10 +22,10 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 		}
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || c.holds(id, d):
-		case c.active[id] != nil: // somebody gave it a descriptor
-			return fmt.Sprintf("process %d of job %d is on it, and the job does not have it: end that job", p.PID, id), false
+		case c.active[id] != nil: // somebody gave it a descriptor, or it has left its unit
+			return fmt.Sprintf("process %d of job %d of %s is on it, and the job does not have it: end that job", p.PID, id, c.active[id].job.Owner.User), false
 		default:
-			return "a process of an ended job still runs on it", false
+			return fmt.Sprintf("process %d of job %d, which has ended, still runs on it", p.PID, id), false
 		}
 	}
 	return job.FormatSize(c.unaccounted(d)-max(0, d.base)) + " of its memory is in use by no process", true

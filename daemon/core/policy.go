@@ -52,6 +52,8 @@ type Policy struct {
 
 	Watch Watch // what is done about jobs that overuse or do not use their GPUs
 
+	Strays Strays // what is done about processes that jobs leave behind outside of their units
+
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it

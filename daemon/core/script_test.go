@@ -195,16 +195,19 @@ var verbs = map[string]func(*script){
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
 	},
-	// uses job=N gpu=N mem=SIZE: what the job's process has of the GPU (pid=N: one from outside; dead: it ended); mem=unknown; mem=none: it has gone.
+	// uses job=N gpu=N mem=SIZE: what the job's process has of the GPU (pid=N: one from outside; dead: it ended), of a user, begun some time ago at
+	// the tick start=N; mem=unknown; mem=none: it has gone.
 	"uses": func(s *script) {
 		pid, unit := 1000+int(s.id()), fmt.Sprintf("gpujob-%d.service", s.id())
 		if _, ok := s.args["pid"]; ok {
 			pid, unit = s.num("pid", 0), ""
 		}
 		s.w.hold(s.num("gpu", 0), pid, unit, s.used())
-		if _, dead := s.args["dead"]; dead {
-			list := s.w.gpus[s.num("gpu", 0)].Processes
-			list[len(list)-1].Dead = true
+		if list := s.w.gpus[s.num("gpu", 0)].Processes; s.args["mem"] != "none" {
+			p := &list[len(list)-1]
+			_, p.Dead = s.args["dead"]
+			p.UID, p.Start, p.Age = s.num("uid", p.UID), uint64(s.num("start", 0)), s.duration("age")
+			p.Kind, p.Comm = s.args["kind"], s.args["comm"]
 		}
 	},
 	"computes": func(s *script) { s.w.gpus[s.num("gpu", 0)].UtilGPUPercent = s.num("util", 0) },
@@ -270,6 +273,17 @@ var verbs = map[string]func(*script){
 		ev := s.w.xid(s.num("gpu", 0), rest+", "+strings.ReplaceAll(s.args["text"], "_", " "))
 		ev.Job = s.id()
 		s.feed(ev)
+	},
+	// strays are=end|keep|tell: what is done about them from now on.
+	"strays": func(s *script) {
+		s.w.policy.Strays = map[string]core.Strays{"end": core.EndStrays, "keep": core.KeepStrays, "tell": core.TellStrays}[s.args["are"]]
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
+	// whose gpu=N: of which jobs the processes on it are.
+	"whose": func(s *script) {
+		for _, p := range s.w.core.View(job.Query{}, s.w.now).GPUs[s.num("gpu", 0)].Processes {
+			s.log("process %d: job %d, stray %t", p.PID, p.Job, p.Stray)
+		}
 	},
 	// die: the daemon is killed and started again.
 	"die": func(s *script) {

@@ -44,6 +44,14 @@ func (w *world) begin(a core.Action) {
 		return
 	case core.Forget:
 		return
+	case core.EndProcess:
+		w.log("end process %d of job %d with %d", a.PID, a.Job, a.Signal)
+		for i := range w.gpus {
+			w.drop(i, func(p gpu.Process) bool {
+				return p.PID == a.PID && p.Start == a.Start && p.UID == a.UID && (a.Signal == 9 || p.Comm != "stubborn")
+			})
+		}
+		return
 	case core.Orphan:
 		w.log("orphan unit of job %d", a.Job)
 		return

@@ -57,6 +57,7 @@ type GPUProcess struct {
 	Comm      string
 	UsedBytes int64 // -1: unknown
 	Job       ID    // 0: from outside
+	Stray     bool  // it is outside of the unit of its job
 }
 
 // GPUShare is the part of a GPU that a job holds.

@@ -272,7 +272,7 @@ func (f *Fake) device(d gpu.Device) gpu.Device {
 		}
 		if c.real {
 			o := gpu.OwnerOf("/proc", p.PID)
-			p.UID, p.Comm, p.Unit = o.UID, o.Comm, o.Unit
+			p.UID, p.Comm, p.Unit, p.Start, p.Age = o.UID, o.Comm, o.Unit, o.Start, o.Age
 			if !o.Alive {
 				continue
 			}

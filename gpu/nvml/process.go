@@ -37,6 +37,7 @@ func (r *reader) processes(dev nvml.Device) {
 		p := &r.out.Processes[i]
 		o := gpu.OwnerOf(r.procRoot, p.PID)
 		p.UID, p.Comm, p.Unit, p.Dead = o.UID, o.Comm, o.Unit, !o.Alive
+		p.Start, p.Age = o.Start, o.Age
 	}
 }
 

@@ -68,7 +68,10 @@ func TestProcessesAreMergedAndOwned(t *testing.T) {
 		dead:              {PID: dead, Kind: "compute", UsedBytes: 7 << 20, UID: -1, Dead: true},
 	}
 	for _, p := range devices[1].Processes {
-		if p != want[p.PID] {
+		if p.Start != gpu.StartOf("/proc", p.PID) || (p.Age > 0) == p.Dead {
+			t.Errorf("process %d began at %d, %s ago", p.PID, p.Start, p.Age)
+		}
+		if p.Start, p.Age = 0, 0; p != want[p.PID] {
 			t.Errorf("got %+v, want %+v", p, want[p.PID])
 		}
 	}

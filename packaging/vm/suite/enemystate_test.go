@@ -117,7 +117,7 @@ func TestEnemysManager(t *testing.T) {
 // nothing by it, is seen on the GPU, and once the job has ended the GPU is not
 // given to anybody else before the receiver is gone.
 func TestEnemysDescriptor(t *testing.T) {
-	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
 	// A node that can be opened without a driver stands in for a GPU's.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
@@ -133,14 +133,18 @@ func TestEnemysDescriptor(t *testing.T) {
 	cancel(t, "alice", giver)
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
 	until(t, "GPU 1 is not given on", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
-	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d is on it", taker)) {
+	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d of bob is on it", taker)) {
 		t.Errorf("the next job on GPU 1 is %s: %s", j.State, j.Why)
 	}
 	if text, _ := health(t); !strings.Contains(text, "gpu 1") {
 		t.Errorf("health does not tell: %s", text)
 	}
-	cancel(t, "bob", taker)
+	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
 	ended(t, wait(t, next), "completed", "exit code 0")
+	ended(t, wait(t, taker), "failed", "signal 9")
+	if out := strings.Join(heard(t, "bob", taker), " "); !strings.Contains(out, "used GPU 1, which the job does not have, and was ended") {
+		t.Errorf("bob is told: %s", out)
+	}
 }
 
 // processesOn lists what the driver says of one GPU, as root reads it.

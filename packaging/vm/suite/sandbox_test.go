@@ -39,10 +39,10 @@ func TestSandbox(t *testing.T) {
 // held looks at what one process of the daemon's unit can do.
 func held(t *testing.T, pid string) {
 	t.Helper()
-	// CHOWN, SYS_PTRACE, MKNOD, SYSLOG; no new privileges, and a filter of system calls.
+	// CHOWN, KILL, SYS_PTRACE, MKNOD, SYSLOG; no new privileges, and a filter of system calls.
 	// What can be inherited is not asked: newer versions of systemd grant it all, and
 	// it gives a program nothing without capabilities of its file.
-	const want = "CapPrm:0000000408080001 CapEff:0000000408080001 CapBnd:0000000408080001 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"
+	const want = "CapPrm:0000000408080021 CapEff:0000000408080021 CapBnd:0000000408080021 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"
 	if got := sh(t, "", `awk '/^(Cap[^I]|NoNewPrivs|Seccomp:)/ {printf "%s%s%s", sep, $1, $2; sep = " "}' /proc/`+pid+"/status"); got != want {
 		t.Errorf("process %s holds\n%s, not\n%s", pid, got, want)
 	}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// endProcess signals a process by a descriptor of it, which os.FindProcess holds:
+// between the look at who it is and the signal nobody else can get its pid. One
+// that is gone is no error.
+func endProcess(a core.EndProcess) error {
+	p, err := os.FindProcess(a.PID)
+	if err != nil {
+		return fmt.Errorf("find process %d: %w", a.PID, err)
+	}
+	defer func() { _ = p.Release() }()
+	if o := gpu.OwnerOf("/proc", a.PID); a.Start == 0 || o.Start != a.Start || o.UID != a.UID {
+		return nil
+	}
+	if err := p.Signal(syscall.Signal(a.Signal)); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal process %d: %w", a.PID, err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Whoever was of a job stays of it. A process can leave the unit of its job (a
+// user manager takes it over, which systemd lets every user ask for) or be begun
+// outside of it for its user (ssh, cron): the unit's filter, limits and end do not
+// reach it there. It is a stray: its memory counts to the job, what the driver
+// reports of it hits the job, and the GPU is not clean while it is there.
+
+// Strays is what the site does about strays of a job that has ended.
+type Strays int
+
+// The choices.
+const (
+	EndStrays  Strays = iota // SIGTERM, and SIGKILL if that is not enough
+	KeepStrays               // they keep their GPU out of service
+	TellStrays               // they are users of the GPU without a job, as any other
+)
+
+// process is one process over its life.
+type process struct {
+	pid   int
+	start uint64
+}
+
+// maxMembers bounds the processes that are remembered, beyond those that are on
+// GPUs now.
+const maxMembers = 1 << 14
+
+// join notes of which job a process in a job's unit is.
+func (c *Core) join(p *gpu.Process, id job.ID) {
+	if p.Start != 0 && id != 0 {
+		c.members[process{p.PID, p.Start}] = id
+	}
+}
+
+// stray finds the job of a process that is in no job's unit. What is dead stays
+// of the job that it was of when it was last seen on the GPU.
+func (c *Core) stray(d *device, p *gpu.Process, before job.ID, now time.Time) (job.ID, bool) {
+	id := job.ID(0)
+	switch {
+	case p.Dead:
+		id = before
+	case p.Start != 0:
+		if id = c.members[process{p.PID, p.Start}]; id == 0 {
+			id = c.during(d, p, now)
+			c.join(p, id)
+		}
+	}
+	if id == 0 || c.policy.Strays == TellStrays && !p.Dead && !c.holds(id, d) {
+		return 0, false
+	}
+	return id, true
+}
+
+// during is the job of the process's user that has the GPU, or left it last, and
+// during which the process began; 0: none. A program that only draws is somebody's
+// desktop, and what root runs is the machine's.
+func (c *Core) during(d *device, p *gpu.Process, now time.Time) job.ID {
+	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
+		return 0
+	}
+	began, last := now.Add(-p.Age), (*live)(nil)
+	for _, id := range c.activeIDs() {
+		l := c.active[id]
+		if l.job.Owner.UID == p.UID && c.holds(id, d) && !began.Before(l.began()) && (last == nil || l.began().After(last.began())) {
+			last = l
+		}
+	}
+	if last != nil {
+		return last.job.ID
+	}
+	if dep := d.after; dep != nil && dep.attempt != 0 && dep.uid == p.UID && !began.Before(dep.began) && !began.After(dep.since) && !now.Before(dep.since) {
+		return dep.job
+	}
+	return 0
+}
+
+// startSlack is how long a process may have run before its job is known to.
+const startSlack = time.Second
+
+// began is the moment before which no process of the attempt began. The start of
+// a job is put right after somebody has set the clock, its placement is not.
+func (l *live) began() time.Time {
+	placed, started := l.job.Attempt.PlacedAt, l.job.Attempt.StartedAt.Add(-startSlack)
+	if started.After(placed) {
+		return started
+	}
+	return placed
+}
+
+// forgetMembers forgets processes of jobs that have ended which are on no GPU,
+// and those of others where there are too many.
+func (c *Core) forgetMembers() {
+	if len(c.members) == 0 {
+		return
+	}
+	on := map[process]bool{}
+	for _, d := range c.devices {
+		for _, p := range d.Processes {
+			on[process{p.PID, p.Start}] = true
+		}
+	}
+	many := len(c.members) > maxMembers
+	for p, id := range c.members {
+		if !on[p] && (many || c.active[id] == nil) {
+			delete(c.members, p)
+		}
+	}
+}
+
+// What a stray gets, on Linux.
+const (
+	sigKill = 9
+	sigTerm = 15
+)
+
+// strayGrace is how long a stray has between SIGTERM and SIGKILL.
+const strayGrace = 2 * time.Second
+
+// endStrays ends, where the site wants that, what runs on a GPU of a job that
+// does not have it: at once what is outside of its job's unit, and after a while
+// what is in the unit of a running job, which was given an open device.
+func (c *Core) endStrays(d *device, now time.Time) {
+	if c.policy.Strays != EndStrays {
+		return
+	}
+	dep, signal := d.after, sigTerm
+	if now.Sub(dep.since) >= strayGrace {
+		signal = sigKill
+	}
+	var pids []string
+	for i := range d.Processes {
+		p := &d.Processes[i]
+		id := d.jobs[p.PID]
+		late := c.active[id] != nil && now.Sub(dep.since) > c.policy.CleaningTimeout
+		if id == 0 || p.Dead || p.Start == 0 || c.holds(id, d) || !d.strays[p.PID] && !late {
+			continue
+		}
+		c.act(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
+		if dep.ended[p.PID] {
+			continue
+		}
+		if dep.ended == nil {
+			dep.ended = map[int]bool{}
+		}
+		dep.ended[p.PID] = true
+		if l := c.active[id]; l != nil {
+			c.tell(l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index))
+		} else if id == dep.job {
+			pids = append(pids, strconv.Itoa(p.PID))
+		}
+	}
+	if len(pids) > 0 {
+		c.leftBehind(dep, fmt.Sprintf("process %s had left its unit, still used GPU %d and was ended", strings.Join(pids, ", "), d.Index))
+	}
+}
