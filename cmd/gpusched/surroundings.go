@@ -108,12 +108,13 @@ func (a *app) hint(req api.SubmitRequest) {
 }
 
 // hintLimit warns of what only a time limit would bring about, where the job has
-// none, neither its own nor the site's.
+// none, neither its own nor the site's. A preemptible job is sent its signal also
+// before it makes room for another.
 func (a *app) hintLimit(c *submitCmd, j api.Job) {
 	if j.TimeLimitSeconds > 0 {
 		return
 	}
-	if c.Signal.signal > 0 {
+	if c.Signal.signal > 0 && !j.Preemptible {
 		a.note("warning: the job has no time limit, so --signal sends nothing (give it a --time)")
 	}
 	if c.OnTimeout == timeoutAction(job.TimeoutRequeue) {

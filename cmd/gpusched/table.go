@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -108,6 +109,17 @@ func without[T any](list []T, drop func(T) bool) []T {
 	return kept
 }
 
+// defused is a cell that no spreadsheet takes for a formula: text that begins
+// like one gets an apostrophe, which they show as text. Negative numbers stay.
+func defused(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || numeric.MatchString(cell) {
+		return cell
+	}
+	return "'" + cell
+}
+
+var numeric = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
+
 // writeCSV prints every column that has a key, in the form for machines.
 func writeCSV[T any](w io.Writer, cols []column[T], rows []T) error {
 	cols = without(cols, func(c column[T]) bool { return c.key == "" })
@@ -126,6 +138,7 @@ func writeCSV[T any](w io.Writer, cols []column[T], rows []T) error {
 			} else {
 				line[j] = c.cell(row)
 			}
+			line[j] = defused(line[j])
 		}
 		if err := out.Write(line); err != nil {
 			return err

@@ -158,7 +158,7 @@ func Default() Config {
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,
-			ExtraDevices:    []string{"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"},
+			ExtraDevices:    []string{"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"},
 			DeviceFilter:    FilterRequire,
 			CleaningTimeout: 30 * time.Second,
 			MemorySlack:     512 << 20,

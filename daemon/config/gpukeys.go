@@ -8,7 +8,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return timeBetween(&c.GPUs.SampleTimeout, tenth, hour) }},
 		{section: in, name: "only", doc: "Indexes of the GPUs that jobs may get, as 'gpusched gpus' shows them. Empty: all.",
 			bind: func(c *Config) value { return indexesValue{&c.GPUs.Only} }},
-		{section: in, name: "extra_devices", doc: "Device nodes that a job with a GPU may open besides its GPUs and /dev/nvidiactl; those that are absent are left out. NCCL over InfiniBand needs the site's nodes in /dev/infiniband, Apptainer needs /dev/fuse.",
+		{section: in, name: "extra_devices", doc: "Device nodes that a job with a GPU may open besides its GPUs and /dev/nvidiactl; those that are absent are left out. Programs that draw (OpenGL, Vulkan) need /dev/nvidia-modeset, which opens display functions of all GPUs, NCCL over InfiniBand needs the site's nodes in /dev/infiniband, Apptainer needs /dev/fuse.",
 			bind: func(c *Config) value { return devicesValue{&c.GPUs.ExtraDevices} }},
 		{section: in, name: "device_filter", doc: "What to do where the kernel does not enforce which GPU a job may open: require (a job with a GPU fails rather than run so) or prefer (it runs, and 'gpusched health' warns).",
 			bind: func(c *Config) value {
