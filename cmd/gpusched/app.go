@@ -66,7 +66,7 @@ func (a *app) finish(err error) int {
 // complain prints an error, each line under the program's name.
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		a.err.printf("%s %s\n", a.err.paint(red, "gpusched:"), clean(strings.TrimRight(line, "\n")))
+		a.err.printf("%s %s\n", a.err.paint(red, "gpusched:"), clean(a.err.local(strings.TrimRight(line, "\n"))))
 	}
 }
 

@@ -59,7 +59,7 @@ func waiting(t *terminal, j api.Job) string {
 		parts = append(parts, tasks(j.Array))
 	}
 	if j.Why != "" {
-		parts = append(parts, j.Why)
+		parts = append(parts, t.local(j.Why))
 	}
 	if !j.ExpectedStart.IsZero() {
 		parts = append(parts, "expected to start "+t.about(j.ExpectedStart))

@@ -38,7 +38,7 @@ func (a *app) jobColumns() []column[api.Job] {
 		{key: "started_at", cell: func(j api.Job) string { return stamp(j.StartedAt) }},
 		{key: "ended_at", cell: func(j api.Job) string { return stamp(j.EndedAt) }},
 		{key: "exit_code", cell: exitCodeOf},
-		{title: "WHY", key: "why", least: 16, cell: whyOf},
+		{title: "WHY", key: "why", least: 16, cell: func(j api.Job) string { return t.local(whyOf(j)) }, raw: whyOf},
 	}
 }
 

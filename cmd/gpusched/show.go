@@ -78,7 +78,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	fact("task", taskLine(j))
 	fact("array", arrayLine(j))
 	fact("state", a.stateLine(j))
-	fact("why", j.Why)
+	fact("why", t.local(j.Why))
 	fact("expected", a.expectedLine(j))
 	if j.Result != nil {
 		fact("result", j.Result.Sentence)

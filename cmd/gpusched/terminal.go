@@ -3,9 +3,12 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // terminal is one output and what it can show.
@@ -72,6 +75,23 @@ func (t *terminal) clock(at time.Time) string {
 		return at.Format("15:04")
 	}
 	return at.Format("2006-01-02 15:04")
+}
+
+var sentenceTime = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC`)
+
+// local puts the times in a sentence of the daemon's as clock does; away from a
+// terminal it stays as it is.
+func (t *terminal) local(sentence string) string {
+	if !t.tty {
+		return sentence
+	}
+	return sentenceTime.ReplaceAllStringFunc(sentence, func(text string) string {
+		at, err := time.Parse(job.SentenceTime, text)
+		if err != nil {
+			return text
+		}
+		return t.clock(at)
+	})
 }
 
 // about is a moment that was predicted, to be read in a sentence.

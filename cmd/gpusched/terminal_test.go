@@ -19,6 +19,38 @@ func screen(width int, colour bool) (*terminal, *bytes.Buffer) {
 	return &terminal{w: bufio.NewWriterSize(&b, 1), tty: width > 0, width: width, colour: colour, now: noon}, &b
 }
 
+// A sentence of the daemon's has the reader's own time on a terminal, as all
+// times there, and UTC elsewhere.
+func TestTimesInSentences(t *testing.T) {
+	berlin := time.FixedZone("CET", 3600)
+	for sentence, want := range map[string]string{
+		"not to begin before 2026-03-01 21:00:00 UTC":                   "not to begin before 22:00",
+		"for x from 2026-03-01 23:30:00 UTC to 2026-03-09 00:00:00 UTC": "for x from 2026-03-02 00:30 to 2026-03-09 01:00",
+		"at 2026-99-01 21:00:00 UTC":                                    "at 2026-99-01 21:00:00 UTC",
+	} {
+		term, _ := screen(80, false)
+		term.now = noon.In(berlin)
+		if got := term.local(sentence); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		term.tty = false
+		if got := term.local(sentence); got != sentence {
+			t.Errorf("%q in a pipe", got)
+		}
+	}
+}
+
+// A cell of CSV is no formula for the program that reads it.
+func TestCellsAreNoFormulas(t *testing.T) {
+	for cell, want := range map[string]string{
+		"=cmd()": "'=cmd()", "+1": "'+1", "@a": "'@a", "-x": "'-x", "\tx": "'\tx", "\rx": "'\rx", "-5": "-5", "-1.5": "-1.5", "-1+2": "'-1+2", "": "", "a=b": "a=b", "7_3": "7_3",
+	} {
+		if got := defused(cell); got != want {
+			t.Errorf("%q is %q, want %q", cell, got, want)
+		}
+	}
+}
+
 func queue() []api.Job {
 	return []api.Job{
 		{ID: 7, User: "alice", Name: "a-rather-long-name-for-a-job", State: "running", GPUMilli: 1000,

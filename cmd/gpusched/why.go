@@ -69,7 +69,7 @@ func (a *app) writeWhy(j api.Job, first []api.Job) {
 		}
 		a.out.printf("job %s waits %s %s\n", clean(nameOfJob(j)), word, a.out.when(changedAt(j)))
 		for _, r := range j.Reasons {
-			a.out.printf("  %s %s\n", pad(reasonPlace(r), 8, false), clean(r.Sentence))
+			a.out.printf("  %s %s\n", pad(reasonPlace(r), 8, false), clean(a.out.local(r.Sentence)))
 		}
 		a.writeOutlook(j, first)
 	}

@@ -32,7 +32,7 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	}
 	for i := range c.reservations {
 		if old := &c.reservations[i]; overlap(old, &r) {
-			return refuse(job.RefusedConflict, fmt.Sprintf("reservation %d keeps some of these GPUs for %s from %s to %s", old.ID, reservedFor(old), moment(old.From), moment(old.To)),
+			return refuse(job.RefusedConflict, fmt.Sprintf("reservation %d keeps some of these GPUs for %s from %s to %s", old.ID, reservedFor(old), job.FormatMoment(old.From), job.FormatMoment(old.To)),
 				"leave these GPUs or that time out, or end it with 'gpusched reserve cancel'")
 		}
 	}
@@ -81,7 +81,7 @@ func (c *Core) reserved() []sched.Reserved {
 		for _, g := range r.Groups {
 			v.UIDs = append(v.UIDs, c.accounts.members(g.GID)...)
 		}
-		v.Detail = fmt.Sprintf("for %s from %s to %s", reservedFor(&r), moment(r.From), moment(r.To))
+		v.Detail = fmt.Sprintf("for %s from %s to %s", reservedFor(&r), job.FormatMoment(r.From), job.FormatMoment(r.To))
 		list = append(list, v)
 	}
 	return list
@@ -113,6 +113,3 @@ func (c *Core) reservedNow(uuid string, now time.Time) string {
 	}
 	return ""
 }
-
-// moment is a time for people, in UTC: the core knows no other zone.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

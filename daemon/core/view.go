@@ -117,9 +117,9 @@ func (c *Core) explain(l *live) []job.Reason {
 	case len(j.Pending) > 0:
 		return dependencyReasons(j.Pending)
 	case c.timed.has(j.ID) && j.NotBefore.After(j.Request.Begin):
-		return alone(job.ReasonBackoff, moment(j.NotBefore))
+		return alone(job.ReasonBackoff, job.FormatMoment(j.NotBefore))
 	case c.timed.has(j.ID):
-		return alone(job.ReasonBegin, moment(j.Request.Begin))
+		return alone(job.ReasonBegin, job.FormatMoment(j.Request.Begin))
 	case l.gate != nil && l.gate.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
 	}
