@@ -87,7 +87,7 @@ func accounts(named map[string]config.Quota) map[string]core.Quota {
 
 // site is what the server is told of the configuration.
 func site(cfg config.Config) *server.Site {
-	return &server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths}
+	return &server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths, AllowSandboxed: cfg.Jobs.AllowSandboxed}
 }
 
 // history is what the store keeps of jobs that have ended.

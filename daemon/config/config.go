@@ -46,6 +46,7 @@ type Jobs struct {
 	DefaultBackoff      time.Duration // before the first retry of a job that asks none
 	DefaultOnTimeout    job.TimeoutAction
 	AllowRaisedPriority bool // whether users may go above priority normal
+	AllowSandboxed      bool // whether processes in a sandbox may submit
 }
 
 // Class is what holds for the jobs of one class beside Jobs.

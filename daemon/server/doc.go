@@ -10,8 +10,9 @@
 //     table (route.go); the right is enforced in one place before the handler
 //     runs.
 //  2. Identity is that of the process that called connect(), with the groups it
-//     had then. Resource limits are taken only from a process that is, before
-//     and after reading them, wholly of the same user.
+//     had then. Resource limits are taken only from that process, which is,
+//     before and after reading them, there and wholly of the same user; without
+//     them, and out of a sandbox unless the site says so, no job is taken.
 //  3. A job's command, environment and directory leave only towards its owner
 //     and admins; so does the name of a process on a GPU.
 //  4. What a request may cost is bounded before it is read: connections in all

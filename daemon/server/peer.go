@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,7 @@ import (
 type peer struct {
 	pid, uid, gid int
 	groups        []uint32
+	seen          time.Duration // when it was there, since the boot
 }
 
 // actor names the peer and says whether it is an admin (invariant 2).
@@ -69,7 +71,7 @@ func peerOf(c net.Conn) (peer, error) {
 		if cred, inner = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); inner != nil {
 			return
 		}
-		p = peer{pid: int(cred.Pid), uid: int(cred.Uid), gid: int(cred.Gid)}
+		p = peer{pid: int(cred.Pid), uid: int(cred.Uid), gid: int(cred.Gid), seen: sinceBoot()}
 		p.groups, inner = peerGroups(fd)
 	})
 	if err = errors.Join(err, inner); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -135,7 +136,9 @@ func FuzzLimitsOf(f *testing.F) {
 	f.Add("Name:\tUid:\\t1002\nUid:\t0\t1002\t1002\t1002\n", "Max cpu time              unlimited            unlimited            seconds   \n")
 	f.Add("Uid:\t1002\nUid:\t1002 1002 1002 1002\n", "Max nice priority         -1 99999999999999999999999\n")
 	f.Fuzz(func(t *testing.T, status, limits string) {
-		list := limitsOf(files{"status": status, "limits": limits}, 1002)
+		dir := files{"status": status, "limits": limits, "stat": statOf}
+		p, err := look(dir, dir, parseStatus(""), peer{pid: 7, uid: 1002, seen: time.Hour})
+		list := p.limits
 		known := map[string]bool{}
 		for _, name := range limitNames {
 			known[name] = true
@@ -145,7 +148,7 @@ func FuzzLimitsOf(f *testing.F) {
 				t.Fatalf("limit %+v", l)
 			}
 		}
-		if list != nil && !strings.Contains(status, "Uid:\t1002\t") && !strings.Contains(status, "1002") {
+		if err == nil && !strings.Contains(status, "Uid:\t1002\t") && !strings.Contains(status, "1002") {
 			t.Fatalf("%q is taken for user 1002", status)
 		}
 		if len(list) > strings.Count(limits, "\n")+1 {
@@ -157,3 +160,4 @@ func FuzzLimitsOf(f *testing.F) {
 type files map[string]string
 
 func (f files) ReadFile(name string) ([]byte, error) { return []byte(f[name]), nil }
+func (f files) Readlink(name string) (string, error) { return name, nil }

@@ -56,8 +56,9 @@ type Options struct {
 
 // Site is what the site decided about requests.
 type Site struct {
-	Limits       config.Limits
-	AllowedPaths []string // that jobs may be run out of; empty: everywhere
+	Limits         config.Limits
+	AllowedPaths   []string // that jobs may be run out of; empty: everywhere
+	AllowSandboxed bool     // whether processes in a sandbox may submit
 }
 
 // Server answers clients.
@@ -70,6 +71,8 @@ type Server struct {
 	polls   *gate
 	lines   *lines
 	rates   buckets // of requests
+
+	processOf func(peer) (process, error)
 
 	atOnce, listings turns
 
@@ -108,7 +111,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		lines: newLines(o.Log),
+		lines: newLines(o.Log), processOf: processOf,
 	}
 	s.conns = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserConns })
 	s.polls = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserWaits })

@@ -32,7 +32,9 @@ func (s *Server) submit(r *request) (any, error) {
 	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)
 	sub.Admin = r.who.Admin
-	sub.Payload.Limits = limitsOfPeer(r.peer.pid, r.peer.uid)
+	if sub.Payload.Limits, err = s.takeOver(r); err != nil {
+		return nil, err
+	}
 	if err := sub.Validate(); err != nil {
 		return nil, err
 	}

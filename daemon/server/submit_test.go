@@ -33,8 +33,10 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid()}
-	status, reply := ask(testServer(b, nil), me, "POST", "/v1/jobs", string(body))
+	me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sinceBoot()}
+	s := testServer(b, nil)
+	s.processOf = processOf
+	status, reply := ask(s, me, "POST", "/v1/jobs", string(body))
 	if status != 200 || len(b.Submissions()) != 1 {
 		t.Fatalf("%d %s", status, reply)
 	}

@@ -1,0 +1,55 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+	"testing"
+)
+
+// orphan submits from a process whose parent made the connection and has ended:
+// the kernel names the parent as the peer, whose limits nobody can read any more.
+const orphan = `import os, socket
+body = b'{"name":"x","gpu_milli":0,"argv":["dHJ1ZQ=="],"env_mode":"clean","dir":"Lw=="}'
+s = socket.socket(socket.AF_UNIX)
+s.connect("/run/gpusched/gpusched.sock")
+r, w = os.pipe()
+if os.fork():
+    os._exit(0)
+os.close(w)
+while os.getppid() == PARENT:
+    pass
+s.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+out = b""
+while got := s.recv(65536):
+    out += got
+open("orphan.out", "wb").write(out)
+os.rename("orphan.out", "orphan.done")
+`
+
+// TestEnemysSubmitter: who submits can't leave limits behind by ending, nor a
+// sandbox by the socket; the site may let sandboxes in, and what a hardened
+// service may not do by itself is then its job's again.
+func TestEnemysSubmitter(t *testing.T) {
+	begin(t)
+	if err := the.WriteFile(t.Context(), "/usr/local/bin/orphan.py", strings.Replace(orphan, "PARENT", "int(os.environ['PARENT'])", 1), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := sh(t, "bob", "cd; rm -f orphan.*; ulimit -u 3000; sh -c 'PARENT=$$ exec python3 /usr/local/bin/orphan.py'; for i in $(seq 100); do [ -e orphan.done ] && break; sleep 0.1; done; cat orphan.done")
+	if !strings.Contains(out, " 403 ") || !strings.Contains(out, "it has ended") {
+		t.Errorf("a submission of a process that has ended: %s", out)
+	}
+	const submits = "gpusched submit -q --wait -g 0 --env clean -- sh -c 'grep NoNewPrivs /proc/self/status'"
+	for what, in := range map[string]string{
+		"no_new_privs":           "setpriv --no-new-privs ",
+		"another user namespace": "unshare -Ur ",
+	} {
+		refused(t, "bob", in+submits, 4, what)
+	}
+	refused(t, "", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "+submits, 4, "seccomp")
+	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateUsers=yes "+submits, 4, "another user namespace")
+	sh(t, "bob", submits)
+	sh(t, "", "systemd-run --quiet --wait --pipe --uid bob -p ProtectSystem=strict -p PrivateTmp=yes "+submits)
+	settings(t, "[jobs]\nallow_sandboxed = true")
+	sh(t, "bob", "setpriv --no-new-privs "+submits)
+}
