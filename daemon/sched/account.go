@@ -29,6 +29,7 @@ type Account struct {
 	newJobs,
 	newMilli int // given out by this pass
 	over bool // its GPU time is used up
+	vain int  // for how many of its shapes nothing could be kept
 }
 
 // Member tells whether the account is the group or in it.
@@ -54,7 +55,7 @@ func (a *Account) begin(now Instant, half time.Duration, capacity float64) {
 
 // measure finds what the account has used by now.
 func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
-	a.newJobs, a.newMilli, a.excess, a.over = 0, 0, 0, false
+	a.newJobs, a.newMilli, a.excess, a.over, a.vain = 0, 0, 0, false, 0
 	if half <= 0 {
 		return
 	}

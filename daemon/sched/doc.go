@@ -22,7 +22,9 @@
 // quota, or whose array runs as many tasks as it may, is passed over. One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
 // will once running jobs end as expected, get a reservation: the instant
-// (shadow) at which that is so, and the GPUs that become free latest. A job
+// (shadow) at which that is so, and the GPUs that become free latest. Where that
+// is in vain for one job it is not tried for others of its shape, nor for more
+// than 64 shapes of one account, so that nobody makes a pass long. A job
 // behind a reservation fits only if it ends by the shadow (one that could then be
 // stopped for the other: if it has had its slice by then), or if it also fits
 // into what the reservation leaves over at the shadow. A GPU that an

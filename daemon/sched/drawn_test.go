@@ -23,12 +23,16 @@ type drawn struct {
 	accounts []*Account
 	waiting  []*Waiting
 	q        *Queue
+	most     int // of shapes of an account for which GPUs are kept in vain
 
 	stoppable bool // a preemptible job was started
 }
 
 func draw(seed uint64) *drawn {
-	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue()}
+	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue(), most: maxVain}
+	if seed%4 == 0 {
+		d.most = 1
+	}
 	d.s = Snapshot{Now: noon, Machine: seed + 1}
 	d.policy()
 	d.drawAccounts()

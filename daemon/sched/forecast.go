@@ -19,7 +19,6 @@ type forecast struct {
 	begun  Instant
 	ends   []release // but for those of reservations
 	starts map[job.ID]Instant
-	vain   map[*shape]bool // nothing was found to be kept for it
 }
 
 // Forecast foretells when the first waiting jobs start if everything runs as
@@ -37,9 +36,9 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 	p.s = &ahead
 	defer func() { p.s = s }()
 	p.releases()
-	f := forecast{Planner: p, begun: s.Now, ends: slices.Clone(p.ends), starts: map[job.ID]Instant{}, vain: map[*shape]bool{}}
+	f := forecast{Planner: p, begun: s.Now, ends: slices.Clone(p.ends), starts: map[job.ID]Instant{}}
 	for len(waiting) > 0 {
-		f.begin()
+		f.begin(waiting)
 		waiting = slices.DeleteFunc(waiting, f.foretell)
 		if len(f.ends) == 0 {
 			break
@@ -61,11 +60,12 @@ func (e *entry) bounded() bool {
 }
 
 // begin drops what was found out and kept at the moment before.
-func (f *forecast) begin() {
+func (f *forecast) begin(waiting []*entry) {
 	f.Planner.ends = append(f.Planner.ends[:0], f.ends...)
 	f.kept, f.store = f.kept[:0], f.store[:0]
-	for _, sh := range f.q.shapes {
-		sh.refused = sh.refused[:0]
+	for _, e := range waiting {
+		f.open(e.bucket.shape)
+		e.bucket.shape.refused = e.bucket.shape.refused[:0]
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *forecast) block(c *cursor, mask uint32, news bool) {
 	if news && len(f.s.Reserved) == 0 {
 		sh.refused = append(sh.refused, mask)
 	}
-	if len(f.kept) < f.s.Policy.ReservationDepth && !f.vain[sh] && !f.reserve(c) {
-		f.vain[sh] = len(f.s.Reserved) == 0
+	if len(f.kept) < f.s.Policy.ReservationDepth && !f.vain(c) && !f.reserve(c) {
+		sh.vain = true
 	}
 }

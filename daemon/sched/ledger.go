@@ -38,6 +38,16 @@ func (l *ledger) open(s *Snapshot) {
 	}
 }
 
+// whole counts the GPUs of which nothing is given out.
+func (l *ledger) whole() (n int) {
+	for i := range l.gpus {
+		if r := &l.gpus[i]; r.ok && r.milli == job.WholeGPU {
+			n++
+		}
+	}
+	return n
+}
+
 // set makes l a copy of o.
 func (l *ledger) set(o *ledger) {
 	l.gpus = append(l.gpus[:0], o.gpus...)

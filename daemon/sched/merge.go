@@ -14,19 +14,15 @@ func (p *Planner) head(n int) []job.ID {
 	for _, b := range p.q.buckets {
 		p.heap = append(p.heap, p.cursor(b, b.head))
 	}
-	for i := len(p.heap)/2 - 1; i >= 0; i-- {
-		p.down(i)
-	}
+	p.heap.order()
 	ids := make([]job.ID, 0, min(n, len(p.q.entries)))
 	for len(ids) < n && len(p.heap) > 0 {
 		c := &p.heap[0]
 		ids = append(ids, c.entry.ID)
-		if c.entry = c.entry.next; c.entry == nil {
-			p.pop()
-			continue
+		if c.entry = c.entry.next; c.entry != nil {
+			p.rank(&c.rank, c.bucket, c.entry)
 		}
-		p.rank(&c.rank, c.bucket, c.entry)
-		p.down(0)
+		p.heap.settle(c.entry != nil)
 	}
 	return ids
 }

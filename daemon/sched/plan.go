@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"time"
 )
 
@@ -11,17 +12,18 @@ type Planner struct {
 	q    *Queue
 	pass uint64
 	out  Plan
+	most int // of shapes of one account for which a pass tries in vain to keep GPUs
 
 	start ledger // when the pass began
+	whole int    // GPUs in it
 	now   ledger // less what it gave out
 	least ledger // of a job behind reservations
 
 	kept    []reservation // room for maxDepth; their ledgers are used again
 	ends    []release
 	listed  bool // ends has what runs
-	heap    []cursor
-	blocked []cursor
-	top     int // the first in order of blocked; unsure: to be found
+	heap    heap // of jobs that fit
+	blocked heap // of jobs that do not
 
 	grants     []Grant
 	store      []Grant // of placements and reservations
@@ -36,10 +38,7 @@ type Planner struct {
 }
 
 // NewPlanner returns a planner.
-func NewPlanner() *Planner { return &Planner{kept: make([]reservation, 0, maxDepth)} }
-
-// unsure stands for the position of a cursor that is to be looked for.
-const unsure = -2
+func NewPlanner() *Planner { return &Planner{kept: make([]reservation, 0, maxDepth), most: maxVain} }
 
 // cursor is the next job of a bucket that the pass has not looked at.
 type cursor struct {
@@ -59,16 +58,21 @@ func (p *Planner) cursor(b *bucket, e *entry) cursor {
 // begin prepares a pass.
 func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.s, p.q = s, q
-	p.pass++
+	q.pass++
+	p.pass = q.pass
 	p.out.Place, p.out.Preempt, p.out.Kept = p.out.Place[:0], p.out.Preempt[:0], p.out.Kept[:0]
 	p.out.Wake = Eternity
 	p.kept, p.store, p.ends, p.listed = p.kept[:0], p.store[:0], p.ends[:0], false
 	p.start.open(s)
 	p.now.set(&p.start)
 	p.beginAccounts()
-	for _, sh := range q.shapes {
-		sh.qualify(s)
-		sh.verdict, sh.refused = untried, sh.refused[:0]
+}
+
+// open prepares a shape that the pass comes to.
+func (p *Planner) open(sh *shape) {
+	if sh.pass != p.pass {
+		sh.pass, sh.verdict, sh.refused, sh.vain = p.pass, untried, sh.refused[:0], false
+		sh.qualify(p.s)
 	}
 }
 
@@ -109,18 +113,8 @@ func (c *cursor) open() bool {
 // skip moves to the next entry, of which the pass may have started some.
 func (p *Planner) skip(c *cursor) {
 	if c.entry, c.used = c.entry.next, 0; c.entry != nil {
-		c.used = p.starts(c.entry)
+		c.used = c.entry.startedBy(p.pass)
 	}
-}
-
-// starts counts the placements of an entry.
-func (p *Planner) starts(e *entry) (n int) {
-	for i := range p.out.Place {
-		if p.out.Place[i].Job == e.ID {
-			n++
-		}
-	}
-	return n
 }
 
 // next moves past the job that the cursor is at.
@@ -167,34 +161,34 @@ func (p *Planner) closeGates() {
 }
 
 // sift splits the buckets into those whose jobs fit into what is free as the
-// pass begins, a heap, and the others.
+// pass begins and the others.
 func (p *Planner) sift() {
-	p.heap, p.blocked, p.top = p.heap[:0], p.blocked[:0], -1
+	p.heap, p.blocked = p.heap[:0], p.blocked[:0]
+	p.whole = p.start.whole()
 	for _, b := range p.q.buckets {
 		if b.account.capped(b.shape.milli) {
 			continue
 		}
-		p.blocked = append(p.blocked, cursor{bucket: b, entry: b.head})
-		last := len(p.blocked) - 1
-		switch c := &p.blocked[last]; {
-		case !p.seek(c):
-			p.blocked = p.blocked[:last]
-		case p.fitsAtStart(c):
-			p.heap = append(p.heap, *c)
-			p.blocked = p.blocked[:last]
-		case p.top < 0 || c.before(&p.blocked[p.top].rank):
-			p.top = last
+		p.open(b.shape)
+		switch c := (cursor{bucket: b, entry: b.head}); {
+		case !p.seek(&c):
+		case p.fitsAtStart(&c):
+			p.heap = append(p.heap, c)
+		default:
+			p.blocked = append(p.blocked, c)
 		}
 	}
-	for i := len(p.heap)/2 - 1; i >= 0; i-- {
-		p.down(i)
-	}
+	p.heap.order()
+	p.blocked.order()
 }
 
 // fitsAtStart asks once for all buckets of a shape; reservations of
 // administrators concern accounts and are asked for each.
 func (p *Planner) fitsAtStart(c *cursor) bool {
 	sh := c.bucket.shape
+	if sh.whole > p.whole {
+		return false
+	}
 	if sh.verdict == untried || len(p.s.Reserved) > 0 {
 		q := c.question(p.s.Now, false)
 		sh.verdict = failing
@@ -206,11 +200,12 @@ func (p *Planner) fitsAtStart(c *cursor) bool {
 }
 
 // step looks at the first job in order that is left; false when there is none.
+// Once all reservations are made, those that do not fit are left alone.
 func (p *Planner) step() bool {
-	first := p.firstBlocked()
+	refuse := len(p.blocked) > 0 && len(p.kept) < p.s.Policy.ReservationDepth
 	switch {
-	case first >= 0 && (len(p.heap) == 0 || p.blocked[first].before(&p.heap[0].rank)):
-		p.refuse(&p.blocked[first])
+	case refuse && (len(p.heap) == 0 || p.blocked[0].before(&p.heap[0].rank)):
+		p.refuse()
 		return true
 	case len(p.heap) == 0:
 		return false
@@ -219,49 +214,44 @@ func (p *Planner) step() bool {
 	return true
 }
 
-// firstBlocked returns which of the blocked jobs is the first; -1 for none, or
-// when no further reservation is to be made.
-func (p *Planner) firstBlocked() int {
-	if len(p.kept) >= p.s.Policy.ReservationDepth {
-		return -1
+// refuse deals with a job that does not fit in its turn: unless it is capped by
+// now, a reservation is made for it, and no job of its bucket is looked at again
+// where none can be.
+func (p *Planner) refuse() {
+	c := &p.blocked[0]
+	switch {
+	case c.bucket.account.capped(c.bucket.shape.milli):
+		p.blocked.pop()
+	case !c.open(): // another job of its array was faster
+		p.blocked.settle(p.seek(c))
+	case p.vain(c):
+		p.blocked.pop()
+	case p.reserve(c):
+		p.blocked.settle(p.next(c))
+	default:
+		p.giveUp(c)
 	}
-	if p.top != unsure {
-		return p.top
-	}
-	best := -1
-	for i := range p.blocked {
-		c := &p.blocked[i]
-		if c.entry == nil || c.bucket.mark == p.pass {
-			continue
-		}
-		if best < 0 || c.before(&p.blocked[best].rank) {
-			best = i
-		}
-	}
-	p.top = best
-	return best
 }
 
-// refuse deals with a job that does not fit in its turn: unless it is capped by
-// now, a reservation is made for it.
-func (p *Planner) refuse(c *cursor) {
-	p.top = unsure
-	if !c.open() { // another job of its array was faster
-		if !p.seek(c) {
-			c.bucket.mark = p.pass
-		}
-		return
-	}
-	if c.bucket.account.capped(c.bucket.shape.milli) {
-		c.bucket.mark = p.pass
-		return
-	}
-	if !p.reserve(c) {
-		c.bucket.mark = p.pass // no job of this bucket will ever fit by itself
-		return
-	}
-	if !p.next(c) {
-		c.bucket.mark = p.pass
+// maxVain is for how many shapes of one account a pass tries in vain to keep GPUs.
+const maxVain = 64
+
+// vain tells whether there is no use in keeping GPUs for the job at the cursor.
+// Reservations of administrators concern accounts, so that a shape is tried for
+// each.
+func (p *Planner) vain(c *cursor) bool {
+	return c.bucket.shape.vain && len(p.s.Reserved) == 0 || c.bucket.account.vain >= p.most
+}
+
+// giveUp drops the first that does not fit, as nothing can be kept for it. An
+// account for whose jobs that was tried often enough is not looked at again.
+func (p *Planner) giveUp(c *cursor) {
+	a := c.bucket.account
+	c.bucket.shape.vain = true
+	p.blocked.pop()
+	if a.vain++; a.vain == p.most {
+		p.blocked = slices.DeleteFunc(p.blocked, func(c cursor) bool { return c.bucket.account == a })
+		p.blocked.order()
 	}
 }
 
@@ -269,31 +259,21 @@ func (p *Planner) refuse(c *cursor) {
 func (p *Planner) tryFirst() {
 	c := &p.heap[0]
 	if c.bucket.account.capped(c.bucket.shape.milli) {
-		p.pop()
+		p.heap.pop()
 		return
 	}
 	if !c.open() { // another job of its array was faster
-		if p.seek(c) {
-			p.down(0)
-		} else {
-			p.pop()
-		}
+		p.heap.settle(p.seek(c))
 		return
 	}
 	grants, ok := p.fit(c)
 	if !ok {
-		lost := *c
-		p.pop()
-		p.blocked = append(p.blocked, lost)
-		p.top = unsure
+		p.blocked.push(*c)
+		p.heap.pop()
 		return
 	}
 	p.place(c, grants)
-	if !p.seek(c) {
-		p.pop()
-		return
-	}
-	p.down(0)
+	p.heap.settle(p.seek(c))
 }
 
 // fit asks for the job at the cursor, behind the reservations there are.
@@ -343,33 +323,8 @@ func (p *Planner) place(c *cursor, grants []Grant) {
 	c.bucket.account.take(sh.milli)
 	p.through(c.entry.Gate)
 	c.used++
+	c.entry.start(p.pass)
 	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, mem: sh.mem, gpu: noGPU})
-}
-
-// pop takes the first cursor off the heap.
-func (p *Planner) pop() {
-	last := len(p.heap) - 1
-	p.heap[0] = p.heap[last]
-	p.heap = p.heap[:last]
-	p.down(0)
-}
-
-// down restores the heap below a position.
-func (p *Planner) down(i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(p.heap) {
-			return
-		}
-		if right := child + 1; right < len(p.heap) && p.heap[right].before(&p.heap[child].rank) {
-			child = right
-		}
-		if !p.heap[child].before(&p.heap[i].rank) {
-			return
-		}
-		p.heap[i], p.heap[child] = p.heap[child], p.heap[i]
-		i = child
-	}
 }
 
 // wake says when a plan may come out otherwise though nothing happened: a

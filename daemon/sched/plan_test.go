@@ -54,6 +54,7 @@ func TestReference(t *testing.T) {
 // compare plans, carries the plan out and plans again.
 func compare(p *Planner, d *drawn, c *tally) error {
 	r := newReference(&d.s, d.waiting)
+	p.most, r.most = d.most, d.most
 	r.placeAll()
 	if err := r.conserved(); err != nil {
 		return err
@@ -79,6 +80,7 @@ func compare(p *Planner, d *drawn, c *tally) error {
 // second plans again at the same moment, after the first plan was carried out.
 func (d *drawn) second(p *Planner, before *reference) error {
 	r := newReference(&d.s, d.left())
+	r.most = d.most
 	r.decide()
 	plan := p.Plan(&d.s, d.q)
 	if err := same(p, plan, r); err != nil {
@@ -145,7 +147,7 @@ func (r *reference) conserved() error {
 // has used up the job's quota or array. Jobs that may be stopped can be in its
 // way, and those that start on GPUs which an administrator reserved for them.
 func (d *drawn) undelayed(before, now *reference) error {
-	if len(before.kept) == 0 || d.stoppable {
+	if len(before.kept) == 0 || d.stoppable || d.most < maxVain {
 		return nil
 	}
 	k := before.kept[0]

@@ -54,9 +54,7 @@ func (p *Planner) preempt() {
 		if c == nil || !p.anyVictim(&c.rank) {
 			break
 		}
-		if !p.preemptFor(c) || !p.next(c) {
-			c.bucket.mark = p.pass
-		}
+		p.blocked.settle(p.preemptFor(c) && p.next(c))
 	}
 	for i := range p.kept {
 		p.kept[i].rest.set(&p.kept[i].before)
@@ -66,28 +64,30 @@ func (p *Planner) preempt() {
 // restart takes up again all jobs that the pass did not place, from the head
 // of each bucket.
 func (p *Planner) restart() {
-	p.pass++
-	p.heap, p.blocked = p.heap[:0], p.blocked[:0]
+	p.blocked = p.blocked[:0]
 	for _, b := range p.q.buckets {
-		c := cursor{bucket: b, entry: b.head}
-		c.used = p.starts(b.head)
+		c := cursor{bucket: b, entry: b.head, used: b.head.startedBy(p.pass)}
 		if !b.account.capped(b.shape.milli) && p.seek(&c) {
 			p.blocked = append(p.blocked, c)
 		}
 	}
+	p.blocked.order()
 }
 
 // firstLeft returns the first job in order that is left and not capped.
 func (p *Planner) firstLeft() *cursor {
-	var best *cursor
-	for i := range p.blocked {
-		c := &p.blocked[i]
-		if c.bucket.mark == p.pass || !p.seek(c) || best != nil && !c.before(&best.rank) || c.bucket.account.capped(c.bucket.shape.milli) {
-			continue
+	for len(p.blocked) > 0 {
+		c := &p.blocked[0]
+		switch {
+		case c.bucket.account.capped(c.bucket.shape.milli):
+			p.blocked.pop()
+		case !c.open(): // another job of its array was faster
+			p.blocked.settle(p.seek(c))
+		default:
+			return c
 		}
-		best = c
 	}
-	return best
+	return nil
 }
 
 // findVictims lists the jobs that have run for their slice, the lowest first.

@@ -29,6 +29,21 @@ type entry struct {
 	Waiting
 	bucket     *bucket
 	prev, next *entry
+	pass       uint64 // the last that started some of it
+	started    int    // by that
+}
+
+// start counts a start by a pass.
+func (e *entry) start(pass uint64) {
+	e.started = e.startedBy(pass) + 1
+	e.pass = pass
+}
+
+func (e *entry) startedBy(pass uint64) int {
+	if e.pass != pass {
+		return 0
+	}
+	return e.started
 }
 
 // bucketKey is what the jobs of a bucket have in common. Their order among
@@ -48,8 +63,7 @@ type bucket struct {
 	inverse float64       // of the expected run time, in 1/ns
 	run     time.Duration // the expected run time: a power of two seconds, at most the limit
 	tail    *entry
-	at      int    // in Queue.buckets
-	mark    uint64 // of the pass that dropped it
+	at      int // in Queue.buckets
 }
 
 // Queue holds the jobs that may start as soon as they fit. Push and Remove
@@ -61,6 +75,7 @@ type Queue struct {
 	shapes   map[string]*shape
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
+	pass     uint64 // the last one over it
 }
 
 // NewQueue returns an empty queue.

@@ -25,9 +25,9 @@ type refRun struct {
 
 // keep makes a reservation, if the job fits at a moment to come. A job that
 // only the load of a GPU keeps from starting gets none, nor one that never fits,
-// nor do those like it.
+// nor do those like it, nor any of an account for whose jobs that was found often.
 func (r *reference) keep(j refJob) {
-	if r.given[j.kind] {
+	if r.given[j.kind] || r.tries[j.Account] >= r.most || r.vain[j.kind.shape] && len(r.s.Reserved) == 0 {
 		return
 	}
 	base := r.now.clone()
@@ -35,7 +35,7 @@ func (r *reference) keep(j refJob) {
 		base.add(-1, k.grants, k.mem)
 	}
 	if r.fits(j.Waiting, base, r.s.Now, true) {
-		r.given[j.kind] = true
+		r.giveUp(j)
 		return
 	}
 	for _, at := range r.moments() {
@@ -54,7 +54,12 @@ func (r *reference) keep(j refJob) {
 			return
 		}
 	}
-	r.given[j.kind] = true
+	r.giveUp(j)
+}
+
+func (r *reference) giveUp(j refJob) {
+	r.given[j.kind], r.vain[j.kind.shape] = true, true
+	r.tries[j.Account]++
 }
 
 // ends lists all that comes back, GPUs not counted.

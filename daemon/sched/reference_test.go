@@ -24,6 +24,9 @@ type reference struct {
 	news    map[*Account]*refNew
 	gates   map[*Gate]int
 	given   map[refKind]bool // up: none of its jobs gets a reservation in this pass
+	vain    map[string]bool  // shapes for which nothing could be kept
+	tries   map[*Account]int // in vain
+	most    int              // of these
 	started []refRun
 }
 
@@ -46,7 +49,7 @@ type refJob struct {
 }
 
 func newReference(s *Snapshot, waiting []*Waiting) *reference {
-	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Gate]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}}
+	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Gate]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}, vain: map[string]bool{}, tries: map[*Account]int{}, most: maxVain}
 	r.now.mem, r.now.slots = math.MaxInt64/2, math.MaxInt/2
 	if s.Host.MemBytes > 0 {
 		r.now.mem = max(0, s.Host.MemBytes-s.Host.PromisedMem)

@@ -31,8 +31,10 @@ type shape struct {
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
 
-	verdict fitness // of this pass
+	pass    uint64 // of which the following holds
+	verdict fitness
 	refused []uint32
+	vain    bool // nothing could be kept for it
 }
 
 // fitness caches whether a shape fits into what was free when the pass began.
