@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
@@ -63,11 +64,7 @@ func (c *Core) Check() error {
 			breach("there is a gate of array %d, and no such job", id)
 		}
 	}
-	for id := range c.followers {
-		if c.jobs[id] == nil {
-			breach("jobs wait to be told of job %d, and there is no such job", id)
-		}
-	}
+	c.checkFollowers(breach)
 	if queued != c.queued || !maps.Equal(perUser, c.perUser) {
 		breach("%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
 	}
@@ -95,6 +92,30 @@ func (c *Core) checkAccounts(breach func(string, ...any)) {
 		if is := (runs{a.Jobs, a.Milli}); is != want[a] {
 			breach("%s counts %d jobs with %d milli, and runs %v", accountKey(a), is.jobs, is.milli, want[a])
 		}
+	}
+}
+
+// checkFollowers verifies that jobs are told of what they wait for, and of nothing
+// else.
+func (c *Core) checkFollowers(breach func(string, ...any)) {
+	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
+	for _, id := range c.sortedIDs() {
+		j := &c.jobs[id].job
+		for _, d := range j.Pending {
+			if list := wait[d.Job]; len(list) == 0 || list[len(list)-1] != id {
+				wait[d.Job] = append(list, id)
+			}
+			if c.jobs[d.Job] == nil {
+				breach("job %d waits for job %d, and there is no such job", id, d.Job)
+			}
+			edges[j.Person().UID]++
+		}
+	}
+	if !maps.EqualFunc(wait, c.followers, slices.Equal) {
+		breach("jobs wait for others as %v, and are told as %v", wait, c.followers)
+	}
+	if !maps.Equal(edges, c.edges) {
+		breach("the jobs of each person wait for %v, counted are %v", edges, c.edges)
 	}
 }
 

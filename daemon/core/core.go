@@ -65,7 +65,8 @@ type Core struct {
 	lane         lane
 	accounts     ledger
 	predictor    *sched.Predictor
-	followers    map[job.ID][]job.ID    // who waits for a job
+	followers    map[job.ID][]job.ID    // who waits for a job, by id
+	edges        map[int]int            // dependencies that are not met, by person
 	recent       ring[job.ID, job.End]  // how the last jobs ended
 	gates        map[job.ID]*sched.Gate // of arrays with a limit
 	same         ring[content, job.ID]  // jobs with --dedup, waiting, running or completed
@@ -128,7 +129,7 @@ func New(p Policy, boot string, r Restored) *Core {
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
 		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
-		stuckOn: map[string]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
+		stuckOn: map[string]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, edges: map[int]int{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
@@ -141,6 +142,8 @@ func New(p Policy, boot string, r Restored) *Core {
 	}
 	for _, j := range r.Jobs {
 		if l := c.jobs[j.ID]; j.State == job.Queued {
+			l.job.Pending = c.stillOpen(j.Pending)
+			c.follow(l)
 			c.enqueue(l, time.Time{})
 		}
 	}
@@ -167,9 +170,6 @@ func (c *Core) restore(j job.Job) {
 	c.nextID = max(c.nextID, j.ID+1)
 	if j.Request.Dedup != "" && j.Task == nil { // a task has it of its array
 		c.same.add(content{j.Owner.UID, j.Request.Dedup}, j.ID)
-	}
-	for _, d := range j.Pending {
-		c.followers[d.Job] = append(c.followers[d.Job], j.ID)
 	}
 	if j.State.Live() {
 		c.noteStuck(l)
@@ -294,6 +294,8 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	}
 	if l.job.State == job.Queued {
 		c.dequeue(l)
+		c.unfollow(l)
+		l.job.Pending = nil
 	}
 	l.job.State, l.job.ChangedAt = to, now
 	if to == job.Queued {

@@ -48,13 +48,69 @@ func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.D
 	return open, nil
 }
 
-// follow has the job told of what it waits for.
+// follow has a queued job told of what it waits for.
 func (c *Core) follow(l *live) {
 	for _, d := range l.job.Pending {
-		if !slices.Contains(c.followers[d.Job], l.job.ID) {
-			c.followers[d.Job] = append(c.followers[d.Job], l.job.ID)
+		list := c.followers[d.Job]
+		if at, known := slices.BinarySearch(list, l.job.ID); !known {
+			c.followers[d.Job] = slices.Insert(list, at, l.job.ID)
 		}
 	}
+	c.countEdges(l, len(l.job.Pending))
+}
+
+// unfollow ends that, for a job that waits for nothing any more or for others.
+func (c *Core) unfollow(l *live) {
+	for _, d := range l.job.Pending {
+		c.removeFollower(d.Job, l.job.ID)
+	}
+	c.countEdges(l, -len(l.job.Pending))
+}
+
+func (c *Core) removeFollower(of, id job.ID) {
+	list := c.followers[of]
+	if at, known := slices.BinarySearch(list, id); known {
+		list = slices.Delete(list, at, at+1)
+		c.followers[of] = list
+	}
+	if len(list) == 0 {
+		delete(c.followers, of)
+	}
+}
+
+// countEdges counts dependencies that are not met, by person.
+func (c *Core) countEdges(l *live, n int) {
+	uid := l.job.Person().UID
+	if c.edges[uid] += n; c.edges[uid] == 0 {
+		delete(c.edges, uid)
+	}
+}
+
+// edgesQuota refuses a job with dependencies where its person's jobs wait for so
+// many others already that each end would cost everybody. Had is how many of them
+// are the job's own.
+func (c *Core) edgesQuota(j *job.Job, open, had int) *job.Refusal {
+	n := c.edges[j.Person().UID] - had
+	if open == 0 || n+open <= job.MaxOpenDependencies {
+		return nil
+	}
+	return refuse(job.RefusedPolicy, fmt.Sprintf("your waiting jobs have %d dependencies that are not met, and %d are the most", n, job.MaxOpenDependencies),
+		"try again when some of these jobs have ended, or let jobs wait for one that waits for the others")
+}
+
+// stillOpen returns what a job that is on record as waiting still waits for. What is
+// met is not written with each of those who waited: it follows from where the
+// other job stands. One that has ended has met it, since a job that can't get what
+// it waits for ends in the same step.
+func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
+	var open []job.Dependency
+	for _, d := range list {
+		l := c.jobs[d.Job]
+		if l != nil && d.Judge(l.job.State, startedOnce(&l.job)) == job.Unmet {
+			open = append(open, d)
+		}
+	}
+	return open
 }
 
 // tellFollowers lets the jobs that wait for this one know where it stands.
@@ -64,24 +120,19 @@ func (c *Core) tellFollowers(l *live, now time.Time) {
 	if j.State.Terminal() {
 		c.recent.add(j.ID, end)
 	}
-	list := c.followers[j.ID]
-	if list == nil {
-		return
-	}
-	if j.State.Terminal() {
-		delete(c.followers, j.ID)
-	}
-	for _, id := range list {
-		if f := c.jobs[id]; f != nil && f.job.State == job.Queued {
-			c.judge(f, j.ID, end, now)
-		}
+	for _, id := range slices.Clone(c.followers[j.ID]) { // which loses those who need not wait any more
+		c.judge(c.jobs[id], j.ID, end, now)
 	}
 }
 
 // judge strikes out what is met of a follower's dependencies on a job, or ends
 // the follower where one can't be met any more.
 func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
+	if f == nil || f.job.State != job.Queued {
+		return // it has ended for another that ended in this step
+	}
 	var open []job.Dependency
+	waits := false
 	for _, d := range f.job.Pending {
 		if d.Job != on {
 			open = append(open, d)
@@ -89,15 +140,22 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		}
 		switch d.Judge(end.State, end.Started) {
 		case job.Unmet:
-			open = append(open, d)
+			open, waits = append(open, d), true
 		case job.Impossible:
 			c.endInVain(f, fmt.Sprintf("job %d is %s, and %s asked otherwise", on, end.State, d), now)
 			return
 		}
 	}
-	if len(open) < len(f.job.Pending) {
-		f.job.Pending = open
-		c.touch(f)
+	if len(open) == len(f.job.Pending) {
+		return
+	}
+	c.countEdges(f, len(open)-len(f.job.Pending))
+	f.job.Pending = open
+	if !waits {
+		c.removeFollower(on, f.job.ID)
+	}
+	if len(open) == 0 {
+		c.touchQuietly(f) // the others' rows are as they were, see stillOpen
 		c.consider(f, now)
 	}
 }
@@ -111,7 +169,7 @@ func (c *Core) endInVain(l *live, why string, now time.Time) {
 		c.move(l, job.Cancelled, now)
 		return
 	}
-	j.Stop, j.StopWhy, j.Pending = job.StopCancel, why, nil
+	j.Stop, j.StopWhy = job.StopCancel, why
 	c.move(l, job.Spawned, now)
 }
 

@@ -90,7 +90,7 @@ func (c *Core) due(now time.Time) {
 	for a := c.timed.first(); a.id != 0 && !a.at.After(now); a = c.timed.first() {
 		l := c.jobs[a.id]
 		c.consider(l, now)
-		c.touch(l)
+		c.touchQuietly(l)
 	}
 }
 

@@ -28,7 +28,12 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
 		return
 	}
-	l := c.adopt(newJob(c.nextID, &s, now))
+	j := newJob(c.nextID, &s, now)
+	if refusal := c.edgesQuota(&j, len(open), 0); refusal != nil {
+		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
+		return
+	}
+	l := c.adopt(j)
 	c.nextID++
 	l.job.Pending = open
 	c.follow(l)
@@ -97,6 +102,9 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	}
 	j := newJob(0, &s, now)
 	j.Pending = open
+	if refusal := c.edgesQuota(&j, len(open), 0); refusal != nil {
+		return job.JobView{}, refusal
+	}
 	l := &live{job: j, account: c.accounts.of(s.Owner, s.Principal)}
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)

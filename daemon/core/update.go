@@ -92,6 +92,9 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 		if c.circle(l.job.ID, open) {
 			return refuse(job.RefusedUsage, fmt.Sprintf("job %s would wait for itself", l.job.Called()), "leave the dependency out")
 		}
+		if refusal = c.edgesQuota(&l.job, len(open), len(l.job.Pending)); refusal != nil {
+			return refusal
+		}
 	}
 	if raised && ch.Priority == nil && !c.mayRaise(&s) && larger(&l.job.Request, &s.Request) {
 		return refuse(job.RefusedForbidden, fmt.Sprintf("an administrator raised the priority of job %s for what it asks now, and not for more", l.job.Called()),
@@ -136,6 +139,7 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 
 // change puts the changed request in the old one's place.
 func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now time.Time) {
+	c.unfollow(l)
 	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
 	c.lift(l)
 	c.stow(l)

@@ -56,6 +56,10 @@ func (d Dependency) Judge(state State, started bool) Verdict {
 // MaxDependencies bounds the dependencies of one job.
 const MaxDependencies = 1000
 
+// MaxOpenDependencies bounds those that are not met of all waiting jobs of one
+// person: the end of a job looks through those of everybody who waits for it.
+const MaxOpenDependencies = 100_000
+
 func checkDependencies(list []Dependency, p *Problems) {
 	if len(list) > MaxDependencies {
 		p.addf("%d dependencies are too many: at most %d (--after)", len(list), MaxDependencies)

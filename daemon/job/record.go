@@ -75,7 +75,7 @@ type Job struct {
 // Life is what the scheduler keeps of a job between its attempts.
 type Life struct {
 	QueuedAt  time.Time     `json:"queued_at,omitzero"`  // from when its wait counts: its submission, or when it was sent to the end of the queue
-	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met
+	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a stopped one makes room for
