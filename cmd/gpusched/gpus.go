@@ -16,7 +16,7 @@ type gpusCmd struct {
 
 // Help is the text below the options.
 func (gpusCmd) Help() string {
-	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used; 'gpusched why' names them to a job that waits for it. A GPU whose state is foreign has such processes and no job; a job that fits beside them is placed on it (--gpu-mem and --max-used say what fits). MEM OF JOBS (-w) is what each job uses, and what it was promised where it has a fraction. The names of programs are shown to their users and to administrators only.
+	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used; 'gpusched why' names them to a job that waits for it. A GPU whose state is foreign has such processes and no job; a fraction, or a job that says with --gpu-mem or --max-used what it needs, is placed beside them, and others on it only where they neither compute nor have much memory (gpus.max_foreign_memory). MEM OF JOBS (-w) is what each job uses, and what it was promised where it has a fraction. The names of programs are shown to their users and to administrators only.
 
 JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is not given out, where GPUs are shared. A GPU that is reserved at the moment says for whom; all reservations that have not ended are listed below.
 

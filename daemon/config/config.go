@@ -90,6 +90,7 @@ type GPUs struct {
 	MaxLoad         int           // percent; a GPU busier than this takes no job
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
 	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
+	MaxForeign      int64         // bytes of one process of no job, on a GPU that is given whole; 0: any, see maxForeign
 	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
 
@@ -165,6 +166,7 @@ func Default() Config {
 			MemorySlack:     512 << 20,
 			MaxLoad:         100,
 			MaxUsed:         100,
+			MaxForeign:      maxForeign,
 			CPUAffinity:     true,
 			DrainBadMemory:  BadMemoryFailed,
 			Strays:          StrayEnd,

@@ -1,5 +1,15 @@
 package config
 
+// maxForeign is more memory than a desktop has on the GPU that shows it, one
+// process of it at a time, by what nvidia-smi was seen to show in tables that
+// people published: Xorg 2 to 293 MiB, gnome-shell 2 to 97, kwin_wayland 1 to 335,
+// plasmashell 82 to 145, a virtual keyboard 374 (maliit/keyboard#226), and with
+// drivers that keep what windows have had, 1.3 GiB of Xwayland
+// (NVIDIA/egl-wayland#126) and steps of 500 MiB of gnome-shell
+// (NVIDIA/open-gpu-kernel-modules#390). What computes counts with less
+// (gpu.Process.Computes).
+const maxForeign = 2 << 30
+
 func gpuKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "sample_interval", doc: "Time between two looks at the GPUs while nothing happens. Ends of jobs are looked at at once, whatever this is.",
@@ -24,6 +34,8 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return percentValue{&c.GPUs.MaxUsed} }},
 		{section: in, name: "min_free_memory", doc: "A GPU with less free memory than this takes no further job. None: any GPU will do.",
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MinFreeMemory, none: true} }},
+		{section: in, name: "max_foreign_memory", doc: "Jobs that ask whole GPUs get none on which a process of no job has more memory than this, or computes, as long as it is there; those that say with --gpu-mem or --max-used what they need may share it. What also draws (a desktop) counts by its memory alone. None: such processes keep no job away.",
+			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MaxForeign, none: true} }},
 		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},
 		{section: in, name: "strays", doc: "What is done when a job has ended, or does not have a GPU, and a process of it is on that GPU all the same, having left its unit: end (SIGTERM, then SIGKILL), keep (the GPU out of service while it is there) or tell (it counts as any process without a job). What runs in the unit of a job that still runs is ended after cleaning_timeout; see THE FENCE in gpuschedd(8).",

@@ -47,7 +47,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Strays: StrayKeep, DrainBadMemory: BadMemoryPending, CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
-			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30},
+			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
 		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
 		Idle:      Idle{IdleStop, time.Hour, 5 * time.Minute},
 		Xids:      gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},

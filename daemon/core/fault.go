@@ -109,7 +109,7 @@ func (c *Core) struck(d *device, e Faulted) *live {
 	if id == 0 {
 		id = d.jobs[e.Xid.PID]
 	}
-	if id == 0 && d.foreign() {
+	if id == 0 && len(d.foreigners()) > 0 {
 		return nil
 	}
 	var only *live

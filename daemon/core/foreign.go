@@ -4,7 +4,28 @@ import (
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
 )
+
+// foreignUse fills in what processes of no job do on a GPU.
+func (c *Core) foreignUse(d *device, g *sched.GPU) {
+	for i := range d.Processes {
+		p := &d.Processes[i]
+		if d.jobs[p.PID] != 0 {
+			continue
+		}
+		g.Foreign = true
+		g.ForeignBytes += max(0, p.UsedBytes)
+		g.ForeignComputes = g.ForeignComputes || p.Computes()
+		g.Taken = g.Taken || c.occupies(p)
+	}
+}
+
+// occupies tells whether a process of no job has the GPU, by the site's word.
+func (c *Core) occupies(p *gpu.Process) bool {
+	return c.policy.MaxForeignBytes > 0 && p.Occupies(c.policy.MaxForeignBytes)
+}
 
 // nameForeign adds to the reasons that lie with what is used of a GPU who uses
 // it without a job.
@@ -14,6 +35,10 @@ func (c *Core) nameForeign(why []job.Reason) []job.Reason {
 		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:
 			if at := c.byIndex(why[i].GPU); at >= 0 {
 				why[i].Foreign = c.devices[at].foreigners()
+			}
+		case job.ReasonGPUForeign:
+			if at := c.byIndex(why[i].GPU); at >= 0 {
+				why[i].Foreign = c.devices[at].without(c.occupies)
 			}
 		}
 	}
@@ -26,13 +51,19 @@ func (d *device) foreigners() []job.Foreign {
 	if d.outside != nil {
 		return d.outside
 	}
+	d.outside = d.without(func(*gpu.Process) bool { return true })
+	return d.outside
+}
+
+// without lists the processes on the GPU that are of no job, those with the most
+// memory, as far as they are meant.
+func (d *device) without(meant func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
-	for _, p := range d.Processes {
-		if d.jobs[p.PID] == 0 {
+	for i := range d.Processes {
+		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && meant(p) {
 			list = append(list, job.Foreign{PID: p.PID, UID: p.UID, Bytes: p.UsedBytes})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b job.Foreign) int { return int(max(-1, min(1, b.Bytes-a.Bytes))) })
-	d.outside = list[:min(len(list), job.MaxForeign)]
-	return d.outside
+	return list[:min(len(list), job.MaxForeign)]
 }

@@ -87,8 +87,8 @@ func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
 		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
 		UsableBytes: d.total() - max(0, c.unaccounted(d)), SlackBytes: c.policy.MemSlackBytes,
-		Foreign: d.foreign(),
 	}
+	c.foreignUse(d, &g)
 	g.State, g.Detail = c.state(d, now)
 	if d.after != nil {
 		g.After = d.after.job
@@ -127,16 +127,6 @@ func (c *Core) weigh(s *sched.Snapshot) {
 
 func (c *Core) byIndex(index int) int {
 	return slices.IndexFunc(c.devices, func(d *device) bool { return d.Index == index })
-}
-
-// foreign tells whether a process that belongs to no job is on the GPU.
-func (d *device) foreign() bool {
-	for _, p := range d.Processes {
-		if d.jobs[p.PID] == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // seen is the GPU memory that a job was last seen to use on the GPU.

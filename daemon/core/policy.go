@@ -54,6 +54,8 @@ type Policy struct {
 
 	Strays Strays // what is done about processes that jobs leave behind outside of their units
 
+	MaxForeignBytes int64 // of a process of no job on a GPU that is asked whole (gpu.Process.Occupies); 0: any, and it may compute
+
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it

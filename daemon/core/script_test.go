@@ -142,6 +142,9 @@ var verbs = map[string]func(*script){
 		if rows, ok := s.args["rows"]; ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
+		if _, any := s.args["beside-foreign"]; any {
+			s.w.policy.MaxForeignBytes = 0
+		}
 		if size := s.size("reserved"); size > 0 {
 			s.w.keeps(uint64(size) >> 20)
 		}
@@ -353,7 +356,7 @@ func (s *script) exit() {
 	}
 }
 
-// gpu changes what the driver says: foreign=SIZE, ghost=SIZE, dead=SIZE, orphan=JOB,
+// gpu changes what the driver says: foreign=SIZE kind=WORD, ghost=SIZE, dead=SIZE, orphan=JOB,
 // health=lost, well=yes|no, rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
@@ -363,7 +366,7 @@ func (s *script) gpu() {
 	switch {
 	case s.args["foreign"] != "":
 		n := s.size("foreign")
-		used(n, gpu.Process{PID: 99, UsedBytes: n, Comm: "python"})
+		used(n, gpu.Process{PID: 99, Kind: s.args["kind"], UID: 1002, UsedBytes: n, Comm: "python"})
 	case s.args["ghost"] != "":
 		used(s.size("ghost"))
 	case s.args["dead"] != "":

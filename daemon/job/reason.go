@@ -34,6 +34,7 @@ const (
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator takes it out of service; Detail says why
 	ReasonGPULoad     ReasonCode = "gpu-load"     // busy to Have percent, Need allowed
 	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have percent of its memory in use, Need allowed
+	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // Foreign has it, and the job asks it whole without a word of memory
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which is before this one
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
 
@@ -52,7 +53,7 @@ var reasonCodes = []ReasonCode{
 	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUSick, ReasonGPUCleaning,
 	ReasonGPUSuspect, ReasonGPUExcluded, ReasonGPUType, ReasonGPUFree, ReasonGPUCount,
 	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample, ReasonChecking,
-	ReasonGPUShare, ReasonGPUDrained, ReasonGPULoad, ReasonGPUUsed, ReasonGPUKept, ReasonGPUReserved,
+	ReasonGPUShare, ReasonGPUDrained, ReasonGPULoad, ReasonGPUUsed, ReasonGPUForeign, ReasonGPUKept, ReasonGPUReserved,
 	ReasonHeld, ReasonDependency, ReasonBegin, ReasonBackoff, ReasonArrayLimit,
 	ReasonQuotaGPUs, ReasonQuotaJobs, ReasonQuotaHours,
 }
@@ -90,6 +91,14 @@ const MaxForeign = 3
 // Besides names the processes of no job that have a part in a reason, after a
 // semicolon; "" where there is none.
 func (r Reason) Besides() string {
+	if len(r.Foreign) == 0 {
+		return ""
+	}
+	return "; outside of any job " + r.foreign()
+}
+
+// foreign names the processes of no job.
+func (r Reason) foreign() string {
 	var parts []string
 	for _, f := range r.Foreign {
 		who := "process " + strconv.Itoa(f.PID)
@@ -106,10 +115,7 @@ func (r Reason) Besides() string {
 		}
 		parts = append(parts, who)
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "; outside of any job " + strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // Sentence says the reason for people, without the GPU's number.
@@ -145,6 +151,8 @@ func (r Reason) Sentence() string {
 		return fmt.Sprintf("busy to %d %%, at most %d %% allowed", r.Have, r.Need) + r.Besides()
 	case ReasonGPUUsed:
 		return fmt.Sprintf("%d %% of its memory is in use, at most %d %% allowed", r.Have, r.Need) + r.Besides()
+	case ReasonGPUForeign:
+		return "used outside of any job: " + cmp.Or(r.foreign(), "the driver does not say by whom")
 	case ReasonGPUKept:
 		return fmt.Sprintf("kept for job %d, which is before this one", r.Job)
 	case ReasonGPUReserved:

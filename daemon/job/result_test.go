@@ -87,6 +87,8 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPUDrained, Detail: "new fan"}, "drained by an administrator (new fan)"},
 		{Reason{Code: ReasonGPULoad, Need: 80, Have: 97}, "busy to 97 %, at most 80 % allowed"},
 		{Reason{Code: ReasonGPUUsed, Need: 80, Have: 90}, "90 % of its memory is in use, at most 80 % allowed"},
+		{Reason{Code: ReasonGPUForeign, Foreign: []Foreign{{PID: 289, User: "bob", Bytes: 39 * gib}}}, "used outside of any job: process 289 of bob has 39G"},
+		{Reason{Code: ReasonGPUForeign}, "used outside of any job: the driver does not say by whom"},
 		{Reason{Code: ReasonGPUKept, Job: 3}, "kept for job 3, which is before this one"},
 		{Reason{Code: ReasonGPUReserved, Detail: "for bob"}, "reserved (for bob)"},
 		{Reason{Code: ReasonHeld, GPU: NoGPU, Detail: "alice"}, "held back by alice"},

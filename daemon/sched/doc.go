@@ -34,7 +34,9 @@
 // with Spread to the emptiest; then to the one with fewest jobs, then the
 // lowest index. Whole GPUs are the set with the best links among themselves,
 // then the one that leaves the best links to the rest, then the lowest
-// indexes. GPUs that a process from outside uses come last in any case.
+// indexes. GPUs that a process from outside uses come last in any case; one that
+// it has taken (it computes, or has much memory) is given as a whole one to no job
+// that says neither how much memory it needs nor how much may be in use.
 //
 // Preemption. A job that does not fit may have preemptible jobs stopped that
 // have run for a slice and are of a lower class or number, or of the same and
@@ -42,7 +44,8 @@
 // its own, four times, 1/1.5, and so on. While the guard is open, jobs that
 // started guarded make no room for others of their class and number, and others
 // do for guarded ones whatever the scores. Those with the lowest rank are
-// stopped first, and then none of which is not needed. What is kept for a job
+// stopped first, and then none of which is not needed, nor any where what is used
+// from outside would keep the job off the GPU even then. What is kept for a job
 // that goes before counts as in Placement. (With 1.25 for all, jobs of a public
 // trace completed 0.5 h later in the mean: contrib/sim.)
 //

@@ -85,7 +85,11 @@ func (d *drawn) gpu(i int) {
 	g := GPU{
 		Index: i, Model: pick(d, "NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB", "NVIDIA H100"), State: OK,
 		MemTotalBytes: 80 * gib, MemFreeBytes: pick[int64](d, 80, 80, 80, 79, 40, 10) * gib, SlackBytes: pick(d, 0, gib),
-		LoadPercent: pick(d, 0, 0, 0, 70), Foreign: d.often(2),
+		LoadPercent: pick(d, 0, 0, 0, 70),
+	}
+	if g.Foreign = d.often(3); g.Foreign {
+		g.ForeignBytes = min(pick(d, gib, 0, 30*gib), g.MemTotalBytes-g.MemFreeBytes)
+		g.ForeignComputes, g.Taken = d.often(5), d.often(5)
 	}
 	g.UsableBytes = g.MemTotalBytes - pick(d, 0, gib)
 	if d.often(2) {

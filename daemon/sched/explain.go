@@ -13,7 +13,7 @@ import (
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
-	q := c.question(p.s.Now, false)
+	q := c.question(p.s.Now, whenNow)
 	l := p.lowered(&q, &p.now, p.behind(&c))
 	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh, l)...)
 	if sh.milli == 0 {
@@ -100,7 +100,7 @@ func (p *Planner) explainGPU(q *question, l *ledger, i int) job.Reason {
 			reason = job.Reason{Code: job.ReasonGPUReserved, Detail: r.Detail}
 		} else if p.explainRoom(q, l, i).Code != "" || !l.gpus[i].ok {
 			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.keeper(i)}
-		} else if why, ok := q.shape.tolerates(&p.s.Policy, g); !ok {
+		} else if why, ok := q.shape.tolerates(&p.s.Policy, g, whenNow); !ok {
 			reason = why
 		} else {
 			reason.Code = job.ReasonGPUFree
@@ -152,7 +152,7 @@ func (g *GPU) heldBy() job.Reason {
 // explainRoom is for what the GPU has left: enough for a whole or for the part.
 func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
 	sh, r, g := q.shape, &l.gpus[i], &p.s.GPUs[i]
-	if sh.whole > 0 && q.wholeFits(r) || sh.part > 0 && p.partFits(q, l, i) {
+	if sh.whole > 0 && p.wholeFits(q, l, i) || sh.part > 0 && p.partFits(q, l, i) {
 		return job.Reason{}
 	}
 	need := job.WholeGPU
@@ -166,6 +166,8 @@ func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
 		return g.heldBy()
 	case r.milli < need:
 		return job.Reason{Code: job.ReasonGPUShare, Need: int64(need), Have: int64(max(0, r.milli))}
+	case sh.part == 0 && sh.alone && g.Taken:
+		return job.Reason{Code: job.ReasonGPUForeign}
 	case need < job.WholeGPU && sh.gpuMem == 0:
 		return job.Reason{Code: job.ReasonGPUMemory, Need: sh.partBytes(g), Have: max(0, r.mem)}
 	}

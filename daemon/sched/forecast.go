@@ -32,8 +32,8 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 			waiting = append(waiting, e)
 		}
 	}
-	ahead := *s
-	p.s = &ahead
+	later := *s
+	p.s = &later
 	defer func() { p.s = s }()
 	p.releases()
 	f := forecast{Planner: p, begun: s.Now, ends: slices.Clone(p.ends), starts: map[job.ID]Instant{}}
@@ -45,7 +45,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 		}
 		slices.SortStableFunc(f.ends, byTime)
 		n := 0
-		for ahead.Now = f.ends[0].at; n < len(f.ends) && f.ends[n].at == ahead.Now; n++ {
+		for later.Now = f.ends[0].at; n < len(f.ends) && f.ends[n].at == later.Now; n++ {
 			p.now.comeBack(&f.ends[n])
 		}
 		f.ends = slices.Delete(f.ends, 0, n)
@@ -73,7 +73,7 @@ func (f *forecast) begin(waiting []*entry) {
 // for it, and tells whether it is done with the job.
 func (f *forecast) foretell(e *entry) bool {
 	c := f.cursor(e.bucket, e)
-	q := c.question(f.s.Now, true)
+	q := c.question(f.s.Now, whenAhead)
 	mask := f.behind(&c)
 	l, fits := &f.now, !q.shape.refusedAt(mask)
 	if fits && mask != 0 {
@@ -83,7 +83,10 @@ func (f *forecast) foretell(e *entry) bool {
 		f.block(&c, mask, fits)
 		return false
 	}
-	if q.ahead = f.s.Now > f.begun; !f.fits(&q, l) {
+	if f.s.Now == f.begun {
+		q.when = whenNow
+	}
+	if !f.fits(&q, l) {
 		return true // a load keeps it, of which nobody knows how long it lasts
 	}
 	grants := slices.Clone(f.choose(&q, l))

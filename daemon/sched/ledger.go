@@ -94,30 +94,39 @@ func (l *ledger) giveBack(grants []Grant, mem int64, at Instant) {
 }
 
 // question is what is asked of a ledger: whether a shape of an account fits at
-// a moment. Ahead looks into the future, of which load and use are not known.
+// a moment.
 type question struct {
 	shape   *shape
 	account *Account
 	at      Instant
-	ahead   bool
+	when    horizon
 }
+
+// horizon is of when a ledger is, for what it does not hold: load and use.
+type horizon int8
+
+// The horizons.
+const (
+	whenNow   horizon = iota
+	whenFreed         // when the jobs that are to make room have ended
+	whenAhead         // in the future, of which only what is from outside is taken to stay
+)
 
 // admits tells whether a GPU may be considered at all.
 func (p *Planner) admits(q *question, l *ledger, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
 	}
-	if !q.ahead {
-		if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i]); !ok {
-			return false
-		}
+	if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i], q.when); !ok {
+		return false
 	}
 	return p.reservedFor(q, i) == nil
 }
 
 // wholeFits and partFits tell what of an admitted GPU would do.
-func (q *question) wholeFits(r *room) bool {
-	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem
+func (p *Planner) wholeFits(q *question, l *ledger, i int) bool {
+	r := &l.gpus[i]
+	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && p.s.GPUs[i].Taken)
 }
 
 func (p *Planner) partFits(q *question, l *ledger, i int) bool {
@@ -138,7 +147,7 @@ func (p *Planner) fits(q *question, l *ledger) bool {
 		if !p.admits(q, l, i) {
 			continue
 		}
-		w := q.wholeFits(&l.gpus[i])
+		w := p.wholeFits(q, l, i)
 		part := sh.part > 0 && p.partFits(q, l, i)
 		if w {
 			whole++
@@ -161,7 +170,7 @@ func (p *Planner) choose(q *question, l *ledger) []Grant {
 	}
 	p.candidates = p.candidates[:0]
 	for i := range l.gpus {
-		if p.admits(q, l, i) && q.wholeFits(&l.gpus[i]) {
+		if p.admits(q, l, i) && p.wholeFits(q, l, i) {
 			p.candidates = append(p.candidates, i)
 		}
 	}
@@ -183,7 +192,7 @@ func (p *Planner) choosePart(q *question, l *ledger) {
 		if !p.admits(q, l, i) || !p.partFits(q, l, i) {
 			continue
 		}
-		if q.wholeFits(&l.gpus[i]) && len(p.candidates) <= q.shape.whole {
+		if p.wholeFits(q, l, i) && len(p.candidates) <= q.shape.whole {
 			continue // needed as a whole one
 		}
 		if best < 0 || p.betterPart(q.shape, l, i, best) {

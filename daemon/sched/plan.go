@@ -124,8 +124,8 @@ func (p *Planner) next(c *cursor) bool {
 }
 
 // question is what the job at the cursor asks now.
-func (c *cursor) question(at Instant, ahead bool) question {
-	return question{shape: c.bucket.shape, account: c.bucket.account, at: at, ahead: ahead}
+func (c *cursor) question(at Instant, when horizon) question {
+	return question{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
 }
 
 // Plan decides. The snapshot and the queue are not changed; the plan is valid
@@ -190,7 +190,7 @@ func (p *Planner) fitsAtStart(c *cursor) bool {
 		return false
 	}
 	if sh.verdict == untried || len(p.s.Reserved) > 0 {
-		q := c.question(p.s.Now, false)
+		q := c.question(p.s.Now, whenNow)
 		sh.verdict = failing
 		if p.fits(&q, &p.start) {
 			sh.verdict = fitting
@@ -278,7 +278,7 @@ func (p *Planner) tryFirst() {
 
 // fit asks for the job at the cursor, behind the reservations there are.
 func (p *Planner) fit(c *cursor) ([]Grant, bool) {
-	q := c.question(p.s.Now, false)
+	q := c.question(p.s.Now, whenNow)
 	l := &p.now
 	if mask := p.behind(c); mask != 0 {
 		if c.bucket.shape.refusedAt(mask) {

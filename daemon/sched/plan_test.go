@@ -135,7 +135,7 @@ func normal(list []Placement) []Placement {
 // reservation, stays free at the shadow.
 func (r *reference) conserved() error {
 	for _, j := range r.jobs {
-		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, false) {
+		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) {
 			return fmt.Errorf("job %d fits and is not placed", j.ID)
 		}
 	}
@@ -194,7 +194,7 @@ func (d *drawn) victims(plan *Plan) error {
 func explained(p *Planner, r *reference) error {
 	clear(r.news) // of jobs that others are stopped for
 	for _, j := range r.jobs {
-		fits := !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, false)
+		fits := !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, whenNow)
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {
 			return fmt.Errorf("job %d %+v fits: %v, reasons %+v", j.ID, j.Request, fits, why)
 		}

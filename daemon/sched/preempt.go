@@ -130,7 +130,7 @@ func (p *Planner) anyVictim(r *rank) bool {
 // preemptFor chooses victims for the job at the cursor and counts what they
 // free as the job's; false when all of them would not be enough.
 func (p *Planner) preemptFor(c *cursor) bool {
-	q := c.question(p.s.Now, true)
+	q := c.question(p.s.Now, whenFreed)
 	mask := p.othersBehind(c)
 	picked := 0
 	for i := range p.victims {

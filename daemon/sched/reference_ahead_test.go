@@ -34,12 +34,12 @@ func (r *reference) keep(j refJob) {
 	for _, k := range r.kept {
 		base.add(-1, k.grants, k.mem)
 	}
-	if r.fits(j.Waiting, base, r.s.Now, true) {
+	if r.fits(j.Waiting, base, r.s.Now, whenAhead) {
 		r.giveUp(j)
 		return
 	}
 	for _, at := range r.moments() {
-		if m := r.machineAt(base, at); r.fits(j.Waiting, m, at, true) {
+		if m := r.machineAt(base, at); r.fits(j.Waiting, m, at, whenAhead) {
 			k := refKept{id: j.ID, at: at, mem: j.Request.MemBytes, end: at.Add(j.run), grants: r.latest(j.Waiting, m, at), rest: m}
 			k.rest.add(-1, k.grants, k.mem)
 			for _, g := range k.grants {
@@ -117,7 +117,7 @@ func (r *reference) machineAt(base machine, at Instant) machine {
 // ones that would do, in whose place the first other comes.
 func (r *reference) latest(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
-	whole, part := r.usable(w, m, at, true)
+	whole, part := r.usable(w, m, at, whenAhead)
 	byAge := func(a, b int) int {
 		if x, y := m.gpus[a].since, m.gpus[b].since; x != y {
 			return int(y - x)

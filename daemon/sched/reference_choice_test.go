@@ -7,9 +7,9 @@ import (
 )
 
 // choose is rule "Choice"; ahead as in fits.
-func (r *reference) choose(w *Waiting, m machine, ahead bool) []Grant {
+func (r *reference) choose(w *Waiting, m machine, when horizon) []Grant {
 	q := w.Request
-	whole, part := r.usable(w, m, r.s.Now, ahead)
+	whole, part := r.usable(w, m, r.s.Now, when)
 	var out []Grant
 	if q.Part() > 0 {
 		part = slices.DeleteFunc(part, func(i int) bool { return len(without(whole, i)) < q.Whole() })

@@ -40,14 +40,15 @@ func (m *machine) add(sign int, grants []Grant, mem int64) {
 
 // usable lists the GPUs that would do as whole ones and those that would do for
 // the part.
-func (r *reference) usable(w *Waiting, m machine, at Instant, ahead bool) (whole, part []int) {
+func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
 	q := w.Request
 	for i := range r.s.GPUs {
 		g, x := &r.s.GPUs[i], m.gpus[i]
-		if !x.ok || x.milli <= 0 || !r.allowed(w, g, i, at) || !ahead && !r.calm(q, g) {
+		if !x.ok || x.milli <= 0 || !r.allowed(w, g, i, at) || !r.calm(q, g, when) {
 			continue
 		}
-		if x.milli == 1000 && x.mem >= q.GPUMemBytes {
+		bare := q.GPUMemBytes == 0 && q.MaxUsedPercent == 0
+		if x.milli == 1000 && x.mem >= q.GPUMemBytes && !(g.Taken && bare) {
 			whole = append(whole, i)
 		}
 		need, slack := q.GPUMemBytes, int64(0)
@@ -85,33 +86,40 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	return true
 }
 
-// calm tells whether the load and the memory in use are within all bounds.
-func (r *reference) calm(q *job.Request, g *GPU) bool {
+// calm tells whether the load and the memory in use are within all bounds, now
+// or as far as they are known to be later.
+func (r *reference) calm(q *job.Request, g *GPU, when horizon) bool {
+	load, bytes := g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
+	if goes := when == whenAhead || when == whenFreed && len(g.Held) > 0; goes {
+		bytes = g.ForeignBytes
+		if when == whenAhead || !g.ForeignComputes {
+			load = 0
+		}
+	}
 	for _, bound := range []int{q.MaxLoadPercent, r.s.Policy.MaxLoadPercent} {
-		if bound > 0 && g.LoadPercent > bound {
+		if bound > 0 && load > bound {
 			return false
 		}
 	}
-	used := int((g.MemTotalBytes - g.MemFreeBytes) * 100 / max(1, g.MemTotalBytes))
+	used := int(bytes * 100 / max(1, g.MemTotalBytes))
 	for _, bound := range []int{q.MaxUsedPercent, r.s.Policy.MaxUsedPercent} {
 		if bound > 0 && used > bound {
 			return false
 		}
 	}
-	return g.MemFreeBytes >= r.s.Policy.MinFreeBytes
+	return g.MemTotalBytes-bytes >= r.s.Policy.MinFreeBytes
 }
 
 func without(list []int, x int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == x })
 }
 
-// fits tells whether the machine has what is asked. Ahead looks into the future,
-// of which load and use are not known.
-func (r *reference) fits(w *Waiting, m machine, at Instant, ahead bool) bool {
+// fits tells whether the machine has what is asked.
+func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	if w.Request.MemBytes > m.mem || m.slots < 1 {
 		return false
 	}
-	whole, part := r.usable(w, m, at, ahead)
+	whole, part := r.usable(w, m, at, when)
 	if w.Request.Part() == 0 {
 		return len(whole) >= w.Request.Whole()
 	}

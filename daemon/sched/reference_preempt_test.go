@@ -154,7 +154,7 @@ func (r *reference) stop(j refJob, gone []*refVictim) {
 		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID})
 	}
 	m, kept := r.gone(gone)
-	grants := r.choose(j.Waiting, r.less(m, j, others(kept, j)), true)
+	grants := r.choose(j.Waiting, r.less(m, j, others(kept, j)), whenFreed)
 	m.add(-1, grants, j.Request.MemBytes)
 	for i := range kept {
 		if kept[i].id == j.ID {
@@ -170,7 +170,7 @@ func (r *reference) stop(j refJob, gone []*refVictim) {
 // fitsWithout tells whether the job fits when these are gone.
 func (r *reference) fitsWithout(j refJob, gone []*refVictim) bool {
 	m, kept := r.gone(gone)
-	return r.fits(j.Waiting, r.less(m, j, others(kept, j)), r.s.Now, true)
+	return r.fits(j.Waiting, r.less(m, j, others(kept, j)), r.s.Now, whenFreed)
 }
 
 // gone is the machine without these, and what the reservations then leave over.

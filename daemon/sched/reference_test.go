@@ -154,13 +154,13 @@ func (r *reference) placeAll() {
 				break
 			}
 			left := r.leftFor(j)
-			if !r.fits(j.Waiting, left, r.s.Now, false) {
+			if !r.fits(j.Waiting, left, r.s.Now, whenNow) {
 				if len(r.kept) < r.s.Policy.ReservationDepth {
 					r.keep(j)
 				}
 				break
 			}
-			r.start(j, r.choose(j.Waiting, left, false))
+			r.start(j, r.choose(j.Waiting, left, whenNow))
 		}
 	}
 

@@ -128,7 +128,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	p.releases()
 	r := p.newReservation()
 	p.look(&r.rest)
-	q := c.question(p.s.Now, true)
+	q := c.question(p.s.Now, whenAhead)
 	if p.fits(&q, &r.rest) {
 		return false
 	}
@@ -209,7 +209,7 @@ func (p *Planner) chooseLatest(q *question, l *ledger) []Grant {
 	for range q.shape.whole {
 		best := -1
 		for i := range l.gpus {
-			if p.admits(q, l, i) && q.wholeFits(&l.gpus[i]) && !granted(p.grants, i) && (best < 0 || l.gpus[i].since > l.gpus[best].since) {
+			if p.admits(q, l, i) && p.wholeFits(q, l, i) && !granted(p.grants, i) && (best < 0 || l.gpus[i].since > l.gpus[best].since) {
 				best = i
 			}
 		}
@@ -249,7 +249,7 @@ func (p *Planner) latestPart(q *question, l *ledger) {
 
 func (p *Planner) anotherWhole(q *question, l *ledger) int {
 	for i := range l.gpus {
-		if p.admits(q, l, i) && q.wholeFits(&l.gpus[i]) && !granted(p.grants, i) {
+		if p.admits(q, l, i) && p.wholeFits(q, l, i) && !granted(p.grants, i) {
 			return i
 		}
 	}

@@ -22,6 +22,7 @@ type shape struct {
 	spread  bool
 	maxLoad int
 	maxUsed int
+	alone   bool          // its whole GPUs must be free of processes from outside
 	limit   time.Duration // 0: none
 	yields  bool          // its jobs may be stopped for others
 	ids     []int
@@ -49,7 +50,7 @@ const (
 func newShape(r *job.Request) *shape {
 	return &shape{
 		milli: r.GPUMilli, whole: r.Whole(), part: r.Part(), gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
-		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, limit: r.TimeLimit, yields: r.Preemptible,
+		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, alone: r.GPUMemBytes == 0 && r.MaxUsedPercent == 0, limit: r.TimeLimit, yields: r.Preemptible,
 		ids: r.GPUIDs, from: r.GPUsFrom, gpuType: r.GPUType,
 	}
 }
@@ -102,16 +103,19 @@ func (sh *shape) partFits(g *GPU, free int64) bool {
 }
 
 // tolerates tells whether the GPU's load and memory in use are within the
-// job's and the site's bounds. The first that is not is returned.
-func (sh *shape) tolerates(p *Policy, g *GPU) (job.Reason, bool) {
-	load, used := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
+// job's and the site's bounds, as far as they are known to be at that time. The
+// first that is not is returned.
+func (sh *shape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
+	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
+	load, bytes := g.use(at)
+	used, free := g.percent(bytes), g.MemTotalBytes-bytes
 	switch {
-	case load > 0 && g.LoadPercent > load:
-		return job.Reason{Code: job.ReasonGPULoad, Need: int64(load), Have: int64(g.LoadPercent)}, false
-	case used > 0 && g.usedPercent() > used:
-		return job.Reason{Code: job.ReasonGPUUsed, Need: int64(used), Have: int64(g.usedPercent())}, false
-	case g.MemFreeBytes < p.MinFreeBytes:
-		return job.Reason{Code: job.ReasonGPUMemory, Need: p.MinFreeBytes, Have: g.MemFreeBytes}, false
+	case maxLoad > 0 && load > maxLoad:
+		return job.Reason{Code: job.ReasonGPULoad, Need: int64(maxLoad), Have: int64(load)}, false
+	case maxUsed > 0 && used > maxUsed:
+		return job.Reason{Code: job.ReasonGPUUsed, Need: int64(maxUsed), Have: int64(used)}, false
+	case free < p.MinFreeBytes:
+		return job.Reason{Code: job.ReasonGPUMemory, Need: p.MinFreeBytes, Have: free}, false
 	}
 	return job.Reason{}, true
 }

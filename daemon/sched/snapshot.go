@@ -65,7 +65,11 @@ type GPU struct {
 	SlackBytes    int64   // by which a share of the memory may be short
 	LoadPercent   int     // -1: unknown
 	Held          []Hold
-	Foreign       bool // a process from outside is on it
+
+	Foreign         bool  // a process from outside is on it
+	ForeignBytes    int64 // memory of such processes, as far as the driver tells
+	ForeignComputes bool  // one of them does
+	Taken           bool  // whoever asks whole GPUs alone can't have it for them
 }
 
 // free returns the memory that can be promised to a new job.
@@ -86,12 +90,27 @@ func (g *GPU) share() int {
 	return milli
 }
 
-// usedPercent is how much of the memory is in use, by anybody.
-func (g *GPU) usedPercent() int {
+// percent is how much of the memory so much is.
+func (g *GPU) percent(bytes int64) int {
 	if g.MemTotalBytes == 0 {
 		return 0
 	}
-	return int((g.MemTotalBytes - g.MemFreeBytes) * 100 / g.MemTotalBytes)
+	return int(bytes * 100 / g.MemTotalBytes)
+}
+
+// use is the load of the GPU and its memory in use, by anybody, as far as they
+// are known to be at that time: what processes from outside use stays as it is.
+// The load is of nobody knows whom, so it stays where no job can take it away,
+// and may go where one of them computes.
+func (g *GPU) use(at horizon) (load int, bytes int64) {
+	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
+	if at == whenNow || at == whenFreed && len(g.Held) == 0 {
+		return load, bytes
+	}
+	if at == whenAhead || !g.ForeignComputes {
+		load = -1
+	}
+	return load, g.ForeignBytes
 }
 
 // Grant is a part of a GPU, which is named by its position in the snapshot.

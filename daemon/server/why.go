@@ -59,7 +59,7 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 // against the GPU, or nothing that would ever change.
 var passing = []job.ReasonCode{
 	job.ReasonGPUCleaning, job.ReasonGPUKept, job.ReasonGPUBusy, job.ReasonGPUShare, job.ReasonGPUMemory,
-	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUReserved, job.ReasonGPUSuspect, job.ReasonGPUPaused,
+	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUForeign, job.ReasonGPUReserved, job.ReasonGPUSuspect, job.ReasonGPUPaused,
 	job.ReasonGPUDrained, job.ReasonGPUSick, job.ReasonGPUUnknown, job.ReasonGPULost,
 	job.ReasonGPUFree, job.ReasonGPUType, job.ReasonGPUExcluded,
 }
@@ -132,6 +132,8 @@ func (g *reasonGroup) summary() string {
 		return fmt.Sprintf("have more than %d %% of their memory in use", g.first.Need)
 	case job.ReasonGPULoad:
 		return fmt.Sprintf("are busy to more than %d %%", g.first.Need)
+	case job.ReasonGPUForeign:
+		return "are used outside of any job"
 	case job.ReasonGPUKept:
 		return "are kept for " + idList(g.jobs) + ", before this one"
 	case job.ReasonGPUCleaning:

@@ -106,8 +106,14 @@ func TestForeignProcess(t *testing.T) {
 	}
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
 	waitsFor(t, "alice", id, "outside of any job process "+pid+" of bob has 70G")
+	whole := submit(t, "alice", "--gpu-ids 0 -- true")
+	waitsFor(t, "alice", whole, "used outside of any job: process "+pid+" of bob has 70G")
+	if out := sh(t, "alice", "gpusched submit --dry-run --gpu-ids 0 -- true"); !strings.Contains(out, "used outside of any job: process "+pid) {
+		t.Errorf("a dry run: %s", out)
+	}
 	sh(t, "", "systemctl stop stranger")
 	ended(t, wait(t, id), "completed", "exit code 0")
+	ended(t, wait(t, whole), "completed", "exit code 0")
 }
 
 // TestIdleJob: a job that does not use its GPU is told so, and ended where the

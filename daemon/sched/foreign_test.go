@@ -1,0 +1,123 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// takenBy puts a process of no job on a GPU, which computes there.
+func (sc *scene) takenBy(bytes int64, gpu int) {
+	g := &sc.s.GPUs[gpu]
+	g.Foreign, g.ForeignBytes, g.ForeignComputes, g.Taken = true, bytes, true, true
+	g.MemFreeBytes -= bytes
+}
+
+// TestTakenGPU: whoever asks whole GPUs and says nothing of memory is given none
+// that a process of no job has; everybody else is, as far as there is room.
+func TestTakenGPU(t *testing.T) {
+	for name, c := range map[string]struct {
+		milli int
+		ask   func(*job.Request)
+		want  string
+	}{
+		"another is free":   {1000, func(*job.Request) {}, "start 1 on 1"},
+		"that one":          {1000, func(r *job.Request) { r.GPUIDs = []int{0} }, "wait"},
+		"both":              {2000, func(*job.Request) {}, "wait"},
+		"memory":            {1000, func(r *job.Request) { r.GPUIDs, r.GPUMemBytes = []int{0}, 30*gib }, "start 1 on 0"},
+		"more memory":       {1000, func(r *job.Request) { r.GPUIDs, r.GPUMemBytes = []int{0}, 50*gib }, "wait"},
+		"a bound of use":    {1000, func(r *job.Request) { r.GPUIDs, r.MaxUsedPercent = []int{0}, 50 }, "start 1 on 0"},
+		"a part":            {400, func(r *job.Request) { r.GPUIDs = []int{0} }, "start 1 on 400m of 0"},
+		"a whole and a bit": {1400, func(*job.Request) {}, "start 1 on 400m of 0+1"},
+		"a bound of load":   {1000, func(r *job.Request) { r.GPUIDs, r.MaxLoadPercent = []int{0}, 90 }, "wait"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 2)
+			sc.takenBy(40*gib, 0)
+			sc.waits(1, c.milli, asks(c.ask))
+			sc.expect(c.want)
+		})
+	}
+}
+
+// A GPU is kept for nobody who could not have it for a process of no job when
+// what runs on it has ended: nobody knows when that one ends. Others need not
+// wait for it.
+func TestNothingKeptOnATakenGPU(t *testing.T) {
+	sc := newScene(t, 2)
+	sc.takenBy(10*gib, 0)
+	sc.runs(101, time.Hour, on(1)...)
+	sc.waits(1, 2000)
+	sc.waits(2, 1000, expected(5*time.Hour))
+	sc.waits(3, 500, expected(5*time.Hour))
+	sc.expect("start 3 on 500m of 0, keep 1 for 2 at +1h0m0s")
+	if got := sc.p.Forecast(&sc.s, sc.q); len(got) != 2 || got[3] != noon || got[2] != noon.Add(time.Hour) {
+		t.Errorf("foretold: %v", got)
+	}
+	if got := sc.why(sc.last(2000)); got != "gpu-count, need 2 have 0; gpu-kept on 0, job 3; gpu-busy on 1, job 101" {
+		t.Errorf("why: %s", got)
+	}
+	if got := Never(&sc.s, nil, &job.Request{GPUMilli: 2000}); got != nil {
+		t.Errorf("refused: %v", got)
+	}
+}
+
+// TestPreemptionInVain: nobody is stopped for a job that could not have the GPU
+// even then, for what is there of no job: its memory, that it has the GPU, or
+// the load of a GPU that no job holds or on which a process of no job computes.
+func TestPreemptionInVain(t *testing.T) {
+	taken := func(sc *scene) { sc.takenBy(16*gib, 0) } // a fifth
+	idle := func(sc *scene) { taken(sc); sc.s.GPUs[0].ForeignComputes, sc.s.GPUs[0].Taken = false, false }
+	for name, c := range map[string]struct {
+		set   func(*scene)
+		ask   func(*job.Request)
+		stops bool
+	}{
+		"nobody there":               {func(*scene) {}, func(r *job.Request) { r.MaxUsedPercent, r.MaxLoadPercent = 10, 10 }, true},
+		"taken":                      {taken, func(*job.Request) {}, false},
+		"taken, memory asked":        {taken, func(r *job.Request) { r.GPUMemBytes = 60 * gib }, true},
+		"more memory asked":          {taken, func(r *job.Request) { r.GPUMemBytes = 65 * gib }, false},
+		"its memory is within":       {taken, func(r *job.Request) { r.MaxUsedPercent = 20 }, true},
+		"its memory is not":          {taken, func(r *job.Request) { r.MaxUsedPercent = 19 }, false},
+		"not within the site's":      {func(sc *scene) { idle(sc); sc.s.Policy.MaxUsedPercent = 19 }, func(*job.Request) {}, false},
+		"less than the site's free":  {func(sc *scene) { idle(sc); sc.s.Policy.MinFreeBytes = 65 * gib }, func(*job.Request) {}, false},
+		"as much as the site's free": {func(sc *scene) { idle(sc); sc.s.Policy.MinFreeBytes = 64 * gib }, func(*job.Request) {}, true},
+		"loaded by the victim":       {idle, func(r *job.Request) { r.MaxLoadPercent = 10 }, true},
+		"loaded by whom?":            {taken, func(r *job.Request) { r.MaxUsedPercent, r.MaxLoadPercent = 90, 10 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 1)
+			sc.s.Policy.Slice, sc.s.Policy.ReservationDepth = 30*time.Minute, 0
+			sc.s.GPUs[0].LoadPercent = 60
+			sc.preemptible(101, class(job.Scavenger), Grant{GPU: 0, Milli: 1000, Bytes: 40 * gib})
+			sc.s.GPUs[0].MemFreeBytes -= 40 * gib
+			sc.s.GPUs[0].Held[0].SeenBytes = 40 * gib
+			c.set(sc)
+			sc.waits(1, 1000, asks(c.ask))
+			want := "wait"
+			if c.stops {
+				want = "stop 101 for 1"
+			}
+			sc.expect(want)
+		})
+	}
+}
+
+// The load of a GPU that no job holds, and what is in use there, do not go with a
+// job on another.
+func TestPreemptionInVainElsewhere(t *testing.T) {
+	for name, set := range map[string]func(*GPU){
+		"load":   func(g *GPU) { g.LoadPercent = 60 },
+		"memory": func(g *GPU) { g.MemFreeBytes = 20 * gib },
+	} {
+		sc := newScene(t, 2)
+		sc.s.Policy.Slice, sc.s.Policy.ReservationDepth = 30*time.Minute, 0
+		sc.preemptible(101, class(job.Scavenger), on(1)...)
+		set(&sc.s.GPUs[0])
+		sc.waits(1, 2000, asks(func(r *job.Request) { r.MaxLoadPercent, r.MaxUsedPercent = 50, 50 }))
+		if got := sc.plan(); got != "wait" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
