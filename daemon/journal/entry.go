@@ -2,6 +2,7 @@ package journal
 
 import (
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -40,6 +41,14 @@ func (e *entry) add(name, value string) {
 	if said := " " + quoted(name) + "=" + quoted(value); len(e.text)+len(said) <= maxText {
 		e.text += said
 	}
+}
+
+// auditField marks entries of the audit log.
+const auditField = fieldPrefix + "AUDIT"
+
+// audit tells whether the entry is one of the audit log.
+func (e *entry) audit() bool {
+	return slices.ContainsFunc(e.fields, func(f field) bool { return f.name == auditField })
 }
 
 // fieldWord turns a name into what journald takes in names: A to Z, 0 to 9, _.

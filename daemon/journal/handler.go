@@ -20,7 +20,7 @@ func NewHandler(q *Queue, level slog.Leveler) *Handler { return &Handler{queue: 
 // Enabled tells whether a record of the level is of interest.
 func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle never waits and never fails.
+// Handle never fails; it waits as the queue does.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	e := entry{level: r.Level, text: cut(r.Message)}
 	if !printable(e.text) {

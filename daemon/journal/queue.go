@@ -13,8 +13,9 @@ const (
 	// queueLength is how many entries wait for a journal that does not read. With
 	// the kernel's buffer that is some seconds of the busiest day.
 	queueLength = 4096
-	// patience is how long the last entries may take when the daemon ends, and
-	// from when on the journal is said not to read.
+	// patience is how long the last entries may take when the daemon ends, from
+	// when on the journal is said not to read, and how long an entry of the audit
+	// log waits for room.
 	patience = 2 * time.Second
 )
 
@@ -30,6 +31,7 @@ type Queue struct {
 	fallback sender // for what to does not take
 
 	entries chan entry
+	audit   chan entry    // those of the audit log, which go first
 	lost    atomic.Uint64 // since the last entry that told
 	since   atomic.Int64  // when the sending under way began, in Unix nanoseconds; 0: none
 
@@ -46,7 +48,9 @@ func NewText(w io.Writer) *Queue { return newQueue(text{w}, text{io.Discard}) }
 func NewNative(path string, w io.Writer) *Queue { return newQueue(&native{path: path}, text{w}) }
 
 func newQueue(to, fallback sender) *Queue {
-	q := &Queue{to: to, fallback: fallback, entries: make(chan entry, queueLength), stop: make(chan struct{}), done: make(chan struct{})}
+	q := &Queue{
+		to: to, fallback: fallback, entries: make(chan entry, queueLength), audit: make(chan entry, queueLength), stop: make(chan struct{}), done: make(chan struct{}),
+	}
 	q.close = sync.OnceFunc(func() { close(q.stop) })
 	go q.run()
 	return q
@@ -54,9 +58,23 @@ func newQueue(to, fallback sender) *Queue {
 
 // put takes one entry and never waits.
 func (q *Queue) put(e entry) {
+	if e.audit() {
+		q.putAudit(e)
+		return
+	}
 	select {
 	case q.entries <- e:
 	default:
+		q.lost.Add(1)
+	}
+}
+
+// putAudit takes an entry of the audit log, and waits a little where even there
+// no room is: whoever did something as an administrator, or was refused it, can.
+func (q *Queue) putAudit(e entry) {
+	select {
+	case q.audit <- e:
+	case <-time.After(patience):
 		q.lost.Add(1)
 	}
 }
@@ -83,20 +101,33 @@ func (q *Queue) Stuck(now time.Time) (since time.Time, lost uint64) {
 
 func (q *Queue) run() {
 	defer close(q.done)
-	for {
-		select {
-		case e := <-q.entries:
-			q.pass(e)
-		case <-q.stop:
-			for {
-				select {
-				case e := <-q.entries:
-					q.pass(e)
-				default:
-					return
-				}
-			}
-		}
+	for e, ok := q.next(); ok; e, ok = q.next() {
+		q.pass(e)
+	}
+}
+
+// next waits for an entry, of the audit log first. After the end it returns those
+// that are left, and false when none is.
+func (q *Queue) next() (entry, bool) {
+	select {
+	case e := <-q.audit:
+		return e, true
+	default:
+	}
+	select {
+	case e := <-q.audit:
+		return e, true
+	case e := <-q.entries:
+		return e, true
+	case <-q.stop:
+	}
+	select {
+	case e := <-q.audit:
+		return e, true
+	case e := <-q.entries:
+		return e, true
+	default:
+		return entry{}, false
 	}
 }
 

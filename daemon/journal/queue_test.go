@@ -63,6 +63,65 @@ func TestLogNeverBlocks(t *testing.T) {
 	})
 }
 
+// However many lines there are, every entry of the audit log arrives, before
+// those that wait.
+func TestAuditIsNeverCrowdedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		journal := &slow{gate: make(chan struct{})}
+		q := newQueue(journal, nil)
+		log := slog.New(NewHandler(q, slog.LevelInfo))
+		deeds := 0
+		for i := range 10 * queueLength {
+			log.Info("line", "n", i)
+			if i%500 == 0 {
+				log.Info("audit", "n", i, "GPUSCHED_AUDIT", 1)
+				deeds++
+			}
+			if i == 0 {
+				synctest.Wait() // it is being sent
+			}
+		}
+		close(journal.gate)
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		arrived, last := 0, 0
+		for i, e := range journal.got {
+			if e.audit() {
+				arrived, last = arrived+1, i
+			}
+		}
+		if arrived != deeds || last > deeds+1 {
+			t.Errorf("%d of %d entries of the audit log arrived, the last as number %d", arrived, deeds, last)
+		}
+	})
+}
+
+// Where even the audit log has no room, whoever adds to it waits, and not for
+// ever.
+func TestAuditWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		journal := &slow{gate: make(chan struct{})}
+		q := newQueue(journal, nil)
+		log := slog.New(NewHandler(q, slog.LevelInfo)).With("GPUSCHED_AUDIT", 1)
+		for range queueLength + 1 {
+			log.Info("audit")
+			synctest.Wait()
+		}
+		began := time.Now()
+		log.Info("one more")
+		if took := time.Since(began); took != patience {
+			t.Errorf("it took %s", took)
+		}
+		go func() { time.Sleep(patience / 2); close(journal.gate) }()
+		log.Info("and one when it reads again")
+		_ = q.Close()
+		if last := journal.got[len(journal.got)-1]; len(journal.got) != queueLength+3 || last.text != "and one when it reads again" {
+			t.Errorf("%d entries arrived, the last %q", len(journal.got), last.text)
+		}
+	})
+}
+
 // The end of the daemon does not wait for a journal that never reads.
 func TestLogEndsWithoutTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
