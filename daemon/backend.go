@@ -79,7 +79,7 @@ func unwritable(err error) *job.Refusal {
 
 // known answers a submit whose request key or content has a job already.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
-	v, err := d.one(ctx, id)
+	v, err := d.one(ctx, id, true)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
@@ -135,7 +135,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 		return err
 	}
 	// Not a live job: one that has ended is told apart from none at all.
-	v, gone := d.one(ctx, c.Job)
+	v, gone := d.one(ctx, c.Job, false)
 	if gone != nil {
 		return gone
 	}
@@ -221,9 +221,9 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 	return nil
 }
 
-// one returns one job, live or ended.
-func (d *Daemon) one(ctx context.Context, id job.ID) (job.JobView, error) {
-	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: true})
+// one returns one job, live or ended. Why it waits costs a forecast.
+func (d *Daemon) one(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {
+	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: reasons})
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -237,13 +237,13 @@ func (d *Daemon) one(ctx context.Context, id job.ID) (job.JobView, error) {
 func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	ended, leave := d.waiters.join(id, d.host)
 	defer leave()
-	v, err := d.one(ctx, id)
+	v, err := d.one(ctx, id, false)
 	if err != nil || v.State.Terminal() {
 		return v, err
 	}
 	switch {
 	case ended.await(ctx.Done(), d.done):
-		return d.one(ctx, id)
+		return d.one(ctx, id, false)
 	case ctx.Err() != nil:
 		return v, ctx.Err()
 	}
@@ -253,7 +253,7 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 // Task returns the job that a task of an array has become, live or ended, and 0
 // for one that has not started.
 func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	v, err := d.one(ctx, array)
+	v, err := d.one(ctx, array, false)
 	if err != nil {
 		return 0, err
 	}

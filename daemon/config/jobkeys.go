@@ -12,7 +12,7 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.MaxTime, second, longest) }},
 		{section: in, name: "default_grace", doc: "Time between SIGTERM and SIGKILL when a job is ended and did not ask for one (--grace).",
 			bind: func(c *Config) value { return timeBetween(&c.Jobs.DefaultGrace, second, day) }},
-		{section: in, name: "max_grace", doc: "The longest grace a job may ask for.",
+		{section: in, name: "max_grace", doc: "The longest grace a job may ask for, and the longest that a job with --signal is left between the signal and its stop when it makes room for another.",
 			bind: func(c *Config) value { return timeBetween(&c.Jobs.MaxGrace, second, day) }},
 		{section: in, name: "max_mem", doc: "The most host memory a job may ask for (--mem); with it every job has a limit. None: what the machine has.",
 			bind: func(c *Config) value { return sizeValue{to: &c.Jobs.MaxMem, none: true} }},

@@ -20,7 +20,7 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 	c.nextID++
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
-	c.touch(array)
+	c.touchQuietly(array)
 	c.queue.Take(a.ID)
 	switch {
 	case counts.Next == a.Request.Array.Size():
@@ -46,7 +46,7 @@ func (c *Core) taskEnded(l *live, now time.Time) {
 		counts.Failed++
 	}
 	array.job.Tasks = &counts
-	c.touch(array)
+	c.touchQuietly(array)
 	c.endArray(array, now)
 }
 

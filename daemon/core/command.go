@@ -91,15 +91,26 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 }
 
 // warnFirst warns a job that is to make room for another, if it asked for a
-// warning and has not had it, and leaves it the time that it asked for.
+// warning and has not had it, and leaves it the time that it asked for, within
+// what the site allows: another waits.
 func (c *Core) warnFirst(l *live, now time.Time) bool {
 	j := &l.job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
 	}
-	j.Warned, j.StopAt = true, now.Add(j.Request.WarnBefore)
+	j.Warned, j.StopAt = true, now.Add(min(j.Request.WarnBefore, c.longestWarning()))
 	c.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})
 	return true
+}
+
+// longestWarning is how long the job that another makes room for waits at most
+// before the grace of that one begins: as long as a grace may be, or, where the
+// site has no bound on that, as a slice.
+func (c *Core) longestWarning() time.Duration {
+	if most := c.policy.MaxGrace; most > 0 {
+		return most
+	}
+	return c.policy.Sched.Slice
 }
 
 func (c *Core) signal(e Command) *job.Refusal {

@@ -128,9 +128,21 @@ func (c *Core) explain(l *live) []job.Reason {
 	}
 	w := c.waiting(l)
 	if why := c.planner.Explain(&w); len(why) > 0 {
-		return c.nameForeign(why)
+		return c.nameForeign(c.tellLeaving(why))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+}
+
+// tellLeaving adds to the reasons that lie with a job which has been warned and is
+// to make room until when it may take.
+func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
+	for i := range why {
+		l := c.active[why[i].Job]
+		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(&l.job).IsZero() {
+			why[i].Detail = "makes room by " + job.FormatMoment(l.job.StopAt.Add(l.job.Request.Grace))
+		}
+	}
+	return why
 }
 
 // tasksAtOnce is the present limit of an array, asked by it or a task of it.

@@ -122,7 +122,7 @@ func (r Reason) foreign() string {
 func (r Reason) Sentence() string {
 	switch r.Code {
 	case ReasonGPUBusy:
-		return "held by " + r.holders()
+		return "held by " + r.holders() + inBrackets(r.Detail)
 	case ReasonGPUMemory:
 		return fmt.Sprintf("%s of its memory is really free, %s needed", FormatSize(r.Have), FormatSize(r.Need)) + r.Besides()
 	case ReasonGPUPaused:
