@@ -36,7 +36,7 @@ func (p Problem) Sentence() string {
 		return "The NVIDIA management library lacks calls that gpusched needs, so no GPU is known: the driver is too old. " +
 			"Install driver 470 or newer (\"gpusched-nvml --census\" lists what is missing)."
 	case ProblemStale:
-		return "The program that asks the NVIDIA driver gives no answer, so nobody knows what is free on the GPUs: mostly a call into the driver hangs because of a sick GPU. " +
+		return "The program that asks the NVIDIA driver gives no answer, so nobody knows what is free on the GPUs: a call into the driver hangs, mostly because of a sick GPU, or the program can't run here. " +
 			"Look at \"dmesg | grep -i nvrm\" for Xid lines; running jobs are left alone and placements go on when it answers again."
 	default:
 		return "The GPUs cannot be read for a reason that this version does not know (" + printable(string(p), maxWord) + "); look at the journal of gpusched.service."

@@ -33,6 +33,7 @@ type child struct {
 	ended chan struct{} // closed when it was reaped
 	how   string        // how it ended; to be read after ended
 	quiet chan struct{} // closed when nobody reads its talk any more
+	said  string        // the last line of its talk; to be read after quiet
 	hush  func()        // makes that happen
 }
 
@@ -72,7 +73,7 @@ func start(o Options, t *talk) (*child, error) {
 	c.hush = func() { _ = stderr.Close() }
 	go func() {
 		defer close(c.quiet)
-		t.copy(stderr, c.pid)
+		c.said = t.copy(stderr, c.pid)
 	}()
 	return c, nil
 }

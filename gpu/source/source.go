@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -168,7 +169,8 @@ func (s *Source) ensure() (fresh bool, err error) {
 	return true, nil
 }
 
-// drop kills the child and returns how it ended, as words to append.
+// drop kills the child and returns how it ended, as words to append: also what it
+// said last, where that is known by now.
 func (s *Source) drop() string {
 	c := s.child
 	s.child = nil
@@ -176,7 +178,10 @@ func (s *Source) drop() string {
 		s.left = append(s.left, c)
 		return " (killed, and has not ended yet)"
 	}
-	return c.how
+	if c.said == "" {
+		return c.how
+	}
+	return c.how + ", and said last: " + c.said
 }
 
 // forget strikes off the abandoned children that have ended.
@@ -194,7 +199,7 @@ func (s *Source) forget() {
 // to make room for a child that loads the library afresh.
 func (s *Source) noteEnd(how string) {
 	level := slog.LevelWarn
-	if how == endedWell {
+	if strings.HasPrefix(how, endedWell) {
 		level = slog.LevelDebug
 	}
 	s.opts.Log.Log(context.Background(), level, "nvml child ended, starting another"+how)

@@ -62,7 +62,7 @@ func TestBadChildren(t *testing.T) {
 		mode  string
 		words []string
 	}{
-		{"crash at once", []string{"it ended", "exit status 127", "--census"}},
+		{"crash at once", []string{"it ended", "exit status 127", "--census", "said last: symbol lookup error: ?[31mundefined symbol"}},
 		{"crash on a request", []string{"it ended", "exit status 3"}},
 		{"garbage", []string{"it wrote nonsense", "killed"}},
 		{"another seq", []string{"it wrote nonsense", "instead of"}},

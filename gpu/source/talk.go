@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"io"
 	"log/slog"
@@ -33,19 +34,21 @@ func newTalk(log *slog.Logger) *talk {
 	return &talk{log: log, now: time.Now, tokens: talkBurst}
 }
 
-// copy logs the lines of r until it ends, or is closed.
-func (t *talk) copy(r io.Reader, pid int) {
+// copy logs the lines of r until it ends, or is closed, and returns the last that
+// is not empty.
+func (t *talk) copy(r io.Reader, pid int) (last string) {
 	lines := bufio.NewReaderSize(r, maxTalk)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
 			t.say(string(line), pid)
+			last = cmp.Or(clean(string(line)), last)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = lines.ReadSlice('\n')
 		}
 		if err != nil {
-			return
+			return last
 		}
 	}
 }
