@@ -19,6 +19,9 @@ file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf
 for unit in gpusched.service gpusched.socket gpujobs.slice gpujob-.service.d/10-gpusched.conf; do
 	file "packaging/systemd/$unit" "$units/$unit"
 done
+for place in user-.slice:slice user-0.slice:root cron.service:service crond.service:service atd.service:service; do
+	file "packaging/fence/${place#*:}.conf" "/usr/share/gpusched/fence/${place%:*}.d/50-gpusched-fence.conf"
+done
 file packaging/sysusers.d/gpusched.conf /usr/lib/sysusers.d/gpusched.conf
 file packaging/tmpfiles.d/gpusched.conf /usr/lib/tmpfiles.d/gpusched.conf
 file packaging/completions/gpusched.bash /usr/share/bash-completion/completions/gpusched

@@ -74,8 +74,11 @@ func debFiles() []string {
 	return []string{
 		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
-		"/lib/systemd/system/gpusched.service", "/lib/systemd/system/gpusched.socket", "/lib/systemd/system/gpujobs.slice",
-		"/lib/systemd/system/gpujob-.service.d/10-gpusched.conf",
+		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
+		"/usr/lib/systemd/system/gpujob-.service.d/10-gpusched.conf",
+		"/usr/share/gpusched/fence/user-.slice.d/50-gpusched-fence.conf", "/usr/share/gpusched/fence/user-0.slice.d/50-gpusched-fence.conf",
+		"/usr/share/gpusched/fence/cron.service.d/50-gpusched-fence.conf", "/usr/share/gpusched/fence/crond.service.d/50-gpusched-fence.conf",
+		"/usr/share/gpusched/fence/atd.service.d/50-gpusched-fence.conf",
 		"/usr/lib/sysusers.d/gpusched.conf", "/usr/lib/tmpfiles.d/gpusched.conf",
 		"/usr/share/bash-completion/completions/gpusched", "/usr/share/fish/vendor_completions.d/gpusched.fish",
 		"/usr/share/zsh/vendor-completions/_gpusched",

@@ -38,7 +38,6 @@ func TestRPMHasWhatTheDebHas(t *testing.T) {
 	deb := map[string]bool{}
 	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {
 		name := strings.TrimPrefix(strings.Fields(line)[5], ".")
-		name = strings.Replace(name, "/lib/systemd", "/usr/lib/systemd", 1)
 		name = strings.Replace(name, "/zsh/vendor-completions/", "/zsh/site-functions/", 1)
 		if !strings.HasSuffix(name, "/") {
 			deb[name] = true
