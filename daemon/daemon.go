@@ -37,6 +37,7 @@ type Options struct {
 	Inside     Inside
 	EndProcess EndProcess
 	Origin     Origin
+	System     System // nil: it never stops, and there is one run of it in a boot
 	// StartUnit starts a unit of the site's; nil: nobody does.
 	StartUnit func(ctx context.Context, name string) error
 	Tell      Tell                               // nil: nobody does
@@ -77,6 +78,7 @@ type Daemon struct {
 	workers  *group
 	starting trouble // with starts
 	alerts   alerts
+	leaving  atomic.Bool  // systemd stops everything
 	unsure   atomic.Int64 // the job of the last start of which nothing was heard
 	looks    []*look
 	clock    clock

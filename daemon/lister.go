@@ -65,13 +65,23 @@ func (l *lister) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ev := core.Listed{Boot: boot}
+	ev := core.Listed{Boot: boot, Run: boot}
+	if l.d.opt.System != nil {
+		system, err := l.d.opt.System(ctx)
+		if err != nil {
+			return err
+		}
+		if l.d.leave(system.Stopping); system.Stopping {
+			return nil
+		}
+		ev.Run = boot + "." + system.Run
+	}
 	for _, st := range all {
 		if u := unitOf(st); u.Job != 0 {
 			ev.Units = append(ev.Units, u)
 		}
 	}
-	if ev.Recovered, err = l.recover(ctx, boot, all); err != nil {
+	if ev.Recovered, err = l.recover(ctx, ev.Run, all); err != nil {
 		return err
 	}
 	l.d.post(ev)

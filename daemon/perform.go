@@ -73,7 +73,7 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 	if errors.Is(err, units.ErrExists) {
 		d.stopEarlier(ctx, &j)
 	}
-	return d.explainStart(failed, j.ID, err)
+	return d.explainStart(ctx, failed, j.ID, err)
 }
 
 // unprepared tells why a start can't be prepared that no further try prepares.
@@ -109,15 +109,20 @@ func (d *Daemon) stopEarlier(ctx context.Context, j *job.Job) {
 }
 
 // explainStart says in which way a start failed.
-func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) core.Event {
+func (d *Daemon) explainStart(ctx context.Context, failed core.StartFailed, id job.ID, err error) core.Event {
 	var start *units.StartError
 	var refused *units.RefusedError
+	began := errors.As(err, &start)
+	leaves := (began || errors.Is(err, units.ErrNotNow)) && d.leaves(ctx)
 	switch {
+	case errors.Is(err, units.ErrNotNow), began && (leaves || start.Temporary()):
+		d.starting.note(err, d.host.Now())
+		failed.How, failed.Launch, failed.Detail = core.StartLater, job.LaunchUnit, notStarted(err, leaves)
 	case errors.Is(err, units.ErrExists):
 		d.starting.note(nil, d.host.Now())
 		failed.How = core.StartExists
 		return failed
-	case errors.As(err, &start):
+	case began:
 		_, exit := units.Decode(start.Status)
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, exit.Detail
 	case errors.As(err, &refused):
@@ -128,6 +133,18 @@ func (d *Daemon) explainStart(failed core.StartFailed, id job.ID, err error) cor
 	}
 	d.log.Warn("starting a unit", "job", id, "unit", units.Name(int64(id)), "err", err)
 	return failed
+}
+
+// notStarted says why a start is to be tried again.
+func notStarted(err error, leaves bool) string {
+	var start *units.StartError
+	switch {
+	case leaves:
+		return "the machine was going down"
+	case errors.As(err, &start) && start.Status.Result == units.ResultResources:
+		return "systemd was short of memory or processes"
+	}
+	return "systemd was stopping it or its slice"
 }
 
 func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
@@ -167,7 +184,14 @@ func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	defer cancel()
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
 	if err != nil {
-		d.log.Warn("reading a unit", "job", a.Job, "err", err)
+		level := slog.LevelWarn
+		if errors.Is(err, units.ErrBus) { // health tells where that lasts
+			level = slog.LevelInfo
+		}
+		d.log.Log(ctx, level, "reading a unit, will try again", "job", a.Job, "err", err)
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt}
+	}
+	if swept(&st) && d.leaves(ctx) {
 		return core.Inspected{Job: a.Job, Attempt: a.Attempt}
 	}
 	u := unitOf(st)

@@ -55,6 +55,9 @@ type Units interface {
 // Changes tells of each hint of systemd's, in order, until ctx is done.
 type Changes func(ctx context.Context, tell func(units.Change))
 
+// System asks systemd about itself.
+type System func(ctx context.Context) (units.System, error)
+
 // ChangesOf is the hints that come by a channel.
 func ChangesOf(ch <-chan units.Change) Changes {
 	return func(ctx context.Context, tell func(units.Change)) {

@@ -21,7 +21,7 @@ import (
 // limits, attempt and start. Lost are its command, environment and directory,
 // its tags and comment, its earlier attempts, whether it was to be cancelled, and
 // what it wanted of retries, requeueing and dependencies.
-func (l *lister) recover(ctx context.Context, boot string, all []units.Status) ([]job.Job, error) {
+func (l *lister) recover(ctx context.Context, run string, all []units.Status) ([]job.Job, error) {
 	unknown, err := l.unknown(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (l *lister) recover(ctx context.Context, boot string, all []units.Status) (
 			l.report(st.Name, err)
 			continue
 		}
-		j := recovered(&spec, &st, boot, l.d.host.Now())
+		j := recovered(&spec, &st, run, l.d.host.Now())
 		l.d.log.Error("nothing is on record of a running job: it is recovered from its unit, goes on, and keeps its GPUs; its command and environment are not known any more",
 			"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 		found = append(found, j)
@@ -87,7 +87,7 @@ func (l *lister) unknown(ctx context.Context, all []units.Status) ([]units.Statu
 }
 
 // recovered is the job that a unit tells of, as it is on record from now on.
-func recovered(s *units.Spec, st *units.Status, boot string, now time.Time) job.Job {
+func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
 	began := now
 	if st.Started != 0 {
 		began = time.UnixMicro(int64(st.Started))
@@ -101,7 +101,7 @@ func recovered(s *units.Spec, st *units.Status, boot string, now time.Time) job.
 		Label:       job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
 		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: s.Grace},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
-		Attempt: &job.Attempt{Number: s.Attempt, BootID: boot, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began},
+		Attempt: &job.Attempt{Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began},
 		Life:    job.Life{QueuedAt: began, Recovered: true},
 	}
 	if s.MaxRuntime > backstop {

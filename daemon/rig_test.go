@@ -36,6 +36,7 @@ type rig struct {
 	told   told
 	specs  specs
 	ready  atomic.Int64
+	asked  atomic.Int64 // how often systemd was asked about itself
 
 	store    *diskStore
 	settings daemon.Settings
@@ -69,7 +70,7 @@ func (r *rig) start() {
 		SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
 	}
 	r.d, err = daemon.New(daemon.Options{
-		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, Tell: r.told.tell,
+		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, System: r.system, Tell: r.told.tell,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log: slog.New(slog.DiscardHandler),
 		Restored: core.Restored{
@@ -96,6 +97,11 @@ func (r *rig) start() {
 		<-done
 		_ = s.Close()
 	})
+}
+
+func (r *rig) system(ctx context.Context) (units.System, error) {
+	defer r.asked.Add(1)
+	return r.bus.System(ctx)
 }
 
 func (r *rig) restart() {

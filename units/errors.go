@@ -15,6 +15,10 @@ var (
 	// status before anything else.
 	ErrBus = errors.New("no answer from systemd")
 
+	// ErrNotNow means that systemd starts no such unit for the moment: the machine
+	// goes down, or a slice of it is being stopped. Nothing was started.
+	ErrNotNow = errors.New("systemd starts nothing of the kind now")
+
 	// ErrAbsent means that there is no unit of this name.
 	ErrAbsent = errors.New("no such unit")
 
@@ -29,6 +33,12 @@ var (
 type StartError struct {
 	JobResult string // failed, timeout, canceled, dependency, …
 	Status    Status // the unit's, after that
+}
+
+// Temporary tells whether another try can go better: systemd itself was short of
+// something, or somebody had the start cancelled.
+func (e *StartError) Temporary() bool {
+	return e.Status.Result == ResultResources || e.JobResult == "canceled"
 }
 
 // Error says which step failed, as far as systemd tells.

@@ -55,6 +55,8 @@ const (
 	ResultCoreDump = "core-dump"
 	ResultOOM      = "oom-kill"
 	ResultTimeout  = "timeout"
+
+	ResultResources = "resources" // systemd could not fork, or the like
 )
 
 // How a main process ended, as in siginfo.

@@ -38,22 +38,26 @@ type live struct {
 
 // Core is the state of the scheduler. It must be used by one goroutine.
 type Core struct {
-	policy   Policy
-	boot     string
-	jobs     map[job.ID]*live // that have not ended
-	active   map[job.ID]*live // those that have a unit or may have one
-	queue    *sched.Queue     // the queued ones that may start as soon as they fit
-	timed    alarms           // queued ones that wait for a time
-	queued   int
-	perUser  map[int]int   // queued jobs by person
-	bytes    map[int]int64 // what the jobs of a person weigh
-	nextID   job.ID
-	keys     ring[requestKey, job.ID]
-	devices  []*device             // by index
-	departed map[string]*departure // from GPUs that are not among them
-	controls map[string]job.GPUControl
-	orphans  map[job.ID]int // units without a job: in how many listings in a row
-	listed   bool           // the units have been listed since New
+	policy  Policy
+	boot    string // of the kernel
+	run     string // of systemd in that boot
+	leaving bool   // systemd stops everything
+	// notBefore is when jobs are placed again, after systemd could not start one.
+	notBefore time.Time
+	jobs      map[job.ID]*live // that have not ended
+	active    map[job.ID]*live // those that have a unit or may have one
+	queue     *sched.Queue     // the queued ones that may start as soon as they fit
+	timed     alarms           // queued ones that wait for a time
+	queued    int
+	perUser   map[int]int   // queued jobs by person
+	bytes     map[int]int64 // what the jobs of a person weigh
+	nextID    job.ID
+	keys      ring[requestKey, job.ID]
+	devices   []*device             // by index
+	departed  map[string]*departure // from GPUs that are not among them
+	controls  map[string]job.GPUControl
+	orphans   map[job.ID]int // units without a job: in how many listings in a row
+	listed    bool           // the units have been listed since New
 
 	planner      *sched.Planner
 	snap         sched.Snapshot // of the last pass; its memory is used again
@@ -229,6 +233,9 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.changed(e)
 	case Listed:
 		c.list(e, now)
+	case Leaving:
+		c.leaving = !e.Not
+		c.replan = true
 	case Measured:
 		c.measured(e)
 	case Faulted:

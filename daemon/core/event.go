@@ -85,6 +85,7 @@ const (
 	StartUnsure  StartFailure = iota // the bus broke; the unit may exist or not
 	StartExists                      // a unit of that name exists already
 	StartRefused                     // systemd will not run it; Detail says why
+	StartLater                       // it did not begin, for a reason that passes; Detail says which
 )
 
 // StartFailed answers a Start action that failed.
@@ -124,11 +125,20 @@ type Changed struct{ Job job.ID }
 // Listed brings all job units there are, at start and now and then. Recovered
 // are jobs that only their units know of: nothing was ever recorded of them, or
 // what was is lost.
+//
+// Boot is the kernel's boot, by which errors of GPUs are told apart, and Run the
+// run of systemd that the units are of: a soft reboot and the restart of a container
+// begin another one in the same boot. "" is that of Boot.
 type Listed struct {
 	Boot      string
+	Run       string
 	Units     []Unit
 	Recovered []job.Job
 }
+
+// Leaving says that systemd stops everything, for a shutdown or a reboot of any
+// kind, or, with Not, that it does so no longer.
+type Leaving struct{ Not bool }
 
 // Measured brings what running jobs have used so far.
 type Measured struct {
@@ -171,6 +181,7 @@ func (Stopped) event()     {}
 func (Inspected) event()   {}
 func (Changed) event()     {}
 func (Listed) event()      {}
+func (Leaving) event()     {}
 func (Measured) event()    {}
 func (Faulted) event()     {}
 func (Tick) event()        {}

@@ -147,7 +147,11 @@ func (c *Core) plan(now time.Time) *sched.Plan { return c.planner.Plan(c.snapsho
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) pass(now time.Time) {
 	c.wake = time.Time{}
-	if !c.listed || c.queue.Len() == 0 {
+	if !c.listed || c.leaving || c.queue.Len() == 0 {
+		return
+	}
+	if now.Before(c.notBefore) {
+		c.wake = c.notBefore
 		return
 	}
 	p := c.plan(now)
@@ -184,7 +188,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 			d.base = c.unaccounted(d)
 		}
 	}
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.boot, PlacedAt: now}
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.run, PlacedAt: now}
 	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
 	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
 	l.job.Guarded = p.Guarded

@@ -238,6 +238,7 @@ func (c *chaos) act() {
 		c.pass()
 	case 9:
 		c.busDown = !c.busDown
+		c.unable = c.draw("unable", 0, 3) == 0
 		c.linger = c.draw("linger", 0, 2) == 0
 		c.stuck[job.ID(c.draw("stuck", 1, 5))] = c.draw("is", 0, 1) == 1
 		c.tidy()
@@ -277,7 +278,7 @@ func (c *chaos) list() {
 
 // recover ends all faults and lets everything run to its end.
 func (c *chaos) recover() {
-	c.busDown, c.linger, c.problem = false, false, ""
+	c.busDown, c.unable, c.linger, c.problem = false, false, false, ""
 	clear(c.stuck)
 	c.tidy()
 	c.policy.Quotas = core.Quotas{}

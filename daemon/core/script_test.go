@@ -308,6 +308,28 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
+	// soft-reboot: the same kernel goes on with another run of systemd.
+	"soft-reboot": func(s *script) {
+		s.w.soft++
+		s.w.userspace()
+		s.log("systemd starts again")
+		for _, ev := range s.w.kernel {
+			s.feed(ev)
+		}
+		s.feed(s.w.listed())
+		s.feed(s.w.sample(0))
+	},
+	// leaving: systemd stops everything from now on; no: it goes on after all.
+	"leaving": func(s *script) {
+		_, no := s.args["no"]
+		s.w.leaving = !no
+		s.feed(core.Leaving{Not: no})
+	},
+	// unable: systemd can't start anything for the moment; no: it can again.
+	"unable": func(s *script) {
+		_, no := s.args["no"]
+		s.w.unable = !no
+	},
 	"why": func(s *script) {
 		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)
 		start := ""

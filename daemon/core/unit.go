@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -49,10 +50,24 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 			a.Result = &job.Result{Outcome: job.Failed, Launch: e.Launch, Detail: e.Detail}
 		})
 		c.wind(l, now)
+	case StartLater:
+		c.notBefore = now.Add(startPause)
+		c.edit(l, func(a *job.Attempt) {
+			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Later: true}
+		})
+		c.wind(l, now)
 	case StartUnsure:
 		// The next listing or retry tells whether the unit exists.
 	}
 }
+
+// Where systemd can't start a unit for the moment, the job goes back to the queue
+// and is tried again after startAgain. Others mostly fare the same, so all wait
+// for startPause.
+const (
+	startAgain = 30 * time.Second
+	startPause = 5 * time.Second
+)
 
 // wind brings a job to its end: every process of its unit stopped, the unit
 // collected.
@@ -167,11 +182,14 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 
 // list compares all live jobs with the units that exist.
 func (c *Core) list(e Listed, now time.Time) {
+	if c.leaving {
+		return
+	}
 	first := !c.listed
 	if first {
 		c.shorten(now)
 	}
-	c.boot, c.replan = e.Boot, true
+	c.boot, c.run, c.replan = e.Boot, cmp.Or(e.Run, e.Boot), true
 	c.recoverAll(&e, now)
 	c.listed = true
 	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
@@ -215,7 +233,7 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 	switch {
 	case l.job.State == job.Ending:
 		c.wind(l, now)
-	case a.BootID != c.boot:
+	case a.BootID != c.run:
 		c.lost(l, "the machine was restarted while the job ran", now)
 	case !fresh:
 		c.inspect(l)
@@ -332,11 +350,14 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	switch {
 	case j.Stop == job.StopCancel:
 		return false
+	case r.Later:
+		j.NotBefore = now.Add(startAgain)
+		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopPreempt:
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		c.sendBack(l, toEnd, now)
-	case r.Outcome == job.Lost && j.Attempt.BootID != c.boot:
+	case r.Outcome == job.Lost && j.Attempt.BootID != c.run:
 		if !j.Request.Requeue {
 			return false
 		}

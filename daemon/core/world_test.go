@@ -44,6 +44,9 @@ type world struct {
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
+	unable  bool            // systemd can't start anything for the moment
+	leaving bool            // systemd stops everything
+	soft    int             // soft reboots of this boot
 	kernel  []core.Faulted  // the log of this boot
 	stuck   map[job.ID]bool // whose processes outlive SIGKILL
 	linger  bool            // what a unit had on its GPUs outlives it

@@ -100,6 +100,9 @@ func (w *world) answer(i int) core.Event {
 	w.pending = slices.Delete(w.pending, i, i+1)
 	switch a := a.(type) {
 	case core.Start:
+		if w.unable || w.leaving {
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartLater, Launch: job.LaunchUnit, Detail: "systemd was short of memory or processes"}
+		}
 		if w.launch(&a.Job) != nil {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
 		}
@@ -114,6 +117,10 @@ func (w *world) answer(i int) core.Event {
 			return ev
 		}
 		if a.Look {
+			if w.swept(a.Job) {
+				ev.OK = false
+				return ev
+			}
 			ev.Before = w.status(a.Job)
 		}
 		if !w.busDown {
@@ -121,7 +128,7 @@ func (w *world) answer(i int) core.Event {
 		}
 		return ev
 	case core.Inspect:
-		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown}
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown && !w.swept(a.Job)}
 	case core.Sample:
 		return w.sample(a.Number)
 	}
@@ -165,6 +172,10 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
+// swept tells whether a unit's state may be the work of a systemd that stops
+// everything, of which the daemon tells nothing.
+func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
+
 func unitJob(name string) (job.ID, bool) {
 	var id job.ID
 	n, _ := fmt.Sscanf(name, "gpujob-%d.service", &id)
@@ -173,6 +184,9 @@ func unitJob(name string) (job.ID, bool) {
 
 func (w *world) listed() core.Event {
 	ev := core.Listed{Boot: w.bootID()}
+	if w.soft > 0 {
+		ev.Run = fmt.Sprintf("%s.%d", w.bootID(), w.soft)
+	}
 	for _, id := range slices.Sorted(maps.Keys(w.units)) {
 		ev.Units = append(ev.Units, w.aged(w.units[id]))
 	}
@@ -190,6 +204,12 @@ func (w *world) settle() {
 func (w *world) reboot() {
 	w.boot++
 	w.kernel = nil
+	w.userspace()
+}
+
+// userspace is what all reboots have in common.
+func (w *world) userspace() {
+	w.leaving = false
 	for id := range w.units {
 		w.sweep(id)
 	}

@@ -16,7 +16,7 @@ import (
 func optional(name string) bool {
 	switch name {
 	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
-		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload":
+		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload", "CPUAccounting":
 		return true
 	}
 	return false

@@ -17,6 +17,10 @@ const (
 	errUnitExists   = "org.freedesktop.systemd1.UnitExists"
 	errPropReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
 	errShuttingDown = "org.freedesktop.systemd1.ShuttingDown"
+
+	// A job that is queued is in the way of another, mostly that of a shutdown.
+	errDestructive = "org.freedesktop.systemd1.TransactionIsDestructive"
+	errConflicting = "org.freedesktop.systemd1.TransactionJobsConflicting"
 )
 
 // code returns the D-Bus name of err, or "" if it is none: then the connection

@@ -236,7 +236,7 @@ func TestNewOwner(t *testing.T) {
 // if the unit can do without; else the start is refused (invariant 7).
 func TestUnknownProperties(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		unknown := []string{"OOMPolicy", "LogExtraFields"}
+		unknown := []string{"OOMPolicy", "LogExtraFields", "CPUAccounting"}
 		var b *fakeBus
 		b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
 			if method != "StartTransientUnit" {
@@ -251,8 +251,8 @@ func TestUnknownProperties(t *testing.T) {
 			return []any{jobPath(1)}, nil
 		})
 		m := b.manager()
-		list := props("DevicePolicy", "OOMPolicy", "MemoryMax", "LogExtraFields")
-		for _, tries := range []int{3, 4} {
+		list := props("DevicePolicy", "OOMPolicy", "MemoryMax", "LogExtraFields", "CPUAccounting")
+		for _, tries := range []int{4, 5} {
 			if _, err := m.Start(t.Context(), job1, list); err != nil {
 				t.Fatal(err)
 			}
@@ -260,7 +260,7 @@ func TestUnknownProperties(t *testing.T) {
 				t.Errorf("%d tries so far, want %d", n, tries)
 			}
 		}
-		if d := m.Degraded(); !slices.Equal(d, []string{"LogExtraFields", "OOMPolicy"}) {
+		if d := m.Degraded(); !slices.Equal(d, []string{"CPUAccounting", "LogExtraFields", "OOMPolicy"}) {
 			t.Errorf("degraded: %v", d)
 		}
 		unknown = append(unknown, "DevicePolicy")
@@ -277,7 +277,9 @@ func TestStartErrors(t *testing.T) {
 	for code, is := range map[string]func(error) bool{
 		errUnitExists:                                  func(err error) bool { return errors.Is(err, units.ErrExists) },
 		"org.freedesktop.DBus.Error.NoReply":           func(err error) bool { return errors.Is(err, units.ErrBus) },
-		"org.freedesktop.systemd1.ShuttingDown":        func(err error) bool { return errors.Is(err, units.ErrBus) },
+		"org.freedesktop.systemd1.ShuttingDown":        func(err error) bool { return errors.Is(err, units.ErrNotNow) },
+		errDestructive:                                 func(err error) bool { return errors.Is(err, units.ErrNotNow) && !errors.As(err, &refused) },
+		errConflicting:                                 func(err error) bool { return errors.Is(err, units.ErrNotNow) && !errors.As(err, &refused) },
 		"org.freedesktop.DBus.Error.Spawn.ChildExited": func(err error) bool { return errors.Is(err, units.ErrBus) },
 		"org.freedesktop.DBus.Error.InvalidArgs":       func(err error) bool { return errors.As(err, &refused) && !errors.Is(err, units.ErrBus) },
 		"System.Error.E2BIG":                           func(err error) bool { return errors.As(err, &refused) },

@@ -19,7 +19,8 @@ const jobUnknown = "unknown"
 // Start starts the unit name and waits until its main process is executed. It
 // returns the unit's status right after that; a short job may have ended by
 // then, and of one that runs only the state and the invocation are told. The
-// errors are units.ErrExists (it was started before: adopt it), units.ErrBus (the outcome is unknown), *units.RefusedError (systemd would not
+// errors are units.ErrExists (it was started before: adopt it), units.ErrBus (the outcome is unknown),
+// units.ErrNotNow (nothing was started, try again later), *units.RefusedError (systemd would not
 // have it, nothing was started) and *units.StartError (it was tried and failed;
 // stop the unit to clear it away).
 func (m *Manager) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
@@ -73,6 +74,8 @@ func (m *Manager) startTransient(ctx context.Context, l *link, name string, prop
 			return job, nil
 		case c == errUnitExists:
 			return "", fmt.Errorf("start unit %q: %w", name, units.ErrExists)
+		case c == errDestructive || c == errConflicting || c == errShuttingDown:
+			return "", fmt.Errorf("start unit %q: %w: %w", name, units.ErrNotNow, err)
 		case c == "" || temporary(c):
 			return "", wrap("start unit", name, err)
 		case c == errPropReadOnly && m.compat.drop(err.Error(), props):

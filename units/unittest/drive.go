@@ -67,6 +67,14 @@ func (s *Systemd) KeepProcesses(name string, keep bool) {
 	}
 }
 
+// Leave begins a shutdown: nothing is started any more. The test takes the units
+// away, and ends it by Reboot, or by false where it is called off.
+func (s *Systemd) Leave(leave bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaving = leave
+}
+
 // Reboot takes all units away at once, as a power cut does: nobody is told.
 // Faults and holds are forgotten; the bus is there.
 func (s *Systemd) Reboot() {
@@ -81,7 +89,8 @@ func (s *Systemd) Reboot() {
 	clear(s.units)
 	clear(s.faults)
 	clear(s.holds)
-	s.connected = true
+	s.connected, s.leaving = true, false
+	s.runs++
 }
 
 // Names lists the units that systemd has, whatever the bus is like.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -35,6 +36,8 @@ type Systemd struct {
 	started     map[string]int // starts that took effect, by unit, over all reboots
 	invocations int
 	connected   bool
+	leaving     bool
+	runs        int // of systemd, that have ended
 	faults      map[Op][]Fault
 	holds       map[hold]bool
 	silent      bool
@@ -78,6 +81,10 @@ func (s *Systemd) Start(ctx context.Context, name string, props []units.Property
 	if s.units[name] != nil {
 		s.mu.Unlock()
 		return none, fault.orElse(fmt.Errorf("start unit %q: %w", name, units.ErrExists))
+	}
+	if s.leaving {
+		s.mu.Unlock()
+		return none, fault.orElse(fmt.Errorf("start unit %q: %w", name, units.ErrNotNow))
 	}
 	u := s.create(name, props)
 	if s.holds[hold{OpStart, name}] {
@@ -166,6 +173,17 @@ func (s *Systemd) Origin(ctx context.Context, name string) (units.Origin, error)
 		return units.Origin{}, fmt.Errorf("origin of unit %q: %w", name, units.ErrAbsent)
 	}
 	return units.OriginOf(u.props), nil
+}
+
+// System is systemd.Manager's.
+func (s *Systemd) System(ctx context.Context) (units.System, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fault, err := s.enter(ctx, OpStatus, units.Name(1))
+	if err = fault.orElse(err); err != nil {
+		return units.System{}, err
+	}
+	return units.System{Run: strconv.Itoa(s.runs), Stopping: s.leaving}, nil
 }
 
 // List is systemd.Manager's.

@@ -34,6 +34,8 @@ func main() {
 		watchLaunches(time.Duration(seconds) * time.Second)
 	case "stopping":
 		sayStopping()
+	case "half-open":
+		halfOpen()
 	case "give":
 		give(args[1], args[2])
 	case "take":
@@ -41,7 +43,7 @@ func main() {
 	case "latency":
 		latency(args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "hostile: http, ask, identity, inside, launch, stopping, give, take, flood or latency")
+		fmt.Fprintln(os.Stderr, "hostile: http, ask, identity, inside, launch, stopping, half-open, give, take, flood or latency")
 		os.Exit(2)
 	}
 }

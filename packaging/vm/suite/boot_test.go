@@ -27,14 +27,28 @@ var (
 // TestBootWithJobs: a reboot takes running jobs; those that may are queued
 // again, tasks of arrays too, the others are lost and not tried again, waiting
 // ones still wait, and a paused GPU stays paused.
-func TestBootWithJobs(t *testing.T) {
+func TestBootWithJobs(t *testing.T) { rebootWithJobs(t) }
+
+// TestContainerRestart: the same where the kernel, and with it the boot, stays.
+func TestContainerRestart(t *testing.T) { rebootWithJobs(t) }
+
+// rebootWithJobs has something stop late that is ordered after the scheduler, so
+// that this lives on for a while when the jobs are stopped, and has a connection
+// that never becomes a request.
+func rebootWithJobs(t *testing.T) {
 	begin(t)
+	installProgram(t, "../hostile", enemyPath)
+	sh(t, "", "systemd-run --quiet --unit late --uid bob -p After=gpusched.service -p TimeoutStopSec=6 "+enemyPath+" half-open")
 	sh(t, "alice", "rm -f ~/begun")
 	again := submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo begun >> ~/begun; sync; sleep 1000'")
 	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
 	retried := submit(t, "alice", "-g 0 --no-requeue --retries 1 -- bash -c '[ $GPUSCHED_ATTEMPT = 2 ] || sleep 1000'")
 	array := submit(t, "bob", "-g 0 --array 0-2%2 -- bash -c '[ $GPUSCHED_ATTEMPT = 2 ] || [ $GPUSCHED_ARRAY_TASK = 2 ] || sleep 1000; exit $GPUSCHED_ARRAY_TASK'")
 	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
+	var behind []int64
+	for range 10 {
+		behind = append(behind, submit(t, "bob", "--gpu-ids 0,1 -- true"))
+	}
 	for _, id := range []int64{again, lost, retried} {
 		running(t, id)
 	}
@@ -63,6 +77,13 @@ func TestBootWithJobs(t *testing.T) {
 		ended(t, j, "lost", "restarted while the job ran")
 	}
 	ended(t, wait(t, waiting), "completed", "exit code 0")
+	cancel(t, "alice", again)
+	for _, id := range behind {
+		j := wait(t, id)
+		if ended(t, j, "completed", "exit code 0"); j.Attempt != 1 {
+			t.Errorf("waiting job %d was started %d times", id, j.Attempt)
+		}
+	}
 	ended(t, wait(t, array), "failed", "2 of 3 tasks did not complete")
 	if out := sh(t, "", "gpusched gpus"); !strings.Contains(out, "paused") {
 		t.Errorf("the pause is forgotten: %s", out)

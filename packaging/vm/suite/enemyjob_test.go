@@ -138,6 +138,12 @@ func TestEnemysVoice(t *testing.T) {
 		}
 		return n == 16
 	})
+	version := 0
+	fmt.Sscanf(sh(t, "", "systemctl --version"), "systemd %d", &version)
+	heard := strings.Contains(sh(t, "", "systemctl list-units --no-legend 'gpujob-*'"), "stop-sigterm")
+	if heard != (version < 254) {
+		t.Errorf("systemd %d listens to commands: %t", version, heard)
+	}
 	limited := submit(t, "bob", "-g 0 -t 3s --grace 1s -- "+enemyPath+" stopping")
 	stopped := submit(t, "bob", "-g 0 --grace 1s -- "+enemyPath+" stopping")
 	running(t, stopped)

@@ -1,0 +1,60 @@
+package daemon_test
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// TestShutdown: systemd stops the units of jobs before it stops us, in a reboot of
+// which the kernel knows nothing. What was running goes by its own choice, and what
+// waited still waits.
+func TestShutdown(t *testing.T) {
+	r := newRig(t, 2, nil)
+	no := false
+	again, lost := r.submit(1, nil), r.submit(1, func(s *job.Submission) { s.Requeue = &no })
+	waiting := r.submit(2, nil)
+	r.runs(again)
+	r.runs(lost)
+	r.bus.Leave(true)
+	before := r.asked.Load()
+	for _, id := range []job.ID{again, lost} {
+		name := units.Name(int64(id))
+		r.bus.Vanish(name)
+		r.bus.Signal(name)
+	}
+	r.until("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
+	small := r.submit(0, nil) // there is room for it
+	r.stop()
+	r.bus.Reboot()
+	r.start()
+	r.runs(again)
+	r.runs(small)
+	if v := r.wait(lost); v.State != job.Lost {
+		t.Errorf("the job that is not to be requeued is %s", v.State)
+	}
+	if got := r.state(waiting); got != job.Queued {
+		t.Errorf("the waiting job is %s", got)
+	}
+}
+
+// TestStartInShutdown: a start that systemd does not take for the moment, or was
+// short of something for, is tried again.
+func TestStartInShutdown(t *testing.T) {
+	short := &units.StartError{JobResult: "failed", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultResources}}
+	for _, err := range []error{units.ErrNotNow, short} {
+		r := newRig(t, 1, nil)
+		r.bus.FailNext(unittest.OpStart, unittest.Fault{Err: err})
+		id := r.submit(1, nil)
+		r.until("the job waits again", func() bool {
+			v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+			return err == nil && v.Jobs[0].State == job.Queued && v.Jobs[0].Attempt != nil
+		})
+		v, _ := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+		if a := v.Jobs[0].Attempt; !a.Result.Later || a.StartedAt != (job.Attempt{}).StartedAt {
+			t.Errorf("%v: attempt %+v, %+v", err, a, a.Result)
+		}
+	}
+}

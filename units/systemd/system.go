@@ -1,0 +1,33 @@
+package systemd
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// System asks systemd about itself. Its start is told by the clock of the kernel
+// that nobody sets, which is another at each start, and is kept by systemd when
+// it executes itself anew.
+func (m *Manager) System(ctx context.Context) (units.System, error) {
+	l, err := m.current()
+	if err != nil {
+		return units.System{}, wrap("state of", "systemd", err)
+	}
+	p := properties{}
+	for _, name := range []string{"UserspaceTimestampMonotonic", "SystemState"} {
+		var v dbus.Variant
+		object := l.conn.Object(destination, managerPath)
+		if err := object.CallWithContext(ctx, propertyIface+".Get", 0, managerIface, name).Store(&v); err != nil {
+			return units.System{}, wrap("state of", "systemd", err)
+		}
+		p[name] = v
+	}
+	return units.System{
+		Run:      strconv.FormatUint(get[uint64](p, "UserspaceTimestampMonotonic"), 10),
+		Stopping: get[string](p, "SystemState") == "stopping",
+	}, nil
+}
