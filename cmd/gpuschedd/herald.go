@@ -10,20 +10,32 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/launch"
-	"github.com/gpusched/gpusched/units/systemd"
 )
 
 // herald puts notes into the journals of jobs. What the daemon itself logs is
 // root's and no user finds it there, so systemd has a process of the job's own
 // unit and user print the note.
+//
+// That process is the user's, who can stop it for as long as systemd waits. So a
+// note waits for others of its own job and, where there are many, of its own user.
 type herald struct {
 	dir   string
-	units *systemd.Manager
-	turn  chan struct{} // capacity 1: one note at a time, since a unit has place for one
+	units noteUnits
+	jobs  lanes[job.ID] // a unit has place for one note
+	users lanes[int]
 }
 
-func newHerald(dir string, m *systemd.Manager) *herald {
-	return &herald{dir: dir, units: m, turn: make(chan struct{}, 1)}
+// noteUnits is what of systemd brings notes.
+type noteUnits interface {
+	Status(ctx context.Context, name string) (units.Status, error)
+	Reload(ctx context.Context, name string) error
+}
+
+// notesAtOnce is how many notes to jobs of one user are on their way at most.
+const notesAtOnce = 4
+
+func newHerald(dir string, u noteUnits) *herald {
+	return &herald{dir: dir, units: u, jobs: lanes[job.ID]{width: 1}, users: lanes[int]{width: notesAtOnce}}
 }
 
 // noteTime is how long systemd may take for one note.
@@ -36,18 +48,24 @@ const noteRoom = 32 << 20
 
 // tell puts a note into the journal of a running job.
 func (h *herald) tell(ctx context.Context, id job.ID, uid int, text string) error {
-	select {
-	case h.turn <- struct{}{}:
-		defer func() { <-h.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := h.jobs.enter(ctx, id)
+	if err != nil {
+		return err
 	}
+	defer leave()
+	if leave, err = h.users.enter(ctx, uid); err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
 	name := units.Name(int64(id))
 	st, err := h.units.Status(ctx, name)
 	if err != nil {
 		return err
+	}
+	if st.Active == units.ActiveReloading {
+		return fmt.Errorf("the process that prints notes of job %d does not end", id)
 	}
 	if room := cgroup.Room(cgroup.Root, st.ControlGroup); room != cgroup.Unknown && room < noteRoom {
 		return fmt.Errorf("job %d has only %s of its memory left: it is not told", id, job.FormatSize(room))

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// stopped is a systemd in which what prints the notes of some jobs was stopped by
+// their user.
+type stopped struct {
+	mu    sync.Mutex
+	jobs  map[string]bool
+	state map[string]string
+	told  int
+}
+
+func (s *stopped) Status(_ context.Context, name string) (units.Status, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return units.Status{Name: name, Active: s.state[name]}, nil
+}
+
+func (s *stopped) Reload(ctx context.Context, name string) error {
+	s.mu.Lock()
+	hangs := s.jobs[name]
+	if hangs {
+		s.state[name] = units.ActiveReloading
+	} else {
+		s.told++
+	}
+	s.mu.Unlock()
+	if !hangs {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A stopped process keeps the notes of its own job from being printed, and no
+// others.
+func TestStoppedNote(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &stopped{jobs: map[string]bool{units.Name(1): true}, state: map[string]string{}}
+		h := newHerald(dir, s)
+		me := os.Getuid()
+		begin := time.Now()
+		go func() { _ = h.tell(t.Context(), 1, me, "first") }()
+		synctest.Wait()
+		for id := job.ID(2); id < 10; id++ {
+			if err := h.tell(t.Context(), id, me, "hello"); err != nil {
+				t.Error(err)
+			}
+		}
+		if s.told != 8 || time.Since(begin) != 0 {
+			t.Errorf("%d of 8 notes to other jobs after %v", s.told, time.Since(begin))
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := h.tell(short, 1, me, "second"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("behind the first note: %v", err)
+		}
+		time.Sleep(noteTime)
+		again := time.Now()
+		if err := h.tell(t.Context(), 1, me, "third"); err == nil || time.Since(again) != 0 {
+			t.Errorf("after the first note: %v after %v", err, time.Since(again))
+		}
+		if len(h.jobs.of)+len(h.users.of) != 0 {
+			t.Errorf("lanes are left: %v, %v", h.jobs.of, h.users.of)
+		}
+	})
+}
+
+// However many a user stops, others' notes pass.
+func TestStoppedNotes(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stopped{jobs: map[string]bool{}, state: map[string]string{}}
+		h := newHerald(dir, s)
+		me := os.Getuid()
+		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
+			s.jobs[units.Name(int64(id))] = true
+			go func() { _ = h.tell(t.Context(), id, me, "hello") }()
+		}
+		synctest.Wait()
+		begin := time.Now()
+		_ = h.tell(t.Context(), 100, me+1, "hello") // only root may write it
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("another user's note waited %v", took)
+		}
+		time.Sleep(3 * noteTime) // which ends them all
+	})
+}
