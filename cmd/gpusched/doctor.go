@@ -17,7 +17,7 @@ type doctorCmd struct {
 
 // Help is the text below the options.
 func (doctorCmd) Help() string {
-	return `Everything that 'gpusched health' checks, and what can be seen from your side of the socket: the versions, the device nodes, the driver and its library, the settings, drop-ins for the jobs' units, paused GPUs, processes on GPUs that belong to no job, the clock. What you may not read is UNKNOWN; root sees all of it. Nothing is changed, and no program is run.
+	return `Everything that 'gpusched health' checks, and what can be seen from your side of the socket: the versions, the device nodes, the driver and its library, the settings, drop-ins for the jobs' units, whether sessions can open GPUs outside of jobs, paused GPUs, processes on GPUs that belong to no job, the clock. What you may not read is UNKNOWN; root sees all of it. Nothing is changed, and no program is run.
 
 ` + healthStatuses + ", of which a scheduler that does not answer is one case."
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // sound are the files of a machine on which everything is as it should be.
@@ -144,5 +147,37 @@ func TestWorstOf(t *testing.T) {
 		if got := worstOf(checks); got != want {
 			t.Errorf("%v: %s, want %s", list, got, want)
 		}
+	}
+}
+
+// TestDoctorTellsOfSessions: whether GPUs can be opened outside of jobs is the
+// site's choice; that its choice does not hold is trouble.
+func TestDoctorTellsOfSessions(t *testing.T) {
+	for _, c := range []struct {
+		closed  bool
+		opening error
+		root    bool
+		health  job.Health
+		says    string
+	}{
+		{false, syscall.ENXIO, false, job.Healthy, closeSessions},
+		{false, nil, true, job.Healthy, closeSessions},
+		{false, syscall.EPERM, false, job.Healthy, "this one can open no GPU"},
+		{true, syscall.EPERM, false, job.Healthy, "this one can open no GPU"},
+		{true, syscall.ENXIO, true, job.Healthy, "root's own sessions can"},
+		{true, syscall.ENXIO, false, job.Degraded, "can open them all the same"},
+	} {
+		got := fenceCheck(c.closed, &fs.PathError{Op: "open", Err: c.opening}, c.root)
+		if got.Health != string(c.health) || !strings.Contains(got.Detail, c.says) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+	h := machineWith(t, map[string]string{"/proc/self/cgroup": "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-7.service\n"})
+	if got := h.checkFence(); !strings.Contains(got.Detail, "this is a job") {
+		t.Errorf("in a job: %+v", got)
+	}
+	h = machineWith(t, map[string]string{"/etc/systemd/system/" + fenceDropIn: "", "/dev/gpusched-probe": ""})
+	if got := h.checkFence(); strings.Contains(got.Detail, closeSessions) {
+		t.Errorf("with the drop-ins: %+v", got)
 	}
 }

@@ -26,7 +26,7 @@ func (h host) path(p string) string { return h.root + p }
 func (h host) checks() []api.Check {
 	checks := []api.Check{h.checkUnits(), h.checkCgroups(), h.checkProbe()}
 	checks = append(checks, h.checkNodes()...)
-	return append(checks, h.checkDriver(), h.checkConfig(), h.checkDropIns(), h.checkSubuid(), checkClock())
+	return append(checks, h.checkDriver(), h.checkConfig(), h.checkDropIns(), h.checkFence(), h.checkSubuid(), checkClock())
 }
 
 func healthy(name, detail string) api.Check {

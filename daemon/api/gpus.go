@@ -48,6 +48,7 @@ type GPUProcess struct {
 	Comm      string `json:"comm,omitempty"`
 	UsedBytes int64  `json:"used_bytes"` // -1: unknown
 	Job       int64  `json:"job,omitempty"`
+	Stray     bool   `json:"stray,omitempty"` // it is outside of the unit of its job
 }
 
 // GPUsReply lists the GPUs.

@@ -38,7 +38,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MaxForeign, none: true} }},
 		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},
-		{section: in, name: "strays", doc: "What is done when a job has ended, or does not have a GPU, and a process of it is on that GPU all the same, having left its unit: end (SIGTERM, then SIGKILL), keep (the GPU out of service while it is there) or tell (it counts as any process without a job). What runs in the unit of a job that still runs is ended after cleaning_timeout; see THE FENCE in gpuschedd(8).",
+		{section: in, name: "strays", doc: "What is done when a job has ended, or does not have a GPU, and a process of it is on that GPU all the same, having left its unit: end (SIGTERM, then SIGKILL), keep (the GPU out of service while it is there) or tell (it counts as any process without a job). Where it is in the unit of a job that runs, having been given an open device, that job is ended after cleaning_timeout; see THE FENCE in gpuschedd(8).",
 			bind: func(c *Config) value {
 				return choiceValue[StrayAction]{&c.GPUs.Strays, "an action", []StrayAction{StrayEnd, StrayKeep, StrayTell}}
 			}},

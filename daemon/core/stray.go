@@ -127,9 +127,20 @@ const (
 // strayGrace is how long a stray has between SIGTERM and SIGKILL.
 const strayGrace = 2 * time.Second
 
+// trespassed stops a job whose process uses a GPU which the job does not have,
+// unless the driver still lists it from an earlier attempt.
+func (c *Core) trespassed(id job.ID, d *device, p *gpu.Process, now time.Time) {
+	l := c.active[id]
+	if l == nil || l.job.Stop != "" || l.job.State == job.Ending || p.Age == 0 || now.Add(-p.Age).Before(l.began()) {
+		return
+	}
+	l.job.Breach = &job.Breach{GPU: d.Index}
+	c.halt(l, job.StopTrespass, "", now)
+}
+
 // endStrays ends, where the site wants that, what runs on a GPU of a job that
 // does not have it: at once what is outside of its job's unit, and after a while
-// what is in the unit of a running job, which was given an open device.
+// the running job in whose unit it is, which was given an open device.
 func (c *Core) endStrays(d *device, now time.Time) {
 	if c.policy.Strays != EndStrays {
 		return
@@ -142,8 +153,13 @@ func (c *Core) endStrays(d *device, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		late := c.active[id] != nil && now.Sub(dep.since) > c.policy.CleaningTimeout
-		if id == 0 || p.Dead || p.Start == 0 || c.holds(id, d) || !d.strays[p.PID] && !late {
+		if id == 0 || p.Dead || c.holds(id, d) {
+			continue
+		}
+		if !d.strays[p.PID] {
+			if now.Sub(dep.since) > c.policy.CleaningTimeout {
+				c.trespassed(id, d, p, now)
+			}
 			continue
 		}
 		c.act(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})

@@ -84,7 +84,7 @@ func (c *Core) wind(l *live, now time.Time) {
 // farewell is why a job is stopped whose owner had no part in that.
 func farewell(j *job.Job) Tell {
 	t := Tell{Job: j.ID, UID: j.Owner.UID}
-	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle) {
+	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
 		t.Text = finalResult(j).Sentence()
 	}
 	return t
@@ -416,7 +416,7 @@ func finalResult(j *job.Job) job.Result {
 		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
 	case job.StopGPUMem:
 		return job.Result{Outcome: job.GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
-	case job.StopIdle:
+	case job.StopIdle, job.StopTrespass:
 		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, Breach: j.Breach}
 	case job.StopGPULost:
 		return job.Result{Outcome: job.Failed, Cause: j.Stop}

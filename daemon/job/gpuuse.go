@@ -76,6 +76,15 @@ func (b *Breach) idleSentence() string {
 	return fmt.Sprintf("cancelled by the site: it had not used its GPUs for %s", FormatDuration(b.Idle.Round(time.Second)))
 }
 
+// trespassSentence says for people why a job was stopped that used a GPU of
+// others: no job can open one, so somebody passed it an open device.
+func (b *Breach) trespassSentence() string {
+	if b == nil {
+		return "cancelled by the site: it used a GPU that it does not have"
+	}
+	return fmt.Sprintf("cancelled by the site: it used GPU %d, which it does not have", b.GPU)
+}
+
 // The codes of warnings.
 const (
 	WarningMemory WarningCode = "gpu-memory" // more GPU memory than it was promised

@@ -52,6 +52,8 @@ const (
 	StopGPULost StopCause = "gpu-lost"
 	StopGPUMem  StopCause = "gpu-memory" // over its budget, and another job was short of its own
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
+
+	StopTrespass StopCause = "gpu-trespass" // it used a GPU that it does not have
 )
 
 // Job is the durable state of one job, without its private payload.

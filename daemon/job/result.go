@@ -93,6 +93,8 @@ func (r Result) cancelled() string {
 		return "sent back to the queue by " + r.By
 	case r.Cause == StopIdle:
 		return r.Breach.idleSentence()
+	case r.Cause == StopTrespass:
+		return r.Breach.trespassSentence()
 	case r.Detail != "":
 		return "cancelled: " + r.Detail
 	case r.By != "":

@@ -28,6 +28,8 @@ func TestResultSentenceAndCode(t *testing.T) {
 		{Result{Outcome: GPUOutOfMemory, For: 13, Breach: &Breach{GPU: 2, UsedBytes: 30 << 30, BudgetBytes: 20 << 30}}, 137, "stopped for using 30G of the memory of GPU 2, 10G more than the 20G it was promised, when job 13 was short of its own (ask for more with --gpu-mem)"},
 		{Result{Outcome: GPUOutOfMemory, For: 13}, 137, "stopped for using GPU memory that job 13 was promised (ask for more with --gpu-mem)"},
 		{Result{Outcome: Cancelled, Cause: StopIdle, Breach: &Breach{Idle: 40*time.Minute + 300*time.Millisecond}}, 143, "cancelled by the site: it had not used its GPUs for 40m"},
+		{Result{Outcome: Cancelled, Cause: StopTrespass, Breach: &Breach{GPU: 3}}, 143, "cancelled by the site: it used GPU 3, which it does not have"},
+		{Result{Outcome: Cancelled, Cause: StopTrespass}, 143, "cancelled by the site: it used a GPU that it does not have"},
 		{Result{Outcome: Cancelled, Cause: StopIdle}, 143, "cancelled by the site: it did not use its GPUs"},
 		{Result{Outcome: Lost, Detail: "the machine was restarted while the job ran"}, 125, "lost: the machine was restarted while the job ran"},
 		{Result{Outcome: Failed, Launch: LaunchSpec, ExitCode: 225}, 125, "could not start: its private instructions could not be made or read"},

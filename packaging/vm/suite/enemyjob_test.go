@@ -153,3 +153,135 @@ func TestEnemysVoice(t *testing.T) {
 	sh(t, "", "pkill -KILL -u bob -x hostile") // their grace is too long to wait for
 	wait(t, array)
 }
+
+// escape is a job of bob's on GPU 0 whose process on the GPU asks PID 1 for a move
+// into his own user manager, as 'systemd-run --user --scope' does, and then tries
+// what it can open; it returns the job and the process.
+func escape(t *testing.T) (id int64, pid string) {
+	t.Helper()
+	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
+	sh(t, "bob", `cat > ~/escape.sh <<'END'
+#!/bin/bash
+simcuda --mem 2G --hold 4242 & p=$!
+while [ ! -e ~/escape.go ]; do sleep 0.05; done
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager AttachProcessesToUnit ssau user@1002.service /init.scope 2 $$ $p >/dev/null
+cat /proc/$p/cgroup > ~/escape.where
+(exec 3</dev/nvidia2) 2> ~/escape.open
+echo $p > ~/escape.pid
+wait
+END
+chmod +x ~/escape.sh`)
+	id = submit(t, "bob", "-g 1 --gpu-ids 0 --env clean -- bash -c 'setsid ~/escape.sh & sleep 1000'")
+	running(t, id)
+	until(t, "it shows on the GPU", func() bool { return len(processesOn(t, 0)) == 1 })
+	sh(t, "bob", "touch ~/escape.go")
+	until(t, "it has moved", func() bool { return try(t, "", "test -s /home/bob/escape.pid").Code == 0 })
+	pid = sh(t, "", "cat /home/bob/escape.pid")
+	if out := sh(t, "", "cat /home/bob/escape.where"); !strings.Contains(out, "user@1002.service") {
+		t.Errorf("it is in %s", out)
+	}
+	return id, pid
+}
+
+// TestEnemysEscape: a process that moved out of its job's unit stays of the job,
+// which is charged for it, and is gone before the GPU is given on.
+func TestEnemysEscape(t *testing.T) {
+	begin(t)
+	id, pid := escape(t)
+	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
+	until(t, "it is a stray", func() bool {
+		list := processesOn(t, 0)
+		return len(list) == 1 && list[0].Job == id && list[0].Stray
+	})
+	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- bash -c 'kill -0 "+pid+" 2>&1 | grep -q \"No such\"; echo $?'")
+	cancel(t, "bob", id)
+	ended(t, wait(t, next), "completed", "exit code 0")
+	if out := printed(t, next, "0"); strings.TrimSpace(out) != "0" {
+		t.Errorf("the next job has the GPU while the process is there: %s", out)
+	}
+	if j := show(t, "bob", id); !strings.Contains(j.Result.Sentence, "process "+pid+" had left its unit, still used GPU 0 and was ended") {
+		t.Errorf("the job says %q", j.Result.Sentence)
+	}
+}
+
+// TestEnemysEscapeIsKept: where the site ends nobody, the GPU is out of service
+// while what left the job is there.
+func TestEnemysEscapeIsKept(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	answers(t)
+	id, pid := escape(t)
+	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
+	cancel(t, "bob", id)
+	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- true")
+	until(t, "the GPU is suspect", func() bool { return strings.Contains(gpuLine(t, 0), "suspect") })
+	waitsFor(t, "alice", next, fmt.Sprintf("process %s of job %d, which has ended, still runs on it", pid, id))
+	if text, _ := health(t); !strings.Contains(text, "process "+pid) {
+		t.Errorf("health: %s", text)
+	}
+	sh(t, "", "kill "+pid)
+	ended(t, wait(t, next), "completed", "exit code 0")
+}
+
+// TestClosedSessions: with the package's drop-ins neither a session, nor cron or
+// at, nor what has left a job can open a GPU; root's sessions can, and other
+// devices are as before. Without them all of that opens, as the manual says.
+func TestClosedSessions(t *testing.T) {
+	begin(t)
+	const (
+		on     = "cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload"
+		off    = "rm /etc/systemd/system/*.d/50-gpusched-fence.conf && systemctl daemon-reload"
+		nodes  = "/dev/nvidia0 /dev/nvidia3 /dev/nvidiactl /dev/gpusched-probe"
+		closed = "Operation not permitted"
+	)
+	t.Cleanup(func() {
+		try(t, "", off+"; systemctl stop user@1002.service user-1002.slice cron atd; rm /run/systemd/system/cron.service /run/systemd/system/atd.service; systemctl daemon-reload")
+	})
+	for _, s := range []string{"cron", "atd"} {
+		sh(t, "", fmt.Sprintf("printf '[Service]\nType=oneshot\nUser=bob\nExecStart=/bin/bash /home/bob/tries /home/bob/%s.out\n' > /run/systemd/system/%[1]s.service", s))
+	}
+	sh(t, "bob", "echo 'for f in "+nodes+" /dev/null /dev/zero /dev/ptmx; do e=$( (exec 3<>$f) 2>&1 ); echo \"$f ${e##*: }\"; done > $1' > ~/tries")
+	sh(t, "", "systemctl daemon-reload; systemctl start user@1002.service")
+	opens := func(in string) string {
+		switch in {
+		case "cron", "atd":
+			sh(t, "", "systemctl start "+in)
+		case "root":
+			sh(t, "", "systemd-run -q --wait --slice user-0.slice bash /home/bob/tries /home/bob/root.out")
+		default:
+			sh(t, "", "systemd-run -q --wait --slice user-1002.slice --uid bob bash /home/bob/tries /home/bob/session.out")
+		}
+		return sh(t, "", "cat /home/bob/"+in+".out")
+	}
+	check := func(fenced bool) {
+		t.Helper()
+		for _, in := range []string{"session", "cron", "atd", "root"} {
+			out := opens(in)
+			want := 0
+			if fenced && in != "root" {
+				want = len(strings.Fields(nodes))
+			}
+			if got := strings.Count(out, closed); got != want || !strings.HasSuffix(out, "/dev/null \n/dev/zero \n/dev/ptmx ") {
+				t.Errorf("%s, drop-ins %t: %d nodes are closed, want %d:\n%s", in, fenced, got, want, out)
+			}
+		}
+	}
+	check(false)
+	id, pid := escape(t)
+	if out := sh(t, "", "cat /home/bob/escape.open"); strings.Contains(out, closed) {
+		t.Errorf("without the drop-ins: %s", out)
+	}
+	cancel(t, "bob", id)
+	until(t, "what left the job has ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
+	sh(t, "", on)
+	check(true)
+	id, _ = escape(t)
+	if out := sh(t, "", "cat /home/bob/escape.open"); !strings.Contains(out, closed) {
+		t.Errorf("what has left its job opens another GPU: %s", out)
+	}
+	cancel(t, "bob", id)
+	ended(t, wait(t, submit(t, "alice", "-g 1 -- bash -c '(exec 3</dev/nvidia$GPUSCHED_GPU_IDS) 2>&1 | grep -q \"No such device\"'")), "completed", "exit code 0")
+	sh(t, "", off+"; systemctl stop user@1002.service; systemctl stop user-1002.slice")
+	sh(t, "", "systemctl start user@1002.service")
+	check(false)
+}

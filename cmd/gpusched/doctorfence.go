@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// fenceDropIn closes GPUs to the sessions of all users but root where it is among
+// the drop-ins of their slices.
+const fenceDropIn = "user-.slice.d/50-gpusched-fence.conf"
+
+const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload'"
+
+// checkFence tells whether GPUs can be opened outside of jobs. The node of the
+// filters' proof says it, which no driver has: an attempt to open a GPU wakes it.
+func (h host) checkFence() api.Check {
+	if groups, _ := os.ReadFile(h.path("/proc/self/cgroup")); strings.Contains(string(groups), "/gpujob-") {
+		return healthy("sessions", "this is a job, which opens its own GPUs and no others")
+	}
+	closed := false
+	for _, dir := range unitDirs {
+		_, err := os.Stat(h.path(filepath.Join(dir, fenceDropIn)))
+		closed = closed || err == nil
+	}
+	f, err := os.OpenFile(h.path(probeNode), os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		_ = f.Close()
+	}
+	return fenceCheck(closed, err, os.Geteuid() == 0)
+}
+
+// fenceCheck judges what came of an attempt to open the node, where the drop-ins
+// are on or not.
+func fenceCheck(closed bool, opening error, root bool) api.Check {
+	const name = "sessions"
+	switch {
+	case errors.Is(opening, syscall.EPERM):
+		return healthy(name, "this one can open no GPU: GPUs are used by jobs")
+	case closed && root:
+		return healthy(name, "login sessions, cron and at can open no GPU, root's own sessions can")
+	case closed:
+		return degraded(name, "GPUs are closed to login sessions, and this one can open them all the same",
+			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: those without pam_systemd are not; THE FENCE in gpuschedd(8)")
+	}
+	return healthy(name, "login sessions, cron and at can open GPUs outside of jobs, also what has left a job; where jobs alone are to use GPUs, "+
+		closeSessions+" closes them ('gpusched gpus' has the figures of nvidia-smi): THE FENCE in gpuschedd(8)")
+}
