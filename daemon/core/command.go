@@ -126,24 +126,23 @@ func (c *Core) signal(e Command) *job.Refusal {
 }
 
 func (c *Core) pause(e Command, now time.Time) *job.Refusal {
-	for _, d := range c.devices {
-		if d.Index != e.What.GPU {
-			continue
-		}
-		if d.UUID == "" {
-			return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
-		}
-		g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
-		g.Fault = c.controls[d.UUID].Fault
-		if g.Paused {
-			g.Reason, g.Until = e.What.Reason, e.What.Until
-		} else {
-			c.accept(&g, d)
-		}
-		c.control(g)
-		return nil
+	at := c.byIndex(e.What.GPU)
+	if at < 0 {
+		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
 	}
-	return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
+	d := c.devices[at]
+	if d.UUID == "" {
+		return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
+	}
+	g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
+	g.Fault = c.controls[d.UUID].Fault
+	if g.Paused {
+		g.Reason, g.Until = e.What.Reason, e.What.Until
+	} else {
+		c.accept(&g, d)
+	}
+	c.control(g)
+	return nil
 }
 
 // accept takes an administrator's word for it that the GPU is well.

@@ -81,6 +81,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 		}
 	}
 	c.forgetMembers()
+	c.arrange()
 	for _, d := range c.devices {
 		c.inspectDeparture(d, e.Number, now)
 	}
@@ -99,7 +100,10 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 		d = &device{Device: g, base: -1}
 		c.devices = append(c.devices, d)
 		c.machine++
-		slices.SortFunc(c.devices, func(a, b *device) int { return a.Index - b.Index })
+	}
+	if d.Index != g.Index { // the driver counts only those that are there
+		d.Index = g.Index
+		c.machine++
 	}
 	d.present = true
 	if g.Health != gpu.HealthOK {
@@ -139,6 +143,25 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 			d.base = left.base
 		}
 		delete(c.departed, d.UUID)
+	}
+}
+
+// arrange puts the devices in the order of their indexes. One that has gone keeps
+// the index it had, which the driver may have given to another: what is there
+// comes first, and is what people mean by the number.
+func (c *Core) arrange() {
+	byIndex := func(a, b *device) int {
+		if a.Index == b.Index && a.present != b.present {
+			if a.present {
+				return -1
+			}
+			return 1
+		}
+		return a.Index - b.Index
+	}
+	if !slices.IsSortedFunc(c.devices, byIndex) {
+		slices.SortStableFunc(c.devices, byIndex)
+		c.machine++
 	}
 }
 

@@ -125,6 +125,7 @@ func (c *Core) weigh(s *sched.Snapshot) {
 	}
 }
 
+// byIndex finds the GPU that has the index now; -1: none.
 func (c *Core) byIndex(index int) int {
 	return slices.IndexFunc(c.devices, func(d *device) bool { return d.Index == index })
 }

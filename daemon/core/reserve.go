@@ -18,8 +18,8 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	r := *e.What.Reservation
 	r.GPUs = slices.Clone(r.GPUs)
 	for i := range r.GPUs {
-		at := slices.IndexFunc(c.devices, func(d *device) bool { return d.Index == r.GPUs[i].Index && d.UUID != "" })
-		if at < 0 {
+		at := c.byIndex(r.GPUs[i].Index)
+		if at < 0 || c.devices[at].UUID == "" {
 			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", r.GPUs[i].Index), "see 'gpusched gpus'")
 		}
 		r.GPUs[i] = job.GPURef{UUID: c.devices[at].UUID, Index: c.devices[at].Index, Minor: c.devices[at].Minor}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -263,6 +264,17 @@ var verbs = map[string]func(*script){
 	"bus":    func(s *script) { s.w.busDown = s.args["is"] == "down" },
 	"driver": func(s *script) { s.w.problem = gpu.Problem(s.args["problem"]); s.feed(s.w.sample(0)) },
 	"gpu":    (*script).gpu,
+	// pull gpu=N: it goes, and those behind it get other numbers; push: it is there again.
+	"pull": func(s *script) {
+		s.w.gpus, s.w.pulled = slices.Delete(slices.Clone(s.w.gpus), s.num("gpu", 0), s.num("gpu", 0)+1), s.w.gpus
+		s.w.renumber()
+		s.feed(s.w.sample(0))
+	},
+	"push": func(s *script) {
+		s.w.gpus = s.w.pulled
+		s.w.renumber()
+		s.feed(s.w.sample(0))
+	},
 	// silent, answers: a GPU that the driver lists and can't read, and then can.
 	"silent": func(s *script) {
 		s.w.gpus = []gpu.Device{{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}}

@@ -38,6 +38,7 @@ type world struct {
 	runs    map[string]int // how often the command of "job/attempt" began
 	invoked int
 	gpus    []gpu.Device
+	pulled  []gpu.Device // what gpus was before one went
 	problem gpu.Problem
 	pending []core.Action // begun and not answered
 	token   core.Token

@@ -94,6 +94,13 @@ func (w *world) sample(number uint64) core.Event {
 	return ev
 }
 
+// renumber gives the GPUs the numbers that the driver has for them.
+func (w *world) renumber() {
+	for i := range w.gpus {
+		w.gpus[i].Index = i
+	}
+}
+
 // xid has the driver write a line about a GPU.
 func (w *world) xid(index int, rest string) core.Faulted {
 	x, ok := gpu.ParseXid(fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): %s", index+10, rest))
