@@ -83,12 +83,12 @@ type Core struct {
 	cuda      string
 	seen      bool // any sample has arrived
 	sampledAt time.Time
-	taken     time.Time          // when the last good sample was taken, by the core's clock
-	early     []Faulted          // until then
-	stuckOn   map[string]job.ID  // by GPU: the job that holds it and can't be ended
-	members   map[process]job.ID // of the processes on GPUs, those that are known to be of a job
-	heard     uint64             // the last line of the kernel's log
-	asked     uint64             // the number of the last Sample action
+	taken     time.Time           // when the last good sample was taken, by the core's clock
+	early     []Faulted           // until then
+	stuckOn   map[string][]job.ID // by GPU: the jobs that hold it and can't be ended
+	members   map[process]job.ID  // of the processes on GPUs, those that are known to be of a job
+	heard     uint64              // the last line of the kernel's log
+	asked     uint64              // the number of the last Sample action
 	watcher   watcher
 
 	out     Effects
@@ -133,7 +133,7 @@ func New(p Policy, boot string, r Restored) *Core {
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
 		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
-		stuckOn: map[string]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, edges: map[int]int{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
+		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, edges: map[int]int{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)

@@ -244,7 +244,7 @@ func (c *Core) leave(l *live, now time.Time) {
 	}
 	number := c.look()
 	for _, r := range l.job.Attempt.GPUs {
-		delete(c.stuckOn, r.UUID)
+		c.stuckOn[r.UUID] = slices.DeleteFunc(c.stuckOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
 		left := &departure{
 			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1,
 			uid: l.job.Owner.UID, began: l.began(),

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -98,13 +99,24 @@ func (c *Core) noteStuck(l *live) {
 		return
 	}
 	for _, ref := range l.job.Attempt.GPUs {
-		c.stuckOn[ref.UUID] = l.job.ID
+		if on := c.stuckOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
+			c.stuckOn[ref.UUID] = append(on, l.job.ID)
+		}
 	}
+}
+
+// stuckJob returns a job that holds the GPU and can't be ended, 0 where there is
+// none.
+func (c *Core) stuckJob(d *device) job.ID {
+	for _, id := range c.stuckOn[d.UUID] {
+		return id
+	}
+	return 0
 }
 
 // left is what a GPU needs for what was left on it, and why.
 func (c *Core) left(d *device) (gpu.Recovery, string) {
-	if id := c.stuckOn[d.UUID]; id != 0 {
+	if id := c.stuckJob(d); id != 0 {
 		return gpu.RecoverReboot, fmt.Sprintf("job %d can't be ended", id)
 	}
 	f := c.controls[d.UUID].Fault

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -34,7 +35,7 @@ func (u GPUUse) BusyPercent() int {
 	if u.Seen <= 0 {
 		return -1
 	}
-	return int((u.Busy*100 + u.Seen/2) / u.Seen)
+	return int(math.Round(float64(u.Busy) * 100 / float64(u.Seen))) // Busy*100 is too much for a Duration after 2.9 years
 }
 
 // Budget is how much of the GPU's memory the job may use; 0 is all of it, which

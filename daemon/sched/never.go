@@ -58,8 +58,8 @@ func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	sh := newShape(r)
 	sh.qualify(s)
 	have := 0
-	for _, ok := range sh.qual {
-		if ok {
+	for i, ok := range sh.qual {
+		if g := &s.GPUs[i]; ok || g.unread() && sh.allows(g.Index) {
 			have++
 		}
 	}

@@ -50,6 +50,18 @@ func checkNever(t *testing.T, got *job.Refusal, want string) {
 	}
 }
 
+// A GPU that was not well from the beginning may be any, once it answers.
+func TestNeverOfAnUnreadGPU(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.s.GPUs[2] = GPU{Index: 2, State: Lost}
+	for _, r := range []job.Request{
+		{GPUMilli: 4000, GPUMemBytes: 10 * gib}, {GPUMilli: 4000, GPUType: "a100"}, {GPUMilli: 1000, GPUIDs: []int{2}, GPUMemBytes: 200 * gib},
+	} {
+		checkNever(t, Never(&sc.s, nil, &r), "")
+	}
+	checkNever(t, Never(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
+}
+
 // Where no GPU is known it depends on whether somebody knows why.
 func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}

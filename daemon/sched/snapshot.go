@@ -72,6 +72,10 @@ type GPU struct {
 	Taken           bool  // whoever asks whole GPUs alone can't have it for them
 }
 
+// unread tells whether the driver has not said yet what the GPU is, as of one that
+// was not well from the beginning.
+func (g *GPU) unread() bool { return g.Model == "" }
+
 // free returns the memory that can be promised to a new job.
 func (g *GPU) free() int64 {
 	free := g.MemFreeBytes
