@@ -148,6 +148,9 @@ func (d *Daemon) Run(outer context.Context) error {
 func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.post(core.Configured{Policy: s.Policy})
+	for _, l := range d.looks {
+		l.forget()
+	}
 }
 
 // watch turns systemd's hints into events.

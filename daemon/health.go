@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -53,6 +54,13 @@ func (d *Daemon) checkStore() job.Check {
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}
 }
 
+// absentGPUs returns those of a list of indexes that the machine does not have.
+func absentGPUs(only []int, gpus []job.GPUView) []int {
+	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
+		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index })
+	})
+}
+
 func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 	answer := 0
 	for _, g := range v.GPUs {
@@ -74,6 +82,10 @@ func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 		c.Health, c.Next = job.Degraded, "see the lines of these GPUs"
 	case len(v.GPUs) == 0:
 		c.Detail = "this machine has no GPU: jobs with --gpus 0 run"
+	}
+	if absent := absentGPUs(d.settings.Load().Policy.OnlyGPUs, v.GPUs); len(absent) > 0 && c.Health == job.Healthy {
+		c.Health, c.Next = job.Degraded, "see 'gpusched gpus', and mend the setting"
+		c.Detail += fmt.Sprintf("; gpus.only names GPU %s, which is not there", job.FormatGPUList(absent))
 	}
 	checks := []job.Check{c}
 	for _, g := range v.GPUs {

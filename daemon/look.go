@@ -29,6 +29,7 @@ type look struct {
 	last  job.Check
 	at    time.Time // of last; zero: none yet
 	wait  []func(job.Check)
+	void  bool // the one under way may have looked at what is no more
 }
 
 // begin returns what is known of the part, and whether to look at it now. Where
@@ -54,10 +55,20 @@ func (l *look) end(c job.Check, now time.Time) {
 	l.mu.Lock()
 	wait := l.wait
 	l.since, l.last, l.at, l.wait = time.Time{}, c, now, nil
+	if l.void {
+		l.at, l.void = time.Time{}, false
+	}
 	l.mu.Unlock()
 	for _, tell := range wait {
 		tell(c)
 	}
+}
+
+// forget makes the next one who asks look again.
+func (l *look) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at, l.void = time.Time{}, !l.since.IsZero()
 }
 
 // seen gathers looks that go on beside one another.

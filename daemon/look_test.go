@@ -98,3 +98,42 @@ func TestLookAroundTogether(t *testing.T) {
 		}
 	})
 }
+
+// After a reload nobody is told what was seen before it, also not by a look that
+// was under way.
+func TestForgottenLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settings, free := "old", make(chan struct{})
+		d := &Daemon{host: machine{}}
+		l := &look{Check: Check{"settings", func(context.Context) job.Check {
+			was := settings
+			if was == "old" {
+				<-free
+			}
+			return job.Check{Name: "settings", Detail: was}
+		}}}
+		d.looks = []*look{l}
+		go d.lookAround(t.Context())
+		synctest.Wait()
+		settings = "new"
+		l.forget()
+		close(free)
+		synctest.Wait()
+		if got := d.lookAround(t.Context()); got[0].Detail != "new" {
+			t.Errorf("looked at the %s settings", got[0].Detail)
+		}
+		settings = "newer"
+		l.forget()
+		if got := d.lookAround(t.Context()); got[0].Detail != "newer" {
+			t.Errorf("looked at the %s settings", got[0].Detail)
+		}
+	})
+}
+
+// GPUs that the settings name and the machine lacks are told.
+func TestAbsentGPUs(t *testing.T) {
+	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{Index: 1}, {Index: 0}})
+	if len(got) != 1 || got[0] != 9 || len(absentGPUs(nil, nil)) != 0 {
+		t.Errorf("%v", got)
+	}
+}

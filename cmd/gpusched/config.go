@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"os/user"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
@@ -43,7 +46,7 @@ type configCheckCmd struct {
 
 // Help is the text below the options.
 func (configCheckCmd) Help() string {
-	return `Every mistake in every file is printed with its place, and the exit status is then 1. A file of the machine must also be such that only root can change it. A quota for an account that is not there gets a warning.
+	return `Every mistake in every file is printed with its place, and the exit status is then 1. A file of the machine must also be such that only root can change it. A quota for an account, a group of administrators or a GPU that is not there gets a warning.
 
 Example:
 
@@ -51,12 +54,18 @@ Example:
 }
 
 // Run checks.
-func (c *configCheckCmd) Run(a *app) error {
+func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	cfg, _, paths, err := c.read()
 	if err != nil {
 		return err
 	}
 	a.warnUnknown(cfg.Quotas)
+	if name := cfg.Daemon.AdminGroup; name != "" {
+		if _, err := user.LookupGroup(name); err != nil {
+			a.note("warning: there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", name)
+		}
+	}
+	a.warnAbsent(ctx, cfg.GPUs.Only)
 	for _, path := range paths {
 		a.out.printf("%s: ok\n", clean(path))
 	}
@@ -64,6 +73,28 @@ func (c *configCheckCmd) Run(a *app) error {
 		a.out.printf("there are no settings files: everything has its default\n")
 	}
 	return nil
+}
+
+// askTime is how long a check of settings waits for the scheduler.
+const askTime = 2 * time.Second
+
+// warnAbsent names GPUs of gpus.only that the scheduler, where it runs, does not
+// see. They are no mistake: they may come later.
+func (a *app) warnAbsent(ctx context.Context, only []int) {
+	if len(only) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return
+	}
+	for _, index := range only {
+		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
+			a.note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
+		}
+	}
 }
 
 // warnUnknown names the quotas of accounts that this host does not have. They

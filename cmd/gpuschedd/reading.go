@@ -52,8 +52,9 @@ func (r reading) since(now reading) []string {
 	return changed
 }
 
-// checkSettings tells of settings that were changed and not read.
-func checkSettings(p paths, r reading) job.Check {
+// checkSettings tells of settings that were changed and not read, whether they
+// can be, and of an administrators' group that is not there.
+func checkSettings(p paths, r reading, adminGroup string) job.Check {
 	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + r.at.Format(time.DateTime)}
 	now, err := lookAtSettings(p)
 	if err != nil {
@@ -63,7 +64,17 @@ func checkSettings(p paths, r reading) job.Check {
 	if changed := r.since(now); len(changed) > 0 {
 		c.Health = job.Degraded
 		c.Detail = fmt.Sprintf("not those that were read at %s: %s", r.at.Format(time.DateTime), strings.Join(changed, ", "))
-		c.Next = "gpusched config check && systemctl reload gpusched"
+		c.Next = "systemctl reload gpusched"
+		if _, _, err := load(p); err != nil {
+			c.Detail += "; a reload refuses them: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+			c.Next = "mend them ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+		}
+		return c
+	}
+	if _, there := groupID(adminGroup); adminGroup != "" && !there {
+		c.Health = job.Degraded
+		c.Detail = fmt.Sprintf("there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", adminGroup)
+		c.Next = "groupadd --system " + adminGroup + ", or name another"
 	}
 	return c
 }

@@ -24,6 +24,10 @@ func TestSettingsThatWereNotRead(t *testing.T) {
 			long := time.Now().Add(-48 * time.Hour)
 			return os.Chtimes(p.config, long, long)
 		}, "gpusched.toml was changed"},
+		"a mistake": {func(p paths) error {
+			return os.WriteFile(filepath.Join(p.dropIns, "20.toml"), []byte("[gpus]\nonyl = [1]\n"), 0o644)
+		},
+			"20.toml is new; a reload refuses them: "},
 		"an unfinished file": {func(p paths) error { return os.WriteFile(filepath.Join(p.dropIns, "20.toml~"), nil, 0o644) }, ""},
 	} {
 		p := paths{config: filepath.Join(t.TempDir(), "gpusched.toml"), dropIns: t.TempDir()}
@@ -39,9 +43,23 @@ func TestSettingsThatWereNotRead(t *testing.T) {
 		if err := tt.change(p); err != nil {
 			t.Fatal(err)
 		}
-		c := checkSettings(p, r)
+		c := checkSettings(p, r, "")
 		if (c.Health == job.Healthy) != (tt.want == "") || !strings.Contains(c.Detail, tt.want) {
 			t.Errorf("%s: %s, %s", name, c.Health, c.Detail)
+		}
+	}
+}
+
+// A group of administrators that is not there is told, none at all is not.
+func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
+	p := paths{config: filepath.Join(t.TempDir(), "gpusched.toml"), dropIns: t.TempDir()}
+	r, err := lookAtSettings(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for group, want := range map[string]job.Health{"": job.Healthy, "root": job.Healthy, "no-such-group": job.Degraded} {
+		if c := checkSettings(p, r, group); c.Health != want {
+			t.Errorf("%q: %s, %s", group, c.Health, c.Detail)
 		}
 	}
 }

@@ -51,8 +51,8 @@ func (s *session) reload() bool {
 	if late := needRestart(s.cfg, cfg); len(late) > 0 {
 		a.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
 	}
-	s.daemon.Reload(settings)
 	a.use(cfg, r)
+	s.daemon.Reload(settings)
 	a.log.Info("the configuration is reloaded")
 	return true
 }

@@ -146,6 +146,8 @@ func (s *session) checks() []daemon.Check {
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(checkControllers)},
-		{Name: "settings", Look: here(func() job.Check { return checkSettings(s.paths, *s.read.Load()) })},
+		{Name: "settings", Look: here(func() job.Check {
+			return checkSettings(s.paths, *s.read.Load(), s.assembly.cfg.Load().Daemon.AdminGroup)
+		})},
 	}
 }

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,6 +23,33 @@ printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`;
 	ended(t, wait(t, id), "completed", "exit code 0")
 	if j := show(t, "alice", id); j.MemBytes != 300<<20 {
 		t.Errorf("a job that asked none has %d bytes of memory", j.MemBytes)
+	}
+}
+
+// TestReloadOfWrongSettings: a reload that takes nothing on fails where somebody
+// asked for it, and health says what is wrong; a good one is told at once.
+func TestReloadOfWrongSettings(t *testing.T) {
+	begin(t)
+	const file = "/etc/gpusched/conf.d/90-site.toml"
+	t.Cleanup(func() { sh(t, "", "rm -f "+file+"; systemctl reload gpusched") })
+	sh(t, "", `mkdir -p /etc/gpusched/conf.d; printf '[jobs]\nmax_runing = 5\n' >`+file)
+	if r := try(t, "", "systemctl reload gpusched"); r.Code == 0 {
+		t.Error("a reload of wrong settings succeeds")
+	}
+	if out := sh(t, "", "systemctl is-active gpusched; journalctl -q -u gpusched -n 20 -o cat"); !strings.HasPrefix(out, "active\n") || !strings.Contains(out, "max_runing") {
+		t.Errorf("after the reload: %s", out)
+	}
+	if text, code := health(t); code != 9 || !strings.Contains(text, "90-site.toml is new; a reload refuses them: ") || !strings.Contains(text, "max_runing") {
+		t.Errorf("health: %s", text)
+	}
+	sh(t, "", `printf '[gpus]\nonly = [0, 1, 2, 3, 9]\n[daemon]\nadmin_group = "nobody-has-it"\n' >`+file+`; systemctl reload gpusched`)
+	until(t, "health tells of the GPU and the group that are not there", func() bool {
+		text, _ := health(t)
+		return strings.Contains(text, "gpus.only names GPU 9, which is not there") && strings.Contains(text, `no group "nobody-has-it"`)
+	})
+	r := try(t, "", "gpusched config check")
+	if r.Code != 0 || !strings.Contains(r.Stderr, "GPU 9, which is not there") || !strings.Contains(r.Stderr, `no group "nobody-has-it"`) {
+		t.Errorf("config check: %+v", r)
 	}
 }
 
