@@ -143,9 +143,9 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 		return err // it is something of the job that is not there, or has ended meanwhile
 	}
 	if !who.MayControl(v.Owner) {
-		return &job.Refusal{Kind: job.RefusedForbidden, Message: "job " + c.Job.String() + " belongs to " + v.Owner.User, Hint: "only its owner and administrators may do that"}
+		return &job.Refusal{Kind: job.RefusedForbidden, Message: "job " + v.Called() + " belongs to " + v.Owner.User, Hint: "only its owner and administrators may do that"}
 	}
-	return &job.Refusal{Kind: job.RefusedConflict, Message: "job " + c.Job.String() + " has already ended: " + string(v.State), Hint: "see 'gpusched show " + c.Job.String() + "'"}
+	return &job.Refusal{Kind: job.RefusedConflict, Message: "job " + v.Called() + " has already ended: " + string(v.State), Hint: "see 'gpusched show " + v.Called() + "'"}
 }
 
 // Query returns what was asked, as of after everything acknowledged.

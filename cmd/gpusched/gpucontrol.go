@@ -22,7 +22,7 @@ type gpuFlags struct {
 }
 
 // each does something to each GPU.
-func (c *gpuFlags) each(ctx context.Context, a *app, done string, do func(context.Context, int) (api.GPUsReply, error)) error {
+func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string, do func(context.Context, int) (api.GPUsReply, error)) error {
 	return a.eachGPU(c.outputFlags, c.GPUs, done, func(index int) (api.GPUsReply, error) { return do(ctx, index) })
 }
 
@@ -42,15 +42,16 @@ func (c *controlFlags) request() (api.PauseRequest, error) {
 }
 
 // control does it to each GPU.
-func (c *controlFlags) control(ctx context.Context, a *app, done string, do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
+func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string, do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
 	req, err := c.request()
 	if err != nil {
 		return err
 	}
+	until := ""
 	if c.Until.set {
-		done += " until " + a.out.clock(c.Until.at)
+		until = " until " + a.out.clock(c.Until.at)
 	}
-	return c.each(ctx, a, done, func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
+	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
 }
 
 // gpuPauseCmd keeps jobs off GPUs.
@@ -72,7 +73,7 @@ Examples:
 
 // Run pauses the GPUs.
 func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, "paused", a.client.PauseGPU)
+	return c.control(ctx, a, func(api.GPU) string { return "paused" }, a.client.PauseGPU)
 }
 
 // gpuDrainCmd takes GPUs out of service.
@@ -93,7 +94,32 @@ Example:
 
 // Run drains the GPUs.
 func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, "is being drained", a.client.DrainGPU)
+	return c.control(ctx, a, drained, a.client.DrainGPU)
+}
+
+// drained says how far a drain is.
+func drained(g api.GPU) string {
+	if g.State == "drained" {
+		return "is drained"
+	}
+	return "is being drained"
+}
+
+// undrained says whether a GPU is back in service.
+func undrained(g api.GPU) string {
+	if out := stillOut(g); out != "" {
+		return "is no longer drained" + out
+	}
+	return "back in service"
+}
+
+// stillOut says of a GPU that no job can have what it is.
+func stillOut(g api.GPU) string {
+	switch g.State {
+	case "lost", "suspect", "sick", "unknown":
+		return ", but is " + g.State + ": see 'gpusched health' and 'gpusched gpus'"
+	}
+	return ""
 }
 
 // gpuResumeCmd lets jobs back on GPUs.
@@ -108,7 +134,7 @@ func (gpuResumeCmd) Help() string {
 
 // Run resumes the GPUs.
 func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
-	return c.each(ctx, a, "resumed", a.client.ResumeGPU)
+	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, a.client.ResumeGPU)
 }
 
 // gpuUndrainCmd puts GPUs back into service.
@@ -123,5 +149,5 @@ func (gpuUndrainCmd) Help() string {
 
 // Run undrains the GPUs.
 func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
-	return c.each(ctx, a, "back in service", a.client.UndrainGPU)
+	return c.each(ctx, a, undrained, a.client.UndrainGPU)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -83,8 +82,18 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 	}
 }
 
+// gpuOf returns the GPU of an index, an empty one where there is none.
+func gpuOf(gpus []api.GPU, index int) api.GPU {
+	for _, g := range gpus {
+		if g.Index == index {
+			return g
+		}
+	}
+	return api.GPU{}
+}
+
 // eachGPU does something to each GPU and shows them as they then are.
-func (a *app) eachGPU(o outputFlags, lists []indexes, done string, do func(int) (api.GPUsReply, error)) error {
+func (a *app) eachGPU(o outputFlags, lists []indexes, done func(api.GPU) string, do func(int) (api.GPUsReply, error)) error {
 	var last api.GPUsReply
 	for _, list := range lists {
 		for _, index := range list {
@@ -94,7 +103,7 @@ func (a *app) eachGPU(o outputFlags, lists []indexes, done string, do func(int) 
 			}
 			last = reply
 			if o.form() == "table" {
-				a.out.printf("GPU %s %s\n", fmt.Sprint(index), done)
+				a.out.printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
 			}
 		}
 	}

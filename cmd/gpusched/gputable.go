@@ -78,7 +78,7 @@ func controlWord(g api.GPU) string {
 func sharesOf(g api.GPU) string {
 	var parts []string
 	for _, s := range g.Shares {
-		word := number(s.Job)
+		word := wordOf(s)
 		if s.Milli < job.WholeGPU {
 			word += ":" + job.FormatGPUs(s.Milli)
 		}
@@ -88,6 +88,14 @@ func sharesOf(g api.GPU) string {
 		return dash(idList(g.Jobs))
 	}
 	return strings.Join(parts, ",")
+}
+
+// wordOf is what people call the job that has a share.
+func wordOf(s api.Share) string {
+	if s.Called == "" { // a daemon of an older release
+		return number(s.Job)
+	}
+	return clean(s.Called)
 }
 
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
@@ -102,7 +110,7 @@ func memoryOfJobs(g api.GPU) string {
 		if s.Milli < job.WholeGPU && s.PromiseBytes > 0 {
 			used += "/" + job.FormatSize(s.PromiseBytes)
 		}
-		parts = append(parts, number(s.Job)+":"+used)
+		parts = append(parts, wordOf(s)+":"+used)
 	}
 	return strings.Join(parts, ",")
 }

@@ -26,7 +26,7 @@ func (a *app) journalReadable(j api.Job) error {
 		return nil
 	case j.UID != a.uid:
 		return &api.Error{
-			Code: api.CodeForbidden, Message: fmt.Sprintf("the output of job %d is for %s to read", j.ID, j.User),
+			Code: api.CodeForbidden, Message: fmt.Sprintf("the output of job %s is for %s to read", nameOfJob(j), j.User),
 			Hint: "root and the members of the groups systemd-journal and adm can read it too",
 		}
 	case !present(filepath.Join(a.journalDirs[0], "*")):

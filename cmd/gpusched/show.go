@@ -55,7 +55,10 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 
 func (a *app) writeEnv(j api.Job) error {
 	if j.Private == nil {
-		return &api.Error{Code: api.CodeForbidden, Message: fmt.Sprintf("the environment of job %d is for %s and administrators only", j.ID, j.User)}
+		return &api.Error{Code: api.CodeForbidden, Message: fmt.Sprintf("the environment of job %s is for %s and administrators only", nameOfJob(j), j.User)}
+	}
+	if job.State(j.State).Terminal() && len(j.Private.Env) == 0 {
+		a.note("the environment of job %s was deleted with the job's end", nameOfJob(j))
 	}
 	for _, entry := range j.Private.Env {
 		if a.out.tty {
@@ -106,7 +109,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
-		fact("environment", environmentLine(p))
+		fact("environment", environmentLine(p, job.State(j.State).Terminal()))
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
 	}
 	for _, at := range attempts {
@@ -195,9 +198,17 @@ func tagLine(list map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-func environmentLine(p *api.Private) string {
+// environmentLine says what is kept of the environment: with the job's end all of
+// it is deleted.
+func environmentLine(p *api.Private, ended bool) string {
+	mode := p.EnvMode
+	if mode == string(job.EnvInherit) {
+		mode = "inherited"
+	}
 	switch n := len(p.Env); {
-	case p.EnvMode == string(job.EnvInherit):
+	case ended && n == 0:
+		return mode + ", deleted with the job's end"
+	case mode == "inherited":
 		return fmt.Sprintf("inherited, %d variables (print them with --env)", n)
 	case n == 0:
 		return p.EnvMode

@@ -11,7 +11,7 @@ import (
 
 // submitCmd queues a job.
 type submitCmd struct {
-	GPUs       gpuAmount `name:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs: 0 (none), 0.1 to 0.99 of one, 1, 1.5, 2, … Whole ones are for this job alone, a fraction leaves the rest of its GPU to other fractions. 1 without this option."`
+	GPUs       gpuAmount `name:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs: 0 (none), 0.01 to 0.99 of one, 1, 1.5, 2, … Whole ones are for this job alone, a fraction leaves the rest of its GPU to other fractions. 1 without this option."`
 	GPUMem     size      `name:"gpu-mem" placeholder:"SIZE" group:"needs" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G. A fraction without this option gets that part of the GPU's memory."`
 	GPUIDs     indexes   `name:"gpu-ids" placeholder:"LIST" group:"needs" help:"Exactly these GPUs, such as 0,2."`
 	GPUsFrom   indexes   `name:"gpus-from" placeholder:"LIST" group:"needs" help:"Any of these GPUs, such as 0-3."`

@@ -33,11 +33,12 @@ type GPU struct {
 
 // Share is a job's part of a GPU.
 type Share struct {
-	Job          int64 `json:"job"`
-	Milli        int   `json:"milli"`                   // 1000 is all
-	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory kept for it; 0: none
-	UsedBytes    int64 `json:"used_bytes"`              // by the last sample; -1: unknown
-	PeakBytes    int64 `json:"peak_bytes,omitempty"`    // the most that a sample saw
+	Job          int64  `json:"job"`
+	Called       string `json:"called,omitempty"`        // what people call it: "12", or "7_3" for a task
+	Milli        int    `json:"milli"`                   // 1000 is all
+	PromiseBytes int64  `json:"promise_bytes,omitempty"` // GPU memory kept for it; 0: none
+	UsedBytes    int64  `json:"used_bytes"`              // by the last sample; -1: unknown
+	PeakBytes    int64  `json:"peak_bytes,omitempty"`    // the most that a sample saw
 }
 
 // GPUProcess is one process on a GPU. Job is 0 for a process from outside.

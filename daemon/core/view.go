@@ -231,7 +231,7 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 			for i, ref := range l.job.Attempt.GPUs {
 				if ref.UUID == d.UUID {
 					v.Jobs = append(v.Jobs, id)
-					v.Shares = append(v.Shares, job.GPUShare{Job: id, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i]})
+					v.Shares = append(v.Shares, job.GPUShare{Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i]})
 					v.FreeMilli -= ref.Share()
 				}
 			}

@@ -63,8 +63,9 @@ type GPUProcess struct {
 // GPUShare is the part of a GPU that a job holds.
 type GPUShare struct {
 	Job          ID
-	Milli        int   // WholeGPU is all of it
-	PromiseBytes int64 // GPU memory kept for the job; 0: none
+	Called       string // what people call the job
+	Milli        int    // WholeGPU is all of it
+	PromiseBytes int64  // GPU memory kept for the job; 0: none
 	Use          GPUNow
 }
 

@@ -78,17 +78,21 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 		out[i] = api.GPU{
 			Index: g.Index, UUID: g.UUID, Minor: g.Minor, Name: g.Name, PCI: g.PCI,
 			State: g.State, StateDetail: g.StateDetail,
-			Paused: g.Control.Paused, PausedReason: g.Control.Reason, PausedBy: g.Control.By,
-			PausedAt: moment(g.Control.At), PausedUntil: moment(g.Control.Until), Drain: g.Control.Drain,
 			FreeMilli: g.FreeMilli, NUMANode: g.NUMANode, CPUs: g.CPUs,
 			MemTotalBytes: g.MemTotalBytes, MemUsedBytes: g.MemUsedBytes, MemFreeBytes: g.MemFreeBytes,
 			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW,
+		}
+		if c := g.Control; c.Paused { // else they tell of who resumed it
+			out[i].Paused, out[i].Drain, out[i].PausedReason, out[i].PausedBy = true, c.Drain, c.Reason, c.By
+			out[i].PausedAt, out[i].PausedUntil = moment(c.At), moment(c.Until)
 		}
 		for _, id := range g.Jobs {
 			out[i].Jobs = append(out[i].Jobs, int64(id))
 		}
 		for _, h := range g.Shares {
-			out[i].Shares = append(out[i].Shares, api.Share{Job: int64(h.Job), Milli: h.Milli, PromiseBytes: h.PromiseBytes, UsedBytes: h.Use.UsedBytes, PeakBytes: h.Use.PeakBytes})
+			out[i].Shares = append(out[i].Shares, api.Share{
+				Job: int64(h.Job), Called: h.Called, Milli: h.Milli, PromiseBytes: h.PromiseBytes, UsedBytes: h.Use.UsedBytes, PeakBytes: h.Use.PeakBytes,
+			})
 		}
 		for _, p := range g.Processes {
 			out[i].Processes = append(out[i].Processes, s.renderProcess(p, who))

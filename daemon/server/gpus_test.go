@@ -31,7 +31,7 @@ func TestGPUsAreWithheldUntilATime(t *testing.T) {
 		}
 	}
 	status, body := ask(s, root, "POST", "/v1/gpus/0/undrain", "")
-	if g := gpusReply(t, status, body).GPUs[0]; g.Paused || g.Drain || !g.PausedUntil.IsZero() {
+	if g := gpusReply(t, status, body).GPUs[0]; g.Paused || g.Drain || !g.PausedUntil.IsZero() || g.PausedBy != "" || !g.PausedAt.IsZero() {
 		t.Errorf("%+v", g)
 	}
 	if _, body := ask(s, root, "POST", "/v1/gpus/0/drain", `{"until":"2001-01-01T00:00:00Z"}`); refusal(t, body).Code != api.CodeUsage {
@@ -42,12 +42,12 @@ func TestGPUsAreWithheldUntilATime(t *testing.T) {
 func TestSharesAndLinksAreShown(t *testing.T) {
 	b := queue()
 	b.View.GPUs[0].FreeMilli, b.View.GPUs[0].NUMANode, b.View.GPUs[0].CPUs = 250, 1, "0-3"
-	b.View.GPUs[0].Shares = []job.GPUShare{{Job: 1, Milli: 750, PromiseBytes: 5}}
+	b.View.GPUs[0].Shares = []job.GPUShare{{Job: 1, Called: "7_3", Milli: 750, PromiseBytes: 5}}
 	b.View.Links = []job.GPULink{{A: 0, B: 1, Kind: "nvlink", Lanes: 12}}
 	status, body := ask(testServer(b, nil), bob, "GET", "/v1/gpus", "")
 	r := gpusReply(t, status, body)
 	g := r.GPUs[0]
-	if g.FreeMilli != 250 || g.NUMANode != 1 || g.CPUs != "0-3" || !reflect.DeepEqual(g.Shares, []api.Share{{Job: 1, Milli: 750, PromiseBytes: 5}}) ||
+	if g.FreeMilli != 250 || g.NUMANode != 1 || g.CPUs != "0-3" || !reflect.DeepEqual(g.Shares, []api.Share{{Job: 1, Called: "7_3", Milli: 750, PromiseBytes: 5}}) ||
 		!reflect.DeepEqual(r.Links, []api.Link{{A: 0, B: 1, Kind: "nvlink", Lanes: 12}}) {
 		t.Errorf("%+v", r)
 	}

@@ -93,7 +93,7 @@ func (s *Server) admitOwner(r *request) error {
 		return nil
 	}
 	return &api.Error{
-		Code: api.CodeForbidden, Message: fmt.Sprintf("job %d belongs to %s", v.ID, v.Owner.User),
+		Code: api.CodeForbidden, Message: fmt.Sprintf("job %s belongs to %s", v.Called(), v.Owner.User),
 		Hint: "only its owner, root and the members of group " + s.opt.AdminName() + " may do this",
 	}
 }

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// What is said of a GPU after a command is true of it.
+func TestWordsForControlledGPUs(t *testing.T) {
+	for state, want := range map[string][2]string{
+		"free":     {"is being drained", "back in service"},
+		"draining": {"is being drained", "back in service"},
+		"drained":  {"is drained", "back in service"},
+		"lost":     {"is being drained", "is no longer drained, but is lost: see 'gpusched health' and 'gpusched gpus'"},
+	} {
+		g := api.GPU{State: state}
+		if got := [2]string{drained(g), undrained(g)}; got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
