@@ -54,6 +54,10 @@ func TestMachineUpheavals(t *testing.T) {
 				before = append(before, s)
 			}
 			settled(t, before[0])
+			system, err := m.System(t.Context())
+			if err != nil || system.Run == "0" || system.Stopping {
+				t.Fatalf("System: %+v, %v", system, err)
+			}
 			systemctl(t, what...)
 			resynced(t, m)
 			after, err := m.List(t.Context())
@@ -63,6 +67,9 @@ func TestMachineUpheavals(t *testing.T) {
 			}
 			if err != nil || len(after) != len(before) {
 				t.Fatalf("List: %+v, %v", after, err)
+			}
+			if now, err := m.System(t.Context()); err != nil || now != system {
+				t.Errorf("System: %+v became %+v, %v", system, now, err)
 			}
 			for i := range before {
 				before[i].CPUNSec, after[i].CPUNSec, before[i].Age, after[i].Age = 0, 0, 0, 0
