@@ -32,6 +32,42 @@ func TestBootWithJobs(t *testing.T) { rebootWithJobs(t) }
 // TestContainerRestart: the same where the kernel, and with it the boot, stays.
 func TestContainerRestart(t *testing.T) { rebootWithJobs(t) }
 
+// TestSoftReboot: a soft reboot, which systemd knows from 254 on, leaves the kernel
+// and its boot, and takes running jobs as any other.
+func TestSoftReboot(t *testing.T) {
+	begin(t)
+	again := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
+	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
+	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
+	running(t, again)
+	running(t, lost)
+	asked := try(t, "", "systemctl soft-reboot").Code == 0 // which may not live to tell
+	if systemdVersion(t) < 254 {
+		if asked {
+			t.Error("this systemd knows no soft reboot")
+		}
+		cancel(t, "alice", again, lost)
+		wait(t, waiting)
+		return
+	}
+	until(t, "the job is started again", func() bool {
+		out := try(t, "", fmt.Sprintf("gpusched show --json %d", again)).Stdout
+		return strings.Contains(strings.ReplaceAll(out, " ", ""), `"attempt":2`)
+	})
+	ended(t, wait(t, lost), "lost", "restarted while the job ran")
+	ended(t, wait(t, waiting), "completed", "exit code 0")
+	cancel(t, "alice", again)
+}
+
+// systemdVersion is the number of the machine's systemd.
+func systemdVersion(t *testing.T) (version int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(sh(t, "", "systemctl --version"), "systemd %d", &version); err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
 // rebootWithJobs has something stop late that is ordered after the scheduler, so
 // that this lives on for a while when the jobs are stopped, and has a connection
 // that never becomes a request.

@@ -138,8 +138,7 @@ func TestEnemysVoice(t *testing.T) {
 		}
 		return n == 16
 	})
-	version := 0
-	fmt.Sscanf(sh(t, "", "systemctl --version"), "systemd %d", &version)
+	version := systemdVersion(t)
 	heard := strings.Contains(sh(t, "", "systemctl list-units --no-legend 'gpujob-*'"), "stop-sigterm")
 	if heard != (version < 254) {
 		t.Errorf("systemd %d listens to commands: %t", version, heard)

@@ -70,7 +70,7 @@ const (
 	// daemon is down, who reads the journal and a job's files, the daemon's sandbox.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|EnemysUnits|EnemysVoice|Sandbox)$"
+		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|EnemysUnits|EnemysVoice|SoftReboot|Sandbox)$"
 )
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given.
