@@ -35,7 +35,7 @@ type updateCmd struct {
 
 // Help is the text below the options.
 func (updateCmd) Help() string {
-	return `What is not named stays as it is. Only a job that waits can be changed; of an array that is what its further tasks ask. An administrator may raise a priority above normal; the owner does not make such a job larger or longer.
+	return `What is not named stays as it is. Only a job that waits can be changed; of an array that is what its further tasks ask. One that then asks for more GPUs, CPUs, memory or time has waited from now on only. An administrator may raise a priority above normal; the owner does not make such a job larger or longer.
 
 Examples:
 

@@ -236,7 +236,12 @@ func (c *Core) settle(l *live, now time.Time) {
 			c.out.Records = append(c.out.Records, Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})
 		}
 	}
-	if l.gate != nil {
-		l.gate.Left++
+	if l.gate == nil {
+		return
+	}
+	if l.gate.Left++; l.gate.Left == 1 {
+		if array := c.jobs[l.job.Task.Array]; array != nil && array.job.State == job.Queued {
+			c.turn(array, now)
+		}
 	}
 }

@@ -15,13 +15,13 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 	a := &array.job
 	t := job.Job{
 		ID: c.nextID, Owner: a.Owner, Label: a.Label, Request: a.Request, SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
-		Life: job.Life{QueuedAt: a.QueuedAt, Expected: a.Expected, Principal: a.Principal, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
+		Life: job.Life{QueuedAt: c.since(a), Expected: a.Expected, Principal: a.Principal, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
 	}
 	c.nextID++
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
-	c.touchQuietly(array)
 	c.queue.Take(a.ID)
+	c.turn(array, now)
 	switch {
 	case counts.Next == a.Request.Array.Size():
 		c.move(array, job.Spawned, now)

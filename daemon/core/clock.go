@@ -17,7 +17,13 @@ func (c *Core) reset(by time.Duration, now time.Time) {
 	c.timed = newAlarms() // its order was by the other clock
 	for _, id := range c.sortedIDs() {
 		l := c.jobs[id]
-		l.job.QueuedAt, l.job.NotBefore = moved(l.job.QueuedAt, by, now), moved(l.job.NotBefore, by, now)
+		j := &l.job
+		j.QueuedAt, j.AwayAt, j.NotBefore = moved(j.QueuedAt, by, now), moved(j.AwayAt, by, now), moved(j.NotBefore, by, now)
+		if j.Tasks != nil {
+			counts := *j.Tasks
+			counts.TurnAt = moved(counts.TurnAt, by, now)
+			j.Tasks = &counts
+		}
 		if l.job.State.Live() {
 			c.edit(l, func(a *job.Attempt) {
 				a.PlacedAt, a.StartedAt = moved(a.PlacedAt, by, now), moved(a.StartedAt, by, now)

@@ -17,6 +17,7 @@ func (c *Core) enqueue(l *live, now time.Time) {
 func (c *Core) dequeue(l *live) {
 	c.queue.Remove(l.job.ID)
 	c.timed.remove(l.job.ID)
+	l.job.AwayAt = time.Time{}
 	c.queued--
 	uid := l.job.Person().UID
 	if c.perUser[uid]--; c.perUser[uid] == 0 {
@@ -31,10 +32,16 @@ func (c *Core) consider(l *live, now time.Time) {
 	j := &l.job
 	c.queue.Remove(j.ID)
 	c.timed.remove(j.ID)
-	if j.State != job.Queued || j.Held != "" || len(j.Pending) > 0 {
+	if j.State != job.Queued {
 		return
 	}
-	if at := notBefore(j); at.After(now) {
+	at := notBefore(j)
+	free := j.Held == "" && len(j.Pending) == 0
+	countWait(j, free && !at.After(now), now)
+	switch {
+	case !free:
+		return
+	case at.After(now):
 		c.timed.set(j.ID, at)
 		return
 	}
@@ -43,6 +50,49 @@ func (c *Core) consider(l *live, now time.Time) {
 	}
 	c.queue.Push(c.waiting(l))
 	c.replan = true
+}
+
+// countWait lets a queued job's wait count only while it could be placed. A zero
+// now changes nothing.
+func countWait(j *job.Job, could bool, now time.Time) {
+	switch {
+	case now.IsZero():
+	case !could && j.AwayAt.IsZero():
+		j.AwayAt = now
+	case could && !j.AwayAt.IsZero():
+		j.QueuedAt = j.QueuedAt.Add(max(0, now.Sub(j.AwayAt)))
+		j.AwayAt = time.Time{}
+	}
+}
+
+// asksMore tells whether one request is for more than another of what others
+// have to leave it.
+func asksMore(a, b *job.Request) bool {
+	longer := b.TimeLimit > 0 && (a.TimeLimit == 0 || a.TimeLimit > b.TimeLimit)
+	return longer || a.GPUMilli > b.GPUMilli || a.GPUMemBytes > b.GPUMemBytes || a.MemBytes > b.MemBytes || a.CPUs > b.CPUs
+}
+
+// since is from when the wait of a job, or of the next task of an array, counts.
+// A task waits from when the one before it started, so that an array does not go
+// before all others for as long as it has tasks; in strict order it does.
+func (c *Core) since(j *job.Job) time.Time {
+	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !c.policy.Sched.FIFO {
+		return j.Tasks.TurnAt
+	}
+	return j.QueuedAt
+}
+
+// turn lets the next task of an array wait from now on.
+func (c *Core) turn(array *live, now time.Time) {
+	j := &array.job
+	counts := *j.Tasks
+	counts.TurnAt = now
+	j.Tasks = &counts
+	c.touchQuietly(array)
+	if c.queue.Has(j.ID) {
+		c.queue.Remove(j.ID)
+		c.queue.Push(c.waiting(array))
+	}
 }
 
 // expect predicts a job's run time.
@@ -70,7 +120,7 @@ func expectedEnd(j *job.Job, now time.Time) time.Time {
 // waiting is the job as the queue takes it.
 func (c *Core) waiting(l *live) sched.Waiting {
 	j := &l.job
-	w := sched.Waiting{ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(j.QueuedAt), Expected: j.Expected, Gate: l.gate, Count: 1}
+	w := sched.Waiting{ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)), Expected: j.Expected, Gate: l.gate, Count: 1}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
 	}
@@ -141,6 +191,9 @@ func (c *Core) shorten(now time.Time) {
 			l.job.QueuedAt = now
 			c.touchQuietly(l)
 			c.consider(l, now)
+		}
+		if t := l.job.Tasks; t != nil && t.TurnAt.After(now) {
+			c.turn(l, now)
 		}
 		if l.job.Failures == 0 {
 			continue

@@ -140,6 +140,9 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 // change puts the changed request in the old one's place.
 func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now time.Time) {
 	c.unfollow(l)
+	if asksMore(&s.Request, &l.job.Request) { // else whoever comes early with little would go first with much
+		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
+	}
 	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
 	c.lift(l)
 	c.stow(l)

@@ -139,7 +139,12 @@ func (s *disk) putJob(r *core.Record) {
 		j.Key, j.Owner, j.Task, j.SubmittedAt = old.Key, old.Owner, old.Task, old.SubmittedAt
 	}
 	j.SubmittedAt, j.ChangedAt = written(j.SubmittedAt), written(j.ChangedAt)
-	j.QueuedAt, j.NotBefore, j.StopAt = written(j.QueuedAt), written(j.NotBefore), written(j.StopAt)
+	j.QueuedAt, j.AwayAt, j.NotBefore, j.StopAt = written(j.QueuedAt), written(j.AwayAt), written(j.NotBefore), written(j.StopAt)
+	if j.Tasks != nil {
+		counts := *j.Tasks
+		counts.TurnAt = written(counts.TurnAt)
+		j.Tasks = &counts
+	}
 	if j.GPUError != nil {
 		e := *j.GPUError
 		e.At = written(e.At)

@@ -44,12 +44,15 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 // disk keeps of them.
 func durable(j *job.Job) []any {
 	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned, j.Failures, j.Requeues, len(j.Pending),
-		j.Request.GPUMilli, j.Request.TimeLimit, j.Request.Priority, j.Request.Retries, j.NotBefore.UnixNano()}
+		j.Request.GPUMilli, j.Request.TimeLimit, j.Request.Priority, j.Request.Retries,
+		j.NotBefore.UnixNano(), j.QueuedAt.UnixNano(), j.AwayAt.UnixNano()}
 	if a := j.Attempt; a != nil {
 		d = append(d, a.Number, fmt.Sprint(a.GPUs), a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
 	}
 	if j.Tasks != nil {
-		d = append(d, *j.Tasks)
+		counts := *j.Tasks
+		counts.TurnAt = written(counts.TurnAt)
+		d = append(d, counts)
 	}
 	return d
 }

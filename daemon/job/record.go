@@ -76,7 +76,8 @@ type Job struct {
 
 // Life is what the scheduler keeps of a job between its attempts.
 type Life struct {
-	QueuedAt  time.Time     `json:"queued_at,omitzero"`  // from when its wait counts: its submission, or when it was sent to the end of the queue
+	QueuedAt  time.Time     `json:"queued_at,omitzero"`  // from when its wait counts: its submission, or when it was sent to the end of the queue, and later by the time in which it could not have started
+	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when it could not: held, before its begin time or behind another job
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off

@@ -1,6 +1,9 @@
 package job
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Tasks counts the tasks of an array.
 type Tasks struct {
@@ -8,6 +11,8 @@ type Tasks struct {
 	Live    int    `json:"live"`              // jobs that have not ended
 	Failed  int    `json:"failed"`            // jobs that ended and did not complete
 	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart
+
+	TurnAt time.Time `json:"turn_at,omitzero"` // from when the next one waits: the start of the one before, or when the array's limit let it through
 }
 
 // Drop is a run of tasks, by position, that were cancelled before they started.

@@ -18,7 +18,7 @@ type Waiting struct {
 	ID       job.ID
 	Request  *job.Request // read when it is queued
 	Account  *Account
-	Since    Instant       // from when its wait counts
+	Since    Instant       // from when its wait counts: that of the next start
 	Expected time.Duration // run time
 	Gate     *Gate         // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
