@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -16,12 +17,33 @@ func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
 	case g.State == "sick":
 		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + d.onIt(g)
+		if g.Control.Fault.Left.What != "" {
+			c.Next += "; 'gpusched doctor', as root, names who has it open"
+		}
+	case g.State == "suspect":
+		c.Next = d.endThem(g)
 	case g.State == "lost":
 		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
 	default:
 		c.Next = "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log"
 	}
 	return c
+}
+
+// endThem says who keeps a GPU from others that does not have it: a job that runs
+// and broke the rule, or what is left of one that has ended.
+func (d *Daemon) endThem(g *job.GPUView) string {
+	var whom []string
+	for _, p := range g.Processes {
+		if p.Job == 0 || slices.Contains(g.Jobs, p.Job) || len(whom) == maxOnIt {
+			continue
+		}
+		whom = append(whom, fmt.Sprintf("process %d of %s, of job %d", p.PID, d.account(p.UID), p.Job))
+	}
+	if len(whom) == 0 {
+		return "nothing is placed on it until it is clean; see nvidia-smi and the kernel log"
+	}
+	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or have gpus.strays = \"end\" do it"
 }
 
 // maxOnIt is how many users of a GPU are named.

@@ -17,7 +17,7 @@ type doctorCmd struct {
 
 // Help is the text below the options.
 func (doctorCmd) Help() string {
-	return `Everything that 'gpusched health' checks, and what can be seen from your side of the socket: the versions, the device nodes, the driver and its library, the settings, drop-ins for the jobs' units, whether sessions can open GPUs outside of jobs, paused GPUs, processes on GPUs that belong to no job, the clock. What you may not read is UNKNOWN; root sees all of it. Nothing is changed, and no program is run.
+	return `Everything that 'gpusched health' checks, and what can be seen from your side of the socket: the versions, the device nodes, the driver and its library, the settings, drop-ins for the jobs' units, whether sessions can open GPUs outside of jobs, paused GPUs, processes on GPUs that belong to no job, who has a GPU open that is out of service for what was left on it, the clock. What you may not read is UNKNOWN; root sees all of it. Nothing is changed, and no program is run.
 
 ` + healthStatuses + ", of which a scheduler that does not answer is one case."
 }
@@ -86,6 +86,7 @@ func (a *app) checkUse(ctx context.Context) []api.Check {
 			checks = append(checks, api.Check{Name: name, Health: string(job.Degraded), Detail: text, Next: "have them run as jobs, or keep this GPU for them: 'gpusched gpu pause', or gpus.only in the settings"})
 		}
 	}
+	checks = append(checks, host{root: a.root}.checkHolders(reply.GPUs)...)
 	if len(checks) == 0 && len(reply.GPUs) > 0 {
 		checks = append(checks, api.Check{Name: "gpu use", Health: string(job.Healthy), Detail: "no GPU is paused or used by processes that belong to no job"})
 	}

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -179,5 +180,30 @@ func TestDoctorTellsOfSessions(t *testing.T) {
 	h = machineWith(t, map[string]string{"/etc/systemd/system/" + fenceDropIn: "", "/dev/gpusched-probe": ""})
 	if got := h.checkFence(); strings.Contains(got.Detail, closeSessions) {
 		t.Errorf("with the drop-ins: %+v", got)
+	}
+}
+
+// TestDoctorNamesHolders: who has a GPU open which is out of service need not be
+// among those that the driver lists.
+func TestDoctorNamesHolders(t *testing.T) {
+	h := machineWith(t, map[string]string{"/proc/7/comm": "sleep\x1b[2J\n", "/proc/8/comm": "python\n", "/proc/9/comm": "cat\n", "/proc/10/comm": "gone\n"})
+	for pid, nodes := range map[string][]string{"7": {"/dev/null", "/dev/nvidia3"}, "8": {"/dev/nvidia3"}, "9": {"/dev/nvidia30", "/tmp/dev/nvidia3"}} {
+		if err := os.MkdirAll(h.path("/proc/"+pid+"/fd"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i, node := range nodes {
+			if err := os.Symlink(node, h.path("/proc/"+pid+"/fd/"+strconv.Itoa(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gpus := []api.GPU{{Index: 0, Minor: 0, State: "busy"}, {Index: 1, Minor: 3, State: "sick", Processes: []api.GPUProcess{{PID: 8}}}, {Index: 2, Minor: 2, State: "suspect"}}
+	got := h.checkHolders(gpus)
+	if len(got) != 2 || got[0].Name != "gpu 1 holders" || got[0].Health != string(job.Degraded) || got[1].Health != string(job.Healthy) {
+		t.Fatalf("%+v", got)
+	}
+	me := strconv.Itoa(os.Getuid())
+	if want := "process 7 (sleep?[2J) of uid " + me + ", which the driver does not list; process 8 (python) of uid " + me; got[0].Detail != "it is open in "+want {
+		t.Errorf("%q, want %q", got[0].Detail, want)
 	}
 }

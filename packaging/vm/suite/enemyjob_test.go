@@ -215,7 +215,7 @@ func TestEnemysEscapeIsKept(t *testing.T) {
 	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- true")
 	until(t, "the GPU is suspect", func() bool { return strings.Contains(gpuLine(t, 0), "suspect") })
 	waitsFor(t, "alice", next, fmt.Sprintf("process %s of job %d, which has ended, still runs on it", pid, id))
-	if text, _ := health(t); !strings.Contains(text, "process "+pid) {
+	if text, _ := health(t); !strings.Contains(text, fmt.Sprintf("end process %s of bob, of job %d", pid, id)) {
 		t.Errorf("health: %s", text)
 	}
 	sh(t, "", "kill "+pid)

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// holder is a process that has the node of a GPU open. It need not use the GPU:
+// a device that is open can be inherited or passed on, and what its maker had on
+// the GPU stays as long as anybody has it.
+type holder struct {
+	pid, uid int
+	comm     string
+}
+
+// maxHolders is how many are named.
+const maxHolders = 10
+
+// checkHolders names, to root, who has a GPU open that takes no job for what was
+// left on it.
+func (h host) checkHolders(gpus []api.GPU) []api.Check {
+	var checks []api.Check
+	for i := range gpus {
+		g := &gpus[i]
+		if g.Minor < 0 || g.State != "sick" && g.State != "suspect" {
+			continue
+		}
+		name := fmt.Sprintf("gpu %d holders", g.Index)
+		list, err := h.holders(fmt.Sprintf("/dev/nvidia%d", g.Minor))
+		if err != nil {
+			checks = append(checks, unreadable(name, err))
+			continue
+		}
+		checks = append(checks, holdersCheck(name, list, g))
+	}
+	return checks
+}
+
+func holdersCheck(name string, list []holder, g *api.GPU) api.Check {
+	if len(list) == 0 {
+		return healthy(name, "no process has it open")
+	}
+	var words []string
+	for _, p := range list[:min(len(list), maxHolders)] {
+		text := fmt.Sprintf("process %d (%s) of uid %d", p.pid, clean(p.comm), p.uid)
+		if !slices.ContainsFunc(g.Processes, func(q api.GPUProcess) bool { return q.PID == p.pid }) {
+			text += ", which the driver does not list"
+		}
+		words = append(words, text)
+	}
+	if more := len(list) - maxHolders; more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	return degraded(name, "it is open in "+strings.Join(words, "; "),
+		"memory that stays in use is given back when the last of those who were left with it ends; the scheduler's own gpusched-nvml and nvidia-persistenced hold none")
+}
+
+// holders are the processes that have the node open, by pid. Others than root see
+// their own alone, so that is an error.
+func (h host) holders(node string) ([]holder, error) {
+	dirs, err := filepath.Glob(h.path("/proc/[0-9]*"))
+	if err != nil {
+		return nil, err
+	}
+	var list []holder
+	for _, dir := range dirs {
+		open, err := hasOpen(dir, node)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+		if !open {
+			continue
+		}
+		p := holder{uid: -1}
+		p.pid, _ = strconv.Atoi(filepath.Base(dir))
+		if st, err := os.Stat(dir); err == nil {
+			if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+				p.uid = int(sys.Uid)
+			}
+		}
+		comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
+		p.comm = strings.TrimSpace(string(comm))
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b holder) int { return a.pid - b.pid })
+	return list, nil
+}
+
+// hasOpen tells whether a descriptor of the process is of the node. One that has
+// ended meanwhile has none.
+func hasOpen(dir, node string) (bool, error) {
+	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return false, err
+	}
+	for _, fd := range fds {
+		to, err := os.Readlink(filepath.Join(dir, "fd", fd.Name()))
+		if errors.Is(err, fs.ErrPermission) {
+			return false, err
+		}
+		if to == node || to == node+" (deleted)" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
