@@ -63,7 +63,7 @@ var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusc
 
 // TestRootStartsOneProgram holds that of what runs as root only gpu/source starts
 // a program, gpusched-nvml, and that this one starts none. The unit holds the
-// same at run time (NoExecPaths).
+// same at run time (InaccessiblePaths).
 func TestRootStartsOneProgram(t *testing.T) {
 	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": nil} {
 		var got []string
