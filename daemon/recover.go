@@ -22,7 +22,7 @@ import (
 // its tags and comment, its earlier attempts, whether it was to be cancelled, and
 // what it wanted of retries, requeueing and dependencies.
 func (l *lister) recover(ctx context.Context, run string, all []units.Status) ([]job.Job, error) {
-	unknown, err := l.unknown(ctx, all)
+	unknown, last, err := l.unknown(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
 		return nil, err
 	}
@@ -41,6 +41,14 @@ func (l *lister) recover(ctx context.Context, run string, all []units.Status) ([
 			continue
 		}
 		j := recovered(&spec, &st, run, l.d.host.Now())
+		if attempt, waits := last[j.ID]; waits {
+			if attempt < spec.Attempt {
+				l.d.log.Error("a job waits by the state file, which is an older copy, and has a unit: it goes on and keeps its GPUs",
+					"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
+				found = append(found, j)
+			}
+			continue
+		}
 		l.d.log.Error("nothing is on record of a running job: it is recovered from its unit, goes on, and keeps its GPUs; its command and environment are not known any more",
 			"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 		found = append(found, j)
@@ -57,8 +65,9 @@ func (l *lister) report(name string, err error) {
 	}
 }
 
-// unknown returns the units of jobs that neither the core nor the store knows.
-func (l *lister) unknown(ctx context.Context, all []units.Status) ([]units.Status, error) {
+// unknown returns the units of jobs that neither the core nor the store knows, and
+// of those that wait, with the numbers of their last attempts.
+func (l *lister) unknown(ctx context.Context, all []units.Status) (unknown []units.Status, last map[job.ID]int, err error) {
 	byID := map[job.ID]units.Status{}
 	var ids []job.ID
 	for _, st := range all {
@@ -68,22 +77,26 @@ func (l *lister) unknown(ctx context.Context, all []units.Status) ([]units.Statu
 		}
 	}
 	if err := l.d.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(ids) }); err != nil || len(ids) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	stored, err := l.d.opt.Store.Jobs(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("looking up the jobs of units: %w", err)
+		return nil, nil, fmt.Errorf("looking up the jobs of units: %w", err)
 	}
-	for _, j := range stored {
-		delete(byID, j.ID)
+	last = map[job.ID]int{}
+	for i := range stored {
+		if j := &stored[i]; j.State == job.Queued && j.Tasks == nil {
+			last[j.ID] = attemptOf(j)
+		} else {
+			delete(byID, j.ID)
+		}
 	}
-	var unknown []units.Status
 	for _, id := range ids {
 		if st, ok := byID[id]; ok {
 			unknown = append(unknown, st)
 		}
 	}
-	return unknown, nil
+	return unknown, last, nil
 }
 
 // recovered is the job that a unit tells of, as it is on record from now on.

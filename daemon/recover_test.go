@@ -121,3 +121,52 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 		t.Errorf("units are %v", r.bus.Names())
 	}
 }
+
+// An older copy of the state file is put back while a job runs that waits by it: it
+// goes on with the GPUs that its unit has, not with those it would get now, and is
+// not started again.
+func TestOlderStateFile(t *testing.T) {
+	r := newRig(t, 2, nil)
+	id := r.submit(1, func(s *job.Submission) { s.Request.Hold = true })
+	path := filepath.Join(r.dir, "state.db")
+	r.stop()
+	older, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.until("the GPUs are known", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{})
+		return err == nil && len(v.GPUs) == 2
+	})
+	for _, c := range []job.Command{{Kind: job.CommandPauseGPU, GPU: 0}, {Kind: job.CommandRelease, Job: id}} {
+		if err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.runs(id)
+	r.until("it is on record", func() bool { return r.state(id) == job.Running })
+	r.stop()
+	for _, name := range []string{path + "-wal", path + "-shm"} {
+		_ = os.Remove(name)
+	}
+	if err := os.WriteFile(path, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.until("it is known to run", func() bool { return r.state(id) == job.Running })
+	v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := job.FormatGPUList(v.Jobs[0].GPUIndexes()); got != "1" || v.Jobs[0].Recovered {
+		t.Errorf("it holds GPU %s, and its unit has GPU 1: %+v", got, v.Jobs[0].Job)
+	}
+	if n := r.bus.Started(units.Name(int64(id))); n != 1 {
+		t.Errorf("it was started %d times", n)
+	}
+	r.bus.Exit(units.Name(int64(id)), 0)
+	if v := r.wait(id); v.State != job.Completed {
+		t.Errorf("it ended as %+v", v.Result)
+	}
+}

@@ -28,19 +28,12 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 // like any other and has its end, but never another start: what its command was
 // is not known any more.
 func (c *Core) recover(j job.Job, now time.Time) {
-	if c.jobs[j.ID] != nil {
+	if l := c.jobs[j.ID]; l != nil {
+		c.reclaim(l, &j, now)
 		return
 	}
 	j.Recovered = true
-	a := *j.Attempt
-	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.GPURef) bool {
-		taken := c.shareHeld(r.UUID)+r.Share() > job.WholeGPU
-		if taken {
-			j.Request.GPUMilli -= r.Share()
-		}
-		return taken
-	})
-	j.Attempt = &a
+	j.Attempt = c.untaken(&j)
 	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(j)
 	c.nextID = max(c.nextID, j.ID+1)
@@ -50,11 +43,40 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	c.touch(l)
 }
 
-// Unknown returns those of the ids that no job has which has not ended.
+// reclaim takes in that a job which is on record as waiting has a unit of a later
+// attempt than any on record: an older copy of the state file was put back. The
+// unit has the GPUs that it has, wherever the job would be placed now.
+func (c *Core) reclaim(l *live, found *job.Job, now time.Time) {
+	j := &l.job
+	if j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID || j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number {
+		return
+	}
+	j.Attempt, j.Held = c.untaken(found), ""
+	j.Request.GPUMilli = found.Request.GPUMilli
+	c.move(l, job.Starting, now)
+	c.charge(l, now)
+}
+
+// untaken is the attempt that a unit tells of, without the GPUs that other jobs
+// hold, which its job does not ask for then.
+func (c *Core) untaken(j *job.Job) *job.Attempt {
+	a := *j.Attempt
+	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.GPURef) bool {
+		taken := c.shareHeld(r.UUID)+r.Share() > job.WholeGPU
+		if taken {
+			j.Request.GPUMilli -= r.Share()
+		}
+		return taken
+	})
+	return &a
+}
+
+// Unknown returns those of the ids that no job has which has a unit or may have
+// one.
 func (c *Core) Unknown(ids []job.ID) []job.ID {
 	var unknown []job.ID
 	for _, id := range ids {
-		if c.jobs[id] == nil {
+		if c.active[id] == nil {
 			unknown = append(unknown, id)
 		}
 	}
