@@ -33,7 +33,7 @@ type Device struct {
 	Well             bool      `json:"well,omitempty"`         // the driver says that it needs nothing; false: it needs something, or the driver does not say
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
-	MemTotalBytes    uint64    `json:"mem_total_bytes"`
+	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0: unknown, as are the other three, since its memory is the host's
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
 	MemFreeBytes     uint64    `json:"mem_free_bytes"` // the driver's own figure, never total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`

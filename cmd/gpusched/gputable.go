@@ -19,6 +19,9 @@ func gpuColumns(t *terminal) []column[api.GPU] {
 		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(gpuWord(g)) }},
 		{title: "FREE", key: "free_milli", right: true, cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{title: "MEMORY", cell: func(g api.GPU) string {
+			if g.MemTotalBytes == 0 && g.Name != "" {
+				return "the host's"
+			}
 			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
 		}},
 		{key: "mem_total_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},

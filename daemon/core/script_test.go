@@ -147,6 +147,11 @@ var verbs = map[string]func(*script){
 		if _, any := s.args["beside-foreign"]; any {
 			s.w.policy.MaxForeignBytes = 0
 		}
+		if _, unified := s.args["unified"]; unified {
+			for i := range s.w.gpus {
+				s.w.gpus[i].MemTotalBytes, s.w.gpus[i].MemFreeBytes, s.w.gpus[i].MemReservedBytes = 0, 0, 0
+			}
+		}
 		if size := s.size("reserved"); size > 0 {
 			s.w.keeps(uint64(size) >> 20)
 		}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -36,6 +37,9 @@ type watcher struct {
 // is a reason to write: a daemon that is killed forgets no more than that, and
 // an attempt is written at most so often for it.
 const peakStep = 10
+
+// unknownTotal stands for the memory of a GPU that has none but the host's.
+const unknownTotal = 64 << 30
 
 // watch takes in what the jobs use of the GPUs, and does what the site wants
 // done about it. Only what a good sample shows counts, and only the time between
@@ -118,7 +122,7 @@ func (c *Core) take(p *part, d *device, span time.Duration) {
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}
-	if u.PeakBytes = max(u.PeakBytes, u.UsedBytes); u.PeakBytes-p.ref.Use.PeakBytes > int64(d.MemTotalBytes/peakStep) {
+	if u.PeakBytes = max(u.PeakBytes, u.UsedBytes); u.PeakBytes-p.ref.Use.PeakBytes > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
 		c.touchQuietly(p.l)
 	}
 	if p.l.job.State != job.Running {

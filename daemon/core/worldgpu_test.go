@@ -44,10 +44,14 @@ func (w *world) hold(index, pid int, unit string, bytes int64) {
 		return
 	}
 	g := &w.gpus[index]
-	bytes = min(bytes, int64(g.MemFreeBytes))
+	if g.MemTotalBytes > 0 {
+		bytes = min(bytes, int64(g.MemFreeBytes))
+	}
 	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1000 + pid%7, Unit: unit, UsedBytes: bytes})
-	g.MemUsedBytes += uint64(max(0, bytes))
-	g.MemFreeBytes -= uint64(max(0, bytes))
+	if g.MemTotalBytes > 0 {
+		g.MemUsedBytes += uint64(max(0, bytes))
+		g.MemFreeBytes -= uint64(max(0, bytes))
+	}
 }
 
 // drop ends processes on a GPU. Those that hold put there give their memory back.

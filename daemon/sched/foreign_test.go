@@ -121,3 +121,22 @@ func TestPreemptionInVainElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A GPU that has no memory but the host's is bound by none of what asks for
+// memory, whoever is on it.
+func TestUnifiedMemory(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Policy.Slice, sc.s.Policy.MinFreeBytes, sc.s.Policy.MaxUsedPercent = 30*time.Minute, gib, 10
+	g := &sc.s.GPUs[0]
+	g.MemTotalBytes, g.MemFreeBytes, g.UsableBytes = 0, 0, 0
+	g.Foreign, g.ForeignBytes = true, gib
+	sc.waits(1, 500)
+	sc.waits(2, 500)
+	sc.expect("start 1 on 500m of 0, start 2 on 500m of 0")
+	checkNever(t, Never(&sc.s, nil, &job.Request{GPUMilli: 500, GPUMemBytes: 1}), "asks 0.5 of a GPU with 1B of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU")
+
+	sc.q = NewQueue()
+	sc.preemptible(101, class(job.Scavenger), on(0)...)
+	sc.waits(3, 1000)
+	sc.expect("keep 0 for 3 at +5h0m0s, stop 101 for 3")
+}

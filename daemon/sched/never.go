@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -65,6 +66,9 @@ func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	}
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
 		return never("asks %s, the most that one has for jobs is %s", "use a smaller --gpu-mem", describe(r), job.FormatSize(most))
+	}
+	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.unified() && sh.allows(g.Index) }) {
+		return never("asks %s, and these GPUs use the host's memory, of which nothing can be kept for a GPU", "use --mem instead of --gpu-mem", describe(r))
 	}
 	if have < r.Devices() {
 		return never("asks %s, this machine has %d", "see 'gpusched gpus'", describe(r), have)

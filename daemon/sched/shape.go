@@ -114,7 +114,7 @@ func (sh *shape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
 		return job.Reason{Code: job.ReasonGPULoad, Need: int64(maxLoad), Have: int64(load)}, false
 	case maxUsed > 0 && used > maxUsed:
 		return job.Reason{Code: job.ReasonGPUUsed, Need: int64(maxUsed), Have: int64(used)}, false
-	case free < p.MinFreeBytes:
+	case free < p.MinFreeBytes && !g.unified():
 		return job.Reason{Code: job.ReasonGPUMemory, Need: p.MinFreeBytes, Have: free}, false
 	}
 	return job.Reason{}, true

@@ -59,7 +59,7 @@ type GPU struct {
 	Detail        string  // why it is in this state
 	After         job.ID  // the job it is cleaned after
 	BackAt        Instant // when it is expected to be OK again; 0: nobody can say
-	MemTotalBytes int64   // without what the driver keeps for itself
+	MemTotalBytes int64   // without what the driver keeps for itself; 0: unknown
 	MemFreeBytes  int64   // by the driver's word
 	UsableBytes   int64   // of the total, what jobs can have
 	SlackBytes    int64   // by which a share of the memory may be short
@@ -75,6 +75,10 @@ type GPU struct {
 // unread tells whether the driver has not said yet what the GPU is, as of one that
 // was not well from the beginning.
 func (g *GPU) unread() bool { return g.Model == "" }
+
+// unified tells whether the GPU has no memory but the host's, of which the driver
+// does not tell. Nothing of it can be promised, and no bound of it is checked.
+func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 
 // free returns the memory that can be promised to a new job.
 func (g *GPU) free() int64 {

@@ -18,7 +18,8 @@
 // rows_pending and rows_failed (1: a bad row of memory waits for a reset, or
 // could not be replaced), recovery (what the driver says that it needs, 0: nothing;
 // -1, the default: this driver does not say), lost (1: calls say so, 2: no handle either), hang (calls never return),
-// error (calls return that code), slow_ms (per call), island (GPUs of one number
+// error (calls return that code), unified (1: its memory is the host's, and the
+// driver does not tell of it, as of a GB10), slow_ms (per call), island (GPUs of one number
 // above 0 have NVLinks to each other), lanes (NVLinks to each of them), nvswitch
 // (1: lanes are those to the switch), numa (node; -1 unknown), bridge and pcie
 // (host bridge and PCIe switch that GPUs of one number above 0 share) and cpus

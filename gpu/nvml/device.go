@@ -128,14 +128,20 @@ func text[C int8 | uint8](chars []C) string {
 }
 
 // memory takes the driver's own figure of what is free: version 1 counts what
-// is reserved as used, and total - used is not free on either.
+// is reserved as used, and total - used is not free on either. GPUs that have no
+// memory but the host's (GB10) tell of none.
 func (r *reader) memory(dev nvml.Device) {
 	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {
 		r.out.MemTotalBytes, r.out.MemUsedBytes, r.out.MemFreeBytes, r.out.MemReservedBytes = v.Total, v.Used, v.Free, v.Reserved
 		return
 	}
-	if v, ok := must(r, needMemory1, "reading the memory", dev.GetMemoryInfo); ok {
+	const doing = "reading the memory"
+	switch v, ret, asked := ask(r, needMemory1, doing, dev.GetMemoryInfo); {
+	case !asked || ret == nvml.ERROR_NOT_SUPPORTED:
+	case ret == nvml.SUCCESS:
 		r.out.MemTotalBytes, r.out.MemUsedBytes, r.out.MemFreeBytes = v.Total, v.Used, v.Free
+	default:
+		r.fail(gpu.HealthError, doing+": "+r.words(ret))
 	}
 }
 

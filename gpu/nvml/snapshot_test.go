@@ -46,6 +46,16 @@ func TestOnlyTheDriverCallsAGPUWell(t *testing.T) {
 	}
 }
 
+// A GPU with unified memory is well, and tells of no memory but its processes'.
+func TestUnifiedMemory(t *testing.T) {
+	r := newRig(t).gpus("unified=1", "").start()
+	r.claim(os.Getpid(), 0, 5<<20)
+	d := well(t, r.sample(), 2)
+	if d[0].MemTotalBytes != 0 || d[0].MemFreeBytes != 0 || len(d[0].Processes) != 1 || d[0].Processes[0].UsedBytes != 5<<20 || d[1].MemTotalBytes == 0 {
+		t.Errorf("got %+v", d)
+	}
+}
+
 func TestSnapshotWithoutGPUs(t *testing.T) {
 	well(t, newRig(t).gpus().start().sample(), 0)
 }

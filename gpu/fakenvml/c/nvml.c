@@ -264,6 +264,8 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *v)
 	ENTER(g);
 	if (v->version != nvmlMemory_v2)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	if (g.unified)
+		return NVML_ERROR_NOT_SUPPORTED;
 	int n;
 	const struct fake_claim *c = claims(&g, &n);
 	v->total = g.mem_mib * FAKE_MIB;

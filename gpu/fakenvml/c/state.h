@@ -18,6 +18,7 @@ struct fake_gpu {
 	int lost;    // 1: calls say so, 2: even the handle is refused
 	int hang;    // calls on it never return
 	int error;   // calls on it return this code
+	int unified; // its memory is the host's, and calls do not tell of it
 	int slow_ms; // each call on it takes this long
 
 	int island, lanes, nvswitch;      // NVLinks to each GPU of its island, or all of them to a switch; island 0: none
