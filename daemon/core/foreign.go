@@ -35,6 +35,9 @@ func (c *Core) nameForeign(why []job.Reason) []job.Reason {
 		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:
 			if at := c.byIndex(why[i].GPU); at >= 0 {
 				why[i].Foreign = c.devices[at].foreigners()
+				if why[i].Code == job.ReasonGPUMemory && c.devices[at].untold() {
+					why[i].Detail = "the driver does not tell how much of it the jobs there use, so all that they were promised counts besides"
+				}
 			}
 		case job.ReasonGPUForeign:
 			if at := c.byIndex(why[i].GPU); at >= 0 {
@@ -43,6 +46,12 @@ func (c *Core) nameForeign(why []job.Reason) []job.Reason {
 		}
 	}
 	return why
+}
+
+// untold tells whether the driver does not say how much memory a job on the GPU
+// uses. Nothing of what the job was promised is known to be in use then.
+func (d *device) untold() bool {
+	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })
 }
 
 // foreigners are the processes of no job on the GPU, those with the most memory.

@@ -396,7 +396,7 @@ func (s *script) exit() {
 	}
 }
 
-// gpu changes what the driver says: foreign=SIZE kind=WORD, ghost=SIZE, dead=SIZE, orphan=JOB,
+// gpu changes what the driver says: foreign=SIZE kind=WORD, ghost=SIZE, used=SIZE, dead=SIZE, orphan=JOB,
 // health=lost, well=yes|no, rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
@@ -407,6 +407,8 @@ func (s *script) gpu() {
 	case s.args["foreign"] != "":
 		n := s.size("foreign")
 		used(n, gpu.Process{PID: 99, Kind: s.args["kind"], UID: 1002, UsedBytes: n, Comm: "python"})
+	case s.args["used"] != "":
+		used(s.size("used"), g.Processes...)
 	case s.args["ghost"] != "":
 		used(s.size("ghost"))
 	case s.args["dead"] != "":

@@ -14,7 +14,7 @@ type ReasonCode string
 // NoGPU.
 const (
 	ReasonGPUBusy     ReasonCode = "gpu-busy"     // other jobs hold it, as many as Have; Job and Others are the first of them
-	ReasonGPUMemory   ReasonCode = "gpu-memory"   // Need bytes per GPU, Have really free
+	ReasonGPUMemory   ReasonCode = "gpu-memory"   // Need bytes per GPU, Have really free; Detail says what is not known of it
 	ReasonGPUPaused   ReasonCode = "gpu-paused"   // an administrator paused it; Detail says why
 	ReasonGPUUnknown  ReasonCode = "gpu-unknown"  // no fresh word from the driver
 	ReasonGPULost     ReasonCode = "gpu-lost"     // the driver says that it is gone or broken
@@ -124,7 +124,7 @@ func (r Reason) Sentence() string {
 	case ReasonGPUBusy:
 		return "held by " + r.holders() + inBrackets(r.Detail)
 	case ReasonGPUMemory:
-		return fmt.Sprintf("%s of its memory is really free, %s needed", FormatSize(r.Have), FormatSize(r.Need)) + r.Besides()
+		return fmt.Sprintf("%s of its memory is really free, %s needed", FormatSize(r.Have), FormatSize(r.Need)) + inBrackets(r.Detail) + r.Besides()
 	case ReasonGPUPaused:
 		return "paused by an administrator" + inBrackets(r.Detail)
 	case ReasonGPUUnknown:

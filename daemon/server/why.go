@@ -107,7 +107,11 @@ func (g *reasonGroup) String() string {
 func verbed(r job.Reason) string {
 	switch r.Code {
 	case job.ReasonGPUMemory:
-		return fmt.Sprintf("has %s free, %s needed", job.FormatSize(r.Have), job.FormatSize(r.Need)) + r.Besides()
+		text := fmt.Sprintf("has %s free, %s needed", job.FormatSize(r.Have), job.FormatSize(r.Need))
+		if r.Detail != "" {
+			text += " (" + r.Detail + ")"
+		}
+		return text + r.Besides()
 	case job.ReasonGPUShare:
 		return fmt.Sprintf("has %s free, %s needed", job.FormatGPUs(int(r.Have)), job.FormatGPUs(int(r.Need)))
 	case job.ReasonGPUUsed:
