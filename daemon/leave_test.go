@@ -26,17 +26,21 @@ func TestShutdown(t *testing.T) {
 		r.bus.Signal(name)
 	}
 	r.until("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
-	small := r.submit(0, nil) // there is room for it
+	small := r.submit(0, nil) // there is room for it: it waits, or is tried again later
 	r.stop()
 	r.bus.Reboot()
 	r.start()
-	r.runs(again)
-	r.runs(small)
+	r.until("the job is queued again", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{again}})
+		return err == nil && v.Jobs[0].Requeues == 1 && !v.Jobs[0].State.Terminal()
+	})
 	if v := r.wait(lost); v.State != job.Lost {
 		t.Errorf("the job that is not to be requeued is %s", v.State)
 	}
-	if got := r.state(waiting); got != job.Queued {
-		t.Errorf("the waiting job is %s", got)
+	for _, id := range []job.ID{waiting, small} {
+		if got := r.state(id); got.Terminal() {
+			t.Errorf("job %d, which had not begun, is %s", id, got)
+		}
 	}
 }
 
