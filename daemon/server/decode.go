@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,12 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 )
+
+// maxElements bounds how many fields and elements of lists a body may have, by
+// its commas: an empty text takes three bytes of it and more than twenty when it
+// is decoded. Nothing that can be run has as many: the command and environment
+// have 2M at most, and commas in names count as well.
+const maxElements = 256 << 10
 
 // decode reads the body into v, a pointer to a struct, strictly (invariant 5).
 // No body at all is the zero value. Once the body is here the deadline that
@@ -28,6 +35,9 @@ func decode(r *request, v any, limit int64) error {
 	http.NewResponseController(r.w).SetReadDeadline(time.Time{})
 	if len(body) == 0 {
 		return nil
+	}
+	if n := bytes.Count(body, []byte{','}); n > maxElements {
+		return usagef("the request has more than %d elements", maxElements)
 	}
 	return decodeStrict(body, v)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -87,4 +88,20 @@ func FuzzDecodeSubmit(f *testing.F) {
 func validPayload(y *job.Payload) error {
 	s := job.Submission{Label: job.Label{Name: "x"}, Payload: *y}
 	return s.Validate()
+}
+
+// A body of very many empty elements is refused before it is decoded to many
+// times its size.
+func TestManyElements(t *testing.T) {
+	many := func(n int) string {
+		return `{"name":"x","dir":"Lw==","argv":["aWQ="` + strings.Repeat(`,""`, n) + `]}`
+	}
+	s := testServer(queue(), nil)
+	code, body := ask(s, alice, http.MethodPost, "/v1/jobs", many(maxElements))
+	if e := refusal(t, body); code != http.StatusBadRequest || !strings.Contains(e.Message, "elements") {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body = ask(s, alice, http.MethodPost, "/v1/jobs", many(1000)); code != http.StatusOK {
+		t.Errorf("a long command: %d %s", code, body)
+	}
 }
