@@ -29,9 +29,10 @@ type Options struct {
 	Units      Units
 	Changes    Changes
 	Source     Source
-	Kernel     Kernel               // nil: nobody looks
-	UnitOf     func(pid int) string // the unit of a process, "" unknown; nil: always so
-	Account    func(uid int) string // the name of an account, "" unknown; nil: always so
+	Kernel     Kernel                  // nil: nobody looks
+	UnitOf     func(pid int) string    // the unit of a process, "" unknown; nil: always so
+	Account    func(uid int) string    // the name of an account, "" unknown; nil: always so
+	InGroup    func(uid, gid int) bool // whether an account has a group today, also where nobody knows; nil: always
 	Specs      Specs
 	Meter      Meter
 	Inside     Inside

@@ -41,7 +41,7 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
-		ID: int64(j.ID), UID: j.Owner.UID, GID: j.Owner.GID, User: j.Owner.User, JobName: j.Label.Name,
+		ID: int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.Grace, Launcher: d.opt.Launcher,
 	}
@@ -63,6 +63,18 @@ func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spe
 		spec.Devices = s.ExtraDevices()
 	}
 	return spec
+}
+
+// groupToday returns the group that the job was submitted with, or 0, for what
+// the host says is the account's own, where that is no longer one of its groups:
+// whoever was taken out of a group has no use of it by a job that waited.
+func (d *Daemon) groupToday(j *job.Job) int {
+	if d.opt.InGroup == nil || d.opt.InGroup(j.Owner.UID, j.Owner.GID) {
+		return j.Owner.GID
+	}
+	d.log.Warn("the group that a job was submitted with is no longer one of its user's: it has the user's own",
+		"job", j.ID, "uid", j.Owner.UID, "gid", j.Owner.GID)
+	return 0
 }
 
 // affinity is the CPUs near the job's GPUs, of those it may run on at all. Where

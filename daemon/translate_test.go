@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"log/slog"
 	"slices"
 	"testing"
 
@@ -58,6 +59,25 @@ func TestAffinity(t *testing.T) {
 		}
 		if got := affinity(j); got != units.IntersectCPUs(c.want, c.want) {
 			t.Errorf("near %q: %q, want %q", c.near, got, c.want)
+		}
+	}
+}
+
+// A job has the group of its submission as long as that is one of its user's.
+func TestGroupOfToday(t *testing.T) {
+	j := &job.Job{ID: 3, Owner: job.Owner{UID: 1001, GID: 990}}
+	for name, c := range map[string]struct {
+		in   func(uid, gid int) bool
+		want int
+	}{
+		"nobody knows":   {nil, 990},
+		"a member":       {func(uid, gid int) bool { return uid == 1001 && gid == 990 }, 990},
+		"no member more": {func(int, int) bool { return false }, 0},
+	} {
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{InGroup: c.in}}
+		spec := d.unitSpec(j, nil, &Settings{})
+		if spec.GID != c.want || spec.UID != 1001 {
+			t.Errorf("%s: group %d, want %d", name, spec.GID, c.want)
 		}
 	}
 }

@@ -73,6 +73,21 @@ func groupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
+// inGroup tells whether an account has a group, by this host's files. What they
+// do not know (accounts and groups that come over the network) counts as true.
+func inGroup(uid, gid int) bool {
+	want := strconv.Itoa(gid)
+	if _, err := user.LookupGroupId(want); err != nil {
+		return true
+	}
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return true
+	}
+	gids, err := u.GroupIds()
+	return err != nil || slices.Contains(gids, want)
+}
+
 // childEnv is our environment without what would let a child speak to systemd
 // in our name.
 func childEnv() []string {

@@ -44,3 +44,16 @@ func TestCheckJournalReads(t *testing.T) {
 		t.Errorf("while it does not: %+v", c)
 	}
 }
+
+// What the host's files know of a group counts, and what they do not know does
+// not.
+func TestInGroup(t *testing.T) {
+	for _, c := range []struct {
+		uid, gid int
+		want     bool
+	}{{0, 0, true}, {0, 65534, false}, {65534, 65534, true}, {65534, 0, false}, {3_999_999, 0, true}, {0, 3_999_999, true}} {
+		if got := inGroup(c.uid, c.gid); got != c.want {
+			t.Errorf("user %d, group %d: %t", c.uid, c.gid, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -52,4 +53,32 @@ func TestEnemysSubmitter(t *testing.T) {
 	sh(t, "", "systemd-run --quiet --wait --pipe --uid bob -p ProtectSystem=strict -p PrivateTmp=yes "+submits)
 	settings(t, "[jobs]\nallow_sandboxed = true")
 	sh(t, "bob", "setpriv --no-new-privs "+submits)
+}
+
+// TestEnemysGroup: whoever was taken out of a group has no use of it by a job
+// that was submitted with it and waited; a member has.
+func TestEnemysGroup(t *testing.T) {
+	begin(t)
+	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")
+	defer sh(t, "", "gpasswd -d bob gpusched-admin >/dev/null 2>&1 || true")
+	victim := submit(t, "alice", "-g 0 --hold -- true")
+	ids := []int64{0, 0}
+	for i := range ids {
+		out := sh(t, "bob", fmt.Sprintf("sg gpusched-admin -c 'gpusched submit -q -g 0 --hold --env clean -- sh -c \"id -gn; gpusched cancel %d\"'", victim))
+		if _, err := fmt.Sscan(out, &ids[i]); err != nil {
+			t.Fatal(out)
+		}
+	}
+	sh(t, "", "gpasswd -d bob gpusched-admin >/dev/null")
+	sh(t, "", fmt.Sprintf("gpusched release %d", ids[0]))
+	wait(t, ids[0])
+	if out := output(t, "", ids[0]); !strings.HasPrefix(out, "bob\n") || show(t, "", victim).State != "queued" {
+		t.Errorf("a job of a former member's: %q; alice's is %s", out, show(t, "", victim).State)
+	}
+	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")
+	sh(t, "", fmt.Sprintf("gpusched release %d", ids[1]))
+	wait(t, ids[1])
+	if out := output(t, "", ids[1]); !strings.HasPrefix(out, "gpusched-admin\n") || show(t, "", victim).State != "cancelled" {
+		t.Errorf("a job of a member's: %q; alice's is %s", out, show(t, "", victim).State)
+	}
 }
