@@ -35,10 +35,10 @@ type departure struct {
 	number  uint64        // a sample of this number or later counts
 	retry   time.Duration // until the next look
 	next    time.Time
-	base    int64        // of a GPU that is not among the devices meanwhile; -1 unknown
-	uid     int          // of the job's owner
-	began   time.Time    // when the attempt of the job did
-	ended   map[int]bool // strays that were told to end, as far as the job's result says so
+	base    int64     // of a GPU that is not among the devices meanwhile; -1 unknown
+	uid     int       // of the job's owner
+	began   time.Time // when the attempt of the job did
+	noted   []int     // processes outside of their unit that were told of
 }
 
 // The times between looks at a GPU that is not clean.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,10 +57,22 @@ func (c *Core) stray(d *device, p *gpu.Process, before job.ID, now time.Time) (j
 			c.join(p, id)
 		}
 	}
-	if id == 0 || c.policy.Strays == TellStrays && !p.Dead && !c.holds(id, d) {
+	if id != 0 && c.policy.Strays == TellStrays && !p.Dead && !c.holds(id, d) {
+		if dep := d.after; dep != nil && dep.job == id && dep.notes(p.PID) {
+			c.leftBehind(dep, fmt.Sprintf("process %d had left its unit and still used GPU %d", p.PID, d.Index))
+		}
 		return 0, false
 	}
-	return id, true
+	return id, id != 0
+}
+
+// notes tells whether this is the first time that it is asked for a process.
+func (dep *departure) notes(pid int) bool {
+	if slices.Contains(dep.noted, pid) {
+		return false
+	}
+	dep.noted = append(dep.noted, pid)
+	return true
 }
 
 // during is the job of the process's user that has the GPU, or left it last, and
@@ -163,13 +176,9 @@ func (c *Core) endStrays(d *device, now time.Time) {
 			continue
 		}
 		c.act(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
-		if dep.ended[p.PID] {
+		if !dep.notes(p.PID) {
 			continue
 		}
-		if dep.ended == nil {
-			dep.ended = map[int]bool{}
-		}
-		dep.ended[p.PID] = true
 		if l := c.active[id]; l != nil {
 			c.tell(l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index))
 		} else if id == dep.job {
