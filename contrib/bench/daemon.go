@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +13,11 @@ import (
 
 // run runs a command as root.
 func run(argv ...string) (string, error) {
-	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), errors.Join(err, ctx.Err()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -26,7 +28,7 @@ func (b *rig) latency(ctx context.Context, runs int) error {
 		}
 		bare = append(bare, d)
 		if d, err = b.measure(func() error {
-			return exec.Command("systemd-run", append([]string{"--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)...).Run()
+			return exec.CommandContext(ctx, "systemd-run", append([]string{"--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)...).Run()
 		}); err != nil {
 			return err
 		}
@@ -58,6 +60,9 @@ func (b *rig) measure(begin func() error) (time.Duration, error) {
 		err error
 	}
 	opened := make(chan result, 1)
+	if err := b.newPipe(); err != nil {
+		return 0, err
+	}
 	go func() {
 		at, err := b.begun()
 		opened <- result{at, err}
@@ -75,11 +80,24 @@ func (b *rig) measure(begin func() error) (time.Duration, error) {
 func (b *rig) handover(ctx context.Context, runs int) error {
 	var gaps times
 	for range runs {
-		holder, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe+"; read x <"+b.pipe)
+		if err := b.newPipe(); err != nil {
+			return err
+		}
+		release := b.pipe + "-release"
+		if err := syscall.Mkfifo(release, 0o666); err != nil {
+			return err
+		}
+		if err := os.Chmod(release, 0o666); err != nil {
+			return err
+		}
+		holder, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe+"; read x <"+release)
 		if err != nil {
 			return err
 		}
 		if _, err := b.begun(); err != nil {
+			return err
+		}
+		if err := b.newPipe(); err != nil {
 			return err
 		}
 		next, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe)
@@ -87,7 +105,7 @@ func (b *rig) handover(ctx context.Context, runs int) error {
 			return err
 		}
 		// Writing a line lets the holder end.
-		if err := exec.Command("/bin/sh", "-c", "echo >"+b.pipe).Run(); err != nil {
+		if _, err := run("/bin/sh", "-c", "echo >"+release); err != nil {
 			return err
 		}
 		from := time.Now()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,19 +29,19 @@ type rig struct {
 // firstUnit keeps the bare units' numbers away from those of real jobs.
 const firstUnit = 900_000_000
 
+const (
+	beginLimit   = time.Minute      // for a command to begin
+	commandLimit = 20 * time.Minute // for a command that is waited for
+)
+
 func newRig(ctx context.Context, uid int) (*rig, error) {
 	dir, err := os.MkdirTemp("/var/tmp", "gpusched-bench-")
 	if err != nil {
 		return nil, err
 	}
-	b := &rig{uid: uid, dir: dir, pipe: filepath.Join(dir, "begun")}
-	if err := syscall.Mkfifo(b.pipe, 0o666); err != nil {
+	b := &rig{uid: uid, dir: dir}
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
-	}
-	for path, mode := range map[string]os.FileMode{dir: 0o755, b.pipe: 0o666} {
-		if err := os.Chmod(path, mode); err != nil {
-			return nil, err
-		}
 	}
 	b.manager, err = systemd.Connect(ctx, systemd.Options{})
 	return b, err
@@ -53,27 +54,50 @@ func (b *rig) close() {
 	os.RemoveAll(b.dir)
 }
 
+// newPipe makes another pipe the one that commands open: one for each run, as a
+// reader may else meet the last run's writer that has not closed it yet.
+func (b *rig) newPipe() error {
+	if b.pipe != "" {
+		os.Remove(b.pipe)
+	}
+	b.pipe = filepath.Join(b.dir, fmt.Sprint("begun-", b.next.Add(1)))
+	if err := syscall.Mkfifo(b.pipe, 0o666); err != nil {
+		return err
+	}
+	return os.Chmod(b.pipe, 0o666)
+}
+
 // touch is the command whose first instruction is measured.
 func (b *rig) touch() []string { return []string{"/bin/sh", "-c", ": >" + b.pipe} }
 
 // begun waits until a command has opened the pipe.
 func (b *rig) begun() (time.Time, error) {
+	late := time.AfterFunc(beginLimit, func() { // a writer ends the wait
+		if w, err := os.OpenFile(b.pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			w.Close()
+		}
+	})
 	f, err := os.OpenFile(b.pipe, os.O_RDONLY, 0)
-	if err != nil {
-		return time.Time{}, err
-	}
 	at := time.Now()
-	return at, f.Close()
+	if !late.Stop() {
+		err = errors.Join(fmt.Errorf("waiting for a command to open %s: nothing within %s", b.pipe, beginLimit), err)
+	}
+	if f != nil {
+		f.Close()
+	}
+	return at, err
 }
 
 // as runs a command as the submitting account and returns what it printed.
 func (b *rig) as(argv ...string) (string, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
+	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.uid)}}
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), errors.Join(err, ctx.Err()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }
@@ -100,7 +124,10 @@ func (b *rig) bare(ctx context.Context, argv []string) (name string, err error) 
 
 // exited waits until a bare unit's command has ended.
 func (b *rig) exited(ctx context.Context, name string) error {
-	for {
+	for deadline := time.Now().Add(beginLimit); ; {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waiting for %s to end: it has not within %s", name, beginLimit)
+		}
 		st, err := b.manager.Status(ctx, name)
 		if err != nil {
 			return err

@@ -175,17 +175,19 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 // counted waits until at least n jobs (none, for 0) are in the state.
 func (b *rig) counted(ctx context.Context, state string, n int) error {
 	client := &api.Client{Socket: api.SocketPath}
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
 	for {
 		s, err := client.Status(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("waiting for %d jobs that are %s: %w", n, state, err)
 		}
 		if have := s.Counts[state]; n > 0 && have >= n || n == 0 && have == 0 {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("waiting for %d jobs that are %s: %w", n, state, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
