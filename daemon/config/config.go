@@ -156,7 +156,7 @@ func Default() Config {
 			ReservationDepth: 1,
 			Slice:            30 * time.Minute,
 		},
-		Quotas: Quotas{Default: Quota{Queued: 20_000, Share: 1}},
+		Quotas: Quotas{Default: Quota{Running: 250, Queued: 20_000, Share: 1}},
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,

@@ -111,9 +111,9 @@ func TestLaterFilesWinInNamedSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Quotas{
-		Default: Quota{Queued: 5, Share: 1},
-		Users: map[string]Quota{"alice": {GPUMilli: 4000, Running: 3, Queued: 5, Share: 1}, "bob": {Share: 1},
-			"first.last": {Queued: 5, Share: 1}},
+		Default: Quota{Running: 250, Queued: 5, Share: 1},
+		Users: map[string]Quota{"alice": {GPUMilli: 4000, Running: 3, Queued: 5, Share: 1}, "bob": {Running: 250, Share: 1},
+			"first.last": {Running: 250, Queued: 5, Share: 1}},
 		Groups: map[string]Quota{"lab": {GPUMilli: 8000, Running: 9}},
 	}
 	if !reflect.DeepEqual(cfg.Quotas, want) {

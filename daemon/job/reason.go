@@ -25,8 +25,8 @@ const (
 	ReasonGPUType     ReasonCode = "gpu-type"     // not of --gpu-type; Detail is its model
 	ReasonGPUFree     ReasonCode = "gpu-free"     // this one would do; more are needed
 	ReasonGPUCount    ReasonCode = "gpu-count"    // Need GPUs at once, Have would do now
-	ReasonHostMemory  ReasonCode = "host-memory"  // Need bytes, Have not promised to running jobs
-	ReasonMaxRunning  ReasonCode = "max-running"  // the site's limit of running jobs, Need = the limit
+	ReasonHostMemory  ReasonCode = "host-memory"  // Need bytes, Have not promised to running jobs; Detail says who has most
+	ReasonMaxRunning  ReasonCode = "max-running"  // the site's limit of running jobs, Need = the limit; Detail says who has most
 	ReasonNoSample    ReasonCode = "starting-up"  // the daemon has not seen the GPUs yet
 	ReasonChecking    ReasonCode = "checking"     // it fits by the last look at the GPUs, a fresh one is under way
 
@@ -189,12 +189,12 @@ func (r Reason) machineSentence() string {
 	case ReasonGPUCount:
 		return fmt.Sprintf("needs %d GPUs at once, %d would do now", r.Need, r.Have)
 	case ReasonHostMemory:
-		return fmt.Sprintf("needs %s of host memory, %s is not promised to running jobs", FormatSize(r.Need), FormatSize(r.Have))
+		return fmt.Sprintf("needs %s of host memory, %s is not promised to running jobs%s", FormatSize(r.Need), FormatSize(r.Have), r.most())
 	case ReasonMaxRunning:
 		if r.Need == 1 {
-			return "1 job is running, the site allows no more at once"
+			return "1 job is running, the site allows no more at once" + r.most()
 		}
-		return fmt.Sprintf("%d jobs are running, the site allows no more at once", r.Need)
+		return fmt.Sprintf("%d jobs are running, the site allows no more at once%s", r.Need, r.most())
 	case ReasonNoSample:
 		return "the scheduler has just started and has not seen the GPUs yet"
 	case ReasonChecking:
@@ -227,6 +227,14 @@ func (r Reason) lifeSentence() string {
 		return fmt.Sprintf("%s has used %d GPU-hours lately, the quota is %d", r.Detail, r.Have, r.Need)
 	}
 	return string(r.Code)
+}
+
+// most says who has most of what there is too little of.
+func (r Reason) most() string {
+	if r.Detail == "" {
+		return ""
+	}
+	return " (" + r.Detail + ")"
 }
 
 // leftBy names the job that left something on a GPU.

@@ -105,6 +105,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPUCount, GPU: NoGPU, Need: 4, Have: 1}, "needs 4 GPUs at once, 1 would do now"},
 		{Reason{Code: ReasonHostMemory, GPU: NoGPU, Need: 64 * gib, Have: 0}, "needs 64G of host memory, 0B is not promised to running jobs"},
 		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 8}, "8 jobs are running, the site allows no more at once"},
+		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 8, Detail: "bob has 7"}, "8 jobs are running, the site allows no more at once (bob has 7)"},
 		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 1}, "1 job is running, the site allows no more at once"},
 		{Reason{Code: ReasonNoSample, GPU: NoGPU}, "the scheduler has just started and has not seen the GPUs yet"},
 		{Reason{Code: ReasonChecking, GPU: NoGPU}, "it fits by the last look at the GPUs, which is being checked by a fresh one"},

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -53,12 +54,28 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 func (p *Planner) hostReasons(sh *shape, l *ledger) []job.Reason {
 	var why []job.Reason
 	if l.slots <= 0 {
-		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning)})
+		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning), Detail: p.s.hasMost(func(*Running) int64 { return 1 }, func(n int64) string { return fmt.Sprint(n) })})
 	}
 	if sh.mem > l.mem {
-		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem)})
+		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem), Detail: p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, job.FormatSize)})
 	}
 	return why
+}
+
+// hasMost says which user's running jobs have most of something, such as "bob has
+// 22G".
+func (s *Snapshot) hasMost(of func(*Running) int64, text func(int64) string) string {
+	sums, most, who := map[*Account]int64{}, int64(0), ""
+	for i := range s.Running {
+		r := &s.Running[i]
+		if sums[r.Account] += of(r); sums[r.Account] > most {
+			most, who = sums[r.Account], r.Account.Name
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return who + " has " + text(most)
 }
 
 // quotaReasons says which quotas of the account and its groups are used up.

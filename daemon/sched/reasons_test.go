@@ -126,14 +126,14 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	sc.s.GPUs[1].MemFreeBytes = 0
 	want := []string{
 		"quota-gpus, need 1500 have 500, bob", "quota-hours, need 2 have 3, bob", "quota-jobs, need 1 have 1, group lab",
-		"max-running, need 2 have 0", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
+		"max-running, need 2 have 0, ann has 1", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
 		"gpu-free on 0", "gpu-memory on 1, need 1 have 0", "gpu-busy on 2, job 101",
 	}
 	if got := sc.why(w); got != strings.Join(want, "; ") {
 		t.Errorf("reasons\n%s, want\n%s", strings.ReplaceAll(got, "; ", "\n"), strings.Join(want, "\n"))
 	}
 	w.Request.GPUMilli = 0
-	if got, want := sc.why(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0; host-memory, need 3 have 2"; got != want {
+	if got, want := sc.why(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0, ann has 1; host-memory, need 3 have 2"; got != want {
 		t.Errorf("without a GPU: %s, want %s", got, want)
 	}
 	sc.s.GPUs, sc.s.Host = nil, Host{}
