@@ -91,16 +91,24 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 }
 
 // warnFirst warns a job that is to make room for another, if it asked for a
-// warning and has not had it, and leaves it the time that it asked for, within
-// what the site allows: another waits.
+// warning and has not had it, and leaves it its notice.
 func (c *Core) warnFirst(l *live, now time.Time) bool {
 	j := &l.job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
 	}
-	j.Warned, j.StopAt = true, now.Add(min(j.Request.WarnBefore, c.longestWarning()))
+	j.Warned, j.StopAt = true, now.Add(c.notice(j))
 	c.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})
 	return true
+}
+
+// notice is how long before its stop a job is told that it is to make room: the
+// time that it asked for, within what the site allows, as another waits.
+func (c *Core) notice(j *job.Job) time.Duration {
+	if j.Request.WarnSignal == 0 || j.Warned {
+		return 0
+	}
+	return min(j.Request.WarnBefore, c.longestWarning())
 }
 
 // longestWarning is how long the job that another makes room for waits at most

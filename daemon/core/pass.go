@@ -55,9 +55,9 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 		if j.StopAt.After(now) {
 			stop = j.StopAt
 		}
-		r.End = sched.At(stop.Add(j.Request.Grace))
+		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.Grace))
 	} else {
-		r.End = sched.At(expectedEnd(j, now))
+		r.Notice, r.End = c.notice(j), sched.At(expectedEnd(j, now))
 	}
 	first := len(c.grants)
 	for _, ref := range j.Attempt.GPUs {

@@ -45,7 +45,10 @@
 // started guarded make no room for others of their class and number, and others
 // do for guarded ones whatever the scores. Those with the lowest rank are
 // stopped first, and then none of which is not needed, nor any where what is used
-// from outside would keep the job off the GPU even then. What is kept for a job
+// from outside would keep the job off the GPU even then. Where one of them is to be
+// warned, or has been, and would run on for more than a tenth of a slice, others
+// are stopped as well that go before it and are enough by themselves: a long notice
+// spares nobody and keeps nobody waiting. What is kept for a job
 // that goes before counts as in Placement. (With 1.25 for all, jobs of a public
 // trace completed 0.5 h later in the mean: contrib/sim.)
 //

@@ -123,7 +123,7 @@ func (d *drawn) run(id job.ID) {
 		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
 		Served: pick(d, 0, 0, time.Hour), Guarded: d.often(1),
 	}
-	r.Start = ago(pick(d, 0, time.Minute, time.Hour))
+	r.Start, r.Notice = ago(pick(d, 0, time.Minute, time.Hour)), pick(d, 0, 0, time.Minute, time.Hour)
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
 	asked := 0

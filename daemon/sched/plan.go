@@ -34,7 +34,8 @@ type Planner struct {
 
 	gates   []*Gate // that the pass went through
 	victims []victim
-	freed   ledger
+	freed   ledger // with all that others have been told to give back
+	soon    ledger // without what of that comes late
 }
 
 // NewPlanner returns a planner.

@@ -17,6 +17,14 @@ func hysteresis(victim, milli int32) float64 {
 	return 1 + float64(bits.Len(uint(victim/milli))-1)/4
 }
 
+// worthWaiting is the part of a slice for which a job rather waits than has one
+// more stopped.
+const worthWaiting = 10
+
+// late tells whether a job that makes room does so so late that another, which
+// would have gone by then, is better stopped as well.
+func (p *Planner) late(r *Running) bool { return r.Notice > p.s.Policy.Slice/worthWaiting }
+
 // maxPreemptors bounds for how many jobs a pass looks for victims.
 const maxPreemptors = 16
 
@@ -34,17 +42,7 @@ func (p *Planner) preempt() {
 	if p.findVictims(); len(p.victims) == 0 {
 		return
 	}
-	p.freed.set(&p.now)
-	for i := range p.s.Running {
-		if r := &p.s.Running[i]; r.Stopping {
-			p.freed.giveBack(r.Grants, r.MemBytes, p.s.Now)
-		}
-	}
-	for i := range p.s.GPUs {
-		if g := &p.s.GPUs[i]; g.State == Cleaning && g.BackAt > 0 {
-			p.freed.gpus[i].ok = true
-		}
-	}
+	p.openFreed()
 	for i := range p.kept {
 		p.kept[i].before.set(&p.kept[i].rest)
 	}
@@ -58,6 +56,31 @@ func (p *Planner) preempt() {
 	}
 	for i := range p.kept {
 		p.kept[i].rest.set(&p.kept[i].before)
+	}
+}
+
+// openFreed fills in what will be left when all have gone that have been told to,
+// and the GPUs are back that are being cleaned.
+func (p *Planner) openFreed() {
+	p.freed.set(&p.now)
+	p.soon.set(&p.now)
+	for i := range p.s.Running {
+		if r := &p.s.Running[i]; r.Stopping {
+			p.giveBack(r)
+		}
+	}
+	for i := range p.s.GPUs {
+		if g := &p.s.GPUs[i]; g.State == Cleaning && g.BackAt > 0 {
+			p.freed.gpus[i].ok, p.soon.gpus[i].ok = true, true
+		}
+	}
+}
+
+// giveBack counts what a job holds as given back.
+func (p *Planner) giveBack(r *Running) {
+	p.freed.giveBack(r.Grants, r.MemBytes, p.s.Now)
+	if !p.late(r) {
+		p.soon.giveBack(r.Grants, r.MemBytes, p.s.Now)
 	}
 }
 
@@ -128,28 +151,54 @@ func (p *Planner) anyVictim(r *rank) bool {
 }
 
 // preemptFor chooses victims for the job at the cursor and counts what they
-// free as the job's; false when all of them would not be enough.
+// free as the job's; false when all of them would not be enough. Where it would
+// have to wait for one that goes late, those are chosen beside it of which the
+// job has enough before: who asks for a long notice is not spared by that, and
+// keeps nobody waiting by it.
 func (p *Planner) preemptFor(c *cursor) bool {
-	q := c.question(p.s.Now, whenFreed)
-	mask := p.othersBehind(c)
-	picked := 0
+	w := wanted{question: c.question(p.s.Now, whenFreed), mask: p.othersBehind(c), c: c}
+	if !p.pick(&w, &p.freed) {
+		return false
+	}
+	from := &p.freed
+	if p.pick(&w, &p.soon) {
+		from = &p.soon
+	}
+	p.makeRoom(c, p.choose(&w.question, p.lowered(&w.question, from, w.mask)))
+	return true
+}
+
+// wanted is what victims are sought for.
+type wanted struct {
+	question
+	c    *cursor
+	mask uint32 // of the reservations that count
+}
+
+// pick chooses the lowest victims with which there is enough in a ledger, and no
+// more than are needed; false, and none, when all would not be enough. For what is
+// wanted soon none is chosen that goes late.
+func (p *Planner) pick(w *wanted, from *ledger) bool {
+	picked := len(p.out.Preempt)
 	for i := range p.victims {
-		if p.fits(&q, p.lowered(&q, &p.freed, mask)) {
+		if p.enough(w, from) {
 			break
 		}
-		if v := &p.victims[i]; !v.chosen && v.yields(&c.rank, p.s.Policy.FIFO) {
-			v.chosen = true
-			picked++
-			p.free(v.run)
-			p.out.Preempt = append(p.out.Preempt, Preemption{Victim: v.run.ID, For: c.entry.ID})
+		v := &p.victims[i]
+		if v.chosen || from == &p.soon && p.late(v.run) || !v.yields(&w.c.rank, p.s.Policy.FIFO) {
+			continue
 		}
+		v.chosen = true
+		p.free(v.run)
+		p.out.Preempt = append(p.out.Preempt, Preemption{Victim: v.run.ID, For: w.c.entry.ID})
 	}
-	ok := p.fits(&q, p.lowered(&q, &p.freed, mask))
-	p.spareVictims(&q, mask, picked, ok)
-	if ok {
-		p.makeRoom(c, p.choose(&q, p.lowered(&q, &p.freed, mask)))
-	}
+	ok := p.enough(w, from)
+	p.spareVictims(w, from, picked, ok)
 	return ok
+}
+
+func (p *Planner) enough(w *wanted, from *ledger) bool {
+	return p.fits(&w.question, p.lowered(&w.question, from, w.mask))
 }
 
 // othersBehind returns the reservations for other jobs that the job at the
@@ -166,7 +215,7 @@ func (p *Planner) othersBehind(c *cursor) (mask uint32) {
 // free counts what a victim holds as given back, now and at the shadows at
 // which it would still have been there.
 func (p *Planner) free(r *Running) {
-	p.freed.giveBack(r.Grants, r.MemBytes, p.s.Now)
+	p.giveBack(r)
 	for i := range p.kept {
 		if r.End > p.kept[i].at {
 			p.kept[i].rest.giveBack(r.Grants, r.MemBytes, p.s.Now)
@@ -177,6 +226,9 @@ func (p *Planner) free(r *Running) {
 // spare undoes free.
 func (p *Planner) spare(r *Running) {
 	p.freed.take(r.Grants, r.MemBytes)
+	if !p.late(r) {
+		p.soon.take(r.Grants, r.MemBytes)
+	}
 	for i := range p.kept {
 		if r.End > p.kept[i].at {
 			p.kept[i].rest.take(r.Grants, r.MemBytes)
@@ -188,6 +240,7 @@ func (p *Planner) spare(r *Running) {
 func (p *Planner) makeRoom(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	p.freed.take(grants, sh.mem)
+	p.soon.take(grants, sh.mem)
 	for i := range p.kept {
 		switch k := &p.kept[i]; {
 		case k.id == c.entry.ID:
@@ -200,20 +253,21 @@ func (p *Planner) makeRoom(c *cursor, grants []Grant) {
 	p.through(c.entry.Gate)
 }
 
-// spareVictims lets go the last picked victims of which the job has no need,
-// those that stand highest first; all of them when it is no use.
-func (p *Planner) spareVictims(q *question, mask uint32, picked int, ok bool) {
-	list := p.out.Preempt[len(p.out.Preempt)-picked:]
+// spareVictims lets go the last of the victims after the first so many of which
+// the job has no need, those that stand highest first; all of them when it is no
+// use.
+func (p *Planner) spareVictims(w *wanted, from *ledger, picked int, ok bool) {
+	list := p.out.Preempt[picked:]
 	for i := len(list) - 1; i >= 0; i-- {
 		at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == list[i].Victim })
 		v := &p.victims[at]
 		p.spare(v.run)
-		if ok && !p.fits(q, p.lowered(q, &p.freed, mask)) {
+		if ok && !p.enough(w, from) {
 			p.free(v.run)
 			continue
 		}
 		v.chosen = false
 		list = slices.Delete(list, i, i+1)
 	}
-	p.out.Preempt = p.out.Preempt[:len(p.out.Preempt)-picked+len(list)]
+	p.out.Preempt = p.out.Preempt[:picked+len(list)]
 }

@@ -162,6 +162,40 @@ func TestNoUselessVictim(t *testing.T) {
 	sc.expect("stop 102 for 2")
 }
 
+// TestLateVictims has a job of class high ask for the GPUs of 101, which stands
+// lowest and is warned so long before, and of others. They have a slice of half an
+// hour, so that three minutes are waited for.
+func TestLateVictims(t *testing.T) {
+	for name, c := range map[string]struct {
+		notice time.Duration // of 101
+		other  time.Duration // of 102 and 103
+		asked  int           // milli
+		told   bool          // 101 has been
+		want   string
+	}{
+		"waits for one that goes soon":    {3 * time.Minute, 0, 1000, false, "stop 101 for 1"},
+		"has another go before":           {4 * time.Minute, 0, 1000, false, "stop 101 for 1, stop 102 for 1"},
+		"that one is late too":            {4 * time.Minute, 4 * time.Minute, 1000, false, "stop 101 for 1"},
+		"as many as are needed":           {time.Hour, 0, 2000, false, "stop 101 for 1, stop 102 for 1, stop 103 for 1"},
+		"the others are not enough":       {time.Hour, 0, 3000, false, "stop 101 for 1, stop 102 for 1, stop 103 for 1"},
+		"has been told, goes soon":        {3 * time.Minute, 0, 1000, true, "wait"},
+		"has been told, another is first": {time.Hour, 0, 1000, true, "stop 102 for 1"},
+		"has been told, no other goes":    {time.Hour, time.Hour, 1000, true, "wait"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 3)
+			sc.s.Policy.ReservationDepth, sc.s.Policy.Slice = 0, 30*time.Minute
+			sc.preemptible(101, func(r *Running) {
+				r.Priority.Class, r.Notice, r.Stopping = job.Scavenger, c.notice, c.told
+			}, on(0)...)
+			sc.preemptible(102, func(r *Running) { r.Priority.Number, r.Notice = -1, c.other }, on(1)...)
+			sc.preemptible(103, func(r *Running) { r.Notice = c.other }, on(2)...)
+			sc.waits(1, c.asked, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			sc.expect(c.want)
+		})
+	}
+}
+
 // What is already on its way back counts as free: a job that has been told to
 // stop, and a GPU that is being cleaned. Nobody else is stopped then.
 func TestOnItsWayBack(t *testing.T) {

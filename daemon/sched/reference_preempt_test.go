@@ -30,16 +30,19 @@ func (j refJob) standing() refStanding {
 // preemptAll is rule "Preemption": for the first of the jobs that do not fit,
 // in order, as many as the pass looks at.
 func (r *reference) preemptAll() {
-	r.freed = r.now.clone()
+	r.freed, r.soon = r.now.clone(), r.now.clone()
 	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {
 			r.freed.add(1, x.Grants, x.MemBytes)
 		}
+		if x.Stopping && !r.late(&x) {
+			r.soon.add(1, x.Grants, x.MemBytes)
+		}
 	}
 	for i, g := range r.s.GPUs {
 		if g.State == Cleaning && g.BackAt > 0 {
-			r.freed.gpus[i].ok = true
+			r.freed.gpus[i].ok, r.soon.gpus[i].ok = true, true
 		}
 	}
 	list := r.victims()
@@ -128,34 +131,60 @@ func (r *reference) yields(v, j refStanding) bool {
 	return !r.s.Policy.FIFO && j.score > more*v.score
 }
 
-// preemptFor tries all sets of those that yield, counted with the lowest of them
-// as the lowest bit: the first set with which the job fits is stopped. So the
-// highest is as low as can be, then the next, and none is not needed.
+// late tells whether the job goes too late to be waited for where another would
+// have gone before.
+func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
+
+// preemptFor stops the set with which the job fits, and then that with which it
+// fits soon, if there is one.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
-	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool { return v.chosen || !r.yields(v.refStanding, j.standing()) })
-	for set := range 1 << len(list) {
-		var gone []*refVictim
-		for i, v := range list {
-			if set&(1<<i) != 0 {
-				gone = append(gone, v)
-			}
-		}
-		if r.fitsWithout(j, gone) {
-			r.stop(j, gone)
-			return true
-		}
+	gone, ok := r.set(j, all, nil, false)
+	if !ok {
+		return false
 	}
-	return false
+	more, soon := r.set(j, all, gone, true)
+	r.stop(j, append(gone, more...), soon)
+	return true
 }
 
-func (r *reference) stop(j refJob, gone []*refVictim) {
+// set tries all sets of those that yield, counted with the lowest of them as the
+// lowest bit, and returns the first with which the job fits beside what is gone.
+// So the highest is as low as can be, then the next, and none is not needed.
+func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
+	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
+		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yields(v.refStanding, j.standing())
+	})
+	for set := range 1 << len(list) {
+		var more []*refVictim
+		for i, v := range list {
+			if set&(1<<i) != 0 {
+				more = append(more, v)
+			}
+		}
+		freed, early, kept := r.gone(append(slices.Clone(gone), more...))
+		if soon {
+			freed = early
+		}
+		if r.fits(j.Waiting, r.less(freed, j, others(kept, j)), r.s.Now, whenFreed) {
+			return more, true
+		}
+	}
+	return nil, false
+}
+
+func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	for _, v := range gone {
 		v.chosen = true
 		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID})
 	}
-	m, kept := r.gone(gone)
-	grants := r.choose(j.Waiting, r.less(m, j, others(kept, j)), whenFreed)
-	m.add(-1, grants, j.Request.MemBytes)
+	freed, early, kept := r.gone(gone)
+	from := freed
+	if soon {
+		from = early
+	}
+	grants := r.choose(j.Waiting, r.less(from, j, others(kept, j)), whenFreed)
+	freed.add(-1, grants, j.Request.MemBytes)
+	early.add(-1, grants, j.Request.MemBytes)
 	for i := range kept {
 		if kept[i].id == j.ID {
 			kept[i].served = true
@@ -163,31 +192,29 @@ func (r *reference) stop(j refJob, gone []*refVictim) {
 			kept[i].rest.add(-1, grants, j.Request.MemBytes)
 		}
 	}
-	r.freed, r.kept = m, kept
+	r.freed, r.soon, r.kept = freed, early, kept
 	r.count(j)
 }
 
-// fitsWithout tells whether the job fits when these are gone.
-func (r *reference) fitsWithout(j refJob, gone []*refVictim) bool {
-	m, kept := r.gone(gone)
-	return r.fits(j.Waiting, r.less(m, j, others(kept, j)), r.s.Now, whenFreed)
-}
-
-// gone is the machine without these, and what the reservations then leave over.
-func (r *reference) gone(list []*refVictim) (machine, []refKept) {
-	m, kept := r.freed.clone(), slices.Clone(r.kept)
+// gone is the machine without these, what of it comes soon, and what the
+// reservations then leave over.
+func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept) {
+	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {
 		kept[i].rest = kept[i].rest.clone()
 	}
 	for _, v := range list {
-		m.add(1, v.Grants, v.MemBytes)
+		freed.add(1, v.Grants, v.MemBytes)
+		if !r.late(v.Running) {
+			soon.add(1, v.Grants, v.MemBytes)
+		}
 		for i := range kept {
 			if v.End > kept[i].at {
 				kept[i].rest.add(1, v.Grants, v.MemBytes)
 			}
 		}
 	}
-	return m, kept
+	return freed, soon, kept
 }
 
 // others are the reservations that count against a job in search of victims.

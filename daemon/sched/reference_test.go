@@ -20,6 +20,7 @@ type reference struct {
 	place   []Placement
 	preempt []Preemption
 	freed   machine         // with what is stopped for others
+	soon    machine         // of that without what comes late
 	looked  map[job.ID]bool // in search of victims
 	news    map[*Account]*refNew
 	gates   map[*Gate]int

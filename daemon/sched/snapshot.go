@@ -133,8 +133,9 @@ type Running struct {
 	ID          job.ID
 	Grants      []Grant
 	MemBytes    int64
-	End         Instant // expected; not before the snapshot's Now
-	Stopping    bool    // it has been told to stop
+	End         Instant       // expected; not before the snapshot's Now
+	Stopping    bool          // it has been told to stop
+	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
 	Preemptible bool
 	Priority    job.Priority
 	Account     *Account
