@@ -67,26 +67,26 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 // the order of the row: a constant of time as "file name", several with " + "
 // between them, or the words as they are.
 var limits = map[string][]string{
-	`systemd, D\-Bus`:       {"daemon/perform.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
-	"starts of units":       {"daemon/perform.go startTime", "daemon/loop.go retryEvery"},
-	"starts that must wait": {"at once", "daemon/core/unit.go startAgain"},
-	"stops of units":        {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
-	"list of units":         {"daemon/lister.go listTime", "daemon/lister.go listAgain"},
-	"notes to jobs":         {"cmd/gpuschedd/herald.go noteTime", "never"},
-	"alert_unit":            {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
-	"state on disk":         {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
-	"state file":            {"at start", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"},
-	"GPU reader":            {"sample_timeout", "gpu/source/backoff.go lastDelay"},
-	"kernel log":            {"waited for", "gpu/kernellog/reader.go retryTime"},
-	"journald":              {"4096 lines", "daemon/journal/queue.go patience"},
-	"journal on disk":       {"at each look"},
-	"job specs":             {"at each start", "daemon/loop.go retryEvery"},
-	"service manager":       {"units/systemd/notify.go notifyTime"},
-	"settings":              {"at start, reload"},
-	"clock":                 {"each round"},
-	"clients":               {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
-	"look of health":        {"daemon/look.go CheckTime"},
-	"daemon itself":         {"500ms", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"}, // RestartSec=
+	`systemd, D\-Bus`: {"daemon/perform.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
+	"starts of units": {"daemon/perform.go startTime", "daemon/loop.go retryEvery"},
+	"starts put off":  {"at once", "daemon/core/unit.go startAgain"},
+	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
+	"list of units":   {"daemon/lister.go listTime", "daemon/lister.go listAgain"},
+	"notes to jobs":   {"cmd/gpuschedd/herald.go noteTime", "never"},
+	"alert_unit":      {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
+	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
+	"state file":      {"at start", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"},
+	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},
+	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryTime"},
+	"journald":        {"4096 lines", "daemon/journal/queue.go patience"},
+	"journal on disk": {"at each look"},
+	"job specs":       {"at each start", "daemon/loop.go retryEvery"},
+	"service manager": {"units/systemd/notify.go notifyTime"},
+	"settings":        {"at start, reload"},
+	"clock":           {"each round"},
+	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
+	"look of health":  {"daemon/look.go CheckTime"},
+	"daemon itself":   {"500ms", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"}, // RestartSec=
 }
 
 // The limits of each row of the table are those of the program.
