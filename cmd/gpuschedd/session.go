@@ -92,11 +92,41 @@ func (s *session) run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { s.reloads(ctx, hup) })
+	parts.Go(func() { s.tidy(ctx) })
 	s.log.Info("gpuschedd is ready", "version", version)
 	err := s.daemon.Run(ctx)
 	stop()
 	parts.Wait()
 	return err
+}
+
+// tidyEvery is how often what systemd leaves behind is looked for.
+const tidyEvery = time.Minute
+
+// tidy removes, until ctx is done, what systemd leaves behind of ended jobs. What
+// went wrong is said when it begins.
+func (s *session) tidy(ctx context.Context) {
+	every := time.NewTicker(tidyEvery)
+	defer every.Stop()
+	var said bool
+	for {
+		err := s.tidyOnce(ctx)
+		if err != nil && !said && ctx.Err() == nil {
+			s.log.Warn("files of ended jobs' units stay in /run", "err", err)
+		}
+		said = err != nil
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *session) tidyOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	return s.units.Tidy(ctx, time.Now())
 }
 
 // settingsOf turns the configuration into what the daemon follows.

@@ -28,4 +28,6 @@
 //     is while a process of it lives.
 //  7. A property that an older systemd does not know is left out only if it
 //     fences nothing off; Degraded names it.
+//  8. Tidy removes nothing of a unit that systemd has, nor of one that is being
+//     started by the same Manager.
 package systemd

@@ -21,6 +21,15 @@ func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list of units: %w", err)
 	}
+	names, err := loadedNames(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return m.readAll(ctx, l, names)
+}
+
+// loadedNames are the jobs' units that systemd has, sorted.
+func loadedNames(ctx context.Context, l *link) ([]string, error) {
 	var found []sddbus.UnitStatus
 	if err := l.manager(ctx, "ListUnitsByPatterns", []string{}, []string{units.Pattern}).Store(&found); err != nil {
 		return nil, wrap("list of units", units.Pattern, err)
@@ -32,7 +41,7 @@ func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 		}
 	}
 	slices.Sort(names)
-	return m.readAll(ctx, l, names)
+	return names, nil
 }
 
 func (m *Manager) readAll(ctx context.Context, l *link, names []string) ([]units.Status, error) {

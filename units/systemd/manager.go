@@ -33,6 +33,7 @@ type Manager struct {
 	waits   *waits
 	seen    *names // units that systemd was last known to have
 	compat  *compat
+	tidy    *tidy
 
 	stop context.CancelFunc // ends the goroutines of the manager
 	done sync.WaitGroup
@@ -48,7 +49,7 @@ type Manager struct {
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), dialBus: o.dial,
-		changes: newChanges(), waits: newWaits(), seen: newNames(), compat: newCompat(), since: time.Now(),
+		changes: newChanges(), waits: newWaits(), seen: newNames(), compat: newCompat(), tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
 		m.dialBus = dbus.Dial

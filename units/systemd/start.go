@@ -34,6 +34,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	w := m.waits.enterStart(name)
 	defer m.waits.leave(name, w)
+	m.tidy.starting(name)
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {
 		return none, err

@@ -15,7 +15,7 @@ import (
 // rest on. The daemon is away meanwhile, since the units have the names of
 // jobs.
 func TestConformance(t *testing.T) {
-	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance")
+	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }
 
 // TestLimitsConformance: what of it needs the memory controller.

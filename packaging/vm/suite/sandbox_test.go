@@ -69,7 +69,8 @@ func held(t *testing.T, pid string) {
 // writable is what a process of the daemon's unit may write, and why.
 var writable = map[string]string{
 	"/var/lib/gpusched": "the state", "/run/gpusched": "the socket and the jobs' instructions",
-	"/tmp": "of the unit alone", "/var/tmp": "of the unit alone",
+	"/run/systemd/units": "what systemd leaves there of ended jobs",
+	"/tmp":               "of the unit alone", "/var/tmp": "of the unit alone",
 	"/dev": "nodes of GPUs that appear late", "/dev/shm": "in memory", "/dev/pts": "of the kernel", "/dev/mqueue": "of the kernel",
 	"/sys/fs/cgroup/system.slice/gpusched.service/memory.pressure": "newer versions of systemd ask to be told of it there",
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
@@ -90,6 +91,9 @@ func writes(t *testing.T, pid string) {
 		if !strings.Contains(options, "noexec") && !strings.HasPrefix(path, "/dev") {
 			t.Errorf("process %s can execute what it writes below %s (%s)", pid, path, options)
 		}
+	}
+	if r := try(t, "", "touch /proc/"+pid+"/root/run/systemd/units/written && rm /run/systemd/units/written"); r.Code != 0 {
+		t.Errorf("process %s can't remove what systemd leaves: %s", pid, r.Stderr)
 	}
 	for _, dir := range []string{"", "/etc", "/usr", "/usr/lib", "/usr/lib64", "/usr/lib/systemd/system", "/usr/libexec/gpusched", "/usr/local/lib", "/opt", "/run", "/run/systemd/system", "/var", "/var/log"} {
 		if r := try(t, "", "touch /proc/"+pid+"/root"+dir+"/written"); r.Code == 0 {

@@ -1,0 +1,130 @@
+package systemd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Where systemd tells journald the LogExtraFields of each unit, in a file of the
+// unit's. systemd (252, and still in 2026) tries to remove it under another name when the
+// unit has ended, so one file of each job would stay until the machine is restarted.
+const (
+	fieldsDir    = "/run/systemd/units"
+	fieldsPrefix = "log-extra-fields:"
+)
+
+const (
+	// fieldsKept is how long the file stays after its unit is gone: journald may
+	// still have lines of the job to read. One that hangs is killed after three
+	// minutes, and reads them then.
+	fieldsKept = 5 * time.Minute
+	// maxFields bounds how many stay for that: 40 MiB of /run.
+	maxFields = 10_000
+)
+
+// tidy is what Tidy knows of files without a unit.
+type tidy struct {
+	dir string
+
+	mu    sync.Mutex
+	since map[string]time.Time // when the unit was first seen to be gone
+}
+
+func newTidy() *tidy { return &tidy{dir: fieldsDir, since: map[string]time.Time{}} }
+
+// Tidy removes the files that systemd leaves behind of units of jobs that have
+// been gone for five minutes. It is for the one daemon of the machine, to be
+// called every minute or so; only names of jobs' units are touched, whichever
+// daemon started them. Nothing to remove is no error.
+func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
+	have, err := m.tidy.files()
+	if err != nil || len(have) == 0 {
+		return err
+	}
+	l, err := m.current()
+	if err != nil {
+		return fmt.Errorf("remove what ended units left: %w", err)
+	}
+	names, err := loadedNames(ctx, l)
+	if err != nil {
+		return err
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	return m.tidy.sweep(have, there, now)
+}
+
+// files are the units that have a file.
+func (t *tidy) files() ([]string, error) {
+	dir, err := os.Open(t.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("remove what ended units left: %w", err)
+	}
+	defer dir.Close()
+	entries, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("remove what ended units left: %w", err)
+	}
+	var have []string
+	for _, e := range entries {
+		if name, ok := strings.CutPrefix(e, fieldsPrefix); ok && checkName(name) == nil {
+			have = append(have, name)
+		}
+	}
+	return have, nil
+}
+
+// sweep removes those whose unit has been gone for long, and the oldest where
+// there are too many. The list of the loaded units may be older than a start, so
+// it takes two to remove a file, and no start between them.
+func (t *tidy) sweep(have []string, loaded map[string]bool, now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, since := t.since, map[string]time.Time{}
+	var gone []string
+	for _, name := range have {
+		if loaded[name] {
+			continue
+		}
+		at, again := before[name]
+		if since[name] = now; again {
+			since[name] = at
+			gone = append(gone, name)
+		}
+	}
+	t.since = since
+	slices.SortFunc(gone, func(a, b string) int { return since[a].Compare(since[b]) })
+	var first error
+	for n, name := range gone {
+		if now.Sub(since[name]) < fieldsKept && len(have)-n <= maxFields {
+			break
+		}
+		err := os.Remove(filepath.Join(t.dir, fieldsPrefix+name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			first = cmp.Or(first, fmt.Errorf("remove what ended units left: %w", err))
+			continue
+		}
+		delete(since, name)
+	}
+	return first
+}
+
+// starting tells that the unit comes back, or comes: its file is a new one.
+func (t *tidy) starting(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.since, name)
+}
