@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -26,6 +27,9 @@ func jobArgs(j *job.Job) ([]any, error) {
 	}
 	e := encoder{}
 	groups, label, request, life := listJSON(&e, j.Owner.Groups), e.json(&j.Label), e.json(own(j)), e.json(&j.Life)
+	if j.Tasks != nil {
+		life = padded(life)
+	}
 	result := e.result(j.Result)
 	attempt := 0
 	if j.Attempt != nil {
@@ -49,6 +53,15 @@ func own(j *job.Job) *job.Request {
 	r := j.Request
 	r.Array = nil
 	return &r
+}
+
+// padded fills a document up with blanks to a length that rarely changes. SQLite
+// writes only those pages of a row that are others than before where the row's
+// length is the same: the row of an array is written with each start and end of a
+// task, and its parameters can be a hundred kilobytes.
+func padded(doc string) string {
+	const step = 512
+	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)
 }
 
 // jobText is those columns of jobQuery that need decoding.

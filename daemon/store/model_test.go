@@ -238,9 +238,11 @@ func TestStoreIsItsModel(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if s, err = Open(context.Background(), path, Options{}); err != nil {
+				again, err := Open(context.Background(), path, Options{})
+				if err != nil {
 					t.Fatal(err)
 				}
+				s = again
 			}
 		}
 		m.compare(t, s)

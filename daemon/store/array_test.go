@@ -1,0 +1,49 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store/diskfault"
+)
+
+// Each start and end of a task changes a few numbers in its array's row. That
+// writes a few pages, not the array's parameters, which can be a hundred
+// kilobytes.
+func TestArrayRowIsChangedInPlace(t *testing.T) {
+	disk := newDisk(t, "array")
+	p := newPlay(t, disk, "")
+	a := array(1, 0)
+	lr := job.Param{Name: "lr"}
+	for i := range 500 {
+		lr.Values = append(lr.Values, fmt.Sprint(i, strings.Repeat("x", 240)))
+	}
+	a.Request.Array.Params = []job.Param{lr}
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, p.s, Record{Job: a, Payload: payload()})
+	written, worst := 0, 0
+	disk.Judge(func(c diskfault.Call) diskfault.Fault {
+		if c.Op == diskfault.Write {
+			written += c.N
+		}
+		return diskfault.None
+	})
+	for i := range 100 {
+		for live := range 2 {
+			before := written
+			a.Tasks.Next, a.Tasks.Live, a.Tasks.Failed = i+1, 1-live, i/2
+			a.Tasks.TurnAt = epoch.Add(time.Duration(i) * 7919 * time.Millisecond).Truncate(time.Millisecond)
+			commit(t, p.s, Record{Job: a})
+			worst = max(worst, written-before)
+		}
+	}
+	t.Logf("%d bytes for 100 tasks, %d at the worst", written, worst)
+	if written > 2.5e6 {
+		t.Errorf("%d bytes were written for 100 tasks", written)
+	}
+}
