@@ -76,10 +76,11 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	}
 	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, g := range e.Snap.Devices {
-		if c.offered(&device{Device: g}) {
+		if c.offered(&device{Device: g}) || c.find(g) != nil { // which may have had another number
 			c.merge(g, e.Jobs, now)
 		}
 	}
+	c.withdraw()
 	c.forgetMembers()
 	c.arrange()
 	for _, d := range c.devices {

@@ -81,12 +81,18 @@ type Quotas struct {
 	Groups  map[string]Quota
 }
 
-// configure takes on a new policy. GPUs that are no longer on offer are
-// forgotten unless a job holds them, but not that a job left one.
+// configure takes on a new policy.
 func (c *Core) configure(p Policy) {
 	c.policy, c.replan = p, true
 	c.accounts.configure(p.Quotas)
 	c.machine++
+	c.withdraw()
+	c.look()
+}
+
+// withdraw forgets the GPUs that are no longer on offer, unless a job holds them,
+// but not that a job left one.
+func (c *Core) withdraw() {
 	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {
 		if c.offered(d) || c.held(d) {
 			return false
@@ -95,7 +101,7 @@ func (c *Core) configure(p Policy) {
 			d.after.base = d.base
 			c.departed[d.UUID] = d.after
 		}
+		c.machine++
 		return true
 	})
-	c.look()
 }
