@@ -235,14 +235,19 @@ func (d *Daemon) one(ctx context.Context, id job.ID, reasons bool) (job.JobView,
 
 // Wait blocks until the job has ended.
 func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
-	ended, leave := d.waiters.join(id, d.host)
+	return d.await(ctx, id, func(j *job.Job) bool { return j.State.Terminal() })
+}
+
+// await returns the job once it is over with it.
+func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
+	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
 	v, err := d.one(ctx, id, false)
-	if err != nil || v.State.Terminal() {
+	if err != nil || over(&v.Job) {
 		return v, err
 	}
 	switch {
-	case ended.await(ctx.Done(), d.done):
+	case come.await(ctx.Done(), d.done):
 		return d.one(ctx, id, false)
 	case ctx.Err() != nil:
 		return v, ctx.Err()
@@ -262,6 +267,18 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 			Kind:    job.RefusedNotFound,
 			Message: fmt.Sprintf("there is no task %d_%d", array, index), Hint: "see 'gpusched show " + array.String() + "'",
 		}
+	}
+	return d.opt.Store.Task(ctx, array, index)
+}
+
+// AwaitTask blocks until a task of an array has become a job, which it returns, or
+// never will: 0. It is 0 also for one whose job is not on disk yet.
+func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	if id, err := d.Task(ctx, array, index); err != nil || id != 0 {
+		return id, err
+	}
+	if _, err := d.await(ctx, array, func(j *job.Job) bool { return !j.MayStart(index) }); err != nil {
+		return 0, err
 	}
 	return d.opt.Store.Task(ctx, array, index)
 }

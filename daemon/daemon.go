@@ -106,7 +106,7 @@ func New(o Options) (*Daemon, error) {
 	}
 	d.settings.Store(&o.Settings)
 	d.replies.waiting = map[core.Token]*pendingReply{}
-	d.waiters.of = map[job.ID][]*latch{}
+	d.waiters.of = map[job.ID][]*waiter{}
 	d.commit = newCommitter(d)
 	d.sampler = newSampler(d)
 	d.lister = newLister(d)

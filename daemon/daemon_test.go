@@ -282,3 +282,44 @@ func TestClientGone(t *testing.T) {
 	}
 	r.runs(id)
 }
+
+// TestAwaitTask: who waits for a task of an array is told of its job, or that it
+// will never have one.
+func TestAwaitTask(t *testing.T) {
+	r := newRig(t, 1, nil)
+	array := r.submit(1, func(s *job.Submission) {
+		s.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 1}
+	})
+	r.runs(array + 1)
+	became := make([]chan job.ID, 4)
+	for i := range became {
+		became[i] = make(chan job.ID, 1)
+		go func() {
+			id, err := r.d.AwaitTask(t.Context(), array, i)
+			if err != nil {
+				t.Errorf("wait for task %d: %v", i, err)
+			}
+			became[i] <- id
+		}()
+	}
+	if id := <-became[0]; id != array+1 {
+		t.Errorf("task 0 became job %d", id)
+	}
+	alice := job.Actor{UID: 1001, User: "alice"}
+	if err := r.d.Do(t.Context(), alice, job.Command{Kind: job.CommandCancel, Job: array, Task: new(2)}); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-became[2]; id != 0 {
+		t.Errorf("task 2, which was cancelled, became job %d", id)
+	}
+	r.bus.Exit(units.Name(int64(array+1)), 0)
+	if id := <-became[1]; id != array+2 {
+		t.Errorf("task 1 became job %d", id)
+	}
+	if err := r.d.Do(t.Context(), alice, job.Command{Kind: job.CommandCancel, Job: array}); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-became[3]; id != 0 {
+		t.Errorf("task 3 of an array that was cancelled became job %d", id)
+	}
+}

@@ -88,34 +88,51 @@ func unwritten(err error) *job.Refusal {
 	}
 }
 
-// waiters holds those who wait for a job's end.
+// waiters holds those who wait for a job to come to something.
 type waiters struct {
 	mu sync.Mutex // guards of
-	of map[job.ID][]*latch
+	of map[job.ID][]*waiter
 }
 
-// join registers for the end of a job; leave must be called.
-func (w *waiters) join(id job.ID, h Host) (ended *latch, leave func()) {
+// waiter is one of them.
+type waiter struct {
+	*latch
+	over func(*job.Job) bool
+}
+
+// join registers for the first news of a job with which it is over; leave must be
+// called.
+func (w *waiters) join(id job.ID, h Host, over func(*job.Job) bool) (come *latch, leave func()) {
+	one := &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := newLatch(h)
-	w.of[id] = append(w.of[id], l)
-	return l, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.of[id] = slices.DeleteFunc(w.of[id], func(o *latch) bool { return o == l })
-		if len(w.of[id]) == 0 {
-			delete(w.of, id)
-		}
+	w.of[id] = append(w.of[id], one)
+	return one.latch, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
+}
+
+// news wakes those for whom it is over with a job as it is now.
+func (w *waiters) news(j *job.Job) {
+	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
+		one.release()
 	}
 }
 
-func (w *waiters) ended(id job.ID) {
+// drop takes off some of those who wait for a job, and returns them.
+func (w *waiters) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
 	w.mu.Lock()
-	all := w.of[id]
-	delete(w.of, id)
-	w.mu.Unlock()
-	for _, l := range all {
-		l.release()
+	defer w.mu.Unlock()
+	if w.of[id] == nil {
+		return nil
 	}
+	w.of[id] = slices.DeleteFunc(w.of[id], func(o *waiter) bool {
+		if !which(o) {
+			return false
+		}
+		gone = append(gone, o)
+		return true
+	})
+	if len(w.of[id]) == 0 {
+		delete(w.of, id)
+	}
+	return gone
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // report logs a change that is on disk now, once per change, and wakes those
-// who wait for the job's end.
+// who wait for it.
 func (d *Daemon) report(r core.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
@@ -31,12 +31,15 @@ func (d *Daemon) report(r core.Record) {
 		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", l.What)
 		return
 	}
-	if r.Job == nil || r.Quiet {
+	if r.Job == nil {
+		return
+	}
+	d.waiters.news(r.Job)
+	if r.Quiet {
 		return // what was learned or used is no change of state
 	}
 	d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
 	if r.Job.State.Terminal() {
-		d.waiters.ended(r.Job.ID)
 		d.forget.count()
 	}
 }

@@ -67,6 +67,10 @@ func (f *front) Task(ctx context.Context, array job.ID, index int) (job.ID, erro
 	return f.get(ctx).Task(ctx, array, index)
 }
 
+func (f *front) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	return f.get(ctx).AwaitTask(ctx, array, index)
+}
+
 func (f *front) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	return f.get(ctx).Payload(ctx, id)
 }
@@ -82,11 +86,12 @@ type absent struct {
 func (a absent) Submit(context.Context, job.Submission, bool) (job.Submitted, error) {
 	return job.Submitted{}, a.err
 }
-func (a absent) Do(context.Context, job.Actor, job.Command) error     { return a.err }
-func (a absent) Query(context.Context, job.Query) (job.View, error)   { return job.View{}, a.err }
-func (a absent) Wait(context.Context, job.ID) (job.JobView, error)    { return job.JobView{}, a.err }
-func (a absent) Task(context.Context, job.ID, int) (job.ID, error)    { return 0, a.err }
-func (a absent) Payload(context.Context, job.ID) (job.Payload, error) { return job.Payload{}, a.err }
+func (a absent) Do(context.Context, job.Actor, job.Command) error       { return a.err }
+func (a absent) Query(context.Context, job.Query) (job.View, error)     { return job.View{}, a.err }
+func (a absent) Wait(context.Context, job.ID) (job.JobView, error)      { return job.JobView{}, a.err }
+func (a absent) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }
+func (a absent) AwaitTask(context.Context, job.ID, int) (job.ID, error) { return 0, a.err }
+func (a absent) Payload(context.Context, job.ID) (job.Payload, error)   { return job.Payload{}, a.err }
 func (a absent) Health(ctx context.Context) []job.Check {
 	if a.checks == nil {
 		return nil

@@ -68,6 +68,18 @@ func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
 	return "", false
 }
 
+// MayStart tells whether the task with a number of the array j may still become a
+// job.
+func (j *Job) MayStart(index int) bool {
+	n, a := j.Tasks, j.Request.Array
+	if n == nil || a == nil || j.State != Queued {
+		return false
+	}
+	at := a.Position(index)
+	_, dropped := n.DroppedBy(at)
+	return at >= n.Next && !dropped
+}
+
 // Left returns how many tasks of an array of a size are still to become jobs.
 func (n Tasks) Left(size int) int { return size - n.Next - n.dropped(n.Next) }
 

@@ -23,6 +23,9 @@ type Backend interface {
 	// and 0 for one that has not become a job. No such array, or no such task
 	// of it, is a refusal.
 	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
+	// AwaitTask blocks until a task has become a job or never will, or ctx is
+	// done, and answers as Task then.
+	AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Payload returns a job's private part. The server has checked the right.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Health checks every part.

@@ -146,29 +146,25 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 	return v
 }
 
-// taskPoll is how often a wait for a task looks whether it has become a job.
-const taskPoll = time.Second
-
 // waitFor blocks until the target has ended.
 func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) {
-	for {
-		t, err := s.target(ctx, name)
-		if err != nil {
+	t, err := s.target(ctx, name)
+	if err != nil {
+		return job.JobView{}, err
+	}
+	if t.id == 0 {
+		if t.id, err = s.backend.AwaitTask(ctx, t.task.Array, t.task.Index); err != nil {
 			return job.JobView{}, err
 		}
-		if t.id != 0 {
-			return s.backend.Wait(ctx, t.id)
-		}
+	}
+	if t.id == 0 { // it never will, or it has become one that is not on disk yet
 		v, err := s.view(ctx, t, job.Query{})
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}
-		select {
-		case <-ctx.Done():
-			return job.JobView{}, ctx.Err()
-		case <-time.After(taskPoll):
-		}
+		t.id = v.ID
 	}
+	return s.backend.Wait(ctx, t.id)
 }
 
 // maxTaskNames bounds the tasks that one listing names; each is looked up.

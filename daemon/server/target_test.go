@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,25 +129,66 @@ func TestListingsSelectTasks(t *testing.T) {
 	}
 }
 
-// A wait for a task goes on when the task becomes a job.
+// A wait for a task goes on when the task becomes a job. Until then it asks for
+// nothing, however long that takes.
 func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := sweep()
+		b := &counted{Backend: sweep()}
 		s := testServer(b, nil)
 		got := make(chan string)
 		go func() {
-			_, body := ask(s, bob, "GET", "/v1/jobs/3_2/wait", "")
+			_, body := ask(s, bob, "GET", "/v1/jobs/3_2/wait?timeout_seconds=600", "")
 			got <- body
 		}()
 		synctest.Wait()
+		asked := b.asked.Load()
+		time.Sleep(9 * time.Minute) // of the bubble's clock
+		synctest.Wait()
+		if n := b.asked.Load(); n != asked || n == 0 {
+			t.Errorf("it asked %d times, and %d while nothing happened", asked, n-asked)
+		}
 		id := b.StartTask(3, 2)
-		time.Sleep(taskPoll) // of the bubble's clock
 		synctest.Wait()
 		b.End(id, job.Result{Outcome: job.Completed})
 		if j := one(t, 200, <-got); j.ID != int64(id) || j.State != "completed" {
 			t.Errorf("%+v", j)
 		}
 	})
+}
+
+// counted counts what is asked of a backend.
+type counted struct {
+	*servertest.Backend
+	asked atomic.Int64
+}
+
+func (c *counted) Query(ctx context.Context, q job.Query) (job.View, error) {
+	c.asked.Add(1)
+	return c.Backend.Query(ctx, q)
+}
+
+func (c *counted) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	c.asked.Add(1)
+	return c.Backend.Task(ctx, array, index)
+}
+
+// A wait for a task that is cancelled before it starts ends with that.
+func TestAWaitForATaskThatNeverStarts(t *testing.T) {
+	for _, name := range []string{"3_2", "3"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := testServer(sweep(), nil)
+			got := make(chan string)
+			go func() {
+				_, body := ask(s, bob, "GET", "/v1/jobs/3_2/wait", "")
+				got <- body
+			}()
+			synctest.Wait()
+			ask(s, alice, "POST", "/v1/jobs/"+name+"/cancel", "")
+			if j := one(t, 200, <-got); j.ID != 0 || j.State != "cancelled" {
+				t.Errorf("%+v", j)
+			}
+		})
+	}
 }
 
 // A task whose job ended so long ago that it has been forgotten is not taken for

@@ -73,6 +73,11 @@ func (b *Backend) End(id job.ID, r job.Result) {
 
 func (b *Backend) end(v *job.JobView, r job.Result) {
 	v.State, v.Result, v.ChangedAt, v.Reasons = r.Outcome, &r, b.Now, nil
+	b.news()
+}
+
+// news wakes those who wait.
+func (b *Backend) news() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }

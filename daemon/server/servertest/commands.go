@@ -59,6 +59,7 @@ func (b *Backend) cancel(v *job.JobView, who job.Actor, task *int) error {
 		}
 		counts := v.Tasks.Drop(v.Request.Array.Position(*task), who.User)
 		v.Tasks = &counts
+		b.news()
 		return nil
 	}
 	v.Stop, v.StopBy = job.StopCancel, who.User

@@ -27,6 +27,26 @@ func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, erro
 	return 0, nil
 }
 
+// AwaitTask blocks until StartTask, or a cancel, has settled what becomes of the
+// task.
+func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
+	for {
+		id, err := b.Task(ctx, array, index)
+		if err != nil || id != 0 {
+			return id, err
+		}
+		a, changed, err := b.look(array)
+		if err != nil || !a.MayStart(index) {
+			return 0, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
 // StartTask makes a job of a task and runs it where Place says.
 func (b *Backend) StartTask(array job.ID, index int) job.ID {
 	defer b.mu.Unlock()
@@ -35,6 +55,7 @@ func (b *Backend) StartTask(array job.ID, index int) job.ID {
 	}
 	t := b.addTask(array, index)
 	t.State, t.Attempt = job.Running, &job.Attempt{Number: 1, GPUs: b.Place, PlacedAt: b.Now, StartedAt: b.Now}
+	b.news()
 	return t.ID
 }
 
