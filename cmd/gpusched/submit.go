@@ -21,7 +21,7 @@ type submitCmd struct {
 	MaxUsed    percent   `name:"max-used" placeholder:"PCT" group:"needs" help:"Only GPUs with at most so much of their memory in use, such as 80% or 0.8. The site's bound without this option."`
 	GPUVisible string    `name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs" help:"How CUDA_VISIBLE_DEVICES names the GPUs: index (0, 1, … of the job's own) or uuid."`
 	Mem        size      `name:"mem" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory, such as 32G. A job that goes over it is killed. A share of the machine without this option."`
-	CPUs       int       `name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs. No limit without this option."`
+	CPUs       cpuCount  `name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs. No limit without this option."`
 	Time       span      `name:"time" short:"t" placeholder:"TIME" group:"needs" help:"Time limit, such as 90m, 2h, 2:00:00 or 1-12 (days-hours). The site's without this option."`
 
 	Grace       span          `name:"grace" placeholder:"TIME" group:"life" help:"Time between SIGTERM and SIGKILL when the job is ended, such as 30s."`
@@ -117,7 +117,7 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 		Key: newKey(), Name: c.Name, Comment: c.Comment,
 		GPUMilli: c.gpuMilli(), GPUIDs: c.GPUIDs, GPUsFrom: c.GPUsFrom, GPUType: c.GPUType, GPUMemBytes: int64(c.GPUMem),
 		Spread: c.Spread, MaxLoadPercent: int(c.MaxLoad), MaxUsedPercent: int(c.MaxUsed),
-		MemBytes: int64(c.Mem), CPUs: c.CPUs, TimeLimitSeconds: c.Time.seconds(),
+		MemBytes: int64(c.Mem), CPUs: int(c.CPUs), TimeLimitSeconds: c.Time.seconds(),
 		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask, DryRun: c.DryRun,
 	}
 	if req.Name == "" {

@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -64,6 +66,9 @@ func settings(set, environ []string) ([]string, error) {
 		if name == "" {
 			return nil, usagef("%q is not a variable: use -e NAME=VALUE", entry)
 		}
+		if strings.ContainsFunc(name, unnamable) {
+			return nil, usagef("%q can't be the name of a variable, as there is a space or a control character in it: use -e NAME=VALUE, and -e again for each further one", name)
+		}
 		if !hasValue {
 			i := slices.IndexFunc(environ, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 			if i < 0 {
@@ -77,6 +82,10 @@ func settings(set, environ []string) ([]string, error) {
 	return out, nil
 }
 
+// unnamable tells what no program can name a variable with. The kernel would take
+// it, but shells drop such a variable.
+func unnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
 func isSet(set []string, name string) bool {
 	return slices.ContainsFunc(set, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 }
@@ -84,6 +93,7 @@ func isSet(set []string, name string) bool {
 // hint warns about what will probably not work. The job is queued all the same:
 // it may be made to work until it starts.
 func (a *app) hint(req api.SubmitRequest) {
+	a.hintCPUs(req.CPUs, onlineFile)
 	if req.Array != nil {
 		for _, name := range unused(req.Array.Params, req.Argv) {
 			a.note("warning: the command does not say {%s}, so its values make no difference", name)
@@ -104,6 +114,33 @@ func (a *app) hint(req api.SubmitRequest) {
 	}
 	if req.EnvMode == string(job.EnvInherit) && !a.inPath(program, req.Env) {
 		a.note("warning: there is no program %q in your PATH", program)
+	}
+}
+
+// onlineFile lists the CPUs of the machine, as 0-15,32-47. Ours may be fewer.
+const onlineFile = "/sys/devices/system/cpu/online"
+
+// hintCPUs warns of a limit that is none. CPUs can be added to some machines.
+func (a *app) hintCPUs(limit int, online string) {
+	text, err := os.ReadFile(online)
+	if err != nil {
+		return
+	}
+	have := 0
+	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err1 := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err1 != nil || err2 != nil {
+			return
+		}
+		have += to - from + 1
+	}
+	if limit > have {
+		a.note("warning: this machine has %d CPUs, so a limit of %d makes no difference", have, limit)
 	}
 }
 

@@ -12,7 +12,7 @@ type updateCmd struct {
 	GPUs   *gpuAmount  `name:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs, as for submit."`
 	GPUMem *size       `name:"gpu-mem" placeholder:"SIZE" group:"needs" help:"Memory that must be free on each GPU."`
 	Mem    *size       `name:"mem" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory."`
-	CPUs   *int        `name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs."`
+	CPUs   *int        `name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs; 0 is no limit."`
 	Time   *spanOrNone `name:"time" short:"t" placeholder:"TIME" group:"needs" help:"Time limit; none takes it away where the site allows that."`
 
 	Priority    *priority `name:"priority" short:"p" placeholder:"P" group:"life" help:"A number or a class, as for submit."`
@@ -51,6 +51,9 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 	req, err := c.request(ctx, a)
 	if err != nil {
 		return err
+	}
+	if c.CPUs != nil {
+		a.hintCPUs(*c.CPUs, onlineFile)
 	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
 	return a.act(ctx, c.outputFlags, c.IDs, do, func(j api.Job) string { return "changed" + a.standing(j) })

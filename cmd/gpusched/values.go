@@ -26,6 +26,19 @@ func (v *gpuAmount) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// cpuCount is a number of CPUs to be limited to.
+type cpuCount int
+
+// UnmarshalText reads 1 and more: a limit of 0 would be none.
+func (v *cpuCount) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > job.MaxCPUs {
+		return fmt.Errorf("%q is no number of CPUs: use 1 to %d, or leave the option out for no limit", text, job.MaxCPUs)
+	}
+	*v = cpuCount(n)
+	return nil
+}
+
 // size is a number of bytes.
 type size int64
 

@@ -17,6 +17,7 @@ const (
 	MaxCommentBytes = 1024
 	MaxTags         = 16
 	MaxKeyBytes     = 64
+	MaxCPUs         = 8192
 	MaxRetries      = 100
 	MaxBackoff      = time.Hour // also the longest that doubling leads to
 )
@@ -109,8 +110,8 @@ func (r *Request) check(p *Problems) {
 	if r.GPUMemBytes < 0 || r.GPUMemBytes > MaxSize || r.MemBytes < 0 || r.MemBytes > MaxSize {
 		p.addf("a memory size is out of range: at most 1024T (--mem, --gpu-mem)")
 	}
-	if r.CPUs < 0 || r.CPUs > 8192 {
-		p.addf("the number of CPUs is out of range: use 1 to 8192 (--cpus)")
+	if r.CPUs < 0 || r.CPUs > MaxCPUs {
+		p.addf("the number of CPUs is out of range: use 1 to %d (--cpus)", MaxCPUs)
 	}
 	if r.TimeLimit < 0 || r.TimeLimit > MaxDuration || r.Grace < 0 || r.Grace > MaxDuration {
 		p.addf("a duration is out of range: at most 10 years (--time, --grace)")
