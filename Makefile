@@ -79,7 +79,6 @@ modules: ## the code of all modules is what go.sum says
 	go mod verify
 	go mod verify -modfile=packaging/tools/go.mod
 	go mod verify -modfile=packaging/tools/vuln/go.mod
-	go mod verify -modfile=packaging/tools/mutate/go.mod
 
 vulnerabilities: ## known ones in what the programs call; asks the Go project's database
 	sh packaging/vulnerabilities.sh

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math/rand/v2"
+	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -49,6 +50,15 @@ func draw(seed uint64) *drawn {
 	}
 	d.queue()
 	return d
+}
+
+// drawing is how many of so many seeds a test tries: few with -short, where the
+// tests run once for each mutant.
+func drawing(seeds uint64) uint64 {
+	if testing.Short() {
+		return max(1, seeds/5)
+	}
+	return seeds
 }
 
 func pick[T any](d *drawn, list ...T) T { return list[d.IntN(len(list))] }

@@ -64,7 +64,7 @@ func newRivals(t *testing.T, seed uint64, shares, backlog []int) *rivals {
 // TestFairShare holds that two users who are alike and always have jobs waiting
 // end within 5 percent of each other.
 func TestFairShare(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range drawing(3) {
 		r := newRivals(t, seed, []int{1, 1}, []int{10, 10})
 		parts := r.compete(40 * 24 * time.Hour)
 		if d := math.Abs(parts[0]-parts[1]) / max(parts[0], parts[1]); d > 0.05 {
@@ -75,7 +75,7 @@ func TestFairShare(t *testing.T) {
 
 // The one with the larger share has more of the machine.
 func TestLargerShare(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range drawing(2) {
 		r := newRivals(t, seed, []int{1, 2, 8}, []int{10, 10, 10})
 		if parts := r.compete(40 * 24 * time.Hour); parts[0] >= parts[1] || parts[1] >= parts[2] {
 			t.Errorf("seed %d: shares of 1, 2 and 8 have the parts %.3f", seed, parts)

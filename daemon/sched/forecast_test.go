@@ -33,7 +33,7 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 // comes and the order stays, each job starts when it was foretold.
 func TestForecastComesTrue(t *testing.T) {
 	a := &Account{UID: 1}
-	for seed := range uint64(500) {
+	for seed := range drawing(500) {
 		l := newLoop(t, seed, 4, Policy{FIFO: true, ReservationDepth: int(seed % 4)})
 		for range 1 + l.IntN(30) {
 			l.add(0, a, job.Request{GPUMilli: (1 + l.IntN(8)) * job.WholeGPU / 2}, time.Second<<l.IntN(8))

@@ -15,7 +15,7 @@ import (
 // once for each before it, as the lane earns nothing more while it owes nothing.
 func TestGuardBoundsTheWait(t *testing.T) {
 	const gpus, longest = 8, 4 * time.Hour
-	for seed := range uint64(15) {
+	for seed := range drawing(15) {
 		l := newLoop(t, seed, gpus, Policy{GuardAfter: 8 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute})
 		user := &Account{UID: 1001}
 		for after := time.Duration(0); after < 4*24*time.Hour; after += time.Duration(1+l.IntN(13)) * time.Minute {

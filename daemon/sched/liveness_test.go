@@ -60,7 +60,7 @@ func (l *loop) anyJob(after time.Duration, users []*Account) {
 // policy, the quotas and the reservations of administrators, and that on the way
 // no quota is exceeded.
 func TestEveryJobStarts(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range drawing(150) {
 		l := newLoop(t, seed, 1+int(seed%8), Policy{})
 		l.anyPolicy()
 		users := l.anyUsers()

@@ -10,7 +10,7 @@ import (
 // The first jobs, and some of all, come in the order of all.
 func TestPartsOfTheOrder(t *testing.T) {
 	p := NewPlanner()
-	for seed := range uint64(300) {
+	for seed := range drawing(300) {
 		d := draw(seed)
 		q := NewQueue()
 		for _, w := range d.waiting {

@@ -93,7 +93,7 @@ func TestQueue(t *testing.T) {
 // beginning of all, and that some in order are in the order of all.
 func TestHeadOfTheOrder(t *testing.T) {
 	p := NewPlanner()
-	for seed := range uint64(1000) {
+	for seed := range drawing(1000) {
 		d := draw(seed)
 		all := p.Ordered(&d.s, d.q, -1)
 		if len(all) != len(d.waiting) {

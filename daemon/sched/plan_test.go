@@ -40,12 +40,12 @@ func TestReference(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var c tally
 	p := NewPlanner()
-	for seed := *first; seed < *first+*states && !t.Failed(); seed++ {
+	n := int(drawing(drawing(*states)))
+	for seed := *first; seed < *first+uint64(n) && !t.Failed(); seed++ {
 		if err := compare(p, draw(seed), &c); err != nil {
 			t.Errorf("seed %d (go test -run TestReference -first=%d -states=1): %v", seed, seed, err)
 		}
 	}
-	n := int(*states)
 	if n >= 1000 && (c.placed < n/2 || c.guarded < n/50 || c.kept < n/4 || c.preempted < n/20 || c.together < n/100) {
 		t.Errorf("%d states led to %+v only", n, c)
 	}

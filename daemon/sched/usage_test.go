@@ -37,7 +37,7 @@ func (x *integral) move() {
 // what they held, decayed, at every moment; without a half-life plainly the sum.
 // A group has used what its members have.
 func TestUsageIsTheIntegral(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range drawing(30) {
 		half := []time.Duration{0, 3 * time.Hour, week}[seed%3]
 		l := newLoop(t, seed, 4, Policy{HalfLife: half, ReservationDepth: 1, Slice: 30 * time.Minute})
 		lab := &Account{UID: -1}

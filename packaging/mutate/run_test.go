@@ -56,10 +56,11 @@ func TestFilesAreTakenInTurns(t *testing.T) {
 func TestSummaryCounts(t *testing.T) {
 	t.Chdir("../..")
 	s := newSummary([]string{"daemon/job"})
-	s.add(source{"daemon/job", "state.go"}, []mutant{
-		{"ARITHMETIC_BASE", "KILLED", 1}, {"ARITHMETIC_BASE", "TIMED OUT", 1}, {"ARITHMETIC_BASE", "LIVED", 1},
-		{"ARITHMETIC_BASE", "NOT COVERED", 1}, {"ARITHMETIC_BASE", "NOT VIABLE", 1}, {"INVERT_NEGATIVES", "LIVED", 1},
-	}, map[excuse]string{{"daemon/job/state.go", "INVERT_NEGATIVES", "package job"}: "it can't matter"})
+	state := source{"daemon/job", "state.go"}
+	s.add(state, []mutant{
+		{line: 1, change: "< to <=", status: "killed"}, {line: 1, change: "< to >=", status: "killed"}, {line: 1, change: "< to <=", status: "survived"},
+		{line: 1, change: "== to !=", status: "not reached"}, {line: 1, change: "-x to x", status: "survived"},
+	}, map[excuse]string{{"daemon/job/state.go", "-x to x", "package job"}: "it can't matter"})
 	if c := *s.counts["daemon/job"]; c != (counts{files: 1, killed: 2, survived: 2, excused: 1}) {
 		t.Errorf("%+v", c)
 	}

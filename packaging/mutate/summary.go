@@ -13,9 +13,9 @@ import (
 var explained string
 
 // excuse is a survivor that changes nothing that anybody could see.
-type excuse struct{ file, kind, line string }
+type excuse struct{ file, change, line string }
 
-// readExcuses reads explained.txt: file, kind, text of the line and reason,
+// readExcuses reads explained.txt: file, change, text of the line and reason,
 // separated by tabs; lines that begin with # are talk.
 func readExcuses() (map[excuse]string, error) {
 	all := map[excuse]string{}
@@ -26,7 +26,7 @@ func readExcuses() (map[excuse]string, error) {
 		}
 		f := strings.Split(line, "\t")
 		if len(f) != 4 || f[3] == "" {
-			return nil, fmt.Errorf("explained.txt: not file, kind, line and reason: %q", line)
+			return nil, fmt.Errorf("explained.txt: not file, change, line and reason: %q", line)
 		}
 		all[excuse{f[0], f[1], f[2]}] = f[3]
 	}
@@ -59,24 +59,20 @@ func (s *summary) add(f source, mutants []mutant, excuses map[excuse]string) {
 	lines := strings.Split(string(text), "\n")
 	c.files++
 	for _, m := range mutants {
-		switch m.Status {
-		case "KILLED", "TIMED OUT":
+		if m.status == "killed" {
 			c.killed++
-			continue
-		case "LIVED", "NOT COVERED":
-		default: // it does not compile
 			continue
 		}
 		line := ""
-		if m.Line >= 1 && m.Line <= len(lines) {
-			line = strings.TrimSpace(lines[m.Line-1])
+		if m.line <= len(lines) {
+			line = strings.TrimSpace(lines[m.line-1])
 		}
-		if _, ok := excuses[excuse{path, m.Type, line}]; ok {
+		if _, ok := excuses[excuse{path, m.change, line}]; ok {
 			c.excused++
 			continue
 		}
 		c.survived++
-		s.survivors = append(s.survivors, fmt.Sprintf("%s:%d\t%s\t%s\t%s", path, m.Line, m.Type, strings.ToLower(m.Status), line))
+		s.survivors = append(s.survivors, fmt.Sprintf("%s:%d\t%s\t%s\t%s", path, m.line, m.change, m.status, line))
 	}
 }
 

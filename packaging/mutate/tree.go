@@ -36,18 +36,6 @@ func checkout(ctx context.Context, dir string) error {
 	return nil
 }
 
-// alone removes the tests of the packages below pkg in the copy: gremlins runs
-// them too, and it is the package's own that are judged.
-func alone(dir, pkg string) error {
-	top := filepath.Join(dir, pkg)
-	return filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Dir(path) == top || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		return os.Remove(path)
-	})
-}
-
 // source is one file to change.
 type source struct{ pkg, name string }
 
