@@ -39,6 +39,17 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 	})
 }
 
+// Root's group is one like others.
+func TestOriginOfRootsGroup(t *testing.T) {
+	for group, good := range map[string]bool{"0": true, "-1": false, "lab": false} {
+		o := OriginOf(Properties(fullSpec()))
+		o.Group = group
+		if s, err := o.Spec(Name(42)); (err == nil) != good || good && s.GID != 0 {
+			t.Errorf("group %q: %d, %v", group, s.GID, err)
+		}
+	}
+}
+
 // A unit of an earlier release holds whole GPUs, and does not say since when.
 func TestOriginOfAnEarlierRelease(t *testing.T) {
 	spec := fullSpec()

@@ -2,6 +2,7 @@ package job
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,7 @@ func TestParseArray(t *testing.T) {
 		"1,4,8-16:4%2": {[]int{1, 4, 8, 12, 16}, 2},
 		"8,1":          {[]int{1, 8}, 0},
 		"0-5:4":        {[]int{0, 4}, 0},
+		"1000000":      {[]int{1_000_000}, 0},
 	} {
 		a, err := ParseArray(text)
 		if err != nil {
@@ -30,7 +32,7 @@ func TestParseArray(t *testing.T) {
 			t.Errorf("%q is %v %%%d", text, got, a.Limit)
 		}
 	}
-	for _, text := range []string{"", "-", "3-1", "a", "0-9%0", "0-9%", "0-3,2", "0-9:0", "0-1000001", "0-100000", "+1", "0--1"} {
+	for _, text := range []string{"", "-", "3-1", "a", "0-9%0", "0-9%", "0-3,2", "0-3,3", "0-9:0", "0-1000001", "0-100000", "+1", "0--1"} {
 		if a, err := ParseArray(text); err == nil {
 			t.Errorf("%q is read as %+v", text, a)
 		}
@@ -71,6 +73,58 @@ func TestSweep(t *testing.T) {
 		var p Problems
 		if bad.check(&p); p == nil {
 			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+// An array at each of its limits, and one beyond.
+func TestArrayLimits(t *testing.T) {
+	apart := make([]Range, maxRanges)
+	for i := range apart {
+		apart[i] = Range{2 * i, 2 * i, 1}
+	}
+	values := func(n int) []string { return slices.Repeat([]string{"v"}, n) }
+	all := Range{0, MaxTasks - 1, 1}
+	for name, edge := range map[string]struct{ within, beyond Array }{
+		"tasks":  {Array{Ranges: []Range{all}}, Array{Ranges: []Range{{0, MaxTasks, 1}}}},
+		"number": {Array{Ranges: []Range{{0, MaxTaskIndex, 1000}}}, Array{Ranges: []Range{{0, MaxTaskIndex + 1, 1000}}}},
+		"runs":   {Array{Ranges: apart}, Array{Ranges: append(apart, Range{2 * maxRanges, 2 * maxRanges, 1})}},
+		"combinations": {
+			Array{Ranges: []Range{all}, Params: []Param{{"a", values(1000)}, {"b", values(MaxTasks / 1000)}}},
+			Array{Ranges: []Range{all}, Params: []Param{{"a", values(1000)}, {"b", values(MaxTasks/1000 + 1)}}},
+		},
+		"bytes of the parameters": {
+			Array{Ranges: []Range{{0, 0, 1}}, Params: []Param{{"a", []string{strings.Repeat("v", MaxArgBytes-1)}}}},
+			Array{Ranges: []Range{{0, 0, 1}}, Params: []Param{{"a", []string{strings.Repeat("v", MaxArgBytes)}}}},
+		},
+	} {
+		var within, beyond Problems
+		if edge.within.check(&within); within != nil {
+			t.Errorf("%s: %v", name, within)
+		}
+		if edge.beyond.check(&beyond); len(beyond) != 1 {
+			t.Errorf("%s: one beyond has the problems %q", name, beyond)
+		}
+	}
+	if a, err := SweepArray([]Param{{"a", values(1000)}, {"b", values(MaxTasks / 1000)}}, 0); err != nil || a.Size() != MaxTasks {
+		t.Errorf("a sweep of all the tasks an array can have: %v", err)
+	}
+}
+
+// A command with the longest values in it is as large as one without parameters may be.
+func TestExpansionLimits(t *testing.T) {
+	a := &Array{Ranges: []Range{{0, 0, 1}}, Params: []Param{{"a", []string{strings.Repeat("v", MaxArgBytes-1)}}}}
+	most := make([]string, MaxPayloadBytes/(MaxArgBytes+1))
+	for i := range most {
+		most[i] = "x{a}"
+	}
+	for _, c := range []struct {
+		argv     []string
+		problems int
+	}{{[]string{"x{a}"}, 0}, {[]string{"xy{a}"}, 1}, {most, 0}, {append(slices.Clone(most), ""), 1}} {
+		var p Problems
+		if a.checkExpansion(c.argv, &p); len(p) != c.problems {
+			t.Errorf("%d arguments like %q: %q", len(c.argv), c.argv[0], p)
 		}
 	}
 }

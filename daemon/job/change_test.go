@@ -1,6 +1,7 @@
 package job
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,8 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 		{Change{Retries: new(MaxRetries + 1)}, "--retries"},
 		{Change{After: &[]Dependency{{Kind: "sometimes", Job: 1}}}, "--after"},
 		{Change{After: &[]Dependency{}, Begin: &time.Time{}, ArrayLimit: new(0)}, ""},
+		{Change{ArrayLimit: new(MaxTasks)}, ""},
+		{Change{ArrayLimit: new(MaxTasks + 1)}, "--array-limit"},
 		{Change{ArrayLimit: new(-1)}, "--array-limit"},
 		{Change{Name: new(""), CPUs: new(-1)}, "--name"},
 		{Change{Name: new(""), CPUs: new(-1)}, "--cpus"},
@@ -29,5 +32,34 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.c, err, tt.want)
 		}
+	}
+}
+
+// What a submission has from the site's defaults is its own once it is changed,
+// and nothing else of it changes.
+func TestChangesAreApplied(t *testing.T) {
+	defaulted := func() *Submission {
+		return &Submission{Label: Label{Name: "a"}, Request: Request{GPUMilli: 1000, ImpliedStop: true, DefaultedMem: true}}
+	}
+	for name, c := range map[string]struct {
+		change Change
+		want   func(s *Submission)
+	}{
+		"name":              {Change{Name: new("b")}, func(s *Submission) { s.Label.Name = "b" }},
+		"memory":            {Change{MemBytes: new(int64(5))}, func(s *Submission) { s.Request.MemBytes, s.Request.DefaultedMem = 5, false }},
+		"preemptible":       {Change{Preemptible: new(true)}, func(s *Submission) { s.Request.Preemptible, s.Request.ImpliedStop = true, false }},
+		"limit of no array": {Change{ArrayLimit: new(3)}, func(*Submission) {}},
+	} {
+		got, want := defaulted(), defaulted()
+		c.change.Apply(got)
+		c.want(want)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	s := Submission{Request: Request{Array: &Array{Limit: 1}}}
+	(&Change{ArrayLimit: new(3)}).Apply(&s)
+	if s.Request.Array.Limit != 3 {
+		t.Errorf("the limit is %d", s.Request.Array.Limit)
 	}
 }

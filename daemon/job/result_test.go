@@ -72,6 +72,7 @@ func TestReasonSentence(t *testing.T) {
 		want   string
 	}{
 		{Reason{Code: ReasonGPUBusy, GPU: 0, Job: 7, Others: []ID{8, 12}, Have: 5}, "held by jobs 7, 8, 12 and 2 more"},
+		{Reason{Code: ReasonGPUBusy, Job: 7, Others: []ID{8, 12}, Have: 3}, "held by jobs 7, 8 and 12"},
 		{Reason{Code: ReasonGPUBusy, Job: 7}, "held by job 7"},
 		{Reason{Code: ReasonGPUMemory, Need: 20 * gib, Have: 3 * gib / 2}, "1.5G of its memory is really free, 20G needed"},
 		{Reason{Code: ReasonGPUPaused}, "paused by an administrator"},
@@ -90,6 +91,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPULoad, Need: 80, Have: 97}, "busy to 97 %, at most 80 % allowed"},
 		{Reason{Code: ReasonGPUUsed, Need: 80, Have: 90}, "90 % of its memory is in use, at most 80 % allowed"},
 		{Reason{Code: ReasonGPUForeign, Foreign: []Foreign{{PID: 289, User: "bob", Bytes: 39 * gib}}}, "used outside of any job: process 289 of bob has 39G"},
+		{Reason{Code: ReasonGPUForeign, Foreign: []Foreign{{PID: 1, Bytes: -1}, {PID: 2, UID: -1}}}, "used outside of any job: process 1 of uid 0 has some, process 2 has 0B"},
 		{Reason{Code: ReasonGPUForeign}, "used outside of any job: the driver does not say by whom"},
 		{Reason{Code: ReasonGPUKept, Job: 3}, "kept for job 3, which is before this one"},
 		{Reason{Code: ReasonGPUReserved, Detail: "for bob"}, "reserved (for bob)"},

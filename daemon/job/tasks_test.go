@@ -48,7 +48,7 @@ func checkTasks(t *rapid.T, n Tasks, model []string) {
 			left++
 		}
 	}
-	if n.Next != next || n.Became() != jobs || n.Left(len(model)) != left || n.Cancelled() != len(model)-jobs-left {
+	if n.Next != next || n.Live != jobs || n.Became() != jobs || n.Left(len(model)) != left || n.Cancelled() != len(model)-jobs-left {
 		t.Fatalf("%+v of %v: next %d, %d jobs, %d left, %d cancelled", n, model, n.Next, n.Became(), n.Left(len(model)), n.Cancelled())
 	}
 	for i := 1; i < len(n.Dropped); i++ {
@@ -60,13 +60,13 @@ func checkTasks(t *rapid.T, n Tasks, model []string) {
 }
 
 func TestPositionOfATask(t *testing.T) {
-	a := &Array{Ranges: []Range{{1, 1, 1}, {4, 12, 4}}}
+	a := &Array{Ranges: []Range{{1, 1, 1}, {5, 13, 4}}}
 	for i := range a.Size() {
 		if got := a.Position(a.At(i)); got != i {
 			t.Errorf("task %d is at %d, not %d", a.At(i), got, i)
 		}
 	}
-	for _, index := range []int{0, 2, 5, 13, 16} {
+	for _, index := range []int{0, 2, 4, 6, 12, 17} {
 		if a.Position(index) != -1 || a.Has(index) {
 			t.Errorf("there is a task %d", index)
 		}

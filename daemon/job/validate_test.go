@@ -26,6 +26,8 @@ func manyTags(n int) map[string]string {
 	return tags
 }
 
+func manyDependencies(n int) []Dependency { return slices.Repeat([]Dependency{{AfterOK, 1}}, n) }
+
 func durationTo(d time.Duration) *time.Duration { return &d }
 
 // Each limit, at its edge.
@@ -60,6 +62,18 @@ func TestValidateTakes(t *testing.T) {
 		"empty variable":  func(s *Submission) { s.Payload.Env = []string{"A="} },
 		"longest dir":     func(s *Submission) { s.Payload.Dir = "/" + strings.Repeat("d", 4095) },
 		"umask":           func(s *Submission) { s.Payload.Umask = 0o777 },
+		"all thresholds":  func(s *Submission) { s.Request.MaxLoadPercent, s.Request.MaxUsedPercent = 100, 100 },
+		"killed in time":  func(s *Submission) { s.Request.OnTimeout = TimeoutKill },
+		"sent back":       func(s *Submission) { s.Request.OnTimeout = TimeoutRequeue },
+		"earliest warning": func(s *Submission) {
+			s.Request.WarnSignal, s.Request.WarnBefore = maxSignal, MaxDuration
+		},
+		"warned at once": func(s *Submission) {
+			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, time.Hour-1, time.Hour
+		},
+		"most retries":      func(s *Submission) { s.Request.Retries, s.Request.Backoff = MaxRetries, MaxBackoff },
+		"longest hash":      func(s *Submission) { s.Request.Dedup = strings.Repeat("h", MaxKeyBytes) },
+		"most dependencies": func(s *Submission) { s.Request.After = manyDependencies(MaxDependencies) },
 	} {
 		s := plain()
 		change(&s)
@@ -143,6 +157,28 @@ func TestValidateRefuses(t *testing.T) {
 		{"NUL in dir", "--chdir", func(s *Submission) { s.Payload.Dir = "/\x00" }},
 		{"umask below 0", "umask", func(s *Submission) { s.Payload.Umask = -1 }},
 		{"large umask", "umask", func(s *Submission) { s.Payload.Umask = 0o1000 }},
+		{"load above all", "--max-load", func(s *Submission) { s.Request.MaxLoadPercent = 101 }},
+		{"load below 0", "--max-load", func(s *Submission) { s.Request.MaxLoadPercent = -1 }},
+		{"used above all", "--max-used", func(s *Submission) { s.Request.MaxUsedPercent = 101 }},
+		{"used below 0", "--max-used", func(s *Submission) { s.Request.MaxUsedPercent = -1 }},
+		{"end of no kind", `not "stop" (--on-timeout)`, func(s *Submission) { s.Request.OnTimeout = "stop" }},
+		{"warning without time", "--signal", func(s *Submission) { s.Request.WarnSignal = 10 }},
+		{"warning without signal", "--signal", func(s *Submission) { s.Request.WarnBefore = time.Minute }},
+		{"signal too high", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = maxSignal+1, 1 }},
+		{"warning too early", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = 1, MaxDuration+1 }},
+		{"warning before the start", "1h before the limit, which is 1h", func(s *Submission) {
+			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, time.Hour, time.Hour
+		}},
+		{"retries below 0", "--retries", func(s *Submission) { s.Request.Retries = -1 }},
+		{"too many retries", "--retries", func(s *Submission) { s.Request.Retries = MaxRetries + 1 }},
+		{"back-off below 0", "--backoff", func(s *Submission) { s.Request.Backoff = -1 }},
+		{"long back-off", "--backoff", func(s *Submission) { s.Request.Backoff = MaxBackoff + 1 }},
+		{"long hash", "a hash", func(s *Submission) { s.Request.Script = strings.Repeat("h", MaxKeyBytes+1) }},
+		{"many dependencies", "1001 dependencies", func(s *Submission) { s.Request.After = manyDependencies(MaxDependencies + 1) }},
+		{"dependency on job 0", "must name a job", func(s *Submission) { s.Request.After = []Dependency{{AfterOK, 0}} }},
+		{"deduplicated array", "--dedup", func(s *Submission) {
+			s.Request.Dedup, s.Request.Array = "h", &Array{Ranges: []Range{{0, 1, 1}}}
+		}},
 		{"no mode", "--env", func(s *Submission) { s.Payload.EnvMode = "" }},
 	} {
 		s := plain()

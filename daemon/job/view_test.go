@@ -1,0 +1,72 @@
+package job
+
+import "testing"
+
+// A query finds what has everything it asks for.
+func TestQueryMatches(t *testing.T) {
+	alice, bob := 1001, 1002
+	task := &Job{ID: 9, Owner: Owner{UID: alice}, State: Running, Label: Label{Name: "train"}, Life: Life{Task: &Task{Array: 7, Index: 2}}}
+	plain := &Job{ID: 8, Owner: Owner{UID: alice}, State: Queued, Label: Label{Name: "train"}}
+	for name, c := range map[string]struct {
+		q           Query
+		task, plain bool
+	}{
+		"everything":       {Query{}, true, true},
+		"of its owner":     {Query{UID: &alice}, true, true},
+		"of another":       {Query{UID: &bob}, false, false},
+		"in a state":       {Query{State: Running}, true, false},
+		"of an array":      {Query{Array: 7}, true, false},
+		"of another array": {Query{Array: 8}, false, false},
+		"of a name":        {Query{Name: "train"}, true, true},
+		"of another name":  {Query{Name: "tr"}, false, false},
+		"of all these":     {Query{UID: &alice, State: Queued, Name: "train"}, false, true},
+	} {
+		if got := c.q.Matches(task); got != c.task {
+			t.Errorf("%s: %t of a running task", name, got)
+		}
+		if got := c.q.Matches(plain); got != c.plain {
+			t.Errorf("%s: %t of a queued job", name, got)
+		}
+	}
+}
+
+// People control their own jobs, administrators all.
+func TestWhoMayControl(t *testing.T) {
+	for a, want := range map[Actor]bool{{UID: 1}: true, {UID: 2}: false, {UID: 2, Admin: true}: true} {
+		if got := a.MayControl(Owner{UID: 1}); got != want {
+			t.Errorf("%+v: %t", a, got)
+		}
+	}
+}
+
+// A task is named after its array, whose private part is its own.
+func TestTaskOfAnArray(t *testing.T) {
+	plain, task := &Job{ID: 9}, &Job{ID: 9, Life: Life{Task: &Task{Array: 7, Index: 2}}}
+	if plain.Called() != "9" || task.Called() != "7_2" {
+		t.Errorf("they are called %s and %s", plain.Called(), task.Called())
+	}
+	if plain.PayloadID() != 9 || task.PayloadID() != 7 {
+		t.Errorf("their payloads are those of %d and %d", plain.PayloadID(), task.PayloadID())
+	}
+}
+
+// What a job asks and what it has are counted in one unit.
+func TestSharesOfGPUs(t *testing.T) {
+	for milli, want := range map[int]int{0: 0, 250: 1, 1000: 1, 1500: 2, 3000: 3} {
+		if got := (&Request{GPUMilli: milli}).Devices(); got != want {
+			t.Errorf("%d thousandths are on %d GPUs, want %d", milli, got, want)
+		}
+	}
+	whole, part := GPURef{PromiseBytes: 5}, GPURef{Milli: 250, PromiseBytes: 5}
+	if whole.Share() != WholeGPU || part.Share() != 250 || whole.Budget() != 0 || part.Budget() != 5 {
+		t.Errorf("%d of one, %d of the other; %d and %d bytes", whole.Share(), part.Share(), whole.Budget(), part.Budget())
+	}
+	j := Job{}
+	if j.GPUIndexes() != nil {
+		t.Error("a job that never started has GPUs")
+	}
+	j.Attempt = &Attempt{GPUs: []GPURef{{Index: 3}, {Index: 5}}}
+	if got := j.GPUIndexes(); len(got) != 2 || got[0] != 3 || got[1] != 5 {
+		t.Errorf("it holds %v", got)
+	}
+}
