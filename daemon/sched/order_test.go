@@ -117,3 +117,44 @@ func TestHeadOfTheOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestLaterOfBucketYields: where the first of two jobs that are alike but for when
+// they came is in the way of what is kept, the other can stand low enough to be
+// stopped in time.
+func TestLaterOfBucketYields(t *testing.T) {
+	stoppable := func(milli int) func(*Waiting) {
+		return func(w *Waiting) { w.Request.GPUMilli, w.Request.Preemptible = milli, true }
+	}
+	since := func(ago time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since = noon - Instant(ago) } }
+	both := asks(func(r *job.Request) { r.GPUIDs = []int{0, 1} })
+	for name, c := range map[string]struct {
+		guard                time.Duration
+		milli                int
+		first, second, third time.Duration
+	}{
+		"not guarded":    {90 * time.Minute, 1000, 3 * time.Hour, 2 * time.Hour, time.Hour},
+		"much later":     {0, 4000, 10 * time.Hour, 9 * time.Hour, time.Hour},
+		"of three, last": {90 * time.Minute, 1000, 3 * time.Hour, 2 * time.Hour, time.Hour},
+	} {
+		sc := newScene(t, 5)
+		sc.s.GuardOpen = c.guard > 0
+		sc.s.Policy = Policy{ReservationDepth: 1, Slice: 5 * time.Minute, GuardAfter: c.guard}
+		sc.runs(101, 10*time.Minute, on(0)...)
+		if c.milli == job.WholeGPU {
+			sc.runs(102, 10*time.Minute, on(2, 3, 4)...)
+		}
+		sc.waits(1, 2000, both, since(c.first))
+		sc.waits(2, 0, stoppable(c.milli), since(c.second))
+		want := "start 3 on 1, keep 0+1 for 1 at +10m0s"
+		if c.milli == 4000 {
+			want = "start 3 on 1+2+3+4, keep 0+1 for 1 at +10m0s"
+		}
+		if name == "of three, last" {
+			sc.waits(4, 0, stoppable(c.milli), since(c.second-time.Minute))
+		}
+		sc.waits(3, 0, stoppable(c.milli), since(c.third))
+		if got := sc.plan(); got != want {
+			t.Errorf("%s: planned: %s\n   want: %s", name, got, want)
+		}
+	}
+}

@@ -46,7 +46,8 @@ type cursor struct {
 	rank
 	bucket *bucket
 	entry  *entry
-	used   int // starts of the entry that the pass used up
+	used   int  // starts of the entry that the pass used up
+	given  bool // up: no more is kept for a job of the bucket
 }
 
 // cursor returns one at an entry.
@@ -220,8 +221,9 @@ func (p *Planner) step() bool {
 // where none can be.
 func (p *Planner) refuse() {
 	c := &p.blocked[0]
+	b := c.bucket
 	switch {
-	case c.bucket.account.capped(c.bucket.shape.milli):
+	case b.account.capped(b.shape.milli):
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
@@ -230,7 +232,8 @@ func (p *Planner) refuse() {
 	case p.reserve(c):
 		p.blocked.settle(p.next(c))
 	default:
-		p.giveUp(c)
+		p.blocked.pop()
+		p.giveUp(b)
 	}
 }
 
@@ -244,12 +247,11 @@ func (p *Planner) vain(c *cursor) bool {
 	return c.bucket.shape.vain && len(p.s.Reserved) == 0 || c.bucket.account.vain >= p.most
 }
 
-// giveUp drops the first that does not fit, as nothing can be kept for it. An
-// account for whose jobs that was tried often enough is not looked at again.
-func (p *Planner) giveUp(c *cursor) {
-	a := c.bucket.account
-	c.bucket.shape.vain = true
-	p.blocked.pop()
+// giveUp notes that nothing can be kept for a job of the bucket. An account for
+// whose jobs that was tried often enough is not looked at again.
+func (p *Planner) giveUp(b *bucket) {
+	a := b.account
+	b.shape.vain = true
 	if a.vain++; a.vain == p.most {
 		p.blocked = slices.DeleteFunc(p.blocked, func(c cursor) bool { return c.bucket.account == a })
 		p.blocked.order()
@@ -267,34 +269,61 @@ func (p *Planner) tryFirst() {
 		p.heap.settle(p.seek(c))
 		return
 	}
-	grants, ok := p.fit(c)
-	if !ok {
+	q := c.question(p.s.Now, whenNow)
+	switch l := p.roomFor(&q, c); {
+	case l != nil:
+		p.place(c, p.choose(&q, l))
+		p.heap.settle(p.seek(c))
+	case c.bucket.shape.yields:
+		p.heap.settle(p.passOver(c))
+	default:
 		p.blocked.push(*c)
 		p.heap.pop()
-		return
 	}
-	p.place(c, grants)
-	p.heap.settle(p.seek(c))
 }
 
-// fit asks for the job at the cursor, behind the reservations there are.
-func (p *Planner) fit(c *cursor) ([]Grant, bool) {
-	q := c.question(p.s.Now, whenNow)
-	l := &p.now
-	if mask := p.behind(c); mask != 0 {
-		if c.bucket.shape.refusedAt(mask) {
-			return nil, false
+// passOver deals with the first of the heap, which does not fit and whose jobs may
+// be stopped for others. A later job of its bucket stands lower, so that it can
+// yield where this one does not, and fit: the last is in the way of the least. It
+// returns false when none of them fits.
+func (p *Planner) passOver(c *cursor) bool {
+	mask := p.behind(c)
+	if len(p.kept) < p.s.Policy.ReservationDepth && !c.given && !p.vain(c) {
+		if p.reserve(c) {
+			return p.next(c)
 		}
-		if l = p.lowered(&q, &p.now, mask); !p.fits(&q, l) {
-			if len(p.s.Reserved) == 0 {
-				c.bucket.shape.refused = append(c.bucket.shape.refused, mask)
-			}
-			return nil, false
-		}
-	} else if !p.fits(&q, l) {
-		return nil, false
+		c.given = true
+		p.giveUp(c.bucket)
 	}
-	return p.choose(&q, l), true
+	last, q := p.cursor(c.bucket, c.bucket.tail), c.question(p.s.Now, whenNow)
+	if p.roomFor(&q, &last) == nil {
+		return false
+	}
+	for p.next(c) {
+		if p.behind(c)&mask != mask {
+			return true
+		}
+	}
+	return false
+}
+
+// roomFor is what is left to the job at the cursor behind the reservations there
+// are; nil when it does not fit.
+func (p *Planner) roomFor(q *question, c *cursor) *ledger {
+	l, mask := &p.now, p.behind(c)
+	if q.shape.refusedAt(mask) {
+		return nil
+	}
+	if mask != 0 {
+		l = p.lowered(q, l, mask)
+	}
+	if p.fits(q, l) {
+		return l
+	}
+	if len(p.s.Reserved) == 0 {
+		q.shape.refused = append(q.shape.refused, mask)
+	}
+	return nil
 }
 
 // refusedAt tells whether the shape did not fit behind these reservations, or
