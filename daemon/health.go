@@ -31,6 +31,10 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	return append(checks, d.lookAround(ctx)...)
 }
 
+// startsFailing is for how long no job can be started until that is no passing
+// trouble.
+const startsFailing = time.Hour
+
 // checkStarts tells of starts that fail for no fault of the jobs, and are tried
 // again.
 func (d *Daemon) checkStarts() job.Check {
@@ -38,8 +42,12 @@ func (d *Daemon) checkStarts() job.Check {
 	if err == nil {
 		return job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
 	}
+	health := job.Degraded
+	if d.host.Now().Sub(since) >= startsFailing {
+		health = job.Failing
+	}
 	return job.Check{
-		Name: "starts", Health: job.Degraded, Detail: fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err),
+		Name: "starts", Health: health, Detail: fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err),
 		Next: "see the other parts in this list, and that /run/gpusched/specs is there and has room",
 	}
 }

@@ -57,7 +57,7 @@ func TestStartInShutdown(t *testing.T) {
 			return err == nil && v.Jobs[0].State == job.Queued && v.Jobs[0].Attempt != nil
 		})
 		v, _ := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
-		if a := v.Jobs[0].Attempt; !a.Result.Later || a.StartedAt != (job.Attempt{}).StartedAt {
+		if a := v.Jobs[0].Attempt; a.Result.Tries != 1 || a.StartedAt != (job.Attempt{}).StartedAt {
 			t.Errorf("%v: attempt %+v, %+v", err, a, a.Result)
 		}
 	}

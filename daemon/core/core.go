@@ -28,6 +28,7 @@ type live struct {
 	touched bool // in this step
 	hit     bool // a stop of ours may have reached it already
 
+	tries   int          // starts before this one in a row that are to be tried again
 	uses    []job.GPUNow // of the GPUs of the attempt with the number tracked
 	tracked int
 

@@ -179,7 +179,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 		l = c.spawn(l, now)
 	}
 	number := 1
-	if l.job.Attempt != nil {
+	if l.tries = triesOf(&l.job); l.job.Attempt != nil {
 		number = l.job.Attempt.Number + 1
 		c.keepLast(l, now)
 	}

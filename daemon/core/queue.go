@@ -195,10 +195,16 @@ func (c *Core) shorten(now time.Time) {
 		if t := l.job.Tasks; t != nil && t.TurnAt.After(now) {
 			c.turn(l, now)
 		}
-		if l.job.Failures == 0 {
+		longest := time.Duration(0)
+		switch tries := triesOf(&l.job); {
+		case tries > 0:
+			longest = backoff(startAgain, tries-1, lastStartAgain)
+		case l.job.Failures > 0:
+			longest = backoff(l.job.Request.Backoff, l.job.Failures-1, job.MaxBackoff)
+		default:
 			continue
 		}
-		if latest := now.Add(backoff(l.job.Request.Backoff, l.job.Failures-1)); l.job.NotBefore.After(latest) {
+		if latest := now.Add(longest); l.job.NotBefore.After(latest) {
 			l.job.NotBefore = latest
 			c.touch(l)
 			c.consider(l, now)

@@ -53,7 +53,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartLater:
 		c.notBefore = now.Add(startPause)
 		c.edit(l, func(a *job.Attempt) {
-			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Later: true}
+			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
 		})
 		c.wind(l, now)
 	case StartUnsure:
@@ -62,12 +62,21 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 }
 
 // Where systemd can't start a unit for the moment, the job goes back to the queue
-// and is tried again after startAgain. Others mostly fare the same, so all wait
-// for startPause.
+// and is tried again after startAgain, and after twice as long each time in a row,
+// up to lastStartAgain. Others mostly fare the same, so all wait for startPause.
 const (
-	startAgain = 30 * time.Second
-	startPause = 5 * time.Second
+	startAgain     = 30 * time.Second
+	lastStartAgain = 10 * time.Minute
+	startPause     = 5 * time.Second
 )
+
+// triesOf is how often in a row the job could not be started.
+func triesOf(j *job.Job) int {
+	if j.Attempt == nil || j.Attempt.Result == nil {
+		return 0
+	}
+	return j.Attempt.Result.Tries
+}
 
 // wind brings a job to its end: every process of its unit stopped, the unit
 // collected.
@@ -358,8 +367,8 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	switch {
 	case j.Stop == job.StopCancel:
 		return false
-	case r.Later:
-		j.NotBefore = now.Add(startAgain)
+	case r.Tries > 0:
+		j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopPreempt:
 		c.sendBack(l, inPlace, now)
@@ -371,7 +380,7 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 		}
 		c.sendBack(l, inPlace, now)
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
-		j.NotBefore = now.Add(backoff(j.Request.Backoff, j.Failures))
+		j.NotBefore = now.Add(backoff(j.Request.Backoff, j.Failures, job.MaxBackoff))
 		j.Failures++
 		c.sendBack(l, anew, now)
 	default:
@@ -385,12 +394,12 @@ func retries(s job.State) bool {
 	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
 }
 
-// backoff doubles with every failure, up to job.MaxBackoff.
-func backoff(first time.Duration, failures int) time.Duration {
+// backoff doubles with every failure, up to the longest.
+func backoff(first time.Duration, failures int, longest time.Duration) time.Duration {
 	wait := first
 	for range failures {
-		if wait *= 2; wait >= job.MaxBackoff {
-			return job.MaxBackoff
+		if wait *= 2; wait >= longest {
+			return longest
 		}
 	}
 	return wait

@@ -117,6 +117,10 @@ func (c *Core) explain(l *live) []job.Reason {
 	case len(j.Pending) > 0:
 		return dependencyReasons(j.Pending)
 	case c.timed.has(j.ID) && j.NotBefore.After(j.Request.Begin):
+		if tries := triesOf(j); tries > 0 {
+			at := job.FormatMoment(j.NotBefore) + ": " + j.Attempt.Result.Detail
+			return []job.Reason{{Code: job.ReasonBackoff, GPU: job.NoGPU, Need: int64(tries), Detail: at}}
+		}
 		return alone(job.ReasonBackoff, job.FormatMoment(j.NotBefore))
 	case c.timed.has(j.ID):
 		return alone(job.ReasonBegin, job.FormatMoment(j.Request.Begin))

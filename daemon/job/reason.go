@@ -41,7 +41,7 @@ const (
 	ReasonHeld       ReasonCode = "held"        // Detail says by whom
 	ReasonDependency ReasonCode = "dependency"  // Job has to do what Detail says first
 	ReasonBegin      ReasonCode = "begin-time"  // not before Detail
-	ReasonBackoff    ReasonCode = "back-off"    // after a failure, not before Detail
+	ReasonBackoff    ReasonCode = "back-off"    // after a failure, or Need starts in a row that failed, not before Detail
 	ReasonArrayLimit ReasonCode = "array-limit" // Need tasks of its array run, its limit
 	ReasonQuotaGPUs  ReasonCode = "quota-gpus"  // Detail has Have milli-GPUs of Need
 	ReasonQuotaJobs  ReasonCode = "quota-jobs"  // Detail runs Need jobs, the quota
@@ -213,6 +213,12 @@ func (r Reason) lifeSentence() string {
 	case ReasonBegin:
 		return "not to begin before " + r.Detail
 	case ReasonBackoff:
+		switch {
+		case r.Need > 1:
+			return fmt.Sprintf("could not be started %d times in a row, and is tried again at %s", r.Need, r.Detail)
+		case r.Need == 1:
+			return "could not be started, and is tried again at " + r.Detail
+		}
 		return "failed, and tries again at " + r.Detail
 	case ReasonArrayLimit:
 		if r.Need == 1 {

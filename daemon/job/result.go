@@ -36,7 +36,7 @@ type Result struct {
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
 	Left       string        `json:"left,omitempty"`       // what it left behind, for people
 	Breach     *Breach       `json:"breach,omitempty"`     // for which it was stopped
-	Later      bool          `json:"later,omitempty"`      // it never began, for a reason that passes
+	Tries      int           `json:"tries,omitempty"`      // it never began, for a reason that passes, so many times in a row
 	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
 }
 
@@ -74,7 +74,7 @@ func (r Result) outcome() string {
 	case GPUOutOfMemory:
 		return r.Breach.overSentence(r.For)
 	case Lost:
-		if r.Later {
+		if r.Tries > 0 {
 			return "not started, to be tried again: " + r.Detail
 		}
 		return "lost: " + r.Detail
