@@ -21,42 +21,52 @@ const asideTime = "20060102T150405Z"
 // Open begins an empty one, and returns its new path: nothing is deleted, and
 // the log stays beside the file under the name that SQLite looks for. The file of
 // ids stays where it is. Nobody may have the file open.
-func SetAside(path string, now time.Time) (string, error) {
-	lock, err := takeLock(path)
+func SetAside(path string, now time.Time) (string, error) { return disk{}.setAside(path, now) }
+
+func (d disk) setAside(path string, now time.Time) (string, error) {
+	lock, err := d.takeLock(path)
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
 	defer lock.Close()
-	to, err := unused(path + asideMark + now.UTC().Format(asideTime))
+	to, err := d.unused(path + asideMark + now.UTC().Format(asideTime))
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
 	// The file goes first: a log that is left alone is damage too, and the next
 	// start moves it. A file without its log would pass for an older state.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := moveAside(path+suffix, to+suffix); err != nil {
+		if err := d.moveAside(path+suffix, to+suffix); err != nil {
 			return "", fmt.Errorf("move the state file aside: %w", err)
 		}
 	}
-	return to, syncDir(filepath.Dir(path))
+	return to, d.syncDir(filepath.Dir(path))
 }
 
-func moveAside(from, to string) error {
-	err := os.Rename(from, to)
+func (d disk) moveAside(from, to string) error {
+	err := d.rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return errors.Join(err, os.Chmod(to, 0o600))
+	if err != nil {
+		return err
+	}
+	return d.chmod(to)
 }
 
 // unused returns the path, or one like it that nothing has.
-func unused(path string) (string, error) {
+func (d disk) unused(path string) (string, error) {
 	for n := 1; n < 1000; n++ {
 		to := path
 		if n > 1 {
 			to = fmt.Sprintf("%s.%d", path, n)
 		}
-		if !exists(to) && !exists(to+"-wal") {
+		file, err := d.exists(to)
+		log, err2 := d.exists(to + "-wal")
+		if err := errors.Join(err, err2); err != nil {
+			return "", err
+		}
+		if !file && !log {
 			return to, nil
 		}
 	}

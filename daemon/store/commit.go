@@ -39,7 +39,7 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 	if err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), classify(s.path, err))
 	}
-	if err := writable(s.path); err != nil {
+	if err := s.disk.writable(s.path); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	s.next = next

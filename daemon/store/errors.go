@@ -58,7 +58,13 @@ func Retryable(err error) bool {
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 		return true
 	}
-	return errors.Is(err, syscall.EROFS)
+	var errno syscall.Errno // of a call beside SQLite
+	errors.As(err, &errno)
+	switch errno {
+	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
+		return true
+	}
+	return false
 }
 
 // primaryCode returns SQLite's primary result code in err, or 0.

@@ -12,12 +12,12 @@ import (
 // takeLock holds path+".lock" for as long as the returned file is open. It is
 // a file of its own because closing any descriptor of the state file would
 // drop SQLite's locks on it.
-func takeLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+func (d disk) takeLock(path string) (*os.File, error) {
+	f, err := d.open(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := d.lock(f); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%w: %q (see 'systemctl status gpusched')", ErrLocked, path)
@@ -29,30 +29,49 @@ func takeLock(path string) (*os.File, error) {
 
 // prepareFile sees to a regular file with mode 0600 at path before SQLite
 // opens it; SQLite gives its -wal and -shm files the same mode.
-func prepareFile(path string) error {
-	st, err := os.Lstat(path)
+func (d disk) prepareFile(path string) error {
+	st, err := d.look(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return createFile(path)
+		return d.createFile(path)
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
 		return fmt.Errorf("%q is not a regular file", path)
-	case st.Size() == 0 && exists(idsPath(path)):
-		return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 	case st.Mode().Perm() != 0o600:
-		return os.Chmod(path, 0o600)
+		err = d.chmod(path)
 	}
-	return nil
+	if err == nil && st.Size() == 0 {
+		err = d.checkEmpty(path)
+	}
+	return err
+}
+
+// begunPath is a file that is there while the state file after one that was lost
+// is made: until then it may be empty.
+func begunPath(path string) string { return path + ".begun" }
+
+// checkEmpty tells an empty state file that was just made from one that was
+// emptied. Where ids have been given out, jobs have been stored.
+func (d disk) checkEmpty(path string) error {
+	stored, err := d.exists(idsPath(path))
+	if err != nil || !stored {
+		return err
+	}
+	begun, err := d.exists(begunPath(path))
+	if err != nil || begun {
+		return err
+	}
+	return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 }
 
 // writable returns EROFS where the disk of path has become read-only. Where the
 // kernel makes it so under open files, after an error or by hand, ext4 takes
 // writes to them and reports a sync that did nothing as done.
-func writable(path string) error {
+func (d disk) writable(path string) error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(path, &st); err != nil {
+	if err := d.statfs(path, &st); err != nil {
 		return fmt.Errorf("looking at the disk of %q: %w", path, err)
 	}
 	if st.Flags&readOnly != 0 {
@@ -61,36 +80,32 @@ func writable(path string) error {
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // createFile makes an empty state file. A log without its file is refused:
 // SQLite would delete it, and with it the last acknowledged jobs.
-func createFile(path string) error {
-	if st, err := os.Stat(path + "-wal"); err == nil && st.Size() > 0 {
+func (d disk) createFile(path string) error {
+	st, err := d.look(path + "-wal")
+	if err == nil && st.Size() > 0 {
 		return &CorruptError{Path: path, Detail: "the file is missing but its log " + path + "-wal is there"}
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	stored, err := d.exists(idsPath(path))
+	if err == nil && stored {
+		err = d.createEmpty(begunPath(path))
+	}
+	if err != nil {
+		return err
+	}
+	return d.createEmpty(path)
+}
+
+func (d disk) createEmpty(path string) error {
+	f, err := d.open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return d.syncDir(filepath.Dir(path))
 }

@@ -22,7 +22,7 @@ func idsPath(path string) string { return path + ".ids" }
 // recallIDs begins an empty state file where the one before it left off. A file
 // of ids that is missing or makes no sense says nothing.
 func (s *Store) recallIDs() error {
-	data, err := os.ReadFile(idsPath(s.path))
+	data, err := s.disk.read(idsPath(s.path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Store) reserveIDs(records []Record) error {
 		return nil
 	}
 	bound := counters{max(s.bound.job, next.job+idBlock), max(s.bound.reservation, next.reservation+idBlock)}
-	err := writeIDs(idsPath(s.path), bound)
+	err := s.disk.writeIDs(idsPath(s.path), bound)
 	if err == nil {
 		s.bound = bound
 	} else if next.job <= s.bound.job && next.reservation <= max(s.bound.reservation, 1) {
@@ -65,18 +65,17 @@ func (s *Store) reserveIDs(records []Record) error {
 }
 
 // writeIDs replaces the file in one step that is on disk afterwards.
-func writeIDs(path string, bound counters) error {
+func (d disk) writeIDs(path string, bound counters) error {
 	tmp := path + ".new"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := d.open(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "job %d\nreservation %d\n", bound.job, bound.reservation)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := d.finish(f, fmt.Sprintf("job %d\nreservation %d\n", bound.job, bound.reservation)); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := d.rename(tmp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return d.syncDir(filepath.Dir(path))
 }

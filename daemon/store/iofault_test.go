@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,9 +37,16 @@ type stage struct {
 }
 
 func (p *play) open() (err error) {
-	p.s, err = Open(context.Background(), p.path, Options{FileSystem: p.disk.Name()})
+	p.s, err = Open(context.Background(), p.path, Options{FileSystem: p.disk.Name(), Judge: p.judge})
 	return err
 }
+
+// judge lets the store's own calls meet what those of SQLite do.
+func (p *play) judge(op, path string) error {
+	return errnos[p.disk.Ask(diskfault.Call{Op: diskfault.Op(op), Path: path})]
+}
+
+var errnos = map[diskfault.Fault]error{diskfault.IOErr: syscall.EIO, diskfault.Full: syscall.ENOSPC, diskfault.Short: syscall.EIO}
 
 func (p *play) shut() error {
 	s := p.s
@@ -285,7 +293,7 @@ func trials(calls []counted) (list []trial) {
 		switch c.Op {
 		case diskfault.Write:
 			faults = append(faults, diskfault.Full, diskfault.Short)
-		case diskfault.Truncate, diskfault.Open, diskfault.Shm:
+		case diskfault.Truncate, diskfault.Open, diskfault.Shm, "open file", "write file", "rename":
 			faults = append(faults, diskfault.Full)
 		}
 		for _, f := range faults {
@@ -298,7 +306,7 @@ func trials(calls []counted) (list []trial) {
 // meets tells whether a call fails from now on: one of the same kind, and of a full
 // disk all that needs space.
 func (tr trial) meets(c, first diskfault.Call) bool {
-	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate
+	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"
 	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func newerError(path string, have, known int) error {
 
 // migrate brings the file to the last of the known schemas, one transaction
 // for each. A file that has a schema already is copied first.
-func migrate(ctx context.Context, db *sql.DB, path string, known []string) error {
+func migrate(ctx context.Context, db *sql.DB, d disk, path string, known []string) error {
 	have, err := version(ctx, db, path)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, known []string) error
 		return fmt.Errorf("switch on the log: %w", err)
 	}
 	if have > 0 && have < len(known) {
-		if err := backup(ctx, db, BackupPath(path, have)); err != nil {
+		if err := d.backup(ctx, db, BackupPath(path, have)); err != nil {
 			return fmt.Errorf("copy the state file before its schema changes: %w", err)
 		}
 	}
@@ -96,22 +97,21 @@ func step(ctx context.Context, db *sql.DB, to int, script string) error {
 func BackupPath(path string, v int) string { return fmt.Sprintf("%s.schema-%d.bak", path, v) }
 
 // backup writes a complete copy to dst, or nothing.
-func backup(ctx context.Context, db *sql.DB, dst string) error {
+func (d disk) backup(ctx context.Context, db *sql.DB, dst string) error {
 	tmp := dst + ".new"
-	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := d.open(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp)
-	defer f.Close()
 	if _, err := db.ExecContext(ctx, "VACUUM INTO '"+strings.ReplaceAll(tmp, "'", "''")+"'"); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := d.finish(f, ""); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := d.rename(tmp, dst); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, dst); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(dst))
+	return d.syncDir(filepath.Dir(dst))
 }

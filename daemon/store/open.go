@@ -20,12 +20,16 @@ type Options struct {
 	// FileSystem is the one that SQLite uses, by the name that it knows it by;
 	// empty is the operating system's.
 	FileSystem string
+	// Judge is asked before each call that the store makes beside SQLite, by its
+	// kind and path; the call fails with its error. nil lets all through.
+	Judge func(op, path string) error
 }
 
 // Store is one open state file. Its methods may be called from any goroutine.
 type Store struct {
 	path  string
-	vfs   string   // of Options
+	vfs   string // of Options
+	disk  disk
 	lock  *os.File // nil when read-only
 	read  *sql.DB  // connections that can't write
 	write *sql.DB  // one connection; nil when read-only
@@ -43,7 +47,7 @@ type Store struct {
 // from a newer release ErrNewer, one that is in use ErrLocked; none of them is
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{path: path, vfs: opts.FileSystem}
+	s := &Store{path: path, vfs: opts.FileSystem, disk: disk{opts.Judge}}
 	var err error
 	if opts.ReadOnly {
 		err = s.openReadOnly(ctx)
@@ -59,19 +63,19 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 
 func (s *Store) open(ctx context.Context, known []string) error {
 	var err error
-	if s.lock, err = takeLock(s.path); err != nil {
+	if s.lock, err = s.disk.takeLock(s.path); err != nil {
 		return err
 	}
-	if err := prepareFile(s.path); err != nil {
+	if err := s.disk.prepareFile(s.path); err != nil {
 		return err
 	}
 	if s.write, err = connect(ctx, s.path, s.vfs, writing); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.write, s.path, known); err != nil {
+	if err := migrate(ctx, s.write, s.disk, s.path, known); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(s.path)); err != nil {
+	if err := s.begin(); err != nil {
 		return err
 	}
 	if err := quickCheck(ctx, s.write, s.path); err != nil {
@@ -90,6 +94,14 @@ func (s *Store) open(ctx context.Context, known []string) error {
 		return err
 	}
 	return s.stmts.prepare(ctx, s.write)
+}
+
+// begin makes the file's name durable. It is not empty any more.
+func (s *Store) begin() error {
+	if err := s.disk.remove(begunPath(s.path)); err != nil {
+		return err
+	}
+	return s.disk.syncDir(filepath.Dir(s.path))
 }
 
 func (s *Store) openReadOnly(ctx context.Context) error {

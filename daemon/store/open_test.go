@@ -105,7 +105,7 @@ func TestPathIsNotInterpreted(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(dir, "state.db")); err != nil || st.Size() == 0 {
 		t.Fatalf("%v, %v", st, err)
 	}
-	if err := backup(context.Background(), s.write, filepath.Join(dir, "copy")); err != nil {
+	if err := s.disk.backup(context.Background(), s.write, filepath.Join(dir, "copy")); err != nil {
 		t.Fatal(err)
 	}
 }

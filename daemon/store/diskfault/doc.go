@@ -3,6 +3,7 @@
 //
 // Each call that SQLite makes (open, read, write, sync, the shared memory of the
 // log's index, locks) is shown to a judge, who lets it through or names the fault.
+// Calls that are made beside SQLite can be shown to the same judge (Ask).
 // What goes through goes to the real file, so that a file that was written under
 // faults is opened again without them. No real sync is made: what is on disk is
 // kept by the package itself.

@@ -33,10 +33,11 @@ func (d *Disk) makeTable(tls *libc.TLS) {
 
 // fault asks the judge about a call on an open file.
 func (d *Disk) fault(op Op, file uintptr, off int64, n int) Fault {
-	return d.ask(Call{Op: op, Path: d.pathOf(file), Off: off, N: n})
+	return d.Ask(Call{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-func (d *Disk) ask(c Call) Fault {
+// Ask tells what is to become of a call that somebody makes beside SQLite.
+func (d *Disk) Ask(c Call) Fault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
 	if d.judge == nil {

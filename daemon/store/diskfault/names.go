@@ -10,7 +10,7 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 	own := at[sqlite.Tsqlite3_file](file)
 	own.FpMethods = 0 // nothing to close after an error
 	path := libc.GoString(zPath)
-	if f := d.ask(Call{Op: Open, Path: path}); f != None {
+	if f := d.Ask(Call{Op: Open, Path: path}); f != None {
 		return code(f, sqlite.SQLITE_CANTOPEN)
 	}
 	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](d.inner.FxOpen)(tls, address(d.inner), zPath, innerOf(file), flags, out)
@@ -26,7 +26,7 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 
 func (d *Disk) xDelete(tls *libc.TLS, _ uintptr, zPath uintptr, syncDir int32) int32 {
 	path := libc.GoString(zPath)
-	if f := d.ask(Call{Op: Delete, Path: path}); f != None {
+	if f := d.Ask(Call{Op: Delete, Path: path}); f != None {
 		return code(f, sqlite.SQLITE_IOERR_DELETE)
 	}
 	d.forget(path)
@@ -34,7 +34,7 @@ func (d *Disk) xDelete(tls *libc.TLS, _ uintptr, zPath uintptr, syncDir int32) i
 }
 
 func (d *Disk) xAccess(tls *libc.TLS, _ uintptr, zPath uintptr, flags int32, out uintptr) int32 {
-	if d.ask(Call{Op: Access, Path: libc.GoString(zPath)}) != None {
+	if d.Ask(Call{Op: Access, Path: libc.GoString(zPath)}) != None {
 		return sqlite.SQLITE_IOERR_ACCESS
 	}
 	return call[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](d.inner.FxAccess)(tls, address(d.inner), zPath, flags, out)

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// disk makes the calls that the store makes itself, beside SQLite.
+type disk struct {
+	// judge is asked before each call by its kind and path; an error is that of
+	// the call, which is then not made. nil lets everything through.
+	judge func(op, path string) error
+}
+
+func (d disk) ask(op, path string) error {
+	if d.judge == nil {
+		return nil
+	}
+	return d.judge(op, path)
+}
+
+func (d disk) open(path string, flags int) (*os.File, error) {
+	if err := d.ask("open file", path); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
+
+func (d disk) lock(f *os.File) error {
+	if err := d.ask("lock file", f.Name()); err != nil {
+		return err
+	}
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+func (d disk) look(path string) (fs.FileInfo, error) {
+	if err := d.ask("look", path); err != nil {
+		return nil, err
+	}
+	return os.Lstat(path)
+}
+
+// exists tells whether there is something at path. An error leaves it open.
+func (d disk) exists(path string) (bool, error) {
+	_, err := d.look(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (d disk) chmod(path string) error {
+	if err := d.ask("chmod", path); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o600)
+}
+
+func (d disk) read(path string) ([]byte, error) {
+	if err := d.ask("read file", path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// finish writes the text, if any, brings the file to the disk and closes it.
+func (d disk) finish(f *os.File, text string) error {
+	err := d.ask("write file", f.Name())
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err == nil {
+		err = d.ask("sync file", f.Name())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (d disk) rename(from, to string) error {
+	if err := d.ask("rename", from); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// remove removes the file at path, if there is one.
+func (d disk) remove(path string) error {
+	err := d.ask("remove", path)
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// statfs tells of the disk that path is on.
+func (d disk) statfs(path string, st *syscall.Statfs_t) error {
+	if err := d.ask("statfs", path); err != nil {
+		return err
+	}
+	return syscall.Statfs(path, st)
+}
+
+// syncDir makes the names in dir durable.
+func (d disk) syncDir(dir string) error {
+	f, err := d.open(dir, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	if err = d.ask("sync names", dir); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
