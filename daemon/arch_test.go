@@ -1,14 +1,18 @@
 package daemon_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -196,4 +200,41 @@ func checkSyntax(t *testing.T, pkg, file string, f *ast.File) {
 		}
 		return true
 	})
+}
+
+// TestNamedTestsExist: what the documents say is tested by a test of that name is.
+func TestNamedTestsExist(t *testing.T) {
+	defined, named := map[string]bool{}, map[string][]string{}
+	def, use := regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile(`\bTest[A-Z]\w*(…|\b)`)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && path != ".." && strings.HasPrefix(d.Name(), ".") {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		isTest := strings.HasSuffix(path, "_test.go")
+		if !isTest && !slices.Contains([]string{".md", ".service", ".8"}, filepath.Ext(path)) && d.Name() != "doc.go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if isTest {
+			for _, m := range def.FindAllSubmatch(text, -1) {
+				defined[string(m[1])] = true
+			}
+			return err
+		}
+		for _, name := range use.FindAllString(string(text), -1) {
+			named[name] = append(named[name], path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(named) < 20 {
+		t.Errorf("only %d tests are named in documents", len(named))
+	}
+	for name, paths := range named {
+		if !defined[name] && !strings.HasSuffix(name, "…") {
+			t.Errorf("%v name %s, and there is no such test", paths, name)
+		}
+	}
 }

@@ -14,7 +14,7 @@
 //	-run TestBusAway -bus-away 1m
 //	-run 'TestBootPowerCut|TestBootDiskCuts' -power-cuts 20 -disk-cuts 200
 //
-// Tests whose name begins with TestLimits or TestBoot need the emulated
+// Tests whose name begins with TestLimits or TestBoot… need the emulated
 // machine and run only there; a test never skips itself. TestEnemysJob runs on
 // both: control groups are all there only on the one. The others pass there too
 // when -run names them (give them an hour with -timeout): times that a test
