@@ -58,7 +58,7 @@ type Class struct {
 type Scheduling struct {
 	Policy           Order
 	HalfLife         time.Duration // after which use counts half in fair share; 0: use does not count
-	GuardAfter       time.Duration // a job that waited longer goes first in its class; 0: never
+	GuardAfter       time.Duration // a job that waited longer goes first in its class and number; 0: never
 	GuardPercent     int           // of the machine, for such jobs
 	ReservationDepth int           // jobs that GPUs are kept for
 	Slice            time.Duration // a preemptible job runs at least so long before it is stopped

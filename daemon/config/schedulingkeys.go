@@ -8,7 +8,7 @@ func schedulingKeys(in, _ string) []key {
 			}},
 		{section: in, name: "half_life", doc: "Time after which what a user has used counts half, in fair share and in quotas of GPU-hours. Empty: use does not count.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.HalfLife, minute, longest) }},
-		{section: in, name: "guard_after", doc: "A job that has waited longer than this goes first in its class, so that nobody waits for ever. Empty: never.",
+		{section: in, name: "guard_after", doc: "A job that has waited longer than this goes first among those of its class and number, so that nobody waits for ever. Empty: never.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.GuardAfter, minute, longest) }},
 		{section: in, name: "guard_percent", doc: "How much of the machine, in percent, such jobs may take before it is the others' turn again.",
 			bind: func(c *Config) value { return numberBetween(&c.Scheduling.GuardPercent, 1, 100) }},

@@ -10,12 +10,13 @@
 // The core never reads a clock, never does I/O, starts no goroutine and holds
 // no lock: one goroutine owns it.
 //
-// Invariants (Check verifies 1 to 5):
+// Invariants (Check verifies 1 to 4):
 //
 //  1. Every job that is known and has not ended is in exactly one state; the
-//     queue holds exactly the queued ones, by priority and then by id.
-//  2. A GPU is held by at most one job, and a job that holds GPUs holds all
-//     that it asked.
+//     queue holds exactly those queued ones that may start: not held, waiting
+//     for no time and for no other job. Only that time counts as waiting.
+//  2. Jobs never hold more of a GPU than there is of it, and a job that holds
+//     GPUs holds all that it asked.
 //  3. A job has at most one action under way, and none while it is queued.
 //  4. A job with a unit has an attempt that has not ended; a queued job's last
 //     attempt has ended.
@@ -25,7 +26,8 @@
 //     systemd refuses a second unit of the same name.
 //  7. A result is on record before the unit that tells it is collected.
 //  8. A GPU that a job left is given on only after a sample taken later shows
-//     that nothing of the job is on it, or an administrator says so.
+//     that nothing of the job is on it, or an administrator says so. (Where the
+//     site wants that, what left the job's unit is nothing of it.)
 //     A GPU that needs something after an error is not given on in this boot
 //     before the driver or an administrator has said that it is well again.
 //  9. Replaying the records gives the durable state of the core.
@@ -33,5 +35,6 @@
 //     shows that came just now, after a warning and the time that this left it:
 //     for idling where it used none of its GPUs, for GPU memory where it is over
 //     its budget and another job is short of its own. Time that good samples do
-//     not vouch for never counts against anybody.
+//     not vouch for never counts against anybody. A job that uses a GPU which it
+//     does not have is ended after the time for cleaning.
 package core

@@ -12,7 +12,8 @@
 //     ever stored.
 //  3. A Job never carries the command, environment or directory of its
 //     submitter: these are in Payload, which is stored and passed on its own,
-//     so that no log line or listing can leak them.
+//     so that no log line or listing can leak them. The parameters of an array
+//     are with its request: who shows that leaves them out.
 //  4. Every text that came from a user and is shown to another is printable:
 //     names, tags and comments with control, format or shapeless characters are
 //     refused (Printable).

@@ -9,7 +9,7 @@
 //
 // Order. A job goes before another by class, then by number (both higher
 // first), then if it is guarded and the other is not, then by score, higher
-// first, then by Since, then by id. Score is the account's fair-share factor
+// first, then by Since, the moment from which its wait counts, then by id. Score is the account's fair-share factor
 // times (wait + E) / E, where E is the expected run time rounded up to a power
 // of two seconds. The factor of a user is 2^(-U/S) of its decayed use U, in
 // what the machine can have given to all, and its share S; for a member of
@@ -38,7 +38,7 @@
 // it has taken (it computes, or has much memory) is given as a whole one to no job
 // that says neither how much memory it needs nor how much may be in use.
 //
-// Preemption. A job that does not fit may have preemptible jobs stopped that
+// Preemption. One of the first 16 that do not fit may have preemptible jobs stopped that
 // have run for a slice and are of a lower class or number, or of the same and
 // have a lower score: if they hold twice as much of GPUs, lower than 1/1.25 of
 // its own, four times, 1/1.5, and so on. While the guard is open, jobs that

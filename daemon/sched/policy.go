@@ -7,7 +7,7 @@ import "time"
 type Policy struct {
 	FIFO             bool          // priority and then submission, instead of fair share and response ratio
 	HalfLife         time.Duration // of what fair share remembers; 0: usage does not count
-	GuardAfter       time.Duration // a job that waited longer goes first in its class; 0: never
+	GuardAfter       time.Duration // a job that waited longer goes first in its class and number; 0: never
 	GuardPercent     int           // of the machine's time that such jobs may take before the others' turn comes again
 	ReservationDepth int           // how many jobs that do not fit have GPUs kept for them; 0: none
 	Slice            time.Duration // a preemptible job runs at least so long before it is stopped

@@ -13,8 +13,9 @@
 //     one works as soon as the cause is gone.
 //  3. Ids of jobs and reservations are never given out twice, whatever was
 //     ended or lost: the next ones only grow, over a lost state file too.
-//  4. The private part of a job is in payloads and nowhere else; no listing
-//     reads that table. A task of an array has none: it uses its array's.
+//  4. The private part of a job is in payloads and nowhere else, but for the
+//     parameters of an array, which are with its request; no listing reads that
+//     table. A task of an array has none: it uses its array's.
 //  5. Reads do not wait for the writer, nor it for them.
 //  6. A file from a newer release is refused untouched; one from an older is
 //     copied beside itself before it is changed. A damaged one is not changed
