@@ -107,7 +107,7 @@ var files = []entry{
 
 // examples are the first things to try.
 const examples = `    gpusched submit -- python train.py
-    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --nproc-per-node 2 train.py
+    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --standalone --nproc-per-node 2 train.py
     gpusched list
     gpusched why @
     gpusched logs -f @

@@ -43,7 +43,7 @@ type releaseCmd struct {
 
 // Help is the text below the options.
 func (releaseCmd) Help() string {
-	return `This undoes 'gpusched hold' and 'gpusched submit --hold'. The time for which a job was held counts as waiting.
+	return `This undoes 'gpusched hold' and 'gpusched submit --hold'. The time for which a job was held does not count as waiting.
 
 ` + aboutIDs
 }

@@ -26,6 +26,8 @@ type logsCmd struct {
 func (logsCmd) Help() string {
 	return `A job's standard output and error go to the systemd journal. This runs journalctl on what the job wrote; 'journalctl -u gpujob-ID' works as well, with all of journalctl's options. You can read the output of your own jobs; that of others is for root and the groups that may read the journal, and on a terminal it is shown without control characters.
 
+The journal takes whole lines: a progress bar that only returns to the start of its line appears with the next line end. A job has no terminal, so many programs keep what they print for a while; PYTHONUNBUFFERED=1 keeps Python from it.
+
 Examples:
 
     gpusched logs 42

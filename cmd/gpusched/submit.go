@@ -22,7 +22,7 @@ type submitCmd struct {
 	GPUVisible string    `name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs" help:"How CUDA_VISIBLE_DEVICES names the GPUs: index (0, 1, … of the job's own) or uuid."`
 	Mem        size      `name:"mem" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory, such as 32G. A job that goes over it is killed. A share of the machine without this option."`
 	CPUs       cpuCount  `name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs. No limit without this option."`
-	Time       span      `name:"time" short:"t" placeholder:"TIME" group:"needs" help:"Time limit, such as 90m, 2h, 2:00:00 or 1-12 (days-hours). The site's without this option."`
+	Time       span      `name:"time" short:"t" placeholder:"TIME" group:"needs" help:"Time limit, such as 90m, 2h, 2:00:00 or 1-12 (days-hours); a number alone is seconds. The site's without this option."`
 
 	Grace       span          `name:"grace" placeholder:"TIME" group:"life" help:"Time between SIGTERM and SIGKILL when the job is ended, such as 30s."`
 	OnTimeout   timeoutAction `name:"on-timeout" placeholder:"WHAT" group:"life" help:"At its time limit: kill the job, or requeue it at the end of the queue. The site's choice without this option."`
@@ -61,14 +61,14 @@ type submitCmd struct {
 
 // Help is the text below the options.
 func (submitCmd) Help() string {
-	return `The job waits until it fits and then runs as you, with your groups and resource limits, as the systemd unit gpujob-ID.service. It can open no other GPU than its own. Its output is in the journal ('gpusched logs').
+	return `The job waits until it is its turn and fits, and then runs as you, with your groups and resource limits, as the systemd unit gpujob-ID.service. In that unit it can open no GPU but its own. Its output is in the journal ('gpusched logs').
 
 Options for gpusched come before the command. To pass a command that starts with a dash, put -- before it.
 
 Examples:
 
     gpusched submit -- python train.py --lr 1e-3
-    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --nproc-per-node 2 train.py
+    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --standalone --nproc-per-node 2 train.py
     gpusched submit -g 0 -m 64G -c 16 -- ./preprocess.sh
     gpusched submit --gpu-ids 0,2 --env clean -e WANDB_MODE=offline -- ./run.sh
     id=$(gpusched submit -q -- ./run.sh); gpusched logs -f "$id"
