@@ -10,9 +10,11 @@ program() { install -D -m 755 "bin/$1" "$root$2/$1"; }
 file() { install -D -m 644 "$1" "$root$2"; }
 
 program gpusched /usr/bin
-program gpuschedd /usr/sbin
+program gpuschedd /usr/libexec/gpusched
 program gpusched-nvml /usr/libexec/gpusched
 program gpusched-job /usr/libexec/gpusched
+install -d -m 755 "$root/usr/sbin"
+ln -sf ../libexec/gpusched/gpuschedd "$root/usr/sbin/gpuschedd"
 [ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml
 install -d -m 755 "$root/etc/gpusched/conf.d"
 file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf

@@ -58,6 +58,9 @@ func TestDebFiles(t *testing.T) {
 		if strings.Contains(name, "bin/") || strings.Contains(name, "/libexec/") {
 			want = "-rwxr-xr-x"
 		}
+		if name == "/usr/sbin/gpuschedd" {
+			want = "lrwxrwxrwx"
+		}
 		if got[name] != want {
 			t.Errorf("%s: mode %q, want %q", name, got[name], want)
 		}
@@ -72,7 +75,7 @@ func TestDebFiles(t *testing.T) {
 
 func debFiles() []string {
 	return []string{
-		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job",
+		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
 		"/usr/lib/systemd/system/gpujob-.service.d/10-gpusched.conf",
@@ -114,7 +117,7 @@ func TestMaintainerScriptsParse(t *testing.T) {
 // in an old driver does not end it at start.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
-	for _, static := range []string{"usr/bin/gpusched", "usr/sbin/gpuschedd", "usr/libexec/gpusched/gpusched-job"} {
+	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job"} {
 		if out := output(t, "readelf", "-dlW", filepath.Join(dir, static)); strings.Contains(out, "INTERP") || strings.Contains(out, "NEEDED") {
 			t.Errorf("%s is not static:\n%s", static, out)
 		}

@@ -290,7 +290,7 @@ func files(id string, pid int) {
 		denied(subject, "make a file in "+dir, err)
 		denied(subject, "make a link in "+dir, os.Symlink("/etc/passwd", dir+"/"+mine))
 	}
-	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id, "/var/lib/gpusched/state.db", "/usr/libexec/gpusched/gpusched-job", "/etc/gpusched/gpusched.toml", "/usr/sbin/gpuschedd"} {
+	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id, "/var/lib/gpusched/state.db", "/usr/libexec/gpusched/gpusched-job", "/etc/gpusched/gpusched.toml", "/usr/libexec/gpusched/gpuschedd"} {
 		denied(subject, "remove "+path, os.Remove(path))
 		denied(subject, "move "+path, os.Rename(path, path+".old"))
 		denied(subject, "replace "+path, os.Rename("/proc/self/cmdline", path))

@@ -27,7 +27,7 @@ func TestSandbox(t *testing.T) {
 	running(t, id)
 	pids := strings.Fields(sh(t, "", "cat /sys/fs/cgroup$(systemctl show -P ControlGroup gpusched)/cgroup.procs 2>/dev/null || cat $(ls -d /sys/fs/cgroup/*/system.slice/gpusched.service | head -1)/cgroup.procs"))
 	programs := sh(t, "", "for p in "+strings.Join(pids, " ")+"; do readlink /proc/$p/exe; done | sort")
-	if programs != "/usr/libexec/gpusched/gpusched-nvml\n/usr/sbin/gpuschedd" {
+	if programs != "/usr/libexec/gpusched/gpusched-nvml\n/usr/libexec/gpusched/gpuschedd" {
 		t.Errorf("in the daemon's unit run\n%s", programs)
 	}
 	for _, pid := range pids {
