@@ -11,22 +11,57 @@ import (
 // TestChargedFromPlacement: a job whose start nobody saw, since the daemon was away,
 // is charged for the time since its placement once.
 func TestChargedFromPlacement(t *testing.T) {
+	for _, away := range []time.Duration{10 * time.Minute, 50 * time.Second} {
+		t.Run(away.String(), func(t *testing.T) { chargedAfter(t, away) })
+	}
+}
+
+func chargedAfter(t *testing.T, away time.Duration) {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
 	w.queue(func(r *job.Request) { r.GPUMilli = job.WholeGPU })
 	w.answer(0) // which reaches systemd, and nobody hears of it
-	w.now = w.now.Add(10 * time.Minute)
+	w.now = w.now.Add(away)
+	w.revive()
+	w.step(w.listed(), -1)
 	w.revive()
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
-	if a := w.jobs[1].Attempt; w.now.Sub(a.StartedAt) != 10*time.Minute || w.now.Sub(a.PlacedAt) != 10*time.Minute {
+	if a := w.jobs[1].Attempt; w.now.Sub(a.StartedAt) != away || w.now.Sub(a.PlacedAt) != away {
 		t.Errorf("at %v it was placed at %v and began at %v", w.now, a.PlacedAt, a.StartedAt)
 	}
 	w.units[1].Phase = core.Exited
 	w.step(core.Changed{Job: 1}, -1)
 	w.settle()
-	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; w.jobs[1].State != job.Completed || used < 9*time.Minute || used > 11*time.Minute {
+	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; w.jobs[1].State != job.Completed || used < away-2*time.Second || used > away+2*time.Second {
 		t.Errorf("the job is %s, and %v are charged: %v", w.jobs[1].State, used, w.usage)
+	}
+}
+
+// TestStartAgainAfterClock: a job that systemd could not start for the moment is
+// tried again soon also where the clock is set back by a day while the daemon is
+// away.
+func TestStartAgainAfterClock(t *testing.T) {
+	w := newWorld(1, t.Logf)
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.unable = true
+	w.queue(nil)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Queued || j.NotBefore.IsZero() {
+		t.Fatalf("it is %s until %v", j.State, j.NotBefore)
+	}
+	w.unable = false
+	w.now = w.now.Add(-24 * time.Hour)
+	w.revive()
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.now = w.now.Add(time.Minute)
+	w.step(core.Tick{}, -1)
+	w.step(w.sample(0), -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Running {
+		t.Errorf("after a minute it is %s until %v", j.State, j.NotBefore)
 	}
 }

@@ -278,7 +278,7 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 		c.move(l, job.Running, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
-			if u.Age > clockSlack { // nobody was here to see it, which says nothing about the clock
+			if u.Age > startSlack { // nobody was here to see it, which says nothing about the clock
 				a.StartedAt = now.Add(-u.Age)
 			}
 			if a.PlacedAt.After(a.StartedAt) {
