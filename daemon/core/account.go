@@ -231,6 +231,10 @@ func (c *Core) settle(l *live, now time.Time) {
 	c.guard(l, -1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
 	for _, acc := range l.accounts() {
+		if !c.listed { // nothing counts yet, see open
+			acc.Open(sched.At(now), half)
+			acc.Charge(chargeRate(a), now.Sub(a.PlacedAt), sched.At(now), half)
+		}
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
 		if l.job.Request.GPUMilli > 0 {
 			c.out.Records = append(c.out.Records, Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})

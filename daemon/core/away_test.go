@@ -65,3 +65,24 @@ func TestStartAgainAfterClock(t *testing.T) {
 		t.Errorf("after a minute it is %s until %v", j.State, j.NotBefore)
 	}
 }
+
+// TestChargedBeforeListing: a job that is cancelled before the units are listed is
+// charged for its own time, and not for that since its owner's last job ended.
+func TestChargedBeforeListing(t *testing.T) {
+	w := running(t, 1, nil)
+	w.units[1].Phase = core.Exited
+	w.step(core.Changed{Job: 1}, -1)
+	w.settle()
+	w.now = w.now.Add(time.Hour)
+	w.step(w.sample(^uint64(0)), -1)
+	w.queue(nil)
+	w.settle()
+	w.now = w.now.Add(time.Minute)
+	w.revive()
+	w.token++
+	w.step(core.Command{Token: w.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: 2}}, -1)
+	w.settle()
+	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; w.jobs[2].State != job.Cancelled || used > 62*time.Second || used < 58*time.Second {
+		t.Errorf("the job is %s, and %v are charged", w.jobs[2].State, used)
+	}
+}
