@@ -59,11 +59,8 @@ func (c *Core) Check() error {
 			breach("job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
 	}
-	for id := range c.gates {
-		if c.jobs[id] == nil {
-			breach("there is a gate of array %d, and no such job", id)
-		}
-	}
+	c.checkGates(breach)
+	c.checkPlaces(breach)
 	c.checkFollowers(breach)
 	if queued != c.queued || !maps.Equal(perUser, c.perUser) {
 		breach("%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
@@ -76,6 +73,69 @@ func (c *Core) Check() error {
 		breach("the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
 	}
 	return p.Err()
+}
+
+// checkGates counts anew how many more tasks of each array may run.
+func (c *Core) checkGates(breach func(string, ...any)) {
+	left := map[job.ID]int{}
+	for _, l := range c.jobs {
+		j, id := &l.job, l.job.ID
+		if j.Task != nil {
+			id = j.Task.Array
+		}
+		switch {
+		case l.gate != c.gates[id]:
+			breach("job %d is held back by another limit than array %d", j.ID, id)
+		case j.Tasks != nil && j.Request.Array.Limit > 0:
+			left[id] += j.Request.Array.Limit
+		case j.Task != nil && j.State.Live() && l.gate != nil:
+			left[id]--
+		}
+	}
+	is := map[job.ID]int{}
+	for id, g := range c.gates {
+		is[id] = g.Left
+	}
+	if !maps.Equal(is, left) {
+		breach("so many more tasks of arrays may run: %v, counted are %v", left, is)
+	}
+}
+
+// checkPlaces verifies that whatever lists jobs lists those that belong there.
+func (c *Core) checkPlaces(breach func(string, ...any)) {
+	queue, timed, active := 0, 0, 0
+	for id, l := range c.jobs {
+		j := &l.job
+		if c.queue.Has(id) {
+			queue++
+		}
+		if at, yes := c.timed.at[id]; yes {
+			timed++
+			if when := c.timed.heap[at]; when.id != id || !when.at.Equal(notBefore(j)) {
+				breach("job %d waits for %v, and its alarm is that of job %d at %v", id, notBefore(j), when.id, when.at)
+			}
+		}
+		if j.State.Live() != (c.active[id] == l) {
+			breach("job %d is %s, and among those with a unit: %t", id, j.State, c.active[id] != nil)
+		}
+		if j.State.Live() {
+			active++
+		}
+		if l.account != c.accounts.of(j.Owner, j.Principal) || l.weight != j.Weight() {
+			breach("job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
+		}
+	}
+	if queue != c.queue.Len() || timed != len(c.timed.at) || timed != len(c.timed.heap) || active != len(c.active) {
+		breach("the queue has %d jobs of which %d are known, the alarms %d and %d, of those with a unit %d and %d",
+			c.queue.Len(), queue, len(c.timed.heap), timed, len(c.active), active)
+	}
+	for uuid, ids := range c.stuckOn {
+		for _, id := range ids {
+			if l := c.active[id]; l == nil || l.job.State != job.Ending || l.job.Left == "" {
+				breach("job %d is noted on GPU %s as one that does not end", id, uuid)
+			}
+		}
+	}
 }
 
 // checkAccounts counts what each account runs anew.

@@ -163,20 +163,33 @@ func (c *chaos) exit() {
 func (c *chaos) command() {
 	c.token++
 	id := job.ID(c.draw("job", 1, len(c.jobs)+1))
+	who := rapid.SampledFrom([]job.Actor{{Admin: true, User: "root"}, {UID: 1001, User: "u"}, {UID: 1002, User: "u"}}).Draw(c.t, "by")
 	what := job.Command{Job: id, Kind: rapid.SampledFrom([]job.CommandKind{
 		job.CommandCancel, job.CommandHold, job.CommandRelease, job.CommandRequeue, job.CommandUpdate,
 	}).Draw(c.t, "command")}
 	if what.Kind == job.CommandUpdate {
 		milli, priority := c.draw("to", 0, len(c.gpus))*job.WholeGPU, job.Priority{Number: c.draw("number", -1, 1)}
 		what.Change = &job.Change{GPUMilli: &milli, Priority: &priority}
-		if c.draw("wait", 0, 1) == 1 {
+		switch c.draw("change", 0, 4) {
+		case 0:
+			what.Change = &job.Change{ArrayLimit: new(c.draw("at once", 0, 2))}
+		case 1:
+			what.Change = &job.Change{TimeLimit: new(time.Duration(c.draw("limit", 0, 100)) * time.Second), GPUMilli: new(c.draw("quarters", 0, 4*len(c.gpus)) * 250)}
+		case 2, 3:
 			what.Change = &job.Change{After: &[]job.Dependency{{Kind: job.AfterOK, Job: job.ID(c.draw("on", 1, len(c.jobs)+1))}}}
 		}
 	}
 	if what.Kind == job.CommandCancel && c.draw("one task", 0, 1) == 1 {
 		what.Task = new(c.draw("task", 0, 3))
 	}
-	c.feed(core.Command{Token: c.token, Who: job.Actor{Admin: true, User: "root"}, What: what})
+	var held string
+	if l, yes := c.jobs[id]; yes {
+		held = l.Held
+	}
+	c.feed(core.Command{Token: c.token, Who: who, What: what})
+	if j, yes := c.jobs[id]; yes && held == "root" && j.State == job.Queued && j.Held != "root" && !who.Admin {
+		c.fault("what root held of job %d is undone by %d", id, who.UID)
+	}
 }
 
 func (c *chaos) control() {
@@ -223,7 +236,7 @@ func (c *chaos) answerOne() {
 }
 
 func (c *chaos) act() {
-	switch c.draw("act", 0, 16) {
+	switch c.draw("act", 0, 20) {
 	case 0, 1, 2:
 		c.submit()
 	case 3, 4:
@@ -256,6 +269,17 @@ func (c *chaos) act() {
 		c.report()
 	case 13, 14:
 		c.occupy()
+	case 15:
+		c.leaving = !c.leaving
+		c.feed(core.Leaving{Not: !c.leaving})
+	case 16:
+		by := rapid.SampledFrom([]time.Duration{-48 * time.Hour, -time.Minute, time.Minute, 48 * time.Hour}).Draw(c.t, "clock")
+		c.now, c.set = c.now.Add(by), c.set+by
+		c.feed(core.Tick{Clock: by})
+	case 17:
+		c.soft++
+		c.userspace()
+		c.restart()
 	default:
 		c.answerOne()
 	}
@@ -279,7 +303,13 @@ func (c *chaos) list() {
 // recover ends all faults and lets everything run to its end.
 func (c *chaos) recover() {
 	c.busDown, c.unable, c.linger, c.problem = false, false, false, ""
-	clear(c.stuck)
+	if clear(c.stuck); c.leaving {
+		c.leaving = false
+		c.step(core.Leaving{Not: true}, -1)
+	}
+	const ahead = 30 * 24 * time.Hour // of every begin time by a clock that was wrong
+	c.now, c.set = c.now.Add(ahead), c.set+ahead
+	c.step(core.Tick{Clock: ahead}, -1)
 	c.tidy()
 	c.policy.Quotas = core.Quotas{}
 	c.step(core.Configured{Policy: c.policy}, -1)
