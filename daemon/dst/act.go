@@ -68,18 +68,37 @@ func (w *World) request(e *Entry) bool {
 
 func (w *World) change(c *job.Command, d *dice) {
 	c.Change = &job.Change{}
-	switch d.n(5) {
-	case 0:
-		c.Change.GPUMilli = new(pick(d, 0, 500, 1000, 2000))
-	case 1:
-		c.Change.Priority = &job.Priority{Number: -d.n(3)}
-	case 2:
-		c.Change.TimeLimit = new(d.between(time.Second, time.Minute))
-	case 3:
-		c.Change.Retries = new(d.n(3))
-	case 4:
-		c.Change.ArrayLimit = new(d.n(3))
+	for range 1 + d.n(2) {
+		switch d.n(9) {
+		case 0:
+			c.Change.GPUMilli = new(pick(d, 0, 250, 500, 1000, 2000))
+		case 1:
+			c.Change.Priority = &job.Priority{Number: 1 - d.n(4)}
+		case 2:
+			c.Change.TimeLimit = new(pick(d, 0, d.between(time.Second, time.Minute)))
+		case 3:
+			c.Change.Retries = new(d.n(3))
+		case 4:
+			c.Change.ArrayLimit = new(d.n(3))
+		case 5, 6:
+			c.Change.After = w.later(d)
+		case 7:
+			c.Change.GPUMemBytes = new(int64(d.n(3)) * 20 * gib)
+		case 8:
+			c.Change.Begin = new(w.wall().Add(d.between(-time.Minute, time.Minute)))
+		}
 	}
+}
+
+// later draws what a job is to wait for from now on: any job there is, be it
+// itself, one of its tasks, or one that fails.
+func (w *World) later(d *dice) *[]job.Dependency {
+	list := []job.Dependency{}
+	for range d.n(3) {
+		on := job.ID(1 + d.n(int(w.disk.nextJob)))
+		list = append(list, job.Dependency{Kind: pick(d, job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny), Job: on})
+	}
+	return &list
 }
 
 func (w *World) wait(e *Entry) {
@@ -190,10 +209,14 @@ func (w *World) fault(e *Entry) {
 		w.bus.resync()
 	case sourceProblem:
 		w.problem = pick(d, gpu.ProblemStale, gpu.ProblemInitFailed, gpu.ProblemLibraryMissing)
-	case unkillable, vanish, restarted, kill, oom:
+	case shutdown:
+		w.shutdown(d)
+	case unkillable, vanish, restarted, kill, oom, leaves, trespass:
 		w.onUnit(e, d)
 	case gpuLost, gpuMissing, xid, ghost, foreign:
 		w.onGPU(e, d)
+	case renumber:
+		w.renumber(d)
 	}
 }
 
@@ -239,6 +262,10 @@ func (w *World) onUnit(e *Entry, d *dice) {
 		w.strike(name, r, "kill", pick(d, syscall.SIGKILL, syscall.SIGTERM))
 	case oom:
 		w.strike(name, r, "oom", syscall.SIGKILL)
+	case leaves:
+		w.leaves(name, r, e.For, d)
+	case trespass:
+		w.trespass(name, r, e.For, d)
 	}
 }
 
@@ -267,11 +294,8 @@ func (w *World) onGPU(e *Entry, d *dice) {
 		g.ghost = int64(d.n(60)) * gib
 		w.after(e.For, func() { g.ghost = 0 })
 	case foreign:
-		pid := 900_000 + int(e.Pick%1000)
-		g.processes = append(g.processes, gpu.Process{PID: pid, Kind: gpu.KindCompute, UsedBytes: int64(d.n(40)) * gib, UID: 1005, Comm: "python"})
-		w.after(e.For, func() {
-			g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
-		})
+		kind, bytes := pick(d, gpu.KindCompute, gpu.KindCompute, gpu.KindGraphics), pick(d, -1, int64(d.n(60))<<20, int64(d.n(40))*gib)
+		w.outsider(g, kind, bytes, pick(d, 1005, 1005, 1001, 1002), e.For)
 	case xid:
 		pid := 0
 		if len(g.processes) > 0 && d.percent(70) {
@@ -318,21 +342,39 @@ func (w *World) reboot(d *dice) {
 		w.runs[name].touched = "reboot"
 		w.vanished(name, "the reboot")
 	}
-	w.bus.sys.Reboot()
-	w.bus.broken++
 	w.kernel.lines = nil
 	for _, g := range w.gpus {
-		g.processes, g.ghost, g.lost, g.missing = nil, 0, false, false
+		g.ghost, g.lost, g.missing = 0, false, false
 	}
 	if d.percent(30) {
 		w.shuffle(d)
 	}
+	w.userspace()
+}
+
+// userspace is what all reboots have in common.
+func (w *World) userspace() {
+	w.reboots++
+	w.leaving = false
+	for _, r := range w.tracked.truth {
+		if r.touched == "swept" {
+			r.touched = "reboot"
+		}
+	}
+	w.bus.sys.Reboot()
+	w.bus.broken++
+	for _, g := range w.gpus {
+		g.processes = nil
+	}
+	clear(w.strays)
 	clear(w.until)
 	w.bus.busy = 0
 	if l := w.life; l != nil {
 		l.over = true
 		w.bury(l)
+		return
 	}
+	w.after(time.Second, w.start)
 }
 
 // heal ends all faults, and lets go what people held back.
@@ -343,7 +385,7 @@ func (w *World) heal() {
 	w.skew, w.bus.busy, w.doom = 0, 0, 0
 	for _, g := range w.gpus {
 		g.lost, g.missing, g.ghost = false, false, 0
-		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.UID == 1005 })
+		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return w.strays[p.PID] != nil && w.strays[p.PID].run == nil })
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.unstick(name, w.runs[name])
@@ -371,7 +413,7 @@ func (w *World) tidy() {
 		j := w.disk.jobs[id]
 		switch {
 		case j.State != job.Queued:
-		case j.Request.Devices() > len(w.gpus): // it came when nobody knew how many there are
+		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0: // it came when nobody knew what there is
 			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
 		case j.Held != "":
 			w.order(e, root, job.Command{Kind: job.CommandRelease, Job: id})

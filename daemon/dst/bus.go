@@ -96,10 +96,10 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 		at += d.between(0, 20*time.Millisecond)
 	}
 	l.last = at
-	late, boot := d.percent(50), w.boot
+	late, reboots := d.percent(50), w.reboots
 	reach := func() {
 		b.overtake(what)
-		if w.boot == boot {
+		if w.reboots == reboots {
 			w.turn(w.activity(nil, do))
 		}
 	}
@@ -204,16 +204,26 @@ func (b *bus) Origin(ctx context.Context, name string) (units.Origin, error) {
 	})
 }
 
+// System is daemon.System.
+func (b *bus) System(ctx context.Context) (units.System, error) {
+	return call(b, ctx, unittest.OpStatus, "itself", func() (units.System, error) {
+		return b.sys.System(context.Background())
+	})
+}
+
 // startUnit is what systemd does at a start: the launcher is executed at once, or
 // after a while.
 func (w *World) startUnit(name string, props []units.Property) (units.Status, error) {
 	w.judgeStart(name, props)
+	if w.leaving {
+		return w.bus.sys.Start(context.Background(), name, props)
+	}
 	r := w.newRun(name, props)
 	if r != nil && r.refused {
 		return units.Status{Name: name}, &units.RefusedError{Name: name, Code: "org.freedesktop.systemd1.Refused", Message: "no"}
 	}
 	slow := time.Duration(0)
-	if r != nil && w.bus.sys.Properties(name) == nil {
+	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // of which every start would be as slow
 		d := w.roll("exec", uint64(r.job), uint64(r.attempt))
 		if w.on(slowStart) || d.n(20) == 0 {
 			slow = d.between(time.Millisecond, 3*time.Minute)

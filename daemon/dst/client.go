@@ -71,8 +71,8 @@ func (w *World) newSubmission(e *Entry) *submission {
 	r := &s.Request
 	r.GPUMilli = pick(d, 0, 250, 500, 500, 1000, 1000, 1000, 1500, 2000, 3000)
 	r.MemBytes = int64(d.n(20)) * gib
-	if r.GPUMilli > 0 && d.percent(40) {
-		r.GPUMemBytes = int64(1+d.n(40)) * gib
+	if r.GPUMilli > 0 && d.percent(40) && !w.unified {
+		r.GPUMemBytes = pick(d, int64(1+d.n(40))*gib, 20*gib, 40*gib)
 	}
 	if d.percent(40) {
 		r.TimeLimit = pick(d, d.between(time.Second, 20*time.Second), d.between(time.Second, 5*time.Minute))
@@ -169,7 +169,7 @@ func (w *World) command(e *Entry, kind job.CommandKind, change func(*job.Command
 
 // order sends a command and notes what was confirmed.
 func (w *World) order(e *Entry, who job.Actor, what job.Command) {
-	w.tracked.asked(what)
+	w.tracked.asked(who, what)
 	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, d *daemon.Daemon) func() {
 		err := d.Do(ctx, who, what)
 		return func() {

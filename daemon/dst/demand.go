@@ -42,7 +42,7 @@ func (w *World) grow(name string, r *run) {
 	for _, g := range w.gpus {
 		free := int64(g.MemTotalBytes-g.MemReservedBytes) - g.ghost
 		for _, p := range g.processes {
-			free -= p.UsedBytes
+			free -= max(0, p.UsedBytes)
 		}
 		for i := range g.processes {
 			if p := &g.processes[i]; p.PID == r.pid && r.demand.to > p.UsedBytes {

@@ -44,6 +44,16 @@
 //     that: for memory, when it is over its budget, was warned and given its time,
 //     and another one's promise is at stake; for idleness, when nothing showed it
 //     computing since it was warned.
-//  13. At the placement of a job its owner is within the quota of running jobs and
-//     GPUs, and at its submission within those of waiting jobs and of bytes.
+//  13. At the placement of a job its owner is within the quota of running jobs,
+//     GPUs and hours of GPUs, and the owner's groups are within theirs, as far as
+//     jobs tell who is in them; and at its submission the owner is within those of
+//     waiting jobs and of bytes.
+//  14. No process is told to end but one that is outside of all units on a GPU that
+//     its user's job had when it began, and only where the site wants that.
+//  15. What a user is charged for is the time for which GPUs were held, whatever
+//     the clocks say.
+//  16. A job is placed when all that it is to wait for has come, also what it was
+//     told later.
+//  17. An update by its owner gives a job no priority, nor more of the machine with
+//     one that an administrator gave it.
 package dst

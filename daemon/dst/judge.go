@@ -19,11 +19,13 @@ type judge struct {
 	truth     map[string]*run          // by attempt
 	cancelled map[job.ID]int           // confirmed: no attempt above this number
 	cancels   map[job.ID]bool          // somebody asked
-	held      map[job.ID]bool          // confirmed, and nobody asked to release it since
+	held      map[job.ID]bool          // confirmed, and nobody who may asked to release it since
+	byAdmin   map[job.ID]bool          // of these, those that only an administrator may
 	acted     map[job.ID]bool          // somebody asked something that may end it
+	swept     map[string]bool          // attempts whose units a shutdown stopped
 	stops     map[string]time.Duration // when an attempt's stop was decided first
 	lost      bool                     // the state file was, once
-	excused   map[int]time.Duration    // when an administrator said last that a GPU is well
+	excused   map[string]time.Duration // when an administrator said last that a GPU is well
 
 	told     *core.Sampled // the last that the core heard of the GPUs
 	toldAt   time.Duration
@@ -32,15 +34,16 @@ type judge struct {
 	controls map[string]job.GPUControl
 	policy   core.Policy
 	uses     uses
+	books    books
 	mirror   *disk // the disk when all that the core decided is on it
 	steps    int
 }
 
 func newJudge() *judge {
 	return &judge{
-		uses:  newUses(),
+		uses: newUses(), books: newBooks(),
 		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, began: map[string]int{}, truth: map[string]*run{},
-		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{}, excused: map[int]time.Duration{}, stops: map[string]time.Duration{},
+		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{}, byAdmin: map[job.ID]bool{}, swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
 	}
 }
 
@@ -49,7 +52,7 @@ func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
 // forget is the loss of all that was on record.
 func (j *judge) forget() {
 	j.acked, j.keys = map[job.ID]*submission{}, map[requestKey]job.ID{}
-	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}
+	j.cancelled, j.held, j.byAdmin = map[job.ID]int{}, map[job.ID]bool{}, map[job.ID]bool{}
 	j.lost = true
 }
 
@@ -71,6 +74,7 @@ func (w *World) judgeRestored(r *core.Restored) {
 	for _, g := range r.GPUs {
 		j.controls[g.UUID] = g
 	}
+	w.reopen(r)
 	for id := range j.acked {
 		if _, ok := w.disk.jobs[id]; !ok {
 			w.breach(1, "job %d was acknowledged and is not on record", id)
@@ -82,12 +86,15 @@ func (w *World) judgeRestored(r *core.Restored) {
 }
 
 // asked notes that somebody asked for something, confirmed or not.
-func (j *judge) asked(c job.Command) {
+func (j *judge) asked(who job.Actor, c job.Command) {
 	switch c.Kind {
 	case job.CommandCancel:
 		j.cancels[c.Job], j.acted[c.Job] = true, true
 	case job.CommandRelease:
-		delete(j.held, c.Job)
+		if who.Admin || !j.byAdmin[c.Job] {
+			delete(j.held, c.Job)
+			delete(j.byAdmin, c.Job)
+		}
 	case job.CommandRequeue, job.CommandSignal, job.CommandUpdate:
 		j.acted[c.Job] = true
 	}
@@ -138,7 +145,10 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 		}
 		j.cancelled[c.Job] = n
 	case job.CommandHold:
-		j.held[c.Job] = stored.State == job.Queued && stored.Held != ""
+		if stored.State == job.Queued && stored.Held != "" {
+			j.held[c.Job] = true
+			j.byAdmin[c.Job] = j.byAdmin[c.Job] || who.Admin && stored.Held == who.User
+		}
 	}
 }
 
@@ -167,12 +177,16 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	case core.Sampled:
 		j.told, j.toldAt = &e, w.elapsed
 		j.uses.take(w, &e.Snap)
+		w.seeStrays(&e.Snap)
 	case core.Configured:
 		j.policy = e.Policy
 	case core.Command:
 		if e.What.Kind == job.CommandResumeGPU {
-			j.excused[e.What.GPU] = w.elapsed
+			if at := w.toldAt(e.What.GPU); at != nil {
+				j.excused[at.UUID] = w.elapsed
+			}
 		}
+		w.judgeUpdate(&e, &eff)
 	}
 	if w.tracing {
 		w.tellStep(ev, &eff)
@@ -184,6 +198,7 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 			j.controls[r.GPU.UUID] = *r.GPU
 		case r.Job != nil:
 			w.judgeStopFor(r.Job)
+			w.enter(r.Job)
 			if j.states[r.Job.ID] == "" && r.Job.Task == nil && !r.Job.Recovered {
 				w.judgeAdmitted(r.Job)
 			}
@@ -195,6 +210,8 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 				}
 			}
 			j.states[r.Job.ID] = r.Job.State
+		case r.Usage != nil:
+			w.judgeUsage(r.Usage)
 		}
 	}
 	for _, a := range eff.Actions {
@@ -210,6 +227,10 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	w.judgeReplay(&eff, c)
 	for _, n := range placed {
 		w.judgeQuota(n)
+		w.judgeGroups(n)
+		w.judgeHours(n)
+		w.judgeMemory(n)
+		w.judgeDependencies(n)
 	}
 	if err := c.Check(); err != nil {
 		w.breach(10, "%v", err)
@@ -231,7 +252,11 @@ func (w *World) judgePlacement(placed *job.Job) {
 		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
 	}
 	for _, ref := range placed.Attempt.GPUs {
-		if why := w.unfit(ref); why != "" {
+		why := w.unfit(ref)
+		if why == "" {
+			why = w.taken(placed, ref)
+		}
+		if why != "" {
 			w.breach(4, "job %d is placed on GPU %d (%s): %s", placed.ID, ref.Index, ref.UUID, why)
 		}
 	}
@@ -266,11 +291,23 @@ func (w *World) unfit(ref job.GPURef) string {
 	g := w.gpuOf(ref.UUID)
 	for _, p := range g.processes {
 		r := w.runOf(p)
-		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.Index] {
+		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.UUID] {
 			return fmt.Sprintf("process %d of job %d, which has ended, is still on it", p.PID, r.job)
 		}
 	}
-	return ""
+	return w.haunted(g)
+}
+
+// toldAt is the GPU that had the number when the daemon heard of them last.
+func (w *World) toldAt(index int) *gpu.Device {
+	if j := w.tracked; j.told != nil {
+		for i := range j.told.Snap.Devices {
+			if d := &j.told.Snap.Devices[i]; d.Index == index {
+				return d
+			}
+		}
+	}
+	return nil
 }
 
 // runOf is the run that a process on a GPU belongs to or belonged to; nil: none.
@@ -305,7 +342,7 @@ func (w *World) judgeBegin(r *run) {
 	j, key := w.tracked, attemptKey(r.job, r.attempt)
 	// One that was taken away before anybody was told that it began is started
 	// again, since nobody can know.
-	if before := j.truth[key]; before != nil && before.touched != "vanish" {
+	if before := j.truth[key]; before != nil && before.touched != "vanish" && before.touched != "swept" && !before.behaviour.Stopping {
 		w.breach(2, "%v begins for the second time", r)
 	}
 	j.truth[key] = r

@@ -61,7 +61,7 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if n.Request.TimeLimit == 0 {
 			return "it has no time limit"
 		}
-		if r != nil && (r.touched == "vanish" || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
+		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.behaviour.Stopping || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
 			return "" // stopped, as far as anybody knows
 		}
 		if r != nil && r.touched == "restart" {
@@ -85,12 +85,21 @@ func (w *World) untrue(n *job.Job, r *run) string {
 			return "nobody stopped it for its memory"
 		}
 	case job.Cancelled:
+		if n.Stop == job.StopTrespass {
+			if r == nil || !r.trespassed {
+				return "it used no GPU but its own"
+			}
+			return ""
+		}
 		if res.Detail == "" && n.Stop != job.StopIdle && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
 			return "nobody asked for that"
 		}
 	case job.Lost:
-		rebooted := n.Attempt.BootID != w.bootID() // where its start was unsure
-		if (r == nil || r.touched == "") && !rebooted {
+		rebooted := n.Attempt.BootID != w.runID() // where its start was unsure
+		if r != nil && r.touched == "reboot" && n.Request.Requeue && n.Stop == "" && !n.Recovered {
+			return "a reboot took its unit away, after which it wanted to run again"
+		}
+		if (r == nil || r.touched == "") && !rebooted && !j.swept[attemptKey(n.ID, n.Attempt.Number)] {
 			return "nothing took its unit away"
 		}
 	case job.Failed:
@@ -115,6 +124,8 @@ func (w *World) unfailed(n *job.Job, r *run) string {
 		}
 	case r == nil:
 		return "it never began"
+	case r.by == "the shutdown" && r.touched == "reboot" && !n.Recovered && n.Stop == "":
+		return "the shutdown ended it"
 	case r.by == "stop" && n.Stop == "" && r.touched == "" && !n.Recovered:
 		return "it was stopped, and nobody wanted that"
 	case n.Recovered:

@@ -20,7 +20,7 @@ type card struct {
 
 func (w *World) makeGPUs(n int) {
 	for i := range n {
-		total, reserved := uint64(80<<30), uint64(700<<20)
+		total, reserved := uint64(80<<30), w.reserved<<20
 		w.gpus = append(w.gpus, &card{Device: gpu.Device{
 			Index: i, Minor: i, UUID: fmt.Sprintf("GPU-%d", i), PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), Name: "NVIDIA A100-SXM4-80GB",
 			NUMANode: -1, Health: gpu.HealthOK, MemTotalBytes: total, MemReservedBytes: reserved, UtilGPUPercent: -1, UtilMemPercent: -1,
@@ -37,13 +37,20 @@ func (w *World) gpuOf(uuid string) *card {
 	return nil
 }
 
-// shuffle gives the GPUs other numbers, as a reboot may.
+// shuffle gives the GPUs other numbers and nodes, as a reboot may.
 func (w *World) shuffle(d *dice) {
+	w.renumber(d)
 	for i := range w.gpus {
-		j := d.n(i + 1)
-		a, b := w.gpus[i], w.gpus[j]
-		a.Index, b.Index = b.Index, a.Index
+		a, b := w.gpus[i], w.gpus[d.n(i+1)]
 		a.Minor, b.Minor = b.Minor, a.Minor
+	}
+}
+
+// renumber gives the GPUs other numbers under a daemon that lives.
+func (w *World) renumber(d *dice) {
+	for i := range w.gpus {
+		a, b := w.gpus[i], w.gpus[d.n(i+1)]
+		a.Index, b.Index = b.Index, a.Index
 	}
 }
 
@@ -94,6 +101,11 @@ func (w *World) snapshot() gpu.Snapshot {
 			}
 		}
 	}
+	for i := range s.Devices {
+		if w.counted { // the driver counts those that are there
+			s.Devices[i].Index = i
+		}
+	}
 	return s
 }
 
@@ -108,8 +120,17 @@ func (w *World) told(g *card) gpu.Device {
 	d.Processes = append([]gpu.Process{}, g.processes...)
 	d.UtilGPUPercent = w.utilization(g)
 	used := g.ghost
-	for _, p := range d.Processes {
-		used += p.UsedBytes
+	for i := range d.Processes {
+		p := &d.Processes[i]
+		used += max(0, p.UsedBytes)
+		p.Age = w.elapsed - ticked(p.Start)
+		if w.unified || w.untold {
+			p.UsedBytes = -1
+		}
+	}
+	if w.unified {
+		d.MemTotalBytes, d.MemReservedBytes = 0, 0
+		return d
 	}
 	d.MemUsedBytes = min(uint64(used), d.MemTotalBytes-d.MemReservedBytes)
 	d.MemFreeBytes = d.MemTotalBytes - d.MemReservedBytes - d.MemUsedBytes

@@ -37,6 +37,7 @@ const (
 	crash         Kind = "crash"
 	stop          Kind = "stop of the daemon"
 	reboot        Kind = "reboot"
+	shutdown      Kind = "shutdown"
 	clock         Kind = "clock jump"
 	busGone       Kind = "bus gone"
 	pid1Hangs     Kind = "systemd hangs"
@@ -59,10 +60,13 @@ const (
 	diskReads     Kind = "failed reads"
 	gpuLost       Kind = "GPU lost"
 	gpuMissing    Kind = "GPU missing"
+	renumber      Kind = "GPUs renumbered"
 	xid           Kind = "Xid"
 	linger        Kind = "lingering memory"
 	ghost         Kind = "ghost memory"
 	foreign       Kind = "foreign process"
+	leaves        Kind = "process leaves its unit"
+	trespass      Kind = "process on another GPU"
 	sourceProblem Kind = "driver problem"
 	sourceDies    Kind = "NVML process dies"
 	sourceSlow    Kind = "slow sample"
@@ -95,7 +99,7 @@ var commands = []struct {
 	kind   Kind
 	weight int
 }{
-	{cancel, 250}, {hold, 60}, {release, 60}, {requeue, 60}, {update, 100}, {signal, 50}, {query, 120}, {await, 100},
+	{cancel, 210}, {hold, 70}, {release, 70}, {requeue, 60}, {update, 120}, {signal, 50}, {query, 120}, {await, 100},
 	{pause, 20}, {drain, 30}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
 }
 
@@ -109,6 +113,7 @@ var faults = []struct {
 	{crash, 25, 0},
 	{stop, 3, 0},
 	{reboot, 3, 0},
+	{shutdown, 2, 0},
 	{clock, 4, 0},
 	{busGone, 4, 2 * time.Minute},
 	{pid1Hangs, 3, 3 * time.Minute},
@@ -133,7 +138,10 @@ var faults = []struct {
 	{xid, 6, 0},
 	{linger, 3, 10 * time.Minute},
 	{ghost, 3, 5 * time.Minute},
-	{foreign, 4, 5 * time.Minute},
+	{foreign, 6, 5 * time.Minute},
+	{leaves, 8, 5 * time.Minute},
+	{trespass, 2, 3 * time.Minute},
+	{renumber, 3, 0},
 	{sourceProblem, 3, 3 * time.Minute},
 	{sourceDies, 3, 5 * time.Minute},
 	{sourceSlow, 3, 5 * time.Minute},

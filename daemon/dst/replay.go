@@ -47,7 +47,11 @@ func durable(j *job.Job) []any {
 		j.Request.GPUMilli, j.Request.TimeLimit, j.Request.Priority, j.Request.Retries,
 		j.NotBefore.UnixNano(), j.QueuedAt.UnixNano(), j.AwayAt.UnixNano()}
 	if a := j.Attempt; a != nil {
-		d = append(d, a.Number, fmt.Sprint(a.GPUs), a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
+		refs := slices.Clone(a.GPUs)
+		for i := range refs {
+			refs[i].Use.OverSince, refs[i].Use.OverTold = written(refs[i].Use.OverSince), written(refs[i].Use.OverTold)
+		}
+		d = append(d, a.Number, fmt.Sprint(refs), a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
 	}
 	if j.Tasks != nil {
 		counts := *j.Tasks

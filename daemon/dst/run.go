@@ -17,6 +17,7 @@ import (
 type run struct {
 	job     job.ID
 	attempt int
+	uid     int
 	gpus    []units.GPU
 	mem     int64
 	limit   time.Duration // RuntimeMax of its unit
@@ -41,6 +42,7 @@ type run struct {
 	touched      string // what was done to it, so that its end may be another
 	stale        bool   // its instructions were taken away before it began: nothing of it runs
 	stuck        bool   // its processes outlive SIGKILL
+	trespassed   bool   // it used a GPU that it does not have
 }
 
 func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
@@ -57,7 +59,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		w.breach(8, "a unit is made that cannot be recovered: %v", err)
 		return nil
 	}
-	r := &run{job: job.ID(s.ID), attempt: s.Attempt, gpus: s.GPUs, mem: s.Limits.MemBytes, limit: s.MaxRuntime, grace: s.Grace}
+	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, limit: s.MaxRuntime, grace: s.Grace}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
 	if !w.specs.got[r.job] { // a start that nobody waits for any more
@@ -93,6 +95,8 @@ func (w *World) fate(r *run, d *dice) {
 		r.refused = d.percent(50)
 	case 7:
 		b.Orphan = true
+	case 8:
+		b.Stopping = d.percent(30) // and who knows how it ended when it is gone
 	}
 	b.Deaf = r.deaf
 }
@@ -112,6 +116,9 @@ func (w *World) began(name string, r *run) {
 		return
 	}
 	r.began, r.invocation = w.elapsed, st.InvocationID
+	if r.behaviour.Stopping {
+		r.touched = "says that it stops"
+	}
 	if !r.stale {
 		w.judgeBegin(r)
 	}
@@ -153,10 +160,18 @@ func (w *World) finish(name string, r *run) {
 	default:
 		w.bus.sys.Exit(name, r.code)
 	}
+	w.emptied(name, r)
+	w.bus.spread()
+}
+
+// emptied is what follows when the last process of a unit may have ended.
+func (w *World) emptied(name string, r *run) {
 	if w.bus.sys.Processes(name) == 0 {
 		w.clear(name, r)
 	}
-	w.bus.spread()
+	if w.bus.sys.Properties(name) == nil {
+		w.vanished(name, "itself")
+	}
 }
 
 // notice compares what was known of a unit's command with what systemd says
@@ -170,9 +185,7 @@ func (w *World) notice(name, by string) {
 		r.alive, r.ended, r.by = false, w.elapsed, by
 		w.tell("%v is ended by %s", r, by)
 	}
-	if w.bus.sys.Processes(name) == 0 {
-		w.clear(name, r)
-	}
+	w.emptied(name, r)
 }
 
 // vanished is the end of a unit.
@@ -201,7 +214,7 @@ func (w *World) occupy(name string, r *run) {
 		if held.PromiseBytes > 0 {
 			used = held.PromiseBytes / 2
 		}
-		g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UsedBytes: used, UID: 1001, Unit: name})
+		g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UsedBytes: used, UID: r.uid, Unit: name, Start: w.ticks()})
 	}
 }
 
@@ -210,6 +223,11 @@ func (w *World) occupy(name string, r *run) {
 func (w *World) clear(name string, r *run) {
 	if r.pid == 0 || r.began == 0 {
 		return
+	}
+	for pid, s := range w.strays {
+		if s.run == r && s.Unit != "" {
+			w.endStray(pid)
+		}
 	}
 	pid := r.pid
 	r.pid = 0

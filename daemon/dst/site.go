@@ -18,7 +18,7 @@ const slack = gib / 2
 // user are for some seeds, so that other things meet in the rest.
 func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
-	return daemon.Settings{
+	s := daemon.Settings{
 		Policy: core.Policy{
 			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
@@ -28,6 +28,13 @@ func (w *World) settings() daemon.Settings {
 		},
 		SampleInterval: 15 * time.Second, TasksMax: 1000,
 	}
+	s.Policy.Strays = pick(d, core.EndStrays, core.EndStrays, core.KeepStrays, core.TellStrays)
+	s.Policy.MaxForeignBytes = pick[int64](d, 0, 2*gib, 2*gib)
+	if d.percent(30) { // so that hours of use count, and are forgotten before the day is over
+		s.Policy.Sched.HalfLife = 20 * time.Minute
+		s.Policy.Quotas.Default.GPUHours = 1
+	}
+	return s
 }
 
 func drawWatch(d *dice) core.Watch {

@@ -43,6 +43,13 @@ type World struct {
 	tellsUse bool // the driver tells how busy a GPU is
 	kernel   *kernel
 	boot     int
+	reboots  int    // of any kind
+	leaving  bool   // systemd stops everything
+	reserved uint64 // MiB that the driver keeps of each GPU
+	unified  bool   // the GPUs have no memory of their own
+	untold   bool   // the driver does not say what each process uses
+	counted  bool   // a GPU that goes takes its number with it
+	strays   map[int]*stray
 	problem  gpu.Problem
 	pids     int
 	runs     map[string]*run // by unit, of those that are there
@@ -62,16 +69,21 @@ type World struct {
 func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{}, counts: map[string]int{},
-		boot: 1, problem: gpu.ProblemStale, specs: &specs{got: map[job.ID]bool{}},
+		boot: 1, strays: map[int]*stray{}, problem: gpu.ProblemStale, specs: &specs{got: map[job.ID]bool{}},
 	}
 	w.specs.w = w
 	w.bus, w.disk, w.kernel, w.tracked = newBus(w), newDisk(w), &kernel{w: w}, newJudge()
+	d := w.roll("driver")
+	w.tellsUse, w.reserved = d.percent(60), pick[uint64](d, 0, 328, 700, 700, 1200, 2288)
+	w.counted, w.untold, w.unified = d.percent(50), d.percent(8), d.percent(6)
 	w.makeGPUs(p.GPUs)
-	w.tellsUse = w.roll("driver").percent(60)
 	return w
 }
 
 func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
+
+// runID names the run of systemd.
+func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
 // on tells whether a fault that lasts is under way.
 func (w *World) on(k Kind) bool { return w.elapsed < w.until[k] }
@@ -94,7 +106,7 @@ func (w *World) breach(invariant int, format string, args ...any) {
 
 // start begins a process of the daemon.
 func (w *World) start() {
-	if w.life != nil {
+	if w.life != nil || w.leaving {
 		return
 	}
 	l := &life{w: w, born: w.elapsed}
@@ -116,7 +128,7 @@ func (w *World) live(l *life) {
 	w.judgeRestored(&restored)
 	d, err := daemon.New(daemon.Options{
 		Host: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel, UnitOf: w.unitOf,
-		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
+		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,
 	})

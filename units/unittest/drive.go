@@ -75,6 +75,16 @@ func (s *Systemd) Leave(leave bool) {
 	s.leaving = leave
 }
 
+// Sweep has systemd begin to stop name by itself, as in a shutdown. The test ends
+// the main process, after which a success is forgotten at once.
+func (s *Systemd) Sweep(name string) {
+	s.drive(name, func(u *unit) {
+		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
+		u.status.JobPending = true
+		s.tell(name)
+	})
+}
+
 // Reboot takes all units away at once, as a power cut does: nobody is told.
 // Faults and holds are forgotten; the bus is there.
 func (s *Systemd) Reboot() {

@@ -1,0 +1,170 @@
+package dst
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// tenure is the time for which an attempt had GPUs, by a clock that nobody sets.
+type tenure struct {
+	uid      int
+	refs     []job.GPURef
+	from, to time.Duration // to is negative until it ends
+}
+
+func (h *tenure) open() bool { return h.to < 0 }
+
+// books are what the world knows of who had which GPUs, and was in which groups.
+type books struct {
+	holds   map[string]*tenure // by attempt
+	members map[string]map[int]bool
+	lives   int
+}
+
+func newBooks() books {
+	return books{holds: map[string]*tenure{}, members: map[string]map[int]bool{}}
+}
+
+// enter notes what a record says of who has GPUs and who is in a group.
+func (w *World) enter(n *job.Job) {
+	b := &w.tracked.books
+	b.join(n)
+	if n.Attempt == nil {
+		return
+	}
+	key := attemptKey(n.ID, n.Attempt.Number)
+	h := b.holds[key]
+	if h == nil {
+		h = &tenure{uid: n.Owner.UID, refs: n.Attempt.GPUs, from: w.elapsed, to: -1}
+		b.holds[key] = h
+	}
+	if h.open() && !n.Attempt.EndedAt.IsZero() {
+		h.to = w.elapsed
+	}
+}
+
+func (b *books) join(n *job.Job) {
+	for _, g := range n.Owner.Groups {
+		if b.members[g] == nil {
+			b.members[g] = map[int]bool{}
+		}
+		b.members[g][n.Owner.UID] = true
+	}
+}
+
+// reopen corrects the books by what a process starts from: what another decided
+// and did not write down has not happened.
+func (w *World) reopen(r *core.Restored) {
+	b := &w.tracked.books
+	b.lives++
+	for _, s := range w.strays {
+		s.told = false
+	}
+	clear(b.members)
+	open := map[string]bool{}
+	for i := range r.Jobs {
+		n := &r.Jobs[i]
+		b.join(n)
+		if n.Attempt != nil && n.Attempt.EndedAt.IsZero() {
+			open[attemptKey(n.ID, n.Attempt.Number)] = true
+		}
+	}
+	for key, h := range b.holds {
+		switch {
+		case open[key]:
+			h.to = -1
+		case h.open() && !w.tracked.lost:
+			delete(b.holds, key)
+		}
+	}
+}
+
+// used is the GPU time of a user, decayed.
+func (b *books) used(uid int, now, half time.Duration) time.Duration {
+	sum := 0.0
+	for _, h := range b.holds {
+		to := h.to
+		if h.open() {
+			to = now
+		}
+		if h.uid != uid || len(h.refs) == 0 {
+			continue
+		}
+		milli := 0
+		for _, r := range h.refs {
+			milli += max(r.ChargeMilli, r.Share())
+		}
+		life := float64(half) / math.Ln2
+		sum += float64(milli) / job.WholeGPU * life * (math.Exp2(-float64(now-to)/float64(half)) - math.Exp2(-float64(now-h.from)/float64(half)))
+	}
+	return time.Duration(sum)
+}
+
+// exact tells whether the daemon can know how long jobs have had their GPUs: where
+// a clock jumps and a process ends, some of it is lost.
+func (w *World) exact() bool {
+	return !w.tracked.lost && (w.steady() || w.counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
+}
+
+// inexact is by how much what is charged for a job may be wrong.
+const inexact = 2 * time.Second
+
+// judgeUsage holds invariant 15: what is on record of a user's use is what there was.
+func (w *World) judgeUsage(u *job.Usage) {
+	uid, err := strconv.Atoi(u.Account[1:])
+	if err != nil || !w.exact() {
+		return
+	}
+	p := &w.tracked.policy.Sched
+	is, real := time.Duration(u.Micro)*time.Microsecond, w.tracked.books.used(uid, w.elapsed, p.HalfLife)
+	if off := is - real; off > inexact*time.Duration(1+len(w.tracked.books.holds)) || -off > inexact*time.Duration(1+len(w.tracked.books.holds)) {
+		w.breach(15, "user %d is charged for %v of GPUs and had %v", uid, is, real)
+	}
+}
+
+// judgeHours holds invariant 13 for the hours of GPUs of who has a new attempt.
+func (w *World) judgeHours(placed *job.Job) {
+	j := w.tracked
+	most := time.Duration(j.quota(placed).GPUHours) * time.Hour
+	if most == 0 || placed.Request.GPUMilli == 0 || !w.exact() {
+		return
+	}
+	if used := j.books.used(placed.Owner.UID, w.elapsed, j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
+		w.breach(13, "job %d is placed, and %s has used %v of the %v of GPU time", placed.ID, placed.Owner.User, used, most)
+	}
+}
+
+// quota is what bounds a job's owner alone.
+func (j *judge) quota(n *job.Job) core.Quota {
+	if q, own := j.policy.Quotas.Users[n.Owner.User]; own {
+		return q
+	}
+	return j.policy.Quotas.Default
+}
+
+// judgeGroups holds invariant 13 for the groups in which the owner of a placed job
+// is, as far as jobs tell of it that are on record or came to this process. The
+// mirror is as it is after the step.
+func (w *World) judgeGroups(placed *job.Job) {
+	j := w.tracked
+	for name, q := range j.policy.Quotas.Groups {
+		members := j.books.members[name]
+		if !members[placed.Owner.UID] {
+			continue
+		}
+		jobs, milli := 0, 0
+		for _, o := range j.mirror.jobs {
+			if members[o.Owner.UID] && o.State.Live() {
+				jobs++
+				milli += o.Request.GPUMilli
+			}
+		}
+		if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
+			w.breach(13, "group %s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", name, jobs, milli, placed.ID, q.Running, q.GPUMilli)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package dst
+
+import (
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// judgeMemory holds invariant 3 for the memory of GPUs at the placement of a job:
+// what was seen to be free is enough for all that jobs on it were promised and do
+// not use yet. The mirror is as it is after the step.
+func (w *World) judgeMemory(placed *job.Job) {
+	for _, ref := range placed.Attempt.GPUs {
+		d := w.toldAt(ref.Index)
+		if d == nil || d.UUID != ref.UUID || ref.Milli == 0 && placed.Request.GPUMemBytes == 0 || w.unsure(d) {
+			continue
+		}
+		lacks := int64(0)
+		for _, o := range w.tracked.mirror.jobs {
+			if o.State.Live() {
+				lacks += w.lacks(&o, d)
+			}
+		}
+		if lacks > int64(d.MemFreeBytes)+slack {
+			w.breach(3, "%s of GPU %s are promised and not used yet with job %d, and %s are free", job.FormatSize(lacks), ref.UUID, placed.ID, job.FormatSize(int64(d.MemFreeBytes)))
+		}
+	}
+}
+
+// unsure tells whether nobody can say which job the memory of a process is of.
+func (w *World) unsure(d *gpu.Device) bool {
+	for _, p := range d.Processes {
+		if p.Dead || w.strays[p.PID] != nil && p.UID != nobody || w.runOf(p) == nil && w.strays[p.PID] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// lacks is how much of what a job was promised of a GPU it was not seen to use.
+func (w *World) lacks(o *job.Job, d *gpu.Device) int64 {
+	promise, uses := int64(0), int64(0)
+	for _, ref := range o.Attempt.GPUs {
+		if ref.UUID == d.UUID {
+			promise += ref.PromiseBytes
+		}
+	}
+	for _, p := range d.Processes {
+		if r := w.runOf(p); r != nil && r.job == o.ID {
+			uses += max(0, p.UsedBytes)
+		}
+	}
+	return max(0, promise-uses)
+}
+
+// judgeDependencies holds invariant 16 for a job that is placed. The mirror is as
+// it is after the step.
+func (w *World) judgeDependencies(placed *job.Job) {
+	for _, d := range placed.Request.After {
+		on, known := w.tracked.mirror.jobs[d.Job]
+		if !known {
+			continue // it was lost with the state file
+		}
+		started := on.Attempt != nil && (on.Attempt.Number > 1 || !on.Attempt.StartedAt.IsZero()) || on.Tasks != nil && on.Tasks.Became() > 0
+		if v := d.Judge(on.State, started); v != job.Met {
+			w.breach(16, "job %d is placed and waits for job %d (%s), which is %s", placed.ID, d.Job, d, on.State)
+		}
+	}
+}
+
+// judgeUpdate holds invariant 17 for an update by the owner, an ordinary user: it
+// raises no priority, and asks for no more where an administrator has raised it.
+// The mirror is as it was before.
+func (w *World) judgeUpdate(e *core.Command, eff *core.Effects) {
+	if e.What.Kind != job.CommandUpdate || e.Who.Admin || e.What.Change.Priority != nil && !e.What.Change.Priority.Raised() {
+		return
+	}
+	old := w.tracked.mirror.jobs[e.What.Job]
+	for _, r := range eff.Records {
+		if r.Job == nil || r.Job.ID != e.What.Job || !r.Job.Request.Priority.Raised() {
+			continue
+		}
+		a, b := &old.Request, &r.Job.Request
+		if !a.Priority.Raised() || b.GPUMilli > a.GPUMilli || b.GPUMemBytes > a.GPUMemBytes || a.TimeLimit > 0 && (b.TimeLimit == 0 || b.TimeLimit > a.TimeLimit) {
+			w.breach(17, "%s gives job %d more than an administrator raised it for: %+v, and before %+v", e.Who.User, r.Job.ID, *b, *a)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package dst
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// seeStrays notes which strays a sample shows while their jobs are there.
+func (w *World) seeStrays(s *gpu.Snapshot) {
+	for i := range s.Devices {
+		for _, p := range s.Devices[i].Processes {
+			if o := w.strays[p.PID]; o != nil && o.run != nil && w.tracked.states[o.run.job].Live() && w.tracked.attempts[o.run.job] == o.run.attempt {
+				o.told = true
+			}
+		}
+	}
+}
+
+// haunted says that a process is on a GPU which began in a job that has ended, of
+// which the daemon was told.
+func (w *World) haunted(g *card) string {
+	j := w.tracked
+	for _, p := range g.processes {
+		s := w.strays[p.PID]
+		if s == nil || s.run == nil || !s.told || j.policy.Strays == core.TellStrays || s.run.ended < j.excused[g.UUID] {
+			continue
+		}
+		if !j.states[s.run.job].Live() {
+			return fmt.Sprintf("process %d, which job %d left behind, is still on it", p.PID, s.run.job)
+		}
+	}
+	return ""
+}
+
+// taken says that a GPU which is asked whole was seen to be used by somebody
+// without a job, where the site does not want that; "" where it was not.
+func (w *World) taken(placed *job.Job, ref job.GPURef) string {
+	j, q := w.tracked, &placed.Request
+	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {
+		return ""
+	}
+	d := w.toldAt(ref.Index)
+	for i := range d.Processes {
+		if p := &d.Processes[i]; p.UID == nobody && p.Occupies(j.policy.MaxForeignBytes) {
+			return fmt.Sprintf("process %d of no job has it", p.PID)
+		}
+	}
+	return ""
+}
+
+// nobody is a user who never has a job.
+const nobody = 1005
+
+// judgeEndProcess holds invariant 14 for a process that the daemon ends.
+func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
+	if w.runOf(gpu.Process{PID: a.PID}) != nil {
+		w.breach(14, "process %d in the unit of a job is told to end as if it were outside", a.PID)
+	}
+	if s == nil {
+		return // it has ended meanwhile
+	}
+	if w.tracked.policy.Strays != core.EndStrays {
+		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
+	}
+	for _, g := range w.gpus {
+		on := slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == a.PID })
+		if on && w.tracked.books.during(g.UUID, s) {
+			return
+		}
+	}
+	if w.steady() {
+		w.breach(14, "process %d of uid %d is told to end, and began while that user had no GPU on which it is", a.PID, s.UID)
+	}
+}
+
+// during tells whether a process began while a job of its user had the GPU.
+func (b *books) during(uuid string, s *stray) bool {
+	for _, h := range b.holds {
+		if h.uid == s.UID && slices.ContainsFunc(h.refs, func(r job.GPURef) bool { return r.UUID == uuid }) &&
+			h.from <= s.began+time.Second && (h.open() || s.began <= h.to+time.Second) {
+			return true
+		}
+	}
+	return false
+}

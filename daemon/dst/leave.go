@@ -1,0 +1,88 @@
+package dst
+
+import (
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// shutdown is systemd's: it starts nothing any more and stops the units of jobs,
+// the daemon some seconds later, and then the machine, or all but the kernel,
+// begins anew. Sometimes it is called off.
+func (w *World) shutdown(d *dice) {
+	if w.leaving {
+		return
+	}
+	w.tell("systemd stops everything")
+	w.leaving = true
+	w.bus.sys.Leave(true)
+	last, reboots := d.between(time.Second, 20*time.Second), w.reboots
+	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
+		r, takes, code := w.runs[name], d.soon(100*time.Millisecond), pick(d, 0, 0, 1, 143)
+		w.after(d.between(0, last), func() { w.sweep(name, r, takes, code) })
+	}
+	off, soft, outlives := d.percent(15), d.percent(50), d.percent(50)
+	w.after(last, func() {
+		if w.reboots == reboots && w.stopDaemon != nil && !(off && outlives) {
+			w.stopDaemon()
+			w.stopping = true
+			w.look()
+		}
+	})
+	w.after(last+d.between(time.Millisecond, 5*time.Second), func() {
+		switch {
+		case w.reboots != reboots: // the power went first
+		case off:
+			w.tell("systemd goes on after all")
+			w.leaving = false
+			w.bus.sys.Leave(false)
+			w.start()
+		case soft:
+			w.count("soft reboot")
+			w.softReboot()
+		default:
+			w.reboot(d)
+		}
+	})
+}
+
+// sweep stops one unit in a shutdown.
+func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
+	if !w.leaving || w.runs[name] != r || r.gone || r.stopping || r.stuck {
+		return
+	}
+	r.touched = "swept"
+	w.tracked.swept[attemptKey(r.job, r.attempt)] = true
+	if !r.alive {
+		w.bus.sys.Vanish(name)
+		w.vanished(name, "the shutdown")
+		w.bus.spread()
+		return
+	}
+	r.stopping = true
+	w.bus.sys.Sweep(name)
+	w.bus.spread()
+	w.after(takes, func() {
+		if r.gone || !r.alive || w.runs[name] != r {
+			return
+		}
+		if code == 0 {
+			w.bus.sys.KillBy(name, int(syscall.SIGTERM))
+		} else {
+			w.bus.sys.Exit(name, code)
+		}
+		w.notice(name, "the shutdown")
+		w.bus.spread()
+	})
+}
+
+// softReboot begins another run of systemd under the same kernel.
+func (w *World) softReboot() {
+	w.tell("another run of systemd begins")
+	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
+		w.runs[name].touched = "reboot"
+		w.vanished(name, "the reboot")
+	}
+	w.userspace()
+}
