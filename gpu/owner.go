@@ -71,15 +71,16 @@ func StartOf(procRoot string, pid int) uint64 {
 	return start
 }
 
-// ageOf is how long ago a process began, by the text of /proc/uptime.
+// ageOf is how long ago a process began, by the text of /proc/uptime, which counts
+// in ticks too: one that began in this tick is a nanosecond old, since 0 is unknown.
 func ageOf(start uint64, uptime string) time.Duration {
 	up, _, _ := strings.Cut(uptime, " ")
 	seconds, err := strconv.ParseFloat(up, 64)
 	began := float64(start) / ticksPerSecond
-	if err != nil || !(seconds > began) || seconds > math.MaxInt32 {
+	if err != nil || !(seconds >= began) || seconds > math.MaxInt32 {
 		return 0
 	}
-	return time.Duration((seconds - began) * float64(time.Second))
+	return max(time.Duration((seconds-began)*float64(time.Second)), 1)
 }
 
 // ownerOfStatus reads all but the unit from the text of /proc/PID/status. A

@@ -119,7 +119,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("process %d began at %d, want %d", pid, got, want)
 		}
 	}
-	for text, want := range map[string]time.Duration{"3.50 7.00\n": time.Second, "2.50": 0, "1.00": 0, "NaN": 0, "Inf": 0, "1e99": 0, "": 0} {
+	for text, want := range map[string]time.Duration{"3.50 7.00\n": time.Second, "2.50": 1, "1.00": 0, "NaN": 0, "Inf": 0, "1e99": 0, "": 0} {
 		if got := ageOf(250, text); got != want {
 			t.Errorf("at %q it is %s old, want %s", text, got, want)
 		}
