@@ -40,7 +40,23 @@ func (a *app) journalReadable(j api.Job) error {
 			Hint: "an administrator lets this account read it by adding it to the group systemd-journal",
 		}
 	}
-	return nil // its own file, which may come only with the first line
+	return nil // its own file, which may come only with the first line (hasJournal)
+}
+
+// hasJournal tells whether there is a file to read the job's output from. A
+// user's own comes with the first line that is logged for that user, and where
+// there is none to read journalctl fails.
+func (a *app) hasJournal() bool {
+	return a.uid == 0 || a.openable("*/system.journal") ||
+		a.openable(fmt.Sprintf("*/user-%d.journal", a.uid)) || a.openable(fmt.Sprintf("*/user-%d@*.journal", a.uid))
+}
+
+// awaitJournal returns when there is a file to read, or when ctx is done.
+func (a *app) awaitJournal(ctx context.Context) error {
+	for ctx.Err() == nil && !a.hasJournal() {
+		pause(ctx, journalPoll)
+	}
+	return ctx.Err()
 }
 
 // openable tells whether some journal file of the pattern can be read.
@@ -69,20 +85,24 @@ const (
 	settleTime = 500 * time.Millisecond
 	settleMax  = 10 * time.Second
 	lateMax    = 2 * time.Second // and how long one line is waited for where there is none
+
+	journalPoll = 100 * time.Millisecond // how often a first line is looked for
 )
 
 // followJournal runs journalctl until the job has ended and its output is here.
 func (a *app) followJournal(ctx context.Context, path string, argv []string, j api.Job) error {
-	cmd := exec.CommandContext(ctx, path, argv...)
 	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: a.out.w.Flush, last: time.Now()}
-	cmd.Stdout, cmd.Stderr = pipe, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("run %q: %w", path, err)
-	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
 	exited, ended := make(chan error, 1), make(chan error, 1)
 	var last api.JobReply
-	go func() { exited <- cmd.Wait() }()
+	go func() {
+		err := a.awaitJournal(reading)
+		if err == nil {
+			err = runJournal(reading, path, argv, pipe)
+		}
+		exited <- err
+	}()
 	go func() {
 		var err error
 		last, err = a.client.Wait(ctx, api.FormatID(j.ID), 0)
@@ -93,7 +113,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 		return interruptedOr(ctx, err)
 	case err := <-ended:
 		pipe.settle(ctx)
-		cmd.Process.Signal(syscall.SIGTERM)
+		stop()
 		<-exited
 		if err != nil {
 			return interruptedOr(ctx, err)
@@ -102,7 +122,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 	a.out.w.Flush()
 	nothing := ""
 	if !pipe.some {
-		nothing = ", and printed nothing"
+		nothing = ", and printed nothing" + a.withoutJournal()
 	}
 	a.note("job %s %s%s", nameOfJob(j), resultOf(last.Job), nothing)
 	return nil
@@ -114,23 +134,43 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 func (a *app) copyJournal(ctx context.Context, path string, argv []string, j api.Job, ended time.Time) error {
 	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: func() error { return nil }}
 	for {
-		cmd := exec.CommandContext(ctx, path, argv...)
-		cmd.Stdout, cmd.Stderr = pipe, os.Stderr
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		if err := cmd.Run(); err != nil {
-			return interruptedOr(ctx, fmt.Errorf("run %q: %w", path, err))
+		if a.hasJournal() {
+			if err := runJournal(ctx, path, argv, pipe); err != nil {
+				return interruptedOr(ctx, err)
+			}
 		}
 		since := time.Since(ended)
 		if pipe.some || since < 0 || since > lateMax {
 			break
 		}
-		pause(ctx, settleTime/5)
+		if pause(ctx, journalPoll); ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	a.out.w.Flush()
 	if !pipe.some {
-		a.note("job %s %s", nameOfJob(j), nothingPrinted(ended, a.out.now))
+		a.note("job %s %s%s", nameOfJob(j), nothingPrinted(ended, a.out.now), a.withoutJournal())
 	}
 	return nil
+}
+
+// runJournal runs journalctl to its end, or until ctx is done.
+func runJournal(ctx context.Context, path string, argv []string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, path, argv...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run %q: %w", path, err)
+	}
+	return nil
+}
+
+// withoutJournal is added where nothing was found for want of a file.
+func (a *app) withoutJournal() string {
+	if a.hasJournal() {
+		return ""
+	}
+	return " (the journal has no file of yours yet)"
 }
 
 // nothingPrinted says of a job without output what that can mean.
