@@ -169,7 +169,7 @@ func TestDoctorTellsOfSessions(t *testing.T) {
 		{true, syscall.ENXIO, false, job.Degraded, "can open them all the same"},
 	} {
 		got := fenceCheck(c.closed, &fs.PathError{Op: "open", Err: c.opening}, c.root)
-		if got.Health != string(c.health) || !strings.Contains(got.Detail, c.says) {
+		if got.Health != string(c.health) || !strings.Contains(got.Detail+got.Next, c.says) {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -178,7 +178,7 @@ func TestDoctorTellsOfSessions(t *testing.T) {
 		t.Errorf("in a job: %+v", got)
 	}
 	h = machineWith(t, map[string]string{"/etc/systemd/system/" + fenceDropIn: "", "/dev/gpusched-probe": ""})
-	if got := h.checkFence(); strings.Contains(got.Detail, closeSessions) {
+	if got := h.checkFence(); strings.Contains(got.Next, closeSessions) {
 		t.Errorf("with the drop-ins: %+v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // fenceDropIn closes GPUs to the sessions of all users but root where it is among
@@ -47,6 +48,9 @@ func fenceCheck(closed bool, opening error, root bool) api.Check {
 		return degraded(name, "GPUs are closed to login sessions, and this one can open them all the same",
 			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: those without pam_systemd are not; THE FENCE in gpuschedd(8)")
 	}
-	return healthy(name, "login sessions, cron and at can open GPUs outside of jobs, also what has left a job; where jobs alone are to use GPUs, "+
-		closeSessions+" closes them ('gpusched gpus' has the figures of nvidia-smi): THE FENCE in gpuschedd(8)")
+	return api.Check{
+		Name: name, Health: string(job.Healthy), Detail: "GPUs can be opened outside of jobs too",
+		Next: "where jobs alone are to use GPUs, close these to login sessions, cron and at by " + closeSessions +
+			"; it breaks nvidia-smi there, see THE FENCE in gpuschedd(8)",
+	}
 }

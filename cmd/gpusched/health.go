@@ -72,16 +72,22 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
 	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), reply.Health))
 	writeTable(a.out, healthColumns, reply.Checks, wide)
+	writeNext(a.out, "what to do", reply.Checks, func(c api.Check) bool { return c.Health != string(job.Healthy) })
+	writeNext(a.out, "what you may want", reply.Checks, func(c api.Check) bool { return c.Health == string(job.Healthy) })
+}
+
+// writeNext prints under a title what those checks say comes next.
+func writeNext(t *terminal, title string, checks []api.Check, these func(api.Check) bool) {
 	first := true
-	for _, c := range reply.Checks {
-		if c.Next == "" || c.Health == string(job.Healthy) {
+	for _, c := range checks {
+		if c.Next == "" || !these(c) {
 			continue
 		}
 		if first {
-			a.out.printf("\nwhat to do:\n")
+			t.printf("\n%s:\n", title)
 			first = false
 		}
-		a.out.printf("  %s: %s\n", clean(c.Name), clean(c.Next))
+		t.printf("  %s: %s\n", clean(c.Name), clean(c.Next))
 	}
 }
 
