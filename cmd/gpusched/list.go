@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -92,10 +93,17 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 				a.out.printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
 			}
 			if beyond > 0 {
-				a.out.printf("… and %d more tasks have ended ('gpusched list --ended %d' shows these too)\n", beyond, mostEnded)
+				a.out.printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n", moreTasks(beyond), clean(strings.Join(c.IDs, " ")), mostEnded)
 			}
 		},
 	})
+}
+
+func moreTasks(n int) string {
+	if n == 1 {
+		return "1 more task has"
+	}
+	return fmt.Sprintf("%d more tasks have", n)
 }
 
 // addTasks puts the tasks of arrays that were named behind these, and tells how
