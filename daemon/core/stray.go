@@ -131,12 +131,6 @@ func (c *Core) forgetMembers() {
 	}
 }
 
-// What a stray gets, on Linux.
-const (
-	sigKill = 9
-	sigTerm = 15
-)
-
 // strayGrace is how long a stray has between SIGTERM and SIGKILL.
 const strayGrace = 2 * time.Second
 
@@ -158,9 +152,9 @@ func (c *Core) endStrays(d *device, now time.Time) {
 	if c.policy.Strays != EndStrays {
 		return
 	}
-	dep, signal := d.after, sigTerm
+	dep, signal := d.after, sigterm
 	if now.Sub(dep.since) >= strayGrace {
-		signal = sigKill
+		signal = sigkill
 	}
 	var pids []string
 	for i := range d.Processes {

@@ -133,7 +133,7 @@ func (c *Core) takeEnd(l *live, before Unit) bool {
 	return true
 }
 
-// The signals of a stop.
+// The signals of a stop, on Linux.
 const (
 	sigkill = 9
 	sigterm = 15
