@@ -43,8 +43,11 @@ type Core struct {
 	boot    string // of the kernel
 	run     string // of systemd in that boot
 	leaving bool   // systemd stops everything
-	// notBefore is when jobs are placed again, after systemd could not start one.
+	// notBefore is when jobs are placed again, after systemd could start nobody's.
 	notBefore time.Time
+	// unstarted owns the job that systemd could not start last; nil: it started
+	// one since.
+	unstarted *job.Owner
 	jobs      map[job.ID]*live // that have not ended
 	active    map[job.ID]*live // those that have a unit or may have one
 	queue     *sched.Queue     // the queued ones that may start as soon as they fit

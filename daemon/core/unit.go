@@ -22,7 +22,7 @@ func (c *Core) started(e Started, now time.Time) {
 	if l == nil {
 		return
 	}
-	l.busy = idle
+	l.busy, c.unstarted = idle, nil
 	c.observe(l, e.Unit, now)
 	c.lookTwice(l)
 }
@@ -51,7 +51,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		})
 		c.wind(l, now)
 	case StartLater:
-		c.notBefore = now.Add(startPause)
+		c.holdStarts(&l.job.Owner, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
 		})
@@ -63,12 +63,23 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 
 // Where systemd can't start a unit for the moment, the job goes back to the queue
 // and is tried again after startAgain, and after twice as long each time in a row,
-// up to lastStartAgain. Others mostly fare the same, so all wait for startPause.
+// up to lastStartAgain.
 const (
 	startAgain     = 30 * time.Second
 	lastStartAgain = 10 * time.Minute
 	startPause     = 5 * time.Second
 )
+
+// holdStarts has all jobs wait for startPause where those of two people in a row
+// could not be started: then it is the machine's trouble. One person alone can
+// bring about the own one, with a slice that is full or is being stopped.
+func (c *Core) holdStarts(o *job.Owner, now time.Time) {
+	if c.unstarted != nil && c.unstarted.UID != o.UID {
+		c.notBefore = now.Add(startPause)
+	}
+	owner := *o
+	c.unstarted = &owner
+}
 
 // triesOf is how often in a row the job could not be started.
 func triesOf(j *job.Job) int {
