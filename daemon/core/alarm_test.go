@@ -24,7 +24,7 @@ func TestAlarmsComeInOrder(t *testing.T) {
 			}
 			want := alarm{}
 			for _, m := range model {
-				if want.id == 0 || m.before(want) {
+				if earlier := m.at.Compare(want.at); want.id == 0 || earlier < 0 || earlier == 0 && m.id < want.id {
 					want = m
 				}
 			}

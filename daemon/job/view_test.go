@@ -32,6 +32,14 @@ func TestQueryMatches(t *testing.T) {
 
 // People control their own jobs, administrators all.
 func TestWhoMayControl(t *testing.T) {
+	j := Job{Owner: Owner{UID: 1, User: "alice"}}
+	if got := j.Person(); got != (Account{UID: 1, User: "alice"}) {
+		t.Errorf("an own job is %+v's", got)
+	}
+	j.Principal = &Account{UID: 5, User: "bob"}
+	if got := j.Person(); got != *j.Principal {
+		t.Errorf("the job of a subordinate uid is %+v's", got)
+	}
 	for a, want := range map[Actor]bool{{UID: 1}: true, {UID: 2}: false, {UID: 2, Admin: true}: true} {
 		if got := a.MayControl(Owner{UID: 1}); got != want {
 			t.Errorf("%+v: %t", a, got)

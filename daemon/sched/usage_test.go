@@ -21,8 +21,13 @@ func (x *integral) move() {
 	for a := range x.held {
 		x.sum[a] += 0 // a new account
 	}
+	rest, gained := 1.0, float64(passed)
+	if x.half > 0 {
+		lambda := math.Ln2 / float64(x.half)
+		rest, gained = math.Exp(-lambda*float64(passed)), -math.Expm1(-lambda*float64(passed))/lambda
+	}
 	for a := range x.sum {
-		x.sum[a] = x.sum[a]*decay(passed, x.half) + x.held[a]*lifetime(passed, decay(passed, x.half), x.half)
+		x.sum[a] = x.sum[a]*rest + x.held[a]*gained
 	}
 	x.last = x.s.Now
 	clear(x.held)

@@ -58,8 +58,8 @@ func TestSummaryCounts(t *testing.T) {
 	s := newSummary([]string{"daemon/job"})
 	state := source{"daemon/job", "state.go"}
 	s.add(state, []mutant{
-		{line: 1, change: "< to <=", status: "killed"}, {line: 1, change: "< to >=", status: "killed"}, {line: 1, change: "< to <=", status: "survived"},
-		{line: 1, change: "== to !=", status: "not reached"}, {line: 1, change: "-x to x", status: "survived"},
+		{line: 1, change: "< to <=", status: "killed"}, {line: 1, change: "< to >=", status: "killed"}, {line: 1, text: "package job", change: "< to <=", status: "survived"},
+		{line: 1, text: "package job", change: "== to !=", status: "not reached"}, {line: 1, text: "package job", change: "-x to x", status: "survived"},
 	}, map[excuse]string{{"daemon/job/state.go", "-x to x", "package job"}: "it can't matter"})
 	if c := *s.counts["daemon/job"]; c != (counts{files: 1, killed: 2, survived: 2, excused: 1}) {
 		t.Errorf("%+v", c)

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 )
@@ -55,24 +54,18 @@ func newSummary(packages []string) *summary {
 
 func (s *summary) add(f source, mutants []mutant, excuses map[excuse]string) {
 	c, path := s.counts[f.pkg], f.pkg+"/"+f.name
-	text, _ := os.ReadFile(path)
-	lines := strings.Split(string(text), "\n")
 	c.files++
 	for _, m := range mutants {
 		if m.status == "killed" {
 			c.killed++
 			continue
 		}
-		line := ""
-		if m.line <= len(lines) {
-			line = strings.TrimSpace(lines[m.line-1])
-		}
-		if _, ok := excuses[excuse{path, m.change, line}]; ok {
+		if _, ok := excuses[excuse{path, m.change, m.text}]; ok {
 			c.excused++
 			continue
 		}
 		c.survived++
-		s.survivors = append(s.survivors, fmt.Sprintf("%s:%d\t%s\t%s\t%s", path, m.line, m.change, m.status, line))
+		s.survivors = append(s.survivors, fmt.Sprintf("%s:%d\t%s\t%s\t%s", path, m.line, m.change, m.status, m.text))
 	}
 }
 

@@ -1,0 +1,171 @@
+package core
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Root is a user like others, and no group has its account.
+func TestAccountsOfUsersAndGroups(t *testing.T) {
+	q := Quotas{Default: Quota{GPUHours: 2}, Groups: map[string]Quota{"root": {Running: 1}}}
+	l := newLedger(q, []job.Usage{{Account: "u0", Micro: time.Hour.Microseconds(), At: noon}})
+	root, group := l.of(job.Owner{User: "root"}, nil), l.group("root")
+	if accountKey(root) != "u0" || accountKey(group) != "groot" {
+		t.Errorf("they are recorded as %s and %s", accountKey(root), accountKey(group))
+	}
+	if root.MaxJobs != 0 || root.MaxUsage != 2*time.Hour || group.MaxJobs != 1 || group.MaxUsage != 0 {
+		t.Errorf("their quotas are %+v and %+v", root, group)
+	}
+	if used := root.Used(sched.At(noon), 0); used != time.Hour {
+		t.Errorf("root has used %s", used)
+	}
+	gids := job.GIDs{5, 7}
+	if got := l.join(1001, gids); !slices.Equal(got, gids) || l.join(1001, nil) != nil || !slices.Equal(l.members(7), []int{1001}) {
+		t.Errorf("%v, and then the members are %v", got, l.members(7))
+	}
+}
+
+// The lane earns its part of the machine and pays for what guarded jobs hold.
+func TestLaneEarnsAndPays(t *testing.T) {
+	for name, c := range map[string]struct {
+		gpus, milli  int
+		credit, pass time.Duration
+		want         time.Duration
+	}{
+		"nothing held":       {4, 0, -3 * time.Hour, time.Hour, -time.Hour},
+		"no more than owed":  {4, 0, -time.Hour, time.Hour, 0},
+		"less than its part": {4, 1000, -3 * time.Hour, time.Hour, -2 * time.Hour},
+		"its part":           {4, 2000, -time.Hour, time.Hour, -time.Hour},
+		"more than its part": {4, 3500, 0, 2 * time.Hour, -3 * time.Hour},
+		"clock set back":     {4, 3500, -time.Hour, -time.Hour, -time.Hour},
+		"no GPU known":       {0, 3500, -time.Hour, time.Hour, -time.Hour},
+	} {
+		l := lane{credit: c.credit, at: noon, milli: c.milli}
+		l.move(c.gpus, &sched.Policy{GuardPercent: 50}, noon.Add(c.pass))
+		if l.credit != c.want || l.open() != (c.want == 0) || !l.at.Equal(noon.Add(max(0, c.pass))) {
+			t.Errorf("%s: it owes %s, want %s, up to %s", name, -l.credit, -c.want, l.at)
+		}
+	}
+}
+
+// A guarded job that ends holds nothing of the lane any more.
+func TestLaneIsGivenBack(t *testing.T) {
+	c := started(Policy{}, Restored{})
+	l := &live{job: job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, account: &sched.Account{}}
+	c.charge(l, noon)
+	held := c.lane.milli
+	c.settle(l, noon)
+	if held != 2000 || c.lane.milli != 0 {
+		t.Errorf("%d milli, at the end %d", held, c.lane.milli)
+	}
+}
+
+// What fair share counts of a part is its share, or the part of the memory where
+// that is more.
+func TestChargeOfAPart(t *testing.T) {
+	c := &Core{devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}
+	for _, w := range []struct {
+		grant         sched.Grant
+		milli, charge int
+	}{
+		{sched.Grant{Milli: 250, Bytes: 100}, 250, 250}, {sched.Grant{Milli: 250, Bytes: 600}, 250, 600},
+		{sched.Grant{Milli: 1000, Bytes: 600}, 0, 0},
+	} {
+		if got := c.refs([]sched.Grant{w.grant})[0]; got.Milli != w.milli || got.ChargeMilli != w.charge {
+			t.Errorf("%+v: %d of it, charged as %d", w.grant, got.Milli, got.ChargeMilli)
+		}
+	}
+}
+
+// A job keeps its place, or goes to the end, or begins anew. What it ran counts as
+// served, and not as waited for.
+func TestSentBack(t *testing.T) {
+	for how, want := range map[back]struct {
+		since  time.Time
+		served time.Duration
+	}{
+		inPlace: {noon.Add(-2 * time.Hour), 90 * time.Minute},
+		toEnd:   {noon, 90 * time.Minute},
+		anew:    {noon, 0},
+	} {
+		j := job.Job{
+			ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Ending, SubmittedAt: noon.Add(-3 * time.Hour), Stop: job.StopRequeue,
+			Attempt: &job.Attempt{Number: 1, BootID: "boot1", PlacedAt: noon.Add(-time.Hour)}, Request: job.Request{GPUMilli: 1000},
+			Life: job.Life{QueuedAt: noon.Add(-3 * time.Hour), Served: 30 * time.Minute, Requeues: 1},
+		}
+		c := New(Policy{}, "boot1", Restored{NextID: 2, Jobs: []job.Job{j}})
+		l := c.jobs[1]
+		c.sendBack(l, how, noon)
+		if l.job.State != job.Queued || l.job.Stop != "" || l.job.Requeues != 2 || !l.job.QueuedAt.Equal(want.since) || l.job.Served != want.served {
+			t.Errorf("%d: %s, %d times, waits since %s, served %s", how, l.job.State, l.job.Requeues, l.job.QueuedAt, l.job.Served)
+		}
+	}
+	if ranFor(nil, noon) != 0 || ranFor(&job.Attempt{PlacedAt: noon.Add(time.Hour)}, noon) != 0 {
+		t.Error("a job ran that had no GPUs yet")
+	}
+}
+
+// A running job is expected to end at its limit at the latest.
+func TestExpectedEnd(t *testing.T) {
+	for _, c := range []struct{ ran, expected, limit, want time.Duration }{
+		{time.Hour, 3 * time.Hour, 0, 2 * time.Hour}, {time.Hour, 3 * time.Hour, 5 * time.Hour, 2 * time.Hour},
+		{time.Hour, 10 * time.Hour, 3 * time.Hour, 2 * time.Hour}, {2 * time.Hour, 10 * time.Hour, time.Hour, 0},
+	} {
+		j := job.Job{State: job.Running, Request: job.Request{TimeLimit: c.limit}, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}, Life: job.Life{Expected: c.expected}}
+		if got := (&Core{}).endsAt(&j, noon); got.Sub(noon) != c.want {
+			t.Errorf("%+v: in %s", c, got.Sub(noon))
+		}
+	}
+	for _, j := range []job.Job{{State: job.Running, Attempt: &job.Attempt{PlacedAt: noon}}, {State: job.Queued, Life: job.Life{Expected: time.Hour}}} {
+		if got := (&Core{}).endsAt(&j, noon); !got.IsZero() {
+			t.Errorf("of job %+v it is said that it ends at %s", j, got)
+		}
+	}
+}
+
+// A job that nobody knows is measured in vain; of others the peaks are kept.
+func TestMeasuredPeaks(t *testing.T) {
+	j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot1"}}
+	c := New(Policy{}, "boot1", Restored{NextID: 2, Jobs: []job.Job{j}})
+	for _, peak := range []int64{5, 9, 7} {
+		c.measured(Measured{Usage: []Usage{{Job: 8, PeakMemBytes: 99}, {Job: 1, PeakMemBytes: peak, CPUTime: time.Duration(peak)}}})
+	}
+	if a := c.jobs[1].job.Attempt; a.PeakMemBytes != 9 || a.CPUTime != 9 {
+		t.Errorf("%d bytes, %s", a.PeakMemBytes, a.CPUTime)
+	}
+	if got := c.Unknown([]job.ID{1, 8}); !slices.Equal(got, []job.ID{8}) {
+		t.Errorf("unknown are %v", got)
+	}
+}
+
+// Ids go on behind the highest that is on record.
+func TestIDsGoOn(t *testing.T) {
+	j := job.Job{ID: 5, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, Life: job.Life{Held: "root"}}
+	for next, want := range map[job.ID]job.ID{0: 6, 3: 6, 9: 9} {
+		if c := New(Policy{}, "boot1", Restored{NextID: next, Jobs: []job.Job{j}}); c.nextID != want {
+			t.Errorf("after job 5, with %d on record: %d, want %d", next, c.nextID, want)
+		}
+	}
+}
+
+// A moment is moved with the clock, unless the steady clock says where it is.
+func TestMovedMoments(t *testing.T) {
+	steady := time.Now()
+	for name, c := range map[string]struct {
+		at, now, want time.Time
+	}{
+		"none":       {time.Time{}, noon, time.Time{}},
+		"read":       {noon, steady, noon.Add(time.Hour)},
+		"steady":     {steady.Add(time.Minute), steady, steady.Add(time.Minute)},
+		"not steady": {steady.Add(time.Minute), steady.Round(0), steady.Add(time.Minute + time.Hour)},
+	} {
+		if got := moved(c.at, time.Hour, c.now); !got.Equal(c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package core
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// What a job lacks of its promise counts against what is free, and the one that
+// lacks most is short of it.
+func TestShortOfPromisedMemory(t *testing.T) {
+	has := func(id job.ID, promise, uses int64, stop job.StopCause) part {
+		l := &live{job: job.Job{ID: id, State: job.Running, Stop: stop}}
+		return part{l: l, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: &job.GPUNow{UsedBytes: uses}}
+	}
+	for name, c := range map[string]struct {
+		free  uint64
+		parts []part
+		want  job.ID
+	}{
+		"enough":          {5, []part{has(1, 10, 5, "")}, 0},
+		"too little":      {4, []part{has(1, 10, 5, "")}, 1},
+		"the most":        {4, []part{has(1, 10, 9, ""), has(2, 10, 5, ""), has(3, 10, 7, "")}, 2},
+		"the first":       {4, []part{has(1, 10, 5, ""), has(2, 10, 5, "")}, 1},
+		"over its own":    {0, []part{has(1, 10, 15, "")}, 0},
+		"unknown":         {0, []part{has(1, 10, -1, "")}, 0},
+		"soon enough":     {0, []part{has(1, 10, 5, ""), has(2, 10, 5, job.StopCancel)}, 0},
+		"soon too little": {0, []part{has(1, 10, 5, ""), has(2, 10, 4, job.StopCancel)}, 1},
+	} {
+		d := &device{Device: gpu.Device{MemFreeBytes: c.free}}
+		if got := short(d, c.parts); got != c.want {
+			t.Errorf("%s: job %d is short, want %d", name, got, c.want)
+		}
+	}
+}
+
+// The worst is furthest over its own budget, whoever uses most.
+func TestWorstOverItsBudget(t *testing.T) {
+	over := func(id job.ID, promise, uses int64) part {
+		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: noon, OverTold: noon, Over: time.Minute}}
+		return part{l: &live{job: job.Job{ID: id, State: job.Running}}, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: use}
+	}
+	c := &Core{policy: Policy{Watch: Watch{Memory: StopIt, Patience: time.Minute}}}
+	for name, w := range map[string]struct {
+		parts []part
+		want  job.ID
+	}{
+		"none":      {[]part{over(1, 10, 10)}, 0},
+		"furthest":  {[]part{over(1, 10, 13), over(2, 20, 22)}, 1},
+		"the first": {[]part{over(1, 10, 13), over(2, 20, 23)}, 1},
+	} {
+		got := job.ID(0)
+		if p := c.worst(w.parts); p != nil {
+			got = p.l.job.ID
+		}
+		if got != w.want {
+			t.Errorf("%s: job %d, want %d", name, got, w.want)
+		}
+	}
+	if p := over(1, 10, 0); !p.bounded() {
+		t.Error("a job that uses no memory at present is not known to be within its budget")
+	}
+}
+
+// A warning said enough if it told of a stop that comes now or later.
+func TestWarningsSaidEnough(t *testing.T) {
+	for _, c := range []struct {
+		r       Response
+		told, d time.Duration
+		want    bool
+	}{
+		{StopIt, -1, 0, true}, {StopIt, 0, 0, false}, {StopIt, 0, time.Minute, false}, {StopIt, time.Minute, time.Minute, false},
+		{StopIt, time.Hour, time.Minute, true}, {Ignore, -1, 0, false},
+	} {
+		if got := c.r.breaks(c.told, c.d); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+// The time between two samples counts where it is known what was in between.
+func TestSpanOfTwoSamples(t *testing.T) {
+	for _, c := range []struct {
+		stale, passed, want time.Duration
+	}{
+		{time.Minute, 30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute, time.Minute},
+		{time.Minute, time.Minute + 1, 0}, {time.Minute, -time.Second, 0}, {0, time.Hour, time.Hour},
+	} {
+		core := &Core{policy: Policy{StaleAfter: c.stale}}
+		if got := core.span(noon, noon.Add(c.passed)); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	if got := (&Core{}).span(time.Time{}, noon); got != 0 {
+		t.Errorf("after no sample: %s", got)
+	}
+}
+
+// The links are by position, both ways, and one to a GPU that is gone is left out.
+func TestLinksBetweenGPUs(t *testing.T) {
+	c := started(Policy{}, Restored{})
+	for _, index := range []int{0, 2, 5} {
+		c.devices = append(c.devices, &device{Device: gpu.Device{Index: index}})
+	}
+	near, far := gpu.Link{A: 0, B: 5, Kind: gpu.LinkNode}, gpu.Link{A: 2, B: 5, Kind: gpu.LinkCross}
+	c.links = []gpu.Link{near, far, {A: 5, B: 7, Kind: gpu.LinkSwitch}, {A: 1, B: 2, Kind: gpu.LinkSwitch}}
+	var s sched.Snapshot
+	c.weigh(&s)
+	n, f := int32(near.Weight()), int32(far.Weight())
+	if want := []int32{0, 0, n, 0, 0, f, n, f, 0}; !slices.Equal(s.Links, want) {
+		t.Errorf("%v, want %v", s.Links, want)
+	}
+	c.links = nil
+	if c.weigh(&s); len(s.Links) != 0 {
+		t.Errorf("without links: %v", s.Links)
+	}
+}
+
+// A GPU is found by what it is, wherever it is now.
+func TestPositionOfAGPU(t *testing.T) {
+	c := &Core{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}
+	for _, w := range []struct {
+		ref  job.GPURef
+		want int
+	}{
+		{job.GPURef{UUID: "a"}, 0}, {job.GPURef{UUID: "b", Index: 1}, 1}, {job.GPURef{UUID: "a", Index: 1}, 0},
+		{job.GPURef{UUID: "b", Index: -1}, 1}, {job.GPURef{UUID: "b", Index: 7}, 1}, {job.GPURef{UUID: "c"}, -1},
+	} {
+		if got := c.position(&w.ref); got != w.want {
+			t.Errorf("%+v is at %d, want %d", w.ref, got, w.want)
+		}
+	}
+}
+
+// Of the reports that come before the GPUs are known the last of each kind on
+// each GPU is kept, and no more than so many.
+func TestEarlyReports(t *testing.T) {
+	c := New(Policy{}, "boot1", Restored{})
+	report := func(pci string, code int, seq uint64) {
+		c.Step(Faulted{Boot: "boot1", Seq: seq, Xid: gpu.Xid{PCI: pci, Code: code}}, noon)
+	}
+	report("a", 31, 1)
+	report("a", 48, 2)
+	report("b", 31, 3)
+	report("a", 31, 4)
+	var seqs []uint64
+	for _, e := range c.early {
+		seqs = append(seqs, e.Seq)
+	}
+	if !slices.Equal(seqs, []uint64{2, 3, 4}) {
+		t.Errorf("kept are those of lines %v", seqs)
+	}
+	for i := range 2 * maxEarly {
+		report("c", i, uint64(5+i))
+	}
+	if len(c.early) != maxEarly {
+		t.Errorf("%d are kept", len(c.early))
+	}
+}
+
+// Of processes that are on no GPU those are remembered whose job goes on, unless
+// there are too many.
+func TestForgottenMembers(t *testing.T) {
+	on, off, ended := process{1, 1}, process{2, 1}, process{3, 1}
+	c := &Core{
+		active:  map[job.ID]*live{7: {}},
+		devices: []*device{{Device: gpu.Device{Processes: []gpu.Process{{PID: 1, Start: 1}}}}},
+		members: map[process]job.ID{on: 9, off: 7, ended: 9},
+	}
+	c.forgetMembers()
+	if len(c.members) != 2 || c.members[on] != 9 || c.members[off] != 7 {
+		t.Errorf("remembered are %v", c.members)
+	}
+	for pid := 10; len(c.members) <= maxMembers; pid++ {
+		c.members[process{pid, 1}] = 7
+	}
+	if c.forgetMembers(); len(c.members) != 1 || c.members[on] != 9 {
+		t.Errorf("of too many %d are remembered", len(c.members))
+	}
+}
+
+// No process of an attempt began before it was placed, nor before its command but
+// for a little.
+func TestProcessesBeganWithTheirJob(t *testing.T) {
+	for _, c := range []struct{ started, want time.Duration }{{5 * time.Second, 4 * time.Second}, {startSlack / 2, 0}, {-time.Hour, 0}} {
+		l := &live{job: job.Job{Attempt: &job.Attempt{PlacedAt: noon, StartedAt: noon.Add(c.started)}}}
+		if got := l.began().Sub(noon); got != c.want {
+			t.Errorf("started %s after its placement: not before %s", c.started, got)
+		}
+	}
+}
+
+// What root runs is the machine's, also where root's job left the GPU last.
+func TestProcessesOfRootAreNoStrays(t *testing.T) {
+	c := &Core{}
+	for uid, want := range map[int]job.ID{0: 0, 1001: 7, 1002: 0} {
+		owner := uid
+		if uid == 1002 {
+			owner = 1001
+		}
+		d := &device{after: &departure{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
+		if got := c.during(d, &gpu.Process{PID: 5, UID: uid, Age: time.Minute}, noon); got != want {
+			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+var noon = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
+
+// started is a core that knows of no unit.
+func started(p Policy, r Restored) *Core {
+	c := New(p, "boot1", r)
+	c.Step(Listed{Boot: "boot1"}, noon)
+	return c
+}
+
+func asks(change func(*job.Request)) job.Submission {
+	s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}}
+	change(&s.Request)
+	return s
+}
+
+// Each of the site's rules, at its edge and beyond.
+func TestSiteRules(t *testing.T) {
+	hours := func(n int) func(*job.Request) {
+		return func(r *job.Request) { r.TimeLimit = time.Duration(n) * time.Hour }
+	}
+	grace := func(d time.Duration) job.Submission {
+		s := asks(hours(1))
+		s.Grace = &d
+		return s
+	}
+	low := job.Priority{Class: job.Low}
+	for name, c := range map[string]struct {
+		policy         Policy
+		within, beyond job.Submission
+		want           string
+	}{
+		"time":    {Policy{MaxTime: 2 * time.Hour}, asks(hours(2)), asks(hours(3)), "the time limit 3h is above this site's longest, 2h"},
+		"grace":   {Policy{MaxGrace: time.Minute}, grace(time.Minute), grace(time.Minute + time.Second), "the grace time 1m1s is above"},
+		"retries": {Policy{MaxRetries: 2}, asks(func(r *job.Request) { r.Retries = 2 }), asks(func(r *job.Request) { r.Retries = 3 }), "3 retries are more"},
+		"memory": {Policy{MaxMemBytes: 8}, asks(func(r *job.Request) { r.MemBytes = 8 }), asks(func(r *job.Request) { r.MemBytes = 9 }),
+			"above this site's most for a job"},
+		"time of a class": {
+			Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}},
+			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, time.Hour }),
+			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, 2*time.Hour }),
+			"the time limit 2h is above the longest of class low, 1h",
+		},
+		"time of another class": {
+			Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}, MaxTime: 3 * time.Hour},
+			asks(hours(2)), asks(hours(4)), "above this site's longest",
+		},
+	} {
+		core := started(c.policy, Restored{})
+		if _, refusal := core.Try(c.within, noon); refusal != nil {
+			t.Errorf("%s: %v", name, refusal)
+		}
+		if _, refusal := core.Try(c.beyond, noon); refusal == nil || refusal.Kind != job.RefusedPolicy || !strings.Contains(refusal.Message, c.want) {
+			t.Errorf("%s: %v, want %q", name, refusal, c.want)
+		}
+	}
+}
+
+// What a job does not say it has from the site, and never more than the site allows.
+func TestDefaultsKeepToTheRules(t *testing.T) {
+	perGPU := func(milli, gpus int) int64 { return int64(milli / job.WholeGPU * 10) }
+	for name, c := range map[string]struct {
+		policy Policy
+		class  job.Class
+		time   time.Duration
+		mem    int64
+	}{
+		"nothing":             {Policy{}, job.Normal, 0, 0},
+		"default":             {Policy{DefaultTime: time.Hour, MaxTime: 2 * time.Hour}, job.Normal, time.Hour, 0},
+		"most":                {Policy{MaxTime: 2 * time.Hour}, job.Normal, 2 * time.Hour, 0},
+		"most of the class":   {Policy{DefaultTime: 2 * time.Hour, ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}}, job.Low, time.Hour, 0},
+		"less than the class": {Policy{DefaultTime: time.Hour, ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Low, time.Hour, 0},
+		"of the class alone":  {Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Low, 2 * time.Hour, 0},
+		"of no class":         {Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Normal, 0, 0},
+		"memory":              {Policy{DefaultMem: perGPU}, job.Normal, 0, 20},
+		"most memory":         {Policy{DefaultMem: perGPU, MaxMemBytes: 15}, job.Normal, 0, 15},
+		"less than the most":  {Policy{DefaultMem: perGPU, MaxMemBytes: 30}, job.Normal, 0, 20},
+		"instead of no bound": {Policy{MaxMemBytes: 15}, job.Normal, 0, 15},
+		"of the machine":      {Policy{DefaultMem: perGPU, HostMemBytes: 12}, job.Normal, 0, 12},
+	} {
+		s := asks(func(r *job.Request) { r.GPUMilli, r.Priority.Class = 2000, c.class })
+		started(c.policy, Restored{}).complete(&s)
+		if s.Request.TimeLimit != c.time || s.Request.MemBytes != c.mem || s.Request.DefaultedMem != (c.mem > 0) {
+			t.Errorf("%s: %s and %d bytes (by default: %t), want %s and %d", name, s.Request.TimeLimit, s.Request.MemBytes, s.Request.DefaultedMem, c.time, c.mem)
+		}
+	}
+}
+
+// A submission that is refused for what waits already, whose it is and how much.
+func TestFullQueues(t *testing.T) {
+	held := func(id job.ID, uid int, user string, groups ...string) job.Job {
+		o := job.Owner{UID: uid, User: user, Groups: groups}
+		return job.Job{ID: id, Owner: o, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
+	}
+	waiting := []job.Job{held(1, 1001, "alice", "lab"), held(2, 1002, "bob", "lab"), held(3, 1003, "carol")}
+	for name, c := range map[string]struct {
+		policy Policy
+		want   string
+	}{
+		"room for one more":          {Policy{MaxQueued: 4}, ""},
+		"full":                       {Policy{MaxQueued: 3}, "the queue is full: 3 jobs wait"},
+		"room for one of alice":      {Policy{Quotas: Quotas{Default: Quota{Queued: 2}}}, ""},
+		"no room for one of alice":   {Policy{Quotas: Quotas{Default: Quota{Queued: 1}}}, "you have 1 jobs waiting"},
+		"room for one of the lab":    {Policy{Quotas: Quotas{Groups: map[string]Quota{"lab": {Queued: 3}}}}, ""},
+		"no room for one of the lab": {Policy{Quotas: Quotas{Groups: map[string]Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
+	} {
+		core := started(c.policy, Restored{NextID: 4, Jobs: waiting})
+		s := asks(func(*job.Request) {})
+		s.Owner.Groups = []string{"lab"}
+		_, refusal := core.Try(s, noon)
+		if (refusal == nil) != (c.want == "") || refusal != nil && !strings.Contains(refusal.Message, c.want) {
+			t.Errorf("%s: %v, want %q", name, refusal, c.want)
+		}
+	}
+}
+
+// A dry run starts or waits as the job would, and refuses what that would not wait for.
+func TestTryTellsWhatWouldBe(t *testing.T) {
+	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
+	c := started(Policy{}, Restored{NextID: 2, Jobs: []job.Job{past}})
+	if v, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 {
+		t.Errorf("a job that could start: %+v, %v", v, refusal)
+	}
+	after := func(n int) job.Submission {
+		return asks(func(r *job.Request) { r.After = slices.Repeat([]job.Dependency{{Kind: job.AfterAny, Job: 1}}, n) })
+	}
+	if v, refusal := c.Try(after(1), noon); refusal != nil || v.Attempt != nil || len(v.Reasons) != 1 || v.Reasons[0].Code != job.ReasonDependency {
+		t.Errorf("a job behind another: %+v, %v", v, refusal)
+	}
+	if _, refusal := c.Try(asks(func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 9}} }), noon); refusal == nil {
+		t.Error("a job behind one that nobody knows")
+	}
+	c.edges[1001] = job.MaxOpenDependencies
+	if _, refusal := c.Try(after(1), noon); refusal == nil {
+		t.Error("a dependency beyond the most that a person may have")
+	}
+	if v, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil {
+		t.Errorf("after those, a job that could start: %+v, %v", v, refusal)
+	}
+}
+
+// A change may have the dependencies that the job had already.
+func TestDependenciesOfAPerson(t *testing.T) {
+	const most = job.MaxOpenDependencies
+	for _, c := range []struct {
+		has, open, had int
+		refused        bool
+	}{{most - 1, 1, 0, false}, {most, 1, 0, true}, {most, 1, 1, false}, {most, 3, 2, true}, {most + 5, 0, 0, false}} {
+		core := started(Policy{}, Restored{})
+		core.edges[1001] = c.has
+		if refusal := core.edgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
+			t.Errorf("%+v: %v", c, refusal)
+		}
+	}
+}
+
+// What a person's jobs may weigh: a job that is made lighter may stay.
+func TestBytesOfAPerson(t *testing.T) {
+	j := job.Job{Owner: job.Owner{UID: 1001}, Life: job.Life{Bytes: 1 << 20}}
+	weight := j.Weight()
+	for _, c := range []struct {
+		most, have, before int64
+		refused            bool
+	}{
+		{0, 100 * weight, 0, false},
+		{3 * weight, 2 * weight, 0, false},
+		{3*weight - 1, 2 * weight, 0, true},
+		{2*weight - 10, 2*weight - 10, weight - 10, true}, // heavier by 10
+		{2 * weight, 2*weight - 10, weight - 10, false},
+		{weight, 3 * weight, weight, false}, // as heavy as before
+		{weight, 3 * weight, weight + 1, false},
+	} {
+		core := started(Policy{MaxBytes: c.most}, Restored{})
+		core.bytes[1001] = c.have
+		if refusal := core.bytesQuota(&j, c.before); (refusal != nil) != c.refused {
+			t.Errorf("%+v: %v", c, refusal)
+		} else if add := "would add " + job.FormatSize(weight-c.before); refusal != nil && !strings.Contains(refusal.Message, add) {
+			t.Errorf("%+v: %v does not say that it %s", c, refusal, add)
+		}
+	}
+}
+
+// A change that asks for more of what others have to leave it waits from then on.
+func TestAsksMore(t *testing.T) {
+	was := job.Request{TimeLimit: time.Hour, GPUMilli: 1000, GPUMemBytes: 100, MemBytes: 100, CPUs: 4}
+	for name, change := range map[string]func(r *job.Request, by int){
+		"time":       func(r *job.Request, by int) { r.TimeLimit += time.Duration(by) },
+		"GPUs":       func(r *job.Request, by int) { r.GPUMilli += by },
+		"GPU memory": func(r *job.Request, by int) { r.GPUMemBytes += int64(by) },
+		"memory":     func(r *job.Request, by int) { r.MemBytes += int64(by) },
+		"CPUs":       func(r *job.Request, by int) { r.CPUs += by },
+	} {
+		for by := -1; by <= 1; by++ {
+			now := was
+			if change(&now, by); asksMore(&now, &was) != (by > 0) {
+				t.Errorf("%s, %+d: %t", name, by, by <= 0)
+			}
+		}
+	}
+	bound, free := job.Request{TimeLimit: time.Hour}, job.Request{}
+	if !asksMore(&free, &bound) || asksMore(&bound, &free) || asksMore(&free, &free) {
+		t.Error("no time limit is not the longest")
+	}
+}
+
+// No limit is the most that can be asked, and what was not limited can't ask more.
+func TestLargerRequests(t *testing.T) {
+	for _, c := range []struct {
+		old, now job.Request
+		want     bool
+	}{
+		{job.Request{}, job.Request{}, false},
+		{job.Request{}, job.Request{MemBytes: 5, CPUs: 5, TimeLimit: 5}, false},
+		{job.Request{MemBytes: 5}, job.Request{}, true},
+		{job.Request{MemBytes: 5}, job.Request{MemBytes: 5}, false},
+		{job.Request{MemBytes: 5}, job.Request{MemBytes: 6}, true},
+		{job.Request{CPUs: 5}, job.Request{CPUs: 6}, true},
+		{job.Request{TimeLimit: 5}, job.Request{TimeLimit: 4}, false},
+		{job.Request{GPUMilli: 5}, job.Request{GPUMilli: 6}, true},
+		{job.Request{GPUMemBytes: 5}, job.Request{GPUMemBytes: 6}, true},
+		{job.Request{Array: &job.Array{Limit: 2}}, job.Request{Array: &job.Array{Limit: 2}}, false},
+		{job.Request{Array: &job.Array{Limit: 2}}, job.Request{Array: &job.Array{Limit: 3}}, true},
+		{job.Request{Array: &job.Array{Limit: 2}}, job.Request{Array: &job.Array{}}, true},
+		{job.Request{Array: &job.Array{}}, job.Request{Array: &job.Array{Limit: 2}}, false},
+	} {
+		if got := larger(&c.old, &c.now); got != c.want {
+			t.Errorf("%+v after %+v: %t", c.now, c.old, got)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package core_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// What a job used is on record when it has ended, and is not forgotten by the next
+// daemon; a job without GPUs uses none.
+func TestUseIsOnRecord(t *testing.T) {
+	for milli, want := range map[int]map[string]int64{1500: {"u1001": (90 * time.Minute).Microseconds()}, 0: {}} {
+		w := running(t, 2, func(r *job.Request) { r.GPUMilli = milli })
+		w.policy.Sched.HalfLife = 0
+		w.step(core.Configured{Policy: w.policy}, -1)
+		w.now = w.now.Add(time.Hour)
+		w.step(w.sample(0), -1)
+		w.units[1].Phase = core.Exited
+		w.step(w.listed(), -1)
+		w.settle()
+		got := map[string]int64{}
+		for who, u := range w.usage {
+			got[who] = u.Micro
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d thousandths of a GPU for an hour: %v, want %v", milli, got, want)
+		}
+	}
+}
+
+// Each job that has not ended is counted once, an array whose tasks have all become
+// jobs among them.
+func TestCountsOfJobs(t *testing.T) {
+	w := running(t, 3, nil)
+	w.queue(func(r *job.Request) { r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 1, Step: 1}}} })
+	w.settle()
+	w.queue(nil)
+	w.queue(nil)
+	if got, want := w.core.Counts(), (map[job.State]int{job.Spawned: 1, job.Running: 3, job.Queued: 2}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := newWorld(0, t.Logf).core.Counts(); len(got) != 0 {
+		t.Errorf("without a job: %v", got)
+	}
+}

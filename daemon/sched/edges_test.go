@@ -1,0 +1,115 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// forBob keeps GPUs for bob alone.
+func (sc *scene) forBob(from, to time.Duration, gpus ...int) {
+	sc.reserve(from, to, "for bob", gpus...).UIDs = []int{sc.user("bob").UID}
+}
+
+// Where an administrator reserved GPUs, what was found for one account is not
+// taken to hold for another that asks for the same.
+func TestReservationsConcernAccounts(t *testing.T) {
+	t.Run("at the start", func(t *testing.T) {
+		sc := newScene(t, 1)
+		sc.forBob(-time.Hour, 10*time.Hour, 0)
+		sc.waits(1, 1000)
+		sc.waits(2, 1000, of(sc.user("bob")))
+		sc.expect("start 2 on 0, keep 0 for 1 at +10h0m0s")
+	})
+	t.Run("behind others", func(t *testing.T) {
+		sc := newScene(t, 3)
+		sc.runs(9, 20*time.Minute, on(2)...)
+		sc.forBob(10*time.Minute, 10*time.Hour, 0)
+		sc.waits(1, 2000, of(sc.user("carol")), asks(func(r *job.Request) { r.GPUsFrom = []int{1, 2} }))
+		sc.waits(2, 1000, expected(30*time.Minute))
+		sc.waits(3, 1000, expected(30*time.Minute), of(sc.user("bob")))
+		sc.expect("start 3 on 0, keep 1+2 for 1 at +20m0s")
+	})
+}
+
+// The planner wakes for what comes, not for what is already there: it would never
+// sleep.
+func TestWakesForWhatComes(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(sc *scene)
+		want Instant
+	}{
+		"slice to come":       {func(sc *scene) { sc.runs(9, time.Hour, on(0)...).Preemptible = true; sc.s.Policy.Slice = 2 * time.Hour }, noon.Add(time.Hour)},
+		"slice at its end":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...).Preemptible = true; sc.s.Policy.Slice = time.Hour }, noon.Add(preemptEvery)},
+		"not preemptible":     {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.s.Policy.Slice = 2 * time.Hour }, Eternity},
+		"reservation to come": {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(time.Minute, time.Hour, 0) }, noon.Add(time.Minute)},
+		"reservation begins":  {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(0, time.Hour, 0) }, noon.Add(time.Hour)},
+		"reservation ends":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(-time.Hour, 0, 0) }, Eternity},
+	} {
+		sc := newScene(t, 1)
+		c.set(sc)
+		sc.waits(1, 1000, of(sc.user("bob")))
+		if got := sc.p.Plan(&sc.s, sc.q).Wake; got != c.want {
+			t.Errorf("%s: at +%s, want +%s", name, time.Duration(got-noon), time.Duration(c.want-noon))
+		}
+	}
+}
+
+// No moment is after Eternity.
+func TestMomentsDoNotOverflow(t *testing.T) {
+	for _, c := range []struct {
+		at   Instant
+		by   time.Duration
+		want Instant
+	}{
+		{noon, time.Hour, noon + Instant(time.Hour)}, {noon, 0, noon}, {noon, -time.Hour, noon - Instant(time.Hour)},
+		{Eternity, time.Hour, Eternity}, {Eternity - 1, 2, Eternity}, {Eternity - 2, 1, Eternity - 1}, {noon, 1<<63 - 1, Eternity},
+	} {
+		if got := c.at.Add(c.by); got != c.want {
+			t.Errorf("%d and %d is %d, want %d", c.at, c.by, got, c.want)
+		}
+	}
+}
+
+// On a machine that has changed it is found out anew which GPUs serve a request.
+func TestChangedMachine(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.GPUs[0].Model = "Tesla T4"
+	sc.waits(1, 1000, asks(func(r *job.Request) { r.GPUType = "a100" }))
+	sc.expect("wait")
+	sc.s.GPUs[0].Model, sc.s.Machine = "NVIDIA A100-SXM4-80GB", 2
+	sc.expect("start 1 on 0")
+}
+
+// The queue keeps no shape that nobody asks for any more, and each that somebody does.
+func TestShapesAreForgotten(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.waits(1, 1000)
+	sc.waits(2, 1000, of(sc.user("bob")))
+	var left []int
+	for id := range job.ID(3) {
+		sc.q.Remove(id)
+		left = append(left, len(sc.q.shapes))
+	}
+	if fmt.Sprint(left) != "[1 1 0]" {
+		t.Errorf("after each of them was taken out there are %v", left)
+	}
+}
+
+// Jobs that came at one moment are in the order of their ids, however they are
+// put into the queue.
+func TestIDsAmongEquals(t *testing.T) {
+	sc := newScene(t, 1)
+	for _, id := range []job.ID{2, 4, 1, 3} {
+		sc.waits(id, 1000, func(w *Waiting) { w.Since = noon })
+	}
+	if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != "[1 2 3 4]" {
+		t.Errorf("the order is %s", got)
+	}
+	if got := sc.plan(); !strings.HasPrefix(got, "start 1 on 0, keep 0 for 2 ") {
+		t.Errorf("planned: %s", got)
+	}
+}
