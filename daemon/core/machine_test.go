@@ -208,3 +208,28 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 		}
 	}
 }
+
+// What decides which GPUs serve a request makes another machine, nothing else does.
+func TestAnotherMachine(t *testing.T) {
+	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
+	for name, w := range map[string]struct {
+		change func(*gpu.Device)
+		other  bool
+	}{
+		"nothing":  {func(*gpu.Device) {}, false},
+		"load":     {func(g *gpu.Device) { g.UtilGPUPercent = 50 }, false},
+		"index":    {func(g *gpu.Device) { g.Index = 3 }, true},
+		"model":    {func(g *gpu.Device) { g.Name = "T4" }, true},
+		"memory":   {func(g *gpu.Device) { g.MemTotalBytes = 40 }, true},
+		"reserved": {func(g *gpu.Device) { g.MemReservedBytes = 1 }, true},
+	} {
+		c := started(Policy{}, Restored{})
+		c.merge(seen, nil, noon)
+		before, now := c.machine, seen
+		w.change(&now)
+		c.merge(now, nil, noon)
+		if (c.machine != before) != w.other || len(c.devices) != 1 || c.devices[0].Index != now.Index {
+			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.machine, len(c.devices))
+		}
+	}
+}
