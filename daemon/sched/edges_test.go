@@ -113,3 +113,23 @@ func TestIDsAmongEquals(t *testing.T) {
 		t.Errorf("planned: %s", got)
 	}
 }
+
+// A reserved GPU is its people's from the beginning up to the end, which is not in it.
+func TestOwnsWhatIsReserved(t *testing.T) {
+	for _, c := range []struct {
+		from, to time.Duration
+		want     bool
+	}{
+		{-time.Hour, time.Hour, true}, {0, time.Hour, true}, {1, time.Hour, false}, {-time.Hour, 1, true}, {-time.Hour, 0, false}, {-2 * time.Hour, -time.Hour, false},
+	} {
+		sc := newScene(t, 2)
+		sc.forBob(c.from, c.to, 1)
+		sc.p.Plan(&sc.s, sc.q)
+		if got := sc.p.owns(sc.user("bob"), 1); got != c.want {
+			t.Errorf("reserved from +%s to +%s: %t", c.from, c.to, got)
+		}
+		if sc.p.owns(sc.user("bob"), 0) || sc.p.owns(sc.user("ann"), 1) {
+			t.Errorf("reserved from +%s to +%s: another GPU, or for another", c.from, c.to)
+		}
+	}
+}
