@@ -192,6 +192,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.run, PlacedAt: now}
 	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
 	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
+	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
