@@ -41,6 +41,8 @@ var reasonTexts = []entry{
 	{string(job.ReasonGPUCount), "The job needs more GPUs at once than would do now."},
 	{string(job.ReasonHostMemory), "So much host memory is promised to running jobs that the job's does not fit (--mem)."},
 	{string(job.ReasonMaxRunning), "The site allows no more jobs to run at once."},
+	{string(job.ReasonNoGPUJobs), "Jobs without a GPU have all places that the site leaves to them, so that GPU jobs can start."},
+	{string(job.ReasonNoGPUMemory), "Jobs without a GPU have so much of the host memory that the site leaves to them that the job's does not fit (--mem)."},
 	{string(job.ReasonChecking), "The job fits by the last look at the GPUs, and a fresh look decides in a moment."},
 	{string(job.ReasonNoSample), "The scheduler has just started and has not seen the GPUs yet."},
 	{string(job.ReasonGPUShare), "Other jobs have so much of the GPU that the fraction asked is not free."},

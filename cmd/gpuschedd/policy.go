@@ -26,7 +26,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime: classTimes(cfg.Classes),
-		MaxRunning:   j.MaxRunning, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
+		MaxRunning:   j.MaxRunning, NoGPUShare: j.ShareWithoutGPU, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
 		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
 		Xids: cfg.Xids, LostAfter: lostAfter,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,

@@ -40,6 +40,7 @@ type Jobs struct {
 	AllowedPaths        []string      // places that jobs may be run out of, with patterns; empty: everywhere
 	TasksMax            int           // processes and threads of one job
 	MaxRunning          int           // jobs running at once
+	ShareWithoutGPU     int           // percent of that and of the host's memory for jobs without a GPU
 	MaxQueued           int           // jobs waiting at once
 	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
 	MaxRetries          int           // after failures, the most a job may ask
@@ -142,6 +143,7 @@ func Default() Config {
 			MaxGrace:         10 * time.Minute,
 			TasksMax:         16384,
 			MaxRunning:       1000,
+			ShareWithoutGPU:  100,
 			MaxQueued:        100_000,
 			Requeue:          true,
 			MaxRetries:       10,

@@ -18,6 +18,10 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: len(c.active),
 		GPUsSeen: c.seen && c.problem == "",
 	}
+	if share := c.policy.NoGPUShare; len(c.devices) > 0 && share > 0 && share < 100 {
+		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
+		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
+	}
 	switch c.problem {
 	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
 		s.Host.NoGPUs = c.problem.Sentence()

@@ -40,6 +40,7 @@ type Policy struct {
 	Quotas Quotas
 
 	MaxRunning int // 0: no limit
+	NoGPUShare int // percent of MaxRunning and HostMemBytes for jobs without a GPU, where there are GPUs; 0: all
 	MaxQueued  int
 	MaxBytes   int64 // that the jobs of one user may weigh (job.Job.Weight) until they end; 0: no limit
 

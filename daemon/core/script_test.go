@@ -130,7 +130,7 @@ var verbs = map[string]func(*script){
 	"machine": func(s *script) {
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
-		s.w.policy.MaxRunning = s.num("max-running", 0)
+		s.w.policy.MaxRunning, s.w.policy.NoGPUShare = s.num("max-running", 0), s.num("no-gpu-share", 0)
 		s.w.policy.Quotas.Default = core.Quota{
 			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0), GPUHours: s.num("quota-hours", 0),
 		}

@@ -13,22 +13,24 @@ type ReasonCode string
 // The reasons. Those that concern one GPU carry its index; the others carry
 // NoGPU.
 const (
-	ReasonGPUBusy     ReasonCode = "gpu-busy"     // other jobs hold it, as many as Have; Job and Others are the first of them
-	ReasonGPUMemory   ReasonCode = "gpu-memory"   // Need bytes per GPU, Have really free; Detail says what is not known of it
-	ReasonGPUPaused   ReasonCode = "gpu-paused"   // an administrator paused it; Detail says why
-	ReasonGPUUnknown  ReasonCode = "gpu-unknown"  // no fresh word from the driver
-	ReasonGPULost     ReasonCode = "gpu-lost"     // the driver says that it is gone or broken
-	ReasonGPUSick     ReasonCode = "gpu-sick"     // out of service since an error; Detail says which and what it needs
-	ReasonGPUCleaning ReasonCode = "gpu-cleaning" // Job left it a moment ago, it is being checked
-	ReasonGPUSuspect  ReasonCode = "gpu-suspect"  // Job left it, and something of it is still there
-	ReasonGPUExcluded ReasonCode = "gpu-excluded" // not among --gpu-ids or --gpus-from
-	ReasonGPUType     ReasonCode = "gpu-type"     // not of --gpu-type; Detail is its model
-	ReasonGPUFree     ReasonCode = "gpu-free"     // this one would do; more are needed
-	ReasonGPUCount    ReasonCode = "gpu-count"    // Need GPUs at once, Have would do now
-	ReasonHostMemory  ReasonCode = "host-memory"  // Need bytes, Have not promised to running jobs; Detail says who has most
-	ReasonMaxRunning  ReasonCode = "max-running"  // the site's limit of running jobs, Need = the limit; Detail says who has most
-	ReasonNoSample    ReasonCode = "starting-up"  // the daemon has not seen the GPUs yet
-	ReasonChecking    ReasonCode = "checking"     // it fits by the last look at the GPUs, a fresh one is under way
+	ReasonGPUBusy     ReasonCode = "gpu-busy"      // other jobs hold it, as many as Have; Job and Others are the first of them
+	ReasonGPUMemory   ReasonCode = "gpu-memory"    // Need bytes per GPU, Have really free; Detail says what is not known of it
+	ReasonGPUPaused   ReasonCode = "gpu-paused"    // an administrator paused it; Detail says why
+	ReasonGPUUnknown  ReasonCode = "gpu-unknown"   // no fresh word from the driver
+	ReasonGPULost     ReasonCode = "gpu-lost"      // the driver says that it is gone or broken
+	ReasonGPUSick     ReasonCode = "gpu-sick"      // out of service since an error; Detail says which and what it needs
+	ReasonGPUCleaning ReasonCode = "gpu-cleaning"  // Job left it a moment ago, it is being checked
+	ReasonGPUSuspect  ReasonCode = "gpu-suspect"   // Job left it, and something of it is still there
+	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // not among --gpu-ids or --gpus-from
+	ReasonGPUType     ReasonCode = "gpu-type"      // not of --gpu-type; Detail is its model
+	ReasonGPUFree     ReasonCode = "gpu-free"      // this one would do; more are needed
+	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have would do now
+	ReasonHostMemory  ReasonCode = "host-memory"   // Need bytes, Have not promised to running jobs; Detail says who has most
+	ReasonMaxRunning  ReasonCode = "max-running"   // the site's limit of running jobs, Need = the limit; Detail says who has most
+	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // the running jobs without a GPU have all their places, Need = how many; Detail says who has most
+	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // Need bytes, jobs without a GPU have Have left of theirs; Detail says who has most
+	ReasonNoSample    ReasonCode = "starting-up"   // the daemon has not seen the GPUs yet
+	ReasonChecking    ReasonCode = "checking"      // it fits by the last look at the GPUs, a fresh one is under way
 
 	ReasonGPUShare    ReasonCode = "gpu-share"    // Need milli of the GPU, Have free
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator takes it out of service; Detail says why
@@ -52,7 +54,7 @@ const (
 var reasonCodes = []ReasonCode{
 	ReasonGPUBusy, ReasonGPUMemory, ReasonGPUPaused, ReasonGPUUnknown, ReasonGPULost, ReasonGPUSick, ReasonGPUCleaning,
 	ReasonGPUSuspect, ReasonGPUExcluded, ReasonGPUType, ReasonGPUFree, ReasonGPUCount,
-	ReasonHostMemory, ReasonMaxRunning, ReasonNoSample, ReasonChecking,
+	ReasonHostMemory, ReasonMaxRunning, ReasonNoGPUJobs, ReasonNoGPUMemory, ReasonNoSample, ReasonChecking,
 	ReasonGPUShare, ReasonGPUDrained, ReasonGPULoad, ReasonGPUUsed, ReasonGPUForeign, ReasonGPUKept, ReasonGPUReserved,
 	ReasonHeld, ReasonDependency, ReasonBegin, ReasonBackoff, ReasonArrayLimit,
 	ReasonQuotaGPUs, ReasonQuotaJobs, ReasonQuotaHours,
@@ -195,6 +197,10 @@ func (r Reason) machineSentence() string {
 			return "1 job is running, the site allows no more at once" + r.most()
 		}
 		return fmt.Sprintf("%d jobs are running, the site allows no more at once%s", r.Need, r.most())
+	case ReasonNoGPUJobs:
+		return fmt.Sprintf("jobs without a GPU have all places that they may have here, %d%s", r.Need, r.most())
+	case ReasonNoGPUMemory:
+		return fmt.Sprintf("needs %s of host memory, %s is left of what jobs without a GPU may have%s", FormatSize(r.Need), FormatSize(r.Have), r.most())
 	case ReasonNoSample:
 		return "the scheduler has just started and has not seen the GPUs yet"
 	case ReasonChecking:

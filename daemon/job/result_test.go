@@ -109,6 +109,8 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 8}, "8 jobs are running, the site allows no more at once"},
 		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 8, Detail: "bob has 7"}, "8 jobs are running, the site allows no more at once (bob has 7)"},
 		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 1}, "1 job is running, the site allows no more at once"},
+		{Reason{Code: ReasonNoGPUJobs, GPU: NoGPU, Need: 10, Detail: "bob has 9"}, "jobs without a GPU have all places that they may have here, 10 (bob has 9)"},
+		{Reason{Code: ReasonNoGPUMemory, GPU: NoGPU, Need: 8 * gib, Have: gib}, "needs 8G of host memory, 1G is left of what jobs without a GPU may have"},
 		{Reason{Code: ReasonNoSample, GPU: NoGPU}, "the scheduler has just started and has not seen the GPUs yet"},
 		{Reason{Code: ReasonChecking, GPU: NoGPU}, "it fits by the last look at the GPUs, which is being checked by a fresh one"},
 	} {

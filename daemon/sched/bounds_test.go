@@ -119,6 +119,8 @@ func TestHost(t *testing.T) {
 		"none":           {Host{Running: 5, MaxRunning: 5}, "wait"},
 		"memory for one": {Host{MemBytes: 10 * gib, PromisedMem: 5 * gib}, "start 1 on none"},
 		"for none":       {Host{MemBytes: 10 * gib, PromisedMem: 8 * gib}, "wait"},
+		"one without":    {Host{MaxRunning: 9, NoGPUSlots: 1}, "start 1 on none"},
+		"memory of one":  {Host{MemBytes: 10 * gib, NoGPUMem: 5 * gib}, "start 1 on none"},
 		"over-promised":  {Host{MemBytes: 10 * gib, PromisedMem: 18 * gib}, "wait"},
 	} {
 		sc := newScene(t, 0)

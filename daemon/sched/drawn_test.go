@@ -161,6 +161,7 @@ func (d *drawn) run(id job.ID) {
 
 func (d *drawn) host() {
 	d.s.Host = Host{MemBytes: pick(d, 0, 32*gib), Running: len(d.s.Running), MaxRunning: pick(d, 0, 0, 0, 4, 8), GPUsSeen: true}
+	d.s.Host.NoGPUSlots, d.s.Host.NoGPUMem = pick(d, 0, 0, 1, 3), pick(d, 0, 0, 8*gib, 16*gib)
 	for _, r := range d.s.Running {
 		d.s.Host.PromisedMem += r.MemBytes
 	}

@@ -59,8 +59,27 @@ func (p *Planner) hostReasons(sh *shape, l *ledger) []job.Reason {
 	if sh.mem > l.mem {
 		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem), Detail: p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, job.FormatSize)})
 	}
+	if len(why) > 0 || sh.milli > 0 {
+		return why
+	}
+	if l.noGPUSlots <= 0 {
+		why = append(why, job.Reason{Code: job.ReasonNoGPUJobs, GPU: job.NoGPU, Need: int64(p.s.Host.NoGPUSlots), Detail: p.s.hasMost(countNoGPU, func(n int64) string { return fmt.Sprint(n) })})
+	}
+	if sh.mem > l.noGPUMem {
+		why = append(why, job.Reason{Code: job.ReasonNoGPUMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.noGPUMem), Detail: p.s.hasMost(memNoGPU, job.FormatSize)})
+	}
 	return why
 }
+
+// countNoGPU and memNoGPU are what a job without a GPU has of places and memory.
+func countNoGPU(r *Running) int64 {
+	if len(r.Grants) > 0 {
+		return 0
+	}
+	return 1
+}
+
+func memNoGPU(r *Running) int64 { return countNoGPU(r) * r.MemBytes }
 
 // hasMost says which user's running jobs have most of something, such as "bob has
 // 22G".

@@ -109,6 +109,9 @@ func (f *forecast) block(c *cursor, mask uint32, news bool) {
 	if news && len(f.s.Reserved) == 0 {
 		sh.refused = append(sh.refused, mask)
 	}
+	if f.capped(c.bucket) {
+		return
+	}
 	if len(f.kept) < f.s.Policy.ReservationDepth && !f.vain(c) && !f.reserve(c) {
 		sh.vain = true
 	}

@@ -20,6 +20,9 @@ type ledger struct {
 	gpus  []room
 	mem   int64 // of the host
 	slots int   // jobs that may start
+
+	noGPUMem   int64 // of these, for jobs that ask no GPU
+	noGPUSlots int
 }
 
 // open fills in what is left in the snapshot.
@@ -36,6 +39,16 @@ func (l *ledger) open(s *Snapshot) {
 	if s.Host.MaxRunning > 0 {
 		l.slots = max(0, s.Host.MaxRunning-s.Host.Running)
 	}
+	l.noGPUMem, l.noGPUSlots = math.MaxInt64, math.MaxInt
+	if s.Host.NoGPUMem > 0 {
+		l.noGPUMem = s.Host.NoGPUMem
+	}
+	if s.Host.NoGPUSlots > 0 {
+		l.noGPUSlots = s.Host.NoGPUSlots
+	}
+	for i := range s.Running {
+		l.countNoGPU(s.Running[i].Grants, -s.Running[i].MemBytes, -1)
+	}
 }
 
 // whole counts the GPUs of which nothing is given out.
@@ -51,13 +64,26 @@ func (l *ledger) whole() (n int) {
 // set makes l a copy of o.
 func (l *ledger) set(o *ledger) {
 	l.gpus = append(l.gpus[:0], o.gpus...)
-	l.mem, l.slots = o.mem, o.slots
+	l.mem, l.slots, l.noGPUMem, l.noGPUSlots = o.mem, o.slots, o.noGPUMem, o.noGPUSlots
 }
 
 // lower takes r down to what is in both.
 func (r *room) lower(o *room) {
 	r.ok = r.ok && o.ok
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
+}
+
+// countNoGPU moves what is left for jobs that ask no GPU, where the job is one.
+func (l *ledger) countNoGPU(grants []Grant, mem int64, slots int) {
+	if len(grants) > 0 {
+		return
+	}
+	if l.noGPUMem != math.MaxInt64 {
+		l.noGPUMem += mem
+	}
+	if l.noGPUSlots != math.MaxInt {
+		l.noGPUSlots += slots
+	}
 }
 
 // take gives away; the host's memory stays uncounted where it was.
@@ -74,6 +100,7 @@ func (l *ledger) take(grants []Grant, mem int64) {
 	if l.slots != math.MaxInt {
 		l.slots--
 	}
+	l.countNoGPU(grants, -mem, -1)
 }
 
 // giveBack undoes take at a moment.
@@ -91,6 +118,7 @@ func (l *ledger) giveBack(grants []Grant, mem int64, at Instant) {
 	if l.slots != math.MaxInt {
 		l.slots++
 	}
+	l.countNoGPU(grants, mem, 1)
 }
 
 // question is what is asked of a ledger: whether a shape of an account fits at
@@ -140,7 +168,7 @@ func (p *Planner) fits(q *question, l *ledger) bool {
 		return false
 	}
 	if sh.milli == 0 {
-		return true
+		return sh.mem <= l.noGPUMem && l.noGPUSlots > 0
 	}
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {

@@ -168,7 +168,7 @@ func (p *Planner) sift() {
 	p.heap, p.blocked = p.heap[:0], p.blocked[:0]
 	p.whole = p.start.whole()
 	for _, b := range p.q.buckets {
-		if b.account.capped(b.shape.milli) {
+		if p.capped(b) {
 			continue
 		}
 		p.open(b.shape)
@@ -182,6 +182,12 @@ func (p *Planner) sift() {
 	}
 	p.heap.order()
 	p.blocked.order()
+}
+
+// capped tells whether the jobs of the bucket are passed over: for a quota, or since
+// those that ask no GPU have all places that they may have.
+func (p *Planner) capped(b *bucket) bool {
+	return b.account.capped(b.shape.milli) || b.shape.milli == 0 && p.now.noGPUSlots <= 0
 }
 
 // fitsAtStart asks once for all buckets of a shape; reservations of
@@ -223,7 +229,7 @@ func (p *Planner) refuse() {
 	c := &p.blocked[0]
 	b := c.bucket
 	switch {
-	case b.account.capped(b.shape.milli):
+	case p.capped(b):
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
@@ -261,7 +267,7 @@ func (p *Planner) giveUp(b *bucket) {
 // tryFirst places the first job of the heap, or sorts it out.
 func (p *Planner) tryFirst() {
 	c := &p.heap[0]
-	if c.bucket.account.capped(c.bucket.shape.milli) {
+	if p.capped(c.bucket) {
 		p.heap.pop()
 		return
 	}

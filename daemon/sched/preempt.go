@@ -90,7 +90,7 @@ func (p *Planner) restart() {
 	p.blocked = p.blocked[:0]
 	for _, b := range p.q.buckets {
 		c := cursor{bucket: b, entry: b.head, used: b.head.startedBy(p.pass)}
-		if !b.account.capped(b.shape.milli) && p.seek(&c) {
+		if !p.capped(b) && p.seek(&c) {
 			p.blocked = append(p.blocked, c)
 		}
 	}
@@ -102,7 +102,7 @@ func (p *Planner) firstLeft() *cursor {
 	for len(p.blocked) > 0 {
 		c := &p.blocked[0]
 		switch {
-		case c.bucket.account.capped(c.bucket.shape.milli):
+		case p.capped(c.bucket):
 			p.blocked.pop()
 		case !c.open(): // another job of its array was faster
 			p.blocked.settle(p.seek(c))

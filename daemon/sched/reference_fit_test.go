@@ -12,6 +12,9 @@ type machine struct {
 	gpus  []refGPU
 	mem   int64
 	slots int
+
+	noGPUMem   int64 // of these, for jobs that ask none
+	noGPUSlots int
 }
 
 type refGPU struct {
@@ -36,6 +39,10 @@ func (m *machine) add(sign int, grants []Grant, mem int64) {
 	}
 	m.mem += int64(sign) * mem
 	m.slots += sign
+	if len(grants) == 0 {
+		m.noGPUMem += int64(sign) * mem
+		m.noGPUSlots += sign
+	}
 }
 
 // usable lists the GPUs that would do as whole ones and those that would do for
@@ -117,6 +124,9 @@ func without(list []int, x int) []int {
 // fits tells whether the machine has what is asked.
 func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	if w.Request.MemBytes > m.mem || m.slots < 1 {
+		return false
+	}
+	if w.Request.GPUMilli == 0 && (w.Request.MemBytes > m.noGPUMem || m.noGPUSlots < 1) {
 		return false
 	}
 	whole, part := r.usable(w, m, at, when)

@@ -58,6 +58,19 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	if s.Host.MaxRunning > 0 {
 		r.now.slots = max(0, s.Host.MaxRunning-s.Host.Running)
 	}
+	r.now.noGPUMem, r.now.noGPUSlots = math.MaxInt64/2, math.MaxInt/2
+	if s.Host.NoGPUMem > 0 {
+		r.now.noGPUMem = s.Host.NoGPUMem
+	}
+	if s.Host.NoGPUSlots > 0 {
+		r.now.noGPUSlots = s.Host.NoGPUSlots
+	}
+	for _, x := range s.Running {
+		if len(x.Grants) == 0 {
+			r.now.noGPUMem -= x.MemBytes
+			r.now.noGPUSlots--
+		}
+	}
 	for _, g := range s.GPUs {
 		x := refGPU{ok: g.State == OK, milli: 1000, jobs: len(g.Held), mem: g.MemFreeBytes, since: s.Now}
 		for _, h := range g.Held {
@@ -201,6 +214,9 @@ func (r *reference) new(a *Account) *refNew {
 }
 
 func (r *reference) capped(w *Waiting) bool {
+	if w.Request.GPUMilli == 0 && r.now.noGPUSlots < 1 {
+		return true
+	}
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		n, milli := r.new(a), w.Request.GPUMilli
 		if a.MaxJobs > 0 && a.Jobs+n.jobs+1 > a.MaxJobs {
@@ -244,6 +260,7 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 			}
 		}
 		left.mem, left.slots = min(left.mem, k.rest.mem), min(left.slots, k.rest.slots)
+		left.noGPUMem, left.noGPUSlots = min(left.noGPUMem, k.rest.noGPUMem), min(left.noGPUSlots, k.rest.noGPUSlots)
 	}
 	return left
 }

@@ -160,6 +160,8 @@ type Host struct {
 	PromisedMem int64  // to running jobs
 	Running     int    // jobs that have a unit
 	MaxRunning  int    // 0: no limit
+	NoGPUSlots  int    // of MaxRunning, for jobs that ask no GPU together; 0: all
+	NoGPUMem    int64  // of MemBytes, the same
 	GPUsSeen    bool   // the GPUs have been read since the daemon began
 	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or nobody knows
 }
