@@ -162,17 +162,16 @@ func TestEarlyReports(t *testing.T) {
 	}
 }
 
-// Of processes that are on no GPU those are remembered whose job goes on, unless
-// there are too many.
+// Processes that are on no GPU are remembered, also those of jobs that have ended,
+// unless there are too many.
 func TestForgottenMembers(t *testing.T) {
-	on, off, ended := process{1, 1}, process{2, 1}, process{3, 1}
+	on, off := process{1, 1}, process{2, 1}
 	c := &Core{
-		active:  map[job.ID]*live{7: {}},
 		devices: []*device{{Device: gpu.Device{Processes: []gpu.Process{{PID: 1, Start: 1}}}}},
-		members: map[process]job.ID{on: 9, off: 7, ended: 9},
+		members: map[process]job.ID{on: 9, off: 9},
 	}
 	c.forgetMembers()
-	if len(c.members) != 2 || c.members[on] != 9 || c.members[off] != 7 {
+	if len(c.members) != 2 || c.members[on] != 9 || c.members[off] != 9 {
 		t.Errorf("remembered are %v", c.members)
 	}
 	for pid := 10; len(c.members) <= maxMembers; pid++ {

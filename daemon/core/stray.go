@@ -111,10 +111,11 @@ func (l *live) began() time.Time {
 	return placed
 }
 
-// forgetMembers forgets processes of jobs that have ended which are on no GPU,
-// and those of others where there are too many.
+// forgetMembers forgets, where there are too many, the processes that are on no
+// GPU. It does so no sooner: a sample can leave out a process that is there, and
+// no other ever has its pid and start.
 func (c *Core) forgetMembers() {
-	if len(c.members) == 0 {
+	if len(c.members) <= maxMembers {
 		return
 	}
 	on := map[process]bool{}
@@ -123,9 +124,8 @@ func (c *Core) forgetMembers() {
 			on[process{p.PID, p.Start}] = true
 		}
 	}
-	many := len(c.members) > maxMembers
-	for p, id := range c.members {
-		if !on[p] && (many || c.active[id] == nil) {
+	for p := range c.members {
+		if !on[p] {
 			delete(c.members, p)
 		}
 	}
