@@ -60,7 +60,7 @@ func stages() []stage {
 		{name: "package-check", lane: native, what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
 			argv: goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
 		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "15m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
+			argv: goTest("-tags", "machine", "-timeout", "20m", "./packaging/vm/suite/", "-machine", "box"), needs: []string{"package"}},
 		{name: "box13", lane: native, what: "on Debian 13, what another systemd could change", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "10m", "./packaging/vm/suite/", "-machine", "box", "-suite", "trixie", "-quick"), needs: []string{"package"}},
 		{name: "machines", lane: emulated, what: "the test machines themselves, and the life of the package", tests: true,
