@@ -61,34 +61,6 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	}
 }
 
-// Where systemd can't start a unit for the moment, the job goes back to the queue
-// and is tried again after startAgain, and after twice as long each time in a row,
-// up to lastStartAgain.
-const (
-	startAgain     = 30 * time.Second
-	lastStartAgain = 10 * time.Minute
-	startPause     = 5 * time.Second
-)
-
-// holdStarts has all jobs wait for startPause where those of two people in a row
-// could not be started: then it is the machine's trouble. One person alone can
-// bring about the own one, with a slice that is full or is being stopped.
-func (c *Core) holdStarts(o *job.Owner, now time.Time) {
-	if c.unstarted != nil && c.unstarted.UID != o.UID {
-		c.notBefore = now.Add(startPause)
-	}
-	owner := *o
-	c.unstarted = &owner
-}
-
-// triesOf is how often in a row the job could not be started.
-func triesOf(j *job.Job) int {
-	if j.Attempt == nil || j.Attempt.Result == nil {
-		return 0
-	}
-	return j.Attempt.Result.Tries
-}
-
 // wind brings a job to its end: every process of its unit stopped, the unit
 // collected.
 func (c *Core) wind(l *live, now time.Time) {

@@ -51,7 +51,7 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.sh(`systemctl enable --now -q gpusched.socket gpusched.service`)
 	l.sh(`dpkg -r gpusched`)
 	l.units("inactive", "masked")
-	l.sh(`test -e /var/lib/gpusched/state.db && test -e /etc/gpusched/gpusched.toml && ! test -e /usr/sbin/gpuschedd`)
+	l.sh(`test -e /var/lib/gpusched/state.db && test -e /etc/gpusched/gpusched.toml && ! test -L /usr/sbin/gpuschedd && ! test -e /usr/libexec/gpusched/gpuschedd`)
 	l.jobGoesOn()
 
 	l.install(built(t, "*.deb"))
