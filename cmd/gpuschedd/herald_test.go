@@ -91,6 +91,8 @@ func TestStoppedNotes(t *testing.T) {
 		me := os.Getuid()
 		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
 			s.jobs[units.Name(int64(id))] = true
+		}
+		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
 			go func() { _ = h.tell(t.Context(), id, me, "hello") }()
 		}
 		synctest.Wait()

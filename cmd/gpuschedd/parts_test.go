@@ -69,7 +69,7 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 var limits = map[string][]string{
 	`systemd, D\-Bus`: {"daemon/perform.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
 	"starts of units": {"daemon/perform.go startTime", "daemon/loop.go retryEvery"},
-	"starts put off":  {"at once", "daemon/core/unit.go startAgain", "daemon/core/unit.go lastStartAgain"},
+	"starts put off":  {"at once", "daemon/core/startagain.go startAgain", "daemon/core/startagain.go lastStartAgain"},
 	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
 	"list of units":   {"daemon/lister.go listTime", "daemon/lister.go listAgain"},
 	"notes to jobs":   {"cmd/gpuschedd/herald.go noteTime", "never"},
