@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // tree writes files below a directory that stands for the hierarchy.
@@ -100,7 +102,7 @@ func TestDevices(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for d, want := range map[Device]bool{
-		{195, 0}: true, {195, 7}: true, {195, ProbeMinor}: true, {195, CtlMinor}: false, {195, ModesetMinor}: false, {511, 0}: false, {10, 229}: false,
+		{195, 0}: true, {195, 7}: true, {195, contract.ProbeMinor}: true, {195, contract.CtlMinor}: false, {195, contract.ModesetMinor}: false, {511, 0}: false, {10, 229}: false,
 	} {
 		if d.Reserved() != want {
 			t.Errorf("%v reserved: %v", d, !want)

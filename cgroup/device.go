@@ -1,14 +1,9 @@
 package cgroup
 
-import "fmt"
+import (
+	"fmt"
 
-// The numbers of NVIDIA's nodes. Only this major number is fixed; those of
-// nvidia-uvm and nvidia-caps are given out by the kernel and taken from stat.
-const (
-	NvidiaMajor  = 195
-	CtlMinor     = 255 // /dev/nvidiactl
-	ModesetMinor = 254 // /dev/nvidia-modeset
-	ProbeMinor   = 250 // /dev/gpusched-probe, which no job may ever open
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Device is a character device by its numbers.
@@ -17,7 +12,7 @@ type Device struct {
 }
 
 // GPU returns the device of the GPU with this minor number.
-func GPU(minor uint32) Device { return Device{Major: NvidiaMajor, Minor: minor} }
+func GPU(minor uint32) Device { return Device{Major: contract.NvidiaMajor, Minor: minor} }
 
 // Path returns the name that a device entry of a unit carries.
 func (d Device) Path() string { return fmt.Sprintf("/dev/char/%d:%d", d.Major, d.Minor) }
@@ -25,5 +20,5 @@ func (d Device) Path() string { return fmt.Sprintf("/dev/char/%d:%d", d.Major, d
 // Reserved tells whether d is a GPU's own node or the probe, which a list of
 // extra devices must not open (invariant 2).
 func (d Device) Reserved() bool {
-	return d.Major == NvidiaMajor && d.Minor != CtlMinor && d.Minor != ModesetMinor
+	return d.Major == contract.NvidiaMajor && d.Minor != contract.CtlMinor && d.Minor != contract.ModesetMinor
 }

@@ -8,15 +8,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // A GPU's own node, or the probe, in the list of extra nodes is left out. It
 // takes root to make such nodes.
 func TestMachineStatNodesReserved(t *testing.T) {
 	dir := t.TempDir()
-	for minor, want := range map[uint32]error{0: errReserved, ProbeMinor: errReserved, CtlMinor: nil, ModesetMinor: nil} {
+	for minor, want := range map[uint32]error{0: errReserved, contract.ProbeMinor: errReserved, contract.CtlMinor: nil, contract.ModesetMinor: nil} {
 		path := filepath.Join(dir, "node")
-		if err := unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(NvidiaMajor, minor))); err != nil {
+		if err := unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(contract.NvidiaMajor, minor))); err != nil {
 			t.Fatal(err)
 		}
 		_, left := StatNodes([]string{path})

@@ -20,7 +20,8 @@
 //	gpu/                what is known of GPUs (no cgo); gpu/source runs gpusched-nvml, gpu/nvml is inside it,
 //	                    gpu/kernellog reads the driver's error reports, gpu/fakenvml is a libnvidia-ml.so.1 without a GPU
 //	units/              a job's unit: names, properties, decoding (pure); units/systemd talks to systemd;
-//	                    units/unittest is a systemd in memory; units/launch is the launcher and its private spec
+//	                    units/unittest is a systemd in memory; units/launch is the launcher and its private spec;
+//	                    units/contract is what all of these agree on, as constants
 //	cgroup/             limits, device entries, statistics
 //	packaging/          what the packages hold; packaging/vm the machine tests
 //

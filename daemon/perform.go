@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
 )
 
@@ -56,7 +57,7 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 	spec, err := d.prepare(ctx, &j)
 	if detail, never := unprepared(err); never {
 		d.log.Error("preparing a start", "job", j.ID, "err", err)
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchSpec, detail
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
 		return failed
 	}
 	if err != nil {
@@ -117,16 +118,16 @@ func (d *Daemon) explainStart(ctx context.Context, failed core.StartFailed, id j
 	switch {
 	case errors.Is(err, units.ErrNotNow), began && (leaves || start.Temporary()):
 		d.starting.note(err, d.host.Now())
-		failed.How, failed.Launch, failed.Detail = core.StartLater, job.LaunchUnit, notStarted(err, leaves)
+		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepUnit, notStarted(err, leaves)
 	case errors.Is(err, units.ErrExists):
 		d.starting.note(nil, d.host.Now())
 		failed.How = core.StartExists
 		return failed
 	case began:
 		_, exit := units.Decode(start.Status)
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, exit.Detail
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, exit.Detail
 	case errors.As(err, &refused):
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, job.LaunchUnit, "systemd: "+refused.Message
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "systemd: "+refused.Message
 	default:
 		d.starting.note(err, d.host.Now())
 		d.unsure.Store(int64(id))

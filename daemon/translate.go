@@ -9,12 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
 )
-
-// ProbePath is a device node that no job may ever open: the launcher proves by
-// it that the device filter is active.
-const ProbePath = "/dev/gpusched-probe"
 
 // backstop is added to a job's time limit for systemd's own, which holds while
 // the daemon is down.
@@ -98,7 +95,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		JobID: int64(j.ID), Attempt: j.Attempt.Number,
 		Argv: argv(j, p), EnvMode: string(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
 		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
-		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: ProbePath,
+		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath,
 	}
 	if j.Task != nil {
 		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
@@ -123,7 +120,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 // unitOf reads systemd's words into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
-	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, Unfiltered: st.StatusText == launch.StatusUnfiltered}
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, Unfiltered: st.StatusText == contract.StatusUnfiltered}
 	phase, e := units.Decode(st)
 	switch phase {
 	case units.PhaseAbsent:
@@ -138,7 +135,7 @@ func unitOf(st units.Status) core.Unit {
 	u.Phase = core.Exited
 	u.Exit = core.Exit{
 		Code: e.Code, Signal: e.Signal, OOM: e.OOM, Timeout: e.Timeout,
-		Launch: job.Launch(e.Launch), Errno: e.Errno, Detail: e.Detail,
+		Launch: e.Launch, Errno: e.Errno, Detail: e.Detail,
 	}
 	if st.CPUNSec != units.Infinity {
 		u.Exit.CPUTime = time.Duration(st.CPUNSec)

@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// JobUnitPrefix starts the name of every unit of a job.
-const JobUnitPrefix = "gpujob-"
+	"github.com/gpusched/gpusched/units/contract"
+)
 
 // Owner is who a process belongs to.
 type Owner struct {
@@ -154,7 +153,7 @@ func unitOfPath(path string) string {
 		case strings.HasSuffix(part, ".slice"):
 			deepest = part
 		case strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope"):
-			isJob := strings.HasPrefix(part, JobUnitPrefix)
+			isJob := strings.HasPrefix(part, contract.UnitPrefix)
 			if isJob && inSlices {
 				return printable(part, maxUnit)
 			}

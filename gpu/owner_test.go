@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func TestUnitOfCgroup(t *testing.T) {
@@ -51,7 +53,7 @@ func FuzzUnitOfCgroup(f *testing.F) {
 		if unit != printable(unit, maxUnit) || !utf8.ValidString(unit) {
 			t.Errorf("unit %q is not printable or too long", unit)
 		}
-		if strings.HasPrefix(unit, JobUnitPrefix) && !strings.Contains(text, "/"+JobUnitPrefix) {
+		if strings.HasPrefix(unit, contract.UnitPrefix) && !strings.Contains(text, "/"+contract.UnitPrefix) {
 			t.Errorf("a job %q out of %q", unit, text)
 		}
 	})

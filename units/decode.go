@@ -3,6 +3,8 @@ package units
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Phase is where a job's unit is in its life.
@@ -18,55 +20,16 @@ const (
 	PhaseFailedToStart Phase = "failed-to-start" // systemd never got to execute the launcher
 )
 
-// Launch says which step before the command failed. The values are those of
-// job.Launch.
-type Launch string
-
-// The failures of a launch; the empty value means that the command began.
-const (
-	LaunchSpec   Launch = "spec"   // exit status 225
-	LaunchChdir  Launch = "chdir"  // 200
-	LaunchExec   Launch = "exec"   // 203
-	LaunchFilter Launch = "filter" // 226
-	LaunchLimits Launch = "limits" // 227
-	LaunchUnit   Launch = "unit"   // systemd itself could not start the unit
-)
-
-// The launcher speaks by its status line: StatusBegun as the first thing it
-// does, and "gpusched-launch:exec" and the like when it gives up.
-const (
-	StatusPrefix = "gpusched-launch:"
-	StatusBegun  = StatusPrefix + "begun"
-)
-
 // Exit is how a unit's main process ended. It means something in the phases
 // exited, failed-to-start and, as far as known, stopping.
 type Exit struct {
 	Code    int // exit status; 0 where Signal is set
 	Signal  int
-	OOM     bool   // the kernel killed it for memory
-	Timeout bool   // RuntimeMaxUSec ended it
-	Launch  Launch // "": the command began
-	Errno   int    // of the launch failure; 0 unknown
-	Detail  string // for people: which step of systemd's failed
-}
-
-// launchStatus is the exit status that goes with each word of the launcher.
-// Status and word must agree before a launch failure is believed (invariant 6).
-func launchStatus(l Launch) int32 {
-	switch l {
-	case LaunchSpec:
-		return 225
-	case LaunchChdir:
-		return 200
-	case LaunchExec:
-		return 203
-	case LaunchFilter:
-		return 226
-	case LaunchLimits:
-		return 227
-	}
-	return -1
+	OOM     bool          // the kernel killed it for memory
+	Timeout bool          // RuntimeMaxUSec ended it
+	Launch  contract.Step // "": the command began
+	Errno   int           // of the launch failure; 0 unknown
+	Detail  string        // for people: which step of systemd's failed
 }
 
 // Decode reads what became of a unit.
@@ -147,19 +110,21 @@ func exitOf(s Status) Exit {
 	return e
 }
 
-func launchOf(s Status) Launch {
-	word, ok := strings.CutPrefix(s.StatusText, StatusPrefix)
-	if !ok || s.MainCode != CLDExited || s.MainStatus != launchStatus(Launch(word)) {
-		return ""
+// launchOf believes a launch failure only where status line and exit status agree
+// (invariant 6).
+func launchOf(s Status) contract.Step {
+	word, ok := strings.CutPrefix(s.StatusText, contract.StatusPrefix)
+	if step := contract.Step(word); ok && s.MainCode == CLDExited && int(s.MainStatus) == step.ExitStatus() {
+		return step
 	}
-	return Launch(word)
+	return ""
 }
 
 // startFailure reads a unit that never became active: the exit status, if any,
 // is systemd's own.
 func startFailure(s Status) Exit {
 	e := exitOf(s)
-	e.Launch, e.Errno = LaunchUnit, 0
+	e.Launch, e.Errno = contract.StepUnit, 0
 	e.Detail = "systemd: " + s.Result
 	if s.MainCode == CLDExited && s.Result == ResultExitCode {
 		if step, ok := execSteps[s.MainStatus]; ok {

@@ -3,6 +3,8 @@ package units
 import (
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Each row is a state that systemd 252 was seen in, or, where it says so, one
@@ -60,29 +62,29 @@ func TestDecode(t *testing.T) {
 		{"stopped by hand, not yet forgotten", loaded(ActiveInactive, SubDead, ResultSuccess, killed(15)), PhaseExited, Exit{Signal: 15}},
 		{"inactive without a history", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.WasActive = false }), PhaseAbsent, Exit{}},
 
-		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: LaunchExec, Errno: 2}},
-		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:chdir")), PhaseExited, Exit{Code: 200, Launch: LaunchChdir, Errno: 2}},
-		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, "gpusched-launch:filter")), PhaseExited, Exit{Code: 226, Launch: LaunchFilter, Errno: 2}},
-		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, "gpusched-launch:spec")), PhaseExited, Exit{Code: 225, Launch: LaunchSpec, Errno: 2}},
-		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, "gpusched-launch:limits")), PhaseExited, Exit{Code: 227, Launch: LaunchLimits, Errno: 2}},
-		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: LaunchExec, Errno: 2}},
+		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
+		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:chdir")), PhaseExited, Exit{Code: 200, Launch: contract.StepChdir, Errno: 2}},
+		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, "gpusched-launch:filter")), PhaseExited, Exit{Code: 226, Launch: contract.StepFilter, Errno: 2}},
+		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, "gpusched-launch:spec")), PhaseExited, Exit{Code: 225, Launch: contract.StepSpec, Errno: 2}},
+		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, "gpusched-launch:limits")), PhaseExited, Exit{Code: 227, Launch: contract.StepLimits, Errno: 2}},
+		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
 		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:exec")), PhaseExited, Exit{Code: 200}},
 		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, "gpusched-launch:unit")), PhaseExited, Exit{Code: 255}},
 		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = "gpusched-launch:exec" }), PhaseExited, Exit{Signal: 203}},
-		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, StatusBegun)), PhaseExited, Exit{Code: 203}},
+		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusBegun)), PhaseExited, Exit{Code: 203}},
 
 		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, Exit{Code: 1}},
-		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, StatusBegun)), PhaseExited, Exit{Code: 217}},
+		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, contract.StatusBegun)), PhaseExited, Exit{Code: 217}},
 		{"so fast, and it said something else", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "gpusched-filter:inactive")), PhaseExited, Exit{Code: 217}},
 		{"killed before it was active", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.WasActive = false }), PhaseExited, Exit{Signal: 9}},
 		{"no such user", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "")), PhaseFailedToStart,
-			Exit{Code: 217, Launch: LaunchUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
+			Exit{Code: 217, Launch: contract.StepUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
 		{"no launcher", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "")), PhaseFailedToStart,
-			Exit{Code: 203, Launch: LaunchUnit, Detail: "systemd could not execute the launcher (203)"}},
+			Exit{Code: 203, Launch: contract.StepUnit, Detail: "systemd could not execute the launcher (203)"}},
 		{"no resources", loaded(ActiveFailed, SubFailed, "resources", func(s *Status) { s.WasActive = false }), PhaseFailedToStart,
-			Exit{Launch: LaunchUnit, Detail: "systemd: resources"}},
+			Exit{Launch: contract.StepUnit, Detail: "systemd: resources"}},
 		{"start hung", loaded(ActiveFailed, SubFailed, ResultTimeout, func(s *Status) { killed(15)(s); s.WasActive = false }), PhaseFailedToStart,
-			Exit{Signal: 15, Timeout: true, Launch: LaunchUnit, Detail: "systemd: timeout"}},
+			Exit{Signal: 15, Timeout: true, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
 	} {
 		phase, exit := Decode(c.s)
 		if phase != c.phase || exit != c.exit {
@@ -110,11 +112,11 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%s with %+v", phase, exit)
 			}
 		case PhaseFailedToStart:
-			if was || exit.Launch != LaunchUnit || exit.Detail == "" {
+			if was || exit.Launch != contract.StepUnit || exit.Detail == "" {
 				t.Errorf("%s with %+v", phase, exit)
 			}
 		case PhaseStopping, PhaseExited:
-			if exit.Launch != "" && (!strings.HasPrefix(text, StatusPrefix) || code != CLDExited || exit.Code < 200) {
+			if exit.Launch != "" && (!strings.HasPrefix(text, contract.StatusPrefix) || code != CLDExited || exit.Code < 200) {
 				t.Errorf("launch failure %+v", exit)
 			}
 			if exit.Code != 0 && exit.Signal != 0 {

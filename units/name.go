@@ -3,27 +3,27 @@ package units
 import (
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
-// The fixed parts of unit names.
-const (
-	Prefix  = "gpujob-"
-	suffix  = ".service"
-	Pattern = Prefix + "*" + suffix // what List asks systemd for
-)
+// Pattern is what List asks systemd for.
+const Pattern = contract.UnitPrefix + "*" + contract.UnitSuffix
 
 // Name returns the unit of job id, "gpujob-42.service".
-func Name(id int64) string { return Prefix + strconv.FormatInt(id, 10) + suffix }
+func Name(id int64) string {
+	return contract.UnitPrefix + strconv.FormatInt(id, 10) + contract.UnitSuffix
+}
 
 // ParseName returns the job whose unit this is; false for every other name.
 // Signs, leading zeros, 0 and numbers beyond an id are no job's name, so that
 // one job has one name.
 func ParseName(name string) (int64, bool) {
-	rest, ok := strings.CutPrefix(name, Prefix)
+	rest, ok := strings.CutPrefix(name, contract.UnitPrefix)
 	if !ok {
 		return 0, false
 	}
-	digits, ok := strings.CutSuffix(rest, suffix)
+	digits, ok := strings.CutSuffix(rest, contract.UnitSuffix)
 	if !ok {
 		return 0, false
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Properties returns the properties of a job's unit, in a fixed order.
@@ -49,7 +50,7 @@ func service(s Spec) []Property {
 		{"Type", "exec"},
 		{"RemainAfterExit", true},
 		{"ExecStart", []ExecCommand{{s.Launcher, []string{s.Launcher, s.SpecPath}, false}}},
-		{"ExecReload", []ExecCommand{{s.Launcher, []string{s.Launcher, launchTell, s.SpecPath}, true}}},
+		{"ExecReload", []ExecCommand{{s.Launcher, []string{s.Launcher, contract.TellFlag, s.SpecPath}, true}}},
 		{"NotifyAccess", "main"},
 		{"KillMode", "control-group"},
 		{"SendSIGKILL", true},
@@ -76,7 +77,7 @@ func identity(s Spec) []Property {
 func devices(s Spec) []Property {
 	var allow []DeviceAllow
 	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), "rw"}) }
-	ctl := cgroup.Device{Major: cgroup.NvidiaMajor, Minor: cgroup.CtlMinor}
+	ctl := cgroup.Device{Major: contract.NvidiaMajor, Minor: contract.CtlMinor}
 	for _, g := range s.GPUs {
 		add(cgroup.GPU(g.Minor))
 	}
@@ -151,7 +152,7 @@ func journal(s Spec) []Property {
 		{"StandardInput", "null"},
 		{"StandardOutput", "journal"},
 		{"StandardError", "journal"},
-		{"SyslogIdentifier", Prefix + strconv.FormatInt(s.ID, 10)},
+		{"SyslogIdentifier", contract.UnitPrefix + strconv.FormatInt(s.ID, 10)},
 		{"SyslogLevelPrefix", false}, // "<3>" at the start of a job's line is the job's text
 		{"LogRateLimitIntervalUSec", uint64(1_000_000)},
 		{"LogRateLimitBurst", uint32(1_000_000_000)},
@@ -174,9 +175,6 @@ func description(s Spec) string {
 	}
 	return fmt.Sprintf("gpusched job %d (%s) of %s%s", s.ID, printable(s.JobName), printable(s.User), where)
 }
-
-// launchTell is launch.TellFlag.
-const launchTell = "--tell"
 
 const maxName = 100 // runes of a name in a description
 

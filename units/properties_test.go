@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/cgroup"
-	"github.com/gpusched/gpusched/units/launch"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata anew")
@@ -118,7 +118,7 @@ func TestPropertiesOfAnySpec(t *testing.T) {
 			}
 			switch v := p.Value.(type) {
 			case []ExecCommand:
-				args := map[string][]string{"ExecStart": {s.Launcher, s.SpecPath}, "ExecReload": {s.Launcher, launch.TellFlag, s.SpecPath}}[p.Name]
+				args := map[string][]string{"ExecStart": {s.Launcher, s.SpecPath}, "ExecReload": {s.Launcher, contract.TellFlag, s.SpecPath}}[p.Name]
 				if len(v) != 1 || !slices.Equal(v[0].Args, args) || v[0].Path != s.Launcher || v[0].IgnoreFailure != (p.Name == "ExecReload") {
 					t.Fatalf("commands %+v", v)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // sound are the files of a machine on which everything is as it should be.
@@ -122,14 +123,14 @@ func TestDoctorLooksAtModes(t *testing.T) {
 
 // The probe is what jobs are fenced by, so it has to be the right node.
 func TestDoctorLooksAtTheProbe(t *testing.T) {
-	h := machineWith(t, map[string]string{probeNode: ""})
+	h := machineWith(t, map[string]string{contract.ProbePath: ""})
 	if got := h.checkProbe(); !strings.Contains(got.Detail, "0:0 instead of") {
 		t.Errorf("a plain file: %+v", got)
 	}
-	if err := os.Remove(h.path(probeNode)); err != nil {
+	if err := os.Remove(h.path(contract.ProbePath)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("/dev/null", h.path(probeNode)); err != nil {
+	if err := os.Symlink("/dev/null", h.path(contract.ProbePath)); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.checkProbe(); !strings.Contains(got.Detail, "1:3 instead of") {

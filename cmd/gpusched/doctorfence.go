@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // fenceDropIn closes GPUs to the sessions of all users but root where it is among
@@ -20,7 +21,7 @@ const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ 
 // checkFence tells whether GPUs can be opened outside of jobs. The node of the
 // filters' proof says it, which no driver has: an attempt to open a GPU wakes it.
 func (h host) checkFence() api.Check {
-	if groups, _ := os.ReadFile(h.path("/proc/self/cgroup")); strings.Contains(string(groups), "/gpujob-") {
+	if groups, _ := os.ReadFile(h.path("/proc/self/cgroup")); strings.Contains(string(groups), "/"+contract.UnitPrefix) {
 		return healthy("sessions", "this is a job, which opens its own GPUs and no others")
 	}
 	closed := false
@@ -28,7 +29,7 @@ func (h host) checkFence() api.Check {
 		_, err := os.Stat(h.path(filepath.Join(dir, fenceDropIn)))
 		closed = closed || err == nil
 	}
-	f, err := os.OpenFile(h.path(probeNode), os.O_RDWR|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(h.path(contract.ProbePath), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err == nil {
 		_ = f.Close()
 	}

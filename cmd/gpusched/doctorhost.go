@@ -16,6 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // host is the machine as this user sees it. The root is "" but in tests.
@@ -78,25 +79,16 @@ func (h host) checkCgroups() api.Check {
 	return healthy("cgroups", "version 2, with memory, pids, cpu and cpuset")
 }
 
-// nvidiaMajor is the number of NVIDIA's device nodes.
-const nvidiaMajor = 195
-
-// The node by which every job proves that its device filter is active.
-const (
-	probeNode  = "/dev/gpusched-probe"
-	probeMinor = 250
-)
-
 func (h host) checkProbe() api.Check {
 	const name, next = "device filter", "systemd-tmpfiles --create; without it no job can prove its filter, and jobs with GPUs fail"
-	st, err := os.Stat(h.path(probeNode))
+	st, err := os.Stat(h.path(contract.ProbePath))
 	if err != nil {
-		return degraded(name, probeNode+" is not there", next)
+		return degraded(name, contract.ProbePath+" is not there", next)
 	}
-	if mode, major, minor := node(st); major != nvidiaMajor || minor != probeMinor || mode&0o006 != 0o006 {
-		return degraded(name, fmt.Sprintf("%s is %s with the numbers %d:%d instead of c 0666 %d:%d", probeNode, st.Mode(), major, minor, nvidiaMajor, probeMinor), next)
+	if mode, major, minor := node(st); major != contract.NvidiaMajor || minor != contract.ProbeMinor || mode&0o006 != 0o006 {
+		return degraded(name, fmt.Sprintf("%s is %s with the numbers %d:%d instead of c 0666 %d:%d", contract.ProbePath, st.Mode(), major, minor, contract.NvidiaMajor, contract.ProbeMinor), next)
 	}
-	return healthy(name, "each job proves it by "+probeNode+" when it starts")
+	return healthy(name, "each job proves it by "+contract.ProbePath+" when it starts")
 }
 
 // node returns the mode and numbers of a character device, zeros for others.

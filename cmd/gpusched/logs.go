@@ -103,7 +103,7 @@ func (c *logsCmd) journalArgs(id int64, at api.Attempt, live bool) []string {
 			argv = append(argv, "--no-tail")
 		}
 	}
-	unit := fmt.Sprintf("_SYSTEMD_UNIT=gpujob-%d.service", id)
+	unit := "_SYSTEMD_UNIT=" + job.ID(id).Unit()
 	return append(argv, unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
 }

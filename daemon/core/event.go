@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Event is something that happened outside the core.
@@ -63,7 +64,7 @@ type Exit struct {
 	Signal       int
 	OOM          bool
 	Timeout      bool // systemd's own time limit
-	Launch       job.Launch
+	Launch       contract.Step
 	Errno        int
 	Detail       string
 	PeakMemBytes int64
@@ -93,7 +94,7 @@ type StartFailed struct {
 	Job     job.ID
 	Attempt int
 	How     StartFailure
-	Launch  job.Launch
+	Launch  contract.Step
 	Detail  string
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the scripts print into testdata; read the difference before committing it")
@@ -389,7 +390,7 @@ func (s *script) exit() {
 	u.Phase = core.Exited
 	u.Exit = core.Exit{
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Timeout: timeout,
-		Launch: job.Launch(s.args["launch"]), Errno: s.num("errno", 0),
+		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),
 	}
 	if _, quiet := s.args["quiet"]; !quiet {
 		s.feed(core.Changed{Job: s.id()})

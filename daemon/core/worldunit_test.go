@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // unit is a job's unit in the world's systemd.
@@ -101,7 +102,7 @@ func (w *world) answer(i int) core.Event {
 	switch a := a.(type) {
 	case core.Start:
 		if w.unable || w.leaving {
-			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartLater, Launch: job.LaunchUnit, Detail: "systemd was short of memory or processes"}
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartLater, Launch: contract.StepUnit, Detail: "systemd was short of memory or processes"}
 		}
 		if w.launch(&a.Job) != nil {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}

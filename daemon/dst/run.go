@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -63,7 +64,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
 	if !w.specs.got[r.job] { // a start that nobody waits for any more
-		r.behaviour = unittest.Behaviour{Launch: units.LaunchSpec, Code: 225}
+		r.behaviour = unittest.Behaviour{Launch: contract.StepSpec, Code: 225}
 		r.stale = true
 	}
 	w.pids++
@@ -88,7 +89,7 @@ func (w *World) fate(r *run, d *dice) {
 	case 3:
 		r.oom = r.mem > 0
 	case 4:
-		b.Launch, b.Code, b.Errno = units.LaunchExec, 203, 2
+		b.Launch, b.Code, b.Errno = contract.StepExec, 203, 2
 	case 5:
 		b.NotStart = 217
 	case 6:

@@ -1,27 +1,32 @@
 package job
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
-// constants reads the package's own source: the values of every constant of
-// each type, by the type's name. Constants counted with iota have their name
+// constants reads the source of this package and of contract: the values of every
+// constant of each type, by the type's name. Constants counted with iota have their name
 // for a value.
 func constants(t *testing.T) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
+	own, err := filepath.Glob("*.go")
+	theirs, err2 := filepath.Glob("../../units/contract/*.go")
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
 	found := map[string][]string{}
-	for _, name := range files {
+	for _, name := range slices.Concat(own, theirs) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -80,10 +85,7 @@ func words[T ~string](list []T) []string {
 // page or a filter does not know.
 func TestClosedListsAreComplete(t *testing.T) {
 	found := constants(t)
-	launches := make([]Launch, 0, len(launchWords))
-	for l := range launchWords {
-		launches = append(launches, l)
-	}
+	steps := slices.Collect(maps.Keys(launchWords))
 	classes := make([]string, 0, len(classNames))
 	for _, name := range found["Class"] {
 		if p, err := ParsePriority(strings.ToLower(name)); err == nil && p.String() == strings.ToLower(name) {
@@ -91,7 +93,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 		}
 	}
 	for kind, list := range map[string][]string{
-		"State": words(States()), "ReasonCode": words(ReasonCodes()), "Launch": words(launches), "Class": classes,
+		"State": words(States()), "ReasonCode": words(ReasonCodes()), "Step": words(contract.Steps()), "Class": classes,
 	} {
 		declared := slices.Clone(found[kind])
 		slices.Sort(declared)
@@ -99,6 +101,9 @@ func TestClosedListsAreComplete(t *testing.T) {
 		if len(declared) == 0 || !slices.Equal(declared, list) {
 			t.Errorf("%s: declared %q, listed %q", kind, declared, list)
 		}
+	}
+	if slices.Sort(steps); !slices.Equal(words(steps), slices.Sorted(slices.Values(words(contract.Steps())))) {
+		t.Errorf("words for the steps %q of %q", steps, contract.Steps())
 	}
 	if len(classNames) != len(found["Class"]) {
 		t.Errorf("%d names for %d classes", len(classNames), len(found["Class"]))
@@ -109,7 +114,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 // shown and typed.
 func TestClosedWordsAreDistinct(t *testing.T) {
 	found := constants(t)
-	for _, kind := range []string{"State", "ReasonCode", "Launch", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
+	for _, kind := range []string{"State", "ReasonCode", "Step", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
 		seen := map[string]bool{}
 		for _, w := range found[kind] {
 			if w == "" || !Printable(w) || strings.Contains(w, " ") || seen[w] {

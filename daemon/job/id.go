@@ -4,13 +4,18 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // ID numbers a job, from 1 upwards, in submit order. 0 is no job.
 type ID int64
 
-// String returns the decimal form, as in "gpujob-42.service".
+// String returns the decimal form.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+
+// Unit returns the name of the job\'s systemd unit, "gpujob-42.service".
+func (id ID) Unit() string { return contract.UnitPrefix + id.String() + contract.UnitSuffix }
 
 // ParseID reads a decimal id. Signs, leading zeros and 0 are refused, so that
 // one job has one spelling.

@@ -4,20 +4,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
-)
 
-// Launch says what the launcher could not do before the command began. The
-// empty value means that the command began.
-type Launch string
-
-// The launcher's failures, in the words of its status line.
-const (
-	LaunchSpec   Launch = "spec"   // its instructions could not be written, or were unreadable
-	LaunchChdir  Launch = "chdir"  // the working directory
-	LaunchExec   Launch = "exec"   // the command itself
-	LaunchFilter Launch = "filter" // the device filter is not active
-	LaunchLimits Launch = "limits" // umask or resource limits
-	LaunchUnit   Launch = "unit"   // systemd could not start the unit at all
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Result is how one attempt ended.
@@ -25,7 +13,7 @@ type Result struct {
 	Outcome    State         `json:"outcome"` // a terminal state
 	ExitCode   int           `json:"exit_code"`
 	Signal     int           `json:"signal,omitempty"`
-	Launch     Launch        `json:"launch,omitempty"`
+	Launch     contract.Step `json:"launch,omitempty"`
 	Errno      int           `json:"errno,omitempty"`
 	Detail     string        `json:"detail,omitempty"` // printable, nothing private
 	By         string        `json:"by,omitempty"`     // who cancelled it
@@ -41,13 +29,13 @@ type Result struct {
 }
 
 // launchWords finish the sentence "could not start: …".
-var launchWords = map[Launch]string{
-	LaunchSpec:   "its private instructions could not be made or read",
-	LaunchChdir:  "its working directory could not be entered",
-	LaunchExec:   "its command could not be run",
-	LaunchFilter: "its GPUs could not be opened, or are not fenced off from others",
-	LaunchLimits: "its resource limits could not be set",
-	LaunchUnit:   "systemd refused its unit",
+var launchWords = map[contract.Step]string{
+	contract.StepSpec:   "its private instructions could not be made or read",
+	contract.StepChdir:  "its working directory could not be entered",
+	contract.StepExec:   "its command could not be run",
+	contract.StepFilter: "its GPUs could not be opened, or are not fenced off from others",
+	contract.StepLimits: "its resource limits could not be set",
+	contract.StepUnit:   "systemd refused its unit",
 }
 
 // Sentence says for people what happened and, where it helps, what to do next.

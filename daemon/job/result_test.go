@@ -3,6 +3,8 @@ package job
 import (
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func TestResultSentenceAndCode(t *testing.T) {
@@ -32,11 +34,11 @@ func TestResultSentenceAndCode(t *testing.T) {
 		{Result{Outcome: Cancelled, Cause: StopTrespass}, 143, "cancelled by the site: it used a GPU that it does not have"},
 		{Result{Outcome: Cancelled, Cause: StopIdle}, 143, "cancelled by the site: it did not use its GPUs"},
 		{Result{Outcome: Lost, Detail: "the machine was restarted while the job ran"}, 125, "lost: the machine was restarted while the job ran"},
-		{Result{Outcome: Failed, Launch: LaunchSpec, ExitCode: 225}, 125, "could not start: its private instructions could not be made or read"},
-		{Result{Outcome: Failed, Launch: LaunchChdir, Errno: 13, ExitCode: 200}, 125, "could not start: its working directory could not be entered: permission denied"},
-		{Result{Outcome: Failed, Launch: LaunchExec, Errno: 2, ExitCode: 203}, 125, "could not start: its command could not be run: no such file or directory"},
-		{Result{Outcome: Failed, Launch: LaunchFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or are not fenced off from others"},
-		{Result{Outcome: Failed, Launch: LaunchLimits, Errno: 1, Detail: "NOFILE"}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},
+		{Result{Outcome: Failed, Launch: contract.StepSpec, ExitCode: 225}, 125, "could not start: its private instructions could not be made or read"},
+		{Result{Outcome: Failed, Launch: contract.StepChdir, Errno: 13, ExitCode: 200}, 125, "could not start: its working directory could not be entered: permission denied"},
+		{Result{Outcome: Failed, Launch: contract.StepExec, Errno: 2, ExitCode: 203}, 125, "could not start: its command could not be run: no such file or directory"},
+		{Result{Outcome: Failed, Launch: contract.StepFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or are not fenced off from others"},
+		{Result{Outcome: Failed, Launch: contract.StepLimits, Errno: 1, Detail: "NOFILE"}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},
 		{Result{Outcome: Failed, ExitCode: 1, GPUError: &GPUError{GPU: 2, Xid: 31, What: "a bad address"}}, 1, "failed: exit code 1; GPU 2 reported Xid 31 (a bad address)"},
 		{Result{Outcome: Failed, Signal: 6, GPUError: &GPUError{Xid: 999}}, 134, "killed by signal 6 (ABRT); GPU 0 reported Xid 999"},
 		{Result{Outcome: Failed, Cause: StopGPULost, GPUError: &GPUError{GPU: 2, Xid: 79, What: "it is gone"}}, 143, "stopped since GPU 2 was lost (Xid 79 (it is gone))"},
@@ -44,7 +46,7 @@ func TestResultSentenceAndCode(t *testing.T) {
 		{Result{Outcome: Failed, Cause: StopGPULost}, 143, "stopped since one of its GPUs was lost"},
 		{Result{Outcome: Failed, ExitCode: 1, GPUError: &GPUError{GPU: 2, What: "gone"}}, 1, "failed: exit code 1; GPU 2 was lost (gone)"},
 		{Result{Outcome: Completed, GPUError: &GPUError{GPU: 2, Xid: 31}}, 0, "completed: exit code 0"},
-		{Result{Outcome: Failed, Launch: LaunchUnit, Detail: "unit exists"}, 125, "could not start: systemd refused its unit (unit exists)"},
+		{Result{Outcome: Failed, Launch: contract.StepUnit, Detail: "unit exists"}, 125, "could not start: systemd refused its unit (unit exists)"},
 	} {
 		covered[c.result.Outcome] = true
 		if got := c.result.Sentence(); got != c.sentence {

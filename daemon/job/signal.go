@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // signalNames are Linux's standard signals by number.
@@ -13,9 +15,6 @@ var signalNames = [...]string{
 	20: "TSTP", 21: "TTIN", 22: "TTOU", 23: "URG", 24: "XCPU", 25: "XFSZ", 26: "VTALRM", 27: "PROF", 28: "WINCH",
 	29: "IO", 30: "PWR", 31: "SYS",
 }
-
-// maxSignal is the highest real-time signal on Linux.
-const maxSignal = 64
 
 // SignalName returns the name without SIG, or "RT" and the number. The kernel's
 // number is meant: RT34 is what the shell calls RTMIN.
@@ -29,10 +28,10 @@ func SignalName(n int) string {
 // ParseSignal reads USR1, SIGUSR1, 10, and RT34 as SignalName prints it.
 func ParseSignal(s string) (int, error) {
 	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")
-	for n := 1; n <= maxSignal && ascii(s); n++ {
+	for n := 1; n <= contract.MaxSignal && ascii(s); n++ {
 		if name == SignalName(n) || s == strconv.Itoa(n) {
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a signal: use a name such as USR1 or a number from 1 to %d", s, maxSignal)
+	return 0, fmt.Errorf("%q is not a signal: use a name such as USR1 or a number from 1 to %d", s, contract.MaxSignal)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func TestParseSignal(t *testing.T) {
@@ -28,7 +30,7 @@ func TestParseSignal(t *testing.T) {
 
 // The names are the kernel's.
 func TestSignalName(t *testing.T) {
-	for n := 1; n <= maxSignal; n++ {
+	for n := 1; n <= contract.MaxSignal; n++ {
 		want := strings.TrimPrefix(unix.SignalName(syscall.Signal(n)), "SIG")
 		if want == "" {
 			want = "RT" + strconv.Itoa(n)
@@ -53,7 +55,7 @@ func FuzzParseSignal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseSignal(SignalName(n)); n < 1 || n > maxSignal || !ascii(text) || again != n || err != nil {
+		if again, err := ParseSignal(SignalName(n)); n < 1 || n > contract.MaxSignal || !ascii(text) || again != n || err != nil {
 			t.Fatalf("%q is %d, again %d, %v", text, n, again, err)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Sizes a submission may have. The kernel's own bounds are the model: one
@@ -133,7 +135,7 @@ func (r *Request) checkLife(p *Problems) {
 	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
 		p.addf("at its time limit a job can be given kill or requeue, not %q (--on-timeout)", string(r.OnTimeout))
 	}
-	if r.WarnSignal < 0 || r.WarnSignal > maxSignal || r.WarnBefore < 0 || r.WarnBefore > MaxDuration || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
+	if r.WarnSignal < 0 || r.WarnSignal > contract.MaxSignal || r.WarnBefore < 0 || r.WarnBefore > MaxDuration || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
 		p.addf("a warning needs a signal and a time before the limit, such as USR1@60s (--signal)")
 	}
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // plain is a submission without a fault.
@@ -66,7 +68,7 @@ func TestValidateTakes(t *testing.T) {
 		"killed in time":  func(s *Submission) { s.Request.OnTimeout = TimeoutKill },
 		"sent back":       func(s *Submission) { s.Request.OnTimeout = TimeoutRequeue },
 		"earliest warning": func(s *Submission) {
-			s.Request.WarnSignal, s.Request.WarnBefore = maxSignal, MaxDuration
+			s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal, MaxDuration
 		},
 		"warned at once": func(s *Submission) {
 			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, time.Hour-1, time.Hour
@@ -164,7 +166,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"end of no kind", `not "stop" (--on-timeout)`, func(s *Submission) { s.Request.OnTimeout = "stop" }},
 		{"warning without time", "--signal", func(s *Submission) { s.Request.WarnSignal = 10 }},
 		{"warning without signal", "--signal", func(s *Submission) { s.Request.WarnBefore = time.Minute }},
-		{"signal too high", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = maxSignal+1, 1 }},
+		{"signal too high", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal+1, 1 }},
 		{"warning too early", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = 1, MaxDuration+1 }},
 		{"warning before the start", "1h before the limit, which is 1h", func(s *Submission) {
 			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, time.Hour, time.Hour

@@ -5,10 +5,8 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
-
-// maxSignal is the highest real-time signal on Linux.
-const maxSignal = 64
 
 // cancel ends a job, or only sends it a signal.
 func (s *Server) cancel(r *request) (any, error) {
@@ -16,8 +14,8 @@ func (s *Server) cancel(r *request) (any, error) {
 	if err := decode(r, &in, maxBodyBytes); err != nil {
 		return nil, err
 	}
-	if in.Signal < 0 || in.Signal > maxSignal {
-		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, maxSignal)
+	if in.Signal < 0 || in.Signal > contract.MaxSignal {
+		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)
 	}
 	c := job.Command{Kind: job.CommandCancel}
 	if in.Signal != 0 {

@@ -27,7 +27,7 @@ func renderJob(v job.JobView) api.Job {
 	}
 	renderLife(&out, v)
 	if j.ID != 0 && out.Array == nil { // an array itself runs nothing
-		out.Unit = "gpujob-" + j.ID.String() + ".service"
+		out.Unit = j.ID.Unit()
 	}
 	if j.State.Terminal() {
 		out.EndedAt = j.ChangedAt.UTC()

@@ -78,7 +78,7 @@ func (m *machine) occupy(j *job.Job, r job.GPURef) error {
 	}
 	d.MemUsedBytes, d.MemFreeBytes = d.MemUsedBytes+mem, d.MemFreeBytes-mem
 	d.Processes = append(slices.Clip(d.Processes), gpu.Process{
-		PID: pid(j.ID), Kind: gpu.KindCompute, UsedBytes: int64(mem), UID: j.Owner.UID, Unit: fmt.Sprintf("gpujob-%d.service", j.ID),
+		PID: pid(j.ID), Kind: gpu.KindCompute, UsedBytes: int64(mem), UID: j.Owner.UID, Unit: j.ID.Unit(),
 	})
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // shell runs files that the kernel does not know how to run, as execvp does.
@@ -129,7 +131,7 @@ func missingInterpreter(path string, err error) bool {
 
 // execFailure explains why the command could not be run.
 func execFailure(argv []string, path string, err error) *Failure {
-	f := &Failure{Code: CodeExec, What: "its command " + strconv.Quote(shorten(argv[0])) + " could not be run", Err: err}
+	f := &Failure{Step: contract.StepExec, What: "its command " + strconv.Quote(shorten(argv[0])) + " could not be run", Err: err}
 	switch {
 	case path != "" && missingInterpreter(path, err):
 		f.Next = shorten(path) + " is there, but the interpreter that its first line names is not"

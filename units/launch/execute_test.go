@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Commands are found as execvp finds them: in the job's PATH, from the job's
@@ -136,7 +138,7 @@ func checkFailure(t *testing.T, l launched, status int, note string, stderr []st
 
 // Exit statuses are what the daemon expects of each code.
 func TestExitStatuses(t *testing.T) {
-	for code, want := range map[Code]int{CodeSpec: 225, CodeChdir: 200, CodeExec: 203, CodeFilter: 226, CodeLimits: 227} {
+	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227} {
 		if got := code.ExitStatus(); got != want {
 			t.Errorf("%s: %d", code, got)
 		}
@@ -156,7 +158,7 @@ func TestUsage(t *testing.T) {
 
 // An own error number is found through every wrapping.
 func TestFailureErrno(t *testing.T) {
-	f := &Failure{Code: CodeLimits, Err: &limitError{"NOFILE", unix.EPERM}}
+	f := &Failure{Step: contract.StepLimits, Err: &limitError{"NOFILE", unix.EPERM}}
 	if f.Errno() != int(unix.EPERM) || f.status() != "STATUS=gpusched-launch:limits\nERRNO=1" {
 		t.Fatal(f.status())
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 const probe = "/dev/gpusched-probe"
@@ -90,8 +92,8 @@ func TestProve(t *testing.T) {
 			switch {
 			case f == nil && c.fails != "":
 				t.Errorf("went on")
-			case f != nil && (c.fails == "" || !strings.Contains(f.Error(), c.fails) || f.Code != CodeFilter || f.Errno() != int(c.errno)):
-				t.Errorf("failed with %s, %d: %v", f.Code, f.Errno(), f)
+			case f != nil && (c.fails == "" || !strings.Contains(f.Error(), c.fails) || f.Step != contract.StepFilter || f.Errno() != int(c.errno)):
+				t.Errorf("failed with %s, %d: %v", f.Step, f.Errno(), f)
 			}
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Main is the launcher: args are those of the process, environ its
@@ -14,7 +16,7 @@ func Main(args, environ []string) int { return start(args, environ, systemNodes(
 func start(args, environ []string, n nodes) int {
 	r := run{base: environ, nodes: n, exec: replace}
 	rest := args[1:]
-	if len(rest) == 2 && rest[0] == TellFlag {
+	if len(rest) == 2 && rest[0] == contract.TellFlag {
 		return tell(rest[1], os.Stderr)
 	}
 	if len(rest) == 2 && (stage(rest[0]) == afterLogin || stage(rest[0]) == afterLoginExposed) {
@@ -28,10 +30,10 @@ func start(args, environ []string, n nodes) int {
 	r.self, r.path = args[0], rest[0]
 	r.notify = newNotifier(environ)
 	if r.stage == first {
-		r.notify.send("STATUS=" + StatusBegun)
+		r.notify.send("STATUS=" + contract.StatusBegun)
 	}
 	f := r.run()
 	os.Stderr.WriteString("gpusched: job " + filepath.Base(r.path) + " could not start: " + f.Error() + "\n")
 	r.notify.send(f.status())
-	return f.Code.ExitStatus()
+	return f.Step.ExitStatus()
 }

@@ -10,11 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TellFlag has the launcher print the note that lies beside a spec instead of
-// starting a job. It is what a job's unit does to reload: the note is then in
-// the job's own journal, as if the job had printed it, where its user finds it.
-const TellFlag = "--tell"
-
 const noteSuffix = ".note"
 
 // maxNoteBytes bounds what is printed of a note.

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // What a new program inherits from its process, besides the environment.
@@ -28,20 +30,17 @@ func closeOnExec() error {
 	return nil
 }
 
-// maxSignal is the highest signal number on Linux.
-const maxSignal = 64
-
 // defaultSignals gives every ignored signal its default action again; handlers
 // end with execve by themselves. It goes past the runtime, which would not let
 // go of its own.
 func defaultSignals() {
-	for sig := uintptr(1); sig <= maxSignal; sig++ {
+	for sig := uintptr(1); sig <= contract.MaxSignal; sig++ {
 		// The kernel's struct sigaction begins with the handler; it has four
 		// words on all 64-bit machines, and none of them is needed for SIG_DFL.
 		var action, zero [8]uintptr
-		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)), maxSignal/8, 0, 0)
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)), contract.MaxSignal/8, 0, 0)
 		if errno == 0 && action[0] == sigIgnore {
-			unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&zero)), 0, maxSignal/8, 0, 0)
+			unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&zero)), 0, contract.MaxSignal/8, 0, 0)
 		}
 	}
 }

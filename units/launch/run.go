@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // run is one launch under way.
@@ -36,7 +38,7 @@ const (
 func (r *run) run() *Failure {
 	s, err := Read(r.path)
 	if err != nil {
-		return &Failure{Code: CodeSpec, What: "its private instructions could not be read", Err: err,
+		return &Failure{Step: contract.StepSpec, What: "its private instructions could not be read", Err: err,
 			Next: "an administrator should see 'gpusched health'; then submit the job again"}
 	}
 	if f := valid(s); f != nil {
@@ -51,7 +53,7 @@ func (r *run) run() *Failure {
 	}
 	unix.Umask(s.Umask)
 	if err := unix.Chdir(s.Dir); err != nil {
-		return &Failure{Code: CodeChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) + " could not be entered", Err: err,
+		return &Failure{Step: contract.StepChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) + " could not be entered", Err: err,
 			Next: "the directory must exist on this machine and be open to the job's user (--chdir)"}
 	}
 	if s.EnvMode == EnvLogin && r.stage == first {
@@ -73,7 +75,7 @@ func valid(s *Spec) *Failure {
 	default:
 		return nil
 	}
-	return &Failure{Code: CodeSpec, What: "its private instructions have " + what, Err: unix.EINVAL, Next: "were the daemon and the launcher upgraded together?"}
+	return &Failure{Step: contract.StepSpec, What: "its private instructions have " + what, Err: unix.EINVAL, Next: "were the daemon and the launcher upgraded together?"}
 }
 
 // command becomes the job's command.
@@ -84,7 +86,7 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	}
 	env := Environment(s, filtered, base)
 	if !filtered {
-		r.notify.send("STATUS=" + StatusUnfiltered)
+		r.notify.send("STATUS=" + contract.StatusUnfiltered)
 	}
 	if f := r.inherit(s, env); f != nil {
 		return f
@@ -107,16 +109,16 @@ func (r *run) execSilent(path string, argv, env []string) error {
 // come last: under a small one the launcher itself could not go on.
 func (r *run) inherit(s *Spec, env []string) *Failure {
 	if err := closeOnExec(); err != nil {
-		return &Failure{Code: CodeLimits, What: "its descriptors could not be closed", Err: err}
+		return &Failure{Step: contract.StepLimits, What: "its descriptors could not be closed", Err: err}
 	}
 	defaultSignals()
 	runtime.LockOSThread()
 	if err := unblockSignals(); err != nil {
-		return &Failure{Code: CodeLimits, What: "its signals could not be unblocked", Err: err}
+		return &Failure{Step: contract.StepLimits, What: "its signals could not be unblocked", Err: err}
 	}
 	reserve(s, env)
 	if err := setLimits(s.SoftLimits); err != nil {
-		return &Failure{Code: CodeLimits, What: "its resource limits could not be set", Err: err,
+		return &Failure{Step: contract.StepLimits, What: "its resource limits could not be set", Err: err,
 			Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
 	}
 	return nil
@@ -153,7 +155,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	}
 	for _, word := range []string{r.self, r.path} {
 		if !filepath.IsAbs(word) || !plainWord(word) {
-			return &Failure{Code: CodeSpec, What: "the path " + strconv.Quote(word) + " can't go through a shell", Err: unix.EINVAL}
+			return &Failure{Step: contract.StepSpec, What: "the path " + strconv.Quote(word) + " can't go through a shell", Err: unix.EINVAL}
 		}
 	}
 	env := Environment(s, filtered, r.base)
@@ -175,7 +177,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
 	err := tryExec(login, argv, env, r.exec)
-	return &Failure{Code: CodeExec, What: "the login shell " + strconv.Quote(login) + " could not be run", Err: err,
+	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run", Err: err,
 		Next: "use --env inherit or --env clean"}
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // the Go runtime would swallow some.
 func act(b unittest.Behaviour) int {
 	if b.Launch != "" {
-		if ok, err := daemon.SdNotify(false, fmt.Sprintf("STATUS=%s%s\nERRNO=%d", units.StatusPrefix, b.Launch, b.Errno)); !ok || err != nil {
+		if ok, err := daemon.SdNotify(false, fmt.Sprintf("STATUS=%s%s\nERRNO=%d", contract.StatusPrefix, b.Launch, b.Errno)); !ok || err != nil {
 			return 99
 		}
 		return b.Code

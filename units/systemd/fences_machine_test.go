@@ -20,6 +20,7 @@ import (
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // run starts a unit whose main process is a shell with this script.
@@ -99,8 +100,8 @@ func TestMachineDeviceFilter(t *testing.T) {
 	m := connect(t)
 	dir := shared(t)
 	opened := func(minor uint32) string { return filepath.Join(dir, fmt.Sprint("node", minor)) }
-	for _, minor := range []uint32{0, 1, cgroup.CtlMinor, cgroup.ProbeMinor} {
-		if err := unix.Mknod(opened(minor), unix.S_IFCHR|0o666, int(unix.Mkdev(cgroup.NvidiaMajor, minor))); err != nil {
+	for _, minor := range []uint32{0, 1, contract.CtlMinor, contract.ProbeMinor} {
+		if err := unix.Mknod(opened(minor), unix.S_IFCHR|0o666, int(unix.Mkdev(contract.NvidiaMajor, minor))); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(opened(minor), 0o666); err != nil {
@@ -112,7 +113,7 @@ all() { try %s | grep -q "No such device" && try %s | grep -q "No such device" &
 	try %s | grep -q "not permitted" && try %s | grep -q "not permitted" && : </dev/null; }
 all || exit 10
 touch %s/looked; read -r _ <%s/again; all || exit 11`,
-		opened(1), opened(cgroup.CtlMinor), opened(0), opened(cgroup.ProbeMinor), dir, dir)
+		opened(1), opened(contract.CtlMinor), opened(0), opened(contract.ProbeMinor), dir, dir)
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -104,7 +105,7 @@ func TestMachineFastEnds(t *testing.T) {
 		if !last.WasActive {
 			early++
 		}
-		if strings.HasPrefix(last.StatusText, units.StatusPrefix) != (i%2 == 1) {
+		if strings.HasPrefix(last.StatusText, contract.StatusPrefix) != (i%2 == 1) {
 			t.Fatalf("status line: %+v", last)
 		}
 		if err := m.Stop(t.Context(), units.Name(1)); err != nil {

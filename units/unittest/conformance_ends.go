@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func testStart(t *testing.T, s *stage) {
@@ -63,12 +64,12 @@ func testExits(t *testing.T, s *stage) {
 }
 
 func testLauncher(t *testing.T, s *stage) {
-	s.start(1, Behaviour{Launch: units.LaunchExec, Code: 203, Errno: int(syscall.ENOENT)})
-	if _, exit := s.until(1, units.PhaseExited); exit.Launch != units.LaunchExec || exit.Errno != int(syscall.ENOENT) {
+	s.start(1, Behaviour{Launch: contract.StepExec, Code: 203, Errno: int(syscall.ENOENT)})
+	if _, exit := s.until(1, units.PhaseExited); exit.Launch != contract.StepExec || exit.Errno != int(syscall.ENOENT) {
 		t.Errorf("exec: got %+v", exit)
 	}
 	s.stop(1)
-	s.start(2, Behaviour{Launch: units.LaunchExec, Code: 4}) // the word alone is not enough
+	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the word alone is not enough
 	if _, exit := s.until(2, units.PhaseExited); exit != (units.Exit{Code: 4}) {
 		t.Errorf("a lie: got %+v", exit)
 	}
@@ -83,7 +84,7 @@ func testNotStarted(t *testing.T, s *stage) {
 		t.Fatalf("Start: %v, want a StartError", err)
 	}
 	phase, exit := units.Decode(s.status(1))
-	if phase != units.PhaseFailedToStart || exit.Launch != units.LaunchUnit || !strings.Contains(exit.Detail, "user") {
+	if phase != units.PhaseFailedToStart || exit.Launch != contract.StepUnit || !strings.Contains(exit.Detail, "user") {
 		t.Fatalf("got %s %+v", phase, exit)
 	}
 	_, err = s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, Behaviour{}))

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Exit ends the running main process of name with an exit status.
@@ -30,9 +31,9 @@ func (s *Systemd) Timeout(name string) {
 }
 
 // FailLaunch lets the launcher of name give up with its word and its status.
-func (s *Systemd) FailLaunch(name string, l units.Launch, code, errno int) {
+func (s *Systemd) FailLaunch(name string, l contract.Step, code, errno int) {
 	s.drive(name, func(u *unit) {
-		u.status.StatusText, u.status.StatusErrno = units.StatusPrefix+string(l), int32(errno)
+		u.status.StatusText, u.status.StatusErrno = contract.StatusPrefix+string(l), int32(errno)
 		s.exit(u, code)
 	})
 }

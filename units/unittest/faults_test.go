@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var one = units.Name(1)
@@ -171,7 +172,7 @@ func TestDrive(t *testing.T) {
 		"signal":  {func(s *Systemd) { s.KillBy(one, 11) }, units.Exit{Signal: 11}},
 		"memory":  {func(s *Systemd) { s.OOM(one) }, units.Exit{Signal: 9, OOM: true}},
 		"time":    {func(s *Systemd) { s.Timeout(one) }, units.Exit{Signal: 15, Timeout: true}},
-		"launch":  {func(s *Systemd) { s.FailLaunch(one, units.LaunchChdir, 200, 13) }, units.Exit{Code: 200, Launch: units.LaunchChdir, Errno: 13}},
+		"launch":  {func(s *Systemd) { s.FailLaunch(one, contract.StepChdir, 200, 13) }, units.Exit{Code: 200, Launch: contract.StepChdir, Errno: 13}},
 		"ordered": {func(s *Systemd) { _ = s.Kill(context.Background(), one, 15) }, units.Exit{Signal: 15}},
 	} {
 		s := New(Options{})

@@ -5,15 +5,16 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Behaviour is what the main process of a unit does. The zero value runs until
 // something ends it.
 type Behaviour struct {
-	Ends     bool         // by itself, as soon as it is started, with Code or Signal
-	Code     int          // exit status
-	Signal   int          // it kills itself by this; 0: it exits
-	Launch   units.Launch // the launcher's word for a failure, with Code and Errno
+	Ends     bool          // by itself, as soon as it is started, with Code or Signal
+	Code     int           // exit status
+	Signal   int           // it kills itself by this; 0: it exits
+	Launch   contract.Step // the launcher's word for a failure, with Code and Errno
 	Errno    int
 	NotStart int  // systemd cannot start it at all and ends with this status, such as 217
 	Deaf     bool // it ignores every signal that can be ignored
@@ -85,7 +86,7 @@ func (s *Systemd) begin(u *unit) {
 	s.tell(u.status.Name)
 	switch {
 	case b.Launch != "":
-		u.status.StatusText, u.status.StatusErrno = units.StatusPrefix+string(b.Launch), int32(b.Errno)
+		u.status.StatusText, u.status.StatusErrno = contract.StatusPrefix+string(b.Launch), int32(b.Errno)
 		s.exit(u, b.Code)
 	case b.TimesOut:
 		s.die(u, syscall.SIGTERM, units.ResultTimeout)

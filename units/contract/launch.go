@@ -1,0 +1,53 @@
+package contract
+
+// Step is the step before a job's command at which its launch failed. The empty
+// value means that the command began.
+type Step string
+
+// The steps, all but the last the launcher's own.
+const (
+	StepSpec   Step = "spec"   // its instructions could not be written, or were unreadable
+	StepChdir  Step = "chdir"  // the working directory
+	StepExec   Step = "exec"   // the command itself
+	StepFilter Step = "filter" // the device filter is not active
+	StepLimits Step = "limits" // umask or resource limits
+	StepUnit   Step = "unit"   // systemd could not start the unit at all
+)
+
+// Steps lists them all.
+func Steps() []Step {
+	return []Step{StepSpec, StepChdir, StepExec, StepFilter, StepLimits, StepUnit}
+}
+
+// ExitStatus returns the launcher's exit status for a step of its own, and -1 for
+// any other word. The numbers are what systemd uses for the like.
+func (s Step) ExitStatus() int {
+	switch s {
+	case StepSpec:
+		return 225
+	case StepChdir:
+		return 200
+	case StepExec:
+		return 203
+	case StepFilter:
+		return 226
+	case StepLimits:
+		return 227
+	}
+	return -1
+}
+
+// What the launcher sends the service manager as its status line.
+const (
+	StatusPrefix     = "gpusched-launch:"         // the Step that failed follows
+	StatusBegun      = StatusPrefix + "begun"     // the first thing it does
+	StatusUnfiltered = "gpusched-filter:inactive" // the command runs without the device filter
+)
+
+// TellFlag has the launcher print the note that lies beside a spec instead of
+// starting a job. It is what a job's unit does to reload: the note is then in
+// the job's own journal, as if the job had printed it, where its user finds it.
+const TellFlag = "--tell"
+
+// MaxSignal is the highest signal number on Linux, that of a real-time signal.
+const MaxSignal = 64
