@@ -161,7 +161,7 @@ func (c *Core) sendBack(l *live, how back, now time.Time) {
 	j.Requeues++
 	j.Expected = 0
 	j.QueuedAt = j.QueuedAt.Add(ran)
-	if how != inPlace {
+	if how != inPlace || j.QueuedAt.After(now) { // the clock was set back while we were away
 		j.QueuedAt = now
 	}
 	if how == anew {
