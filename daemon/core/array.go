@@ -22,11 +22,8 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 	a.Tasks = &counts
 	c.queue.Take(a.ID)
 	c.turn(array, now)
-	switch {
-	case counts.Next == a.Request.Array.Size():
+	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
-	case counts.Became() == 1:
-		c.tellFollowers(array, now)
 	}
 	l := c.adopt(t)
 	c.queued++

@@ -12,16 +12,25 @@ import (
 // name one that ended after the daemon looked it up, milliseconds ago.
 const endsSize = 10_000
 
-// startedOnce tells whether the job's command has ever run, or a task of it has
-// become a job.
-func startedOnce(j *job.Job) bool {
-	return j.Attempt != nil && (j.Attempt.Number > 1 || !j.Attempt.StartedAt.IsZero()) || j.Tasks != nil && j.Tasks.Became() > 0
+// began notes that the job's command runs, and that its array has started with
+// its first. An attempt alone says nothing of that: systemd may have been unable to
+// start it.
+func (c *Core) began(l *live, now time.Time) {
+	l.job.Began = true
+	if l.job.Task == nil {
+		return
+	}
+	if array := c.jobs[l.job.Task.Array]; array != nil && !array.job.Began {
+		array.job.Began = true
+		c.touchQuietly(array)
+		c.tellFollowers(array, now)
+	}
 }
 
 // findEnd returns where the job of a dependency stands.
 func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
 	if l := c.jobs[id]; l != nil {
-		return job.End{State: l.job.State, Started: startedOnce(&l.job)}, true
+		return job.End{State: l.job.State, Started: l.job.Began}, true
 	}
 	if end, ok := c.recent.get(id); ok {
 		return end, true
@@ -106,7 +115,7 @@ func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
 		l := c.jobs[d.Job]
-		if l != nil && d.Judge(l.job.State, startedOnce(&l.job)) == job.Unmet {
+		if l != nil && d.Judge(l.job.State, l.job.Began) == job.Unmet {
 			open = append(open, d)
 		}
 	}
@@ -116,7 +125,7 @@ func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
 // tellFollowers lets the jobs that wait for this one know where it stands.
 func (c *Core) tellFollowers(l *live, now time.Time) {
 	j := &l.job
-	end := job.End{State: j.State, Started: startedOnce(j)}
+	end := job.End{State: j.State, Started: j.Began}
 	if j.State.Terminal() {
 		c.recent.add(j.ID, end)
 	}

@@ -32,7 +32,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 		c.reclaim(l, &j, now)
 		return
 	}
-	j.Recovered = true
+	j.Recovered, j.Began = true, true
 	j.Attempt = c.untaken(&j)
 	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(j)

@@ -258,6 +258,7 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 		return
 	}
 	if l.job.State == job.Starting {
+		c.began(l, now)
 		c.move(l, job.Running, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation

@@ -61,8 +61,7 @@ func (w *World) judgeDependencies(placed *job.Job) {
 		if !known {
 			continue // it was lost with the state file
 		}
-		started := on.Attempt != nil && (on.Attempt.Number > 1 || !on.Attempt.StartedAt.IsZero()) || on.Tasks != nil && on.Tasks.Became() > 0
-		if v := d.Judge(on.State, started); v != job.Met {
+		if v := d.Judge(on.State, on.Began); v != job.Met {
 			w.breach(16, "job %d is placed and waits for job %d (%s), which is %s", placed.ID, d.Job, d, on.State)
 		}
 	}

@@ -79,6 +79,7 @@ type Life struct {
 	QueuedAt  time.Time     `json:"queued_at,omitzero"`  // from when its wait counts: its submission, or when it was sent to the end of the queue, and later by the time in which it could not have started
 	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when it could not: held, before its begin time or behind another job
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
+	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a stopped one makes room for
