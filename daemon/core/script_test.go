@@ -156,6 +156,7 @@ var verbs = map[string]func(*script){
 		if size := s.size("reserved"); size > 0 {
 			s.w.keeps(uint64(size) >> 20)
 		}
+		_, s.w.older = s.args["older"]
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
 		s.w.step(s.w.sample(0), -1)
@@ -334,6 +335,14 @@ var verbs = map[string]func(*script){
 		for _, ev := range s.w.kernel {
 			s.feed(ev)
 		}
+		s.feed(s.w.listed())
+		s.feed(s.w.sample(0))
+	},
+	// upgrade: what a daemon of an older release left, which noted the boot alone (machine older), comes to one of now.
+	"upgrade": func(s *script) {
+		s.w.older = false
+		s.w.revive()
+		s.log("the daemon starts again")
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},

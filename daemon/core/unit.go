@@ -225,7 +225,7 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 	switch {
 	case l.job.State == job.Ending:
 		c.wind(l, now)
-	case a.BootID != c.run:
+	case c.swept(a):
 		c.lost(l, "the machine was restarted while the job ran", now)
 	case !fresh:
 		c.inspect(l)
@@ -237,6 +237,10 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 		c.lost(l, "its unit was stopped or removed from outside gpusched", now)
 	}
 }
+
+// swept tells whether a reboot of any kind has taken the unit of an attempt. Older
+// releases noted the boot alone.
+func (c *Core) swept(a *job.Attempt) bool { return a.BootID != c.run && a.BootID != c.boot }
 
 // start asks for the unit of the current attempt, which is on record or in
 // this step's records.
@@ -363,7 +367,7 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		c.sendBack(l, toEnd, now)
-	case r.Outcome == job.Lost && j.Attempt.BootID != c.run:
+	case r.Outcome == job.Lost && c.swept(j.Attempt):
 		if !j.Request.Requeue {
 			return false
 		}

@@ -48,6 +48,7 @@ type world struct {
 	unable  bool            // systemd can't start anything for the moment
 	leaving bool            // systemd stops everything
 	soft    int             // soft reboots of this boot
+	older   bool            // the daemon is of a release that notes the boot alone
 	kernel  []core.Faulted  // the log of this boot
 	stuck   map[job.ID]bool // whose processes outlive SIGKILL
 	linger  bool            // what a unit had on its GPUs outlives it

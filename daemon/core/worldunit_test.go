@@ -185,7 +185,7 @@ func unitJob(name string) (job.ID, bool) {
 
 func (w *world) listed() core.Event {
 	ev := core.Listed{Boot: w.bootID()}
-	if w.soft > 0 {
+	if !w.older {
 		ev.Run = fmt.Sprintf("%s.%d", w.bootID(), w.soft)
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.units)) {
