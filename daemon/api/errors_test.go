@@ -25,15 +25,3 @@ func TestEveryCodeHasItsStatuses(t *testing.T) {
 		t.Error("an unknown code is not a plain failure")
 	}
 }
-
-func TestNearest(t *testing.T) {
-	known := []string{"queued", "running", "gpu_milli", "gpu_ids", "name"}
-	for word, want := range map[string]string{
-		"quened": "queued", "nam": "name", "runing": "running", "gpu_mili": "gpu_milli", "gpuids": "gpu_ids",
-		"run": "running", "zzz": "", "": "", "x": "",
-	} {
-		if got := Nearest(word, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}

@@ -187,13 +187,3 @@ jobs.default_grace is 30s, longer than jobs.max_grace, which is 2s: lower the on
 		t.Error("the zero Config is valid")
 	}
 }
-
-func TestNearest(t *testing.T) {
-	for _, tt := range []struct{ s, want string }{
-		{"jobs", "jobs"}, {"job", "jobs"}, {"gpu", "gpus"}, {"deamon", "daemon"}, {"x", ""}, {"", ""}, {"network", ""},
-	} {
-		if got := nearest(tt.s, []string{"jobs", "gpus", "daemon"}); got != tt.want {
-			t.Errorf("nearest to %q: got %q, want %q", tt.s, got, tt.want)
-		}
-	}
-}

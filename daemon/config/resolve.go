@@ -88,7 +88,7 @@ func sectionHint(path, right []string) string {
 
 // keyHint suggests what to write instead of an unknown key of a section.
 func keyHint(known []key, name string) string {
-	if near := nearest(name, names(known)); near != "" {
+	if near := job.Nearest(name, names(known)); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
@@ -103,43 +103,6 @@ func belongs(name, otherwise string) string {
 		}
 	}
 	return otherwise
-}
-
-// nearest returns the known name that s is or that it was most likely meant to
-// be, "" if none is near.
-func nearest(s string, known []string) string {
-	best, bestDistance := "", max(1, min(len(s)/3, 3))+1
-	for _, k := range known {
-		if d := distance(s, k, bestDistance); d < bestDistance {
-			best, bestDistance = k, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to change, add or drop between two names; names
-// whose lengths alone differ by limit or more have the distance limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // printKey shows a key as written, or escaped where it could do something to a

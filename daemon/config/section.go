@@ -199,7 +199,7 @@ func corrected(path []string) []string {
 	var right []string
 	for _, part := range path {
 		known, free := below(right)
-		near := nearest(part, known)
+		near := job.Nearest(part, known)
 		if near == "" && free {
 			near = part
 		}

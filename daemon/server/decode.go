@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // maxElements bounds how many fields and elements of lists a body may have, by
@@ -85,7 +86,7 @@ func fieldNames(v any) []string {
 // unknownWord refuses a word and says which one it may have been meant to be.
 func unknownWord(kind, word string, known []string) *api.Error {
 	e := usagef("unknown %s %q", kind, word)
-	if near := api.Nearest(word, known); near != "" {
+	if near := job.Nearest(word, known); near != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else {
 		e.Hint = "is the client newer than the daemon? see 'gpusched version'"

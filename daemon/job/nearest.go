@@ -1,0 +1,47 @@
+package job
+
+import "strings"
+
+// Nearest returns the known word that another is or was probably meant to be, ""
+// when none is close: up to three letters differ, a third of them at the most, or
+// one is the beginning of the other. The first of equally close words wins.
+func Nearest(word string, known []string) string {
+	best, limit := "", max(1, min(len(word)/3, 3))+1
+	for _, k := range known {
+		d := limit
+		switch {
+		case word == k:
+			return k
+		case len(word) >= 3 && (strings.HasPrefix(k, word) || strings.HasPrefix(word, k)):
+			d = 1 // an abbreviation or an ending too many
+		case len(word)-len(k) < limit && len(k)-len(word) < limit:
+			d = distance(strings.ToLower(word), strings.ToLower(k))
+		}
+		if d < limit {
+			best, limit = k, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's: the least number of letters to insert, drop or
+// change.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diag
+			if a[i] != b[j] {
+				change++
+			}
+			diag = row[j+1]
+			row[j+1] = min(change, diag+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
