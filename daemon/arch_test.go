@@ -44,6 +44,7 @@ var rooms = map[string]room{
 	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
+	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/journal":           {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":                   {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/dst": {internal: []string{
@@ -62,11 +63,11 @@ var rooms = map[string]room{
 	"units/launch":      {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "encoding/json", "os/user"}, why: "it runs before every job's first instruction"},
 	"units/systemd":     {internal: []string{"units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/unittest":    {internal: []string{"units", "cgroup", "units/contract"}},
-	"cmd/gpusched":      {internal: []string{"daemon/api", "daemon/job", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/sys/unix"}},
+	"cmd/gpusched":      {internal: []string{"daemon/api", "daemon/job", "daemon/config", "daemon/subuid", "units/contract"}, external: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/sys/unix"}},
 	"cmd/gpusched-job":  {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml": {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/journal", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store",
+		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/journal", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store", "daemon/subuid",
 		"gpu", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }

@@ -17,6 +17,7 @@
 //	daemon/dst          simulation of all of this but the server, with every fault, from one seed
 //	daemon/journal      what is logged, on its way to journald
 //	daemon/server       HTTP over the activated socket, identity, rights
+//	daemon/subuid       whose the uids of containers are, for the daemon and the doctor
 //	gpu/                what is known of GPUs (no cgo); gpu/source runs gpusched-nvml, gpu/nvml is inside it,
 //	                    gpu/kernellog reads the driver's error reports, gpu/fakenvml is a libnvidia-ml.so.1 without a GPU
 //	units/              a job's unit: names, properties, decoding (pure); units/systemd talks to systemd;

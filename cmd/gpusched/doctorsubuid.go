@@ -6,10 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
 // checkSubuid looks at the ranges by which jobs and requests of a user's
@@ -24,33 +23,14 @@ func (h host) checkSubuid() api.Check {
 	if err != nil {
 		return unreadable(name, err)
 	}
-	type owned struct {
-		user       string
-		first, end uint64
-	}
-	var ranges []owned
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		line = strings.TrimSpace(line)
-		f := strings.Split(line, ":")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		var first, count uint64
-		if len(f) == 3 {
-			first, err = strconv.ParseUint(f[1], 10, 31)
-			count, _ = strconv.ParseUint(f[2], 10, 31)
-		}
-		if count == 0 || err != nil {
-			return degraded(name, fmt.Sprintf("line %d of /etc/subuid is no NAME:FIRST:COUNT, and is not counted", n), next)
-		}
-		ranges = append(ranges, owned{f[0], first, first + count})
+	ranges, bad := subuid.Parse(string(data))
+	if len(bad) > 0 {
+		return degraded(name, fmt.Sprintf("line %d of /etc/subuid is not NAME:FIRST:COUNT with numbers from %d on, and is not counted", bad[0], subuid.Lowest), next)
 	}
 	for i, a := range ranges {
-		other := slices.IndexFunc(ranges[:i], func(b owned) bool { return a.user != b.user && a.first < b.end && b.first < a.end })
-		if other >= 0 && a.user != "root" && ranges[other].user != "root" {
-			return degraded(name, fmt.Sprintf("%s and %s share some: what the containers of both do is counted for one of them", ranges[other].user, a.user), next)
+		other := slices.IndexFunc(ranges[:i], func(b subuid.Range) bool { return a.Owner != b.Owner && a.Overlaps(b) })
+		if other >= 0 {
+			return degraded(name, fmt.Sprintf("%s and %s share some: what the containers of both do is counted for one of them", ranges[other].Owner, a.Owner), next)
 		}
 	}
 	return healthy(name, fmt.Sprintf("%d ranges, each of one user", len(ranges)))

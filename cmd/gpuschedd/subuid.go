@@ -3,9 +3,10 @@ package main
 import (
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
 // subordinates knows whose a subordinate uid is, as subuid(5) says: the uids
@@ -53,38 +54,27 @@ func (s *subordinates) refresh() {
 		return
 	}
 	if text, err := os.ReadFile(s.path); err == nil {
-		s.ranges, s.read = parseSubordinates(string(text), userID), info.ModTime()
+		s.ranges, s.read = owned(string(text), userID), info.ModTime()
 	}
 }
 
-// parseSubordinates reads lines such as alice:100000:65536. A line that makes no
-// sense is left out, and so are root's, whose huge range for containers may
-// take in accounts of a directory service.
-func parseSubordinates(text string, uidOf func(string) (int, bool)) []uidRange {
-	const lowest = 1 << 16
+// owned reads whose each range is. One of an account that turns out to be root's
+// is left out as root's own are.
+func owned(text string, uidOf func(string) (int, bool)) []uidRange {
 	var list []uidRange
-	for line := range strings.Lines(text) {
-		f := strings.Split(strings.TrimSpace(line), ":")
-		if len(f) != 3 {
-			continue
-		}
-		first, errFirst := strconv.ParseUint(f[1], 10, 31)
-		count, errCount := strconv.ParseUint(f[2], 10, 31)
-		if errFirst != nil || errCount != nil || first < lowest || count == 0 {
-			continue
-		}
-		owner, known := uidOf(f[0])
+	ranges, _ := subuid.Parse(text)
+	for _, r := range ranges {
+		owner, known := uidOf(r.Owner)
 		if !known {
-			number, err := strconv.ParseUint(f[0], 10, 31)
+			number, err := strconv.ParseUint(r.Owner, 10, 31)
 			owner, known = int(number), err == nil
 		}
 		if !known {
-			owner = int(first)
+			owner = r.First
 		}
-		if owner == 0 {
-			continue
+		if owner != 0 {
+			list = append(list, uidRange{owner, r.First, r.End})
 		}
-		list = append(list, uidRange{owner, int(first), int(first + count)})
 	}
 	return list
 }
