@@ -18,7 +18,8 @@ ln -sf ../libexec/gpusched/gpuschedd "$root/usr/sbin/gpuschedd"
 [ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml
 install -d -m 755 "$root/etc/gpusched/conf.d"
 file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf
-for unit in gpusched.service gpusched.socket gpujobs.slice gpujob-.service.d/10-gpusched.conf; do
+for unit in gpusched.service gpusched.socket gpusched-devices.service gpujobs.slice \
+	gpujob-.service.d/10-gpusched.conf gpujobs-.slice.d/10-gpusched.conf; do
 	file "packaging/systemd/$unit" "$units/$unit"
 done
 for place in user-.slice:slice user-0.slice:root cron.service:service crond.service:service atd.service:service; do

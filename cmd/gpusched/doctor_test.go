@@ -122,6 +122,17 @@ func TestDoctorLooksAtModes(t *testing.T) {
 	}
 }
 
+// What to type for nodes that are not there works on this machine.
+func TestDoctorSaysHowToMakeNodes(t *testing.T) {
+	for _, node := range []string{"/dev/nvidia0", "/dev/nvidia-uvm"} {
+		with := machineWith(t, map[string]string{node: "-", "/usr/bin/nvidia-modprobe": ""}).checkNodes()[0]
+		without := machineWith(t, map[string]string{node: "-"}).checkNodes()[0]
+		if !strings.HasPrefix(with.Next, "systemctl start gpusched-devices") || !strings.HasPrefix(without.Next, "install /usr/bin/nvidia-modprobe") {
+			t.Errorf("without %s: %q, and %q where nvidia-modprobe is not there", node, with.Next, without.Next)
+		}
+	}
+}
+
 // The probe is what jobs are fenced by, so it has to be the right node.
 func TestDoctorLooksAtTheProbe(t *testing.T) {
 	h := machineWith(t, map[string]string{contract.ProbePath: ""})

@@ -126,13 +126,22 @@ func (h host) checkNodes() []api.Check {
 	}
 	switch {
 	case gpus == 0:
-		return []api.Check{degraded("device nodes", "there is no /dev/nvidia0: no driver, or nobody made the nodes", "nvidia-modprobe -c0 -u, or install the driver; jobs with --gpus 0 run meanwhile")}
+		return []api.Check{degraded("device nodes", "there is no /dev/nvidia0: no driver, or nobody made the nodes", h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")}
 	case len(closed) > 0:
 		return []api.Check{degraded("device nodes", "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail", "let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): each job can open its own GPUs only, whatever the mode")}
 	case !uvm:
-		return []api.Check{degraded("device nodes", "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job", "nvidia-modprobe -c0 -u; the scheduler does it at its start")}
+		return []api.Check{degraded("device nodes", "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job", h.makesNodes()+"; the scheduler does it at its start")}
 	}
 	return []api.Check{healthy("device nodes", fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))}
+}
+
+// makesNodes is what to type for device files that are not there.
+func (h host) makesNodes() string {
+	const program = "/usr/bin/nvidia-modprobe"
+	if _, err := os.Stat(h.path(program)); err != nil {
+		return "install " + program + " (package nvidia-modprobe), then systemctl start gpusched-devices"
+	}
+	return "systemctl start gpusched-devices"
 }
 
 var (

@@ -91,7 +91,7 @@ func TestUpgradeMovesTheUnits(t *testing.T) {
 	l.install(built(t, "*.deb"))
 	l.units("active", "enabled")
 	l.jobGoesOn()
-	for _, name := range []string{"gpusched.service", "gpusched.socket", "gpujobs.slice", "gpujob-.service.d/10-gpusched.conf"} {
+	for _, name := range []string{"gpusched.service", "gpusched.socket", "gpusched-devices.service", "gpujobs.slice", "gpujob-.service.d/10-gpusched.conf"} {
 		l.sh(`test -s ` + units + name + ` && dpkg -S ` + units + name)
 	}
 	l.sh(`systemctl cat gpujob-` + l.id + `.service | grep -q ` + units + `gpujob-.service.d/10-gpusched.conf`)

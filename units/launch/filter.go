@@ -48,6 +48,14 @@ func systemNodes() nodes {
 
 func node(minor int) string { return devDir + "/nvidia" + strconv.Itoa(minor) }
 
+// minorOf is the number by which nvidia-modprobe knows a node of a GPU or nvidiactl.
+func minorOf(node string) string {
+	if number := strings.TrimPrefix(node, devDir+"/nvidia"); number != "ctl" {
+		return number
+	}
+	return "255"
+}
+
 // prove tells whether the device filter keeps the job to its own GPUs, or why
 // the command must not begin.
 //
@@ -117,7 +125,7 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 		case unix.EPERM:
 			f.What = "the device filter keeps the job from its own GPU node " + path
 		case unix.ENOENT:
-			f.Next = "an administrator can make it: nvidia-modprobe -u -c 0"
+			f.Next = "an administrator can make it: nvidia-modprobe -c " + minorOf(path)
 		case unix.EACCES:
 			f.Next = "the node's owner and mode keep the user out: see 'ls -l " + path + "'"
 		}

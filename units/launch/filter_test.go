@@ -78,7 +78,8 @@ func TestProve(t *testing.T) {
 		{name: "own GPU filtered, not required", gpus: true, optional: true, world: own(unix.EPERM, world{"/dev/nvidia0": closed}), fails: "own GPU node", errno: unix.EPERM},
 		{name: "control node filtered", gpus: true, world: own(unix.EPERM, world{"/dev/nvidiactl": closed}), fails: "/dev/nvidiactl", errno: unix.EPERM},
 		{name: "own GPU closed by its mode", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia0": unix.EACCES}), fails: "ls -l /dev/nvidia0", errno: unix.EACCES},
-		{name: "own node missing", gpus: true, world: world{probe: unix.EPERM, "/dev/nvidiactl": nil}, fails: "nvidia-modprobe", errno: unix.ENOENT},
+		{name: "own node missing", gpus: true, world: world{probe: unix.EPERM, "/dev/nvidiactl": nil}, fails: "nvidia-modprobe -c 0", errno: unix.ENOENT},
+		{name: "control node missing", gpus: true, world: world{probe: unix.EPERM, "/dev/nvidia0": nil}, fails: "nvidia-modprobe -c 255", errno: unix.ENOENT},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &Spec{ProbePath: probe, RequireFilter: !c.optional}

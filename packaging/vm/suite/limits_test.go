@@ -74,6 +74,42 @@ func TestLimitsForkBomb(t *testing.T) {
 	}
 }
 
+// TestLimitsForkBombOfManyJobs: one user's fork bomb in many jobs, none of which is
+// at its own limit, has what the jobs of one user may have and no more: another
+// user's job forks as it likes, and the daemon starts it.
+func TestLimitsForkBombOfManyJobs(t *testing.T) {
+	enemy(t)
+	const user, all = 150, 600
+	t.Cleanup(func() { sh(t, "", "systemctl revert gpujobs-u1002.slice gpujobs.slice") })
+	sh(t, "", fmt.Sprintf("systemctl set-property --runtime gpujobs-u1002.slice TasksMax=%d; systemctl set-property --runtime gpujobs.slice TasksMax=%d", user, all))
+	var bombs []int64
+	const bomb = `-g 0 --grace 1s -- bash -c 'simcuda --fork-bomb 100 --hold 1000; sleep 1000'`
+	const group = "/sys/fs/cgroup/gpujobs.slice/gpujobs-u1002.slice/"
+	meanwhile(t, "fork bomb of many jobs", func() {
+		for range 4 {
+			bombs = append(bombs, submit(t, "bob", bomb))
+		}
+		until(t, "the bombs are at the limit of their user", func() bool {
+			return try(t, "", "grep -qv 'max 0' "+group+"pids.events").Code == 0
+		})
+		forks := submit(t, "alice", "-g 0 -- bash -c 'for i in $(seq 100); do sleep 1000 & done; jobs -p | wc -l; kill $(jobs -p)'")
+		ended(t, wait(t, forks), "completed", "exit code 0")
+		if out := output(t, "", forks); !strings.Contains(out, "100") {
+			t.Errorf("another user's job could not fork: %s", out)
+		}
+	})
+	var n int
+	if fmt.Sscan(sh(t, "", "cat "+group+"pids.current"), &n); n < 100 || n > user+len(bombs)*4 {
+		t.Errorf("the bombs have %d of %d processes", n, user)
+	}
+	for _, id := range bombs {
+		try(t, "bob", fmt.Sprintf("gpusched cancel %d", id))
+	}
+	for _, id := range bombs {
+		wait(t, id)
+	}
+}
+
 // TestLimitsNote: a note does not cost a job its life: one that has hardly any
 // of its host memory left is not told.
 func TestLimitsNote(t *testing.T) {

@@ -12,9 +12,6 @@ import (
 // run there. What waits starts afterwards.
 func TestSlicesStopped(t *testing.T) {
 	begin(t)
-	if _, err := strconv.ParseUint(sh(t, "", "systemctl show -P TasksMax gpujobs.slice"), 10, 32); err != nil {
-		t.Errorf("the processes of all jobs have no bound: %v", err)
-	}
 	for _, slice := range []string{"gpujobs-u1001.slice", "gpujobs.slice"} {
 		runs := submit(t, "alice", "-g 0 -- sleep 1000")
 		queued := submit(t, "alice", fmt.Sprintf("-g 0 --after-any %d -- true", runs))
@@ -24,4 +21,56 @@ func TestSlicesStopped(t *testing.T) {
 		ended(t, wait(t, queued), "completed", "exit code 0")
 		ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	}
+}
+
+// TestSlicesBoundProcesses: the jobs of one user can't have as many processes as all
+// jobs, so that a fork bomb of one leaves room to others; nor can all jobs have as
+// many as the kernel. What the bounds do is TestLimitsForkBombOfManyJobs.
+func TestSlicesBoundProcesses(t *testing.T) {
+	begin(t)
+	running(t, submit(t, "alice", "-g 0 -- sleep 1000"))
+	bound := func(slice string) uint64 {
+		n, err := strconv.ParseUint(sh(t, "", "systemctl show -P TasksMax "+slice), 10, 32)
+		if err != nil {
+			t.Fatalf("the processes in %s have no bound: %v", slice, err)
+		}
+		return n
+	}
+	if user, all := bound("gpujobs-u1001.slice"), bound("gpujobs.slice"); 2*user >= all {
+		t.Errorf("one user's jobs may have %d processes of the %d of all", user, all)
+	}
+}
+
+// TestIsolate: who has systemd go to another target, to stop a desktop or for
+// maintenance, ends no job, as no login session; the daemon goes where the target
+// does not have it, and what waits starts when it is back.
+func TestIsolate(t *testing.T) {
+	begin(t)
+	t.Cleanup(func() { sh(t, "", "systemctl default") })
+	runs := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
+	running(t, runs)
+	was := show(t, "", runs)
+	for _, to := range []struct{ target, daemon string }{{"multi-user.target", "active"}, {"rescue.target", "inactive"}} {
+		queued := submit(t, "bob", "--gpu-ids 0 -- true")
+		array := submit(t, "bob", "--gpu-ids 0 --array 0-2 -- true")
+		sh(t, "", "systemctl isolate "+to.target)
+		if got := try(t, "", "systemctl is-active gpusched").Stdout; got != to.daemon+"\n" {
+			t.Errorf("in %s the daemon is %s", to.target, got)
+		}
+		sh(t, "", "systemctl default")
+		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		if j := show(t, "", runs); j.State != "running" || j.InvocationID != was.InvocationID {
+			t.Fatalf("after %s the job is %s, %+v", to.target, j.State, j.Result)
+		}
+		for _, id := range []int64{queued, array} {
+			if j := show(t, "", id); j.State != "queued" {
+				t.Errorf("after %s waiting job %d is %s", to.target, id, j.State)
+			}
+		}
+		cancel(t, "bob", queued)
+		sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
+	}
+	next := submit(t, "bob", "--gpu-ids 0 -- true")
+	cancel(t, "alice", runs)
+	ended(t, wait(t, next), "completed", "exit code 0")
 }
