@@ -37,6 +37,7 @@ type Device struct {
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
 	MemFreeBytes     uint64    `json:"mem_free_bytes"` // the driver's own figure, never total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
+	MemIsNode        bool      `json:"mem_is_node,omitempty"`  // its memory is a NUMA node (GH200): the kernel gives it out, and keeps some for itself
 	UtilGPUPercent   int       `json:"util_gpu_percent"`       // -1 unknown
 	UtilMemPercent   int       `json:"util_mem_percent"`       // -1 unknown
 	TempC            int       `json:"temp_c"`                 // -1 unknown

@@ -117,11 +117,17 @@ func pausedWords(g *api.GPU) string {
 
 // foreignWords names who uses a GPU outside of jobs.
 func foreignWords(g *api.GPU) string {
-	f := foreignUse(g.Processes)
-	if f.count == 0 {
+	var parts []string
+	if f := foreignUse(g.Processes); f.count > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s, with %s", f.count, strings.Join(f.users, ", "), job.FormatSize(f.bytes)))
+	}
+	if g.UnlistedBytes > 0 {
+		parts = append(parts, "some that the driver does not list, with "+job.FormatSize(g.UnlistedBytes))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("processes that belong to no job: %d of %s, with %s", f.count, strings.Join(f.users, ", "), job.FormatSize(f.bytes))
+	return "processes that belong to no job: " + strings.Join(parts, "; ")
 }
 
 // worstOf is the health of the whole.

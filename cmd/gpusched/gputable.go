@@ -132,18 +132,23 @@ func gpuStyle(state string) style {
 
 // foreignOf is what processes from outside of any job hold, and whose they are.
 func foreignOf(g api.GPU) string {
-	f := foreignUse(g.Processes)
-	if f.count == 0 {
-		return ""
+	var parts []string
+	if f := foreignUse(g.Processes); f.count > 0 {
+		words := strings.Join(f.users, ", ")
+		if f.bytes > 0 {
+			words = job.FormatSize(f.bytes) + " of " + words
+		}
+		if f.count > 1 {
+			words += fmt.Sprintf(", %d processes", f.count)
+		} else {
+			words += fmt.Sprintf(", pid %d", f.pid)
+		}
+		parts = append(parts, words)
 	}
-	words := strings.Join(f.users, ", ")
-	if f.bytes > 0 {
-		words = job.FormatSize(f.bytes) + " of " + words
+	if g.UnlistedBytes > 0 {
+		parts = append(parts, job.FormatSize(g.UnlistedBytes)+" of unlisted processes")
 	}
-	if f.count > 1 {
-		return fmt.Sprintf("%s, %d processes", words, f.count)
-	}
-	return fmt.Sprintf("%s, pid %d", words, f.pid)
+	return strings.Join(parts, "; ")
 }
 
 func powerOf(g api.GPU) string {

@@ -49,7 +49,7 @@ var reasonTexts = []entry{
 	{string(job.ReasonGPUDrained), "An administrator takes the GPU out of service; nothing new is started on it."},
 	{string(job.ReasonGPULoad), "The GPU is busier than --max-load, or the site, allows."},
 	{string(job.ReasonGPUUsed), "More of the GPU's memory is in use than --max-used, or the site, allows."},
-	{string(job.ReasonGPUForeign), "A process that belongs to no job computes on the GPU, or has much of its memory. A job that asks whole GPUs does not share one so, unless it says with --gpu-mem or --max-used what it needs beside it."},
+	{string(job.ReasonGPUForeign), "A process that belongs to no job computes on the GPU, or has much of its memory, or much is in use by processes that the driver does not list. A job that asks whole GPUs does not share one so, unless it says with --gpu-mem or --max-used how much memory it needs beside them (--max-load says nothing of memory)."},
 	{string(job.ReasonGPUKept), "The GPU is kept for a job that is before this one. A job that ends before that one can start may still run on it."},
 	{string(job.ReasonGPUReserved), "An administrator has reserved the GPU for others, now or before the job would end."},
 	{string(job.ReasonHeld), "Somebody holds the job back, see 'gpusched release'."},

@@ -29,6 +29,7 @@ type GPU struct {
 	TempC         int          `json:"temp_c"`        // -1: unknown
 	PowerMilliW   int64        `json:"power_milli_w"` // -1: unknown
 	Processes     []GPUProcess `json:"processes,omitempty"`
+	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // of processes that the driver does not list, where they keep jobs away
 }
 
 // Share is a job's part of a GPU.

@@ -34,7 +34,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return percentValue{&c.GPUs.MaxUsed} }},
 		{section: in, name: "min_free_memory", doc: "A GPU with less free memory than this takes no further job. None: any GPU will do.",
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MinFreeMemory, none: true} }},
-		{section: in, name: "max_foreign_memory", doc: "Jobs that ask whole GPUs get none on which a process of no job has more memory than this, or computes, as long as it is there; those that say with --gpu-mem or --max-used what they need may share it. What also draws (a desktop) counts by its memory alone. None: such processes keep no job away.",
+		{section: in, name: "max_foreign_memory", doc: "Jobs that ask whole GPUs get none on which a process of no job has more memory than this, or computes, as long as it is there; those that say with --gpu-mem or --max-used how much memory they need may share it (--max-load does not). What also draws (a desktop) counts by its memory alone. More memory than this in use by processes that the driver does not list counts, too. None: such processes keep no job away.",
 			bind: func(c *Config) value { return sizeValue{to: &c.GPUs.MaxForeign, none: true} }},
 		{section: in, name: "cpu_affinity", doc: "Whether jobs with GPUs run on the CPUs next to them, where the machine says which these are. Otherwise on all CPUs.",
 			bind: func(c *Config) value { return switchValue{&c.GPUs.CPUAffinity} }},

@@ -48,10 +48,11 @@ const (
 )
 
 // unaccounted is the memory in use that the driver assigns to no process, or
-// -1 when it does not say how much its processes use. Where it does not say who
-// they are, what is in use while no job has the GPU is nobody's.
+// -1 when it does not say how much its processes use, or the kernel uses some,
+// too. Where it does not say who they are, what is in use while no job has the GPU
+// is nobody's.
 func (c *Core) unaccounted(d *device) int64 {
-	if d.ProcessesUnknown && c.held(d) {
+	if d.MemIsNode || d.ProcessesUnknown && c.held(d) {
 		return -1
 	}
 	rest := int64(d.MemUsedBytes)

@@ -20,6 +20,25 @@ func (c *Core) foreignUse(d *device, g *sched.GPU) {
 		g.ForeignComputes = g.ForeignComputes || p.Computes()
 		g.Taken = g.Taken || c.occupies(p)
 	}
+	if c.unlisted(d) > 0 {
+		g.Foreign, g.Taken = true, true
+	}
+}
+
+// unlisted is the memory of a GPU that processes use which the driver does not
+// list, where it is more than one of no job may have; else 0. While a job has the
+// GPU, or its leaving is being looked at, that is not more than what was in use
+// before: the rest may be the job's.
+func (c *Core) unlisted(d *device) int64 {
+	most := c.policy.MaxForeignBytes
+	rest := c.unaccounted(d)
+	if rest > most && (d.after != nil || c.held(d)) {
+		rest = min(rest, d.base)
+	}
+	if most == 0 || rest <= most {
+		return 0
+	}
+	return rest
 }
 
 // occupies tells whether a process of no job has the GPU, by the site's word.
@@ -41,7 +60,7 @@ func (c *Core) nameForeign(why []job.Reason) []job.Reason {
 			}
 		case job.ReasonGPUForeign:
 			if at := c.byIndex(why[i].GPU); at >= 0 {
-				why[i].Foreign = c.devices[at].without(c.occupies)
+				why[i].Foreign, why[i].Have = c.devices[at].without(c.occupies), c.unlisted(c.devices[at])
 			}
 		}
 	}

@@ -407,7 +407,7 @@ func (s *script) exit() {
 }
 
 // gpu changes what the driver says: foreign=SIZE kind=WORD, ghost=SIZE, used=SIZE, dead=SIZE, orphan=JOB,
-// health=lost, well=yes|no, rows=pending|failed|ok, clean.
+// processes=unknown, memory=node, health=lost, well=yes|no, rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {
@@ -427,6 +427,8 @@ func (s *script) gpu() {
 		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
 	case s.args["processes"] == "unknown":
 		g.ProcessesUnknown, g.Processes = true, nil
+	case s.args["memory"] == "node":
+		g.MemIsNode = true
 	case s.args["well"] != "":
 		g.Well = s.args["well"] == "yes"
 	case s.args["rows"] != "":

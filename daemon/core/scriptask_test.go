@@ -15,6 +15,7 @@ func (s *script) submit() {
 		Request: job.Request{
 			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
 			GPUType: s.args["type"], TimeLimit: s.duration("time"),
+			MaxLoadPercent: s.num("max-load", 0), MaxUsedPercent: s.num("max-used", 0),
 		},
 	}
 	var err error

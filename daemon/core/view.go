@@ -246,7 +246,7 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		needs, _ := c.needs(d)
-		v.ComputeMode = d.ComputeMode
+		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, c.unlisted(d)
 		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, c.stuckJob(d)
 		for _, p := range d.Processes {
 			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID]})

@@ -36,7 +36,7 @@ const (
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator takes it out of service; Detail says why
 	ReasonGPULoad     ReasonCode = "gpu-load"     // busy to Have percent, Need allowed
 	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have percent of its memory in use, Need allowed
-	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // Foreign has it, and the job asks it whole without a word of memory
+	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // Foreign has it, or Have bytes are of processes that the driver does not list, and the job asks it whole without a word of memory
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which is before this one
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
 
@@ -120,6 +120,18 @@ func (r Reason) foreign() string {
 	return strings.Join(parts, ", ")
 }
 
+// outsiders says who has a GPU without a job.
+func (r Reason) outsiders() string {
+	var parts []string
+	if who := r.foreign(); who != "" {
+		parts = append(parts, who)
+	}
+	if r.Have > 0 {
+		parts = append(parts, FormatSize(r.Have)+" in use by processes that the driver does not list")
+	}
+	return cmp.Or(strings.Join(parts, ", "), "the driver does not say by whom")
+}
+
 // Sentence says the reason for people, without the GPU's number.
 func (r Reason) Sentence() string {
 	switch r.Code {
@@ -154,7 +166,7 @@ func (r Reason) Sentence() string {
 	case ReasonGPUUsed:
 		return fmt.Sprintf("%d %% of its memory is in use, at most %d %% allowed", r.Have, r.Need) + r.Besides()
 	case ReasonGPUForeign:
-		return "used outside of any job: " + cmp.Or(r.foreign(), "the driver does not say by whom")
+		return "used outside of any job: " + r.outsiders()
 	case ReasonGPUKept:
 		return fmt.Sprintf("kept for job %d, which is before this one", r.Job)
 	case ReasonGPUReserved:

@@ -94,6 +94,8 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPUUsed, Need: 80, Have: 90}, "90 % of its memory is in use, at most 80 % allowed"},
 		{Reason{Code: ReasonGPUForeign, Foreign: []Foreign{{PID: 289, User: "bob", Bytes: 39 * gib}}}, "used outside of any job: process 289 of bob has 39G"},
 		{Reason{Code: ReasonGPUForeign, Foreign: []Foreign{{PID: 1, Bytes: -1}, {PID: 2, UID: -1}}}, "used outside of any job: process 1 of uid 0 has some, process 2 has 0B"},
+		{Reason{Code: ReasonGPUForeign, Have: 12 * gib}, "used outside of any job: 12G in use by processes that the driver does not list"},
+		{Reason{Code: ReasonGPUForeign, Have: 12 * gib, Foreign: []Foreign{{PID: 289, User: "bob", Bytes: 39 * gib}}}, "used outside of any job: process 289 of bob has 39G, 12G in use by processes that the driver does not list"},
 		{Reason{Code: ReasonGPUForeign}, "used outside of any job: the driver does not say by whom"},
 		{Reason{Code: ReasonGPUKept, Job: 3}, "kept for job 3, which is before this one"},
 		{Reason{Code: ReasonGPUReserved, Detail: "for bob"}, "reserved (for bob)"},

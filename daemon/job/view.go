@@ -103,6 +103,7 @@ type GPUView struct {
 	TempC         int   // -1: unknown
 	PowerMilliW   int64 // -1: unknown
 	Processes     []GPUProcess
+	UnlistedBytes int64 // of processes of no job beside those, where they keep jobs that ask it whole away
 }
 
 // View answers a Query: jobs live first in queue order, then ended ones,

@@ -80,7 +80,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			State: g.State, StateDetail: g.StateDetail,
 			FreeMilli: g.FreeMilli, NUMANode: g.NUMANode, CPUs: g.CPUs,
 			MemTotalBytes: g.MemTotalBytes, MemUsedBytes: g.MemUsedBytes, MemFreeBytes: g.MemFreeBytes,
-			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW,
+			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW, UnlistedBytes: g.UnlistedBytes,
 		}
 		if c := g.Control; c.Paused { // else they tell of who resumed it
 			out[i].Paused, out[i].Drain, out[i].PausedReason, out[i].PausedBy = true, c.Drain, c.Reason, c.By

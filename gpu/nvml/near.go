@@ -32,7 +32,7 @@ func (r *reader) surroundings(dev nvml.Device) {
 }
 
 // numaNode is -1 where nobody knows. (NVML's GetNumaNodeId means the GPU's own
-// memory as a node, on Grace.)
+// memory as a node, on Grace: see memory.)
 func (r *reader) numaNode(dev nvml.Device) int {
 	if line, ok := r.slotFile("numa_node"); ok {
 		node, err := strconv.Atoi(line)

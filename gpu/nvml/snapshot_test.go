@@ -56,6 +56,17 @@ func TestUnifiedMemory(t *testing.T) {
 	}
 }
 
+// Of a GPU whose memory is a NUMA node the driver tells; an older one does not.
+func TestMemoryThatIsANode(t *testing.T) {
+	d := well(t, newRig(t).gpus("mem_node=2", "").start().sample(), 2)
+	if !d[0].MemIsNode || d[1].MemIsNode || d[0].MemTotalBytes == 0 {
+		t.Errorf("got %+v", d)
+	}
+	if d = well(t, newRig(t).hide("nvmlDeviceGetNumaNodeId").gpus("mem_node=2").start().sample(), 1); d[0].MemIsNode {
+		t.Errorf("without the call: %+v", d)
+	}
+}
+
 func TestSnapshotWithoutGPUs(t *testing.T) {
 	well(t, newRig(t).gpus().start().sample(), 0)
 }

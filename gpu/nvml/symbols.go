@@ -16,6 +16,7 @@ const (
 	needPCI
 	needMemory1
 	needMemory2
+	needMemoryNode
 	needCompute
 	needGraphics
 	needMPS
@@ -63,6 +64,7 @@ func entries() [needs]entry {
 		needPCI:         {newest("nvmlDeviceGetPciInfo", "v3", "v2"), ""},
 		needMemory1:     {newest("nvmlDeviceGetMemoryInfo"), ""},
 		needMemory2:     {[]string{"nvmlDeviceGetMemoryInfo_v2"}, "memory that the driver reserves, told apart from used"},
+		needMemoryNode:  {newest("nvmlDeviceGetNumaNodeId"), "whether the kernel gives out a GPU's memory"},
 		needCompute:     {newest("nvmlDeviceGetComputeRunningProcesses", "v3", "v2"), "which processes compute"},
 		needGraphics:    {newest("nvmlDeviceGetGraphicsRunningProcesses", "v3", "v2"), "which processes draw"},
 		needMPS:         {newest("nvmlDeviceGetMPSComputeRunningProcesses", "v3", "v2"), "which processes compute through MPS"},

@@ -19,6 +19,7 @@ struct fake_gpu {
 	int hang;    // calls on it never return
 	int error;   // calls on it return this code
 	int unified; // its memory is the host's, and calls do not tell of it
+	int mem_node; // NUMA node that its memory is; 0: none
 	int slow_ms; // each call on it takes this long
 
 	int island, lanes, nvswitch;      // NVLinks to each GPU of its island, or all of them to a switch; island 0: none

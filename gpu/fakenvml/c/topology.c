@@ -122,6 +122,13 @@ nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t d, unsigned int words, unsign
 	return fake_cpus(g.cpus, mask, words) == 0 ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
+nvmlReturn_t nvmlDeviceGetNumaNodeId(nvmlDevice_t d, unsigned int *node)
+{
+	ENTER(g);
+	*node = g.mem_node;
+	return g.mem_node > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+}
+
 nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t d, unsigned int words, unsigned long *mask, nvmlAffinityScope_t scope)
 {
 	ENTER(g);
