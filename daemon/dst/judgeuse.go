@@ -33,8 +33,8 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 		gone := maps.Clone(u.bytes)
 		for _, p := range d.Processes {
 			r := w.runOf(p)
-			if r == nil {
-				continue
+			if r == nil || p.Dead {
+				continue // what is dead computes nothing
 			}
 			key := attemptKey(r.job, r.attempt)
 			at := useKey{key, d.UUID}
