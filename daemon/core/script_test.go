@@ -282,9 +282,13 @@ var verbs = map[string]func(*script){
 		s.w.renumber()
 		s.feed(s.w.sample(0))
 	},
-	// silent, answers: a GPU that the driver lists and can't read, and then can.
+	// silent name=WORD, answers: a GPU that the driver lists and can't read, or not beyond its name, and then can.
 	"silent": func(s *script) {
-		s.w.gpus = []gpu.Device{{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}}
+		g := gpu.Device{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}
+		if g.Name = s.args["name"]; g.Name != "" {
+			g.UUID, g.Minor = fmt.Sprintf("GPU-%d", g.Index), g.Index
+		}
+		s.w.gpus = []gpu.Device{g}
 	},
 	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
 	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: of that job's control group.

@@ -64,7 +64,7 @@ func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	sh.qualify(s)
 	have := 0
 	for i, ok := range sh.qual {
-		if g := &s.GPUs[i]; ok || g.unread() && sh.allows(g.Index) {
+		if g := &s.GPUs[i]; ok || g.unread() && sh.allows(g.Index) && (g.Model == "" || g.isType(sh.gpuType)) {
 			have++
 		}
 	}
