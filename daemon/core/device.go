@@ -78,7 +78,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, g := range e.Snap.Devices {
 		if c.offered(&device{Device: g}) || c.find(g) != nil { // which may have had another number
-			c.merge(g, e.Jobs, now)
+			c.merge(g, &e, now)
 		}
 	}
 	c.withdraw()
@@ -96,7 +96,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 // merge takes in one device of a sample. A GPU that answers with an error
 // keeps the figures it had; one that was never read has no UUID and is known
 // by its index until it says who it is.
-func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
+func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 	d := c.find(g)
 	if d == nil {
 		d = &device{Device: g, base: -1}
@@ -125,10 +125,10 @@ func (c *Core) merge(g gpu.Device, jobs map[int]job.ID, now time.Time) {
 	}
 	for i := range g.Processes {
 		p := &g.Processes[i]
-		id, ok := jobs[p.PID]
+		id, ok := e.Jobs[p.PID]
 		if ok {
 			c.join(p, id)
-		} else if id, ok = c.stray(d, p, before[p.PID], now); ok {
+		} else if id, ok = c.stray(d, p, before[p.PID], e.began(p, now)); ok {
 			d.strays[p.PID] = !p.Dead
 		}
 		if ok {

@@ -202,7 +202,8 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 			owner = 1001
 		}
 		d := &device{after: &departure{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
-		if got := c.during(d, &gpu.Process{PID: 5, UID: uid, Age: time.Minute}, noon); got != want {
+		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
+		if got := c.during(d, p, (&Sampled{}).began(p, noon)); got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
 		}
 	}

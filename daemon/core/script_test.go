@@ -249,9 +249,16 @@ var verbs = map[string]func(*script){
 		}
 	},
 	"answer": func(s *script) { s.feed(s.w.answer(0)) },
-	"sample": func(s *script) { s.feed(s.w.sample(^uint64(0))) },
-	"list":   func(s *script) { s.feed(s.w.listed()) },
-	"retry":  func(s *script) { s.feed(core.Tick{Retry: true}) },
+	// sample late=TIME: a look at the GPUs that was read so long ago.
+	"sample": func(s *script) {
+		ev := s.w.sample(^uint64(0)).(core.Sampled)
+		if late := s.duration("late"); late > 0 {
+			ev.Snap.TakenUnixNano = s.w.now.Add(-late).UnixNano()
+		}
+		s.feed(ev)
+	},
+	"list":  func(s *script) { s.feed(s.w.listed()) },
+	"retry": func(s *script) { s.feed(core.Tick{Retry: true}) },
 	"wait": func(s *script) {
 		s.w.now = s.w.now.Add(s.duration("for"))
 		s.feed(core.Tick{})

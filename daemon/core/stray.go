@@ -44,16 +44,29 @@ func (c *Core) join(p *gpu.Process, id job.ID) {
 	}
 }
 
+// span is between which moments a process began, by the core's clock.
+type span struct{ from, to time.Time }
+
+// began is when a process of the sample began: a look at the GPUs can take seconds,
+// and it is not known when within them the age was read.
+func (e *Sampled) began(p *gpu.Process, now time.Time) span {
+	took := time.Duration(0)
+	if e.Snap.TakenUnixNano != 0 {
+		took = max(0, now.Round(0).Sub(time.Unix(0, e.Snap.TakenUnixNano)))
+	}
+	return span{now.Add(-p.Age - took), now.Add(-p.Age)}
+}
+
 // stray finds the job of a process that is in no job's unit. What is dead stays
 // of the job that it was of when it was last seen on the GPU.
-func (c *Core) stray(d *device, p *gpu.Process, before job.ID, now time.Time) (job.ID, bool) {
+func (c *Core) stray(d *device, p *gpu.Process, before job.ID, began span) (job.ID, bool) {
 	id := job.ID(0)
 	switch {
 	case p.Dead:
 		id = before
 	case p.Start != 0:
 		if id = c.members[process{p.PID, p.Start}]; id == 0 {
-			id = c.during(d, p, now)
+			id = c.during(d, p, began)
 			c.join(p, id)
 		}
 	}
@@ -78,21 +91,21 @@ func (dep *departure) notes(pid int) bool {
 // during is the job of the process's user that has the GPU, or left it last, and
 // during which the process began; 0: none. A program that only draws is somebody's
 // desktop, and what root runs is the machine's.
-func (c *Core) during(d *device, p *gpu.Process, now time.Time) job.ID {
+func (c *Core) during(d *device, p *gpu.Process, began span) job.ID {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return 0
 	}
-	began, last := now.Add(-p.Age), (*live)(nil)
+	last := (*live)(nil)
 	for _, id := range c.activeIDs() {
 		l := c.active[id]
-		if l.job.Owner.UID == p.UID && c.holds(id, d) && !began.Before(l.began()) && (last == nil || l.began().After(last.began())) {
+		if l.job.Owner.UID == p.UID && c.holds(id, d) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
 			last = l
 		}
 	}
 	if last != nil {
 		return last.job.ID
 	}
-	if dep := d.after; dep != nil && dep.attempt != 0 && dep.uid == p.UID && !began.Before(dep.began) && !began.After(dep.since) && !now.Before(dep.since) {
+	if dep := d.after; dep != nil && dep.attempt != 0 && dep.uid == p.UID && !began.from.Before(dep.began) && !began.to.After(dep.since) {
 		return dep.job
 	}
 	return 0
