@@ -41,8 +41,9 @@
 //  2. Effects leave in the order of their steps. Nothing is begun or answered
 //     whose records are not on disk; while the disk fails, the effects wait
 //     and new submissions are refused.
-//  3. Every action is answered by an event, whatever happens to it; an action
-//     whose outcome is unknown is answered as unsure.
+//  3. Every action that the core waits for is answered by an event, whatever
+//     happens to it; one whose outcome is unknown is answered as unsure. Signals,
+//     notes and the like are tried once and not answered.
 //  4. The watchdog is fed by the loop itself, so a loop that hangs is
 //     restarted; a driver, bus or disk that hangs is not the loop's trouble.
 //  5. Stopping touches no job: what is under way is left to recovery.

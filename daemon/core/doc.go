@@ -17,7 +17,8 @@
 //     for no time and for no other job. Only that time counts as waiting.
 //  2. Jobs never hold more of a GPU than there is of it, and a job that holds
 //     GPUs holds all that it asked.
-//  3. A job has at most one action under way, and none while it is queued.
+//  3. A job has at most one action under way whose answer counts, and none while
+//     it is queued: a stop does not wait for a look, whose answer is void then.
 //  4. A job with a unit has an attempt that has not ended; a queued job's last
 //     attempt has ended.
 //  5. Only what the transition table of daemon/job allows happens to a state.
@@ -35,6 +36,7 @@
 //     shows that came just now, after a warning and the time that this left it:
 //     for idling where it used none of its GPUs, for GPU memory where it is over
 //     its budget and another job is short of its own. Time that good samples do
-//     not vouch for never counts against anybody. A job that uses a GPU which it
-//     does not have is ended after the time for cleaning.
+//     not vouch for never counts against anybody. Where the site has strays ended,
+//     a job that uses a GPU which it does not have is ended after the time for
+//     cleaning.
 package core
