@@ -110,25 +110,6 @@ func TestCancelOfAnEndingJob(t *testing.T) {
 	}
 }
 
-// What a first stop killed, whose processes stayed, is not taken for a death of
-// its own by the next.
-func TestStopThatTakesTwoTries(t *testing.T) {
-	w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
-	w.now = w.now.Add(time.Minute)
-	w.step(core.Tick{}, -1)
-	next[core.Stop](t, w)
-	w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
-	w.step(core.Tick{Retry: true}, -1)
-	next[core.Stop](t, w)
-	w.units[1].Phase, w.units[1].Exit.Signal = core.Exited, 15
-	w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
-	next[core.Stop](t, w)
-	w.step(core.Stopped{Job: 1, Attempt: 1, OK: true}, -1)
-	if j := w.jobs[1]; j.State != job.TimedOut {
-		t.Errorf("the job is %s: %+v", j.State, j.Result)
-	}
-}
-
 // A job that ended by itself when its stop was decided has its end on record
 // before its unit is collected.
 func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {

@@ -174,9 +174,13 @@ func TestForgottenMembers(t *testing.T) {
 	if len(c.members) != 2 || c.members[on] != 9 || c.members[off] != 9 {
 		t.Errorf("remembered are %v", c.members)
 	}
-	for pid := 10; len(c.members) <= maxMembers; pid++ {
+	for pid := 10; len(c.members) < maxMembers; pid++ {
 		c.members[process{pid, 1}] = 7
 	}
+	if c.forgetMembers(); len(c.members) != maxMembers {
+		t.Errorf("of as many as may be %d are remembered", len(c.members))
+	}
+	c.members[process{3, 1}] = 7
 	if c.forgetMembers(); len(c.members) != 1 || c.members[on] != 9 {
 		t.Errorf("of too many %d are remembered", len(c.members))
 	}
@@ -231,5 +235,66 @@ func TestAnotherMachine(t *testing.T) {
 		if (c.machine != before) != w.other || len(c.devices) != 1 || c.devices[0].Index != now.Index {
 			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.machine, len(c.devices))
 		}
+	}
+}
+
+// What is in use by no process is held against a job that left where it is more than
+// before, by more than a little. What nobody can tell is not.
+func TestCleanGPU(t *testing.T) {
+	c := started(Policy{MemSlackBytes: 5}, Restored{})
+	for _, w := range []struct {
+		base  int64
+		used  uint64
+		clean bool
+	}{{0, 0, true}, {0, 5, true}, {0, 6, false}, {10, 15, true}, {10, 16, false}, {-1, 90, true}} {
+		d := &device{Device: gpu.Device{MemTotalBytes: 100, MemUsedBytes: w.used, MemFreeBytes: 100 - w.used}, base: w.base}
+		if got := c.clean(d); got != w.clean {
+			t.Errorf("%+v: %t", w, got)
+		}
+	}
+}
+
+// A job of which the driver says that it uses nothing has told what it uses.
+func TestUntoldUse(t *testing.T) {
+	for _, c := range []struct {
+		of   job.ID
+		used int64
+		want bool
+	}{{7, -1, true}, {7, 0, false}, {7, 5, false}, {0, -1, false}} {
+		d := &device{Device: gpu.Device{Processes: []gpu.Process{{PID: 3, UsedBytes: c.used}}}, jobs: map[int]job.ID{3: c.of}}
+		if got := d.untold(); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+// The start of a job that was read from disk is put where the unit's age has it by a
+// steady clock, if there is one, so that setting the clock does not move it.
+func TestStartBySteadyClock(t *testing.T) {
+	steady := time.Now()
+	for name, c := range map[string]struct {
+		was, now time.Time
+		want     time.Time
+	}{
+		"read":              {steady.Round(0).Add(-time.Minute), steady, steady.Add(-50 * time.Second)},
+		"steady already":    {steady.Add(-time.Minute), steady, steady.Add(-time.Minute)},
+		"no steady clock":   {steady.Round(0).Add(-time.Minute), steady.Round(0), steady.Round(0).Add(-time.Minute)},
+		"the clock was set": {steady.Add(-time.Hour), steady, steady.Add(-50 * time.Second)},
+	} {
+		l := &live{job: job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
+		started(Policy{}, Restored{}).rebase(l, 50*time.Second, c.now)
+		if a := l.job.Attempt; a.StartedAt != c.want || a.StartedAt.Sub(a.PlacedAt) != time.Second {
+			t.Errorf("%s: placed %s, started %s, want %s", name, a.PlacedAt, a.StartedAt, c.want)
+		}
+	}
+}
+
+// A job that fits, and that no plan has looked at, is being checked.
+func TestReasonOfAJobThatFits(t *testing.T) {
+	c := started(Policy{}, Restored{})
+	c.plan(noon)
+	l := &live{job: job.Job{ID: 1, State: job.Queued}, account: c.accounts.of(job.Owner{UID: 1001}, nil)}
+	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {
+		t.Errorf("%+v", why)
 	}
 }

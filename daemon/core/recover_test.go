@@ -126,3 +126,45 @@ func TestRecoveredEndHasNoGPUOfAnother(t *testing.T) {
 		t.Error(w.faults)
 	}
 }
+
+// An older copy of the state file was put back: it has the job as waiting, and the
+// job's unit is of a later attempt. The job goes on as that unit has it. What has a
+// unit of an attempt that was on record, or one of another's job, waits on.
+func TestUnitOfAWaitingJob(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(onRecord, found *job.Job)
+		want   job.State
+	}{
+		"before its first attempt": {func(j, _ *job.Job) { j.Attempt = nil }, job.Running},
+		"held by then":             {func(j, _ *job.Job) { j.Attempt, j.Held = nil, "root" }, job.Running},
+		"before its second": {func(j, found *job.Job) {
+			j.Attempt = new(*j.Attempt)
+			j.Attempt.Number, found.Attempt.Number = 1, 2
+		}, job.Running},
+		"the same attempt": {func(*job.Job, *job.Job) {}, job.Queued},
+		"a later attempt":  {func(j, _ *job.Job) { j.Attempt = new(*j.Attempt); j.Attempt.Number = 2 }, job.Queued},
+		"of another":       {func(j, _ *job.Job) { j.Attempt, j.Owner.UID = nil, 1002 }, job.Queued},
+		"an array": {func(j, _ *job.Job) {
+			j.Attempt, j.Tasks = nil, &job.Tasks{}
+			j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 1, Step: 1}}}
+		}, job.Queued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, ran := lostFile(t)
+			found := ran
+			found.Attempt = new(*ran.Attempt)
+			j := ran
+			j.State = job.Queued
+			c.change(&j, &found)
+			w.units[1].attempt = found.Attempt.Number
+			w.jobs[1], w.payloads[1] = j, true
+			w.revive()
+			ev := w.listed().(core.Listed)
+			ev.Recovered = []job.Job{found}
+			w.step(ev, -1)
+			if got := w.jobs[1]; got.State != c.want || c.want == job.Running && (got.Held != "" || len(got.Attempt.GPUs) != 1 || got.Attempt.Number != found.Attempt.Number) {
+				t.Errorf("it is %s: %+v", got.State, got.Attempt)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// The next tick comes with the first of all that is to happen at a time.
+func TestNextTick(t *testing.T) {
+	in := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	runs := func(j job.Job) func(*Core) {
+		j.ID, j.State, j.Attempt = 1, job.Running, &job.Attempt{StartedAt: noon}
+		return func(c *Core) { c.active[1] = &live{job: j} }
+	}
+	limited := job.Request{TimeLimit: 9 * time.Minute, WarnSignal: 10, WarnBefore: 2 * time.Minute}
+	for name, c := range map[string]struct {
+		set  func(*Core)
+		want time.Time
+	}{
+		"nothing":             {func(*Core) {}, time.Time{}},
+		"a limit":             {runs(job.Job{Request: job.Request{TimeLimit: 9 * time.Minute}}), in(9)},
+		"a warning before it": {runs(job.Job{Request: limited}), in(7)},
+		"warned":              {runs(job.Job{Request: limited, Life: job.Life{Warned: true}}), in(9)},
+		"room to be made":     {runs(job.Job{Request: limited, Stop: job.StopPreempt, Life: job.Life{StopAt: in(3)}}), in(3)},
+		"no limit":            {runs(job.Job{}), time.Time{}},
+		"not listed": {func(c *Core) {
+			runs(job.Job{Request: limited})(c)
+			c.listed = false
+		}, time.Time{}},
+		"one that waits":   {func(c *Core) { c.timed.set(1, in(5)) }, in(5)},
+		"a reservation":    {func(c *Core) { c.reservations = []job.Reservation{{To: in(6)}, {To: in(4)}} }, in(4)},
+		"another plan":     {func(c *Core) { c.wake = in(2) }, in(2)},
+		"a GPU to look at": {func(c *Core) { c.devices = []*device{{}, {after: &departure{next: in(1)}}} }, in(1)},
+		"a pause": {func(c *Core) {
+			c.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
+			c.controls["a"] = job.GPUControl{UUID: "a", Paused: true, Until: in(8)}
+		}, in(8)},
+		"a pause without end": {func(c *Core) {
+			c.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
+			c.controls["a"] = job.GPUControl{UUID: "a", Paused: true}
+		}, time.Time{}},
+		"the first of all": {func(c *Core) {
+			runs(job.Job{Request: limited})(c)
+			c.timed.set(2, in(5))
+			c.devices = []*device{{after: &departure{next: in(6)}}}
+		}, in(5)},
+	} {
+		core := started(Policy{}, Restored{})
+		c.set(core)
+		if got := core.Deadline(); !got.Equal(c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

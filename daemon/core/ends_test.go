@@ -1,0 +1,136 @@
+package core_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// What a stop that did not succeed may have sent is taken for that stop where it is
+// what ended the job. Whatever else ended it is its own end.
+func TestEndAfterAStopThatFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		exit core.Exit
+		want job.State
+	}{
+		"SIGTERM":    {core.Exit{Signal: 15}, job.TimedOut},
+		"SIGKILL":    {core.Exit{Signal: 9}, job.TimedOut},
+		"SIGABRT":    {core.Exit{Signal: 6}, job.Failed},
+		"no memory":  {core.Exit{Signal: 9, OOM: true}, job.OutOfMemory},
+		"by itself":  {core.Exit{}, job.Completed},
+		"exit 1":     {core.Exit{Code: 1}, job.Failed},
+		"RuntimeMax": {core.Exit{Signal: 15, Timeout: true}, job.TimedOut},
+	} {
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+		w.now = w.now.Add(time.Minute)
+		w.step(core.Tick{}, -1)
+		next[core.Stop](t, w)
+		w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+		w.step(core.Tick{Retry: true}, -1)
+		next[core.Stop](t, w)
+		w.units[1].Phase, w.units[1].Exit = core.Exited, c.exit
+		w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+		w.settle()
+		if j := w.jobs[1]; j.State != c.want {
+			t.Errorf("%s: the job is %s: %+v", name, j.State, j.Result)
+		}
+	}
+}
+
+// A daemon that starts again while a job is being stopped takes what the stop may
+// have sent for that; of a job that was not, it is an end of its own.
+func TestEndFoundAfterARestart(t *testing.T) {
+	for _, c := range []struct {
+		stopped bool
+		want    job.State
+	}{{true, job.TimedOut}, {false, job.Failed}} {
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+		stop := func() {
+			w.now = w.now.Add(time.Minute)
+			w.step(core.Tick{}, -1)
+		}
+		if c.stopped {
+			stop()
+		}
+		w.revive()
+		w.step(w.listed(), -1)
+		if !c.stopped {
+			stop()
+		}
+		next[core.Stop](t, w)
+		w.units[1].Phase, w.units[1].Exit.Signal = core.Exited, 15
+		w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+		w.settle()
+		if j := w.jobs[1]; j.State != c.want {
+			t.Errorf("stopped before the restart %t: the job is %s: %+v", c.stopped, j.State, j.Result)
+		}
+	}
+}
+
+// A unit of the job's name that was made anew is not the job's: that one is lost.
+func TestUnitMadeByAnother(t *testing.T) {
+	w := running(t, 1, nil)
+	w.units[1].Invocation = "another"
+	w.step(w.listed(), -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Lost {
+		t.Errorf("the job is %s: %+v", j.State, j.Result)
+	}
+}
+
+// Run times are learned of what ended by itself or at its limit, in all attempts
+// whose work counts.
+func TestWhatIsLearned(t *testing.T) {
+	stop := func(cause job.Command) func(*world) {
+		return func(w *world) {
+			cause.Job = 1
+			w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice", Admin: true}, What: cause}, -1)
+		}
+	}
+	exit := func(e core.Exit) func(*world) {
+		return func(w *world) {
+			w.units[1].Phase, w.units[1].Exit = core.Exited, e
+			w.step(core.Changed{Job: 1}, -1)
+		}
+	}
+	for name, c := range map[string]struct {
+		ends []func(*world) // 10 minutes after each other
+		want time.Duration
+	}{
+		"completed":    {[]func(*world){exit(core.Exit{})}, 10 * time.Minute},
+		"failed":       {[]func(*world){exit(core.Exit{Code: 1})}, 10 * time.Minute},
+		"at its limit": {[]func(*world){exit(core.Exit{Signal: 15, Timeout: true})}, 10 * time.Minute},
+		"no memory":    {[]func(*world){exit(core.Exit{OOM: true})}, 0},
+		"cancelled":    {[]func(*world){stop(job.Command{Kind: job.CommandCancel})}, 0},
+		"in two goes":  {[]func(*world){stop(job.Command{Kind: job.CommandRequeue}), exit(core.Exit{})}, 20 * time.Minute},
+		"GPU lost": {[]func(*world){func(w *world) {
+			w.gpus[0].Health = gpu.HealthLost
+			for range 2 {
+				w.step(w.sample(0), -1)
+				w.now = w.now.Add(w.policy.LostAfter)
+			}
+		}}, 0},
+	} {
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Hour })
+		for _, end := range c.ends {
+			w.now = w.now.Add(10 * time.Minute)
+			end(w)
+			w.settle()
+		}
+		got := map[string]time.Duration{}
+		for _, p := range w.learned {
+			got[p.Key] = p.Typical
+		}
+		want := map[string]time.Duration{"all": c.want, "1001": c.want, "1001 size 1000": c.want}
+		if c.want == 0 {
+			want = nil
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
