@@ -39,6 +39,26 @@ func TestFactorOfAMember(t *testing.T) {
 	}
 }
 
+// Where nothing could be given out nobody has used a part of it, and time that is
+// used up to the last moment is used up.
+func TestMeasuredUse(t *testing.T) {
+	for _, c := range []struct {
+		capacity, half, used, most time.Duration
+		factor                     float64
+		over                       bool
+	}{
+		{0, week, time.Hour, 0, 1, false}, {0, week, 0, 0, 1, false}, {2 * time.Hour, week, time.Hour, 0, math.Exp2(-0.5), false},
+		{2 * time.Hour, 0, time.Hour, time.Minute, 1, false}, {time.Hour, week, time.Hour, time.Hour, 0.5, true},
+		{time.Hour, week, time.Hour, time.Hour + 1, 0.5, false}, {time.Hour, week, time.Hour, 0, 0.5, false},
+	} {
+		a := &Account{MaxUsage: c.most}
+		a.Restore(c.used, 0)
+		if a.begin(0, c.half, float64(c.capacity)); a.factor != c.factor || a.over != c.over {
+			t.Errorf("%+v: factor %g, used up %t", c, a.factor, a.over)
+		}
+	}
+}
+
 // Members of two groups who always want more settle where the rule's exponents
 // are equal: the group of share 2 gets more, and within a group all get alike.
 func TestGroupsSettleByTheirShares(t *testing.T) {

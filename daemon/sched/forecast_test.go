@@ -1,6 +1,10 @@
 package sched
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +30,57 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not foretold: %v", want)
+	}
+}
+
+// foretold says when jobs start, such as "1 at +10m0s, 3 at +0s".
+func (sc *scene) foretold() string {
+	var list []string
+	starts := sc.p.Forecast(&sc.s, sc.q)
+	for _, id := range slices.Sorted(maps.Keys(starts)) {
+		list = append(list, fmt.Sprintf("%d at +%s", id, time.Duration(starts[id]-noon)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// Of jobs at a quota or at the limit of their array nothing is foretold, nor of those
+// that only a load keeps waiting, as nobody knows for how long.
+func TestWhatIsNotForetold(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*scene)
+		want string
+	}{
+		"all":          {func(*scene) {}, "1 at +0s, 2 at +10m0s"},
+		"at a quota":   {func(sc *scene) { sc.user("ann").MaxJobs, sc.user("ann").Jobs = 1, 1 }, ""},
+		"at its limit": {func(sc *scene) { sc.q.entries[1].Gate = &Gate{} }, "2 at +0s"},
+		"within it":    {func(sc *scene) { sc.q.entries[1].Gate = &Gate{Left: 1} }, "1 at +0s, 2 at +10m0s"},
+		"a load":       {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60 }, ""},
+		"a load of a job": {func(sc *scene) {
+			sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60
+		}, "1 at +0s, 2 at +10m0s"},
+	} {
+		sc := newScene(t, 2)
+		sc.runs(101, 10*minute, on(0)...)
+		sc.waits(1, 1000)
+		sc.waits(2, 1000)
+		c.set(sc)
+		if got := sc.foretold(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// That one user's job does not fit beside a reservation says nothing of those for
+// whom it is made.
+func TestForecastOfWhatIsReserved(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Policy.ReservationDepth = 0
+	bob := sc.user("bob")
+	sc.reserve(0, time.Hour, "for bob", 0).UIDs = []int{bob.UID}
+	sc.waits(1, 1000)
+	sc.waits(2, 1000, of(bob))
+	if got, want := sc.foretold(), "1 at +1h8m16s, 2 at +0s"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -100,15 +101,21 @@ func TestPredictionsOnRecord(t *testing.T) {
 	}
 }
 
-// The kind that was first seen longest ago is forgotten when there are too many.
+// The kind that was first seen longest ago is forgotten when there are too many,
+// and then the next, as often as it takes.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
-	p.put("first", past{time.Minute, 1})
-	for i := range maxPredictions {
-		p.put(time.Duration(i).String(), past{time.Minute, 1})
+	const n = 2*maxPredictions + 2
+	for i := range n {
+		p.put(strconv.Itoa(i), past{time.Minute, 1})
 	}
-	if _, known := p.seen["first"]; known || len(p.seen) != maxPredictions {
-		t.Errorf("%d kinds are remembered, the first among them: %v", len(p.seen), known)
+	for i := range n {
+		if _, known := p.seen[strconv.Itoa(i)]; known != (i >= n-maxPredictions) {
+			t.Fatalf("kind %d of %d is known: %t", i, n, known)
+		}
+	}
+	if len(p.seen) != maxPredictions || len(p.ring) != maxPredictions {
+		t.Errorf("%d kinds are remembered in %d places", len(p.seen), len(p.ring))
 	}
 }
 
