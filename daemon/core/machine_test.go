@@ -106,12 +106,12 @@ func TestLinksBetweenGPUs(t *testing.T) {
 	for _, index := range []int{0, 2, 5} {
 		c.devices = append(c.devices, &device{Device: gpu.Device{Index: index}})
 	}
-	near, far := gpu.Link{A: 0, B: 5, Kind: gpu.LinkNode}, gpu.Link{A: 2, B: 5, Kind: gpu.LinkCross}
+	near, far := gpu.Link{A: 0, B: 5, Kind: gpu.LinkNode}, gpu.Link{A: 2, B: 0, Kind: gpu.LinkCross}
 	c.links = []gpu.Link{near, far, {A: 5, B: 7, Kind: gpu.LinkSwitch}, {A: 1, B: 2, Kind: gpu.LinkSwitch}}
 	var s sched.Snapshot
 	c.weigh(&s)
 	n, f := int32(near.Weight()), int32(far.Weight())
-	if want := []int32{0, 0, n, 0, 0, f, n, f, 0}; !slices.Equal(s.Links, want) {
+	if want := []int32{0, f, n, f, 0, 0, n, 0, 0}; !slices.Equal(s.Links, want) {
 		t.Errorf("%v, want %v", s.Links, want)
 	}
 	c.links = nil
