@@ -133,3 +133,33 @@ func TestOwnsWhatIsReserved(t *testing.T) {
 		}
 	}
 }
+
+// No more reservations are made than a pass can keep apart.
+func TestDepthIsBounded(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Policy.ReservationDepth = maxDepth + 5
+	sc.runs(101, time.Hour, on(0)...)
+	for id := range job.ID(maxDepth + 5) {
+		sc.waits(id+1, 1000)
+	}
+	if n := len(sc.p.Plan(&sc.s, sc.q).Kept); n != maxDepth {
+		t.Errorf("%d reservations", n)
+	}
+}
+
+// Beside a share that is kept all the memory is left that it does not have; beside
+// memory that is kept in bytes, less by the slack.
+func TestMemoryBesideWhatIsKept(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0:      "start 2 on 400m of 0, keep 600m of 0 for 1 at +1h0m0s",
+		48_000: "keep 600m of 0 for 1 at +1h0m0s",
+	} {
+		sc := newScene(t, 1)
+		g := &sc.s.GPUs[0]
+		g.UsableBytes, g.MemFreeBytes, g.SlackBytes = 80_000, 80_000, 10
+		sc.runs(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 40_000})
+		sc.waits(1, 600, asks(func(r *job.Request) { r.GPUMemBytes = bytes }))
+		sc.waits(2, 400, expected(2*time.Hour), asks(func(r *job.Request) { r.GPUMemBytes = 32_000 }))
+		sc.expect(want)
+	}
+}

@@ -157,7 +157,7 @@ func explainState(sh *shape, g *GPU) job.Reason {
 		return job.Reason{Code: job.ReasonGPULost, Detail: g.Detail}
 	case g.State == Sick:
 		return job.Reason{Code: job.ReasonGPUSick, Detail: g.Detail}
-	case len(g.Held) > 0 && g.share() < job.WholeGPU && sh.part == 0:
+	case len(g.Held) > 0 && sh.part == 0:
 		return g.heldBy()
 	case g.State == Unknown:
 		return job.Reason{Code: job.ReasonGPUUnknown, Detail: g.Detail}
@@ -231,9 +231,6 @@ func (p *Planner) keeper(gpu int) job.ID {
 		if granted(p.kept[i].grants, gpu) {
 			return p.kept[i].id
 		}
-	}
-	if len(p.kept) > 0 {
-		return p.kept[0].id
 	}
 	return 0
 }

@@ -24,10 +24,14 @@ func TestNever(t *testing.T) {
 		"asks 20G of host memory, this machine has 16G for jobs":                      {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
 		"asks 2 GPUs, the quota of ann is 1.5":                                        {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
 		"asks 4 GPUs, the quota of group lab is 3":                                    {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
-		"":    {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
-		" ":   {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
-		"  ":  {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
-		"   ": {r: job.Request{}},
+		"asks 5 GPUs with 80G of memory, this machine has 4":                          {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
+		"asks 9G of host memory, jobs without a GPU can have 8G together":             {r: job.Request{MemBytes: 9 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
+		"    ":  {r: job.Request{MemBytes: 8 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
+		"     ": {r: job.Request{MemBytes: 16 * gib, GPUMilli: 1000}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
+		"":      {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
+		" ":     {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
+		"  ":    {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
+		"   ":   {r: job.Request{}},
 	} {
 		sc := newScene(t, 4)
 		sc.s.Host = c.host
@@ -56,6 +60,7 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	sc.s.GPUs[2] = GPU{Index: 2, State: Lost}
 	for _, r := range []job.Request{
 		{GPUMilli: 4000, GPUMemBytes: 10 * gib}, {GPUMilli: 4000, GPUType: "a100"}, {GPUMilli: 1000, GPUIDs: []int{2}, GPUMemBytes: 200 * gib},
+		{GPUMilli: 1000, GPUMemBytes: 200 * gib},
 	} {
 		checkNever(t, Never(&sc.s, nil, &r), "")
 	}
@@ -73,4 +78,24 @@ func TestNeverWithoutGPUs(t *testing.T) {
 		checkNever(t, Never(&Snapshot{Host: host}, nil, &ask), want)
 	}
 	checkNever(t, Never(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
+}
+
+// GPUs that use the host's memory have none to ask for; others beside them may.
+func TestNeverOfUnifiedMemory(t *testing.T) {
+	for want, c := range map[string]struct {
+		unified int
+		r       job.Request
+	}{
+		"":                                {1, job.Request{GPUMilli: 1000, GPUMemBytes: 80 * gib}},
+		" ":                               {2, job.Request{GPUMilli: 2000}},
+		"asks 3 GPUs, this machine has 2": {2, job.Request{GPUMilli: 3000}},
+		"asks 1 GPU with 8G of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU": {2, job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib}},
+	} {
+		sc := newScene(t, 2)
+		for i := range c.unified {
+			g := &sc.s.GPUs[i]
+			g.MemTotalBytes, g.MemFreeBytes, g.UsableBytes = 0, 0, 0
+		}
+		checkNever(t, Never(&sc.s, nil, &c.r), want)
+	}
 }

@@ -215,6 +215,8 @@ func TestOnItsWayBack(t *testing.T) {
 	sc.preemptible(102, nil, on(1)...)
 	sc.waits(1, 1000, high)
 	sc.expect("wait")
+	sc.s.GPUs[0].BackAt = 0 // nobody knows when
+	sc.expect("stop 102 for 1")
 }
 
 // TestWake says when a plan may come out otherwise though nothing happened: when

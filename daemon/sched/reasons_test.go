@@ -53,15 +53,24 @@ func TestReasonOfAGPU(t *testing.T) {
 		milli int
 		ask   func(*job.Request)
 	}{
-		"gpu-excluded on 0":                       {nil, 1000, func(r *job.Request) { r.GPUIDs = []int{3} }},
-		"gpu-excluded on 0 ":                      {nil, 500, func(r *job.Request) { r.GPUsFrom = []int{1, 2} }},
-		"gpu-type on 0, NVIDIA A100-SXM4-80GB":    {nil, 1000, func(r *job.Request) { r.GPUType = "h100" }},
-		"gpu-lost on 0, fell off the bus":         {state(Lost, "fell off the bus"), 1000, nil},
-		"gpu-unknown on 0, no answer":             {state(Unknown, "no answer"), 1000, nil},
-		"gpu-paused on 0, dust":                   {state(Paused, "dust"), 1000, nil},
-		"gpu-drained on 0, repair":                {state(Drained, "repair"), 1000, nil},
-		"gpu-cleaning on 0, job 9":                {state(Cleaning, ""), 1000, nil},
-		"gpu-suspect on 0, job 9, a process":      {state(Suspect, "a process"), 1000, nil},
+		"gpu-excluded on 0":                    {nil, 1000, func(r *job.Request) { r.GPUIDs = []int{3} }},
+		"gpu-excluded on 0 ":                   {nil, 500, func(r *job.Request) { r.GPUsFrom = []int{1, 2} }},
+		"gpu-type on 0, NVIDIA A100-SXM4-80GB": {nil, 1000, func(r *job.Request) { r.GPUType = "h100" }},
+		"gpu-lost on 0, fell off the bus":      {state(Lost, "fell off the bus"), 1000, nil},
+		"gpu-unknown on 0, no answer":          {state(Unknown, "no answer"), 1000, nil},
+		"gpu-paused on 0, dust":                {state(Paused, "dust"), 1000, nil},
+		"gpu-drained on 0, repair":             {state(Drained, "repair"), 1000, nil},
+		"gpu-cleaning on 0, job 9":             {state(Cleaning, ""), 1000, nil},
+		"gpu-suspect on 0, job 9, a process":   {state(Suspect, "a process"), 1000, nil},
+		"gpu-busy on 0, job 103": {func(sc *scene) {
+			sc.runs(103, time.Hour, on(0)...)
+			state(Paused, "dust")(sc)
+		}, 1000, nil},
+		"gpu-paused on 0": {func(sc *scene) {
+			sc.runs(103, time.Hour, part(0, 500))
+			state(Paused, "")(sc)
+		}, 500, nil},
+		"gpu-foreign on 0":                        {func(sc *scene) { sc.s.GPUs[0].Taken = true }, 1000, nil},
 		"gpu-busy on 0, job 101":                  {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, 1000, nil},
 		"gpu-busy on 0, job 102":                  {func(sc *scene) { sc.runs(102, time.Hour, on(0)...) }, 500, nil},
 		"gpu-share on 0, need 500 have 300":       {func(sc *scene) { sc.runs(101, time.Hour, part(0, 700)) }, 500, nil},
@@ -140,5 +149,56 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	sc.s.Running = nil
 	if got := sc.why(sc.last(1000)); got != "starting-up" {
 		t.Errorf("before the first look at the GPUs: %s", got)
+	}
+}
+
+// A quota is used up to the last moment, and where it alone keeps a job waiting there
+// are GPUs enough.
+func TestReasonOfAQuota(t *testing.T) {
+	sc := newScene(t, 2)
+	sc.s.Policy.HalfLife = week
+	ann := sc.user("ann")
+	ann.Restore(2*time.Hour, noon)
+	ann.MaxUsage = 2 * time.Hour
+	if got, want := sc.why(sc.last(2000)), "quota-hours, need 2 have 2, ann; gpu-free on 0; gpu-free on 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	ann.MaxUsage++
+	if got := sc.why(sc.last(2000)); got != "" {
+		t.Errorf("with a moment more: %s", got)
+	}
+}
+
+// What jobs without a GPU may have is used up by such jobs, and whoever has most of it
+// is named, the first of equals.
+func TestReasonsWithoutGPU(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Host = Host{MaxRunning: 10, Running: 4, MemBytes: 100, PromisedMem: 60, NoGPUSlots: 3, NoGPUMem: 20, GPUsSeen: true}
+	for i, mem := range []int64{40, 5, 5, 10} {
+		r := sc.runs(job.ID(101+i), time.Hour)
+		r.MemBytes = mem
+		r.Account = sc.user([]string{"ann", "bob", "cid", "cid"}[i])
+		if i == 0 {
+			r.Grants = on(0)
+		}
+	}
+	ask := asks(func(r *job.Request) { r.MemBytes = 2 })
+	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, cid has 2; no-gpu-memory, need 2 have 0, cid has 15B"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	sc.s.Running[3].Account = sc.user("dot")
+	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, bob has 1; no-gpu-memory, need 2 have 0, dot has 10B"; got != want {
+		t.Errorf("among equals: %s, want %s", got, want)
+	}
+}
+
+// A plan tells which jobs it starts.
+func TestPlaced(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.waits(1, 1000)
+	sc.waits(2, 1000)
+	sc.plan()
+	if !sc.p.Placed(1) || sc.p.Placed(2) {
+		t.Errorf("job 1 is started: %t, job 2: %t", sc.p.Placed(1), sc.p.Placed(2))
 	}
 }

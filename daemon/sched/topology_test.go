@@ -118,6 +118,10 @@ func TestIslandsOfALargeMachine(t *testing.T) {
 	for want, n := range map[string]int{"[0 1 2 3]": 4, "[0 1 2 3 4 5 6 7]": 8, "[0 1 2 3 4 5]": 6} {
 		sc := newScene(t, len(all))
 		sc.link(1, all...)
+		sc.p.s = &sc.s
+		if got := len(sc.p.chooseSet(all, n)); got != n {
+			t.Errorf("%d GPUs that are all alike: %d", n, got)
+		}
 		for island := range slices.Chunk(all, 4) {
 			sc.link(9, island...)
 		}
@@ -125,5 +129,33 @@ func TestIslandsOfALargeMachine(t *testing.T) {
 		if got := fmt.Sprint(sc.p.chooseSet(all, n)); got != want {
 			t.Errorf("%d of %d GPUs: %s, want %s", n, len(all), got, want)
 		}
+	}
+}
+
+// All sets of up to 16 candidates are compared.
+func TestSetOfSixteen(t *testing.T) {
+	grown := 0
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		sc := newScene(t, maxExact)
+		sc.randomLinks(rng, []int32{0, 1})
+		var all []int
+		for i := range sc.s.GPUs {
+			sc.s.GPUs[i].Foreign = false
+			all = append(all, i)
+		}
+		chosen := slices.Clone(sc.p.chooseSet(all, 4))
+		sc.p.set = sc.p.set[:0]
+		sc.p.exact(all, 4)
+		if !slices.Equal(chosen, sc.p.set) {
+			t.Errorf("seed %d: %v, the best is %v", seed, chosen, sc.p.set)
+		}
+		sc.p.set = sc.p.set[:0]
+		if sc.p.greedy(all, 4); !slices.Equal(chosen, sc.p.set) {
+			grown++
+		}
+	}
+	if grown == 0 {
+		t.Error("growing a set found the best each time")
 	}
 }
