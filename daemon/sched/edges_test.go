@@ -163,3 +163,15 @@ func TestMemoryBesideWhatIsKept(t *testing.T) {
 		sc.expect(want)
 	}
 }
+
+// That nothing can be kept for one who has the GPU reserved, since only a load keeps
+// that job waiting, says nothing of another's job of the same shape.
+func TestKeptAfterAnotherInVain(t *testing.T) {
+	sc := newScene(t, 1)
+	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60
+	bob := sc.user("bob")
+	sc.reserve(0, time.Hour, "for bob", 0).UIDs = []int{bob.UID}
+	sc.waits(1, 1000, of(bob))
+	sc.waits(2, 1000)
+	sc.expect("keep 0 for 2 at +1h0m0s")
+}
