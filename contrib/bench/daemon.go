@@ -2,34 +2,29 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // run runs a command as root.
-func run(argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), errors.Join(err, ctx.Err()))
-	}
-	return strings.TrimSpace(string(out)), nil
+func run(ctx context.Context, argv ...string) (string, error) {
+	out, err := await.Output(ctx, commandLimit, argv)
+	return strings.TrimSpace(out), err
 }
 
 // cli measures whole processes of the CLI.
-func (b *rig) cli(_ context.Context, runs int) error {
+func (b *rig) cli(ctx context.Context, runs int) error {
 	fmt.Print("\n| the CLI, whole process | median, p99 |\n|---|---|\n")
 	for _, words := range []string{"/bin/true", "gpusched version", "gpusched list"} {
 		var t times
 		for range runs {
 			from := time.Now()
-			if _, err := b.as(strings.Fields(words)...); err != nil {
+			if _, err := b.as(ctx, strings.Fields(words)...); err != nil {
 				return err
 			}
 			t = append(t, time.Since(from))
@@ -40,14 +35,14 @@ func (b *rig) cli(_ context.Context, runs int) error {
 }
 
 // daemon measures the daemon idle and with a long queue.
-func (b *rig) daemon(_ context.Context, queued int, idle time.Duration) error {
-	if _, err := run("systemctl", "restart", "gpusched"); err != nil {
+func (b *rig) daemon(ctx context.Context, queued int, idle time.Duration) error {
+	if _, err := run(ctx, "systemctl", "restart", "gpusched"); err != nil {
 		return err
 	}
-	if _, err := run("gpusched", "version"); err != nil {
+	if _, err := run(ctx, "gpusched", "version"); err != nil {
 		return err
 	}
-	pid, err := run("systemctl", "show", "-P", "MainPID", "gpusched")
+	pid, err := run(ctx, "systemctl", "show", "-P", "MainPID", "gpusched")
 	if err != nil {
 		return err
 	}
@@ -63,22 +58,22 @@ func (b *rig) daemon(_ context.Context, queued int, idle time.Duration) error {
 	fmt.Print("\n| the daemon | |\n|---|---|\n")
 	row("resident memory, idle", residentMemory(pid))
 	row(fmt.Sprintf("CPU time over %s idle", idle), fmt.Sprintf("%s, %d switches", (after-before).String(), switchesAfter-switches))
-	return b.longQueue(pid, queued)
+	return b.longQueue(ctx, pid, queued)
 }
 
 // longQueue submits many jobs from several processes at once and looks at the
 // daemon then.
-func (b *rig) longQueue(pid string, queued int) error {
-	if _, err := run("gpusched", "gpu", "pause", "0-3"); err != nil {
+func (b *rig) longQueue(ctx context.Context, pid string, queued int) error {
+	if _, err := run(ctx, "gpusched", "gpu", "pause", "0-3"); err != nil {
 		return err
 	}
 	from := time.Now()
 	script := fmt.Sprintf("seq %d | xargs -P 8 -n 1 sh -c 'gpusched submit -q --env clean -- true'", queued/10)
-	if _, err := b.as("/bin/sh", "-c", script+" >/dev/null"); err != nil {
+	if _, err := b.as(ctx, "/bin/sh", "-c", script+" >/dev/null"); err != nil {
 		return err
 	}
 	row(fmt.Sprintf("durable submissions, %d by 8 processes at once", queued/10), fmt.Sprintf("%.0f per second", float64(queued/10)/time.Since(from).Seconds()))
-	rate, err := b.submitOverSocket(queued-queued/10, 1000, "true")
+	rate, err := b.submitOverSocket(ctx, queued-queued/10, 1000, "true")
 	if err != nil {
 		return err
 	}
@@ -87,16 +82,16 @@ func (b *rig) longQueue(pid string, queued int) error {
 	var t times
 	for range 20 {
 		from := time.Now()
-		if _, err := b.as("gpusched", "list", "-o", "ids"); err != nil {
+		if _, err := b.as(ctx, "gpusched", "list", "-o", "ids"); err != nil {
 			return err
 		}
 		t = append(t, time.Since(from))
 	}
 	row(fmt.Sprintf("gpusched list -o ids, %d queued", queued), t.String())
-	if _, err := run("/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
 		return err
 	}
-	_, err = run("gpusched", "gpu", "resume", "0-3")
+	_, err = run(ctx, "gpusched", "gpu", "resume", "0-3")
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -14,12 +13,12 @@ import (
 // a bare unit, systemd-run, and gpusched submit from the start of its process.
 // The three take turns, so that all see the same machine.
 func (b *rig) latency(ctx context.Context, runs int) error {
-	var bare, run, ours times
+	var bare, transient, ours times
 	for range runs {
 		d, err := b.measure(func() error {
 			name, err := b.bare(ctx, b.touch())
 			if err == nil {
-				defer func() { err = b.manager.Stop(ctx, name) }()
+				defer func() { err = b.stop(ctx, name) }()
 			}
 			return err
 		})
@@ -28,26 +27,27 @@ func (b *rig) latency(ctx context.Context, runs int) error {
 		}
 		bare = append(bare, d)
 		if d, err = b.measure(func() error {
-			return exec.CommandContext(ctx, "systemd-run", append([]string{"--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)...).Run()
+			_, err := run(ctx, append([]string{"systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)...)
+			return err
 		}); err != nil {
 			return err
 		}
-		run = append(run, d)
+		transient = append(transient, d)
 		var id string
 		if d, err = b.measure(func() (err error) {
-			id, err = b.as(append([]string{"gpusched", "submit", "-q", "-g", "1", "--"}, b.touch()...)...)
+			id, err = b.as(ctx, append([]string{"gpusched", "submit", "-q", "-g", "1", "--"}, b.touch()...)...)
 			return err
 		}); err != nil {
 			return err
 		}
 		ours = append(ours, d)
-		if _, err := b.as("gpusched", "wait", id); err != nil {
+		if _, err := b.as(ctx, "gpusched", "wait", id); err != nil {
 			return err
 		}
 	}
 	fmt.Print("| from the request to the command's first instruction | median, p99 | ratio of medians to bare |\n|---|---|---|\n")
 	row("bare StartTransientUnit, same properties", bare.String(), "1")
-	row("systemd-run --wait", run.String(), ratio(run.quantile(.5), bare.quantile(.5)))
+	row("systemd-run --wait", transient.String(), ratio(transient.quantile(.5), bare.quantile(.5)))
 	row("gpusched submit, from the start of its process", ours.String(), ratio(ours.quantile(.5), bare.quantile(.5)))
 	return nil
 }
@@ -90,7 +90,7 @@ func (b *rig) handover(ctx context.Context, runs int) error {
 		if err := os.Chmod(release, 0o666); err != nil {
 			return err
 		}
-		holder, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe+"; read x <"+release)
+		holder, err := b.as(ctx, "gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe+"; read x <"+release)
 		if err != nil {
 			return err
 		}
@@ -100,12 +100,12 @@ func (b *rig) handover(ctx context.Context, runs int) error {
 		if err := b.newPipe(); err != nil {
 			return err
 		}
-		next, err := b.as("gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe)
+		next, err := b.as(ctx, "gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe)
 		if err != nil {
 			return err
 		}
 		// Writing a line lets the holder end.
-		if _, err := run("/bin/sh", "-c", "echo >"+release); err != nil {
+		if _, err := run(ctx, "/bin/sh", "-c", "echo >"+release); err != nil {
 			return err
 		}
 		from := time.Now()
@@ -114,7 +114,7 @@ func (b *rig) handover(ctx context.Context, runs int) error {
 			return err
 		}
 		gaps = append(gaps, at.Sub(from))
-		if out, err := b.as("gpusched", "wait", holder, next); err != nil {
+		if out, err := b.as(ctx, "gpusched", "wait", holder, next); err != nil {
 			return fmt.Errorf("%w: %s", err, strings.TrimSpace(out))
 		}
 	}

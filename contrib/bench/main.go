@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -18,11 +20,13 @@ func main() {
 	running := flag.Int("scale-running", 0, "measure with so many jobs running, and nothing else")
 	waiting := flag.Int("scale-queued", 100_000, "then with so many waiting")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	err := error(nil)
 	if *running > 0 {
-		err = benchScale(*running, *waiting, *user)
+		err = benchScale(ctx, *running, *waiting, *user)
 	} else {
-		err = bench(*runs, *jobs, *queued, *idle, *user)
+		err = bench(ctx, *runs, *jobs, *queued, *idle, *user)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -30,8 +34,7 @@ func main() {
 	}
 }
 
-func bench(runs, jobs, queued int, idle time.Duration, uid int) error {
-	ctx := context.Background()
+func bench(ctx context.Context, runs, jobs, queued int, idle time.Duration, uid int) error {
 	b, err := newRig(ctx, uid)
 	if err != nil {
 		return err
@@ -51,13 +54,13 @@ func bench(runs, jobs, queued int, idle time.Duration, uid int) error {
 	return nil
 }
 
-func benchScale(running, queued, uid int) error {
-	b, err := newRig(context.Background(), uid)
+func benchScale(ctx context.Context, running, queued, uid int) error {
+	b, err := newRig(ctx, uid)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	return b.scale(context.Background(), running, queued)
+	return b.scale(ctx, running, queued)
 }
 
 // times is a series of measured durations.

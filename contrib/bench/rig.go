@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/packaging/await"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/systemd"
 )
@@ -30,8 +31,8 @@ type rig struct {
 const firstUnit = 900_000_000
 
 const (
-	beginLimit   = time.Minute      // for a command to begin
-	commandLimit = 20 * time.Minute // for a command that is waited for
+	beginLimit   = time.Minute      // for a command to begin, a unit to start or to be stopped, an answer of the daemon's
+	commandLimit = 20 * time.Minute // for a command that is waited for, and for many jobs to get somewhere
 )
 
 func newRig(ctx context.Context, uid int) (*rig, error) {
@@ -43,8 +44,10 @@ func newRig(ctx context.Context, uid int) (*rig, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
+	ctx, stop := await.For(ctx, "a connection to systemd", beginLimit)
+	defer stop()
 	b.manager, err = systemd.Connect(ctx, systemd.Options{})
-	return b, err
+	return b, await.Cause(ctx, err)
 }
 
 func (b *rig) close() {
@@ -80,7 +83,7 @@ func (b *rig) begun() (time.Time, error) {
 	f, err := os.OpenFile(b.pipe, os.O_RDONLY, 0)
 	at := time.Now()
 	if !late.Stop() {
-		err = errors.Join(fmt.Errorf("waiting for a command to open %s: nothing within %s", b.pipe, beginLimit), err)
+		err = errors.Join(&await.LateError{What: "a command to open " + b.pipe, Limit: beginLimit}, err)
 	}
 	if f != nil {
 		f.Close()
@@ -89,17 +92,12 @@ func (b *rig) begun() (time.Time, error) {
 }
 
 // as runs a command as the submitting account and returns what it printed.
-func (b *rig) as(argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.uid)}}
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), errors.Join(err, ctx.Err()))
-	}
-	return strings.TrimSpace(string(out)), nil
+func (b *rig) as(ctx context.Context, argv ...string) (string, error) {
+	out, err := await.Output(ctx, commandLimit, argv, func(cmd *exec.Cmd) {
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.uid)}}
+	})
+	return strings.TrimSpace(out), err
 }
 
 // bare starts a unit with the properties of a job on one GPU, except that it
@@ -118,26 +116,32 @@ func (b *rig) bare(ctx context.Context, argv []string) (name string, err error) 
 		}
 	}
 	name = units.Name(id)
+	ctx, stop := await.For(ctx, name+" to start", beginLimit)
+	defer stop()
 	_, err = b.manager.Start(ctx, name, props)
-	return name, err
+	return name, await.Cause(ctx, err)
+}
+
+// stop stops a bare unit, which collects it.
+func (b *rig) stop(ctx context.Context, name string) error {
+	ctx, stop := await.For(ctx, name+" to be stopped", beginLimit)
+	defer stop()
+	return await.Cause(ctx, b.manager.Stop(ctx, name))
 }
 
 // exited waits until a bare unit's command has ended.
 func (b *rig) exited(ctx context.Context, name string) error {
-	for deadline := time.Now().Add(beginLimit); ; {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("waiting for %s to end: it has not within %s", name, beginLimit)
-		}
-		st, err := b.manager.Status(ctx, name)
-		if err != nil {
-			return err
-		}
-		if phase, _ := units.Decode(st); phase == units.PhaseExited {
-			return nil
-		}
+	changed := func(ctx context.Context) error {
 		select {
 		case <-b.manager.Changes():
 		case <-time.After(time.Second):
+		case <-ctx.Done():
 		}
+		return ctx.Err()
 	}
+	return await.Watch(ctx, name+" to end", beginLimit, changed, func(ctx context.Context) (string, bool, error) {
+		st, err := b.manager.Status(ctx, name)
+		phase, _ := units.Decode(st)
+		return fmt.Sprintf("%+v", st), phase == units.PhaseExited, err
+	})
 }

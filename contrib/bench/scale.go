@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // scaleConfig lets one account run and queue as much as is measured.
@@ -28,7 +29,7 @@ func (b *rig) scale(ctx context.Context, running, queued int) error {
 		return err
 	}
 	defer os.Remove(scaleFile)
-	if _, err := run("systemctl", "restart", "gpusched"); err != nil {
+	if _, err := run(ctx, "systemctl", "restart", "gpusched"); err != nil {
 		return err
 	}
 	if err := b.manyRunning(ctx, running); err != nil {
@@ -40,7 +41,7 @@ func (b *rig) scale(ctx context.Context, running, queued int) error {
 func (b *rig) manyRunning(ctx context.Context, n int) error {
 	fmt.Printf("\n| %d jobs running at once | |\n|---|---|\n", n)
 	from := time.Now()
-	if _, err := b.submitOverSocket(n, 0, "sleep", "100000"); err != nil {
+	if _, err := b.submitOverSocket(ctx, n, 0, "sleep", "100000"); err != nil {
 		return err
 	}
 	if err := b.counted(ctx, "running", n); err != nil {
@@ -54,7 +55,7 @@ func (b *rig) manyRunning(ctx context.Context, n int) error {
 		return err
 	}
 	from = time.Now()
-	if _, err := run("/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
 		return err
 	}
 	if err := b.counted(ctx, "running", 0); err != nil {
@@ -65,11 +66,11 @@ func (b *rig) manyRunning(ctx context.Context, n int) error {
 }
 
 func (b *rig) manyQueued(ctx context.Context, n int) error {
-	if _, err := run("gpusched", "gpu", "pause", "0-3"); err != nil {
+	if _, err := run(ctx, "gpusched", "gpu", "pause", "0-3"); err != nil {
 		return err
 	}
 	fmt.Printf("\n| %d jobs queued | |\n|---|---|\n", n)
-	rate, err := b.submitOverSocket(n, 1000, "true")
+	rate, err := b.submitOverSocket(ctx, n, 1000, "true")
 	if err != nil {
 		return err
 	}
@@ -81,25 +82,27 @@ func (b *rig) manyQueued(ctx context.Context, n int) error {
 		return err
 	}
 	from := time.Now()
-	if _, err := run("/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
 		return err
 	}
 	row("cancel --all", fmt.Sprintf("%.1f s", time.Since(from).Seconds()))
-	_, err = run("gpusched", "gpu", "resume", "0-3")
+	_, err = run(ctx, "gpusched", "gpu", "resume", "0-3")
 	return err
 }
 
 // answers measures what people ask most.
 func (b *rig) answers(ctx context.Context) error {
-	pid, err := mainPID()
+	pid, err := mainPID(ctx)
 	if err != nil {
 		return err
 	}
 	row("resident memory", residentMemory(pid))
+	ctx, stop := await.For(ctx, "the daemon's answers", commandLimit)
+	defer stop()
 	client := &api.Client{Socket: api.SocketPath}
 	first, err := client.Status(ctx)
 	if err != nil {
-		return err
+		return await.Cause(ctx, err)
 	}
 	some := append(first.Running, first.Waiting...)
 	if len(some) == 0 {
@@ -110,7 +113,7 @@ func (b *rig) answers(ctx context.Context) error {
 		var t times
 		for range 20 {
 			from := time.Now()
-			if _, err := b.as(strings.Fields(words)...); err != nil {
+			if _, err := b.as(ctx, strings.Fields(words)...); err != nil {
 				return err
 			}
 			t = append(t, time.Since(from))
@@ -124,7 +127,7 @@ func (b *rig) answers(ctx context.Context) error {
 			Name: "bench", Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22, Hold: true,
 		})
 		if err != nil {
-			return err
+			return await.Cause(ctx, err)
 		}
 		t = append(t, time.Since(from))
 	}
@@ -136,7 +139,7 @@ func (b *rig) answers(ctx context.Context) error {
 // killed measures from kill -9 of the daemon until its socket answers, until it
 // counts all jobs again, and until it starts a new one.
 func (b *rig) killed(ctx context.Context, state string, n int) error {
-	pid, err := mainPID()
+	pid, err := mainPID(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,24 +151,26 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 	if err := syscall.Kill(number, syscall.SIGKILL); err != nil {
 		return err
 	}
-	if _, err := (&api.Client{Socket: api.SocketPath}).Version(ctx); err != nil {
-		return err
+	asking, stop := await.For(ctx, "an answer of the daemon's after kill -9", beginLimit)
+	defer stop()
+	if _, err := (&api.Client{Socket: api.SocketPath}).Version(asking); err != nil {
+		return await.Cause(asking, err)
 	}
 	answered := time.Since(from)
 	if err := b.counted(ctx, state, n); err != nil {
 		return err
 	}
 	known := time.Since(from)
-	out, err := b.as("gpusched", "submit", "-q", "-g", "0", "--env", "clean", "--", "true")
+	out, err := b.as(ctx, "gpusched", "submit", "-q", "-g", "0", "--env", "clean", "--", "true")
 	if err != nil {
 		return err
 	}
-	if _, err := b.as("gpusched", "wait", out); err != nil {
+	if _, err := b.as(ctx, "gpusched", "wait", out); err != nil {
 		return err
 	}
 	row("after kill -9: the socket answers, all jobs are counted, a new one has run",
 		fmt.Sprintf("%.2f s, %.2f s, %.2f s (0.5 s of it systemd waits)", answered.Seconds(), known.Seconds(), time.Since(from).Seconds()))
-	if pid, err = mainPID(); err != nil {
+	if pid, err = mainPID(ctx); err != nil {
 		return err
 	}
 	row("resident memory then", residentMemory(pid))
@@ -175,22 +180,14 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 // counted waits until at least n jobs (none, for 0) are in the state.
 func (b *rig) counted(ctx context.Context, state string, n int) error {
 	client := &api.Client{Socket: api.SocketPath}
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	for {
+	what := fmt.Sprintf("%d jobs that are %s", n, state)
+	return await.Until(ctx, what, commandLimit, 20*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		s, err := client.Status(ctx)
-		if err != nil {
-			return fmt.Errorf("waiting for %d jobs that are %s: %w", n, state, err)
-		}
-		if have := s.Counts[state]; n > 0 && have >= n || n == 0 && have == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %d jobs that are %s: %w", n, state, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		have := s.Counts[state]
+		return fmt.Sprint(s.Counts), n > 0 && have >= n || n == 0 && have == 0, err
+	})
 }
 
-func mainPID() (string, error) { return run("systemctl", "show", "-P", "MainPID", "gpusched") }
+func mainPID(ctx context.Context) (string, error) {
+	return run(ctx, "systemctl", "show", "-P", "MainPID", "gpusched")
+}

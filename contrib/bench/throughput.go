@@ -21,7 +21,7 @@ func (b *rig) throughput(ctx context.Context, jobs int) error {
 	if err != nil {
 		return err
 	}
-	ours, queueing, err := b.jobRate(jobs)
+	ours, queueing, err := b.jobRate(ctx, jobs)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (b *rig) bareRate(ctx context.Context, jobs, atOnce int) (time.Duration, er
 					err = b.exited(ctx, name)
 				}
 				if err == nil {
-					err = b.manager.Stop(ctx, name)
+					err = b.stop(ctx, name)
 				}
 				if err != nil {
 					errs <- err
@@ -69,20 +69,20 @@ func (b *rig) bareRate(ctx context.Context, jobs, atOnce int) (time.Duration, er
 }
 
 // jobRate queues jobs while all GPUs are paused, then lets them go.
-func (b *rig) jobRate(jobs int) (running, queueing time.Duration, err error) {
-	if _, err := run("gpusched", "gpu", "pause", "0-3"); err != nil {
+func (b *rig) jobRate(ctx context.Context, jobs int) (running, queueing time.Duration, err error) {
+	if _, err := run(ctx, "gpusched", "gpu", "pause", "0-3"); err != nil {
 		return 0, 0, err
 	}
 	from := time.Now()
-	last, err := b.as("/bin/sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do gpusched submit -q --env clean -- true; i=$((i+1)); done", jobs))
+	last, err := b.as(ctx, "/bin/sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do gpusched submit -q --env clean -- true; i=$((i+1)); done", jobs))
 	queueing = time.Since(from)
 	if err != nil {
 		return 0, 0, err
 	}
 	from = time.Now()
-	if _, err := run("gpusched", "gpu", "resume", "0-3"); err != nil {
+	if _, err := run(ctx, "gpusched", "gpu", "resume", "0-3"); err != nil {
 		return 0, 0, err
 	}
-	_, err = b.as(append([]string{"gpusched", "wait"}, strings.Fields(last)...)...)
+	_, err = b.as(ctx, append([]string{"gpusched", "wait"}, strings.Fields(last)...)...)
 	return time.Since(from), queueing, err
 }

@@ -1,15 +1,17 @@
 package fakenvml
 
 import (
-	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 //go:embed c
@@ -69,16 +71,16 @@ func BuildSimCUDA(dir string) (path string, err error) {
 	return path, compile("-static", "-o", path, filepath.Join(work, "simcuda.c"), filepath.Join(work, "state.c"))
 }
 
+// toolLimit is for a run of go or of the compiler.
+const toolLimit = 5 * time.Minute
+
 // nvmlHeader finds nvml.h in the module cache.
 func nvmlHeader() (string, error) {
-	var stderr bytes.Buffer
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml")
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := await.Output(context.Background(), toolLimit, []string{"go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml"})
 	if err != nil {
-		return "", fmt.Errorf("finding nvml.h: go list: %w: %s", err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("finding nvml.h: %w", err)
 	}
-	header := filepath.Join(strings.TrimSpace(string(out)), "pkg", "nvml", "nvml.h")
+	header := filepath.Join(strings.TrimSpace(out), "pkg", "nvml", "nvml.h")
 	if _, err := os.Stat(header); err != nil {
 		return "", fmt.Errorf("finding nvml.h (try \"go mod download\"): %w", err)
 	}
@@ -138,9 +140,9 @@ func (b build) generate(work, header string) error {
 }
 
 func compile(args ...string) error {
-	args = append([]string{"-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-Wno-deprecated-declarations"}, args...)
-	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling with cc: %w\n%s", err, out)
+	args = append([]string{"cc", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-Wno-deprecated-declarations"}, args...)
+	if _, err := await.Output(context.Background(), toolLimit, args); err != nil {
+		return fmt.Errorf("compiling: %w", err)
 	}
 	return nil
 }

@@ -3,15 +3,20 @@ package fakenvml
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // bench is a machine of simulated GPUs whose nodes are plain files.
@@ -44,8 +49,8 @@ func newBench(t *testing.T, minors int) bench {
 	return b
 }
 
-func (b bench) command(visible string, args ...string) *exec.Cmd {
-	cmd := exec.Command(b.program, args...)
+func (b bench) command(t *testing.T, visible string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), b.program, args...)
 	cmd.Env = []string{b.state.Env(), "SIMCUDA_DEV=" + b.dev, "GPUSCHED_JOB_ID=17"}
 	if visible != "unset" {
 		cmd.Env = append(cmd.Env, "CUDA_VISIBLE_DEVICES="+visible)
@@ -55,7 +60,7 @@ func (b bench) command(visible string, args ...string) *exec.Cmd {
 
 func (b bench) run(t *testing.T, visible string, args ...string) (code int, out string) {
 	t.Helper()
-	text, err := b.command(visible, args...).CombinedOutput()
+	text, err := b.command(t, visible, args...).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -135,7 +140,7 @@ func TestSimCUDARunsOutOfMemory(t *testing.T) {
 
 func TestSimCUDAHolds(t *testing.T) {
 	b := newBench(t, 1)
-	cmd := b.command("0", "--mem", "2G", "--ignore-term", "--print", "--fork-bomb", "1", "--hold", "600")
+	cmd := b.command(t, "0", "--mem", "2G", "--ignore-term", "--print", "--fork-bomb", "1", "--hold", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -166,26 +171,16 @@ func TestSimCUDAHolds(t *testing.T) {
 }
 
 // waitClaim waits for the claim of a process that makes it without being asked
-// again: the directory is what changes.
+// again.
 func waitClaim(t *testing.T, b bench, pid int) {
 	t.Helper()
-	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
+	claim := strconv.Itoa(pid) + "-0"
+	err := await.Until(t.Context(), "the claim "+claim, time.Minute, 5*time.Millisecond, func(context.Context) (string, bool, error) {
+		claims := b.claims(t)
+		return fmt.Sprint(claims), slices.Contains(claims, claim), nil
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer syscall.Close(fd)
-	dir := filepath.Join(b.state.Dir, "claims")
-	if _, err := syscall.InotifyAddWatch(fd, dir, syscall.IN_MOVED_TO); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, strconv.Itoa(pid)+"-0")
-	for buf := make([]byte, 4096); ; {
-		if _, err := os.Stat(name); err == nil {
-			return
-		}
-		if _, err := syscall.Read(fd, buf); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -204,7 +199,7 @@ func waitLine(t *testing.T, out interface{ Read([]byte) (int, error) }, want str
 
 func TestSimCUDAOrphan(t *testing.T) {
 	b := newBench(t, 1)
-	cmd := b.command("0", "--mem", "1G", "--orphan", "--exit", "3")
+	cmd := b.command(t, "0", "--mem", "1G", "--orphan", "--exit", "3")
 	read, write, err := os.Pipe() // not StdoutPipe: the orphan keeps it open
 	if err != nil {
 		t.Fatal(err)

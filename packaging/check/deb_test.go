@@ -129,15 +129,15 @@ func TestProgramsAreLinkedAsPromised(t *testing.T) {
 		t.Errorf("gpusched-nvml is bound at start, or not to the C library:\n%s", out)
 	}
 	for version := range strings.FieldsSeq(output(t, "readelf", "-VW", nvml)) {
-		if v, ok := strings.CutPrefix(version, "GLIBC_"); ok && newer(v, "2.34") {
+		if v, ok := strings.CutPrefix(version, "GLIBC_"); ok && newer(t, v, "2.34") {
 			t.Errorf("gpusched-nvml needs glibc %s, the packages ask for 2.34", v)
 		}
 	}
 }
 
 // newer compares versions of the form 2.34 or 2.2.5.
-func newer(a, b string) bool {
-	cmd := exec.Command("dpkg", "--compare-versions", a, "gt", b)
+func newer(t *testing.T, a, b string) bool {
+	cmd := exec.CommandContext(t.Context(), "dpkg", "--compare-versions", a, "gt", b)
 	cmd.Stdout = io.Discard
 	return cmd.Run() == nil
 }

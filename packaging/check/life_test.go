@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/packaging/await"
 	"github.com/gpusched/gpusched/packaging/vm"
 )
 
@@ -114,7 +115,7 @@ type life struct {
 // newLife boots a box, for at most so long.
 func newLife(t *testing.T, limit time.Duration) *life {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := await.For(t.Context(), "the life of the package", limit)
 	t.Cleanup(cancel)
 	m, err := vm.Start(ctx, vm.Box, vm.Options{})
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 type options struct {
@@ -74,17 +76,21 @@ type builder struct {
 	once map[string]func() (string, error)
 }
 
+const (
+	// buildLimit is for a test program, on a machine under load.
+	buildLimit = 15 * time.Minute
+	// overtime is what a fuzz test may take beyond its time, for what it begins and ends with.
+	overtime = 5 * time.Minute
+)
+
 func (b *builder) program(ctx context.Context, pkg string) (string, error) {
 	b.mu.Lock()
 	build, known := b.once[pkg]
 	if !known {
 		path := filepath.Join(b.dir, strings.ReplaceAll(pkg, "/", "_")+".test")
 		build = sync.OnceValues(func() (string, error) {
-			text, err := exec.CommandContext(ctx, "go", "test", "-c", "-fuzz", ".", "-o", path, pkg).CombinedOutput()
-			if err != nil {
-				return "", fmt.Errorf("%s%w", text, err)
-			}
-			return path, nil
+			_, err := await.Output(ctx, buildLimit, []string{"go", "test", "-c", "-fuzz", ".", "-o", path, pkg})
+			return path, err
 		})
 		b.once[pkg] = build
 	}
@@ -107,6 +113,8 @@ func (b *builder) fuzz(ctx context.Context, t target, o options) outcome {
 		r.output = err.Error() + "\n"
 		return r
 	}
+	ctx, stop := await.For(ctx, "the end of "+t.name+", which has "+o.time.String(), o.time+overtime)
+	defer stop()
 	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", o.time.String(),
 		"-test.fuzzcachedir", cache, "-test.parallel", "1", "-test.timeout", "0")
 	cmd.Dir = t.dir
@@ -114,6 +122,10 @@ func (b *builder) fuzz(ctx context.Context, t target, o options) outcome {
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()
 	r.took, r.output = time.Since(began), string(text)
+	if ctx.Err() != nil {
+		r.output += await.Cause(ctx, err).Error() + "\n"
+		return r
+	}
 	if all := executions.FindAllStringSubmatch(r.output, -1); all != nil {
 		r.execs = all[len(all)-1][1]
 	}
@@ -132,8 +144,8 @@ func (o options) cache(ctx context.Context, tmp string, t target) (string, error
 	if o.fresh {
 		return os.MkdirTemp(tmp, "inputs-")
 	}
-	out, err := exec.CommandContext(ctx, "go", "env", "GOCACHE").Output()
-	return filepath.Join(strings.TrimSpace(string(out)), "fuzz", t.pkg), err
+	out, err := await.Output(ctx, time.Minute, []string{"go", "env", "GOCACHE"})
+	return filepath.Join(strings.TrimSpace(out), "fuzz", t.pkg), err
 }
 
 func (r outcome) print(w io.Writer, asJSON bool) {

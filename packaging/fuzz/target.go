@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // target is one fuzz test.
@@ -25,14 +26,12 @@ var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
 // targets finds the fuzz tests of all packages, or those of these names.
 func targets(ctx context.Context, names []string) ([]target, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./...")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	out, err := await.Output(ctx, buildLimit, []string{"go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./..."})
 	if err != nil {
 		return nil, fmt.Errorf("list the packages: %w", err)
 	}
 	var all []target
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for dec := json.NewDecoder(strings.NewReader(out)); ; {
 		var p struct {
 			ImportPath, Dir           string
 			TestGoFiles, XTestGoFiles []string

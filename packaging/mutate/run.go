@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 type options struct {
@@ -92,18 +94,33 @@ func build(ctx context.Context, dir, pkg string, list []source) (*program, error
 		if err := p.write(list, texts, broken); err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-ldflags=-w", "-o", p.path, "./"+pkg)
-		cmd.Dir = dir
-		text, err := cmd.CombinedOutput()
+		text, err := p.compile(ctx, dir, pkg)
 		if err == nil {
 			return p, p.alone(ctx)
 		}
-		if !breaks(string(text), pkg, broken) {
+		if !breaks(text, pkg, broken) {
 			return nil, fmt.Errorf("build the tests: %w\n%s", err, text)
 		}
 	}
 	return nil, errors.New("the switches don't compile")
 }
+
+// compile makes the test program, and returns what the compiler says.
+func (p *program) compile(ctx context.Context, dir, pkg string) (string, error) {
+	ctx, stop := await.For(ctx, "the tests of "+pkg+" to be built", buildLimit)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-ldflags=-w", "-o", p.path, "./"+pkg)
+	cmd.Dir = dir
+	text, err := cmd.CombinedOutput()
+	return string(text), await.Cause(ctx, err)
+}
+
+const (
+	// buildLimit is for a test program, on a machine under load.
+	buildLimit = 15 * time.Minute
+	// aloneLimit is for the tests of one package without a mutant.
+	aloneLimit = 10 * time.Minute
+)
 
 // write puts the switches into the copy.
 func (p *program) write(list []source, texts map[source][]byte, broken map[source]map[int]bool) error {
@@ -149,8 +166,10 @@ func (p *program) alone(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
+	ctx, stop := await.For(ctx, "the tests without a mutant", aloneLimit)
+	defer stop()
 	if text, err := p.command(ctx, "MUTANT_REPORT="+report).CombinedOutput(); err != nil {
-		return fmt.Errorf("the tests fail without a mutant: %w\n%s", err, text)
+		return fmt.Errorf("the tests fail without a mutant: %w\n%s", await.Cause(ctx, err), text)
 	}
 	p.takes = time.Since(began)
 	p.hangs = 10*time.Second + patience*p.takes

@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // checkout copies the files that git knows or would add into dir.
 func checkout(ctx context.Context, dir string) error {
-	out, err := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	out, err := await.Output(ctx, time.Minute, []string{"git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"})
 	if err != nil {
 		return fmt.Errorf("list the files of the checkout: %w", err)
 	}
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		text, err := os.ReadFile(name)
 		if os.IsNotExist(err) {
 			continue // removed, and not yet committed

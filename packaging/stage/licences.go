@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // module is what go list says of a module.
@@ -43,24 +47,25 @@ func stageLicences(o options) error {
 	return writeGzip(filepath.Join(o.out, "doc/third-party.gz"), b.Bytes())
 }
 
+// goLimit is for a command of the go tool, which may have modules to fetch.
+const goLimit = 5 * time.Minute
+
 // linkedModules lists the modules of all packages under cmd, in the order of
 // their paths.
 func linkedModules() ([]module, error) {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "github.com/gpusched/gpusched/cmd/...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	out, err := cmd.Output()
+	argv := []string{"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "github.com/gpusched/gpusched/cmd/..."}
+	out, err := await.Output(context.Background(), goLimit, argv, func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "CGO_ENABLED=1") })
 	if err != nil {
-		return nil, fmt.Errorf("listing packages: %w", withStderr(err))
+		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	paths := strings.Fields(string(out))
+	paths := strings.Fields(out)
 	slices.Sort(paths)
-	args := append([]string{"list", "-m", "-json=Path,Version,Dir,Main"}, slices.Compact(paths)...)
-	out, err = exec.Command("go", args...).Output()
-	if err != nil {
-		return nil, fmt.Errorf("listing modules: %w", withStderr(err))
+	argv = append([]string{"go", "list", "-m", "-json=Path,Version,Dir,Main"}, slices.Compact(paths)...)
+	if out, err = await.Output(context.Background(), goLimit, argv); err != nil {
+		return nil, fmt.Errorf("listing modules: %w", err)
 	}
 	modules := []module{{Path: "Go", Version: runtime.Version(), Dir: goRoot()}}
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	for dec := json.NewDecoder(strings.NewReader(out)); ; {
 		var m module
 		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
 			return modules, nil
@@ -72,11 +77,11 @@ func linkedModules() ([]module, error) {
 }
 
 func goRoot() string {
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	out, err := await.Output(context.Background(), goLimit, []string{"go", "env", "GOROOT"})
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(out)
 }
 
 // notices reads the licence files of a module, at least one.
@@ -101,12 +106,4 @@ func notices(dir string) ([][]byte, error) {
 		return nil, fmt.Errorf("there is no licence in %q", dir)
 	}
 	return texts, nil
-}
-
-func withStderr(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // options is what the Makefile passes.
@@ -65,14 +67,15 @@ func stageManuals(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cmd := exec.Command(filepath.Join(o.bin, "gpusched"), "__man", dir)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", o.date.Unix()))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("write manual pages with %q: %w\n%s", cmd.Path, err, out)
+	argv := []string{filepath.Join(o.bin, "gpusched"), "__man", dir}
+	if _, err := await.Output(context.Background(), time.Minute, argv, func(cmd *exec.Cmd) {
+		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", o.date.Unix()))
+	}); err != nil {
+		return fmt.Errorf("write manual pages: %w", err)
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	if err != nil || len(found) == 0 {
-		return fmt.Errorf("%q wrote no manual page", cmd.Path)
+		return fmt.Errorf("%q wrote no manual page", argv[0])
 	}
 	for _, path := range found {
 		page, err := os.ReadFile(path)

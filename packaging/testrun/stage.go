@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // stage is one step of the run.
@@ -26,6 +28,9 @@ type stage struct {
 
 // unreachable is the exit status that is neither success nor failure.
 const unreachable = 77
+
+// stageLimit is beyond what any stage takes, and what its tests may take.
+const stageLimit = 45 * time.Minute
 
 // lane says what a stage runs beside. An emulated machine is slow, and waits
 // much of its time.
@@ -80,6 +85,8 @@ func (s stage) outcome(ctx context.Context, broken func(stage string) bool) tall
 	if err := ctx.Err(); err != nil {
 		return failure(s.name, "did not run: the run was interrupted")
 	}
+	ctx, stop := await.For(ctx, "the end of the stage "+s.name, stageLimit)
+	defer stop()
 	cmd := exec.CommandContext(ctx, s.argv[0], s.argv[1:]...)
 	// Its own process group, so that an interruption reaches all of it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -87,7 +94,7 @@ func (s stage) outcome(ctx context.Context, broken func(stage string) bool) tall
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = environment()
 	if s.tests {
-		return s.goTests(cmd)
+		return s.goTests(ctx, cmd)
 	}
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); s.far && errors.As(err, &exit) && exit.ExitCode() == unreachable {
@@ -95,13 +102,13 @@ func (s stage) outcome(ctx context.Context, broken func(stage string) bool) tall
 		return tally{missed: []string{s.name + ": " + lines[len(lines)-1]}}
 	}
 	if err != nil {
-		return failure(s.name, fmt.Sprintf("%s\n%v: %v", out, s.argv, err))
+		return failure(s.name, fmt.Sprintf("%s\n%v: %v", out, s.argv, await.Cause(ctx, err)))
 	}
 	return tally{passed: 1}
 }
 
 // goTests runs a command that prints test events.
-func (s stage) goTests(cmd *exec.Cmd) tally {
+func (s stage) goTests(ctx context.Context, cmd *exec.Cmd) tally {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
@@ -120,7 +127,7 @@ func (s stage) goTests(cmd *exec.Cmd) tally {
 		t.add(failure(s.name, "reading its events: "+readErr.Error()))
 	}
 	if err != nil && t.failed() == 0 {
-		t.add(failure(s.name, fmt.Sprintf("%s\n%v: %v", stderr.String(), s.argv, err)))
+		t.add(failure(s.name, fmt.Sprintf("%s\n%v: %v", stderr.String(), s.argv, await.Cause(ctx, err))))
 	}
 	if t.passed+t.failed() == 0 {
 		t.add(failure(s.name, "ran no test at all\n"+stderr.String()))

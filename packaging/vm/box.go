@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 //go:embed image/box.sh
@@ -40,9 +42,8 @@ func newBox(ctx context.Context, img image, dir *runDir, group scope) (*box, err
 	}
 	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", img.root(), dir.file("upper"), dir.file("work"))
 	if runContained(ctx, "mount", "-t", "overlay", "overlay", "-o", overlay, dir.file("merged")) != nil {
-		copied, err := exec.CommandContext(ctx, "cp", "-a", "--reflink=auto", img.root(), dir.file("copy")).CombinedOutput()
-		if err != nil {
-			return nil, fmt.Errorf("disk: copy the image: %w\n%s", err, copied)
+		if _, err := await.Output(ctx, buildLimit, []string{"cp", "-a", "--reflink=auto", img.root(), dir.file("copy")}); err != nil {
+			return nil, fmt.Errorf("disk: copy the image: %w", err)
 		}
 	}
 	return &box{image: img, dir: dir, group: group}, nil
@@ -50,7 +51,7 @@ func newBox(ctx context.Context, img image, dir *runDir, group scope) (*box, err
 
 // boot starts the container and waits until its systemd says that it has finished booting.
 func (b *box) boot(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, boxBootLimit)
+	ctx, cancel := await.For(ctx, "the container's systemd to finish booting", boxBootLimit)
 	defer cancel()
 	ready, err := listenReady(b.dir.file("notify"))
 	if err != nil {
@@ -61,8 +62,8 @@ func (b *box) boot(ctx context.Context) error {
 		return err
 	}
 	if err := b.awaitReady(ctx, ready); err != nil {
-		b.halt()
-		return fmt.Errorf("boot: %w\n%s", err, tail(b.console(), 20))
+		err = errors.Join(err, b.halt())
+		return fmt.Errorf("boot: %w\n%s", err, await.Tail(b.console(), 20))
 	}
 	b.leader, err = onlyChild(b.first.cmd.Process.Pid)
 	if err == nil {
@@ -115,7 +116,7 @@ func (b *box) awaitReady(ctx context.Context, conn *net.UnixConn) error {
 	case <-b.first.done:
 		err = fmt.Errorf("the container ended: %w", b.first.err)
 	case <-ctx.Done():
-		err = fmt.Errorf("the container's systemd did not finish booting: %w", ctx.Err())
+		err = context.Cause(ctx)
 	}
 	conn.Close()
 	<-heard
@@ -184,14 +185,16 @@ func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 }
 
 // halt ends the container at once. Safe on a box that never booted.
-func (b *box) halt() {
+func (b *box) halt() error {
+	var err error
 	if b.first != nil {
-		b.first.kill()
+		err = b.first.kill()
 	}
 	if b.runs != nil {
 		b.runs.Close()
 		b.runs = nil
 	}
+	return err
 }
 
 func (b *box) console() string {
@@ -204,15 +207,17 @@ func (b *box) console() string {
 
 // reboot asks the container's systemd to reboot, on which systemd-nspawn ends, and boots again.
 func (b *box) reboot(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, boxBootLimit)
+	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
 	defer cancel()
 	// The command may lose its container before it can answer: what counts is that the container ends.
 	asked := b.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	select {
 	case <-b.first.done:
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("the container did not shut down: %w", ctx.Err()), asked)
+		return errors.Join(context.Cause(ctx), asked, errors.New(await.Tail(b.console(), 20)))
 	}
-	b.halt()
+	if err := b.halt(); err != nil {
+		return err
+	}
 	return b.boot(ctx)
 }

@@ -1,9 +1,13 @@
 package vm
 
 import (
+	"context"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"syscall"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // A child is a process on the host that must not outlive us: the kernel kills it when we die.
@@ -46,7 +50,14 @@ func (c *child) ended() bool {
 }
 
 // kill ends the process and waits until it is gone. Safe to call again.
-func (c *child) kill() {
+func (c *child) kill() error {
 	c.cmd.Process.Kill()
-	<-c.done
+	ctx, stop := await.For(context.Background(), fmt.Sprintf("the end of %s, process %d, after SIGKILL", c.cmd.Path, c.cmd.Process.Pid), killLimit)
+	defer stop()
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

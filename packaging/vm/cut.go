@@ -8,13 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
+	"github.com/gpusched/gpusched/packaging/await"
 	"github.com/gpusched/gpusched/packaging/vm/disk"
 )
 
 // keeps are the shares of what was not flushed that a cut may keep: all cases from a disk that wrote nothing of it yet to
 // one that had only not said so.
 var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
+
+// diskLimit is for the repair, the reading or the copy of a disk, and for a machine to write something.
+const diskLimit = 10 * time.Minute
 
 // latestCut is how many writes CutCopy lets pass at most. A submission is a few.
 const latestCut = 16
@@ -49,18 +54,20 @@ func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk
 	if m.emu == nil {
 		return disk.Loss{}, errors.New("copy as after a power cut: a box has no disk of its own: use an emulated machine")
 	}
+	ctx, stop := await.For(ctx, "the machine to write to its disk, and a copy of that", diskLimit)
+	defer stop()
 	return m.emu.disk.CutCopy(ctx, path, 1+rand.IntN(latestCut), chance(), moment)
 }
 
 // ReadDisk copies a directory out of the file system on a disk that CutCopy wrote, which it repairs first as a boot does:
 // by replaying its journal.
 func ReadDisk(ctx context.Context, path, guestDir, hostDir string) error {
-	out, err := exec.CommandContext(ctx, "e2fsck", "-fy", "-E", "journal_only", path).CombinedOutput()
+	_, err := await.Output(ctx, diskLimit, []string{"e2fsck", "-fy", "-E", "journal_only", path})
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: it repaired something
-		return fmt.Errorf("replay the journal of %s: %w\n%s", path, err, out)
+		return fmt.Errorf("replay the journal of %s: %w", path, err)
 	}
-	out, err = exec.CommandContext(ctx, "debugfs", "-R", fmt.Sprintf("rdump %s %s", guestDir, hostDir), path).CombinedOutput()
+	out, err := await.Output(ctx, diskLimit, []string{"debugfs", "-R", fmt.Sprintf("rdump %s %s", guestDir, hostDir), path})
 	if err == nil { // it always is
 		_, err = os.Stat(filepath.Join(hostDir, filepath.Base(guestDir)))
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // diskSize of an emulated machine; the file is sparse.
@@ -23,9 +24,8 @@ func (i image) fillEmulated(ctx context.Context) error {
 	if err := i.makeKeys(ctx); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, "mke2fs", "-q", "-t", "ext4", "-d", i.root(), i.disk(), diskSize).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("disk: mke2fs: %w\n%s", err, tail(string(out), 10))
+	if _, err := await.Output(ctx, buildLimit, []string{"mke2fs", "-q", "-t", "ext4", "-d", i.root(), i.disk(), diskSize}); err != nil {
+		return fmt.Errorf("disk: %w", err)
 	}
 	return os.RemoveAll(i.root())
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/packaging/await"
 	"github.com/gpusched/gpusched/packaging/vm/disk"
 )
 
@@ -89,7 +90,7 @@ func hearBoots(listen net.Listener, boots chan<- string) {
 
 // boot starts QEMU on the machine's disk and returns when the guest has booted and ssh is connected.
 func (e *emulated) boot(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, emulatedBootLimit)
+	ctx, cancel := await.For(ctx, "the guest to finish booting", emulatedBootLimit)
 	defer cancel()
 	if e.kvm {
 		err := e.bootWith(ctx, "kvm", kvmBootLimit)
@@ -103,7 +104,7 @@ func (e *emulated) boot(ctx context.Context) error {
 }
 
 func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := await.For(ctx, "the guest to finish booting with "+accel, limit)
 	defer cancel()
 	var err error
 	for range 3 {
@@ -119,7 +120,7 @@ func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Durati
 	}
 	if err != nil {
 		err = errors.Join(err, e.halt())
-		return fmt.Errorf("boot: %w\n%s%s", err, tail(e.text("qemu.log"), 10), tail(e.text("console"), 10))
+		return fmt.Errorf("boot: %w\n%s%s", err, await.Tail(e.text("qemu.log"), 10), await.Tail(e.text("console"), 10))
 	}
 	return nil
 }
@@ -177,32 +178,35 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 		}
 		return fmt.Errorf("the emulator ended: %w", e.qemu.err)
 	case <-ctx.Done():
-		return fmt.Errorf("the guest did not finish booting: %w", ctx.Err())
+		return context.Cause(ctx)
 	}
 }
 
 // reboot asks the guest's systemd to reboot; the same emulator boots it again.
 func (e *emulated) reboot(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, emulatedBootLimit)
+	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
 	defer cancel()
 	// The command may lose its connection before it can answer: what counts is that another boot is heard of.
 	asked := e.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	if err := e.awaitBoot(ctx); err != nil {
-		return errors.Join(err, asked)
+		return errors.Join(err, asked, errors.New(await.Tail(e.text("console"), 10)))
 	}
-	e.master.kill()
+	if err := e.master.kill(); err != nil {
+		return err
+	}
 	return e.connect(ctx)
 }
 
 // halt ends the emulator at once, as a power cut does. Safe on a machine that never booted.
 func (e *emulated) halt() error {
+	var errs []error
 	for _, c := range []*child{e.qemu, e.master} {
 		if c != nil {
-			c.kill()
+			errs = append(errs, c.kill())
 		}
 	}
 	e.deafen()
-	return e.unplug()
+	return errors.Join(append(errs, e.unplug())...)
 }
 
 // deafen forgets boots that nobody waits for any more.

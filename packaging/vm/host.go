@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // A tool is a program that this package runs on the host, and the Debian package that has it.
@@ -71,10 +73,8 @@ func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 }
 
 func aptGet(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "apt-get", args...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("apt-get %s: %w\n%s", args[0], err, tail(string(out), 20))
-	}
-	return nil
+	_, err := await.Output(ctx, buildLimit, append([]string{"apt-get"}, args...), func(cmd *exec.Cmd) {
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	})
+	return err
 }

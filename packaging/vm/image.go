@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // An image is a directory of the cache: root/ (the tree) for a box; disk, kernel, initrd and ssh keys
@@ -81,6 +83,9 @@ func (i image) built() bool {
 	return err == nil
 }
 
+// buildLimit is how long a step of a build may take, on a host under load and from a slow archive.
+const buildLimit = 15 * time.Minute
+
 // lockFile waits for the only lock on path. Closing the file gives it back.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -88,15 +93,13 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 		return nil, err
 	}
 	// The lock is held for a minute at a time, and no lock call can be ended by a context: ask now and then.
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	for syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		}
+	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond, func(context.Context) (string, bool, error) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		return fmt.Sprint(err), err == nil, nil
+	})
+	if err != nil {
+		f.Close()
+		return nil, err
 	}
 	return f, nil
 }
@@ -157,12 +160,12 @@ func (i image) bootstrap(ctx context.Context, r recipe) error {
 
 // fetchOptions are the host's own settings for reaching package archives (proxies, clock checks) as switches of mmdebstrap.
 func fetchOptions(ctx context.Context) ([]string, error) {
-	out, err := exec.CommandContext(ctx, "apt-config", "dump").Output()
+	out, err := await.Output(ctx, time.Minute, []string{"apt-config", "dump"})
 	if err != nil {
 		return nil, fmt.Errorf("read the host's apt settings: %w", err)
 	}
 	var options []string
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
 		for _, wanted := range []string{"Acquire::Check-", "Acquire::http::", "Acquire::https::", "Acquire::Retries "} {
 			if strings.HasPrefix(line, wanted) && !strings.HasSuffix(line, ` "";`) {
@@ -175,6 +178,8 @@ func fetchOptions(ctx context.Context) ([]string, error) {
 
 // runContained runs a command in a mount and a process space of its own; its output is in the error if it does not succeed.
 func runContained(ctx context.Context, name string, args ...string) error {
+	ctx, stop := await.For(ctx, "the end of "+name, buildLimit)
+	defer stop()
 	shell := []string{"-ec", `mount --make-rprivate /; mount -t proc proc /proc; "$@"; exit $?`, "sh", name}
 	cmd := exec.CommandContext(ctx, "sh", append(shell, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
@@ -186,13 +191,7 @@ func runContained(ctx context.Context, name string, args ...string) error {
 		err = c.err
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", name, err, tail(output.String(), 20))
+		return fmt.Errorf("%s: %w\n%s", name, await.Cause(ctx, err), await.Tail(output.String(), 20))
 	}
 	return nil
-}
-
-// tail is the last n lines of text.
-func tail(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

@@ -16,7 +16,7 @@ func (m *Machine) boot(ctx context.Context) error {
 // halt ends the machine at once. Safe on one that never booted.
 func (m *Machine) halt() error {
 	if m.box != nil {
-		m.box.halt()
+		return m.box.halt()
 	}
 	if m.emu != nil {
 		return m.emu.halt()

@@ -10,10 +10,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // outputLimit is how long Run waits, after the command has ended, for what it left running to close its output.
 const outputLimit = 2 * time.Second
+
+// runLimit is for a command of Run's in a context without a nearer limit.
+const runLimit = 20 * time.Minute
 
 // A Result is how a command in a machine ended.
 type Result struct {
@@ -26,11 +31,11 @@ func (r Result) Err() error {
 	if r.Code == 0 {
 		return nil
 	}
-	return fmt.Errorf("exit code %d\n%s%s", r.Code, tail(r.Stderr, 20), tail(r.Stdout, 20))
+	return fmt.Errorf("exit code %d\n%s%s", r.Code, await.Tail(r.Stderr, 20), await.Tail(r.Stdout, 20))
 }
 
-// Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, the
-// command's process group is killed. A code other than 0 is no error; an error means that the command's fate is unknown.
+// Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, or
+// after 20 minutes, the command's process group is killed. A code other than 0 is no error; an error means that the command's fate is unknown.
 // What a command leaves running in the background lives on, its output is lost two seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	var stdout bytes.Buffer
@@ -41,6 +46,8 @@ func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ..
 
 // run is Run with the output going to a writer instead of the result.
 func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result, error) {
+	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
+	defer stop()
 	var r Result
 	var err error
 	if m.emu != nil {
@@ -49,10 +56,10 @@ func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout 
 		r, err = m.box.run(ctx, asUser(user, argv), stdin, stdout)
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err()
+		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return r, fmt.Errorf("run %s: %w\n%s", strings.Join(argv, " "), err, tail(r.Stderr, 10))
+		return r, fmt.Errorf("run %s: %w\n%s", strings.Join(argv, " "), err, await.Tail(r.Stderr, 10))
 	}
 	return r, nil
 }

@@ -11,26 +11,12 @@ func TestQuote(t *testing.T) {
 	for _, argv := range [][]string{
 		{"a"}, {"a b", ""}, {"it's", `"$HOME" \ $(x)`, "new\nline"}, {"'", "''"}, {"*", "~", ";", "-n"},
 	} {
-		out, err := exec.Command("sh", "-c", `printf '%s\0' `+quote(argv)).Output()
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\0' `+quote(argv)).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); !slices.Equal(got, argv) {
 			t.Errorf("a shell reads %q as %q", argv, got)
-		}
-	}
-}
-
-func TestTail(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		n    int
-		want string
-	}{
-		{"", 3, ""}, {"a\n", 3, "a"}, {"a\nb\nc\nd\n", 2, "c\nd"}, {"a\nb", 2, "a\nb"},
-	} {
-		if got := tail(c.text, c.n); got != c.want {
-			t.Errorf("tail(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
 		}
 	}
 }

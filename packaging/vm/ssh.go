@@ -3,6 +3,7 @@ package vm
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // sshArgs are the switches that every ssh command of the machine has; nothing of the caller's own ssh set-up is read.
@@ -49,8 +52,8 @@ func (e *emulated) connect(ctx context.Context) error {
 		up.SetReadDeadline(deadline)
 	}
 	if _, err := bufio.NewReader(up).ReadString('\n'); err != nil {
-		e.master.kill()
-		return fmt.Errorf("ssh: connect: %w\n%s", err, e.text("ssh.log"))
+		err = errors.Join(err, e.master.kill())
+		return fmt.Errorf("ssh: waiting for the log-in: %w\n%s", await.Cause(ctx, err), e.text("ssh.log"))
 	}
 	return nil
 }
@@ -79,17 +82,14 @@ func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd
 
 // kill ends the process group of a command that was given up. A guest that does not answer is no concern of the caller.
 func (e *emulated) kill(pidFile string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
 	line := fmt.Sprintf("kill -KILL -- -$(cat %s)", pidFile)
-	exec.CommandContext(ctx, "ssh", append(e.sshArgs("-o", "ControlMaster=no"), line)...).Run()
+	await.Output(context.Background(), 10*time.Second, append(append([]string{"ssh"}, e.sshArgs("-o", "ControlMaster=no")...), line))
 }
 
 // makeKeys makes the key of root for the machine, and what the machine's own key is known by.
 func (i image) makeKeys(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName, "-f", i.file("id")).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("ssh key: %w\n%s", err, out)
+	if _, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName, "-f", i.file("id")}); err != nil {
+		return fmt.Errorf("ssh key: %w", err)
 	}
 	public, err := os.ReadFile(i.file("id.pub"))
 	if err != nil {

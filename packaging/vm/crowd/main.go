@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // shares are the GPUs that jobs ask for, in turn.
@@ -67,13 +68,15 @@ func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
 		client.Submit(ctx, r) // whatever came of it: the next one has the same key
 		cancel()
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
-		reply, err := client.Submit(context.Background(), r)
+	var reply api.SubmitReply
+	err := await.Until(context.Background(), "an acknowledgement of "+r.Name, time.Minute, 20*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+		var err error
+		reply, err = client.Submit(ctx, r)
 		var e *api.Error
-		refused := errors.As(err, &e) && e.Code != api.CodeUnreachable && e.Code != api.CodeUnavailable
-		if err == nil || refused || time.Now().After(deadline) {
-			return reply.Job.ID, err
+		if errors.As(err, &e) && e.Code != api.CodeUnreachable && e.Code != api.CodeUnavailable {
+			return "", false, err // refused
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return fmt.Sprint(err), err == nil, nil
+	})
+	return reply.Job.ID, err
 }

@@ -2,13 +2,14 @@ package disk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // blockSize is what a cut keeps or loses as one, in bytes.
@@ -187,7 +188,7 @@ func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.planned = nil
-	return Loss{}, fmt.Errorf("cut copy: nothing was written: %w", ctx.Err())
+	return Loss{}, fmt.Errorf("cut copy: nothing was written: %w", context.Cause(ctx))
 }
 
 func (d *Disk) copyCut(ctx context.Context, path string, keep float64) (Loss, error) {
@@ -218,11 +219,13 @@ func (d *Disk) spill(to io.WriterAt, keep float64) (Loss, error) {
 	return loss, nil
 }
 
+// copyLimit is for some gigabytes, on a host under load.
+const copyLimit = 10 * time.Minute
+
 // Copy copies a disk's file; what is empty in it takes no room in the copy.
 func Copy(ctx context.Context, from, to string) error {
-	out, err := exec.CommandContext(ctx, "cp", "--sparse=always", "--reflink=auto", "--", from, to).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("copy disk: %w\n%s", errors.Join(err, ctx.Err()), out)
+	if _, err := await.Output(ctx, copyLimit, []string{"cp", "--sparse=always", "--reflink=auto", "--", from, to}); err != nil {
+		return fmt.Errorf("copy disk: %w", err)
 	}
 	return nil
 }

@@ -2,12 +2,16 @@ package disk
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // What of the NBD protocol is needed (its document is doc/proto.md of the NBD project): the fixed newstyle handshake with
@@ -39,12 +43,20 @@ const (
 	longestRequest = 64 << 20
 )
 
-// A Server serves a disk on a socket.
+// A Server serves a disk on a socket. A client is silent for as long as it has nothing to read or write: what bounds that
+// is its own end, or Close.
 type Server struct {
 	disk   *Disk
 	listen net.Listener
-	conns  sync.WaitGroup
+	work   sync.WaitGroup
+	leave  time.Duration // how long Close lets clients go by themselves
+
+	mu    sync.Mutex // guards conns
+	conns map[net.Conn]bool
 }
+
+// leaveLimit is for what a client that was killed had asked for.
+const leaveLimit = 20 * time.Second
 
 // Serve serves the disk to everybody who connects to a unix socket until Close.
 func Serve(d *Disk, socket string) (*Server, error) {
@@ -52,34 +64,58 @@ func Serve(d *Disk, socket string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve disk: %w", err)
 	}
-	s := &Server{disk: d, listen: l}
-	s.conns.Add(1)
-	go s.accept()
+	s := &Server{disk: d, listen: l, leave: leaveLimit, conns: map[net.Conn]bool{}}
+	s.work.Go(s.accept)
 	return s, nil
 }
 
 // accept ends when the listener is closed.
 func (s *Server) accept() {
-	defer s.conns.Done()
 	for {
 		conn, err := s.listen.Accept()
 		if err != nil {
 			return
 		}
-		s.conns.Add(1)
-		go func() {
-			defer s.conns.Done()
+		s.note(conn, true)
+		s.work.Go(func() {
+			defer s.note(conn, false)
 			defer conn.Close()
 			serve(conn, s.disk)
-		}()
+		})
 	}
 }
 
-// Close takes no more clients, and returns when those there were are gone: end them before.
+func (s *Server) note(conn net.Conn, here bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if here {
+		s.conns[conn] = true
+	} else {
+		delete(s.conns, conn)
+	}
+}
+
+// Close takes no more clients, and returns when those there were are gone: end them before. One that stays is cut off, and
+// that is an error.
 func (s *Server) Close() error {
 	err := s.listen.Close()
-	s.conns.Wait()
-	return err
+	gone := make(chan struct{})
+	go func() { s.work.Wait(); close(gone) }()
+	ctx, stop := await.For(context.Background(), "the clients of the disk to go", s.leave)
+	defer stop()
+	select {
+	case <-gone:
+		return err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	left := len(s.conns)
+	for conn := range s.conns {
+		conn.Close()
+	}
+	s.mu.Unlock()
+	<-gone
+	return errors.Join(err, fmt.Errorf("%w; seen last: %d are connected", context.Cause(ctx), left))
 }
 
 // serve talks to one client until it is gone.

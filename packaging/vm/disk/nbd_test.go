@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // guest is a client as QEMU is one.
@@ -48,6 +49,7 @@ func connect(t *testing.T, socket string) *guest {
 	if err != nil {
 		t.Fatal(err)
 	}
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	g := &guest{t: t, conn: conn}
 	g.want([]byte("NBDMAGICIHAVEOPT"), uint16(3))
 	g.send(uint32(3), []byte("IHAVEOPT"), uint32(8), uint32(0)) // structured replies
@@ -93,5 +95,23 @@ func TestNBD(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A client that does not go, as a QEMU that hangs in the kernel, is cut off and told of.
+func TestNBDClientStays(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	s, err := Serve(open(t, 4), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.leave = 10 * time.Millisecond
+	g := connect(t, socket)
+	const want = "waiting for the clients of the disk to go: not within 10ms; seen last: 1 are connected"
+	if err := s.Close(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := g.conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the client reads %v", err)
 	}
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"sync"
@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // floods are requests that cost the daemon more than they cost the sender.
@@ -103,7 +105,7 @@ func latency(path string) {
 	failed := 0
 	for len(stop) == 0 {
 		began := time.Now()
-		if exec.Command("gpusched", "list").Run() != nil {
+		if _, err := await.Output(context.Background(), patience, []string{"gpusched", "list"}); err != nil {
 			failed++
 		}
 		took = append(took, time.Since(began))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const socket = "/run/gpusched/gpusched.sock"
@@ -23,6 +25,13 @@ const (
 	// patience is for an emulated machine, which reads a million arguments slowly.
 	patience = 2 * time.Minute
 )
+
+// limit bounds what is waited for on a socket.
+func limit(fd int) {
+	for _, what := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, what, &unix.Timeval{Sec: int64(patience.Seconds())})
+	}
+}
 
 // ask sends bytes and reads the answer, again for as long as we are only told
 // that we ask too often.

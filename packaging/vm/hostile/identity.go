@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // identity asks in another's name.
@@ -17,14 +20,8 @@ func identity(id string) {
 	cancel := request("POST", "/v1/jobs/"+id+"/cancel", "", "{}")
 
 	// Root of a user namespace of one's own.
-	cmd := exec.Command("/proc/self/exe", "as-root")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	attempt(subject, "root of a user namespace pauses a GPU", err != nil || strings.HasPrefix(string(out), "403"), fmt.Sprint(string(out), err))
+	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"}, asRoot(syscall.CLONE_NEWUSER))
+	attempt(subject, "root of a user namespace pauses a GPU", err != nil || strings.HasPrefix(out, "403"), fmt.Sprint(out, err))
 
 	denied(subject, "credentials of root with a message", credentials(0))
 	denied(subject, "credentials of another's process", credentials(1001))
@@ -43,6 +40,17 @@ func identity(id string) {
 	race(subject, cancel)
 }
 
+// asRoot has a command run as root of namespaces of its own.
+func asRoot(flags uintptr) func(*exec.Cmd) {
+	return func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  flags,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		}
+	}
+}
+
 // asNamespaceRoot is run as root of a user namespace.
 func asNamespaceRoot() string {
 	status, answer := ask(request("POST", "/v1/gpus/0/pause", "", `{"reason":"mine"}`))
@@ -56,6 +64,7 @@ func credentials(uid uint32) error {
 		return nil
 	}
 	defer unix.Close(fd)
+	limit(fd)
 	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
 		return nil
 	}
@@ -72,8 +81,10 @@ func race(subject string, raw []byte) {
 			attempt(subject, "a connection that passes to a program of root's", true, "could not connect")
 			return
 		}
+		limit(fd)
 		f := os.NewFile(uintptr(fd), "socket")
-		cmd := exec.Command("su", "-c", "cat", "root")
+		ctx, stop := await.For(context.Background(), "the end of su", patience)
+		cmd := exec.CommandContext(ctx, "su", "-c", "cat", "root")
 		cmd.ExtraFiles = []*os.File{f}
 		stdin, _ := cmd.StdinPipe()
 		started := cmd.Start()
@@ -88,5 +99,6 @@ func race(subject string, raw []byte) {
 			cmd.Wait()
 		}
 		kill.Stop()
+		stop()
 	}
 }

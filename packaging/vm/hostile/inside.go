@@ -1,15 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // inside is what a job on GPU 0 tries against another account's on GPU 1.
@@ -34,14 +36,10 @@ func inside(id string, pid int) {
 // again tries all of it as root of user, mount and control group namespaces of
 // one's own.
 func again(id string, pid int) {
-	cmd := exec.Command("/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root")
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | unix.CLONE_NEWCGROUP,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	if err := cmd.Run(); err != nil {
+	argv := []string{"/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root"}
+	out, err := await.Output(context.Background(), 5*patience, argv, asRoot(syscall.CLONE_NEWUSER|syscall.CLONE_NEWNS|unix.CLONE_NEWCGROUP))
+	os.Stdout.WriteString(out)
+	if err != nil {
 		attempt("namespaces", "a user namespace", true, err)
 	}
 }
@@ -214,9 +212,8 @@ func privileges(dir string) {
 		if os.Getuid() == 0 && (strings.HasPrefix(line, "chroot") || strings.HasPrefix(line, "mount") || strings.Contains(line, "root") || strings.HasPrefix(line, "newgrp")) {
 			continue
 		}
-		cmd := exec.Command("setsid", append([]string{"-w"}, strings.Fields(line)...)...)
-		out, err := cmd.CombinedOutput()
-		attempt(subject, line, err != nil || !strings.Contains(string(out), "uid="), fmt.Sprint(string(out), err))
+		out, err := await.Output(context.Background(), patience, append([]string{"setsid", "-w"}, strings.Fields(line)...))
+		attempt(subject, line, err != nil || !strings.Contains(out, "uid="), fmt.Sprint(out, err))
 	}
 	tool := filepath.Join(dir, "tool")
 	os.WriteFile(tool, []byte("#!/bin/sh\nid\n"), 0o755)
@@ -337,9 +334,9 @@ func notifications(id string, pid int) {
 
 // shown is what the service manager says of a job's unit.
 func shown(id, properties string) string {
-	out, err := exec.Command("systemctl", "show", "gpujob-"+id, "-p", properties).CombinedOutput()
+	out, err := await.Output(context.Background(), patience, []string{"systemctl", "show", "gpujob-" + id, "-p", properties})
 	if err != nil {
 		return err.Error()
 	}
-	return string(out)
+	return out
 }

@@ -24,6 +24,7 @@ func give(device, at string) {
 		os.Chmod(at, 0o777)
 		err = unix.Listen(listen, 1)
 	}
+	limit(listen)
 	fmt.Println("give: listening", err)
 	taker, _, err := unix.Accept(listen)
 	if err == nil {
@@ -42,6 +43,7 @@ func take(device, at, gpu string) {
 	denied(subject, "open "+device, err)
 	conn, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err == nil {
+		limit(conn)
 		err = unix.Connect(conn, &unix.SockaddrUnix{Name: at})
 	}
 	oob := make([]byte, 64)

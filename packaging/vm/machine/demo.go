@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/packaging/await"
 	"github.com/gpusched/gpusched/packaging/vm"
 )
 
@@ -71,8 +72,8 @@ func (s step) play(ctx context.Context, m *vm.Machine) (bool, error) {
 		prompt = s.user + "$"
 	}
 	fmt.Printf("\n%s %s\n", prompt, s.line)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
+	ctx, stop := await.For(ctx, "the end of the step "+s.line, 2*time.Minute)
+	defer stop()
 	r, err := m.Sh(ctx, s.user, s.line+" 2>&1")
 	if err != nil {
 		return false, err

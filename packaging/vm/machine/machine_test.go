@@ -20,7 +20,7 @@ import (
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "machine")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return program
@@ -46,7 +46,7 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 		exitUsage:     {"cloud"},
 		exitNoMachine: {"-deb", "/no/such.deb", "box", "--", "true"},
 	} {
-		out, err := exec.Command(program, args...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
 		if got := code(t, err); got != want {
 			t.Errorf("%q: code %d, want %d\n%s", args, got, want, out)
 		}
@@ -57,7 +57,7 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 func TestInterruptRemovesTheMachine(t *testing.T) {
 	program := build(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		cmd := exec.Command(program, "box", "--", "sh", "-c", "echo up; exec sleep infinity")
+		cmd := exec.CommandContext(t.Context(), program, "box", "--", "sh", "-c", "echo up; exec sleep infinity")
 		cmd.Stderr = t.Output()
 		out, err := cmd.StdoutPipe()
 		if err != nil {

@@ -29,7 +29,7 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)
 	bin := filepath.Join(t.TempDir(), "systemd.test")
-	build := exec.Command("go", "test", "-c", "-tags", tags, "-o", bin, "github.com/gpusched/gpusched/units/systemd")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", tags, "-o", bin, "github.com/gpusched/gpusched/units/systemd")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

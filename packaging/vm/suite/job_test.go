@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // begin registers the clean-up that every test needs: live jobs cancelled, the
@@ -117,13 +119,17 @@ func wait(t *testing.T, id int64) api.Job {
 // until runs ok again and again until it holds, for at most 30 s natively.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second * the.slow); time.Now().Before(deadline); {
-		if ok() {
-			return
+	ctx := context.WithoutCancel(t.Context()) // also in a test's clean-up
+	err := await.Until(ctx, what, 30*time.Second*the.slow, 20*time.Millisecond*the.slow, func(context.Context) (string, bool, error) {
+		held, seen := ok(), "nothing"
+		if last := the.last.Load(); last != nil {
+			seen = *last
 		}
-		<-time.After(20 * time.Millisecond * the.slow)
+		return seen, held, nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("never: %s", what)
 }
 
 // running waits until a job's command runs.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // witness is a job that leaves behind what a judge must know: each begin of its
@@ -82,8 +83,10 @@ func installCrowd(t *testing.T) {
 // job, and takes them down as they come. It must succeed.
 func (l *load) submit(t *testing.T, user string, argv ...string) {
 	t.Helper()
-	end := l.stream(t.Context(), t, user, argv...)
+	ctx, stop := await.For(t.Context(), "the submissions of "+user, 5*time.Minute*the.slow)
+	end := l.stream(ctx, t, user, argv...)
 	l.done.Go(func() {
+		defer stop()
 		if err := <-end; err != nil {
 			t.Errorf("%s's submissions: %v", user, err)
 		}
@@ -110,7 +113,7 @@ func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...st
 			l.acknowledged(t, lines.Text())
 		}
 		if err := cmd.Wait(); err != nil {
-			end <- fmt.Errorf("%w: %s", err, stderr.String())
+			end <- fmt.Errorf("%w: %s; seen last: %d acknowledged", await.Cause(ctx, err), stderr.String(), len(l.known()))
 		}
 		close(end)
 	})

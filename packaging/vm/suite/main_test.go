@@ -10,11 +10,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/await"
 	"github.com/gpusched/gpusched/packaging/vm"
 )
 
@@ -34,6 +36,10 @@ type machine struct {
 	deb string
 	// slow is how much longer things take here than natively.
 	slow time.Duration
+
+	// last is what the last script came to, for a wait that fails: nobody else
+	// knows what it saw.
+	last atomic.Pointer[string]
 }
 
 func TestMain(m *testing.M) {
@@ -155,12 +161,14 @@ func sh(t *testing.T, user, script string) string {
 // try runs a script and returns whatever came of it.
 func try(t *testing.T, user, script string) vm.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute*max(1, the.slow/2))
-	defer cancel()
+	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", 2*time.Minute*max(1, the.slow/2))
+	defer stop()
 	r, err := the.Sh(ctx, user, script)
 	if err != nil {
-		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, r.Stderr)
+		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, await.Tail(r.Stdout+r.Stderr, 20))
 	}
+	seen := fmt.Sprintf("%q of %s exits %d: %s", script, who(user), r.Code, await.Tail(r.Stdout+r.Stderr, 20))
+	the.last.Store(&seen)
 	return r
 }
 

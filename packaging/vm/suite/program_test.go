@@ -17,7 +17,7 @@ func installProgram(t *testing.T, source, path string) {
 		return
 	}
 	program := filepath.Join(t.TempDir(), filepath.Base(path))
-	build := exec.Command("go", "build", "-o", program, source)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s%v", out, err)
