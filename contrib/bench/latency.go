@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/packaging/await"
 )
 
 // latency measures from a request to the first instruction of the command:
@@ -27,7 +29,8 @@ func (b *rig) latency(ctx context.Context, runs int) error {
 		}
 		bare = append(bare, d)
 		if d, err = b.measure(func() error {
-			_, err := run(ctx, append([]string{"systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)...)
+			argv := append([]string{"systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)
+			_, err := await.Output(ctx, beginLimit, argv)
 			return err
 		}); err != nil {
 			return err
