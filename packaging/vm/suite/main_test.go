@@ -76,7 +76,7 @@ const (
 	// daemon is down, who reads the journal and a job's files, the daemon's sandbox.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|EnemysUnits|EnemysVoice|SoftReboot|Sandbox)$"
+		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|EnemysUnits|EnemysVoice|SoftReboot|Sandbox|Isolate|DeviceFiles)$"
 )
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given.
