@@ -51,7 +51,7 @@ func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.D
 		case job.Unmet:
 			open = append(open, d)
 		case job.Impossible:
-			return nil, refuse(job.RefusedNever, fmt.Sprintf("can never start: job %d is %s, and %s asks otherwise", d.Job, end.State, d), "leave the dependency out")
+			return nil, refuse(job.RefusedNever, fmt.Sprintf("can never start: job %s is %s, and %s asks otherwise", c.called(d.Job), end.State, d), "leave the dependency out")
 		}
 	}
 	return open, nil
@@ -151,7 +151,7 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		case job.Unmet:
 			open, waits = append(open, d), true
 		case job.Impossible:
-			c.endInVain(f, fmt.Sprintf("job %d is %s, and %s asked otherwise", on, end.State, d), now)
+			c.endInVain(f, fmt.Sprintf("job %s is %s, and %s asked otherwise", c.called(on), end.State, d), now)
 			return
 		}
 	}

@@ -24,7 +24,7 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || c.holds(id, d):
 		case c.active[id] != nil: // somebody gave it a descriptor, or it has left its unit
-			return fmt.Sprintf("process %d of job %d of %s is on it, and the job does not have it: end that job", p.PID, id, c.active[id].job.Owner.User), false
+			return fmt.Sprintf("process %d of job %s of %s is on it, and the job does not have it: end that job", p.PID, c.called(id), c.active[id].job.Owner.User), false
 		default:
 			return fmt.Sprintf("process %d of job %d, which has ended, still runs on it", p.PID, id), false
 		}
@@ -117,7 +117,7 @@ func (c *Core) stuckJob(d *device) job.ID {
 // left is what a GPU needs for what was left on it, and why.
 func (c *Core) left(d *device) (gpu.Recovery, string) {
 	if id := c.stuckJob(d); id != 0 {
-		return gpu.RecoverReboot, fmt.Sprintf("job %d can't be ended", id)
+		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", c.called(id))
 	}
 	f := c.controls[d.UUID].Fault
 	switch {

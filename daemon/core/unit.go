@@ -69,15 +69,15 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace, Look: l.job.Attempt.Result == nil, Tell: farewell(&l.job)})
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace, Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
 	}
 }
 
 // farewell is why a job is stopped whose owner had no part in that.
-func farewell(j *job.Job) Tell {
+func (c *Core) farewell(j *job.Job) Tell {
 	t := Tell{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
-		t.Text = finalResult(j).Sentence()
+		t.Text = c.result(j).Sentence()
 	}
 	return t
 }
@@ -338,7 +338,7 @@ func (c *Core) lost(l *live, why string, now time.Time) {
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
 func (c *Core) ended(l *live, now time.Time) {
-	r := finalResult(&l.job)
+	r := c.result(&l.job)
 	r.GPUError, r.Left = l.job.GPUError, l.job.Left
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
@@ -408,6 +408,15 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 	for _, p := range c.predictor.Observe(j.Owner.UID, &j.Request, ran, now) {
 		c.out.Records = append(c.out.Records, Record{Prediction: &p})
 	}
+}
+
+// result is finalResult with the name of the job that has a part in it.
+func (c *Core) result(j *job.Job) job.Result {
+	r := finalResult(j)
+	if name := c.called(r.For); r.For != 0 && name != r.For.String() {
+		r.ForName = name
+	}
+	return r
 }
 
 // finalResult puts together how the command ended and why it was told to.

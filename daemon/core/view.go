@@ -115,7 +115,7 @@ func (c *Core) explain(l *live) []job.Reason {
 	case j.Held != "":
 		return alone(job.ReasonHeld, j.Held)
 	case len(j.Pending) > 0:
-		return dependencyReasons(j.Pending)
+		return c.nameJobs(dependencyReasons(j.Pending))
 	case c.timed.has(j.ID) && j.NotBefore.After(j.Request.Begin):
 		if tries := triesOf(j); tries > 0 {
 			at := job.FormatMoment(j.NotBefore) + ": " + j.Attempt.Result.Detail
@@ -132,9 +132,37 @@ func (c *Core) explain(l *live) []job.Reason {
 	}
 	w := c.waiting(l)
 	if why := c.planner.Explain(&w); len(why) > 0 {
-		return c.nameForeign(c.tellLeaving(why))
+		return c.nameJobs(c.nameForeign(c.tellLeaving(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+}
+
+// nameJobs adds to the reasons that lie with jobs what people call these, where
+// one of them is a task of an array.
+func (c *Core) nameJobs(why []job.Reason) []job.Reason {
+	for i := range why {
+		r, tasks := &why[i], false
+		if r.Job == 0 {
+			continue
+		}
+		var names []string
+		for _, id := range append([]job.ID{r.Job}, r.Others...) {
+			name := c.called(id)
+			names, tasks = append(names, name), tasks || name != id.String()
+		}
+		if tasks {
+			r.Names = names
+		}
+	}
+	return why
+}
+
+// called is what people call a job, by its id where it has ended.
+func (c *Core) called(id job.ID) string {
+	if l := c.jobs[id]; l != nil {
+		return l.job.Called()
+	}
+	return id.String()
 }
 
 // tellLeaving adds to the reasons that lie with a job which has been warned and is

@@ -62,11 +62,11 @@ func overText(gpu int, used, budget int64) string {
 }
 
 // overSentence says for people why a job was stopped that went over its budget.
-func (b *Breach) overSentence(victim ID) string {
+func (b *Breach) overSentence(victim string) string {
 	if b == nil {
-		return fmt.Sprintf("stopped for using GPU memory that job %d was promised (ask for more with --gpu-mem)", victim)
+		return fmt.Sprintf("stopped for using GPU memory that job %s was promised (ask for more with --gpu-mem)", victim)
 	}
-	return fmt.Sprintf("stopped for using %s, when job %d was short of its own (ask for more with --gpu-mem)", overText(b.GPU, b.UsedBytes, b.BudgetBytes), victim)
+	return fmt.Sprintf("stopped for using %s, when job %s was short of its own (ask for more with --gpu-mem)", overText(b.GPU, b.UsedBytes, b.BudgetBytes), victim)
 }
 
 // idleSentence says for people why a job was stopped that did not use its GPUs.

@@ -72,6 +72,7 @@ type Reason struct {
 	GPU    int        `json:"gpu"` // physical index, or NoGPU
 	Job    ID         `json:"job,omitempty"`
 	Others []ID       `json:"others,omitempty"` // beside Job
+	Names  []string   `json:"names,omitempty"`  // what people call Job and then Others; nil: by their ids
 	Need   int64      `json:"need,omitempty"`
 	Have   int64      `json:"have,omitempty"`
 	Detail string     `json:"detail,omitempty"`
@@ -148,9 +149,9 @@ func (r Reason) Sentence() string {
 	case ReasonGPUSick:
 		return "out of service" + inBrackets(r.Detail)
 	case ReasonGPUCleaning:
-		return "being checked after " + leftBy(r.Job)
+		return "being checked after " + r.leftBy()
 	case ReasonGPUSuspect:
-		return "something of " + leftBy(r.Job) + " is still on it" + inBrackets(r.Detail)
+		return "something of " + r.leftBy() + " is still on it" + inBrackets(r.Detail)
 	case ReasonGPUExcluded:
 		return "not among the GPUs the job may use"
 	case ReasonGPUType:
@@ -168,11 +169,31 @@ func (r Reason) Sentence() string {
 	case ReasonGPUForeign:
 		return "used outside of any job: " + r.outsiders()
 	case ReasonGPUKept:
-		return fmt.Sprintf("kept for job %d, which is before this one", r.Job)
+		return fmt.Sprintf("kept for job %s, which is before this one", r.jobName())
 	case ReasonGPUReserved:
 		return "reserved" + inBrackets(r.Detail)
 	}
 	return r.machineSentence()
+}
+
+// JobNames are what people call Job and Others; nil where there is no job.
+func (r Reason) JobNames() []string {
+	if r.Names != nil || r.Job == 0 {
+		return r.Names
+	}
+	names := []string{r.Job.String()}
+	for _, id := range r.Others {
+		names = append(names, id.String())
+	}
+	return names
+}
+
+// jobName is what people call Job.
+func (r Reason) jobName() string {
+	if names := r.JobNames(); names != nil {
+		return names[0]
+	}
+	return r.Job.String()
 }
 
 // MaxHolders is how many of the jobs on a GPU a reason names.
@@ -180,16 +201,17 @@ const MaxHolders = 3
 
 // holders names the jobs that hold a GPU, and how many there are beside these.
 func (r Reason) holders() string {
-	if len(r.Others) == 0 {
-		return "job " + r.Job.String()
+	names := r.JobNames()
+	if len(names) < 2 {
+		return "job " + r.jobName()
 	}
-	text := "jobs " + r.Job.String()
-	more := int(r.Have) - 1 - len(r.Others)
-	for i, id := range r.Others {
-		if i == len(r.Others)-1 && more <= 0 {
-			text += " and " + id.String()
+	text := "jobs " + names[0]
+	more := int(r.Have) - len(names)
+	for i, name := range names[1:] {
+		if i == len(names)-2 && more <= 0 {
+			text += " and " + name
 		} else {
-			text += ", " + id.String()
+			text += ", " + name
 		}
 	}
 	if more > 0 {
@@ -227,7 +249,7 @@ func (r Reason) lifeSentence() string {
 	case ReasonHeld:
 		return "held back by " + r.Detail
 	case ReasonDependency:
-		return fmt.Sprintf("waits until job %d %s", r.Job, r.Detail)
+		return fmt.Sprintf("waits until job %s %s", r.jobName(), r.Detail)
 	case ReasonBegin:
 		return "not to begin before " + r.Detail
 	case ReasonBackoff:
@@ -262,11 +284,11 @@ func (r Reason) most() string {
 }
 
 // leftBy names the job that left something on a GPU.
-func leftBy(id ID) string {
-	if id == 0 {
+func (r Reason) leftBy() string {
+	if r.Job == 0 {
 		return "an earlier job"
 	}
-	return "job " + id.String()
+	return "job " + r.jobName()
 }
 
 func inBrackets(s string) string {

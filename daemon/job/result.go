@@ -15,11 +15,12 @@ type Result struct {
 	Signal     int           `json:"signal,omitempty"`
 	Launch     contract.Step `json:"launch,omitempty"`
 	Errno      int           `json:"errno,omitempty"`
-	Detail     string        `json:"detail,omitempty"` // printable, nothing private
-	By         string        `json:"by,omitempty"`     // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`  // why an attempt was stopped, but by a cancel or its time limit
-	For        ID            `json:"for,omitempty"`    // the job it made room for, or whose promised memory it used
-	Limit      time.Duration `json:"limit,omitempty"`  // the time limit it met
+	Detail     string        `json:"detail,omitempty"`   // printable, nothing private
+	By         string        `json:"by,omitempty"`       // who cancelled it
+	Cause      StopCause     `json:"cause,omitempty"`    // why an attempt was stopped, but by a cancel or its time limit
+	For        ID            `json:"for,omitempty"`      // the job it made room for, or whose promised memory it used
+	ForName    string        `json:"for_name,omitempty"` // what people call For, where that is not its id
+	Limit      time.Duration `json:"limit,omitempty"`    // the time limit it met
 	MemBytes   int64         `json:"mem_bytes,omitempty"`
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
 	Left       string        `json:"left,omitempty"`       // what it left behind, for people
@@ -60,7 +61,7 @@ func (r Result) outcome() string {
 		}
 		return "killed because the host ran out of memory"
 	case GPUOutOfMemory:
-		return r.Breach.overSentence(r.For)
+		return r.Breach.overSentence(r.forName())
 	case Lost:
 		if r.Tries > 0 {
 			return "not started, to be tried again: " + r.Detail
@@ -73,10 +74,18 @@ func (r Result) outcome() string {
 	return r.failure()
 }
 
+// forName is what people call the job in For; "" where there is none.
+func (r Result) forName() string {
+	if r.ForName != "" || r.For == 0 {
+		return r.ForName
+	}
+	return r.For.String()
+}
+
 func (r Result) cancelled() string {
 	switch {
 	case r.Cause == StopPreempt:
-		return fmt.Sprintf("stopped to make room for job %d, and queued again", r.For)
+		return fmt.Sprintf("stopped to make room for job %s, and queued again", r.forName())
 	case r.Cause == StopRequeue:
 		return "sent back to the queue by " + r.By
 	case r.Cause == StopIdle:

@@ -71,7 +71,7 @@ func rank(code job.ReasonCode) int { return slices.Index(passing, code) }
 type reasonGroup struct {
 	first job.Reason
 	gpus  []int
-	jobs  []job.ID
+	jobs  []string
 }
 
 // groupReasons gathers the GPUs by code, in the order of first mention.
@@ -88,9 +88,7 @@ func groupReasons(list []job.Reason) []*reasonGroup {
 			byCode[r.Code], groups = g, append(groups, g)
 		}
 		g.gpus = append(g.gpus, r.GPU)
-		if r.Job != 0 {
-			g.jobs = append(append(g.jobs, r.Job), r.Others...)
-		}
+		g.jobs = append(g.jobs, r.JobNames()...)
 	}
 	return groups
 }
@@ -127,7 +125,7 @@ func verbed(r job.Reason) string {
 func (g *reasonGroup) summary() string {
 	switch g.first.Code {
 	case job.ReasonGPUBusy:
-		return "are held by " + idList(g.jobs)
+		return "are held by " + nameList(g.jobs)
 	case job.ReasonGPUMemory:
 		return "have too little free memory, " + job.FormatSize(g.first.Need) + " needed"
 	case job.ReasonGPUShare:
@@ -139,7 +137,7 @@ func (g *reasonGroup) summary() string {
 	case job.ReasonGPUForeign:
 		return "are used outside of any job"
 	case job.ReasonGPUKept:
-		return "are kept for " + idList(g.jobs) + ", before this one"
+		return "are kept for " + nameList(g.jobs) + ", before this one"
 	case job.ReasonGPUCleaning:
 		return "are being checked"
 	case job.ReasonGPUExcluded:
@@ -150,14 +148,14 @@ func (g *reasonGroup) summary() string {
 	return "are " + strings.TrimPrefix(string(g.first.Code), "gpu-")
 }
 
-// idList is "job 3" or "jobs 3,4"; it names up to three, and says that there
+// nameList is "job 3" or "jobs 3,4"; it names up to three, and says that there
 // are more.
-func idList(ids []job.ID) string {
+func nameList(names []string) string {
 	var parts []string
-	seen := map[job.ID]bool{}
-	for _, id := range ids {
-		if !seen[id] {
-			parts, seen[id] = append(parts, id.String()), true
+	seen := map[string]bool{}
+	for _, name := range names {
+		if !seen[name] {
+			parts, seen[name] = append(parts, name), true
 		}
 	}
 	switch {
