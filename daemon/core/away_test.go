@@ -21,7 +21,8 @@ func chargedAfter(t *testing.T, away time.Duration) {
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
 	w.queue(func(r *job.Request) { r.GPUMilli = job.WholeGPU })
-	w.answer(0) // which reaches systemd, and nobody hears of it
+	w.step(w.answer(0), -1) // the look at the GPU
+	w.answer(0)             // which reaches systemd, and nobody hears of it
 	w.now = w.now.Add(away)
 	w.revive()
 	w.step(w.listed(), -1)

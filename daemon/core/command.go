@@ -85,6 +85,8 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 	switch {
 	case l.job.State == job.Running && !c.warnFirst(l, now):
 		c.wind(l, now)
+	case l.busy == checking:
+		c.wind(l, now)
 	case l.job.State == job.Starting && c.listed:
 		c.inspect(l) // where no start is under way nothing else would come
 	}

@@ -17,6 +17,7 @@ const (
 	starting
 	stopping
 	inspecting
+	checking // the GPUs, before a start
 )
 
 // live is a job that has not ended. Only job is durable.
@@ -25,8 +26,9 @@ type live struct {
 	busy  busy
 	again bool // the unit changed while it was being started or inspected
 
-	touched bool // in this step
-	hit     bool // a stop of ours may have reached it already
+	look    uint64 // while checking: the number of the sample that it waits for
+	touched bool   // in this step
+	hit     bool   // a stop of ours may have reached it already
 
 	tries   int          // starts before this one in a row that are to be tried again
 	uses    []job.GPUNow // of the GPUs of the attempt with the number tracked
@@ -101,6 +103,7 @@ type Core struct {
 	payload map[job.ID]*job.Payload
 	replies []pendingReply
 	replan  bool // there is news that a pass has not seen; only Step clears it
+	fresh   bool // this step has brought a sample
 }
 
 // pendingReply is a reply whose job is read at the end of the step.
@@ -209,6 +212,7 @@ func (c *Core) adopt(j job.Job) *live {
 // Step consumes one event. The effects belong to the caller.
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.out, c.touched, c.replies = Effects{}, nil, nil
+	_, c.fresh = ev.(Sampled)
 	c.apply(ev, now)
 	for c.replan { // a pass may be news itself, for who waits for a job's start
 		c.replan = false

@@ -73,6 +73,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	}
 	if c.problem != "" {
 		c.unwatch()
+		c.checked(e.Number, now)
 		return
 	}
 	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
@@ -90,6 +91,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	c.confirm(e.Number)
 	c.endLost(now)
 	c.replay()
+	c.checked(e.Number, now)
 	c.watch(now)
 }
 

@@ -31,6 +31,8 @@
 //     site wants that, what left the job's unit is nothing of it.)
 //     A GPU that needs something after an error is not given on in this boot
 //     before the driver or an administrator has said that it is well again.
+//     A job that is to have whole GPUs alone is started on them only after a
+//     sample that began after its placement, or came in that moment, shows them free.
 //  9. Replaying the records gives the durable state of the core.
 //  10. A job is stopped for what it does with its GPUs only by what the sample
 //     shows that came just now, after a warning and the time that this left it:

@@ -200,7 +200,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
-	c.start(l)
+	c.launch(l)
 }
 
 // keepLast records the end of an attempt that the next one follows in the same

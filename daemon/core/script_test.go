@@ -127,7 +127,8 @@ func (s *script) feed(ev core.Event) {
 }
 
 var verbs = map[string]func(*script){
-	// machine gpus=N: a machine that has been listed and sampled.
+	// machine gpus=N: a machine that has been listed and sampled; without max-foreign=SIZE
+	// jobs start beside processes of no job, and at once.
 	"machine": func(s *script) {
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
@@ -145,9 +146,7 @@ var verbs = map[string]func(*script){
 		if rows, ok := s.args["rows"]; ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
-		if _, any := s.args["beside-foreign"]; any {
-			s.w.policy.MaxForeignBytes = 0
-		}
+		s.w.policy.MaxForeignBytes = s.size("max-foreign")
 		if _, unified := s.args["unified"]; unified {
 			for i := range s.w.gpus {
 				s.w.gpus[i].MemTotalBytes, s.w.gpus[i].MemFreeBytes, s.w.gpus[i].MemReservedBytes = 0, 0, 0

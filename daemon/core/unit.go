@@ -67,7 +67,7 @@ func (c *Core) wind(l *live, now time.Time) {
 	if l.job.State != job.Ending {
 		c.move(l, job.Ending, now)
 	}
-	if l.busy == idle || l.busy == inspecting {
+	if l.busy == idle || l.busy == inspecting || l.busy == checking {
 		l.busy = stopping
 		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace, Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
 	}
@@ -232,7 +232,7 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Starting && l.job.Stop != "":
 		c.wind(l, now)
 	case l.job.State == job.Starting:
-		c.start(l)
+		c.launch(l)
 	default:
 		c.lost(l, "its unit was stopped or removed from outside gpusched", now)
 	}
@@ -242,11 +242,20 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 // releases noted the boot alone.
 func (c *Core) swept(a *job.Attempt) bool { return a.BootID != c.run && a.BootID != c.boot }
 
+// launch starts the current attempt, if need be after a look at its GPUs.
+func (c *Core) launch(l *live) {
+	c.touch(l)
+	if c.unseen(l) {
+		c.check(l)
+	} else {
+		c.start(l)
+	}
+}
+
 // start asks for the unit of the current attempt, which is on record or in
 // this step's records.
 func (c *Core) start(l *live) {
 	l.busy = starting
-	c.touch(l)
 	c.act(Start{Job: l.job})
 }
 
@@ -342,7 +351,9 @@ func (c *Core) ended(l *live, now time.Time) {
 	r.GPUError, r.Left = l.job.GPUError, l.job.Left
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
-	c.leave(l, now)
+	if r.Cause != job.StopTaken { // it was on none
+		c.leave(l, now)
+	}
 	c.act(Forget{Job: l.job.ID})
 	if c.comesBack(l, &r, now) {
 		return
@@ -363,7 +374,7 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	case r.Tries > 0:
 		j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
 		c.sendBack(l, inPlace, now)
-	case r.Cause == job.StopPreempt:
+	case r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		c.sendBack(l, toEnd, now)

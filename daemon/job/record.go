@@ -53,6 +53,7 @@ const (
 	StopGPUMem  StopCause = "gpu-memory" // over its budget, and another job was short of its own
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
 
+	StopTaken    StopCause = "gpu-taken"    // it never began: somebody without a job had come to use a GPU of it
 	StopTrespass StopCause = "gpu-trespass" // it used a GPU that it does not have
 )
 

@@ -66,6 +66,9 @@ func (r Result) outcome() string {
 		if r.Tries > 0 {
 			return "not started, to be tried again: " + r.Detail
 		}
+		if r.Cause == StopTaken {
+			return "not started, and queued again: " + r.Detail
+		}
 		return "lost: " + r.Detail
 	}
 	if r.GPUError != nil && r.Cause != StopGPULost {

@@ -1,0 +1,81 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// A sample may be seconds old, and somebody may have begun to use a GPU since. A
+// job that is to have whole GPUs alone is therefore placed, which keeps them for
+// it, and its unit is started only when a sample that was asked for afterwards
+// shows them free; else it goes back to the queue and nothing of it has run. What
+// a sample has just brought needs no other.
+
+// unseen tells whether the GPUs of a job that is placed are to be looked at first.
+func (c *Core) unseen(l *live) bool {
+	return !c.fresh && c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
+}
+
+// check asks for the look that the start of a job waits for.
+func (c *Core) check(l *live) {
+	l.busy, l.look = checking, c.look()
+}
+
+// checked starts the jobs whose GPUs have been looked at, or takes them back.
+func (c *Core) checked(number uint64, now time.Time) {
+	for _, id := range slices.Clone(c.activeIDs()) {
+		l := c.active[id]
+		if l.busy != checking || number < l.look {
+			continue
+		}
+		l.busy = idle
+		if why := c.denied(l, now); why != "" {
+			c.takeBack(l, why, now)
+		} else {
+			c.start(l)
+		}
+	}
+}
+
+// takeBack ends an attempt of which nothing has begun.
+func (c *Core) takeBack(l *live, why string, now time.Time) {
+	c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why} })
+	c.wind(l, now)
+}
+
+// denied says why a job can't have the GPUs alone that it was given; "" if it can.
+func (c *Core) denied(l *live, now time.Time) string {
+	if c.leaving {
+		return "the machine goes down"
+	}
+	for i := range l.job.Attempt.GPUs {
+		ref := &l.job.Attempt.GPUs[i]
+		at := c.position(ref)
+		if at < 0 {
+			return fmt.Sprintf("GPU %d is gone", ref.Index)
+		}
+		d := c.devices[at]
+		switch state, _ := c.state(d, now); state {
+		case sched.OK, sched.Paused, sched.Drained:
+		default:
+			return fmt.Sprintf("GPU %d is %s", d.Index, state)
+		}
+		if r := c.occupants(d); ref.Share() == job.WholeGPU && (len(r.Foreign) > 0 || r.Have > 0) {
+			return fmt.Sprintf("GPU %d is %s", d.Index, r.Sentence())
+		}
+	}
+	return ""
+}
+
+// occupants are those who have a GPU on which nothing of a job has begun yet.
+func (c *Core) occupants(d *device) job.Reason {
+	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.without(c.occupies)}
+	if rest := c.unaccounted(d); rest > c.policy.MaxForeignBytes {
+		r.Have = rest
+	}
+	return r
+}
