@@ -36,6 +36,11 @@ func (w *World) shutdown(d *dice) {
 		case off:
 			w.tell("systemd goes on after all")
 			w.leaving = false
+			for _, r := range w.tracked.truth {
+				if r.by == "the shutdown" { // which a daemon that is started now hears nothing of
+					r.by = "a shutdown that was given up"
+				}
+			}
 			w.bus.sys.Leave(false)
 			w.start()
 		case soft:
