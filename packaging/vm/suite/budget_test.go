@@ -87,6 +87,26 @@ func TestOwnGPUMemoryError(t *testing.T) {
 	ended(t, wait(t, id), "failed", "failed: exit code 1")
 }
 
+// TestForeignProcessSinceTheLook: who begins to use a GPU between two looks at the
+// GPUs is seen before a job that is to have that GPU alone begins.
+func TestForeignProcessSinceTheLook(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"1h\"")
+	answers(t)
+	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
+	sh(t, "", "systemd-run --quiet --uid bob --unit stranger simcuda --mem 70G --hold 1000")
+	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
+	until(t, "it has its memory", func() bool { return sh(t, "", "ls /run/fakenvml/claims | grep -c -- -0$ || true") == "1" })
+	id := submit(t, "alice", "--gpu-ids 0 -- touch /tmp/began")
+	waitsFor(t, "alice", id, "used outside of any job: process "+sh(t, "", "systemctl show -P MainPID stranger")+" of bob has 70G")
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is used") || strings.Contains(out, "\n/tmp/began") {
+		t.Errorf("show: %s", out)
+	}
+	sh(t, "", "systemctl stop stranger")
+	settings(t, "[gpus]\nsample_interval = \"1s\"")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
 // TestForeignProcess: who uses a GPU without a job is shown, and named to who
 // waits for that; the name of the program is the user's own.
 func TestForeignProcess(t *testing.T) {
