@@ -2,28 +2,18 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// carriers are programs that run another, after which a job is better called.
-// Version numbers at their end do not count.
-var carriers = strings.Fields("python pypy bash sh dash zsh fish ksh perl ruby node julia Rscript lua " +
-	"torchrun accelerate deepspeed mpirun mpiexec env nice ionice nohup time timeout stdbuf numactl taskset " +
-	"uv poetry pipenv conda mamba micromamba apptainer singularity")
-
-// scriptEndings tell a script from the value of an option.
-var scriptEndings = []string{".py", ".sh", ".bash", ".R", ".r", ".jl", ".pl", ".rb", ".js", ".lua", ".ipynb"}
-
 // nameOf finds a name for a job: its program, or the script or module that an
 // interpreter or launcher runs.
 func nameOf(argv []string) string {
 	program := filepath.Base(argv[0])
 	name := program
-	if slices.Contains(carriers, strings.TrimRight(program, "0123456789.")) {
+	if job.IsWrapper(program) {
 		name = carried(argv[1:], program)
 	}
 	return printableName(name)
@@ -31,7 +21,7 @@ func nameOf(argv []string) string {
 
 func carried(args []string, program string) string {
 	for i, arg := range args {
-		if slices.Contains(scriptEndings, filepath.Ext(arg)) && !strings.HasPrefix(arg, "-") {
+		if job.IsScript(arg) {
 			return filepath.Base(arg)
 		}
 		if arg == "-m" && i+1 < len(args) {

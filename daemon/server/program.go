@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -44,7 +43,7 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 // one, else that of the program.
 func program(argv []string, dir string) (name, fault string) {
 	first := argv[0]
-	if runsScripts(path.Base(first)) {
+	if job.IsWrapper(first) {
 		if s := scriptFile(argv[1:]); s != "" {
 			return absolute(s, dir), ""
 		}
@@ -63,15 +62,6 @@ func absolute(name, dir string) string {
 		return path.Clean(name)
 	}
 	return path.Join(dir, name)
-}
-
-// interpreters are programs whose first argument that is no option is a script,
-// or that start one that ends as scripts do.
-const interpreters = `^(sh|bash|dash|zsh|ksh|fish|(python|pypy)[0-9.]*|perl|ruby|R|Rscript|julia|node|lua|octave|torchrun|accelerate|deepspeed|` +
-	`mpirun|mpiexec|srun|conda|mamba|micromamba|uv|poetry|env|nice|time|numactl|stdbuf)$`
-
-func runsScripts(base string) bool {
-	return regexp.MustCompile(interpreters).MatchString(base)
 }
 
 // scriptFile returns the script among the arguments, "" where code comes from

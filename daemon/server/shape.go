@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 	"hash"
 	"io"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // shapeOf names commands that are probably alike in how long they run: the same
@@ -50,21 +50,15 @@ func scriptOf(uid int, argv []string) string {
 	return shortSum(h)
 }
 
-// scriptEnds are the usual endings of scripts.
-var scriptEnds = []string{".py", ".sh", ".bash", ".zsh", ".pl", ".rb", ".r", ".jl", ".js", ".lua", ".m", ".ipynb"}
-
 // script returns the first argument that ends as scripts do, else the first
 // that is no option, else "".
 func script(args []string) string {
 	plain := ""
 	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			continue
-		}
-		if slices.Contains(scriptEnds, strings.ToLower(path.Ext(arg))) {
+		if job.IsScript(arg) {
 			return arg
 		}
-		if plain == "" {
+		if plain == "" && !strings.HasPrefix(arg, "-") {
 			plain = arg
 		}
 	}
