@@ -54,7 +54,7 @@ func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) {
 }
 
 // gpuState is what 'gpusched gpus' and 'gpusched health' say of a GPU.
-func (r *rig) gpuState(index int) (state string, check job.Check) {
+func (r *rig) gpuState(index int) (state job.GPUState, check job.Check) {
 	v, err := r.d.Query(r.t.Context(), job.Query{})
 	if err != nil {
 		r.t.Fatal(err)

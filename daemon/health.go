@@ -72,7 +72,7 @@ func absentGPUs(only []int, gpus []job.GPUView) []int {
 func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 	answer := 0
 	for _, g := range v.GPUs {
-		if g.State != "lost" && g.State != "unknown" {
+		if g.State != job.GPULost && g.State != job.GPUUnknown {
 			answer++
 		}
 	}
@@ -102,11 +102,8 @@ func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 				checks = append(checks, c)
 			}
 		}
-		switch g.State {
-		case "lost", "suspect", "unknown", "sick":
-			if v.Problem == "" {
-				checks = append(checks, d.checkGPU(&g))
-			}
+		if g.State.Broken() && v.Problem == "" {
+			checks = append(checks, d.checkGPU(&g))
 		}
 	}
 	return checks

@@ -11,18 +11,18 @@ import (
 
 // checkGPU says what is wrong with a GPU that takes no job, and what to do.
 func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
-	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: g.State + ": " + g.StateDetail}
+	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: string(g.State) + ": " + g.StateDetail}
 	switch {
-	case g.State == "sick" && g.Stuck != 0:
+	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
-	case g.State == "sick":
+	case g.State == job.GPUSick:
 		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + d.onIt(g)
 		if g.Control.Fault.Left.What != "" {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
-	case g.State == "suspect":
+	case g.State == job.GPUSuspect:
 		c.Next = d.endThem(g)
-	case g.State == "lost":
+	case g.State == job.GPULost:
 		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
 	default:
 		c.Next = "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log"

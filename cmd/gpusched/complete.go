@@ -241,7 +241,7 @@ func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) 
 func (a *app) gpuWords(ctx context.Context, current string) (list []candidate) {
 	reply, _ := a.client.GPUs(ctx)
 	for _, g := range reply.GPUs {
-		list = append(list, candidate{strconv.Itoa(g.Index), g.Name + ", " + g.State})
+		list = append(list, candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)})
 	}
 	return withPrefix(listPrefix(current), list)
 }

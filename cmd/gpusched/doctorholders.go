@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // holder is a process that has the node of a GPU open. It need not use the GPU:
@@ -31,7 +32,7 @@ func (h host) checkHolders(gpus []api.GPU) []api.Check {
 	var checks []api.Check
 	for i := range gpus {
 		g := &gpus[i]
-		if g.Minor < 0 || g.State != "sick" && g.State != "suspect" {
+		if g.Minor < 0 || g.State != job.GPUSick && g.State != job.GPUSuspect {
 			continue
 		}
 		name := fmt.Sprintf("gpu %d holders", g.Index)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // gpuCmd acts on GPUs.
@@ -99,7 +100,7 @@ func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
 
 // drained says how far a drain is.
 func drained(g api.GPU) string {
-	if g.State == "drained" {
+	if g.State == job.GPUDrained {
 		return "is drained"
 	}
 	return "is being drained"
@@ -115,9 +116,8 @@ func undrained(g api.GPU) string {
 
 // stillOut says of a GPU that no job can have what it is.
 func stillOut(g api.GPU) string {
-	switch g.State {
-	case "lost", "suspect", "sick", "unknown":
-		return ", but is " + g.State + ": see 'gpusched health' and 'gpusched gpus'"
+	if g.State.Broken() {
+		return ", but is " + string(g.State) + ": see 'gpusched health' and 'gpusched gpus'"
 	}
 	return ""
 }

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // What is said of a GPU after a command is true of it.
 func TestWordsForControlledGPUs(t *testing.T) {
-	for state, want := range map[string][2]string{
+	for state, want := range map[job.GPUState][2]string{
 		"free":     {"is being drained", "back in service"},
 		"draining": {"is being drained", "back in service"},
 		"drained":  {"is drained", "back in service"},

@@ -16,7 +16,7 @@ func gpuColumns(t *terminal) []column[api.GPU] {
 	return []column[api.GPU]{
 		{title: "GPU", key: "index", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
 		{title: "MODEL", key: "name", least: 8, cell: func(g api.GPU) string { return g.Name }},
-		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return g.State }, style: func(g api.GPU) style { return gpuStyle(gpuWord(g)) }},
+		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return string(g.State) }, style: func(g api.GPU) style { return gpuStyle(job.GPUState(gpuWord(g))) }},
 		{title: "FREE", key: "free_milli", right: true, cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{title: "MEMORY", cell: func(g api.GPU) string {
 			if g.MemTotalBytes == 0 && g.Name != "" {
@@ -41,10 +41,10 @@ func gpuColumns(t *terminal) []column[api.GPU] {
 // gpuWord is the state for people: one that no job has is not free to look at
 // while others' processes are on it.
 func gpuWord(g api.GPU) string {
-	if g.State == "free" && foreignOf(g) != "" {
+	if g.State == job.GPUFree && foreignOf(g) != "" {
 		return "foreign"
 	}
-	return g.State
+	return string(g.State)
 }
 
 // gpuState is the state and its cause.
@@ -69,7 +69,7 @@ func gpuState(t *terminal, g api.GPU) string {
 // it.
 func controlWord(g api.GPU) string {
 	switch {
-	case g.State == "paused" || g.State == "draining" || g.State == "drained":
+	case g.State == job.GPUPaused || g.State == job.GPUDraining || g.State == job.GPUDrained:
 		return ""
 	case g.Drain:
 		return "drained"
@@ -118,13 +118,13 @@ func memoryOfJobs(g api.GPU) string {
 	return strings.Join(parts, ",")
 }
 
-func gpuStyle(state string) style {
+func gpuStyle(state job.GPUState) style {
 	switch state {
-	case "free":
+	case job.GPUFree:
 		return green
-	case "busy", "shared":
+	case job.GPUBusy, job.GPUShared:
 		return plain
-	case "lost", "suspect", "sick":
+	case job.GPULost, job.GPUSuspect, job.GPUSick:
 		return red
 	}
 	return yellow

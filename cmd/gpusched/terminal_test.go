@@ -127,7 +127,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	j := api.Job{ID: 1, Name: evil, User: evil, State: "queued", Why: evil, Comment: evil, Tags: map[string]string{evil: evil},
 		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []api.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil, Priority: evil,
 		GPUType: evil, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []api.Dependency{{Kind: evil}}, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
-	g := api.GPU{Name: evil, State: evil, StateDetail: evil, UUID: evil, PCI: evil, Processes: []api.GPUProcess{{Comm: evil, User: evil}}}
+	g := api.GPU{Name: evil, State: job.GPUState(evil), StateDetail: evil, UUID: evil, PCI: evil, Processes: []api.GPUProcess{{Comm: evil, User: evil}}}
 	term, b := screen(80, false)
 	a := &app{out: term, err: term}
 	writeTable(term, a.jobColumns(), []api.Job{j}, true)

@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // GPU is one GPU with what the driver says of it and what it is promised to.
 type GPU struct {
@@ -9,7 +13,7 @@ type GPU struct {
 	Minor         int          `json:"minor"`
 	Name          string       `json:"name"`
 	PCI           string       `json:"pci,omitempty"`
-	State         string       `json:"state"` // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
+	State         job.GPUState `json:"state"`
 	StateDetail   string       `json:"state_detail,omitempty"`
 	Paused        bool         `json:"paused"`
 	PausedReason  string       `json:"paused_reason,omitempty"`

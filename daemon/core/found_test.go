@@ -209,7 +209,7 @@ func TestDeadProcessAtTheStart(t *testing.T) {
 	})
 }
 
-func deadAtTheStart(t *testing.T, change func(*job.Request), state string) {
+func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState) {
 	w := running(t, 2, change)
 	at := w.jobs[1].Attempt.GPUs[0].Index
 	for i := range w.gpus {

@@ -285,18 +285,18 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 }
 
 // gpuWord is the state of a GPU for people.
-func gpuWord(state sched.GPUState, free int) string {
+func gpuWord(state sched.GPUState, free int) job.GPUState {
 	switch {
 	case state == sched.Drained && free < job.WholeGPU:
-		return "draining"
+		return job.GPUDraining
 	case state != sched.OK:
-		return string(state)
+		return job.GPUState(state)
 	case free == job.WholeGPU:
-		return "free"
+		return job.GPUFree
 	case free > 0:
-		return "shared"
+		return job.GPUShared
 	}
-	return "busy"
+	return job.GPUBusy
 }
 
 // Active returns the jobs that have a unit or may have one, by id.

@@ -150,7 +150,7 @@ func (w *World) judgeFinal(v *job.View) {
 		}
 	}
 	for _, g := range v.GPUs {
-		if w.notFree = ""; g.State != "free" {
+		if w.notFree = ""; g.State != job.GPUFree {
 			w.notFree = fmt.Sprintf("GPU %d is %s: %s", g.Index, g.State, g.StateDetail)
 			return // it is looked at again
 		}

@@ -93,7 +93,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 		}
 	}
 	for kind, list := range map[string][]string{
-		"State": words(States()), "ReasonCode": words(ReasonCodes()), "Step": words(contract.Steps()), "Class": classes,
+		"State": words(States()), "ReasonCode": words(ReasonCodes()), "GPUState": words(GPUStates()), "Step": words(contract.Steps()), "Class": classes,
 	} {
 		declared := slices.Clone(found[kind])
 		slices.Sort(declared)
@@ -114,7 +114,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 // shown and typed.
 func TestClosedWordsAreDistinct(t *testing.T) {
 	found := constants(t)
-	for _, kind := range []string{"State", "ReasonCode", "Step", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
+	for _, kind := range []string{"State", "ReasonCode", "GPUState", "Step", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
 		seen := map[string]bool{}
 		for _, w := range found[kind] {
 			if w == "" || !Printable(w) || strings.Contains(w, " ") || seen[w] {

@@ -83,7 +83,7 @@ type GPUView struct {
 	Minor         int
 	Name          string
 	PCI           string
-	State         string // free, shared (part of it is free), busy, paused, draining, drained, cleaning, suspect, sick, lost, unknown
+	State         GPUState
 	StateDetail   string
 	ComputeMode   string // of the driver: default, exclusive-process, prohibited; "" unknown
 	RowsPending   bool   // a bad row of its memory waits for a reset to be replaced

@@ -137,16 +137,16 @@ func (b *Backend) control(who job.Actor, c job.Command) error {
 	}
 	g := &b.View.GPUs[i]
 	g.Control = job.GPUControl{UUID: g.UUID}
-	g.State = "free"
+	g.State = job.GPUFree
 	if c.Kind == job.CommandResumeGPU {
 		return nil
 	}
 	g.Control = job.GPUControl{UUID: g.UUID, Paused: true, Reason: c.Reason, By: who.User, At: b.Now, Until: c.Until}
-	g.State = "paused"
+	g.State = job.GPUPaused
 	if g.Control.Drain = c.Kind == job.CommandDrainGPU; g.Control.Drain {
-		g.State = "drained"
+		g.State = job.GPUDrained
 		if len(g.Jobs) > 0 {
-			g.State = "draining"
+			g.State = job.GPUDraining
 		}
 	}
 	return nil
