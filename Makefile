@@ -44,11 +44,8 @@ test: deps ## everything, with a summary; what .ci/run runs
 unit: ## the tests that need nothing but Go and a C compiler
 	go test ./...
 
-# The packages that start goroutines; the pure ones below daemon have none.
-CONCURRENT := ./cmd/gpusched/ ./cmd/gpuschedd/ ./daemon/ ./daemon/api/ ./daemon/server/... ./daemon/store/ ./gpu/... ./units/systemd/ ./units/unittest/
-
 race: ## what runs in several goroutines, with the race detector
-	CGO_ENABLED=1 go test -race $(CONCURRENT)
+	go run ./packaging/testrun race
 
 # FUZZTIME is for each test; two run at once.
 FUZZTIME := $(or $(FUZZTIME),1m)
@@ -75,7 +72,7 @@ simulate: ## the whole daemon in a world that fails, SEEDS times; see daemon/dst
 lint:
 	sh packaging/lint.sh
 
-modules: ## the code of all modules is what go.sum says
+modules: ## the code of all modules is what go.sum says; what go.mod asks for is used, see TestModulesAreUsed
 	go mod verify
 	go mod verify -modfile=packaging/tools/go.mod
 	go mod verify -modfile=packaging/tools/vuln/go.mod

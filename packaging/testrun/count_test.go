@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -135,12 +136,35 @@ func TestChoose(t *testing.T) {
 		t.Error("an unknown stage is accepted")
 	}
 	names := map[string]bool{}
-	for _, s := range stages() {
+	all, err := stages("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
 		for _, need := range s.needs {
 			if !names[need] {
 				t.Errorf("%s needs %s, which is not before it", s.name, need)
 			}
 		}
 		names[s.name] = true
+	}
+}
+
+// The race detector looks at every package with goroutines, and at no pure one,
+// whose tests are slow enough without it.
+func TestConcurrent(t *testing.T) {
+	list, err := concurrent("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields("cmd/gpusched cmd/gpuschedd daemon daemon/api daemon/journal daemon/server daemon/store gpu/gputest gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest") {
+		if !slices.Contains(list, "./"+p) {
+			t.Errorf("%s is not among %q", p, list)
+		}
+	}
+	for _, p := range list {
+		if slices.Contains([]string{"./daemon/job", "./daemon/sched", "./daemon/core", "./daemon/dst", "./units", "./cgroup"}, p) {
+			t.Errorf("%s is among them", p)
+		}
 	}
 }

@@ -29,9 +29,9 @@ func main() {
 
 // choose returns the named stages, all of them without names.
 func choose(names []string) ([]stage, error) {
-	all := stages()
-	if len(names) == 0 {
-		return all, nil
+	all, err := stages(".")
+	if err != nil || len(names) == 0 {
+		return all, err
 	}
 	var chosen []stage
 	for _, s := range all {

@@ -42,14 +42,12 @@ const (
 	emulated             // beside native
 )
 
-// concurrent are the packages that start goroutines; the pure ones below daemon
-// have none. The Makefile has the same list.
-var concurrent = []string{
-	"./cmd/gpusched/", "./cmd/gpuschedd/", "./daemon/", "./daemon/api/", "./daemon/server/...", "./daemon/store/",
-	"./gpu/...", "./units/systemd/", "./units/unittest/",
-}
-
-func stages() []stage {
+// stages are all there are, for the repository at root.
+func stages(root string) ([]stage, error) {
+	racy, err := concurrent(root)
+	if err != nil {
+		return nil, err
+	}
 	goTest := func(args ...string) []string { return append([]string{"go", "test", "-json", "-count=1"}, args...) }
 	return []stage{
 		{name: "build", what: "the four programs", argv: []string{"make", "build"}},
@@ -59,7 +57,7 @@ func stages() []stage {
 		{name: "vulnerabilities", lane: native, what: "known ones in what the programs call", argv: []string{"sh", "packaging/vulnerabilities.sh"}, far: true},
 		{name: "unit", lane: native, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "8m", "./..."), tests: true},
 		{name: "race", lane: native, what: "what runs in several goroutines, with the race detector", tests: true,
-			argv: goTest(append([]string{"-timeout", "12m", "-race"}, concurrent...)...)},
+			argv: goTest(append([]string{"-timeout", "12m", "-race"}, racy...)...)},
 		{name: "fuzz", lane: native, what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
 			argv: []string{"go", "run", "./packaging/fuzz", "-json", "-fresh", "-time", "2s"}},
 		{name: "package-check", lane: native, what: "lintian, rpm, modes, manual pages, completions, reproducibility", tests: true,
@@ -72,7 +70,7 @@ func stages() []stage {
 			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/vm/", "./packaging/vm/machine/"), needs: []string{"package"}},
 		{name: "emulated", lane: emulated, what: "limits, reboots and power cuts, in an emulated machine", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "30m", "./packaging/vm/suite/", "-machine", "emulated"), needs: []string{"package"}},
-	}
+	}, nil
 }
 
 // outcome runs the stage, unless one that it needs is broken.
