@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"encoding/json"
 	"maps"
 	"os/exec"
 	"slices"
@@ -52,6 +53,36 @@ func TestModules(t *testing.T) {
 		want := slices.Sorted(maps.Keys(why))
 		if got = slices.Compact(got); !slices.Equal(got, want) {
 			t.Errorf("%s is linked with\n%q, not with\n%q: say here what a new one is for", program, got, want)
+		}
+	}
+}
+
+// TestModulesAreUsed holds that every module that go.mod asks for directly is
+// imported by some file: what 'go mod tidy' would take out, without its downloads.
+func TestModulesAreUsed(t *testing.T) {
+	run := func(args ...string) []byte {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = ".."
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go %q: %v", args, err)
+		}
+		return out
+	}
+	imports := strings.Fields(string(run("list", "-tags", "machine,packages,realgpu",
+		"-f", `{{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")))
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(run("mod", "edit", "-json"), &mod); err != nil || len(mod.Require) == 0 {
+		t.Fatal(err)
+	}
+	for _, m := range mod.Require {
+		if !m.Indirect && !slices.ContainsFunc(imports, func(i string) bool { return i == m.Path || strings.HasPrefix(i, m.Path+"/") }) {
+			t.Errorf("go.mod asks for %s, and no file imports it", m.Path)
 		}
 	}
 }
