@@ -149,7 +149,7 @@ type Job struct {
 	Why           string    `json:"why,omitempty"`     // the reasons in one short line
 	Private       *Private  `json:"private,omitempty"`
 	InvocationID  string    `json:"invocation_id,omitempty"`
-	StopRequested string    `json:"stop_requested,omitempty"` // cancel, time-limit, requeue or preempt
+	StopRequested string    `json:"stop_requested,omitempty"` // one of job.StopCause; "": nobody asked for it
 	StopFor       int64     `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
 }
 
@@ -213,8 +213,8 @@ type Result struct {
 	Signal   int    `json:"signal,omitempty"`
 	Launch   string `json:"launch,omitempty"`
 	Errno    int    `json:"errno,omitempty"`
-	Cause    string `json:"cause,omitempty"` // requeue or preempt: the attempt ended, the job went back to the queue
-	For      int64  `json:"for,omitempty"`   // the job it made room for
+	Cause    string `json:"cause,omitempty"` // one of job.StopCause, but cancel and time-limit, which the outcome says
+	For      int64  `json:"for,omitempty"`   // the job it made room for, or whose promised memory it used
 	Code     int    `json:"code"`            // the exit status that 'gpusched wait' gives
 	Sentence string `json:"sentence"`
 }

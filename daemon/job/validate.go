@@ -1,7 +1,6 @@
 package job
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -216,6 +215,3 @@ func (y *Payload) checkBytes(p *Problems) {
 		p.addf("the command and environment have %d bytes: at most %d (use --env clean, or put data in a file)", total, MaxPayloadBytes)
 	}
 }
-
-// ErrTerminal says that a job has ended and can't be acted on.
-var ErrTerminal = errors.New("the job has already ended")

@@ -26,8 +26,6 @@ func asError(err error) *api.Error {
 		return &api.Error{Code: codeOf(refusal.Kind), Message: refusal.Message, Hint: refusal.Hint}
 	case errors.As(err, &problems):
 		return &api.Error{Code: api.CodeUsage, Message: problems.Error()}
-	case errors.Is(err, job.ErrTerminal):
-		return &api.Error{Code: api.CodeConflict, Message: job.ErrTerminal.Error()}
 	}
 	return &api.Error{Code: api.CodeInternal}
 }
