@@ -41,13 +41,13 @@ func TestRead(t *testing.T) {
 		{"all", map[string]string{
 			"cpu.stat": "usage_usec 1500000\nuser_usec 1000000\nsystem_usec 500000\n", "memory.current": "4096\n", "memory.peak": "8192\n",
 			"pids.current": "3\n", "memory.events": "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\n", "memory.stat": "anon 1\n",
-		}, Stats{MemBytes: 4096, PeakMemBytes: 8192, Pids: 3, OOMKills: 1, CPU: 1500 * time.Millisecond}, 8192},
+		}, Stats{MemBytes: 4096, PeakMemBytes: 8192, CPU: 1500 * time.Millisecond}, 8192},
 		{"a kernel without memory.peak", map[string]string{"cpu.stat": "usage_usec 1\n", "memory.current": "4096\n", "memory.events": "oom_kill 0\n", "pids.current": "1\n"},
-			Stats{MemBytes: 4096, PeakMemBytes: Unknown, Pids: 1, OOMKills: 0, CPU: time.Microsecond}, 4096},
+			Stats{MemBytes: 4096, PeakMemBytes: Unknown, CPU: time.Microsecond}, 4096},
 		{"no controllers", map[string]string{"cpu.stat": "usage_usec 20\n"},
-			Stats{MemBytes: Unknown, PeakMemBytes: Unknown, Pids: Unknown, OOMKills: Unknown, CPU: 20 * time.Microsecond}, 0},
+			Stats{MemBytes: Unknown, PeakMemBytes: Unknown, CPU: 20 * time.Microsecond}, 0},
 		{"nonsense", map[string]string{"memory.current": "max\n", "cpu.stat": "usage_usec 0\n"},
-			Stats{MemBytes: Unknown, PeakMemBytes: Unknown, Pids: Unknown, OOMKills: Unknown}, 0},
+			Stats{MemBytes: Unknown, PeakMemBytes: Unknown}, 0},
 	} {
 		files := map[string]string{}
 		for name, text := range c.files {
@@ -72,11 +72,11 @@ func TestRead(t *testing.T) {
 func TestControllers(t *testing.T) {
 	root := tree(t, map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n"})
 	have, err := Controllers(root)
-	if err != nil || !slices.Equal(have, []string{"cpu", "cpuset", "io", "memory", "pids"}) || !Unified(root) {
+	if err != nil || !slices.Equal(have, []string{"cpu", "cpuset", "io", "memory", "pids"}) {
 		t.Errorf("got %v, %v", have, err)
 	}
 	hybrid := tree(t, map[string]string{"memory/memory.limit_in_bytes": "1"})
-	if have, err := Controllers(hybrid); err == nil || Unified(hybrid) {
+	if have, err := Controllers(hybrid); err == nil {
 		t.Errorf("hybrid: got %v, %v", have, err)
 	}
 	all := Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}

@@ -8,17 +8,10 @@ import (
 	"strings"
 )
 
-// Unified tells whether root is a version 2 hierarchy of its own. In a hybrid
-// one, where version 1 still holds controllers, systemd enforces no limit of
-// ours there.
-func Unified(root string) bool {
-	_, err := os.Stat(filepath.Join(root, "cgroup.controllers"))
-	return err == nil
-}
-
 // Controllers lists what the kernel can limit and count below root, sorted:
 // "cpu", "memory", "pids" and others. A limit whose controller is not among
-// them is not enforced, though systemd takes it.
+// them is not enforced, though systemd takes it. A hybrid hierarchy, where version
+// 1 still holds controllers, has no such list, which is an error.
 func Controllers(root string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
 	if err != nil {

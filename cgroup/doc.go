@@ -12,4 +12,10 @@
 //     devices: a GPU is opened to a job by its placement only, and the probe
 //     to nobody.
 //  3. What cannot be read is reported as missing, never as zero.
+//
+// containerd/cgroups reads what it is good at, keyed statistics, and only in
+// stats.go: no type of it leaves that file. Single amounts are read without it,
+// as it takes a file that is not there for 0 (invariant 3), and so are lists of
+// controllers and CPUs, which are one line each. It would write, too; systemd is
+// the only writer.
 package cgroup

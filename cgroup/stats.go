@@ -27,8 +27,6 @@ var ErrGone = errors.New("control group is gone")
 type Stats struct {
 	MemBytes     int64 // now; Unknown
 	PeakMemBytes int64 // highest so far; Unknown before Linux 5.19
-	Pids         int64 // now; Unknown
-	OOMKills     int64 // processes that the kernel killed for memory; Unknown
 	CPU          time.Duration
 }
 
@@ -48,7 +46,7 @@ func Read(root, group string) (Stats, error) {
 	if err != nil {
 		return Stats{}, fmt.Errorf("control group %q: %w", group, err)
 	}
-	metrics, err := m.StatFiltered(cgroup2.StatCPU | cgroup2.StatMemoryEvents)
+	metrics, err := m.StatFiltered(cgroup2.StatCPU)
 	if err != nil {
 		return Stats{}, fmt.Errorf("control group %q: %w", group, gone(err))
 	}
@@ -56,12 +54,7 @@ func Read(root, group string) (Stats, error) {
 	s := Stats{
 		MemBytes:     number(dir, "memory.current"),
 		PeakMemBytes: number(dir, "memory.peak"),
-		Pids:         number(dir, "pids.current"),
-		OOMKills:     Unknown,
 		CPU:          time.Duration(metrics.GetCPU().GetUsageUsec()) * time.Microsecond,
-	}
-	if metrics.MemoryEvents != nil {
-		s.OOMKills = int64(metrics.MemoryEvents.GetOomKill())
 	}
 	if _, err := os.Stat(dir); err != nil { // what is not there reads as nothing used
 		return Stats{}, fmt.Errorf("control group %q: %w", group, gone(err))

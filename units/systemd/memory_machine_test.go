@@ -49,7 +49,7 @@ func TestControllersUsage(t *testing.T) {
 	}
 	settled(t, status)
 	s, err := cgroup.Read(cgroup.Root, status.ControlGroup)
-	if err != nil || s.PeakMemBytes < 32<<20 || s.MemBytes <= 0 || s.Pids != 1 || s.OOMKills != 0 || s.CPU <= 0 {
+	if err != nil || s.PeakMemBytes < 32<<20 || s.MemBytes <= 0 || s.CPU <= 0 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
