@@ -39,11 +39,8 @@ type Device struct {
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
 	MemIsNode        bool      `json:"mem_is_node,omitempty"`  // its memory is a NUMA node (GH200): the kernel gives it out, and keeps some for itself
 	UtilGPUPercent   int       `json:"util_gpu_percent"`       // -1 unknown
-	UtilMemPercent   int       `json:"util_mem_percent"`       // -1 unknown
 	TempC            int       `json:"temp_c"`                 // -1 unknown
 	PowerMilliW      int64     `json:"power_milli_w"`          // -1 unknown
-	PowerLimitMilliW int64     `json:"power_limit_milli_w"`    // -1 unknown
-	EnergyMilliJ     int64     `json:"energy_milli_j"`         // since the driver was loaded; -1 unknown
 	ComputeMode      string    `json:"compute_mode,omitempty"` // "default", "exclusive-process", "prohibited"; "" unknown
 	Processes        []Process `json:"processes"`
 	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is not all of them: the driver does not tell

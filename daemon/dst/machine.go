@@ -23,7 +23,7 @@ func (w *World) makeGPUs(n int) {
 		total, reserved := uint64(80<<30), w.reserved<<20
 		w.gpus = append(w.gpus, &card{Device: gpu.Device{
 			Index: i, Minor: i, UUID: fmt.Sprintf("GPU-%d", i), PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), Name: "NVIDIA A100-SXM4-80GB",
-			NUMANode: -1, Health: gpu.HealthOK, MemTotalBytes: total, MemReservedBytes: reserved, UtilGPUPercent: -1, UtilMemPercent: -1,
+			NUMANode: -1, Health: gpu.HealthOK, MemTotalBytes: total, MemReservedBytes: reserved, UtilGPUPercent: -1,
 		}})
 	}
 }

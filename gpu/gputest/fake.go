@@ -48,7 +48,7 @@ func A100(index int) gpu.Device {
 		Index: index, UUID: fmt.Sprintf("GPU-fa4e0000-0000-4000-8000-%012d", index), Minor: index, Name: "NVIDIA A100-SXM4-80GB",
 		PCI: fmt.Sprintf("00000000:%02X:00.0", 7+8*index), NUMANode: -1, Health: gpu.HealthOK,
 		MemTotalBytes: total, MemFreeBytes: total - reserved, MemReservedBytes: reserved,
-		TempC: 34, PowerMilliW: 62000, PowerLimitMilliW: 400000, ComputeMode: "default",
+		TempC: 34, PowerMilliW: 62000, ComputeMode: "default",
 	}
 }
 
@@ -260,8 +260,8 @@ func (f *Fake) device(d gpu.Device) gpu.Device {
 	if f.lost[d.Minor] {
 		return gpu.Device{
 			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, NUMANode: d.NUMANode, CPUs: d.CPUs,
-			Health: gpu.HealthLost, HealthDetail: "GPU is lost", UtilGPUPercent: -1, UtilMemPercent: -1, TempC: -1,
-			PowerMilliW: -1, PowerLimitMilliW: -1, EnergyMilliJ: -1, Processes: []gpu.Process{},
+			Health: gpu.HealthLost, HealthDetail: "GPU is lost", UtilGPUPercent: -1, TempC: -1,
+			PowerMilliW: -1, Processes: []gpu.Process{},
 		}
 	}
 	d.Processes = append([]gpu.Process{}, d.Processes...)

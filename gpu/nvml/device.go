@@ -32,7 +32,7 @@ func (l *Library) reader(index int) *reader {
 func blank(index int) gpu.Device {
 	return gpu.Device{
 		Index: index, Minor: -1, NUMANode: -1, Health: gpu.HealthOK,
-		UtilGPUPercent: -1, UtilMemPercent: -1, TempC: -1, PowerMilliW: -1, PowerLimitMilliW: -1, EnergyMilliJ: -1,
+		UtilGPUPercent: -1, TempC: -1, PowerMilliW: -1,
 		Processes: []gpu.Process{},
 	}
 }
@@ -150,7 +150,7 @@ func (r *reader) memory(dev nvml.Device) {
 
 func (r *reader) gauges(dev nvml.Device) {
 	if v, ok := may(r, needUtil, "reading the utilisation", dev.GetUtilizationRates); ok {
-		r.out.UtilGPUPercent, r.out.UtilMemPercent = int(v.Gpu), int(v.Memory)
+		r.out.UtilGPUPercent = int(v.Gpu)
 	}
 	temperature := func() (uint32, nvml.Return) { return dev.GetTemperature(nvml.TEMPERATURE_GPU) }
 	if v, ok := may(r, needTemp, "reading the temperature", temperature); ok {
@@ -158,12 +158,6 @@ func (r *reader) gauges(dev nvml.Device) {
 	}
 	if v, ok := may(r, needPower, "reading the power", dev.GetPowerUsage); ok {
 		r.out.PowerMilliW = int64(v)
-	}
-	if v, ok := may(r, needPowerLimit, "reading the power limit", dev.GetEnforcedPowerLimit); ok {
-		r.out.PowerLimitMilliW = int64(v)
-	}
-	if v, ok := may(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok && int64(v) >= 0 {
-		r.out.EnergyMilliJ = int64(v)
 	}
 	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
 		r.out.ComputeMode = modeName(v)

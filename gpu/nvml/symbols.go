@@ -23,8 +23,6 @@ const (
 	needUtil
 	needTemp
 	needPower
-	needPowerLimit
-	needEnergy
 	needMode
 	needMIG
 	needRows
@@ -71,8 +69,6 @@ func entries() [needs]entry {
 		needUtil:        {newest("nvmlDeviceGetUtilizationRates"), "utilisation"},
 		needTemp:        {newest("nvmlDeviceGetTemperature"), "temperature"},
 		needPower:       {newest("nvmlDeviceGetPowerUsage"), "power"},
-		needPowerLimit:  {newest("nvmlDeviceGetEnforcedPowerLimit"), "power limit"},
-		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "energy"},
 		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
 		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
 		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad rows of memory wait for a reset"},
