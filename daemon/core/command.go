@@ -159,7 +159,7 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 func (c *Core) accept(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == c.boot {
-		fault.Boot, fault.Seq = c.boot, max(c.heard, g.Fault.Seq)
+		fault.Boot, fault.Seq, fault.Strays = c.boot, max(c.heard, g.Fault.Seq), g.Fault.Strays
 		if g.Fault.Left.What != "" { // somebody looked at it instead of us
 			d.after = nil
 		}

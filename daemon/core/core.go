@@ -160,6 +160,7 @@ func New(p Policy, boot string, r Restored) *Core {
 	}
 	for _, g := range r.GPUs {
 		c.controls[g.UUID] = g
+		c.recallStrays(&g)
 	}
 	return c
 }

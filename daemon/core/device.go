@@ -92,6 +92,7 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	c.endLost(now)
 	c.replay()
 	c.checked(e.Number, now)
+	c.noteStrays()
 	c.watch(now)
 }
 
@@ -125,6 +126,7 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 	if first {
 		c.recall(d)
 	}
+	c.rejoin(d)
 	for i := range g.Processes {
 		p := &g.Processes[i]
 		id, ok := e.Jobs[p.PID]
@@ -141,13 +143,19 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 			d.after = &departure{job: id, since: now}
 		}
 	}
-	if left := c.departed[d.UUID]; left != nil {
-		d.after = left
-		if left.base >= 0 {
-			d.base = left.base
-		}
-		delete(c.departed, d.UUID)
+}
+
+// rejoin has a GPU be cleaned that a job left while no sample showed it.
+func (c *Core) rejoin(d *device) {
+	left := c.departed[d.UUID]
+	if left == nil {
+		return
 	}
+	d.after = left
+	if left.base >= 0 {
+		d.base = left.base
+	}
+	delete(c.departed, d.UUID)
 }
 
 // arrange puts the devices in the order of their indexes. One that has gone keeps

@@ -41,14 +41,20 @@ func (c *Core) ghost(d *device) {
 		return
 	}
 	dep := d.after
+	c.holdFault(&g, d)
+	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.base, At: dep.since}
+	c.control(g)
+	c.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
+}
+
+// holdFault has what is on record of a GPU be of this boot, so that something can
+// be added.
+func (c *Core) holdFault(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
 	if g.Fault.Boot != c.boot {
 		g.Fault = g.Fault.Anew()
 		g.Fault.Boot, g.Fault.Seq = c.boot, c.heard
 	}
-	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.base, At: dep.since}
-	c.control(g)
-	c.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
 }
 
 // leftBehind adds to the result of an attempt that has ended.

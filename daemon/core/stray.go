@@ -144,6 +144,50 @@ func (c *Core) forgetMembers() {
 	}
 }
 
+// maxStrays is how many strays are written down of each GPU. Each has hundreds of
+// MiB of its memory, by its context alone.
+const maxStrays = 256
+
+// noteStrays writes down which strays are on the GPUs, where that is news: only who
+// saw a process in its unit knows of which job it is.
+func (c *Core) noteStrays() {
+	for _, d := range c.devices {
+		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
+			continue
+		}
+		g := c.controls[d.UUID]
+		if g.Fault.Boot != c.boot {
+			g.Fault.Strays = nil
+		}
+		if list := d.listStrays(); !slices.Equal(list, g.Fault.Strays) {
+			c.holdFault(&g, d)
+			g.Fault.Strays = list
+			c.control(g)
+		}
+	}
+}
+
+// listStrays returns the strays that the last sample shows.
+func (d *device) listStrays() (list []job.Stray) {
+	for i := range d.Processes {
+		if p := &d.Processes[i]; d.strays[p.PID] && len(list) < maxStrays {
+			list = append(list, job.Stray{Job: d.jobs[p.PID], PID: p.PID, Start: p.Start})
+		}
+	}
+	slices.SortFunc(list, func(a, b job.Stray) int { return a.PID - b.PID })
+	return list
+}
+
+// recallStrays takes in what is on record of the strays on a GPU.
+func (c *Core) recallStrays(g *job.GPUControl) {
+	if g.Fault.Boot != c.boot {
+		return // what has these pids now is another process
+	}
+	for _, s := range g.Fault.Strays {
+		c.members[process{s.PID, s.Start}] = s.Job
+	}
+}
+
 // strayGrace is how long a stray has between SIGTERM and SIGKILL.
 const strayGrace = 2 * time.Second
 

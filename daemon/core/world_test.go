@@ -176,6 +176,9 @@ func (w *world) record(r core.Record) {
 			if l := f.Left; l.What != "" {
 				text = fmt.Sprintf(" left by job %d: %s", l.Job, l.What)
 			}
+			for _, s := range f.Strays {
+				text += fmt.Sprintf(", stray %d of job %d", s.PID, s.Job)
+			}
 		}
 		w.log("record gpu %s paused=%v %s%s", g.UUID, g.Paused, g.Reason, text)
 		return

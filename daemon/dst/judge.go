@@ -64,6 +64,7 @@ func (j *judge) restart() {
 // judgeRestored holds invariant 1 for what a process starts from.
 func (w *World) judgeRestored(r *core.Restored) {
 	j := w.tracked
+	w.forgetStrays(j.mirror)
 	j.policy, j.mirror = w.settings().Policy, w.disk.clone()
 	for i := range r.Jobs {
 		j.states[r.Jobs[i].ID] = r.Jobs[i].State
@@ -291,11 +292,18 @@ func (w *World) unfit(ref job.GPURef) string {
 	g := w.gpuOf(ref.UUID)
 	for _, p := range g.processes {
 		r := w.runOf(p)
-		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.UUID] {
+		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.UUID] && !w.nobodys(r, p, ref.UUID) {
 			return fmt.Sprintf("process %d of job %d, which has ended, is still on it", p.PID, r.job)
 		}
 	}
 	return w.haunted(g)
+}
+
+// nobodys tells whether nobody can say whose a process is: it is dead, its job did
+// not have the GPU, and no sample showed it there alive.
+func (w *World) nobodys(r *run, p gpu.Process, uuid string) bool {
+	had := slices.ContainsFunc(r.gpus, func(h units.GPU) bool { return h.UUID == uuid })
+	return p.Dead && !had && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
 // toldAt is the GPU that had the number when the daemon heard of them last.

@@ -2,6 +2,7 @@ package dst
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +18,10 @@ type tenure struct {
 }
 
 func (h *tenure) open() bool { return h.to < 0 }
+
+func (h *tenure) has(uuid string) bool {
+	return slices.ContainsFunc(h.refs, func(r job.GPURef) bool { return r.UUID == uuid })
+}
 
 // books are what the world knows of who had which GPUs, and was in which groups.
 type books struct {
@@ -61,9 +66,6 @@ func (b *books) join(n *job.Job) {
 func (w *World) reopen(r *core.Restored) {
 	b := &w.tracked.books
 	b.lives++
-	for _, s := range w.strays {
-		s.told = false
-	}
 	clear(b.members)
 	open := map[string]bool{}
 	for i := range r.Jobs {

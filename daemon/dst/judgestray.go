@@ -2,6 +2,7 @@ package dst
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -10,12 +11,52 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// seeStrays notes which strays a sample shows while their jobs are there.
+// seeStrays notes which strays a sample shows in the units of their jobs, or so
+// that it is plain of which jobs they are.
 func (w *World) seeStrays(s *gpu.Snapshot) {
 	for i := range s.Devices {
 		for _, p := range s.Devices[i].Processes {
-			if o := w.strays[p.PID]; o != nil && o.run != nil && w.tracked.states[o.run.job].Live() && w.tracked.attempts[o.run.job] == o.run.attempt {
-				o.told = true
+			o := w.strays[p.PID]
+			if o == nil || o.run == nil {
+				continue
+			}
+			o.told = o.told || w.goesOn(o.run) && (p.Unit != "" || w.plainly(o, s.Devices[i].UUID))
+			o.noted = o.noted || o.told && p.Unit == ""
+		}
+	}
+}
+
+// goesOn tells whether a run is of an attempt that has not ended in the core's book.
+func (w *World) goesOn(r *run) bool {
+	return w.tracked.states[r.job].Live() && w.tracked.attempts[r.job] == r.attempt
+}
+
+// plainly tells whether the user of a stray and the time of its start say of which
+// job it is: no other job of the user has the GPU, and its unit is still the one in
+// which the process began.
+func (w *World) plainly(s *stray, uuid string) bool {
+	j := w.tracked
+	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {
+		return false
+	}
+	for key, h := range j.books.holds {
+		if h.open() && h.uid == s.UID && h.has(uuid) && key != attemptKey(s.run.job, s.run.attempt) {
+			return false
+		}
+	}
+	return true
+}
+
+// forgetStrays notes what a new process of the daemon can't know of the strays: of
+// those in their units, and of those on a GPU where the last that was decided is not
+// on record.
+func (w *World) forgetStrays(was *disk) {
+	for _, g := range w.gpus {
+		written := was != nil && reflect.DeepEqual(was.controls[g.UUID].Fault.Strays, w.disk.controls[g.UUID].Fault.Strays)
+		for _, p := range g.processes {
+			if s := w.strays[p.PID]; s != nil {
+				s.noted = s.noted && written
+				s.told = s.told && s.noted
 			}
 		}
 	}
@@ -81,8 +122,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 // during tells whether a process began while a job of its user had the GPU.
 func (b *books) during(uuid string, s *stray) bool {
 	for _, h := range b.holds {
-		if h.uid == s.UID && slices.ContainsFunc(h.refs, func(r job.GPURef) bool { return r.UUID == uuid }) &&
-			h.from <= s.began+time.Second && (h.open() || s.began <= h.to+time.Second) {
+		if h.uid == s.UID && h.has(uuid) && h.from <= s.began+time.Second && (h.open() || s.began <= h.to+time.Second) {
 			return true
 		}
 	}

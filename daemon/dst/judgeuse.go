@@ -17,13 +17,14 @@ type useKey struct{ attempt, uuid string }
 // what it said about that.
 type uses struct {
 	bytes  map[useKey]int64         // at the last sample
+	alive  map[useKey]bool          // a sample showed its process there, alive
 	busy   map[string]time.Duration // when a sample showed last that an attempt computes
 	warned map[string]time.Duration // when an attempt was told last that it is over a budget
 	prompt map[string]time.Duration // and that it is idle
 }
 
 func newUses() uses {
-	return uses{map[useKey]int64{}, map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}}
+	return uses{map[useKey]int64{}, map[useKey]bool{}, map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}}
 }
 
 // take notes what a sample shows.
@@ -41,7 +42,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 			if was, seen := u.bytes[at]; d.UtilGPUPercent != 0 || seen && was != p.UsedBytes {
 				u.busy[key] = w.elapsed
 			}
-			u.bytes[at] = p.UsedBytes
+			u.bytes[at], u.alive[at] = p.UsedBytes, u.alive[at] || !p.Dead
 			delete(gone, at)
 		}
 		for at := range gone {

@@ -16,7 +16,8 @@ type stray struct {
 	began    time.Duration
 	run      *run // whose command began it; nil: it is of nobody's job
 	stubborn bool // SIGTERM does not end it
-	told     bool // to the present daemon, while its job was there
+	told     bool // to the daemon, so that its job was plain
+	noted    bool // and it was outside of its unit
 }
 
 // ticks is the time since the boot in which the kernel writes down the start of a

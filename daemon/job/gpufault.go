@@ -18,13 +18,14 @@ type GPUFault struct {
 
 	RowsAccepted bool `json:"rows_accepted,omitempty"` // an administrator lets it work with a row that can't be replaced; outlives boots
 
-	Left GPULeft `json:"left,omitzero"` // what a job left on it, which is no error of the driver's
+	Left   GPULeft `json:"left,omitzero"`    // what a job left on it, which is no error of the driver's
+	Strays []Stray `json:"strays,omitempty"` // those on it by the last sample, ascending by pid
 }
 
 // With returns f in place of what errors told before; what a job left and what an
 // administrator accepted stay.
 func (g GPUFault) With(f GPUFault) GPUFault {
-	f.Left, f.RowsAccepted = g.Left, g.RowsAccepted
+	f.Left, f.Strays, f.RowsAccepted = g.Left, g.Strays, g.RowsAccepted
 	return f
 }
 
@@ -38,6 +39,13 @@ type GPULeft struct {
 	What      string    `json:"what,omitempty"`       // for people; "" nothing
 	BaseBytes int64     `json:"base_bytes,omitempty"` // so much was in use by nobody before the job came
 	At        time.Time `json:"at,omitzero"`          // when the job ended
+}
+
+// Stray is a process of a job on a GPU that is outside of the unit of its job.
+type Stray struct {
+	Job   ID     `json:"job"`
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // in clock ticks since the boot
 }
 
 // Leftover says of an attempt that has ended what it left behind.
