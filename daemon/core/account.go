@@ -226,14 +226,26 @@ func (c *Core) chargePast(l *live, now time.Time) {
 	}
 }
 
+// openEarly charges all jobs of an account up to now, where one of them ends before
+// open: what is recorded of an account is of those that run, too.
+func (c *Core) openEarly(acc *sched.Account, now time.Time) {
+	half := c.policy.Sched.HalfLife
+	acc.Open(sched.At(now), half)
+	for _, id := range c.activeIDs() {
+		if l := c.active[id]; slices.Contains(l.accounts(), acc) {
+			acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), half)
+		}
+	}
+	acc.Counted(sched.At(now))
+}
+
 // settle undoes charge at the end of an attempt and records the use.
 func (c *Core) settle(l *live, now time.Time) {
 	c.guard(l, -1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
 	for _, acc := range l.accounts() {
-		if !c.listed { // nothing counts yet, see open
-			acc.Open(sched.At(now), half)
-			acc.Charge(chargeRate(a), now.Sub(a.PlacedAt), sched.At(now), half)
+		if !c.listed {
+			c.openEarly(acc, now)
 		}
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
 		if l.job.Request.GPUMilli > 0 {

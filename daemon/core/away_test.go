@@ -87,3 +87,39 @@ func TestChargedBeforeListing(t *testing.T) {
 		t.Errorf("the job is %s, and %v are charged", w.jobs[2].State, used)
 	}
 }
+
+// TestOthersAreChargedBeforeListing: what is on record when a job is cancelled before
+// the units are listed counts its owner's other jobs too, once, also where the daemon
+// ends right after it.
+func TestOthersAreChargedBeforeListing(t *testing.T) {
+	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
+		t.Run(name, func(t *testing.T) {
+			w := running(t, 2, nil)
+			w.queue(nil)
+			w.settle()
+			w.now = w.now.Add(time.Minute)
+			w.revive()
+			w.step(core.Command{Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: 2}}, -1)
+			w.settle()
+			charged(t, w, 2*time.Minute)
+			w.now = w.now.Add(time.Minute)
+			if dies {
+				w.revive()
+			}
+			w.step(w.listed(), -1)
+			w.step(w.sample(0), -1)
+			w.now = w.now.Add(time.Minute)
+			w.step(core.Command{Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
+			w.settle()
+			charged(t, w, 4*time.Minute)
+		})
+	}
+}
+
+// charged holds what is on record of the only user, up to a second.
+func charged(t *testing.T, w *world, want time.Duration) {
+	t.Helper()
+	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; used < want-time.Second || used > want+time.Second {
+		t.Errorf("%v are charged, want %v", used, want)
+	}
+}

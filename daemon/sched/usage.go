@@ -11,7 +11,7 @@ import (
 // depends on when a job began, by which clock ever.
 type usage struct {
 	at    Instant
-	known Instant // up to which what runs was counted when the account was restored
+	known Instant // up to which what runs was counted when the account was restored, or by Counted
 	gpu   float64
 	rate  float64
 }
@@ -55,6 +55,9 @@ func (a *Account) Open(now Instant, half time.Duration) {
 	u.at, u.known = now, min(u.known, now)
 }
 
+// Counted says that what runs is charged up to now, so that no Charge adds it again.
+func (a *Account) Counted(now Instant) { a.usage.known = now }
+
 // Shift moves the account's time with a clock that was set.
 func (a *Account) Shift(by time.Duration) {
 	a.usage.at += Instant(by)
@@ -76,7 +79,7 @@ func (a *Account) Start(milli int, rate float64, now Instant, half time.Duration
 }
 
 // Charge adds what a job of a rate has used that runs since a while ago, but for
-// what was counted when the account was restored.
+// what was counted when the account was restored, or by Counted.
 func (a *Account) Charge(rate float64, ran time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)
