@@ -14,41 +14,53 @@ import (
 func (c *Core) Check() error {
 	var p job.Problems
 	breach := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
-	queued, guarded, shares, bytes, perUser := 0, 0, map[string]int{}, map[int]int64{}, map[int]int{}
 	for id, l := range c.jobs {
-		j := &l.job
-		bytes[j.Person().UID] += j.Weight()
-		if j.ID != id || !j.State.Valid() || j.State.Terminal() {
-			breach("job %d is kept as %d in state %s", id, j.ID, j.State)
+		c.checkJob(id, l, breach)
+	}
+	c.checkHeld(breach)
+	c.checkCounts(breach)
+	c.checkGates(breach)
+	c.checkPlaces(breach)
+	c.checkFollowers(breach)
+	c.checkAccounts(breach)
+	return p.Err()
+}
+
+// checkJob verifies that what is known of one job goes together.
+func (c *Core) checkJob(id job.ID, l *live, breach func(string, ...any)) {
+	j := &l.job
+	if j.ID != id || !j.State.Valid() || j.State.Terminal() {
+		breach("job %d is kept as %d in state %s", id, j.ID, j.State)
+	}
+	if j.Tasks != nil {
+		c.checkArray(j, breach)
+	}
+	if j.Task != nil && c.jobs[j.Task.Array] == nil {
+		breach("job %d is a task of array %d, which has ended", id, j.Task.Array)
+	}
+	open := j.Attempt != nil && j.Attempt.EndedAt.IsZero()
+	switch {
+	case j.State == job.Spawned:
+	case j.State == job.Queued:
+		if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && !c.timed.has(id)) {
+			breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
 		}
-		if j.Tasks != nil {
-			c.checkArray(j, breach)
+		if l.busy != idle || open {
+			breach("job %d is queued with an open attempt or action", id)
 		}
-		if j.Task != nil && c.jobs[j.Task.Array] == nil {
-			breach("job %d is a task of array %d, which has ended", id, j.Task.Array)
+	case !open:
+		breach("job %d is %s without an open attempt", id, j.State)
+	}
+}
+
+// checkHeld verifies that jobs hold what they asked, and no GPU is given out twice.
+func (c *Core) checkHeld(breach func(string, ...any)) {
+	shares := map[string]int{}
+	for id, l := range c.active {
+		j, sum := &l.job, 0
+		if j.Attempt == nil {
+			continue // which checkJob tells
 		}
-		if j.State == job.Spawned {
-			continue
-		}
-		if j.State == job.Queued {
-			queued++
-			perUser[j.Person().UID]++
-			if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && !c.timed.has(id)) {
-				breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
-			}
-			if l.busy != idle || (j.Attempt != nil && j.Attempt.EndedAt.IsZero()) {
-				breach("job %d is queued with an open attempt or action", id)
-			}
-			continue
-		}
-		if j.Attempt == nil || !j.Attempt.EndedAt.IsZero() {
-			breach("job %d is %s without an open attempt", id, j.State)
-			continue
-		}
-		if j.Guarded {
-			guarded += j.Request.GPUMilli
-		}
-		sum := 0
 		for _, r := range j.Attempt.GPUs {
 			sum += r.Share()
 			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
@@ -59,20 +71,32 @@ func (c *Core) Check() error {
 			breach("job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
 	}
-	c.checkGates(breach)
-	c.checkPlaces(breach)
-	c.checkFollowers(breach)
+}
+
+// checkCounts counts the queued jobs and what jobs weigh anew, by person, and what
+// the lane holds.
+func (c *Core) checkCounts(breach func(string, ...any)) {
+	queued, guarded, bytes, perUser := 0, 0, map[int]int64{}, map[int]int{}
+	for _, l := range c.jobs {
+		j := &l.job
+		bytes[j.Person().UID] += j.Weight()
+		switch {
+		case j.State == job.Queued:
+			queued++
+			perUser[j.Person().UID]++
+		case j.State.Live() && j.Guarded:
+			guarded += j.Request.GPUMilli
+		}
+	}
 	if queued != c.queued || !maps.Equal(perUser, c.perUser) {
 		breach("%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
 	}
 	if !maps.Equal(bytes, c.bytes) {
 		breach("the jobs of each person weigh %v, counted are %v", bytes, c.bytes)
 	}
-	c.checkAccounts(breach)
 	if guarded != c.lane.milli {
 		breach("the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
 	}
-	return p.Err()
 }
 
 // checkGates counts anew how many more tasks of each array may run.

@@ -171,73 +171,6 @@ func (w *World) judgeTold(v *job.Job) {
 	}
 }
 
-// observe judges what a step of the core decided.
-func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
-	j := w.tracked
-	switch e := ev.(type) {
-	case core.Sampled:
-		j.told, j.toldAt = &e, w.elapsed
-		j.uses.take(w, &e.Snap)
-		w.seeStrays(&e.Snap)
-	case core.Configured:
-		j.policy = e.Policy
-	case core.Command:
-		if e.What.Kind == job.CommandResumeGPU {
-			if at := w.toldAt(e.What.GPU); at != nil {
-				j.excused[at.UUID] = w.elapsed
-			}
-		}
-		w.judgeUpdate(&e, &eff)
-	}
-	if w.tracing {
-		w.tellStep(ev, &eff)
-	}
-	var placed []*job.Job
-	for _, r := range eff.Records {
-		switch {
-		case r.GPU != nil:
-			j.controls[r.GPU.UUID] = *r.GPU
-		case r.Job != nil:
-			w.judgeStopFor(r.Job)
-			w.enter(r.Job)
-			if j.states[r.Job.ID] == "" && r.Job.Task == nil && !r.Job.Recovered {
-				w.judgeAdmitted(r.Job)
-			}
-			if a := r.Job.Attempt; a != nil && a.Number > j.attempts[r.Job.ID] {
-				j.attempts[r.Job.ID] = a.Number
-				if !r.Job.Recovered {
-					w.judgePlacement(r.Job)
-					placed = append(placed, r.Job)
-				}
-			}
-			j.states[r.Job.ID] = r.Job.State
-		case r.Usage != nil:
-			w.judgeUsage(r.Usage)
-		}
-	}
-	for _, a := range eff.Actions {
-		if t, ok := a.(core.Tell); ok {
-			j.uses.say(w, t)
-		}
-		if s, ok := a.(core.Stop); ok && s.Look {
-			if key := attemptKey(s.Job, s.Attempt); j.stops[key] == 0 {
-				j.stops[key] = w.elapsed
-			}
-		}
-	}
-	w.judgeReplay(&eff, c)
-	for _, n := range placed {
-		w.judgeQuota(n)
-		w.judgeGroups(n)
-		w.judgeHours(n)
-		w.judgeMemory(n)
-		w.judgeDependencies(n)
-	}
-	if err := c.Check(); err != nil {
-		w.breach(10, "%v", err)
-	}
-}
-
 // judgePlacement holds invariant 4.
 func (w *World) judgePlacement(placed *job.Job) {
 	j := w.tracked
@@ -348,9 +281,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 // judgeBegin holds invariants 2 and 3 at the moment at which a command begins.
 func (w *World) judgeBegin(r *run) {
 	j, key := w.tracked, attemptKey(r.job, r.attempt)
-	// One that was taken away before anybody was told that it began is started
-	// again, since nobody can know.
-	if before := j.truth[key]; before != nil && before.touched != "vanish" && before.touched != "swept" && !before.behaviour.Stopping {
+	if before := j.truth[key]; before != nil && !w.unknown(before, r) {
 		w.breach(2, "%v begins for the second time", r)
 	}
 	j.truth[key] = r
@@ -384,6 +315,18 @@ func (w *World) judgeBegin(r *run) {
 			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
 		}
 	}
+}
+
+// unknown tells whether nobody could know that an attempt had begun before: its unit
+// was taken away, or had said that it stops, so that nothing of it stayed, and that
+// it began is not on record. An administrator may begin a unit anew, too.
+func (w *World) unknown(before, again *run) bool {
+	if again.touched == "restart" {
+		return true
+	}
+	taken := before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
+	stored := w.disk.jobs[again.job].Attempt
+	return taken && (stored == nil || stored.InvocationID == "")
 }
 
 // judgeStop holds invariant 8 for a unit that is about to be collected.

@@ -61,8 +61,11 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if n.Request.TimeLimit == 0 {
 			return "it has no time limit"
 		}
-		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.behaviour.Stopping || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
+		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
 			return "" // stopped, as far as anybody knows
+		}
+		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit-time.Second {
+			return "" // it ended before that, which only its unit could have told
 		}
 		if r != nil && r.touched == "restart" {
 			return "" // it was over its limit before somebody began its unit anew

@@ -117,7 +117,7 @@ func (w *World) began(name string, r *run) {
 		return
 	}
 	r.began, r.invocation = w.elapsed, st.InvocationID
-	if r.behaviour.Stopping {
+	if r.behaviour.Stopping && r.touched == "" {
 		r.touched = "says that it stops"
 	}
 	if !r.stale {

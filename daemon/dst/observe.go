@@ -1,0 +1,97 @@
+package dst
+
+import (
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// observe judges what a step of the core decided.
+func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
+	w.hear(ev, &eff)
+	if w.tracing {
+		w.tellStep(ev, &eff)
+	}
+	placed := w.judgeDecided(&eff)
+	w.noteActions(&eff)
+	w.judgeReplay(&eff, c)
+	for _, n := range placed {
+		w.judgeQuota(n)
+		w.judgeGroups(n)
+		w.judgeHours(n)
+		w.judgeMemory(n)
+		w.judgeDependencies(n)
+	}
+	if err := c.Check(); err != nil {
+		w.breach(10, "%v", err)
+	}
+}
+
+// hear notes what the core is told.
+func (w *World) hear(ev core.Event, eff *core.Effects) {
+	j := w.tracked
+	switch e := ev.(type) {
+	case core.Sampled:
+		j.told, j.toldAt = &e, w.elapsed
+		j.uses.take(w, &e.Snap)
+		w.seeStrays(&e.Snap)
+	case core.Configured:
+		j.policy = e.Policy
+	case core.Command:
+		if e.What.Kind == job.CommandResumeGPU {
+			if at := w.toldAt(e.What.GPU); at != nil {
+				j.excused[at.UUID] = w.elapsed
+			}
+		}
+		w.judgeUpdate(&e, eff)
+	}
+}
+
+// judgeDecided judges the records of a step, and returns the jobs that it placed.
+func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
+	for _, r := range eff.Records {
+		switch {
+		case r.GPU != nil:
+			w.tracked.controls[r.GPU.UUID] = *r.GPU
+		case r.Job != nil:
+			if w.judgeJob(r.Job) {
+				placed = append(placed, r.Job)
+			}
+		case r.Usage != nil:
+			w.judgeUsage(r.Usage)
+		}
+	}
+	return placed
+}
+
+// judgeJob judges what is decided of a job, and tells whether it was placed.
+func (w *World) judgeJob(n *job.Job) (placed bool) {
+	j := w.tracked
+	w.judgeStopFor(n)
+	w.enter(n)
+	if j.states[n.ID] == "" && n.Task == nil && !n.Recovered {
+		w.judgeAdmitted(n)
+	}
+	if a := n.Attempt; a != nil && a.Number > j.attempts[n.ID] {
+		j.attempts[n.ID] = a.Number
+		if placed = !n.Recovered; placed {
+			w.judgePlacement(n)
+		}
+	}
+	j.states[n.ID] = n.State
+	return placed
+}
+
+// noteActions notes who is warned, and when an attempt's stop is decided first.
+func (w *World) noteActions(eff *core.Effects) {
+	j := w.tracked
+	for _, a := range eff.Actions {
+		switch a := a.(type) {
+		case core.Tell:
+			j.uses.say(w, a)
+		case core.Stop:
+			if key := attemptKey(a.Job, a.Attempt); a.Look && j.stops[key] == 0 {
+				j.stops[key] = w.elapsed
+			}
+		}
+	}
+}
