@@ -103,6 +103,7 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 // number.
 type peerListener struct {
 	net.Listener
+	peerOf func(net.Conn) (peer, error)
 	conns  *gate
 	person func(uid int) int
 	lines  *lines
@@ -115,7 +116,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := peerOf(c)
+		p, err := l.peerOf(c)
 		if err != nil {
 			l.lines.write(nobody, slog.LevelWarn, "connection refused", "error", err)
 			c.Close()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -117,6 +118,7 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 // is forbidden is in the audit log.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
+		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 		w.WriteHeader(http.StatusRequestTimeout) // nobody is listening; a client that only stopped sending must not read 200
 		return
 	}

@@ -72,6 +72,7 @@ type Server struct {
 	lines   *lines
 	rates   buckets // of requests
 
+	peerOf    func(net.Conn) (peer, error)
 	processOf func(peer) (process, error)
 
 	atOnce, listings turns
@@ -111,7 +112,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		lines: newLines(o.Log), processOf: processOf,
+		lines: newLines(o.Log), peerOf: peerOf, processOf: processOf,
 	}
 	s.conns = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserConns })
 	s.polls = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserWaits })
@@ -129,7 +130,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() {
-			broken <- hs.Serve(&peerListener{Listener: l, conns: s.conns, person: s.opt.Person, lines: s.lines})
+			broken <- hs.Serve(&peerListener{Listener: l, peerOf: s.peerOf, conns: s.conns, person: s.opt.Person, lines: s.lines})
 		}()
 	}
 	var err error
@@ -142,12 +143,14 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 }
 
 // httpServer bounds what one connection may cost. The body and the reply have
-// deadlines of their own (decode, writeJSON), so that long polls have none.
+// deadlines of their own (decode, writeJSON), so that a long poll may last: the
+// WriteTimeout, from the header on, is for what net/http itself answers.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:           s.mux,
 		ConnContext:       withPeer,
 		ReadHeaderTimeout: headerTime,
+		WriteTimeout:      replyTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          log.New(s.lines, "", 0),

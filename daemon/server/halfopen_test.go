@@ -1,0 +1,423 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+)
+
+// TestHalfOpenClients has clients that stop in the middle of everything beside
+// honest ones, while the daemon is restarted and its backend is slow or unavailable:
+// each honest request is answered, each acknowledged job is there, once; no user has
+// more connections than the site lets them have; a client that says nothing more
+// loses its place; and nothing is left of a server that has stopped. Package net/http
+// has goroutines of its own, so that this is no part of daemon/dst: seeds draw what
+// is done, and a bubble has a clock that waits for nobody.
+func TestHalfOpenClients(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { newCrowd(t, seed).run() })
+		})
+	}
+}
+
+// crowd is a machine with many clients.
+type crowd struct {
+	t       *testing.T
+	limits  config.Limits
+	backend *faulty
+	over    chan struct{} // the honest ones have done what they wanted
+
+	mu     sync.Mutex // guards what follows
+	dice   *rand.Rand
+	door   *door // of the server that there is; nil: there is none
+	acked  map[string]job.ID
+	refuse int // connections that found no place, as clients saw it
+}
+
+func newCrowd(t *testing.T, seed uint64) *crowd {
+	limits := config.Default().Limits
+	limits.Connections, limits.UserConns, limits.UserWaits = 12, 4, 2
+	c := &crowd{t: t, limits: limits, over: make(chan struct{}), dice: rand.New(rand.NewPCG(seed, 0)), acked: map[string]job.ID{}}
+	c.backend = &faulty{Backend: &servertest.Backend{Now: noon}, c: c}
+	return c
+}
+
+// below draws a number, and upTo a time.
+func (c *crowd) below(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dice.IntN(n)
+}
+
+func (c *crowd) upTo(d time.Duration) time.Duration { return time.Duration(c.below(int(d))) }
+
+// run lets it all happen. Two users are hostile: more of them would take all places.
+func (c *crowd) run() {
+	last := make(chan *life)
+	go c.restart(last)
+	go c.backend.run()
+	var honest, hostile sync.WaitGroup
+	for _, p := range []peer{root, alice, alice, bob} {
+		honest.Go(func() { c.honest(p, 6) })
+	}
+	for _, uid := range []int{2001, 2002} {
+		for range 6 {
+			hostile.Go(func() { c.hostile(peer{uid: uid, gid: uid}) })
+		}
+	}
+	honest.Wait()
+	close(c.over)
+	hostile.Wait()
+	l := <-last
+	sleep(headerTime + bodyTime + defaultPoll + replyTime + idleTime)
+	if n := l.conns.count(); n != 0 {
+		c.t.Errorf("%d connections have a place that say nothing more", n)
+	}
+	c.end(l)
+	c.judge()
+}
+
+// judge holds that what was acknowledged is there, once.
+func (c *crowd) judge() {
+	by := map[string]job.ID{}
+	for _, v := range c.backend.View.Jobs {
+		if other, twice := by[v.Key]; twice {
+			c.t.Errorf("jobs %d and %d come from one request", other, v.ID)
+		}
+		by[v.Key] = v.ID
+	}
+	for key, id := range c.acked {
+		if by[key] != id {
+			c.t.Errorf("job %d was acknowledged, and its request made job %d", id, by[key])
+		}
+	}
+	if len(c.acked) != 4*6 || c.refuse == 0 {
+		c.t.Errorf("%d jobs were acknowledged, and %d connections were refused", len(c.acked), c.refuse)
+	}
+}
+
+// life is one server, from its start to its stop.
+type life struct {
+	*Server
+	door *door
+	stop context.CancelFunc
+	done chan error
+}
+
+// restart begins one server after the other, and hands over the last.
+func (c *crowd) restart(last chan<- *life) {
+	for {
+		l := c.begin()
+		select {
+		case <-time.After(5*time.Second + c.upTo(time.Minute)):
+			c.end(l)
+			sleep(c.upTo(5 * time.Second))
+		case <-c.over:
+			last <- l
+			return
+		}
+	}
+}
+
+func (c *crowd) begin() *life {
+	l := &life{Server: testServer(c.backend, nil), door: newDoor(c), done: make(chan error, 1)}
+	l.opt.Site = func() Site { return Site{Limits: c.limits} }
+	l.peerOf = func(c net.Conn) (peer, error) { return c.(*wire).peer, nil }
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	go func() { l.done <- l.Serve(ctx, l.door) }()
+	c.mu.Lock()
+	c.door = l.door
+	c.mu.Unlock()
+	return l
+}
+
+// end stops a server and holds that nothing is left of it.
+func (c *crowd) end(l *life) {
+	c.mu.Lock()
+	c.door = nil
+	c.mu.Unlock()
+	asked := time.Now()
+	l.stop()
+	if err := <-l.done; err != nil || time.Since(asked) > drainTime+time.Second {
+		c.t.Errorf("the server stops after %s: %v", time.Since(asked), err)
+	}
+	if n := l.door.count(); n != 0 {
+		c.t.Errorf("a server that has stopped leaves %d connections open", n)
+	}
+	sleep(2*longest + time.Second) // of one who has sent the next request already net/http does not notice the end
+	l.atOnce.mu.Lock()
+	defer l.atOnce.mu.Unlock()
+	if l.conns.count() != 0 || l.polls.count() != 0 || len(l.atOnce.byUser) != 0 {
+		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
+			l.conns.count(), l.polls.count(), len(l.atOnce.byUser))
+	}
+}
+
+// door is the listener of one server. It counts the connections that are open.
+type door struct {
+	c     *crowd
+	conns chan *wire
+	done  chan struct{}
+	shut  func()
+
+	mu   sync.Mutex // guards open
+	open map[int]int
+}
+
+func newDoor(c *crowd) *door {
+	d := &door{c: c, conns: make(chan *wire), done: make(chan struct{}), open: map[int]int{}}
+	d.shut = sync.OnceFunc(func() { close(d.done) })
+	return d
+}
+
+// Accept holds the bounds of invariant 4: one connection more is about to be told
+// that there is no place.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case <-d.done:
+		return nil, net.ErrClosed
+	case w := <-d.conns:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.open[w.peer.uid]++
+		if n := d.open[w.peer.uid]; n > d.c.limits.UserConns+1 {
+			d.c.t.Errorf("user %d has %d connections", w.peer.uid, n)
+		}
+		return w, nil
+	}
+}
+
+func (d *door) Close() error   { d.shut(); return nil }
+func (d *door) Addr() net.Addr { return &net.UnixAddr{Name: "door"} }
+
+func (d *door) count() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, open := range d.open {
+		n += open
+	}
+	return n
+}
+
+// wire is the server's end of a connection.
+type wire struct {
+	net.Conn
+	peer  peer
+	close func() error
+}
+
+func (w *wire) Close() error { return w.close() }
+
+var errNobody = errors.New("nobody listens")
+
+// dial is a user's connection to the server that there is.
+func (c *crowd) dial(p peer) (net.Conn, error) {
+	c.mu.Lock()
+	d := c.door
+	c.mu.Unlock()
+	if d == nil {
+		return nil, errNobody
+	}
+	mine, other := net.Pipe()
+	w := &wire{Conn: other, peer: p}
+	w.close = sync.OnceValue(func() error {
+		err := other.Close()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.open[p.uid]--
+		return err
+	})
+	select {
+	case d.conns <- w:
+		return mine, nil
+	case <-d.done:
+		return nil, errNobody
+	}
+}
+
+// faulty is a backend that outlives servers, and is slow or unavailable at times.
+type faulty struct {
+	*servertest.Backend
+	c    *crowd
+	mood atomic.Int32
+}
+
+const (
+	well = iota
+	sluggish
+	unavailable
+)
+
+func (f *faulty) run() {
+	for {
+		select {
+		case <-time.After(f.c.upTo(20 * time.Second)):
+		case <-f.c.over:
+			f.mood.Store(well)
+			return
+		}
+		f.mood.Store([]int32{well, sluggish, unavailable}[f.c.below(3)])
+	}
+}
+
+// longest is how long it is slow.
+const longest = 10 * time.Second
+
+// trouble comes before and after each call.
+func (f *faulty) trouble(ctx context.Context) error {
+	switch f.mood.Load() {
+	case sluggish:
+		return api.Pause(ctx, f.c.upTo(longest))
+	case unavailable:
+		return &job.Refusal{Kind: job.RefusedUnavailable, Message: "the state can't be written"}
+	}
+	return ctx.Err()
+}
+
+func (f *faulty) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+	if err := f.trouble(ctx); err != nil {
+		return job.Submitted{}, err
+	}
+	out, err := f.Backend.Submit(ctx, s, dryRun)
+	return out, errors.Join(err, f.trouble(ctx))
+}
+
+func (f *faulty) Query(ctx context.Context, q job.Query) (job.View, error) {
+	if err := f.trouble(ctx); err != nil {
+		return job.View{}, err
+	}
+	return f.Backend.Query(ctx, q)
+}
+
+func (f *faulty) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
+	if err := f.trouble(ctx); err != nil {
+		return job.JobView{}, err
+	}
+	return f.Backend.Wait(ctx, id)
+}
+
+// honest submits jobs and waits for their ends, again until it is answered, as the
+// client of package api does.
+func (c *crowd) honest(p peer, jobs int) {
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return c.dial(p) }}
+	defer transport.CloseIdleConnections()
+	who := fmt.Sprintf("%d-%d", p.uid, c.below(1<<30))
+	for n := range jobs {
+		key := fmt.Sprintf("%s-%d", who, n)
+		var out api.JobReply
+		c.again(transport, "POST", "/v1/jobs", submitBody(key), &out)
+		id := job.ID(out.Job.ID)
+		c.mu.Lock()
+		c.acked[key] = id
+		c.mu.Unlock()
+		time.AfterFunc(c.upTo(30*time.Second), func() { c.backend.End(id, job.Result{Outcome: job.Completed}) })
+		c.again(transport, "GET", fmt.Sprintf("/v1/jobs/%d/wait?timeout_seconds=20", id), "", &out)
+		if out.Job.State != string(job.Completed) {
+			c.t.Errorf("job %d is awaited and %s", id, out.Job.State)
+		}
+		c.again(transport, "GET", "/v1/jobs", "", &api.ListReply{})
+		sleep(c.upTo(5 * time.Second))
+	}
+}
+
+func submitBody(key string) string {
+	body, _ := json.Marshal(api.SubmitRequest{Key: key, Name: "j", Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/")})
+	return string(body)
+}
+
+// patient is how long an honest request may take, over all restarts and troubles.
+const patient = 4 * time.Minute
+
+// again asks until there is an answer.
+func (c *crowd) again(over http.RoundTripper, method, path, body string, out any) {
+	for began := time.Now(); time.Since(began) < patient; sleep(time.Second) {
+		r, _ := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
+		resp, err := over.RoundTrip(r)
+		if err != nil {
+			continue
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		switch {
+		case err != nil || resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusRequestTimeout:
+		case resp.StatusCode != http.StatusOK:
+			c.t.Errorf("%s %s: %d %s", method, path, resp.StatusCode, text)
+			return
+		default:
+			if err := json.Unmarshal(text, out); err != nil {
+				c.t.Errorf("%s %s: %v in %s", method, path, err, text)
+			}
+			return
+		}
+	}
+	c.t.Errorf("%s %s has no answer after %s", method, path, patient)
+}
+
+// whole is a request that is answered.
+const whole = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// halves are what hostile clients send and leave at that.
+var halves = []string{
+	"", "GET /v1/jobs HT", "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-", "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{\"key\":",
+	whole, whole + whole, whole + "GET", "GET /v1/jobs/1/wait?timeout_seconds=600 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+// hostile opens connections as fast as it can and finishes nothing on them.
+func (c *crowd) hostile(p peer) {
+	for {
+		select {
+		case <-c.over:
+			return
+		case <-time.After(c.upTo(2 * time.Second)):
+		}
+		conn, err := c.dial(p)
+		if err != nil {
+			continue
+		}
+		_, err = io.WriteString(conn, halves[c.below(len(halves))])
+		if err != nil { // it was refused, or cut off
+			c.mu.Lock()
+			c.refuse++
+			c.mu.Unlock()
+			conn.Close()
+			continue
+		}
+		c.leave(conn)
+	}
+}
+
+// leave is how a hostile client ends: it goes, at once or in the middle of a wait;
+// it sends byte by byte; it reads, and then nothing more; or it is silent for ever.
+func (c *crowd) leave(conn net.Conn) {
+	switch c.below(5) {
+	case 0:
+		conn.Close()
+	case 1:
+		sleep(c.upTo(30 * time.Second))
+		conn.Close()
+	case 2:
+		for err := error(nil); err == nil; sleep(4 * time.Second) {
+			_, err = io.WriteString(conn, "x")
+		}
+	case 3:
+		_, _ = io.Copy(io.Discard, conn)
+	}
+}
