@@ -236,7 +236,7 @@ func TestJobThatSaysItStops(t *testing.T) {
 	r := newRig(t, 0, func(string, []units.Property) unittest.Behaviour {
 		return unittest.Behaviour{Stopping: true, Extends: true}
 	})
-	limited := r.submit(0, func(s *job.Submission) { s.Request.TimeLimit = 50 * time.Millisecond })
+	limited := r.submit(0, func(s *job.Submission) { s.Request.TimeLimit = job.Span(50 * time.Millisecond) })
 	if v := r.wait(limited); v.State != job.TimedOut {
 		t.Errorf("with a time limit: %s, %+v", v.State, v.Result)
 	}

@@ -112,13 +112,13 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 	j := job.Job{
 		ID: job.ID(s.ID), Owner: job.Owner{UID: s.UID, GID: s.GID, User: s.User},
 		Label:       job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
-		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: s.Grace},
+		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: job.Span(s.Grace)},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
 		Attempt: &job.Attempt{Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began},
 		Life:    job.Life{QueuedAt: began, Recovered: true},
 	}
 	if s.MaxRuntime > backstop {
-		j.Request.TimeLimit = s.MaxRuntime - backstop
+		j.Request.TimeLimit = job.Span(s.MaxRuntime - backstop)
 	}
 	for _, g := range s.GPUs {
 		ref := job.GPURef{UUID: g.UUID, Index: g.Index, Minor: int(g.Minor), Milli: g.Milli, PromiseBytes: g.PromiseBytes}

@@ -31,7 +31,7 @@ func (r *rig) loseFile() {
 func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(0, func(s *job.Submission) {
-		s.Request = job.Request{GPUMilli: 1500, GPUMemBytes: 1 << 30, MemBytes: 1 << 33, CPUs: 3, TimeLimit: time.Hour}
+		s.Request = job.Request{GPUMilli: 1500, GPUMemBytes: 1 << 30, MemBytes: 1 << 33, CPUs: 3, TimeLimit: job.Span(time.Hour)}
 	})
 	r.runs(id)
 	r.until("it is running", func() bool { return r.state(id) == job.Running })

@@ -40,10 +40,10 @@ func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spe
 	spec := units.Spec{
 		ID: int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
-		Grace:  r.Grace, Launcher: d.opt.Launcher,
+		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher,
 	}
 	if r.TimeLimit > 0 {
-		spec.MaxRuntime = r.TimeLimit + backstop
+		spec.MaxRuntime = r.TimeLimit.Duration() + backstop
 	}
 	for _, l := range limits {
 		spec.Rlimits = append(spec.Rlimits, units.Rlimit{Name: l.Name, Soft: l.Soft, Hard: l.Hard})

@@ -14,10 +14,10 @@ import (
 
 // cancelCmd ends jobs.
 type cancelCmd struct {
-	Signal signalNumber `name:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
-	All    bool         `name:"all" help:"All jobs that wait or run. Those of others only if you are an administrator."`
-	Mine   bool         `name:"mine" help:"All your own jobs that wait or run."`
-	Yes    bool         `name:"yes" short:"y" help:"Do not ask whether you mean it."`
+	Signal int  `name:"signal" type:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
+	All    bool `name:"all" help:"All jobs that wait or run. Those of others only if you are an administrator."`
+	Mine   bool `name:"mine" help:"All your own jobs that wait or run."`
+	Yes    bool `name:"yes" short:"y" help:"Do not ask whether you mean it."`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
@@ -65,8 +65,8 @@ func (c *cancelCmd) said(j api.Job) string {
 		return "got signal " + job.SignalName(int(c.Signal))
 	case job.State(j.State).Terminal():
 		return resultOf(j)
-	case j.GraceSeconds > 0:
-		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", j.GraceSeconds)
+	case j.Grace > 0:
+		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(j.Grace))
 	}
 	return "is being ended"
 }

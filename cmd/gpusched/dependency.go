@@ -11,8 +11,8 @@ import (
 
 // dependencies are what --after, --after-ok, --after-fail and --after-any ask
 // for, in this order.
-func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) ([]api.Dependency, error) {
-	var list []api.Dependency
+func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) ([]job.Dependency, error) {
+	var list []job.Dependency
 	for _, d := range []struct {
 		kind  job.DependencyKind
 		words []string
@@ -26,7 +26,7 @@ func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) (
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, api.Dependency{Kind: string(d.kind), Job: id})
+			list = append(list, job.Dependency{Kind: d.kind, Job: job.ID(id)})
 		}
 	}
 	return list, nil
@@ -52,7 +52,7 @@ func (a *app) numberOf(ctx context.Context, name string) (int64, error) {
 }
 
 // dependencyLine is a list of dependencies for people.
-func dependencyLine(list []api.Dependency) string {
+func dependencyLine(list []job.Dependency) string {
 	text := ""
 	for i, d := range list {
 		if i > 0 {

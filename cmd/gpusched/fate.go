@@ -35,9 +35,9 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 func (c *submitCmd) fate(t *terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
-	case reply.Known && c.Dedup && j.State == string(job.Completed):
+	case reply.Known && c.Once && j.State == string(job.Completed):
 		return "is the same and has completed: nothing queued (--dedup)"
-	case reply.Known && c.Dedup:
+	case reply.Known && c.Once:
 		return fmt.Sprintf("is the same and is %s: nothing queued (--dedup)", j.State)
 	case j.State == string(job.Queued):
 		return "queued" + waiting(t, j)

@@ -143,7 +143,7 @@ func FuzzMoment(f *testing.F) {
 		if year := at.UTC().Year(); year < 1970 || year > 2999 {
 			return
 		}
-		if err := (&job.Change{Begin: &at}).Validate(); err != nil {
+		if err := (&job.Change{Begin: &at}).Err(); err != nil {
 			t.Fatalf("%q is taken here and refused there: %v", text, err)
 		}
 	})
@@ -155,16 +155,13 @@ func FuzzValues(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var p percent
-		if err := p.UnmarshalText([]byte(text)); err == nil && (p < 1 || p > 100) {
+		if p, err := parsePercent(text); err == nil && (p < 1 || p > 100) {
 			t.Errorf("%q is %d%%", text, p)
 		}
-		var w warning
-		if err := w.UnmarshalText([]byte(text)); err == nil && (w.signal < 1 || w.signal > 64 || w.before <= 0) {
+		if w, err := parseWarning(text); err == nil && (w.signal < 1 || w.signal > 64 || w.before <= 0) {
 			t.Errorf("%q is %+v", text, w)
 		}
-		var s spanOrNone
-		if err := s.UnmarshalText([]byte(text)); err == nil && (s == 0) != (text == "none") {
+		if s, err := parseSpanOrNone(text); err == nil && (s == 0) != (text == "none") {
 			t.Errorf("%q is %d", text, s)
 		}
 		if list, err := tasksOf("7", text); err == nil && (len(list) < 1 || len(list) > maxTaskRange) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -13,6 +14,16 @@ type gpuCmd struct {
 	Resume  gpuResumeCmd  `cmd:"" usage:"INDEX..." help:"Let jobs back on GPUs."`
 	Drain   gpuDrainCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Take GPUs out of service when their jobs have ended."`
 	Undrain gpuUndrainCmd `cmd:"" usage:"INDEX..." help:"Put GPUs back into service."`
+}
+
+// indexes is a list of GPU indexes.
+type indexes []int
+
+// UnmarshalText reads 0,2-3 and the like.
+func (v *indexes) UnmarshalText(text []byte) error {
+	list, err := job.ParseGPUList(string(text))
+	*v = list
+	return err
 }
 
 // gpuFlags are what all of them have in common.
@@ -29,17 +40,21 @@ func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string, 
 
 // controlFlags are what a pause and a drain have in common.
 type controlFlags struct {
-	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
-	Until  moment `name:"until" placeholder:"WHEN" help:"Until when, such as 'tomorrow 8:00' or +2h. Until it is undone without this option."`
+	Reason string     `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" help:"Until when, such as 'tomorrow 8:00' or +2h. Until it is undone without this option."`
 	gpuFlags
 }
 
 // request is what the flags ask.
 func (c *controlFlags) request() (api.PauseRequest, error) {
-	if c.Until.set && c.Until.at.IsZero() {
-		return api.PauseRequest{}, usagef("--until now would end it before it begins")
+	req := api.PauseRequest{Reason: c.Reason}
+	if c.Until != nil {
+		req.Until = *c.Until
+		if req.Until.IsZero() {
+			return req, usagef("--until now would end it before it begins")
+		}
 	}
-	return api.PauseRequest{Reason: c.Reason, Until: c.Until.utc()}, nil
+	return req, nil
 }
 
 // control does it to each GPU.
@@ -49,8 +64,8 @@ func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) s
 		return err
 	}
 	until := ""
-	if c.Until.set {
-		until = " until " + a.out.clock(c.Until.at)
+	if c.Until != nil {
+		until = " until " + a.out.clock(*c.Until)
 	}
 	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
 }

@@ -24,13 +24,13 @@ func (a *app) jobColumns() []column[api.Job] {
 			style: func(j api.Job) style { return stateStyle(j.State) }},
 		{title: "GPUS", key: "gpus", cell: gpusOf, raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
 		{key: "gpu_ids", cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
-		{title: "PRIORITY", key: "priority", extra: true, cell: func(j api.Job) string { return j.Priority }},
+		{title: "PRIORITY", key: "priority", extra: true, cell: func(j api.Job) string { return j.Priority.String() }},
 		{title: "MEM", key: "mem_bytes", extra: true, cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, raw: func(j api.Job) string { return number(j.MemBytes) }},
 		{title: "GPU-MEM", key: "gpu_mem_bytes", extra: true, cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
 		{title: "GPU-USED", key: "gpu_used_bytes", extra: true, maybe: true, cell: gpuUsedOf, raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
 		{title: "GPU-PEAK", key: "gpu_peak_bytes", extra: true, maybe: true, cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
 		{title: "CPUS", key: "cpus", extra: true, cell: func(j api.Job) string { return numberOrDash(j.CPUs) }, raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
-		{title: "LIMIT", key: "time_limit_seconds", extra: true, cell: limitOf, raw: func(j api.Job) string { return number(j.TimeLimitSeconds) }},
+		{title: "LIMIT", key: "time_limit_seconds", extra: true, cell: limitOf, raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
 		{title: "SINCE", cell: func(j api.Job) string { return t.when(changedAt(j)) }},
 		{title: "SUBMITTED", key: "submitted_at", extra: true, cell: func(j api.Job) string { return t.when(j.SubmittedAt) }, raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
 		{title: "START", key: "expected_start", maybe: true, cell: func(j api.Job) string { return t.expected(j.ExpectedStart) }, raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
@@ -186,10 +186,10 @@ func exitCodeOf(j api.Job) string {
 }
 
 func limitOf(j api.Job) string {
-	if j.TimeLimitSeconds == 0 {
+	if j.TimeLimit == 0 {
 		return "-"
 	}
-	return age(time.Duration(j.TimeLimitSeconds) * time.Second)
+	return age(j.TimeLimit.Duration())
 }
 
 func stamp(at time.Time) string {

@@ -8,22 +8,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// moment is a point in time. Zero is now.
-type moment struct {
-	at  time.Time
-	set bool
-}
-
-// UnmarshalText reads 22:00, +2h and the like.
-func (v *moment) UnmarshalText(text []byte) (err error) {
-	v.at, err = parseMoment(string(text), time.Now())
-	v.set = err == nil
-	return err
-}
-
-// utc is the time for the wire.
-func (v moment) utc() time.Time { return v.at.UTC() }
-
 // aboutMoments explains what parseMoment reads, for help and manual.
 const aboutMoments = "A moment is a time of day (22:00, which is tomorrow where it is past), 'tomorrow 8:00', a date (2026-11-22, 2026-11-22T08:00), " +
 	"a time from now (+2h), now, or RFC 3339 (2026-11-22T08:00:00Z). Without a zone it is local time."

@@ -20,13 +20,13 @@ type reserveCmd struct {
 
 // reserveMakeCmd makes a reservation.
 type reserveMakeCmd struct {
-	GPUs   indexes  `name:"gpus" short:"g" required:"" placeholder:"LIST" help:"The GPUs, such as 0,2-3."`
-	From   moment   `name:"from" placeholder:"WHEN" help:"From when, such as 22:00 or 'tomorrow 8:00'. From now without this option."`
-	For    span     `name:"for" xor:"end" placeholder:"TIME" help:"For how long, such as 8h."`
-	Until  moment   `name:"until" xor:"end" placeholder:"WHEN" help:"Until when, instead of --for."`
-	Users  []string `name:"user" short:"u" placeholder:"USER" help:"Who may use the GPUs then: accounts, such as alice,bob. May be repeated."`
-	Groups []string `name:"group" placeholder:"GROUP" help:"The members of these groups too. May be repeated."`
-	Reason string   `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
+	GPUs   []int         `name:"gpus" type:"gpu-list" short:"g" required:"" placeholder:"LIST" help:"The GPUs, such as 0,2-3."`
+	From   time.Time     `name:"from" type:"moment" placeholder:"WHEN" help:"From when, such as 22:00 or 'tomorrow 8:00'. From now without this option."`
+	For    time.Duration `name:"for" type:"span" xor:"end" placeholder:"TIME" help:"For how long, such as 8h."`
+	Until  *time.Time    `name:"until" type:"moment" xor:"end" placeholder:"WHEN" help:"Until when, instead of --for."`
+	Users  []string      `name:"user" short:"u" placeholder:"USER" help:"Who may use the GPUs then: accounts, such as alice,bob. May be repeated."`
+	Groups []string      `name:"group" placeholder:"GROUP" help:"The members of these groups too. May be repeated."`
+	Reason string        `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
 	outputFlags
 }
 
@@ -49,7 +49,7 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	reply, err := a.client.Reserve(ctx, api.ReserveRequest{
-		GPUs: c.GPUs, From: c.From.utc(), To: to, Users: c.Users, Groups: c.Groups, Reason: c.Reason,
+		GPUs: c.GPUs, From: c.From, To: to, Users: c.Users, Groups: c.Groups, Reason: c.Reason,
 	})
 	if err != nil {
 		return err
@@ -66,19 +66,19 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
-	from := c.From.at
+	from := c.From
 	if from.IsZero() {
 		from = now
 	}
 	switch {
 	case c.For > 0:
-		return from.Add(time.Duration(c.For)).UTC(), nil
-	case !c.Until.set:
+		return from.Add(c.For).UTC(), nil
+	case c.Until == nil:
 		return from, &api.Error{Code: api.CodeUsage, Message: "a reservation needs an end", Hint: "such as --for 8h or --until 'tomorrow 8:00'"}
-	case !c.Until.at.After(from):
+	case !c.Until.After(from):
 		return from, usagef("the reservation would end before it begins: choose a later --until")
 	}
-	return c.Until.utc(), nil
+	return *c.Until, nil
 }
 
 // reserveListCmd lists the reservations.

@@ -48,7 +48,7 @@ var hidden = map[string]func(context.Context, *app, []string) error{
 // newParser builds the parser over a grammar. done is called when help was
 // printed.
 func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
-	k, err := kong.New(g,
+	k, err := kong.New(g, append(spellings,
 		kong.Name("gpusched"),
 		kong.Description(aboutProgram),
 		kong.Exit(done),
@@ -56,7 +56,7 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Help(printHelp),
 		kong.ExplicitGroups(groups),
-	)
+	)...)
 	if err != nil {
 		return nil, fmt.Errorf("build the command line: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -169,8 +168,8 @@ func asks(j api.Job) string {
 		add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
 	}
 	add(j.CPUs > 0, "%d CPUs", j.CPUs)
-	add(j.TimeLimitSeconds > 0, "%s at most", limitOf(j))
-	add(j.GraceSeconds > 0, "%s grace", age(time.Duration(j.GraceSeconds)*time.Second))
+	add(j.TimeLimit > 0, "%s at most", limitOf(j))
+	add(j.Grace > 0, "%s grace", age(j.Grace.Duration()))
 	add(true, "priority %s", j.Priority)
 	add(j.Requeue, "again after a reboot")
 	parts = append(parts, treatment(j)...)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -19,15 +18,13 @@ func treatment(j api.Job) (parts []string) {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	add(j.OnTimeout == string(job.TimeoutRequeue), "back to the queue at its time limit")
-	add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), inSeconds(j.WarnBeforeSeconds))
+	add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
+	add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), j.WarnBefore)
 	add(j.Preemptible, "preemptible")
 	add(j.Retries > 0, "up to %d retries", j.Retries)
-	add(j.Retries > 0 && j.BackoffSeconds > 0, "the first after %s", inSeconds(j.BackoffSeconds))
+	add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
 	return parts
 }
-
-func inSeconds(n int64) string { return job.FormatDuration(time.Duration(n) * time.Second) }
 
 func taskLine(j api.Job) string {
 	switch {
@@ -122,7 +119,7 @@ func promiseLine(list []api.GPURef) string {
 	return strings.Join(parts, ", ")
 }
 
-func parameterLine(list []api.Param) string {
+func parameterLine(list []job.Param) string {
 	var parts []string
 	for _, p := range list {
 		parts = append(parts, p.Name+"="+strings.Join(p.Values, ","))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -11,41 +12,21 @@ import (
 
 // submitCmd queues a job.
 type submitCmd struct {
-	GPUs       gpuAmount `name:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs: 0 (none), 0.01 to 0.99 of one, 1, 1.5, 2, … Whole ones are for this job alone, a fraction leaves the rest of its GPU to other fractions. 1 without this option."`
-	GPUMem     size      `name:"gpu-mem" placeholder:"SIZE" group:"needs" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G. A fraction without this option gets that part of the GPU's memory."`
-	GPUIDs     indexes   `name:"gpu-ids" placeholder:"LIST" group:"needs" help:"Exactly these GPUs, such as 0,2."`
-	GPUsFrom   indexes   `name:"gpus-from" placeholder:"LIST" group:"needs" help:"Any of these GPUs, such as 0-3."`
-	GPUType    string    `name:"gpu-type" placeholder:"TYPE" group:"needs" help:"Only GPUs of this type, such as a100."`
-	Spread     bool      `name:"spread" group:"needs" help:"Put a fraction on the emptiest GPU rather than on the fullest that has room."`
-	MaxLoad    percent   `name:"max-load" placeholder:"PCT" group:"needs" help:"Only GPUs that are at most so busy, such as 30% or 0.3. The site's bound without this option."`
-	MaxUsed    percent   `name:"max-used" placeholder:"PCT" group:"needs" help:"Only GPUs with at most so much of their memory in use, such as 80% or 0.8. The site's bound without this option."`
-	GPUVisible string    `name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs" help:"How CUDA_VISIBLE_DEVICES names the GPUs: index (0, 1, … of the job's own) or uuid."`
-	Mem        size      `name:"mem" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory, such as 32G. A job that goes over it is killed. A share of the machine without this option."`
-	CPUs       cpuCount  `name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs. No limit without this option."`
-	Time       span      `name:"time" short:"t" placeholder:"TIME" group:"needs" help:"Time limit, such as 90m, 2h, 2:00:00 or 1-12 (days-hours); a number alone is seconds. The site's without this option."`
+	Request job.Request `embed:""`
+	Label   job.Label   `embed:""`
 
-	Grace       span          `name:"grace" placeholder:"TIME" group:"life" help:"Time between SIGTERM and SIGKILL when the job is ended, such as 30s."`
-	OnTimeout   timeoutAction `name:"on-timeout" placeholder:"WHAT" group:"life" help:"At its time limit: kill the job, or requeue it at the end of the queue. The site's choice without this option."`
-	Signal      warning       `name:"signal" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
-	Priority    priority      `name:"priority" short:"p" placeholder:"P" group:"life" help:"A number (higher goes first) or scavenger, low, normal, high, interactive. Above normal may be for administrators only."`
-	Preemptible bool          `name:"preemptible" group:"life" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
-	Requeue     *bool         `name:"requeue" negatable:"" group:"life" help:"Start the job again if a reboot takes it, or not; --retries has no part in it. The site's choice without this option."`
-	Retries     int           `name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
-	Backoff     span          `name:"backoff" placeholder:"TIME" group:"life" help:"Wait so long before the first retry, then twice as long each time, such as 5s."`
+	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
+	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" help:"Start the job again if a reboot takes it, or not; --retries has no part in it. The site's choice without this option."`
 
-	Begin     moment   `name:"begin" placeholder:"WHEN" group:"queue" help:"Not before this time, such as 22:00, 'tomorrow 8:00', 2026-11-22T08:00 or +2h."`
-	Hold      bool     `name:"hold" group:"queue" help:"Queue the job and keep it from starting until 'gpusched release'."`
-	After     []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as all of these."`
-	AfterOK   []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
-	AfterFail []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
-	AfterAny  []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
-	Array     string   `name:"array" placeholder:"TASKS" group:"queue" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
-	Param     []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which stands where the command says {lr}. Repeated: for each combination."`
-	Dedup     bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory and -e settings, unless that failed."`
+	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as all of these."`
+	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
+	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
+	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
+	Tasks      string   `name:"array" placeholder:"TASKS" group:"queue" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
+	Param      []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which stands where the command says {lr}. Repeated: for each combination."`
+	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory and -e settings, unless that failed."`
 
-	Name    string   `name:"name" short:"n" placeholder:"NAME" group:"label" help:"Name for people. Everybody can see it. The name of the program or script without this option."`
-	Tag     []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
-	Comment string   `name:"comment" placeholder:"TEXT" group:"label" help:"A comment. Everybody can see it."`
+	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
 
 	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around" help:"Directory to run in. The current one without this option."`
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
@@ -107,36 +88,41 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	return a.follow(ctx, reply.Job.ID, c.Quiet || c.form() != "table")
 }
 
-// request makes the request from the flags and the surroundings.
+// BeforeApply tells an amount of GPUs that was asked from none that was.
+func (c *submitCmd) BeforeApply() error {
+	c.Request.GPUMilli = -1
+	return nil
+}
+
+// request makes the request from the options and the surroundings.
 func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
 	argv, err := c.argv(a)
 	if err != nil {
 		return api.SubmitRequest{}, err
 	}
 	req := api.SubmitRequest{
-		Key: newKey(), Name: c.Name, Comment: c.Comment,
-		GPUMilli: c.gpuMilli(), GPUIDs: c.GPUIDs, GPUsFrom: c.GPUsFrom, GPUType: c.GPUType, GPUMemBytes: int64(c.GPUMem),
-		Spread: c.Spread, MaxLoadPercent: int(c.MaxLoad), MaxUsedPercent: int(c.MaxUsed),
-		MemBytes: int64(c.Mem), CPUs: int(c.CPUs), TimeLimitSeconds: c.Time.seconds(),
+		Key: newKey(), Label: c.Label, Request: c.Request, Requeue: c.MayRequeue,
 		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask, DryRun: c.DryRun,
 	}
-	if req.Name == "" {
-		req.Name = nameOf(argv)
-	}
-	if c.GPUVisible == "uuid" {
-		req.GPUVisible = c.GPUVisible
+	req.GPUMilli = c.gpuMilli()
+	req.Name = cmp.Or(c.Label.Name, nameOf(argv))
+	if c.Request.GPUVisible == "index" {
+		req.GPUVisible = ""
 	}
 	if req.Tags, err = parseTags(c.Tag); err != nil {
 		return req, err
 	}
-	c.treat(&req)
+	if c.Request.Grace > 0 {
+		req.Grace = &c.Request.Grace
+	}
+	req.WarnSignal, req.WarnBefore = c.Signal.signal, job.Span(c.Signal.before)
 	if err := c.surround(a, argv, &req); err != nil {
 		return req, err
 	}
-	if req.After, err = a.dependencies(ctx, c.After, c.AfterOK, c.AfterFail, c.AfterAny); err != nil {
+	if req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny); err != nil {
 		return req, err
 	}
-	req.Array, err = arrayWish(c.Array, c.Param)
+	req.Array, err = arrayWish(c.Tasks, c.Param)
 	return req, err
 }
 
@@ -155,18 +141,6 @@ func (c *submitCmd) argv(a *app) ([]string, error) {
 	return argv, nil
 }
 
-// treat puts in how the job is to be treated.
-func (c *submitCmd) treat(req *api.SubmitRequest) {
-	req.Priority, req.Requeue, req.Preemptible = string(c.Priority), c.Requeue, c.Preemptible
-	req.OnTimeout, req.WarnSignal, req.WarnBeforeSeconds = string(c.OnTimeout), c.Signal.signal, span(c.Signal.before).seconds()
-	req.Retries, req.BackoffSeconds = c.Retries, c.Backoff.seconds()
-	req.Begin, req.Hold = c.Begin.utc(), c.Hold
-	if c.Grace > 0 {
-		grace := c.Grace.seconds()
-		req.GraceSeconds = &grace
-	}
-}
-
 // surround puts in what the job finds around it, and the hash of the content,
 // to which that belongs.
 func (c *submitCmd) surround(a *app, argv []string, req *api.SubmitRequest) error {
@@ -179,7 +153,7 @@ func (c *submitCmd) surround(a *app, argv []string, req *api.SubmitRequest) erro
 		return err
 	}
 	req.Dir, req.Env = []byte(dir), bytesOf(jobEnv(c.Env, set, a.environ))
-	if c.Dedup {
+	if c.Once {
 		req.Dedup = contentHash(argv, dir, c.Env, set)
 	}
 	return nil
@@ -189,10 +163,10 @@ func (c *submitCmd) surround(a *app, argv []string, req *api.SubmitRequest) erro
 // are named, else one.
 func (c *submitCmd) gpuMilli() int {
 	switch {
-	case c.GPUs.set:
-		return c.GPUs.milli
-	case len(c.GPUIDs) > 0:
-		return len(c.GPUIDs) * job.WholeGPU
+	case c.Request.GPUMilli >= 0:
+		return c.Request.GPUMilli
+	case len(c.Request.GPUIDs) > 0:
+		return len(c.Request.GPUIDs) * job.WholeGPU
 	}
 	return job.WholeGPU
 }

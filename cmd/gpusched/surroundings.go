@@ -148,13 +148,13 @@ func (a *app) hintCPUs(limit int, online string) {
 // none, neither its own nor the site's. A preemptible job is sent its signal also
 // before it makes room for another.
 func (a *app) hintLimit(c *submitCmd, j api.Job) {
-	if j.TimeLimitSeconds > 0 {
+	if j.TimeLimit > 0 {
 		return
 	}
 	if c.Signal.signal > 0 && !j.Preemptible {
 		a.note("warning: the job has no time limit, so --signal sends nothing (give it a --time)")
 	}
-	if c.OnTimeout == timeoutAction(job.TimeoutRequeue) {
+	if c.Request.OnTimeout == job.TimeoutRequeue {
 		a.note("warning: the job has no time limit, so --on-timeout makes no difference (give it a --time)")
 	}
 }

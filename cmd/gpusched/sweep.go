@@ -26,16 +26,14 @@ func arrayWish(text string, params []string) (*api.ArrayWish, error) {
 			return nil, usagef("%q is not a limit: use --array %%4 for four tasks at a time", text)
 		}
 	}
-	var list []job.Param
 	for _, word := range params {
 		p, err := job.ParseParam(word)
 		if err != nil {
 			return nil, usagef("%s", err)
 		}
-		list = append(list, p)
-		wish.Params = append(wish.Params, api.Param{Name: p.Name, Values: p.Values})
+		wish.Params = append(wish.Params, p)
 	}
-	return wish, usageOf(job.SweepArray(list, 0))
+	return wish, usageOf(job.SweepArray(wish.Params, 0))
 }
 
 func usageOf(_ *job.Array, err error) error {
@@ -46,7 +44,7 @@ func usageOf(_ *job.Array, err error) error {
 }
 
 // unused are the parameters that the command does not mention.
-func unused(params []api.Param, argv [][]byte) (list []string) {
+func unused(params []job.Param, argv [][]byte) (list []string) {
 	for _, p := range params {
 		used := false
 		for _, arg := range argv {

@@ -53,9 +53,9 @@ func TestCellsAreNoFormulas(t *testing.T) {
 
 func queue() []api.Job {
 	return []api.Job{
-		{ID: 7, User: "alice", Name: "a-rather-long-name-for-a-job", State: "running", GPUMilli: 1000,
+		{ID: 7, User: "alice", Label: job.Label{Name: "a-rather-long-name-for-a-job"}, State: "running", Request: job.Request{GPUMilli: 1000},
 			GPUs: []api.GPURef{{Index: 0}}, StartedAt: noon.Add(-90 * time.Minute)},
-		{ID: 123, User: "bob", Name: "größe", State: "queued", GPUMilli: 2000, SubmittedAt: noon.Add(-5 * time.Second),
+		{ID: 123, User: "bob", Label: job.Label{Name: "größe"}, State: "queued", Request: job.Request{GPUMilli: 2000}, SubmittedAt: noon.Add(-5 * time.Second),
 			Why: "needs 2 GPUs at once, 1 would do now; GPU 0 is held by job 7"},
 	}
 }
@@ -124,9 +124,9 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 // Invariant 4.
 func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
-	j := api.Job{ID: 1, Name: evil, User: evil, State: "queued", Why: evil, Comment: evil, Tags: map[string]string{evil: evil},
-		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []api.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil, Priority: evil,
-		GPUType: evil, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []api.Dependency{{Kind: evil}}, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
+	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil,
+		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil,
+		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{Name: evil, State: job.GPUState(evil), StateDetail: evil, UUID: evil, PCI: evil, Processes: []api.GPUProcess{{Comm: evil, User: evil}}}
 	term, b := screen(80, false)
 	a := &app{out: term, err: term}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -11,90 +12,100 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The types of flag values. Their zero value is "not asked".
-
-// gpuAmount is an amount of GPUs.
-type gpuAmount struct {
-	milli int
-	set   bool
+// spellings are the types of options, by the tag type: how people write a value.
+// A zero value is "not asked".
+var spellings = []kong.Option{
+	spelled("gpus", job.ParseGPUs),
+	spelled("gpu-list", job.ParseGPUList),
+	spelled("size", job.ParseSize),
+	spelled("span", job.ParseDuration),
+	spelled("span-or-none", parseSpanOrNone),
+	spelled("percent", parsePercent),
+	spelled("cpus", parseCPUs),
+	spelled("signal", job.ParseSignal),
+	spelled("warning", parseWarning),
+	spelled("timeout-action", parseTimeoutAction),
+	spelled("moment", parseAhead),
+	// A priority may begin with a dash, in which the parser would see an option.
+	kong.NamedMapper("priority", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		return put(target, fmt.Sprint(ctx.Scan.Pop().Value), job.ParsePriority)
+	})),
 }
 
-// UnmarshalText reads 0, 2 and the like.
-func (v *gpuAmount) UnmarshalText(text []byte) (err error) {
-	v.milli, err = job.ParseGPUs(string(text))
-	v.set = err == nil
-	return err
+func spelled[T any](kind string, parse func(string) (T, error)) kong.Option {
+	return kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		var word string
+		if err := ctx.Scan.PopValueInto("value", &word); err != nil {
+			return err
+		}
+		return put(target, word, parse)
+	}))
 }
 
-// cpuCount is a number of CPUs to be limited to.
-type cpuCount int
-
-// UnmarshalText reads 1 and more: a limit of 0 would be none.
-func (v *cpuCount) UnmarshalText(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 || n > job.MaxCPUs {
-		return fmt.Errorf("%q is no number of CPUs: use 1 to %d, or leave the option out for no limit", text, job.MaxCPUs)
-	}
-	*v = cpuCount(n)
-	return nil
-}
-
-// size is a number of bytes.
-type size int64
-
-// UnmarshalText reads 20G and the like.
-func (v *size) UnmarshalText(text []byte) error {
-	n, err := job.ParseSize(string(text))
-	*v = size(n)
-	return err
-}
-
-// span is a duration; 0 is not asked.
-type span time.Duration
-
-// UnmarshalText reads 90s, 2h, 1-12 and the like.
-func (v *span) UnmarshalText(text []byte) error {
-	d, err := job.ParseDuration(string(text))
-	*v = span(d)
-	return err
-}
-
-// seconds rounds up.
-func (v span) seconds() int64 { return int64((time.Duration(v) + time.Second - 1) / time.Second) }
-
-// indexes is a list of GPU indexes.
-type indexes []int
-
-// UnmarshalText reads 0,2-3 and the like.
-func (v *indexes) UnmarshalText(text []byte) error {
-	list, err := job.ParseGPUList(string(text))
-	*v = list
-	return err
-}
-
-// priority is a number or a class, as it was typed.
-type priority string
-
-// Decode reads a priority. It takes the word itself, because the parser would
-// see a flag in -5.
-func (v *priority) Decode(ctx *kong.DecodeContext) error {
-	word := fmt.Sprint(ctx.Scan.Pop().Value)
-	if _, err := job.ParsePriority(word); err != nil {
+// put sets what a word means; a target that is a pointer is nil until then.
+func put[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
+	v, err := parse(word)
+	if err != nil {
 		return err
 	}
-	*v = priority(word)
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
+	target.Set(reflect.ValueOf(v).Convert(target.Type()))
 	return nil
 }
 
-// signalNumber is a signal.
-type signalNumber int
-
-// UnmarshalText reads USR1, SIGUSR1 or 10.
-func (v *signalNumber) UnmarshalText(text []byte) error {
-	n, err := job.ParseSignal(string(text))
-	*v = signalNumber(n)
-	return err
+// parseAhead reads a moment from now on, for the wire.
+func parseAhead(s string) (time.Time, error) {
+	at, err := parseMoment(s, time.Now())
+	return at.UTC(), err
 }
+
+// parseCPUs reads 1 and more: a limit of 0 would be none.
+func parseCPUs(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > job.MaxCPUs {
+		return 0, fmt.Errorf("%q is no number of CPUs: use 1 to %d, or leave the option out for no limit", s, job.MaxCPUs)
+	}
+	return n, nil
+}
+
+// parsePercent reads 80, 80% and 0.8. A bare 1 could be either.
+func parsePercent(s string) (int, error) {
+	n, err := strconv.ParseUint(strings.TrimSuffix(s, "%"), 10, 16)
+	switch {
+	case s == "1":
+		return 0, fmt.Errorf("%q is 1%% or 1.0 (all of it): write which", s)
+	case strings.Contains(s, "."):
+		var milli int
+		milli, err = job.ParseGPUs(s) // two digits at most, as for GPUs
+		n = uint64(milli / 10)
+	}
+	if err != nil || n < 1 || n > 100 {
+		return 0, fmt.Errorf("%q is not a threshold: use 1%% to 100%%, or a fraction such as 0.8", s)
+	}
+	return int(n), nil
+}
+
+func parseTimeoutAction(s string) (job.TimeoutAction, error) {
+	switch action := job.TimeoutAction(s); action {
+	case job.TimeoutKill, job.TimeoutRequeue:
+		return action, nil
+	}
+	return "", fmt.Errorf("%q is not kill or requeue", s)
+}
+
+// parseSpanOrNone reads 2h and the like, and none.
+func parseSpanOrNone(s string) (time.Duration, error) {
+	if s == "none" {
+		return 0, nil
+	}
+	return job.ParseDuration(s)
+}
+
+// wholeSeconds rounds up.
+func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
 
 // tags are KEY=VALUE pairs.
 type tags map[string]string
@@ -112,70 +123,22 @@ func parseTags(list []string) (tags, error) {
 	return out, nil
 }
 
-// percent is 1 to 100; 0 is not asked.
-type percent int
-
-// UnmarshalText reads 80, 80% and 0.8. A bare 1 could be either.
-func (v *percent) UnmarshalText(text []byte) error {
-	s := string(text)
-	n, err := strconv.ParseUint(strings.TrimSuffix(s, "%"), 10, 16)
-	switch {
-	case s == "1":
-		return fmt.Errorf("%q is 1%% or 1.0 (all of it): write which", s)
-	case strings.Contains(s, "."):
-		var milli int
-		milli, err = job.ParseGPUs(s) // two digits at most, as for GPUs
-		n = uint64(milli / 10)
-	}
-	if err != nil || n < 1 || n > 100 {
-		return fmt.Errorf("%q is not a threshold: use 1%% to 100%%, or a fraction such as 0.8", s)
-	}
-	*v = percent(n)
-	return nil
-}
-
 // warning is a signal and how long before the time limit it is sent.
 type warning struct {
 	signal int
 	before time.Duration
 }
 
-// UnmarshalText reads USR1@60s.
-func (v *warning) UnmarshalText(text []byte) error {
-	name, before, ok := strings.Cut(string(text), "@")
+// parseWarning reads USR1@60s.
+func parseWarning(s string) (warning, error) {
+	name, before, ok := strings.Cut(s, "@")
 	if !ok {
-		return fmt.Errorf("%q does not say how long before the time limit: use %s@60s", text, text)
+		return warning{}, fmt.Errorf("%q does not say how long before the time limit: use %s@60s", s, s)
 	}
 	n, err := job.ParseSignal(name)
 	if err != nil {
-		return err
+		return warning{}, err
 	}
 	d, err := job.ParseDuration(before)
-	*v = warning{n, d}
-	return err
-}
-
-// timeoutAction is what becomes of a job at its time limit; "" is not asked.
-type timeoutAction string
-
-// UnmarshalText reads kill or requeue.
-func (v *timeoutAction) UnmarshalText(text []byte) error {
-	switch job.TimeoutAction(text) {
-	case job.TimeoutKill, job.TimeoutRequeue:
-		*v = timeoutAction(text)
-		return nil
-	}
-	return fmt.Errorf("%q is not kill or requeue", text)
-}
-
-// spanOrNone is a duration, or none.
-type spanOrNone span
-
-// UnmarshalText reads 2h and the like, and none.
-func (v *spanOrNone) UnmarshalText(text []byte) error {
-	if string(text) == "none" {
-		*v = 0
-		return nil
-	}
-	return (*span)(v).UnmarshalText(text)
+	return warning{n, d}, err
 }

@@ -12,9 +12,9 @@ import (
 
 // waitCmd waits for jobs.
 type waitCmd struct {
-	Any     bool `name:"any" help:"Return as soon as one of the jobs has ended, with its status."`
-	Timeout span `name:"timeout" placeholder:"TIME" help:"Give up after this time, such as 10m, with exit status 7. The jobs go on."`
-	Quiet   bool `name:"quiet" short:"q" help:"Print nothing."`
+	Any     bool          `name:"any" help:"Return as soon as one of the jobs has ended, with its status."`
+	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" help:"Give up after this time, such as 10m, with exit status 7. The jobs go on."`
+	Quiet   bool          `name:"quiet" short:"q" help:"Print nothing."`
 	outputFlags
 
 	IDs []string `arg:"" name:"id" help:"The jobs."`
@@ -69,9 +69,9 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 }
 
 // errTimeout is why a wait gave up.
-func errTimeout(after span) *api.Error {
+func errTimeout(after time.Duration) *api.Error {
 	return &api.Error{
-		Code: api.CodeWaitTimeout, Message: fmt.Sprintf("not ended after %s", time.Duration(after)),
+		Code: api.CodeWaitTimeout, Message: fmt.Sprintf("not ended after %s", after),
 		Hint: "the jobs go on, see 'gpusched list'",
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/await"
 )
 
@@ -124,7 +125,7 @@ func (b *rig) answers(ctx context.Context) error {
 	for range 200 {
 		from := time.Now()
 		_, err := client.Submit(ctx, api.SubmitRequest{
-			Name: "bench", Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22, Hold: true,
+			Label: job.Label{Name: "bench"}, Request: job.Request{Hold: true}, Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
 		})
 		if err != nil {
 			return await.Cause(ctx, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/await"
 )
 
@@ -37,7 +38,7 @@ func (b *rig) submitOverSocket(ctx context.Context, n, gpuMilli int, argv ...str
 			client := &api.Client{Socket: api.SocketPath}
 			for range work {
 				_, err := client.Submit(ctx, api.SubmitRequest{
-					Name: "bench", GPUMilli: gpuMilli, Argv: words, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
+					Label: job.Label{Name: "bench"}, Request: job.Request{GPUMilli: gpuMilli}, Argv: words, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
 				})
 				if err != nil {
 					errs <- fmt.Errorf("submit: %w; seen last: %d acknowledged", await.Cause(ctx, err), acknowledged.Load())

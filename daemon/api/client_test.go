@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/gpusched/gpusched/daemon/job"
 	"io"
 	"net"
 	"net/http"
@@ -46,8 +47,11 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 		call func(*Client, context.Context) error
 		want string
 	}{
-		"submit": {func(c *Client, x context.Context) error { _, err := c.Submit(x, SubmitRequest{Name: "n"}); return err }, `POST /v1/jobs {"name":"n"`},
-		"list":   {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{}); return err }, "GET /v1/jobs "},
+		"submit": {func(c *Client, x context.Context) error {
+			_, err := c.Submit(x, SubmitRequest{Label: job.Label{Name: "n"}})
+			return err
+		}, `POST /v1/jobs {"name":"n"`},
+		"list": {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{}); return err }, "GET /v1/jobs "},
 		"list of": {func(c *Client, x context.Context) error {
 			_, err := c.List(x, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, State: "queued", Name: "x", Reasons: true})
 			return err
@@ -67,7 +71,7 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 		"release": {func(c *Client, x context.Context) error { _, err := c.Release(x, "5"); return err }, "POST /v1/jobs/5/release "},
 		"requeue": {func(c *Client, x context.Context) error { _, err := c.Requeue(x, "7_3"); return err }, "POST /v1/jobs/7_3/requeue "},
 		"update": {func(c *Client, x context.Context) error {
-			_, err := c.Update(x, "5", UpdateRequest{After: &[]Dependency{}, Begin: &time.Time{}})
+			_, err := c.Update(x, "5", job.Change{After: &[]job.Dependency{}, Begin: &time.Time{}})
 			return err
 		}, `POST /v1/jobs/5/update {"begin":"0001-01-01T00:00:00Z","after":[]}`},
 		"drain": {func(c *Client, x context.Context) error {
@@ -189,9 +193,9 @@ func TestWhoIsTurnedAwayComesBack(t *testing.T) {
 			refuse(w, CodeUnavailable)
 			return
 		}
-		answer(w, SubmitReply{Job: Job{ID: 9, Name: string(body)}})
+		answer(w, SubmitReply{Job: Job{ID: 9, Label: job.Label{Name: string(body)}}})
 	})
-	out, err := client.Submit(t.Context(), SubmitRequest{Name: "x"})
+	out, err := client.Submit(t.Context(), SubmitRequest{Label: job.Label{Name: "x"}})
 	if err != nil || out.Job.ID != 9 || !strings.Contains(out.Job.Name, `"name":"x"`) || n.Load() != 2 {
 		t.Errorf("%+v %v after %d requests", out, err, n.Load())
 	}

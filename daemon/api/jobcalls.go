@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Job returns all of one job; Private only for those who may see it. Here and
@@ -34,7 +36,7 @@ func (c *Client) Requeue(ctx context.Context, id string) (out JobReply, err erro
 }
 
 // Update changes a waiting job.
-func (c *Client) Update(ctx context.Context, id string, r UpdateRequest) (out JobReply, err error) {
+func (c *Client) Update(ctx context.Context, id string, r job.Change) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/update"), r, &out)
 }
 

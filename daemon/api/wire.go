@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // Schema names the version of every JSON document here.
 const Schema = "gpusched.v1"
@@ -10,38 +14,14 @@ const SocketPath = "/run/gpusched/gpusched.sock"
 
 // SubmitRequest asks to queue one job. Absent fields take the site's defaults.
 type SubmitRequest struct {
-	Key     string            `json:"key,omitempty"` // request key: a retried submit with the same key returns the same job
-	Name    string            `json:"name"`
-	Comment string            `json:"comment,omitempty"`
-	Tags    map[string]string `json:"tags,omitempty"`
+	Key string `json:"key,omitempty"` // request key: a retried submit with the same key returns the same job
+	job.Label
+	job.Request
 
-	GPUMilli         int    `json:"gpu_milli"`
-	GPUIDs           []int  `json:"gpu_ids,omitempty"`
-	GPUsFrom         []int  `json:"gpus_from,omitempty"`
-	GPUType          string `json:"gpu_type,omitempty"`
-	GPUMemBytes      int64  `json:"gpu_mem_bytes,omitempty"`
-	GPUVisible       string `json:"gpu_visible,omitempty"`
-	MemBytes         int64  `json:"mem_bytes,omitempty"`
-	CPUs             int    `json:"cpus,omitempty"`
-	TimeLimitSeconds int64  `json:"time_limit_seconds,omitempty"`
-	GraceSeconds     *int64 `json:"grace_seconds,omitempty"`
-	Priority         string `json:"priority,omitempty"`
-	Requeue          *bool  `json:"requeue,omitempty"`
-
-	MaxLoadPercent    int          `json:"max_load_percent,omitempty"`
-	MaxUsedPercent    int          `json:"max_used_percent,omitempty"`
-	Spread            bool         `json:"spread,omitempty"`
-	OnTimeout         string       `json:"on_timeout,omitempty"` // kill or requeue
-	WarnSignal        int          `json:"warn_signal,omitempty"`
-	WarnBeforeSeconds int64        `json:"warn_before_seconds,omitempty"`
-	Preemptible       bool         `json:"preemptible,omitempty"`
-	Retries           int          `json:"retries,omitempty"`
-	BackoffSeconds    int64        `json:"backoff_seconds,omitempty"`
-	Begin             time.Time    `json:"begin,omitzero"` // not before
-	Hold              bool         `json:"hold,omitempty"`
-	After             []Dependency `json:"after,omitempty"`
-	Array             *ArrayWish   `json:"array,omitempty"`
-	Dedup             string       `json:"dedup,omitempty"` // content hash made by the client; the same content is not queued again unless it failed
+	// These replace the fields of the request with the same names.
+	Grace   *job.Span  `json:"grace_seconds,omitempty"`
+	Requeue *bool      `json:"requeue,omitempty"`
+	Array   *ArrayWish `json:"array,omitempty"`
 
 	Argv    [][]byte `json:"argv"` // base64 in JSON: arguments are bytes, not text
 	EnvMode string   `json:"env_mode"`
@@ -52,24 +32,11 @@ type SubmitRequest struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// Dependency keeps a job waiting for another.
-type Dependency struct {
-	Kind string `json:"kind"` // after (it has started), after-ok, after-fail, after-any (it has ended)
-	Job  int64  `json:"job"`
-}
-
 // ArrayWish asks for many tasks in one entry of the queue. With Params the
 // tasks are their combinations, and Spec is "" or the limit alone, "%2".
 type ArrayWish struct {
-	Spec   string  `json:"spec,omitempty"` // "0-9", "1,4,8-20:4", "0-9%2"
-	Params []Param `json:"params,omitempty"`
-}
-
-// Param is a parameter of a sweep: "{name}" in the command becomes one of the
-// values, which are text.
-type Param struct {
-	Name   string   `json:"name"`
-	Values []string `json:"values"`
+	Spec   string      `json:"spec,omitempty"` // "0-9", "1,4,8-20:4", "0-9%2"
+	Params []job.Param `json:"params,omitempty"`
 }
 
 // SubmitReply answers a SubmitRequest. On a dry run the job has no id and Unit
@@ -87,57 +54,35 @@ type Property struct {
 	Value string `json:"value"`
 }
 
-// Job is one job as everybody may see it, plus Private for those who may.
+// Job is one job as everybody may see it, plus Private for those who may. Of
+// the request, what tells of the command is left out.
 type Job struct {
-	ID          int64             `json:"id,omitempty"`
-	Unit        string            `json:"unit,omitempty"`
-	Name        string            `json:"name"`
-	User        string            `json:"user"`
-	UID         int               `json:"uid"`
-	Comment     string            `json:"comment,omitempty"`
-	Tags        map[string]string `json:"tags,omitempty"`
-	State       string            `json:"state"`
-	Priority    string            `json:"priority"`
-	SubmittedAt time.Time         `json:"submitted_at"`
-	PlacedAt    time.Time         `json:"placed_at,omitzero"`
-	StartedAt   time.Time         `json:"started_at,omitzero"`
-	EndedAt     time.Time         `json:"ended_at,omitzero"`
-	Attempt     int               `json:"attempt,omitempty"`
-	GPUs        []GPURef          `json:"gpus,omitempty"` // of one that waits again: none
+	ID   int64  `json:"id,omitempty"`
+	Unit string `json:"unit,omitempty"`
+	job.Label
+	User        string    `json:"user"`
+	UID         int       `json:"uid"`
+	State       string    `json:"state"`
+	SubmittedAt time.Time `json:"submitted_at"`
+	PlacedAt    time.Time `json:"placed_at,omitzero"`
+	StartedAt   time.Time `json:"started_at,omitzero"`
+	EndedAt     time.Time `json:"ended_at,omitzero"`
+	Attempt     int       `json:"attempt,omitempty"`
+	GPUs        []GPURef  `json:"gpus,omitempty"` // of one that waits again: none
 
-	GPUMilli         int    `json:"gpu_milli"`
-	GPUIDs           []int  `json:"gpu_ids,omitempty"`
-	GPUsFrom         []int  `json:"gpus_from,omitempty"`
-	GPUType          string `json:"gpu_type,omitempty"`
-	GPUMemBytes      int64  `json:"gpu_mem_bytes,omitempty"`
-	MemBytes         int64  `json:"mem_bytes,omitempty"`
-	MemDefaulted     bool   `json:"mem_defaulted,omitempty"`
-	CPUs             int    `json:"cpus,omitempty"`
-	TimeLimitSeconds int64  `json:"time_limit_seconds,omitempty"`
-	GraceSeconds     int64  `json:"grace_seconds,omitempty"`
-	Requeue          bool   `json:"requeue"`
+	job.Request
+	MemDefaulted bool             `json:"mem_defaulted,omitempty"`
+	After        []job.Dependency `json:"after,omitempty"` // those not met yet
+	Array        *Array           `json:"array,omitempty"` // set for an array
+	Task         *Task            `json:"task,omitempty"`  // set for a task of an array; one that has not started has no id
 
-	MaxLoadPercent    int    `json:"max_load_percent,omitempty"`
-	MaxUsedPercent    int    `json:"max_used_percent,omitempty"`
-	Spread            bool   `json:"spread,omitempty"`
-	OnTimeout         string `json:"on_timeout,omitempty"`
-	WarnSignal        int    `json:"warn_signal,omitempty"`
-	WarnBeforeSeconds int64  `json:"warn_before_seconds,omitempty"`
-	Preemptible       bool   `json:"preemptible,omitempty"`
-	Retries           int    `json:"retries,omitempty"`
-	BackoffSeconds    int64  `json:"backoff_seconds,omitempty"`
+	QueuedAt  time.Time `json:"queued_at,omitzero"` // from when its wait counts
+	HeldBy    string    `json:"held_by,omitempty"`
+	NotBefore time.Time `json:"not_before,omitzero"` // the end of its back-off after a failure
+	Failures  int       `json:"failures,omitempty"`  // attempts that failed
+	Requeues  int       `json:"requeues,omitempty"`  // returns to the queue for any cause
 
-	QueuedAt  time.Time    `json:"queued_at,omitzero"` // from when its wait counts
-	HeldBy    string       `json:"held_by,omitempty"`
-	After     []Dependency `json:"after,omitempty"` // those not met yet
-	Begin     time.Time    `json:"begin,omitzero"`
-	NotBefore time.Time    `json:"not_before,omitzero"` // the end of its back-off after a failure
-	Failures  int          `json:"failures,omitempty"`  // attempts that failed
-	Requeues  int          `json:"requeues,omitempty"`  // returns to the queue for any cause
-	Array     *Array       `json:"array,omitempty"`     // set for an array
-	Task      *Task        `json:"task,omitempty"`      // set for a task of an array; one that has not started has no id
-
-	ExpectedStart   time.Time `json:"expected_start,omitzero"`    // of a waiting job, by predictions; absent: nobody can say
+	ExpectedStart   time.Time `json:"expected_start,omitzero"`    // of a waiting job, by predictions; absent: unknown
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
 
@@ -197,13 +142,13 @@ type Warning struct {
 
 // Private is what only the owner and admins see.
 type Private struct {
-	Command string   `json:"command"` // Argv for people: quoted for a shell, printable
-	Argv    [][]byte `json:"argv"`
-	EnvMode string   `json:"env_mode"`
-	Env     [][]byte `json:"env,omitempty"`
-	Dir     []byte   `json:"dir"`
-	Umask   int      `json:"umask"`
-	Params  []Param  `json:"params,omitempty"` // of an array, all values; of a task, its own value each
+	Command string      `json:"command"` // Argv for people: quoted for a shell, printable
+	Argv    [][]byte    `json:"argv"`
+	EnvMode string      `json:"env_mode"`
+	Env     [][]byte    `json:"env,omitempty"`
+	Dir     []byte      `json:"dir"`
+	Umask   int         `json:"umask"`
+	Params  []job.Param `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 
 // Result is how a job ended. Sentence is the text for people.
@@ -272,25 +217,6 @@ type Attempt struct {
 // CancelRequest ends a job, or with a signal only sends it.
 type CancelRequest struct {
 	Signal int `json:"signal,omitempty"`
-}
-
-// UpdateRequest changes a waiting job; absent fields stay. An empty list of
-// After takes all dependencies away (a nil one would read as absent), a zero
-// Begin means at once, 0 of TimeLimitSeconds or ArrayLimit means no limit.
-type UpdateRequest struct {
-	GPUMilli         *int          `json:"gpu_milli,omitempty"`
-	GPUMemBytes      *int64        `json:"gpu_mem_bytes,omitempty"`
-	MemBytes         *int64        `json:"mem_bytes,omitempty"`
-	CPUs             *int          `json:"cpus,omitempty"`
-	TimeLimitSeconds *int64        `json:"time_limit_seconds,omitempty"`
-	Priority         *string       `json:"priority,omitempty"`
-	Begin            *time.Time    `json:"begin,omitempty"`
-	After            *[]Dependency `json:"after,omitempty"`
-	ArrayLimit       *int          `json:"array_limit,omitempty"`
-	Preemptible      *bool         `json:"preemptible,omitempty"`
-	Retries          *int          `json:"retries,omitempty"`
-	Name             *string       `json:"name,omitempty"`
-	Comment          *string       `json:"comment,omitempty"`
 }
 
 // StatusReply is the daemon at a glance.

@@ -20,8 +20,8 @@ func nth(i int) job.Submission {
 	return job.Submission{
 		Key: fmt.Sprintf("%032x", i), Owner: job.Owner{UID: uid, GID: uid, User: fmt.Sprint("user", uid)}, Label: job.Label{Name: fmt.Sprint("train-", i)},
 		Request: job.Request{
-			GPUMilli: []int{500, 1000, 2000, 4000, 8000}[i/50%5], MemBytes: 8 * gib, TimeLimit: time.Hour,
-			Shape: fmt.Sprintf("%016x", uid*100+i/250%11), Script: fmt.Sprintf("%016x", uid),
+			GPUMilli: []int{500, 1000, 2000, 4000, 8000}[i/50%5], MemBytes: 8 * gib, TimeLimit: job.Span(time.Hour),
+			Derived: job.Derived{Shape: fmt.Sprintf("%016x", uid*100+i/250%11), Script: fmt.Sprintf("%016x", uid)},
 		},
 		Payload: job.Payload{Argv: []string{"python", "train.py", fmt.Sprint(i)}, Env: []string{"HOME=/home/x"}, Dir: "/home/x"},
 		GIDs:    job.GIDs{100, uid},

@@ -110,7 +110,7 @@ func (c *Core) notice(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0
 	}
-	return min(j.Request.WarnBefore, c.longestWarning())
+	return min(j.Request.WarnBefore.Duration(), c.longestWarning())
 }
 
 // longestWarning is how long the job that another makes room for waits at most

@@ -74,7 +74,7 @@ func limitAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" {
 		return time.Time{}
 	}
-	return j.Attempt.StartedAt.Add(j.Request.TimeLimit)
+	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration())
 }
 
 // stopAt is when a running job that has been warned is stopped; zero: it is not
@@ -92,7 +92,7 @@ func warnAt(j *job.Job) time.Time {
 	if limit.IsZero() || j.Request.WarnSignal == 0 || j.Warned {
 		return time.Time{}
 	}
-	return limit.Add(-j.Request.WarnBefore)
+	return limit.Add(-j.Request.WarnBefore.Duration())
 }
 
 // expire ends pauses and reservations whose time is over.

@@ -15,13 +15,13 @@ func TestNextTick(t *testing.T) {
 		j.ID, j.State, j.Attempt = 1, job.Running, &job.Attempt{StartedAt: noon}
 		return func(c *Core) { c.active[1] = &live{job: j} }
 	}
-	limited := job.Request{TimeLimit: 9 * time.Minute, WarnSignal: 10, WarnBefore: 2 * time.Minute}
+	limited := job.Request{TimeLimit: job.Span(9 * time.Minute), WarnSignal: 10, WarnBefore: job.Span(2 * time.Minute)}
 	for name, c := range map[string]struct {
 		set  func(*Core)
 		want time.Time
 	}{
 		"nothing":             {func(*Core) {}, time.Time{}},
-		"a limit":             {runs(job.Job{Request: job.Request{TimeLimit: 9 * time.Minute}}), in(9)},
+		"a limit":             {runs(job.Job{Request: job.Request{TimeLimit: job.Span(9 * time.Minute)}}), in(9)},
 		"a warning before it": {runs(job.Job{Request: limited}), in(7)},
 		"warned":              {runs(job.Job{Request: limited, Life: job.Life{Warned: true}}), in(9)},
 		"room to be made":     {runs(job.Job{Request: limited, Stop: job.StopPreempt, Life: job.Life{StopAt: in(3)}}), in(3)},

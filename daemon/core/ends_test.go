@@ -25,7 +25,7 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 		"exit 1":     {core.Exit{Code: 1}, job.Failed},
 		"RuntimeMax": {core.Exit{Signal: 15, Timeout: true}, job.TimedOut},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.now = w.now.Add(time.Minute)
 		w.step(core.Tick{}, -1)
 		next[core.Stop](t, w)
@@ -48,7 +48,7 @@ func TestEndFoundAfterARestart(t *testing.T) {
 		stopped bool
 		want    job.State
 	}{{true, job.TimedOut}, {false, job.Failed}} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		stop := func() {
 			w.now = w.now.Add(time.Minute)
 			w.step(core.Tick{}, -1)
@@ -115,7 +115,7 @@ func TestWhatIsLearned(t *testing.T) {
 			}
 		}}, 0},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Hour })
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
 		for _, end := range c.ends {
 			w.now = w.now.Add(10 * time.Minute)
 			end(w)

@@ -78,7 +78,7 @@ func TestGPUIsCleanedThatNoSampleHasShown(t *testing.T) {
 // The machine was off for longer than a running job's limit: the machine took the
 // job, not its limit.
 func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
-	w := running(t, 1, func(r *job.Request) { r.TimeLimit = time.Minute })
+	w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 	w.now = w.now.Add(time.Hour)
 	w.reboot()
 	if d := w.core.Deadline(); !d.IsZero() {
@@ -135,7 +135,7 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 func TestClockIsSetBackInABackoff(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ahead := job.Job{
-		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU, Retries: 3, Backoff: time.Minute},
+		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU, Retries: 3, Backoff: job.Span(time.Minute)},
 		SubmittedAt: now, ChangedAt: now, State: job.Queued, Life: job.Life{Failures: 1, QueuedAt: now, NotBefore: now.Add(30*time.Hour + time.Minute)},
 	}
 	c := core.New(core.Policy{}, "boot1", core.Restored{NextID: 2, Jobs: []job.Job{ahead}})

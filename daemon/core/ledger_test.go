@@ -116,7 +116,7 @@ func TestExpectedEnd(t *testing.T) {
 		{time.Hour, 3 * time.Hour, 0, 2 * time.Hour}, {time.Hour, 3 * time.Hour, 5 * time.Hour, 2 * time.Hour},
 		{time.Hour, 10 * time.Hour, 3 * time.Hour, 2 * time.Hour}, {2 * time.Hour, 10 * time.Hour, time.Hour, 0},
 	} {
-		j := job.Job{State: job.Running, Request: job.Request{TimeLimit: c.limit}, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}, Life: job.Life{Expected: c.expected}}
+		j := job.Job{State: job.Running, Request: job.Request{TimeLimit: job.Span(c.limit)}, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}, Life: job.Life{Expected: c.expected}}
 		if got := (&Core{}).endsAt(&j, noon); got.Sub(noon) != c.want {
 			t.Errorf("%+v: in %s", c, got.Sub(noon))
 		}

@@ -59,7 +59,7 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 		if j.StopAt.After(now) {
 			stop = j.StopAt
 		}
-		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.Grace))
+		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.Grace.Duration()))
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(expectedEnd(j, now))
 	}

@@ -113,7 +113,7 @@ func (c *chaos) submit() {
 		s.Request.GPUMemBytes = int64(c.draw("gpu-mem", 0, 1)) * 10 * gib
 	}
 	if c.draw("limited", 0, 3) == 0 {
-		s.Request.TimeLimit = time.Duration(c.draw("limit", 1, 100)) * time.Second
+		s.Request.TimeLimit = job.Span(c.draw("limit", 1, 100)) * job.Span(time.Second)
 	}
 	c.ornament(&s.Request)
 	requeue := c.draw("requeue", 0, 1) == 1
@@ -174,7 +174,7 @@ func (c *chaos) command() {
 		case 0:
 			what.Change = &job.Change{ArrayLimit: new(c.draw("at once", 0, 2))}
 		case 1:
-			what.Change = &job.Change{TimeLimit: new(time.Duration(c.draw("limit", 0, 100)) * time.Second), GPUMilli: new(c.draw("quarters", 0, 4*len(c.gpus)) * 250)}
+			what.Change = &job.Change{TimeLimit: new(job.Span(c.draw("limit", 0, 100)) * job.Span(time.Second)), GPUMilli: new(c.draw("quarters", 0, 4*len(c.gpus)) * 250)}
 		case 2, 3:
 			what.Change = &job.Change{After: &[]job.Dependency{{Kind: job.AfterOK, Job: job.ID(c.draw("on", 1, len(c.jobs)+1))}}}
 		}

@@ -111,7 +111,7 @@ func (c *Core) expect(j *job.Job) time.Duration {
 func expectedEnd(j *job.Job, now time.Time) time.Time {
 	ran := now.Sub(j.Attempt.PlacedAt)
 	left := sched.Remaining(j.Expected, j.Served+ran)
-	if limit := j.Request.TimeLimit; limit > 0 {
+	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
 		left = min(left, max(0, limit-ran))
 	}
 	return now.Add(left)
@@ -200,7 +200,7 @@ func (c *Core) shorten(now time.Time) {
 		case tries > 0:
 			longest = backoff(startAgain, tries-1, lastStartAgain)
 		case l.job.Failures > 0:
-			longest = backoff(l.job.Request.Backoff, l.job.Failures-1, job.MaxBackoff)
+			longest = backoff(l.job.Request.Backoff.Duration(), l.job.Failures-1, job.MaxBackoff)
 		default:
 			continue
 		}

@@ -27,11 +27,11 @@ func asks(change func(*job.Request)) job.Submission {
 // Each of the site's rules, at its edge and beyond.
 func TestSiteRules(t *testing.T) {
 	hours := func(n int) func(*job.Request) {
-		return func(r *job.Request) { r.TimeLimit = time.Duration(n) * time.Hour }
+		return func(r *job.Request) { r.TimeLimit = job.Span(n) * job.Span(time.Hour) }
 	}
 	grace := func(d time.Duration) job.Submission {
 		s := asks(hours(1))
-		s.Grace = &d
+		s.Grace = new(job.Span(d))
 		return s
 	}
 	low := job.Priority{Class: job.Low}
@@ -47,8 +47,8 @@ func TestSiteRules(t *testing.T) {
 			"above this site's most for a job"},
 		"time of a class": {
 			Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}},
-			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, time.Hour }),
-			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, 2*time.Hour }),
+			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, job.Span(time.Hour) }),
+			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, 2*job.Span(time.Hour) }),
 			"the time limit 2h is above the longest of class low, 1h",
 		},
 		"time of another class": {
@@ -90,7 +90,7 @@ func TestDefaultsKeepToTheRules(t *testing.T) {
 	} {
 		s := asks(func(r *job.Request) { r.GPUMilli, r.Priority.Class = 2000, c.class })
 		started(c.policy, Restored{}).complete(&s)
-		if s.Request.TimeLimit != c.time || s.Request.MemBytes != c.mem || s.Request.DefaultedMem != (c.mem > 0) {
+		if s.Request.TimeLimit.Duration() != c.time || s.Request.MemBytes != c.mem || s.Request.DefaultedMem != (c.mem > 0) {
 			t.Errorf("%s: %s and %d bytes (by default: %t), want %s and %d", name, s.Request.TimeLimit, s.Request.MemBytes, s.Request.DefaultedMem, c.time, c.mem)
 		}
 	}
@@ -192,9 +192,9 @@ func TestBytesOfAPerson(t *testing.T) {
 
 // A change that asks for more of what others have to leave it waits from then on.
 func TestAsksMore(t *testing.T) {
-	was := job.Request{TimeLimit: time.Hour, GPUMilli: 1000, GPUMemBytes: 100, MemBytes: 100, CPUs: 4}
+	was := job.Request{TimeLimit: job.Span(time.Hour), GPUMilli: 1000, GPUMemBytes: 100, MemBytes: 100, CPUs: 4}
 	for name, change := range map[string]func(r *job.Request, by int){
-		"time":       func(r *job.Request, by int) { r.TimeLimit += time.Duration(by) },
+		"time":       func(r *job.Request, by int) { r.TimeLimit += job.Span(by) },
 		"GPUs":       func(r *job.Request, by int) { r.GPUMilli += by },
 		"GPU memory": func(r *job.Request, by int) { r.GPUMemBytes += int64(by) },
 		"memory":     func(r *job.Request, by int) { r.MemBytes += int64(by) },
@@ -207,7 +207,7 @@ func TestAsksMore(t *testing.T) {
 			}
 		}
 	}
-	bound, free := job.Request{TimeLimit: time.Hour}, job.Request{}
+	bound, free := job.Request{TimeLimit: job.Span(time.Hour)}, job.Request{}
 	if !asksMore(&free, &bound) || asksMore(&bound, &free) || asksMore(&free, &free) {
 		t.Error("no time limit is not the longest")
 	}

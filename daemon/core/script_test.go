@@ -378,7 +378,7 @@ var verbs = map[string]func(*script){
 	// asks job=N: what follows from the rest of its request.
 	"asks": func(s *script) {
 		r := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Request
-		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, job.FormatDuration(r.Backoff))
+		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, r.Backoff)
 	},
 	"gpus": func(s *script) {
 		for _, g := range s.w.core.View(job.Query{}, s.w.now).GPUs {

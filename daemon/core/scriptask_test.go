@@ -14,7 +14,7 @@ func (s *script) submit() {
 		Key: s.args["key"], Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
 		Request: job.Request{
 			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
-			GPUType: s.args["type"], TimeLimit: s.duration("time"),
+			GPUType: s.args["type"], TimeLimit: job.Span(s.duration("time")),
 			MaxLoadPercent: s.num("max-load", 0), MaxUsedPercent: s.num("max-used", 0),
 		},
 	}
@@ -77,13 +77,13 @@ func (s *script) life(r *job.Request) {
 	_, r.Preemptible = s.args["preemptible"]
 	_, r.Spread = s.args["spread"]
 	_, r.Hold = s.args["hold-it"]
-	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), s.duration("backoff"), s.args["dedup"]
+	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), job.Span(s.duration("backoff")), s.args["dedup"]
 	r.OnTimeout = job.TimeoutAction(s.args["on-timeout"])
 	if in := s.duration("begin"); in > 0 {
 		r.Begin = s.w.now.Add(in)
 	}
 	if before := s.duration("warn"); before > 0 {
-		r.WarnSignal, r.WarnBefore = 10, before
+		r.WarnSignal, r.WarnBefore = 10, job.Span(before)
 	}
 	r.After = s.after()
 	if text, ok := s.args["array"]; ok {
@@ -122,7 +122,7 @@ func (s *script) update() {
 		ch.MemBytes = new(s.size("mem"))
 	}
 	if d := s.duration("time"); d > 0 {
-		ch.TimeLimit = &d
+		ch.TimeLimit = new(job.Span(d))
 	}
 	if _, ok := s.args["preemptible"]; ok {
 		ch.Preemptible = new(s.args["preemptible"] != "no")

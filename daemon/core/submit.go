@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -143,16 +144,16 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 // priority an administrator raised before.
 func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
-	most := p.ClassMaxTime[r.Priority.Class]
+	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
 	switch {
 	case r.Priority.Raised() && !c.mayRaise(s) && !mayRaise:
 		return refuse(job.RefusedForbidden, "only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below")
-	case p.MaxTime > 0 && (r.TimeLimit > p.MaxTime || r.TimeLimit == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's longest, %s", limitText(r.TimeLimit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
-	case most > 0 && (r.TimeLimit > most || r.TimeLimit == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above the longest of class %s, %s", limitText(r.TimeLimit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
-	case p.MaxGrace > 0 && r.Grace > p.MaxGrace:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", job.FormatDuration(r.Grace), job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
+	case p.MaxTime > 0 && (limit > p.MaxTime || limit == 0):
+		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's longest, %s", limitText(limit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
+	case most > 0 && (limit > most || limit == 0):
+		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above the longest of class %s, %s", limitText(limit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
+	case p.MaxGrace > 0 && r.Grace.Duration() > p.MaxGrace:
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", r.Grace, job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
 	case p.MaxMemBytes > 0 && (r.MemBytes > p.MaxMemBytes || r.MemBytes == 0):
 		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's most for a job, %s", memText(r.MemBytes), job.FormatSize(p.MaxMemBytes)), "ask for less with --mem")
 	case r.Retries > p.MaxRetries:
@@ -203,19 +204,17 @@ func (c *Core) queueQuota(j *job.Job) *job.Refusal {
 func (c *Core) complete(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.TimeLimit == 0 {
-		r.TimeLimit = p.DefaultTime
-		if r.TimeLimit == 0 {
-			r.TimeLimit = p.MaxTime
+		limit := cmp.Or(p.DefaultTime, p.MaxTime)
+		if most := p.ClassMaxTime[r.Priority.Class]; most > 0 && (limit == 0 || limit > most) {
+			limit = most
 		}
-		if most := p.ClassMaxTime[r.Priority.Class]; most > 0 && (r.TimeLimit == 0 || r.TimeLimit > most) {
-			r.TimeLimit = most
-		}
+		r.TimeLimit = job.Span(limit)
 	}
 	if r.OnTimeout == "" {
 		r.OnTimeout = p.DefaultOnTimeout
 	}
 	c.imply(r)
-	r.Grace, r.Requeue = p.DefaultGrace, p.DefaultRequeue
+	r.Grace, r.Requeue = job.Span(p.DefaultGrace), p.DefaultRequeue
 	if s.Grace != nil {
 		r.Grace = *s.Grace
 	}
@@ -232,7 +231,7 @@ func (c *Core) imply(r *job.Request) {
 		r.DefaultedMem = r.MemBytes > 0
 	}
 	if r.Retries > 0 && r.Backoff == 0 {
-		r.Backoff = p.DefaultBackoff
+		r.Backoff = job.Span(p.DefaultBackoff)
 	}
 	if r.ImpliedStop {
 		r.Preemptible = false

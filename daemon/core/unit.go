@@ -69,7 +69,7 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting || l.busy == checking {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace, Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
+		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(), Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
 	}
 }
 
@@ -329,7 +329,7 @@ func resultOf(e Exit, j *job.Job) job.Result {
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
 	case e.Timeout && j.Request.TimeLimit > 0:
-		r.Outcome, r.Limit = job.TimedOut, j.Request.TimeLimit
+		r.Outcome, r.Limit = job.TimedOut, j.Request.TimeLimit.Duration()
 	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
 		r.Outcome = job.Completed
 	default:
@@ -384,7 +384,7 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 		}
 		c.sendBack(l, inPlace, now)
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
-		j.NotBefore = now.Add(backoff(j.Request.Backoff, j.Failures, job.MaxBackoff))
+		j.NotBefore = now.Add(backoff(j.Request.Backoff.Duration(), j.Failures, job.MaxBackoff))
 		j.Failures++
 		c.sendBack(l, anew, now)
 	default:
@@ -443,7 +443,7 @@ func finalResult(j *job.Job) job.Result {
 	case job.StopCancel:
 		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
 	case job.StopTime:
-		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
+		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit.Duration()}
 	case job.StopGPUMem:
 		return job.Result{Outcome: job.GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
 	case job.StopIdle, job.StopTrespass:

@@ -128,7 +128,7 @@ func larger(old, now *job.Request) bool {
 // admitChange is admit without the bounds on how many jobs wait. A priority
 // that was raised before and is not touched may stay.
 func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job.Refusal {
-	if err := s.Request.Validate(); err != nil {
+	if err := s.Request.Err(); err != nil {
 		return refuse(job.RefusedUsage, err.Error(), "")
 	}
 	if refusal := c.allowed(s, mayRaise); refusal != nil {

@@ -171,7 +171,7 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
 		l := c.active[why[i].Job]
 		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(&l.job).IsZero() {
-			why[i].Detail = "makes room by " + job.FormatMoment(l.job.StopAt.Add(l.job.Request.Grace))
+			why[i].Detail = "makes room by " + job.FormatMoment(l.job.StopAt.Add(l.job.Request.Grace.Duration()))
 		}
 	}
 	return why

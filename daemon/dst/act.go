@@ -75,7 +75,7 @@ func (w *World) change(c *job.Command, d *dice) {
 		case 1:
 			c.Change.Priority = &job.Priority{Number: 1 - d.n(4)}
 		case 2:
-			c.Change.TimeLimit = new(pick(d, 0, d.between(time.Second, time.Minute)))
+			c.Change.TimeLimit = new(job.Span(pick(d, 0, d.between(time.Second, time.Minute))))
 		case 3:
 			c.Change.Retries = new(d.n(3))
 		case 4:

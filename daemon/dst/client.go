@@ -75,7 +75,7 @@ func (w *World) newSubmission(e *Entry) *submission {
 		r.GPUMemBytes = pick(d, int64(1+d.n(40))*gib, 20*gib, 40*gib)
 	}
 	if d.percent(40) {
-		r.TimeLimit = pick(d, d.between(time.Second, 20*time.Second), d.between(time.Second, 5*time.Minute))
+		r.TimeLimit = job.Span(pick(d, d.between(time.Second, 20*time.Second), d.between(time.Second, 5*time.Minute)))
 	}
 	if s.Admin {
 		r.Priority.Number = d.n(3) - 1
@@ -84,7 +84,7 @@ func (w *World) newSubmission(e *Entry) *submission {
 		s.Key = fmt.Sprintf("key-%d", e.Num)
 	}
 	if d.percent(20) {
-		s.Grace = new(pick(d, 0, time.Second, time.Minute))
+		s.Grace = new(job.Span(pick(d, 0, time.Second, time.Minute)))
 	}
 	s.Requeue = new(d.percent(50))
 	w.ornament(r, d, e)
@@ -98,7 +98,7 @@ func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	case 0:
 		r.Preemptible = true
 	case 1:
-		r.Retries, r.Backoff = 1+d.n(3), d.between(0, 20*time.Second)
+		r.Retries, r.Backoff = 1+d.n(3), job.Span(d.between(0, 20*time.Second))
 	case 2:
 		r.OnTimeout = job.TimeoutRequeue
 	case 3:
@@ -114,7 +114,7 @@ func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	case 7:
 		r.Dedup = fmt.Sprintf("same%d", d.n(2))
 	case 8:
-		r.WarnSignal, r.WarnBefore = 10, d.between(0, 10*time.Second)
+		r.WarnSignal, r.WarnBefore = 10, job.Span(d.between(0, 10*time.Second))
 	}
 }
 

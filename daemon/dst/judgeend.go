@@ -76,7 +76,7 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if r == nil || r.began == 0 {
 			return "its command never began"
 		}
-		if ran := max(r.ended, r.began) - r.began; r.by == "" && !w.overtaken(r) || ran < n.Request.TimeLimit-time.Second {
+		if ran := max(r.ended, r.began) - r.began; r.by == "" && !w.overtaken(r) || ran < n.Request.TimeLimit.Duration()-time.Second {
 			return "it ran for " + ran.String() + ", ended by " + r.by
 		}
 	case job.OutOfMemory:

@@ -1,42 +1,39 @@
 package job
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
-// Change is what an update changes of a queued job; nil fields stay.
+// Change is what an update changes of a queued job; nil fields stay. Each field
+// is named after the field of Label, Request or Request.Array that it sets.
 type Change struct {
-	GPUMilli    *int
-	GPUMemBytes *int64
-	MemBytes    *int64
-	CPUs        *int
-	TimeLimit   *time.Duration // 0: no limit, where the site allows that
-	Priority    *Priority
-	Begin       *time.Time // zero: at once
-	After       *[]Dependency
-	ArrayLimit  *int // 0: no limit
-	Preemptible *bool
-	Retries     *int
-	Name        *string
-	Comment     *string
+	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs, as for submit."`
+	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"size" placeholder:"SIZE" group:"needs" help:"Memory that must be free on each GPU."`
+	MemBytes    *int64 `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory."`
+	CPUs        *int   `json:"cpus,omitempty" name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs; 0 is no limit."`
+	TimeLimit   *Span  `json:"time_limit_seconds,omitempty" name:"time" type:"span-or-none" short:"t" placeholder:"TIME" group:"needs" help:"Time limit; none takes it away where the site allows that."`
+
+	Priority    *Priority `json:"priority,omitempty" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life" help:"A number or a class, as for submit."`
+	Preemptible *bool     `json:"preemptible,omitempty" name:"preemptible" negatable:"" group:"life" help:"Whether the job may be stopped and queued again for one that goes first."`
+	Retries     *int      `json:"retries,omitempty" name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
+
+	Begin      *time.Time    `json:"begin,omitempty" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time; now takes the time away."` // zero: at once
+	After      *[]Dependency `json:"after,omitempty" kong:"-"`                                                                                                          // empty: none; nil would read as absent
+	ArrayLimit *int          `json:"array_limit,omitempty" name:"array-limit" placeholder:"N" group:"queue" help:"How many tasks of the array run at once; 0 is no limit."`
+
+	Name    *string `json:"name,omitempty" name:"name" short:"n" placeholder:"NAME" group:"label" help:"Name for people."`
+	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label" help:"A comment. Everybody can see it."`
 }
 
-// Validate reports everything that is wrong with the form of a change. Whether
+// Err reports everything that is wrong with the form of a change. Whether
 // the changed job can still run is the scheduler's question.
-func (c *Change) Validate() error {
+func (c *Change) Err() error {
 	var p Problems
-	l, r := Label{Name: "x"}, Request{GPUMilli: WholeGPU}
-	set(&l.Name, c.Name)
-	set(&l.Comment, c.Comment)
-	set(&r.GPUMilli, c.GPUMilli)
-	set(&r.GPUMemBytes, c.GPUMemBytes)
-	set(&r.MemBytes, c.MemBytes)
-	set(&r.CPUs, c.CPUs)
-	set(&r.TimeLimit, c.TimeLimit)
-	set(&r.Priority, c.Priority)
-	set(&r.Begin, c.Begin)
-	set(&r.After, c.After)
-	set(&r.Retries, c.Retries)
-	l.check(&p)
-	r.check(&p)
+	s := Submission{Label: Label{Name: "x"}, Request: Request{GPUMilli: WholeGPU}}
+	c.Apply(&s)
+	s.Label.check(&p)
+	s.Request.check(&p)
 	if c.ArrayLimit != nil && (*c.ArrayLimit < 0 || *c.ArrayLimit > MaxTasks) {
 		p.addf("the limit of an array is 0 to %d tasks (--array-limit)", MaxTasks)
 	}
@@ -46,29 +43,24 @@ func (c *Change) Validate() error {
 	return p.Err()
 }
 
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
-
 // Apply puts the changes into a submission.
 func (c *Change) Apply(s *Submission) {
 	r := &s.Request
-	set(&s.Label.Name, c.Name)
-	set(&s.Label.Comment, c.Comment)
-	set(&r.GPUMilli, c.GPUMilli)
-	set(&r.GPUMemBytes, c.GPUMemBytes)
-	set(&r.MemBytes, c.MemBytes)
-	set(&r.CPUs, c.CPUs)
-	set(&r.TimeLimit, c.TimeLimit)
-	set(&r.Priority, c.Priority)
-	set(&r.Begin, c.Begin)
-	set(&r.After, c.After)
-	set(&r.Preemptible, c.Preemptible)
-	set(&r.Retries, c.Retries)
-	if r.Array != nil {
-		set(&r.Array.Limit, c.ArrayLimit)
+	label, request := reflect.ValueOf(&s.Label).Elem(), reflect.ValueOf(r).Elem()
+	change := reflect.ValueOf(c).Elem()
+	for i := range change.NumField() {
+		value, name := change.Field(i), change.Type().Field(i).Name
+		if value.IsNil() || name == "ArrayLimit" {
+			continue
+		}
+		field := request.FieldByName(name)
+		if !field.IsValid() {
+			field = label.FieldByName(name)
+		}
+		field.Set(value.Elem())
+	}
+	if r.Array != nil && c.ArrayLimit != nil {
+		r.Array.Limit = *c.ArrayLimit
 	}
 	if c.Preemptible != nil {
 		r.ImpliedStop = false

@@ -17,7 +17,7 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 		{Change{GPUMilli: new(1), GPUMemBytes: new(int64(-1))}, "--gpus"},
 		{Change{GPUMemBytes: new(int64(-1))}, "--gpu-mem"},
 		{Change{GPUMemBytes: new(int64(1) << 30)}, ""},
-		{Change{TimeLimit: new(-time.Second)}, "--time"},
+		{Change{TimeLimit: new(Span(-time.Second))}, "--time"},
 		{Change{Priority: &Priority{Class: 9}}, "--priority"},
 		{Change{Retries: new(MaxRetries + 1)}, "--retries"},
 		{Change{After: &[]Dependency{{Kind: "sometimes", Job: 1}}}, "--after"},
@@ -28,7 +28,7 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 		{Change{Name: new(""), CPUs: new(-1)}, "--name"},
 		{Change{Name: new(""), CPUs: new(-1)}, "--cpus"},
 	} {
-		err := tt.c.Validate()
+		err := tt.c.Err()
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.c, err, tt.want)
 		}
@@ -39,7 +39,7 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 // and nothing else of it changes.
 func TestChangesAreApplied(t *testing.T) {
 	defaulted := func() *Submission {
-		return &Submission{Label: Label{Name: "a"}, Request: Request{GPUMilli: 1000, ImpliedStop: true, DefaultedMem: true}}
+		return &Submission{Label: Label{Name: "a"}, Request: Request{GPUMilli: 1000, Derived: Derived{ImpliedStop: true, DefaultedMem: true}}}
 	}
 	for name, c := range map[string]struct {
 		change Change

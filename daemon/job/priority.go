@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Class is the coarse part of a job's place in the queue; a higher class goes
@@ -28,8 +29,8 @@ func (c Class) String() string { return classNames[c] }
 // Priority is a job's place in the queue: the class first, then the number,
 // both higher-first.
 type Priority struct {
-	Class  Class `json:"class"`
-	Number int   `json:"number"`
+	Class  Class
+	Number int
 }
 
 // maxPriority bounds the number, in either direction.
@@ -57,6 +58,28 @@ func (p Priority) String() string {
 		return strconv.Itoa(p.Number)
 	}
 	return p.Class.String()
+}
+
+// MarshalText writes what String prints; beside a class other than normal, the
+// number follows after a colon, unless it is 0.
+func (p Priority) MarshalText() ([]byte, error) {
+	if p.Class != Normal && p.Number != 0 {
+		return fmt.Appendf(nil, "%s:%d", p.Class, p.Number), nil
+	}
+	return []byte(p.String()), nil
+}
+
+// UnmarshalText reads what MarshalText writes; nothing is normal.
+func (p *Priority) UnmarshalText(text []byte) (err error) {
+	class, number, both := strings.Cut(string(text), ":")
+	if class == "" && !both {
+		*p = Priority{}
+		return nil
+	}
+	if *p, err = ParsePriority(class); err == nil && both {
+		p.Number, err = strconv.Atoi(number)
+	}
+	return err
 }
 
 // Before tells whether p goes before q.

@@ -17,43 +17,52 @@ type Owner struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Request is what a job asks of the machine. It is all that placement reads.
-// Zero values mean "not asked". Flags stand together to save room: a hundred
-// thousand requests may wait.
+// Request is what a job asks of the machine: the one description of it from the
+// command line to the unit. The command line reads its options by the tags name,
+// type, help and group, the wire and the state file have it as JSON, and
+// placement reads nothing else. Zero values mean "not asked". Flags stand
+// together to save room: a hundred thousand requests may wait.
 type Request struct {
-	GPUMilli     int           `json:"gpu_milli"`           // 0: no GPU
-	GPUIDs       []int         `json:"gpu_ids,omitempty"`   // exactly these physical indexes, sorted
-	GPUsFrom     []int         `json:"gpus_from,omitempty"` // any of these physical indexes, sorted
-	GPUType      string        `json:"gpu_type,omitempty"`
-	GPUMemBytes  int64         `json:"gpu_mem_bytes,omitempty"` // per GPU, really free at the start
-	MemBytes     int64         `json:"mem_bytes,omitempty"`     // host memory; the site's default is filled in at submit
-	CPUs         int           `json:"cpus,omitempty"`          // CPU time limit in whole CPUs
-	TimeLimit    time.Duration `json:"time_limit,omitempty"`
-	Grace        time.Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; the site's default is filled in at submit
-	Priority     Priority      `json:"priority"`
-	Requeue      bool          `json:"requeue,omitempty"`       // start again when a reboot took the job
-	DefaultedMem bool          `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the user's word
-	GPUVisible   string        `json:"gpu_visible,omitempty"`   // "" or "uuid": how CUDA_VISIBLE_DEVICES names GPUs
+	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs: 0 (none), 0.01 to 0.99 of one, 1, 1.5, 2, … Whole ones are for this job alone, a fraction leaves the rest of its GPU to other fractions. 1 without this option."`
+	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"size" placeholder:"SIZE" group:"needs" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G. A fraction without this option gets that part of the GPU's memory."`
+	GPUIDs      []int    `json:"gpu_ids,omitempty" name:"gpu-ids" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Exactly these GPUs, such as 0,2."`
+	GPUsFrom    []int    `json:"gpus_from,omitempty" name:"gpus-from" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any of these GPUs, such as 0-3."`
+	GPUType     string   `json:"gpu_type,omitempty" name:"gpu-type" placeholder:"TYPE" group:"needs" help:"Only GPUs of this type, such as a100."`
+	GPUVisible  string   `json:"gpu_visible,omitempty" name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs" help:"How CUDA_VISIBLE_DEVICES names the GPUs: index (0, 1, … of the job's own) or uuid."`
+	MemBytes    int64    `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory, such as 32G. A job that goes over it is killed. A share of the machine without this option."`
+	CPUs        int      `json:"cpus,omitempty" name:"cpus" type:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPU time of at most N CPUs. No limit without this option."`
+	TimeLimit   Span     `json:"time_limit_seconds,omitempty" name:"time" type:"span" short:"t" placeholder:"TIME" group:"needs" help:"Time limit, such as 90m, 2h, 2:00:00 or 1-12 (days-hours); a number alone is seconds. The site's without this option."`
+	Grace       Span     `json:"grace_seconds,omitempty" name:"grace" type:"span" placeholder:"TIME" group:"life" help:"Time between SIGTERM and SIGKILL when the job is ended, such as 30s."`
+	Priority    Priority `json:"priority" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life" help:"A number (higher goes first) or scavenger, low, normal, high, interactive. Above normal may be for administrators only."`
 
-	MaxLoadPercent int  `json:"max_load_percent,omitempty"` // a GPU busier than this does not qualify; 0: the site's bound
-	MaxUsedPercent int  `json:"max_used_percent,omitempty"` // a GPU with more of its memory in use does not qualify; 0: the site's bound
-	Spread         bool `json:"spread,omitempty"`           // the emptiest GPU rather than the fullest one that fits
-	Preemptible    bool `json:"preemptible,omitempty"`      // may be stopped and queued again for a job that goes first
-	ImpliedStop    bool `json:"implied_stop,omitempty"`     // Preemptible follows from the class, not from the user's word
-	Hold           bool `json:"hold,omitempty"`             // queued, but not considered until released
+	MaxLoadPercent int  `json:"max_load_percent,omitempty" name:"max-load" type:"percent" placeholder:"PCT" group:"needs" help:"Only GPUs that are at most so busy, such as 30% or 0.3. The site's bound without this option."`
+	MaxUsedPercent int  `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs" help:"Only GPUs with at most so much of their memory in use, such as 80% or 0.8. The site's bound without this option."`
+	Spread         bool `json:"spread,omitempty" name:"spread" group:"needs" help:"Put a fraction on the emptiest GPU rather than on the fullest that has room."`
+	Preemptible    bool `json:"preemptible,omitempty" name:"preemptible" group:"life" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
+	Hold           bool `json:"hold,omitempty" name:"hold" group:"queue" help:"Queue the job and keep it from starting until 'gpusched release'."`
+	Requeue        bool `json:"requeue" kong:"-"` // start again when a reboot took the job
 
-	OnTimeout  TimeoutAction `json:"on_timeout,omitempty"`
-	WarnSignal int           `json:"warn_signal,omitempty"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
-	WarnBefore time.Duration `json:"warn_before,omitempty"`
-	Retries    int           `json:"retries,omitempty"` // starts again so many times after a failure
-	Backoff    time.Duration `json:"backoff,omitempty"` // before the first retry, doubled for each further one
+	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life" help:"At its time limit: kill the job, or requeue it at the end of the queue. The site's choice without this option."`
+	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
+	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
+	Retries    int           `json:"retries,omitempty" name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
+	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life" help:"Wait so long before the first retry, then twice as long each time, such as 5s."`
 
-	Begin  time.Time    `json:"begin,omitzero"` // not before
-	After  []Dependency `json:"after,omitempty"`
-	Array  *Array       `json:"array,omitempty"`  // many tasks in one entry of the queue
-	Dedup  string       `json:"dedup,omitempty"`  // content hash; "" is none
-	Shape  string       `json:"shape,omitempty"`  // hash of the command without its numbers, for predictions
-	Script string       `json:"script,omitempty"` // hash of the program or script, for predictions
+	Begin time.Time    `json:"begin,omitzero" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time, such as 22:00, 'tomorrow 8:00', 2026-11-22T08:00 or +2h."`
+	After []Dependency `json:"after,omitempty" kong:"-"`
+	Array *Array       `json:"array,omitempty" kong:"-"` // many tasks in one entry of the queue
+	Dedup string       `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
+
+	Derived `json:"derived,omitzero" kong:"-"`
+}
+
+// Derived is what the daemon adds to a request; what a client says of it is
+// ignored.
+type Derived struct {
+	DefaultedMem bool   `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the submitter's choice
+	ImpliedStop  bool   `json:"implied_stop,omitempty"`  // Preemptible follows from the class, not from the submitter's choice
+	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
+	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
 }
 
 // TimeoutAction is what becomes of a job that meets its time limit.
@@ -85,9 +94,9 @@ func (r *Request) Devices() int {
 
 // Label is what the submitter says about the job for people to read.
 type Label struct {
-	Name    string            `json:"name"`
-	Comment string            `json:"comment,omitempty"`
-	Tags    map[string]string `json:"tags,omitempty"`
+	Name    string            `json:"name" name:"name" short:"n" placeholder:"NAME" group:"label" help:"Name for people. Everybody can see it. The name of the program or script without this option."`
+	Comment string            `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label" help:"A comment. Everybody can see it."`
+	Tags    map[string]string `json:"tags,omitempty" kong:"-"`
 }
 
 // EnvMode is how the environment of the submitter reaches the job.
@@ -135,7 +144,7 @@ type Submission struct {
 
 	// What the site decides unless the submitter does: nil is the site's
 	// default. The scheduler fills in Request.Grace and Request.Requeue.
-	Grace   *time.Duration
+	Grace   *Span
 	Requeue *bool
 
 	// Principal is whose limits the job counts for, where that is not its owner:

@@ -56,14 +56,19 @@ func (s *Submission) Validate() error {
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
 	}
-	if s.Grace != nil && (*s.Grace < 0 || *s.Grace > MaxDuration) {
+	switch {
+	case s.Grace == nil:
+	case *s.Grace < 0:
+		p.addf("the grace must not be negative (--grace)")
+	case *s.Grace > Span(MaxDuration):
 		p.addf("the grace is out of range: at most 10 years (--grace)")
 	}
 	return p.Err()
 }
 
-// Validate reports everything that is wrong with the form of a request.
-func (r *Request) Validate() error {
+// Err reports everything that is wrong with the form of a request. (It is not called
+// Validate, which the parser of the command line would call on half a request.)
+func (r *Request) Err() error {
 	var p Problems
 	r.check(&p)
 	return p.Err()
@@ -114,7 +119,7 @@ func (r *Request) check(p *Problems) {
 	if r.CPUs < 0 || r.CPUs > MaxCPUs {
 		p.addf("the number of CPUs is out of range: use 1 to %d (--cpus)", MaxCPUs)
 	}
-	if r.TimeLimit < 0 || r.TimeLimit > MaxDuration || r.Grace < 0 || r.Grace > MaxDuration {
+	if r.TimeLimit < 0 || r.TimeLimit > Span(MaxDuration) || r.Grace < 0 || r.Grace > Span(MaxDuration) {
 		p.addf("a duration is out of range: at most 10 years (--time, --grace)")
 	}
 	if r.MaxLoadPercent < 0 || r.MaxLoadPercent > 100 || r.MaxUsedPercent < 0 || r.MaxUsedPercent > 100 {
@@ -134,13 +139,13 @@ func (r *Request) checkLife(p *Problems) {
 	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
 		p.addf("at its time limit a job can be given kill or requeue, not %q (--on-timeout)", string(r.OnTimeout))
 	}
-	if r.WarnSignal < 0 || r.WarnSignal > contract.MaxSignal || r.WarnBefore < 0 || r.WarnBefore > MaxDuration || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
+	if r.WarnSignal < 0 || r.WarnSignal > contract.MaxSignal || r.WarnBefore < 0 || r.WarnBefore > Span(MaxDuration) || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
 		p.addf("a warning needs a signal and a time before the limit, such as USR1@60s (--signal)")
 	}
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {
-		p.addf("the warning comes %s before the limit, which is %s: use a shorter time (--signal)", FormatDuration(r.WarnBefore), FormatDuration(r.TimeLimit))
+		p.addf("the warning comes %s before the limit, which is %s: use a shorter time (--signal)", r.WarnBefore, r.TimeLimit)
 	}
-	if r.Retries < 0 || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > MaxBackoff {
+	if r.Retries < 0 || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > Span(MaxBackoff) {
 		p.addf("retries are 0 to %d, the back-off at most %s (--retries, --backoff)", MaxRetries, FormatDuration(MaxBackoff))
 	}
 	for _, hash := range []string{r.Dedup, r.Shape, r.Script} {

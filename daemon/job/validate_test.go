@@ -30,7 +30,7 @@ func manyTags(n int) map[string]string {
 
 func manyDependencies(n int) []Dependency { return slices.Repeat([]Dependency{{AfterOK, 1}}, n) }
 
-func durationTo(d time.Duration) *time.Duration { return &d }
+func spanTo(d time.Duration) *Span { return new(Span(d)) }
 
 // Each limit, at its edge.
 func TestValidateTakes(t *testing.T) {
@@ -51,9 +51,9 @@ func TestValidateTakes(t *testing.T) {
 		"largest sizes":   func(s *Submission) { s.Request.MemBytes, s.Request.GPUMemBytes = MaxSize, MaxSize },
 		"most CPUs":       func(s *Submission) { s.Request.CPUs = 8192 },
 		"longest times": func(s *Submission) {
-			s.Request.TimeLimit, s.Request.Grace, s.Grace = MaxDuration, MaxDuration, durationTo(MaxDuration)
+			s.Request.TimeLimit, s.Request.Grace, s.Grace = Span(MaxDuration), Span(MaxDuration), spanTo(MaxDuration)
 		},
-		"no grace":        func(s *Submission) { s.Grace = durationTo(0) },
+		"no grace":        func(s *Submission) { s.Grace = spanTo(0) },
 		"highest":         func(s *Submission) { s.Request.Priority = Priority{Class: Interactive, Number: maxPriority} },
 		"lowest":          func(s *Submission) { s.Request.Priority = Priority{Class: Scavenger, Number: -maxPriority} },
 		"by uuid":         func(s *Submission) { s.Request.GPUVisible = "uuid" },
@@ -68,12 +68,12 @@ func TestValidateTakes(t *testing.T) {
 		"killed in time":  func(s *Submission) { s.Request.OnTimeout = TimeoutKill },
 		"sent back":       func(s *Submission) { s.Request.OnTimeout = TimeoutRequeue },
 		"earliest warning": func(s *Submission) {
-			s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal, MaxDuration
+			s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal, Span(MaxDuration)
 		},
 		"warned at once": func(s *Submission) {
-			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, time.Hour-1, time.Hour
+			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, Span(time.Hour-1), Span(time.Hour)
 		},
-		"most retries":      func(s *Submission) { s.Request.Retries, s.Request.Backoff = MaxRetries, MaxBackoff },
+		"most retries":      func(s *Submission) { s.Request.Retries, s.Request.Backoff = MaxRetries, Span(MaxBackoff) },
 		"longest hash":      func(s *Submission) { s.Request.Dedup = strings.Repeat("h", MaxKeyBytes) },
 		"most dependencies": func(s *Submission) { s.Request.After = manyDependencies(MaxDependencies) },
 	} {
@@ -135,11 +135,11 @@ func TestValidateRefuses(t *testing.T) {
 		{"CPUs below 0", "--cpus", func(s *Submission) { s.Request.CPUs = -1 }},
 		{"too many CPUs", "--cpus", func(s *Submission) { s.Request.CPUs = 8193 }},
 		{"time below 0", "--time", func(s *Submission) { s.Request.TimeLimit = -1 }},
-		{"long time", "--time", func(s *Submission) { s.Request.TimeLimit = MaxDuration + 1 }},
+		{"long time", "--time", func(s *Submission) { s.Request.TimeLimit = Span(MaxDuration) + 1 }},
 		{"grace below 0", "--grace", func(s *Submission) { s.Request.Grace = -1 }},
-		{"long grace", "--grace", func(s *Submission) { s.Request.Grace = MaxDuration + 1 }},
-		{"own grace below 0", "--grace", func(s *Submission) { s.Grace = durationTo(-1) }},
-		{"own long grace", "--grace", func(s *Submission) { s.Grace = durationTo(MaxDuration + 1) }},
+		{"long grace", "--grace", func(s *Submission) { s.Request.Grace = Span(MaxDuration) + 1 }},
+		{"own grace below 0", "--grace", func(s *Submission) { s.Grace = spanTo(-1) }},
+		{"own long grace", "--grace", func(s *Submission) { s.Grace = spanTo(MaxDuration + 1) }},
 		{"class above", "--priority", func(s *Submission) { s.Request.Priority.Class = Interactive + 1 }},
 		{"class below", "--priority", func(s *Submission) { s.Request.Priority.Class = Scavenger - 1 }},
 		{"number above", "--priority", func(s *Submission) { s.Request.Priority.Number = maxPriority + 1 }},
@@ -165,16 +165,16 @@ func TestValidateRefuses(t *testing.T) {
 		{"used below 0", "--max-used", func(s *Submission) { s.Request.MaxUsedPercent = -1 }},
 		{"end of no kind", `not "stop" (--on-timeout)`, func(s *Submission) { s.Request.OnTimeout = "stop" }},
 		{"warning without time", "--signal", func(s *Submission) { s.Request.WarnSignal = 10 }},
-		{"warning without signal", "--signal", func(s *Submission) { s.Request.WarnBefore = time.Minute }},
+		{"warning without signal", "--signal", func(s *Submission) { s.Request.WarnBefore = Span(time.Minute) }},
 		{"signal too high", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal+1, 1 }},
-		{"warning too early", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = 1, MaxDuration+1 }},
+		{"warning too early", "--signal", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = 1, Span(MaxDuration)+1 }},
 		{"warning before the start", "1h before the limit, which is 1h", func(s *Submission) {
-			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, time.Hour, time.Hour
+			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, Span(time.Hour), Span(time.Hour)
 		}},
 		{"retries below 0", "--retries", func(s *Submission) { s.Request.Retries = -1 }},
 		{"too many retries", "--retries", func(s *Submission) { s.Request.Retries = MaxRetries + 1 }},
 		{"back-off below 0", "--backoff", func(s *Submission) { s.Request.Backoff = -1 }},
-		{"long back-off", "--backoff", func(s *Submission) { s.Request.Backoff = MaxBackoff + 1 }},
+		{"long back-off", "--backoff", func(s *Submission) { s.Request.Backoff = Span(MaxBackoff) + 1 }},
 		{"long hash", "a hash", func(s *Submission) { s.Request.Script = strings.Repeat("h", MaxKeyBytes+1) }},
 		{"many dependencies", "1001 dependencies", func(s *Submission) { s.Request.After = manyDependencies(MaxDependencies + 1) }},
 		{"dependency on job 0", "must name a job", func(s *Submission) { s.Request.After = []Dependency{{AfterOK, 0}} }},
@@ -195,7 +195,7 @@ func TestValidateRefuses(t *testing.T) {
 // Invariant 5.
 func TestValidateReportsEverything(t *testing.T) {
 	s := Submission{
-		Key: "\x00", Grace: durationTo(-1),
+		Key: "\x00", Grace: spanTo(-1),
 		Label: Label{Comment: "\n", Tags: map[string]string{"": ""}},
 		Request: Request{GPUMilli: -1, GPUIDs: []int{1, 1}, GPUsFrom: []int{0}, GPUType: "\x00", MemBytes: -1, CPUs: -1, TimeLimit: -1,
 			Priority: Priority{Number: maxPriority + 1}, GPUVisible: "\x1b"},
@@ -237,10 +237,10 @@ func TestMomentsThatCannotBeWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (&Request{Begin: at}).Validate(); (err == nil) != good {
+		if err := (&Request{Begin: at}).Err(); (err == nil) != good {
 			t.Errorf("a submission with %s: %v", text, err)
 		}
-		if err := (&Change{Begin: &at}).Validate(); (err == nil) != good {
+		if err := (&Change{Begin: &at}).Err(); (err == nil) != good {
 			t.Errorf("a change to %s: %v", text, err)
 		}
 	}

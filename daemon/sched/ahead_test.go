@@ -15,7 +15,7 @@ const minute = time.Minute
 // comes behind it may use 2 and 3 until then.
 func TestBackfill(t *testing.T) {
 	two := asks(func(r *job.Request) { r.GPUMilli = 2000 })
-	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = d }) }
+	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	for name, c := range map[string]struct {
 		behind []func(*Waiting)
 		want   string
@@ -128,7 +128,7 @@ func TestSlackDelaysNobody(t *testing.T) {
 // long as they end before by their limit; without a limit they are taken to run
 // for a day.
 func TestReservationOfAnAdministrator(t *testing.T) {
-	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = d }) }
+	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	lab := &Account{UID: -1, Name: "lab"}
 	for name, c := range map[string]struct {
 		from, to time.Duration

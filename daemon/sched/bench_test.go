@@ -100,10 +100,10 @@ func awkward(n int, change func(r *job.Request, i int)) (*Snapshot, *Queue) {
 
 // shapes are the requests of awkward.
 var shapes = map[string]func(*job.Request, int){
-	"all GPUs":   func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, time.Duration(i+1)*time.Second },
+	"all GPUs":   func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, job.Span(i+1)*job.Span(time.Second) },
 	"memory":     func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 8000, int64(i) },
 	"one in use": func(r *job.Request, i int) { r.GPUIDs, r.MaxUsedPercent, r.MemBytes = []int{6}, 1, int64(i) },
-	"drained":    func(r *job.Request, i int) { r.GPUIDs, r.TimeLimit = []int{7}, time.Duration(i+1)*time.Second },
+	"drained":    func(r *job.Request, i int) { r.GPUIDs, r.TimeLimit = []int{7}, job.Span(i+1)*job.Span(time.Second) },
 }
 
 // BenchmarkAwkward is a pass, and a look ahead, over jobs for which no GPUs can be

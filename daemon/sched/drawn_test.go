@@ -217,7 +217,7 @@ func (d *drawn) queue() {
 func (d *drawn) request() *job.Request {
 	r := &job.Request{
 		GPUMilli: pick(d, 0, 250, 300, 500, 700, 1000, 1000, 1000, 1500, 2000, 2000, 2250, 3000, 4000, 8000),
-		MemBytes: pick(d, 0, 0, 4*gib, 12*gib), Priority: d.priority(), TimeLimit: pick(d, 0, 0, 90*time.Second, 10*time.Minute, 6*time.Hour),
+		MemBytes: pick(d, 0, 0, 4*gib, 12*gib), Priority: d.priority(), TimeLimit: job.Span(pick(d, 0, 0, 90*time.Second, 10*time.Minute, 6*time.Hour)),
 	}
 	if r.GPUMilli == 0 {
 		return r

@@ -41,7 +41,7 @@ func (l *loop) anyJob(after time.Duration, users []*Account) {
 		r.GPUMemBytes = oneOf(l, 0, 10*gib, 80*gib)
 	}
 	if l.IntN(4) == 0 {
-		r.TimeLimit = run + time.Minute
+		r.TimeLimit = job.Span(run + time.Minute)
 	}
 	if l.IntN(8) == 0 && r.Devices() > 0 && r.Devices() < len(l.s.GPUs) {
 		r.GPUsFrom = make([]int, 0, len(l.s.GPUs))

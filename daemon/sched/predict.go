@@ -78,7 +78,7 @@ func (p *Predictor) Expect(uid int, r *job.Request) time.Duration {
 	}
 	run = max(run, shortestRun)
 	if r.TimeLimit > 0 {
-		run = min(run, r.TimeLimit)
+		run = min(run, r.TimeLimit.Duration())
 	}
 	return run
 }

@@ -12,11 +12,11 @@ import (
 // TestExpect asks for the run time of a job of user 1 after some have ended.
 // Narrower keys count the more, the more of their runs were seen.
 func TestExpect(t *testing.T) {
-	ask := job.Request{GPUMilli: 1000, Shape: "train", Script: "run.sh"}
+	ask := job.Request{GPUMilli: 1000, Derived: job.Derived{Shape: "train", Script: "run.sh"}}
 	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
 		return func(p *Predictor) {
 			for range times {
-				p.Observe(uid, &job.Request{GPUMilli: milli, Shape: shape, Script: script}, time.Duration(minutes*float64(minute)), noon.Time())
+				p.Observe(uid, &job.Request{GPUMilli: milli, Derived: job.Derived{Shape: shape, Script: script}}, time.Duration(minutes*float64(minute)), noon.Time())
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func TestTypical(t *testing.T) {
 func TestExpectWithinTheLimit(t *testing.T) {
 	p := NewPredictor(nil)
 	for limit, want := range map[time.Duration]time.Duration{0: time.Hour, 2 * time.Hour: time.Hour, 10 * time.Minute: 10 * time.Minute, time.Second: time.Second} {
-		if got := p.Expect(1, &job.Request{TimeLimit: limit}); got != want {
+		if got := p.Expect(1, &job.Request{TimeLimit: job.Span(limit)}); got != want {
 			t.Errorf("limit %s: %s, want %s", limit, got, want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestExpectWithinTheLimit(t *testing.T) {
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
-	for i, r := range []job.Request{{GPUMilli: 1000, Shape: "a", Script: "s"}, {GPUMilli: 1000}, {GPUMilli: 500, Shape: "a"}} {
+	for i, r := range []job.Request{{GPUMilli: 1000, Derived: job.Derived{Shape: "a", Script: "s"}}, {GPUMilli: 1000}, {GPUMilli: 500, Derived: job.Derived{Shape: "a"}}} {
 		list := p.Observe(1, &r, time.Duration(i+1)*time.Minute, noon.Time())
 		if want := []int{5, 3, 4}[i]; len(list) != want {
 			t.Errorf("%+v: %d keys, want %d", r, len(list), want)
@@ -93,7 +93,7 @@ func TestPredictionsOnRecord(t *testing.T) {
 	}
 	again := NewPredictor(known)
 	for uid := range 3 {
-		for _, r := range []job.Request{{}, {GPUMilli: 1000}, {GPUMilli: 500}, {GPUMilli: 1000, Shape: "a"}, {Script: "s"}} {
+		for _, r := range []job.Request{{}, {GPUMilli: 1000}, {GPUMilli: 500}, {GPUMilli: 1000, Derived: job.Derived{Shape: "a"}}, {Derived: job.Derived{Script: "s"}}} {
 			if a, b := p.Expect(uid, &r), again.Expect(uid, &r); a != b {
 				t.Errorf("user %d %+v: %s, after reading again %s", uid, r, a, b)
 			}

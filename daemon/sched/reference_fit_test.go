@@ -79,7 +79,7 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	}
 	run := 24 * time.Hour
 	if q.TimeLimit > 0 {
-		run = q.TimeLimit
+		run = q.TimeLimit.Duration()
 	}
 	for _, v := range r.s.Reserved {
 		mine := slices.Contains(v.UIDs, w.Account.UID)

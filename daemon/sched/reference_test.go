@@ -93,7 +93,7 @@ func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	j := refJob{Waiting: w, run: run, kind: refKind{w.Request.Priority, w.Account, shapeKey(w.Request), run}}
 	if w.Request.TimeLimit > 0 {
-		j.run = min(run, w.Request.TimeLimit)
+		j.run = min(run, w.Request.TimeLimit.Duration())
 	}
 	p := &r.s.Policy
 	if p.FIFO {

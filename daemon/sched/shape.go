@@ -50,7 +50,7 @@ const (
 func newShape(r *job.Request) *shape {
 	return &shape{
 		milli: r.GPUMilli, whole: r.Whole(), part: r.Part(), gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
-		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, alone: r.Alone(), limit: r.TimeLimit, yields: r.Preemptible,
+		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, alone: r.Alone(), limit: r.TimeLimit.Duration(), yields: r.Preemptible,
 		ids: r.GPUIDs, from: r.GPUsFrom, gpuType: r.GPUType,
 	}
 }

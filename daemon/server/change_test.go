@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"reflect"
 	"testing"
 	"time"
 
@@ -10,43 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-func fullChange() api.UpdateRequest {
-	return api.UpdateRequest{
-		GPUMilli: new(500), GPUMemBytes: new(int64(1) << 30), MemBytes: new(int64(2) << 30), CPUs: new(4), TimeLimitSeconds: new(int64(60)),
-		Priority: new("low"), Begin: &noon, After: &[]api.Dependency{{Kind: "after-any", Job: 1}}, ArrayLimit: new(3),
-		Preemptible: new(true), Retries: new(2), Name: new("n"), Comment: new("c"),
-	}
-}
-
-// Every field of an update must reach the change, and every field of a change
-// can be asked for.
-func TestNoFieldOfAnUpdateIsDropped(t *testing.T) {
-	full, err := change(fullChange())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for v, i := reflect.ValueOf(full), 0; i < v.NumField(); i++ {
-		if v.Field(i).IsZero() {
-			t.Errorf("%s can't be changed", v.Type().Field(i).Name)
-		}
-	}
-	for i := range reflect.TypeFor[api.UpdateRequest]().NumField() {
-		in := fullChange()
-		field := reflect.ValueOf(&in).Elem().Field(i)
-		field.SetZero()
-		got, err := change(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if reflect.DeepEqual(got, full) {
-			t.Errorf("%s makes no difference", reflect.TypeFor[api.UpdateRequest]().Field(i).Name)
-		}
-	}
-}
-
 func TestAnUpdateArrivesWhole(t *testing.T) {
 	b := queue()
-	body, err := json.Marshal(api.UpdateRequest{After: &[]api.Dependency{}, Begin: &time.Time{}, TimeLimitSeconds: new(int64(0))})
+	body, err := json.Marshal(job.Change{After: &[]job.Dependency{}, Begin: &time.Time{}, TimeLimit: new(job.Span(0))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,12 +42,11 @@ func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
 
 // update changes a waiting job.
 func (s *Server) update(r *request) (any, error) {
-	var in api.UpdateRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
+	var c job.Change
+	if err := decode(r, &c, maxBodyBytes); err != nil {
 		return nil, err
 	}
-	c, err := change(in)
-	if err != nil {
+	if err := checkChange(&c); err != nil {
 		return nil, err
 	}
 	return s.jobCommand(r, job.Command{Kind: job.CommandUpdate, Change: &c})

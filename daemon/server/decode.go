@@ -74,11 +74,11 @@ func decodeStrict(body []byte, v any) error {
 
 // fieldNames lists the JSON names of a struct's fields.
 func fieldNames(v any) []string {
-	t := reflect.TypeOf(v).Elem()
 	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
 	}
 	return names
 }

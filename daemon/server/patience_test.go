@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"github.com/gpusched/gpusched/daemon/job"
 	"sync"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestTheClientComesBack(t *testing.T) {
 			for range 12 * (i % 2) {
 				argv = append(argv, bytes.Repeat([]byte("y"), 120_000))
 			}
-			_, err := client.Submit(t.Context(), api.SubmitRequest{Key: fmt.Sprint("key", i), Name: "n", Dir: []byte("/"), Argv: argv})
+			_, err := client.Submit(t.Context(), api.SubmitRequest{Key: fmt.Sprint("key", i), Label: job.Label{Name: "n"}, Dir: []byte("/"), Argv: argv})
 			if err != nil {
 				t.Errorf("submission %d: %v", i, err)
 			}

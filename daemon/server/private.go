@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -23,9 +24,9 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 	if err != nil {
 		return nil, err
 	}
-	var params []api.Param
+	var params []job.Param
 	if array != nil {
-		params = renderParams(array.Params)
+		params = array.Params
 	}
 	if array != nil && v.Task != nil {
 		y.Argv = array.Expand(y.Argv, v.Task.Index)
@@ -47,17 +48,9 @@ func (s *Server) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error)
 	return whole.Request.Array, err
 }
 
-func renderParams(list []job.Param) []api.Param {
-	var out []api.Param
-	for _, p := range list {
-		out = append(out, api.Param{Name: p.Name, Values: p.Values})
-	}
-	return out
-}
-
 // ownParams gives each parameter the value of one task.
-func ownParams(a *job.Array, index int) []api.Param {
-	out := renderParams(a.Params)
+func ownParams(a *job.Array, index int) []job.Param {
+	out := slices.Clone(a.Params)
 	for i, v := range a.ParamValues(index) {
 		out[i].Values = []string{v}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"github.com/gpusched/gpusched/daemon/job"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func TestPrograms(t *testing.T) {
 		for word := range strings.FieldsSeq(c.command) {
 			argv = append(argv, []byte(word))
 		}
-		body, _ := json.Marshal(api.SubmitRequest{Name: "n", Argv: argv, Dir: []byte(c.dir)})
+		body, _ := json.Marshal(api.SubmitRequest{Label: job.Label{Name: "n"}, Argv: argv, Dir: []byte(c.dir)})
 		status, answer := ask(s, bob, "POST", "/v1/jobs", string(body))
 		if got := status == http.StatusOK; got != c.want || got != (len(b.Submissions()) == 1) {
 			t.Errorf("%s in %s: allowed = %v: %s", c.command, c.dir, got, answer)
@@ -68,7 +69,7 @@ func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	for argv, want := range map[string]bool{"/srv/scripts/{p}": false, "/srv/scripts/x.sh {p}": true} {
 		s := testServer(queue(), nil)
 		s.opt.Site = func() Site { return Site{Limits: config.Default().Limits, AllowedPaths: []string{"/srv/scripts"}} }
-		in := api.SubmitRequest{Name: "n", Dir: []byte("/"), Array: &api.ArrayWish{Params: []api.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}
+		in := api.SubmitRequest{Label: job.Label{Name: "n"}, Dir: []byte("/"), Array: &api.ArrayWish{Params: []job.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}
 		for word := range strings.FieldsSeq(argv) {
 			in.Argv = append(in.Argv, []byte(word))
 		}

@@ -11,14 +11,11 @@ import (
 
 // renderJob converts the part of a job that everybody may see.
 func renderJob(v job.JobView) api.Job {
-	j, q := &v.Job, &v.Request
+	j := &v.Job
 	out := api.Job{
-		ID: int64(j.ID), Name: j.Label.Name, Comment: j.Label.Comment, Tags: j.Label.Tags,
-		User: j.Owner.User, UID: j.Owner.UID, State: string(j.State), Priority: q.Priority.String(),
+		ID: int64(j.ID), Label: j.Label, User: j.Owner.User, UID: j.Owner.UID, State: string(j.State),
+		Request: publicPart(j.Request), MemDefaulted: j.Request.DefaultedMem, After: j.Pending,
 		SubmittedAt: j.SubmittedAt.UTC(), StopRequested: string(j.Stop),
-		GPUMilli: q.GPUMilli, GPUIDs: q.GPUIDs, GPUsFrom: q.GPUsFrom, GPUType: q.GPUType, GPUMemBytes: q.GPUMemBytes,
-		MemBytes: q.MemBytes, MemDefaulted: q.DefaultedMem, CPUs: q.CPUs,
-		TimeLimitSeconds: wholeSeconds(q.TimeLimit), GraceSeconds: wholeSeconds(q.Grace), Requeue: q.Requeue,
 		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: why(v.Reasons),
 		Warnings: renderWarnings(v.Warnings()),
 	}
@@ -43,22 +40,24 @@ func renderJob(v job.JobView) api.Job {
 	return out
 }
 
+// publicPart is a request without what tells of the command (invariant 3), and
+// without what the wire says in another way.
+func publicPart(r job.Request) job.Request {
+	r.Begin = moment(r.Begin)
+	r.After, r.Array, r.Dedup, r.Derived = nil, nil, "", job.Derived{}
+	return r
+}
+
 // renderLife adds what concerns the job's life rather than its place.
 func renderLife(out *api.Job, v job.JobView) {
-	j, q := &v.Job, &v.Request
-	out.MaxLoadPercent, out.MaxUsedPercent, out.Spread = q.MaxLoadPercent, q.MaxUsedPercent, q.Spread
-	out.OnTimeout, out.WarnSignal, out.WarnBeforeSeconds = string(q.OnTimeout), q.WarnSignal, wholeSeconds(q.WarnBefore)
-	out.Preemptible, out.Retries, out.BackoffSeconds = q.Preemptible, q.Retries, wholeSeconds(q.Backoff)
-	out.QueuedAt, out.HeldBy, out.Begin, out.NotBefore = moment(j.QueuedAt), j.Held, moment(q.Begin), moment(j.NotBefore)
+	j := &v.Job
+	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, int64(j.StopFor)
 	out.ExpectedStart, out.ExpectedEnd, out.ExpectedSeconds = moment(v.StartsAt), moment(v.EndsAt), wholeSeconds(j.Expected)
-	for _, d := range j.Pending {
-		out.After = append(out.After, api.Dependency{Kind: string(d.Kind), Job: int64(d.Job)})
-	}
 	if t := j.Task; t != nil {
 		out.Task = &api.Task{Array: int64(t.Array), Index: t.Index, Name: t.String()}
-	} else if q.Array != nil {
-		out.Array = renderArray(q.Array, j.Tasks)
+	} else if array := j.Request.Array; array != nil {
+		out.Array = renderArray(array, j.Tasks)
 	}
 }
 

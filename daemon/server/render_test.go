@@ -54,7 +54,7 @@ func zeroFields(v any) []string {
 func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	var v job.JobView
 	fill(reflect.ValueOf(&v).Elem())
-	v.State, v.Request.Priority = job.Failed, job.Priority{}
+	v.State, v.Request.Priority = job.Failed, job.Priority{Class: job.High}
 	v.Request.Array.Ranges = []job.Range{{First: 1, Last: 2, Step: 1}}
 	task := renderJob(v)
 	v.Task = nil
@@ -64,6 +64,10 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	}
 	if got := strings.Join(zeroFields(array), " "); got != "Unit Task Private" {
 		t.Errorf("empty in an array: %s", got)
+	}
+	// What tells of the command, or is said in another way, is not public.
+	if got := strings.Join(zeroFields(task.Request), " "); got != "After Array Dedup Derived" {
+		t.Errorf("empty in a public request: %s", got)
 	}
 	for _, part := range []any{*array.Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []job.Group{{Name: "g"}}, Reason: "r", By: "b", At: noon}})[0]} {
 		if got := zeroFields(part); got != nil {
@@ -123,7 +127,7 @@ func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 }
 
 func TestArraysAreRead(t *testing.T) {
-	params := []api.Param{{Name: "lr", Values: []string{"1", "2"}}, {Name: "s", Values: []string{"a", "b"}}}
+	params := []job.Param{{Name: "lr", Values: []string{"1", "2"}}, {Name: "s", Values: []string{"a", "b"}}}
 	for _, tt := range []struct {
 		in    api.ArrayWish
 		size  int

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -114,16 +113,9 @@ func FuzzChange(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in api.UpdateRequest
-		if decodeStrict(body, &in) != nil {
+		var c job.Change
+		if decodeStrict(body, &c) != nil || checkChange(&c) != nil {
 			return
-		}
-		c, err := change(in)
-		if err != nil {
-			return
-		}
-		if err := c.Validate(); err != nil {
-			t.Fatalf("%s is let in and then refused: %v", body, err)
 		}
 		checkKept(t, &c)
 	})

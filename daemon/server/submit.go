@@ -3,10 +3,8 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -52,51 +50,18 @@ func (s *Server) submit(r *request) (any, error) {
 // submission converts the wire form. It fills in nothing that depends on the
 // site; what is absent stays absent.
 func submission(in api.SubmitRequest) (job.Submission, error) {
-	q, err := wish(in)
-	if err != nil {
-		return job.Submission{}, err
-	}
-	mode := job.EnvMode(in.EnvMode)
-	if mode == "" {
-		mode = job.EnvInherit
-	}
 	sub := job.Submission{
-		Key: in.Key, Label: job.Label{Name: in.Name, Comment: in.Comment, Tags: in.Tags}, Request: q,
+		Key: in.Key, Label: in.Label, Request: in.Request, Grace: in.Grace, Requeue: in.Requeue,
 		Payload: job.Payload{
-			Argv: texts(in.Argv), EnvMode: mode, Env: texts(in.Env), Dir: string(in.Dir), Umask: in.Umask,
+			Argv: texts(in.Argv), EnvMode: cmp.Or(job.EnvMode(in.EnvMode), job.EnvInherit), Env: texts(in.Env),
+			Dir: string(in.Dir), Umask: in.Umask,
 		},
-		Requeue: in.Requeue,
 	}
-	if in.GraceSeconds != nil {
-		grace := min(seconds(*in.GraceSeconds), job.MaxDuration)
-		sub.Grace = &grace
-	}
-	return sub, nil
-}
-
-// wish converts what a job asks of the machine.
-func wish(in api.SubmitRequest) (job.Request, error) {
-	var p job.Problems
-	prio, err := parsePriority(in.Priority)
-	if err != nil {
-		p = append(p, err.Error())
-	}
-	array, err := arrayWish(in.Array)
-	if err != nil {
-		p = append(p, err.Error())
-	}
-	if in.GraceSeconds != nil && *in.GraceSeconds < 0 {
-		p = append(p, "the grace must not be negative (--grace)")
-	}
-	return job.Request{
-		GPUMilli: in.GPUMilli, GPUIDs: in.GPUIDs, GPUsFrom: in.GPUsFrom, GPUType: in.GPUType,
-		GPUMemBytes: in.GPUMemBytes, GPUVisible: in.GPUVisible, MemBytes: in.MemBytes, CPUs: in.CPUs,
-		TimeLimit: seconds(in.TimeLimitSeconds), Priority: prio,
-		MaxLoadPercent: in.MaxLoadPercent, MaxUsedPercent: in.MaxUsedPercent, Spread: in.Spread,
-		OnTimeout: job.TimeoutAction(in.OnTimeout), WarnSignal: in.WarnSignal, WarnBefore: seconds(in.WarnBeforeSeconds),
-		Preemptible: in.Preemptible, Retries: in.Retries, Backoff: seconds(in.BackoffSeconds),
-		Begin: moment(in.Begin), Hold: in.Hold, After: dependencies(in.After), Array: array, Dedup: in.Dedup,
-	}, p.Err()
+	r := &sub.Request
+	r.Begin, r.Derived = moment(r.Begin), job.Derived{}
+	var err error
+	r.Array, err = arrayWish(in.Array)
+	return sub, err
 }
 
 // arrayWish reads the tasks' numbers and parameters. With parameters alone the
@@ -105,11 +70,7 @@ func arrayWish(in *api.ArrayWish) (*job.Array, error) {
 	if in == nil {
 		return nil, nil
 	}
-	var params []job.Param
-	for _, p := range in.Params {
-		params = append(params, job.Param{Name: p.Name, Values: p.Values})
-	}
-	if len(params) == 0 {
+	if len(in.Params) == 0 {
 		return job.ParseArray(in.Spec)
 	}
 	text, only := strings.CutPrefix(in.Spec, "%")
@@ -118,31 +79,13 @@ func arrayWish(in *api.ArrayWish) (*job.Array, error) {
 		if err != nil || only && limit == 0 {
 			return nil, fmt.Errorf("%q is not a limit of tasks: use %%2 for two at a time (--array)", in.Spec)
 		}
-		return job.SweepArray(params, int(limit))
+		return job.SweepArray(in.Params, int(limit))
 	}
 	a, err := job.ParseArray(in.Spec)
 	if err == nil {
-		a.Params = params // the submission's own check says whether they fit
+		a.Params = in.Params // the submission's own check says whether they fit
 	}
 	return a, err
-}
-
-func parsePriority(s string) (job.Priority, error) {
-	if s == "" {
-		return job.Priority{}, nil
-	}
-	return job.ParsePriority(s)
-}
-
-// seconds converts without overflow: what is out of range stays out of range.
-func seconds(n int64) time.Duration {
-	if n > int64(job.MaxDuration/time.Second) {
-		return math.MaxInt64
-	}
-	if n < 0 {
-		return -1
-	}
-	return time.Duration(n) * time.Second
 }
 
 func texts(list [][]byte) []string {

@@ -13,14 +13,17 @@ import (
 )
 
 func fullRequest() api.SubmitRequest {
-	grace, requeue := int64(45), false
+	grace, requeue := job.Span(45*time.Second), false
 	return api.SubmitRequest{
-		Key: "k", Name: "train", Comment: "c", Tags: map[string]string{"a": "b"},
-		GPUMilli: 2000, GPUsFrom: []int{0, 1, 2}, GPUType: "a100", GPUMemBytes: 20 << 30, GPUVisible: "uuid",
-		MemBytes: 32 << 30, CPUs: 8, TimeLimitSeconds: 7200, GraceSeconds: &grace, Priority: "high", Requeue: &requeue,
-		MaxLoadPercent: 10, MaxUsedPercent: 20, Spread: true, OnTimeout: "requeue", WarnSignal: 10, WarnBeforeSeconds: 60,
-		Preemptible: true, Retries: 3, BackoffSeconds: 5, Begin: noon, Hold: true,
-		After: []api.Dependency{{Kind: "after-ok", Job: 1}}, Array: &api.ArrayWish{Spec: "0-9%2"}, Dedup: "d",
+		Key: "k", Label: job.Label{Name: "train", Comment: "c", Tags: map[string]string{"a": "b"}},
+		Request: job.Request{
+			GPUMilli: 2000, GPUsFrom: []int{0, 1, 2}, GPUType: "a100", GPUMemBytes: 20 << 30, GPUVisible: "uuid",
+			MemBytes: 32 << 30, CPUs: 8, TimeLimit: job.Span(2 * time.Hour), Priority: job.Priority{Class: job.High},
+			MaxLoadPercent: 10, MaxUsedPercent: 20, Spread: true, OnTimeout: job.TimeoutRequeue, WarnSignal: 10, WarnBefore: job.Span(time.Minute),
+			Preemptible: true, Retries: 3, Backoff: job.Span(5 * time.Second), Begin: noon, Hold: true,
+			After: []job.Dependency{{Kind: job.AfterOK, Job: 1}}, Dedup: "d",
+		},
+		Grace: &grace, Requeue: &requeue, Array: &api.ArrayWish{Spec: "0-9%2"},
 		Argv: [][]byte{[]byte("python"), {0xff, 'x'}}, EnvMode: "clean", Env: [][]byte{[]byte("A=b")}, Dir: []byte("/srv"), Umask: 0o27,
 	}
 }
@@ -45,18 +48,14 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 		t.Errorf("%d limits came from the kernel, want %d", len(got.Payload.Limits), len(limitNames))
 	}
 	got.Payload.Limits = nil
-	grace, requeue := 45*time.Second, false
+	request := in.Request
+	request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}, Limit: 2}
+	request.Derived = job.Derived{Shape: shapeOf(me.uid, []string{"python", "\xffx"}), Script: scriptOf(me.uid, []string{"python", "\xffx"})}
 	want := job.Submission{
 		Key: "k", Owner: job.Owner{UID: me.uid, GID: 1001, User: testServer(b, nil).userName(me.uid)}, Admin: me.uid == 0,
-		Label: job.Label{Name: "train", Comment: "c", Tags: map[string]string{"a": "b"}},
-		Request: job.Request{GPUMilli: 2000, GPUsFrom: []int{0, 1, 2}, GPUType: "a100", GPUMemBytes: 20 << 30, GPUVisible: "uuid",
-			MemBytes: 32 << 30, CPUs: 8, TimeLimit: 2 * time.Hour, Priority: job.Priority{Class: job.High},
-			MaxLoadPercent: 10, MaxUsedPercent: 20, Spread: true, OnTimeout: job.TimeoutRequeue, WarnSignal: 10, WarnBefore: time.Minute,
-			Preemptible: true, Retries: 3, Backoff: 5 * time.Second, Begin: noon, Hold: true,
-			After: []job.Dependency{{Kind: job.AfterOK, Job: 1}}, Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}, Limit: 2},
-			Shape: shapeOf(me.uid, []string{"python", "\xffx"}), Script: scriptOf(me.uid, []string{"python", "\xffx"})},
+		Label: in.Label, Request: request,
 		Payload: job.Payload{Argv: []string{"python", "\xffx"}, EnvMode: job.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27},
-		Grace:   &grace, Requeue: &requeue, GIDs: me.gids(),
+		Grace:   in.Grace, Requeue: in.Requeue, GIDs: me.gids(),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -66,47 +65,29 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	}
 }
 
-// Every field of the request must reach the submission: a field that is added
-// and not converted is found here.
-func TestNoFieldOfARequestIsDropped(t *testing.T) {
-	full := fullRequest()
-	base, err := submission(full)
-	if err != nil {
-		t.Fatal(err)
+// What the daemon derives is its own business: a client's word for it is ignored.
+func TestNobodyElseDerives(t *testing.T) {
+	b := queue()
+	s := testServer(b, nil)
+	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","derived":{"defaulted_mem":true,"implied_stop":true,"shape":"x","script":"x"}}`
+	me := peer{uid: os.Getuid(), pid: os.Getpid(), seen: sinceBoot()}
+	s.processOf = processOf
+	if status, reply := ask(s, me, "POST", "/v1/jobs", body); status != 200 {
+		t.Fatalf("%d %s", status, reply)
 	}
-	elsewhere := map[string]bool{"DryRun": true, "GPUIDs": true} // an argument of its own; excluded by GPUsFrom
-	typ := reflect.TypeOf(full)
-	for i := range typ.NumField() {
-		in := full
-		field := reflect.ValueOf(&in).Elem().Field(i)
-		if elsewhere[typ.Field(i).Name] {
-			continue
-		}
-		if field.IsZero() {
-			t.Errorf("%s is not set in fullRequest", typ.Field(i).Name)
-		}
-		field.SetZero()
-		got, err := submission(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if reflect.DeepEqual(got, base) {
-			t.Errorf("%s makes no difference to the submission", typ.Field(i).Name)
-		}
+	want := job.Derived{Shape: shapeOf(me.uid, []string{"true"}), Script: scriptOf(me.uid, []string{"true"})}
+	if got := b.Submissions()[0].Request.Derived; got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
 func TestTimesNeverOverflow(t *testing.T) {
-	for _, n := range []int64{-1 << 63, -1, 1<<63 - 1, 1 << 40} {
-		in := fullRequest()
-		in.Dedup = ""
-		for name, field := range map[string]*int64{"time limit": &in.TimeLimitSeconds, "warning": &in.WarnBeforeSeconds, "back-off": &in.BackoffSeconds} {
-			was := *field
-			*field = n
-			if sub, err := submission(in); err == nil && sub.Validate() == nil {
-				t.Errorf("a %s of %d seconds is accepted", name, n)
+	for _, n := range []string{"-9223372036854775808", "-1", "9223372036854775807", "1099511627776", "1e30", "99999999999999999999"} {
+		for _, name := range []string{"time_limit_seconds", "warn_before_seconds", "backoff_seconds", "grace_seconds"} {
+			body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","` + name + `":` + n + `}`
+			if status, reply := ask(testServer(queue(), nil), alice, "POST", "/v1/jobs", body); status == 200 {
+				t.Errorf("%s of %s seconds is accepted: %s", name, n, reply)
 			}
-			*field = was
 		}
 	}
 }

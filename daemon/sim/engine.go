@@ -212,14 +212,14 @@ func (e *engine) admit() error {
 func (e *engine) submission(at int) core.Submit {
 	j := &e.jobs[at]
 	r := job.Request{
-		GPUMilli: j.GPUMilli, GPUMemBytes: j.GPUMemBytes, TimeLimit: j.Limit,
+		GPUMilli: j.GPUMilli, GPUMemBytes: j.GPUMemBytes, TimeLimit: job.Span(j.Limit),
 		Preemptible: e.stop[at], Spread: e.opt.Spread,
 	}
 	if e.opt.Predict == UserLimit && r.TimeLimit == 0 {
-		r.TimeLimit = e.told[at]
+		r.TimeLimit = job.Span(e.told[at])
 	}
 	if r.TimeLimit > 0 && r.Preemptible {
-		r.TimeLimit += e.opt.SwitchCost
+		r.TimeLimit += job.Span(e.opt.SwitchCost)
 	}
 	if j.Kind != "" {
 		r.Shape, r.Script = "shape-"+j.Kind, "script-"+j.Kind

@@ -38,8 +38,10 @@ func TestQuickReadingIsJSON(t *testing.T) {
 		word := rapid.StringMatching("[a-f0-9ü{}\"\\\\<]{0,8}")
 		r := job.Request{
 			GPUMilli: rapid.Int().Draw(t, "milli"), GPUMemBytes: rapid.Int64().Draw(t, "gpu memory"), CPUs: rapid.IntRange(0, 9).Draw(t, "cpus"),
-			TimeLimit: time.Duration(rapid.Int64().Draw(t, "limit")), Priority: job.Priority{Class: job.Low, Number: rapid.Int().Draw(t, "number")},
-			Requeue: rapid.Bool().Draw(t, "requeue"), Shape: word.Draw(t, "shape"), GPUType: word.Draw(t, "type"),
+			TimeLimit: job.Span(rapid.Int64Range(-int64(job.MaxDuration), int64(job.MaxDuration)).Draw(t, "limit")),
+			Priority:  job.Priority{Class: job.Low, Number: rapid.Int().Draw(t, "number")},
+			Requeue:   rapid.Bool().Draw(t, "requeue"), GPUType: word.Draw(t, "type"),
+			Derived: job.Derived{Shape: word.Draw(t, "shape"), ImpliedStop: rapid.Bool().Draw(t, "implied")},
 		}
 		l := job.Life{Expected: time.Duration(rapid.Int64().Draw(t, "expected")), Held: word.Draw(t, "held")}
 		if rapid.Bool().Draw(t, "times") {
@@ -56,7 +58,7 @@ func TestQuickReadingIsJSON(t *testing.T) {
 func TestOrdinaryJobIsReadQuickly(t *testing.T) {
 	j := queued(1)
 	j.QueuedAt, j.Expected = j.SubmittedAt, time.Hour
-	j.Request.Shape, j.Request.Grace, j.Request.DefaultedMem = "0123", time.Minute, true
+	j.Request.Shape, j.Request.Grace, j.Request.DefaultedMem = "0123", job.Span(time.Minute), true
 	e := encoder{}
 	for _, s := range []string{e.json(&j.Request), e.json(&j.Life), e.json(&j.Label)} {
 		if !flatRequest(&job.Request{}, s) && !flatLife(&job.Life{}, s) && !flatLabel(&job.Label{}, s) {

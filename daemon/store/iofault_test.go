@@ -80,7 +80,7 @@ func life() []stage {
 	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
 	keyed, moved := queued(2), running(2)
 	keyed.Key = "k"
-	moved.Request.TimeLimit = 2 * time.Hour
+	moved.Request.TimeLimit = job.Span(2 * time.Hour)
 	rest := array(3, 0)
 	rest.Tasks.Next = 1
 	far := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -72,7 +72,31 @@ func mustTime(t *testing.T, s string) time.Time {
 }
 
 // dumps are state files of every schema, in order.
-var dumps = []string{"schema-1.sql", "schema-2.sql"}
+var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql"}
+
+// Schema 3 writes the request in another way, and says the same.
+func TestRequestsOfSchema2(t *testing.T) {
+	path := restore(t, "schema-2.sql")
+	execFile(t, path, `UPDATE jobs SET request = '{"gpu_milli":500,"gpu_ids":[1],"time_limit":7200000000000,"grace":500000000,'
+		|| '"priority":{"class":1,"number":0},"requeue":true,"defaulted_mem":true,"implied_stop":true,"on_timeout":"requeue",'
+		|| '"warn_signal":10,"warn_before":60000000000,"backoff":5000000000,"shape":"ab","script":"cd"}' WHERE id = 2`)
+	s := openAt(t, path)
+	j, err := s.Job(context.Background(), 2)
+	requireEqual(t, err, j.Request, job.Request{
+		GPUMilli: 500, GPUIDs: []int{1}, TimeLimit: job.Span(2 * time.Hour), Grace: job.Span(time.Second / 2),
+		Priority: job.Priority{Class: job.High}, Requeue: true, OnTimeout: job.TimeoutRequeue,
+		WarnSignal: 10, WarnBefore: job.Span(time.Minute), Backoff: job.Span(5 * time.Second),
+		Derived: job.Derived{DefaultedMem: true, ImpliedStop: true, Shape: "ab", Script: "cd"},
+	})
+	j, err = s.Job(context.Background(), 3)
+	requireEqual(t, err, j.Request.Priority, job.Priority{Class: job.Low})
+	damaged := restore(t, "schema-2.sql")
+	execFile(t, damaged, `UPDATE jobs SET request = '{' WHERE id = 2`)
+	s = openAt(t, damaged) // one row that can't be read is no reason to refuse the others
+	if j, err = s.Job(context.Background(), 3); err != nil || j.Request.GPUMilli != 500 {
+		t.Errorf("beside a damaged row: %+v, %v", j.Request, err)
+	}
+}
 
 // What only schema 2 can hold is there, too.
 func TestSchema2Opens(t *testing.T) {

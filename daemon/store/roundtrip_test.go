@@ -64,6 +64,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	other.Job, other.Payload, other.Unreserve = nil, nil, 0
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
+	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // of the classes there are
 	parent := array(j.Task.Array, 1)
 	parent.Request, j.Request.Array = j.Request, nil // which a task shares
 	parent.Request.Dedup = ""

@@ -42,7 +42,7 @@ var epoch = time.Date(2026, 3, 4, 5, 6, 7, 80, time.UTC)
 func queued(id job.ID) *job.Job {
 	return &job.Job{
 		ID: id, Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"},
-		Request:     job.Request{GPUMilli: 1000, MemBytes: 1 << 30, TimeLimit: time.Hour},
+		Request:     job.Request{GPUMilli: 1000, MemBytes: 1 << 30, TimeLimit: job.Span(time.Hour)},
 		SubmittedAt: epoch, ChangedAt: epoch, State: job.Queued,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/await"
 )
 
@@ -52,8 +53,8 @@ func submitAll(name string, count int, pace time.Duration, hold bool, argv []str
 func request(name string, n int, hold bool, argv []string) api.SubmitRequest {
 	words := strings.NewReplacer("{n}", strconv.Itoa(n), "{code}", strconv.Itoa(n%5))
 	r := api.SubmitRequest{
-		Key: fmt.Sprintf("%s-%d-%d", name, n, rand.Uint64()), Name: fmt.Sprintf("%s-%d", name, n),
-		GPUMilli: shares[n%len(shares)], Hold: hold, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
+		Key: fmt.Sprintf("%s-%d-%d", name, n, rand.Uint64()), Label: job.Label{Name: fmt.Sprintf("%s-%d", name, n)},
+		Request: job.Request{GPUMilli: shares[n%len(shares)], Hold: hold}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
 	}
 	for _, word := range argv {
 		r.Argv = append(r.Argv, []byte(words.Replace(word)))

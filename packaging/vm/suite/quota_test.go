@@ -4,6 +4,7 @@ package suite
 
 import (
 	"testing"
+	"time"
 )
 
 // TestSchedulerQuotas: what is above a quota waits, and says so, while others
@@ -52,13 +53,13 @@ max_time = "30m"`)
 	refused(t, "bob", "gpusched submit -p interactive -- true", 4, "only an administrator")
 	refused(t, "", "gpusched submit -p interactive -t 2h -- true", 8, "the longest of class interactive, 1h")
 	j := show(t, "bob", submit(t, "bob", "--hold -p scavenger -- true"))
-	if j.TimeLimitSeconds != 1800 || !j.Preemptible {
-		t.Errorf("a scavenger that asks no limit: %d s, preemptible %t", j.TimeLimitSeconds, j.Preemptible)
+	if j.TimeLimit.Duration() != 30*time.Minute || !j.Preemptible {
+		t.Errorf("a scavenger that asks no limit: %s, preemptible %t", j.TimeLimit, j.Preemptible)
 	}
 	became := submit(t, "bob", "--hold -t 2h -- true")
 	refused(t, "bob", "gpusched update @ -p scavenger", 8, "the longest of class scavenger, 30m")
 	sh(t, "bob", "gpusched update @ -p scavenger -t 10m")
-	if j := show(t, "bob", became); j.TimeLimitSeconds != 600 || !j.Preemptible {
-		t.Errorf("a job that became a scavenger: %d s, preemptible %t", j.TimeLimitSeconds, j.Preemptible)
+	if j := show(t, "bob", became); j.TimeLimit.Duration() != 10*time.Minute || !j.Preemptible {
+		t.Errorf("a job that became a scavenger: %s, preemptible %t", j.TimeLimit, j.Preemptible)
 	}
 }

@@ -52,7 +52,7 @@ func TestDamagedStateFile(t *testing.T) {
 				return try(t, "", fmt.Sprintf("gpusched show %d && gpusched show %d", whole, part)).Code == 0
 			})
 			is := show(t, "", whole)
-			if is.State != "running" || is.InvocationID != was.InvocationID || is.User != "alice" || is.Name != "whole" || is.TimeLimitSeconds != was.TimeLimitSeconds || is.MemBytes != was.MemBytes {
+			if is.State != "running" || is.InvocationID != was.InvocationID || is.User != "alice" || is.Name != "whole" || is.TimeLimit != was.TimeLimit || is.MemBytes != was.MemBytes {
 				t.Errorf("the running job was %+v and is %+v", was, is)
 			}
 			if len(is.GPUs) != len(was.GPUs) || is.GPUs[0].UUID != was.GPUs[0].UUID || is.GPUs[0].Milli != was.GPUs[0].Milli {

@@ -1,0 +1,51 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Span is a length of time. JSON documents give it in seconds.
+type Span time.Duration
+
+// Duration returns the span as the standard library has it.
+func (s Span) Duration() time.Duration { return time.Duration(s) }
+
+// String prints the span the way ParseDuration reads it.
+func (s Span) String() string { return FormatDuration(time.Duration(s)) }
+
+// MarshalJSON writes seconds, with decimals only where there is part of one.
+func (s Span) MarshalJSON() ([]byte, error) {
+	whole, rest := int64(s)/int64(time.Second), int64(s)%int64(time.Second)
+	if rest == 0 {
+		return strconv.AppendInt(nil, whole, 10), nil
+	}
+	sign := ""
+	if s < 0 {
+		sign, whole, rest = "-", -whole, -rest
+	}
+	return []byte(sign + strings.TrimRight(fmt.Sprintf("%d.%09d", whole, rest), "0")), nil
+}
+
+// UnmarshalJSON reads seconds. What is out of range stays out of range.
+func (s *Span) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && max(n, -n) > int64(MaxDuration/time.Second) {
+		*s = math.MaxInt64
+		if n < 0 {
+			*s = -1
+		}
+		return nil
+	}
+	d, err := time.ParseDuration(string(text) + "s")
+	if err != nil {
+		return fmt.Errorf("%s is not a number of seconds", text)
+	}
+	*s = Span(d)
+	return nil
+}
