@@ -64,7 +64,7 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
 			return "" // stopped, as far as anybody knows
 		}
-		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit-time.Second {
+		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit.Duration()-time.Second {
 			return "" // it ended before that, which only its unit could have told
 		}
 		if r != nil && r.touched == "restart" {
