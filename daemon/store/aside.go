@@ -28,7 +28,7 @@ func (d disk) setAside(path string, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
-	defer lock.Close()
+	defer unlock(lock)
 	to, err := d.unused(path + asideMark + now.UTC().Format(asideTime))
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)

@@ -35,6 +35,12 @@ func (d disk) lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
+// unlock gives a lock back and closes its file. Closing alone would leave the lock
+// with a process that was just forked and still has all descriptors, until its exec.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
 func (d disk) look(path string) (fs.FileInfo, error) {
 	if err := d.ask("look", path); err != nil {
 		return nil, err

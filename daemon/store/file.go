@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// takeLock holds path+".lock" for as long as the returned file is open. It is
-// a file of its own because closing any descriptor of the state file would
+// takeLock holds path+".lock" until unlock or the end of the process. It is a
+// file of its own because closing any descriptor of the state file would
 // drop SQLite's locks on it.
 func (d disk) takeLock(path string) (*os.File, error) {
 	f, err := d.open(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW)

@@ -145,7 +145,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.write.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+		errs = append(errs, unlock(s.lock))
 	}
 	return errors.Join(errs...)
 }

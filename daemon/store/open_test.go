@@ -122,6 +122,31 @@ func TestOneOwner(t *testing.T) {
 	openAt(t, s.path)
 }
 
+// A child that a fork has made, and that has not come to its exec, does not keep the
+// lock: until then it has what a duplicate of the descriptor has.
+func TestLockIsNotKeptByAChild(t *testing.T) {
+	s := openNew(t)
+	held, err := syscall.Dup(int(s.lock.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(held)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, s.path)
+	const closeOnExec = 1 // FD_CLOEXEC
+	again, err := disk{}.takeLock(s.path + "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock(again)
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, again.Fd(), syscall.F_GETFD, 0)
+	if errno != 0 || flags&closeOnExec == 0 {
+		t.Errorf("the lock's descriptor outlives an exec: flags %#x, %v", flags, errno)
+	}
+}
+
 // A reader beside the daemon sees what is committed, and changes nothing.
 func TestReadOnly(t *testing.T) {
 	s := openNew(t)
