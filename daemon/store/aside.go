@@ -33,25 +33,30 @@ func (d disk) setAside(path string, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
-	// The file goes first: a log that is left alone is damage too, and the next
-	// start moves it. A file without its log would pass for an older state.
+	// The file goes first, also over a power cut: a log that is left alone is damage
+	// too, and the next start moves it. A file without its log would pass for an older
+	// state.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := d.moveAside(path+suffix, to+suffix); err != nil {
 			return "", fmt.Errorf("move the state file aside: %w", err)
 		}
 	}
-	return to, d.syncDir(filepath.Dir(path))
+	return to, nil
 }
 
+// moveAside moves a file, if there is one, and brings its new name to the disk.
 func (d disk) moveAside(from, to string) error {
 	err := d.rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.chmod(to)
 	}
-	return d.chmod(to)
+	if err == nil {
+		err = d.syncDir(filepath.Dir(to))
+	}
+	return err
 }
 
 // unused returns the path, or one like it that nothing has.

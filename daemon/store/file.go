@@ -92,6 +92,8 @@ func (d disk) createFile(path string) error {
 	stored, err := d.exists(idsPath(path))
 	if err == nil && stored {
 		err = d.createEmpty(begunPath(path))
+	} else if err == nil {
+		err = d.syncDir(filepath.Dir(filepath.Dir(path))) // the directory may be as new
 	}
 	if err != nil {
 		return err

@@ -142,47 +142,38 @@ func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
 
-// files are what a power cut leaves: SQLite makes its index anew.
-var files = []string{"", "-wal"}
+// ending is what a death leaves: which changes of names since they were brought to
+// the disk, and which sectors.
+type ending struct {
+	name    string
+	changed func(change int) bool
+	reached func(sector int64) bool
+}
 
-// copyFiles puts the state file with all that is beside it into an empty directory,
-// with what left says of the files.
-func (p *play) copyFiles(t *testing.T, left func(path string) []byte) string {
+// leave puts what an ending leaves of the state file, and of what is beside it, into an
+// empty directory.
+func (p *play) leave(t *testing.T, e ending) string {
 	t.Helper()
 	to := t.TempDir()
-	entries, err := os.ReadDir(filepath.Dir(p.path))
-	if err != nil {
+	if err := p.disk.Cut(to, e.changed, e.reached); err != nil {
 		t.Fatal(err)
-	}
-	for _, e := range entries {
-		name := e.Name()
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(p.path), name))
-		if slices.Contains(files, strings.TrimPrefix(name, filepath.Base(p.path))) {
-			data = left(filepath.Join(filepath.Dir(p.path), name))
-		} else if strings.HasSuffix(name, "-shm") {
-			continue
-		}
-		if err = errors.Join(err, os.WriteFile(filepath.Join(to, name), data, 0o600)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return filepath.Join(to, filepath.Base(p.path))
 }
 
-// endings are what a death leaves of the files: of the process; of the machine,
-// with nothing, and with some of what was not on the disk for certain.
-func (p *play) endings(r *rand.Rand) map[string]func(path string) []byte {
-	cut := func(percent int) func(string) []byte {
-		return func(path string) []byte {
-			return p.disk.AfterPowerLoss(path, func(int64) bool { return r.IntN(100) < percent })
-		}
+// endings are those of the process, and of the machine, with nothing or some of what was
+// not on the disk for certain.
+func endings(r *rand.Rand) []ending {
+	cut := func(name string, percent int) ending {
+		return ending{name, func(int) bool { return r.IntN(100) < percent }, func(int64) bool { return r.IntN(100) < percent }}
 	}
 	share := []int{0, 50}[r.IntN(2)]
-	return map[string]func(path string) []byte{"the process dies": cut(100), fmt.Sprintf("the power goes, with %d %% written", share): cut(share)}
+	return []ending{cut("the process dies", 100), cut(fmt.Sprintf("the power goes, with %d %% written", share), share)}
 }
 
-// requireWhole opens what a death leaves. It must hold one of the states.
-func requireWhole(t *testing.T, path, what string, states ...held) {
+// requireWhole opens what a death leaves. It must hold one of the states; which one it
+// returns.
+func requireWhole(t *testing.T, path, what string, states ...held) held {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{})
 	if err != nil {
@@ -199,13 +190,14 @@ func requireWhole(t *testing.T, path, what string, states ...held) {
 	if !slices.ContainsFunc(states, func(h held) bool { return h.is(got) }) {
 		t.Fatalf("%s: found\n%+v\nnot one of\n%+v", what, got, states)
 	}
+	return got
 }
 
 // dieEverywhere checks all endings.
 func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...held) {
 	t.Helper()
-	for how, left := range p.endings(r) {
-		requireWhole(t, p.copyFiles(t, left), what+": "+how, states...)
+	for _, e := range endings(r) {
+		requireWhole(t, p.leave(t, e), what+": "+e.name, states...)
 	}
 }
 
@@ -220,6 +212,9 @@ func newPlay(t *testing.T, disk *diskfault.Disk, from string) *play {
 		}
 	}
 	t.Cleanup(func() { _ = p.shut() })
+	if err := disk.Watch(filepath.Dir(p.path), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 

@@ -24,6 +24,13 @@ const (
 	ShmLock  Op = "shm lock" // of that index
 )
 
+// Calls beside SQLite that bring something to the disk: all of a file, and the names
+// in a directory.
+const (
+	SyncFile  Op = "sync file"
+	SyncNames Op = "sync names"
+)
+
 // Call is one call, before it is made.
 type Call struct {
 	Op   Op

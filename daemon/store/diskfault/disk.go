@@ -23,7 +23,9 @@ type Disk struct {
 
 	mu    sync.Mutex         // guards what follows
 	open  map[uintptr]string // files that are open: their paths
+	fresh map[uintptr]bool   // those whose first sync is one of their name too
 	files map[string]*image  // of those that have changed
+	tree  *tree              // of Watch; nil: names are not known
 }
 
 // New makes a disk known to SQLite by a name of letters that no other has. A nil judge lets
@@ -35,7 +37,7 @@ func New(name string, judge Judge) (*Disk, error) {
 	if inner == 0 {
 		return nil, fmt.Errorf("put a disk %q under SQLite: there is no file system to put it on", name)
 	}
-	d := &Disk{name: name, inner: at[sqlite.Tsqlite3_vfs](inner), judge: judge, open: map[uintptr]string{}, files: map[string]*image{}}
+	d := &Disk{name: name, inner: at[sqlite.Tsqlite3_vfs](inner), judge: judge, open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
 	d.makeTable(tls)
 	zName, err := libc.CString(name)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -103,4 +104,68 @@ func TestPowerLoss(t *testing.T) {
 	put("b", 0)
 	d.synced(path, true)
 	require("written again", left(), "b\x00\x00")
+}
+
+// Names that were not brought to the disk may be the old or the new ones, each change
+// whole; a file that lost its name is what it was (invariant 4).
+func TestLostNames(t *testing.T) {
+	d, dir := newDisk(t, "lost"), t.TempDir()
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d.Ask(Call{Op: SyncFile, Path: filepath.Join(dir, name)})
+	}
+	move := func(from, to string) {
+		if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+		d.Ask(Call{Op: "rename"})
+	}
+	left := func(changes ...int) (text string) {
+		to := t.TempDir()
+		changed := func(i int) bool { return slices.Contains(changes, i) }
+		if err := d.Cut(to, changed, func(int64) bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "a.new", "b"} {
+			if data := content(filepath.Join(to, name)); data != nil {
+				text += name + "=" + string(data) + " "
+			}
+		}
+		return text
+	}
+	require := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, not %q", what, got, want)
+		}
+	}
+	put("a", "old")
+	if err := d.Watch(dir, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	put("a.new", "new")
+	move("a.new", "a")
+	require("nothing", left(), "a=old ")
+	require("the new file", left(0), "a=old a.new=new ")
+	require("the move alone", left(1), "a=new ")
+	d.Ask(Call{Op: SyncNames, Path: dir})
+	require("synced", left(), "a=new ")
+	move("a", "b")
+	require("moved, and not synced", left(), "a=new ")
+	require("moved", left(0), "b=new ")
+	db, path := onDisk(t, d)
+	db.Close()
+	if err := d.Watch(filepath.Dir(path), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?vfs="+d.Name()+"&_pragma=journal_mode(PERSIST)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("INSERT INTO t VALUES (2)"); err != nil || d.Late() != 0 {
+		t.Errorf("%d names are late after the first sync of a journal: %v", d.Late(), err)
+	}
 }

@@ -19,4 +19,8 @@
 //     Only what is written again is.
 //  3. Power loss leaves of each sector that was written since it was last brought
 //     to the disk either what was there or what was written.
+//  4. In a directory that is watched, power loss undoes any of the names that were
+//     made, moved and taken away since they were last brought to the disk, each
+//     whole: by a sync of the directory, or the first of a log or journal, with
+//     which SQLite makes one.
 package diskfault

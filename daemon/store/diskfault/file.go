@@ -1,6 +1,7 @@
 package diskfault
 
 import (
+	"path/filepath"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -40,10 +41,18 @@ func (d *Disk) fault(op Op, file uintptr, off int64, n int) Fault {
 func (d *Disk) Ask(c Call) Fault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
-	if d.judge == nil {
-		return None
+	d.look()
+	f := None
+	if d.judge != nil {
+		f = d.judge(c)
 	}
-	return d.judge(c)
+	switch {
+	case c.Op == SyncFile:
+		d.synced(c.Path, f == None)
+	case c.Op == SyncNames && f == None:
+		d.namesSynced(c.Path)
+	}
+	return f
 }
 
 func (d *Disk) pathOf(file uintptr) string {
@@ -63,6 +72,7 @@ func code(f Fault, eio int32) int32 {
 func (d *Disk) xClose(tls *libc.TLS, file uintptr) int32 {
 	d.mu.Lock()
 	delete(d.open, file)
+	delete(d.fresh, file)
 	d.mu.Unlock()
 	return call[func(*libc.TLS, uintptr) int32](methods(file).FxClose)(tls, innerOf(file))
 }
@@ -101,9 +111,17 @@ func (d *Disk) xTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 
 func (d *Disk) xSync(_ *libc.TLS, file uintptr, _ int32) int32 {
 	f := d.fault(Sync, file, 0, 0)
-	d.synced(d.pathOf(file), f == None)
+	path := d.pathOf(file)
+	d.synced(path, f == None)
 	if f != None {
 		return code(f, sqlite.SQLITE_IOERR_FSYNC)
+	}
+	d.mu.Lock()
+	first := d.fresh[file]
+	delete(d.fresh, file)
+	d.mu.Unlock()
+	if first {
+		d.namesSynced(filepath.Dir(path))
 	}
 	return sqlite.SQLITE_OK
 }

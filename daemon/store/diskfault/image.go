@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // sector is what a disk writes whole, as a rule.
@@ -21,11 +22,18 @@ type image struct {
 func (d *Disk) of(path string) *image {
 	im := d.files[path]
 	if im == nil {
-		im = &image{disk: content(path), stale: map[int64]bool{}}
+		im = newImage(content(path))
 		d.files[path] = im
+		if d.tree != nil {
+			if n := d.tree.now[filepath.Base(path)]; n != nil && filepath.Dir(path) == d.tree.dir {
+				n.image = im
+			}
+		}
 	}
 	return im
 }
+
+func newImage(disk []byte) *image { return &image{disk: disk, stale: map[int64]bool{}} }
 
 func content(path string) []byte {
 	data, err := os.ReadFile(path)
@@ -85,8 +93,12 @@ func (d *Disk) forget(path string) {
 func (d *Disk) AfterPowerLoss(path string, reached func(sector int64) bool) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := content(path)
-	im := d.files[path]
+	return d.files[path].after(content(path), reached)
+}
+
+// after is what is left of a file that a process sees as now. No image means that
+// all of it is on the disk.
+func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now
 	}

@@ -1,6 +1,8 @@
 package diskfault
 
 import (
+	"path/filepath"
+
 	"modernc.org/libc"
 	sqlite "modernc.org/sqlite/lib"
 )
@@ -21,6 +23,7 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open[file] = path
+	d.fresh[file] = flags&sqlite.SQLITE_OPEN_CREATE != 0 && flags&(sqlite.SQLITE_OPEN_WAL|sqlite.SQLITE_OPEN_MAIN_JOURNAL) != 0
 	return rc
 }
 
@@ -29,8 +32,13 @@ func (d *Disk) xDelete(tls *libc.TLS, _ uintptr, zPath uintptr, syncDir int32) i
 	if f := d.Ask(Call{Op: Delete, Path: path}); f != None {
 		return code(f, sqlite.SQLITE_IOERR_DELETE)
 	}
+	d.look()
 	d.forget(path)
-	return call[func(*libc.TLS, uintptr, uintptr, int32) int32](d.inner.FxDelete)(tls, address(d.inner), zPath, syncDir)
+	rc := call[func(*libc.TLS, uintptr, uintptr, int32) int32](d.inner.FxDelete)(tls, address(d.inner), zPath, syncDir)
+	if rc == sqlite.SQLITE_OK && syncDir != 0 {
+		d.namesSynced(filepath.Dir(path))
+	}
+	return rc
 }
 
 func (d *Disk) xAccess(tls *libc.TLS, _ uintptr, zPath uintptr, flags int32, out uintptr) int32 {

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store/diskfault"
+)
+
+// cuts calls look with every ending of a power cut now, in which any of the late
+// changes of names got to the disk, and all of what was written or nothing of it. Those
+// that leave the same are one. It returns how many there were.
+func (p *play) cuts(t *testing.T, look func(how, path string)) int {
+	t.Helper()
+	late, seen := p.disk.Late(), map[string]bool{}
+	for set := range 1 << late {
+		for _, written := range []bool{false, true} {
+			how := fmt.Sprintf("the power goes with changes %0*b of names, written %t", late, set, written)
+			path := p.leave(t, ending{how, func(i int) bool { return set>>i&1 == 1 }, func(int64) bool { return written }})
+			if left := fmt.Sprintf("%q", filesBeside(t, path)); !seen[left] {
+				seen[left] = true
+				look(how, path)
+			}
+		}
+	}
+	return len(seen)
+}
+
+// filesBeside are the files in the directory of path, by their names, but for the lock.
+func filesBeside(t *testing.T, path string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Name() != filepath.Base(path)+".lock" {
+			files[e.Name()] = string(data)
+		}
+	}
+	return files
+}
+
+// atNames has at called before each call with which names are brought to the disk,
+// and before the first one after each change of names.
+func (p *play) atNames(at func(c diskfault.Call)) {
+	before := 0
+	p.disk.Judge(func(c diskfault.Call) diskfault.Fault {
+		late := p.disk.Late()
+		if late > 0 && (late != before || c.Op == diskfault.SyncNames || c.Op == diskfault.Sync) {
+			at(c)
+		}
+		before = late
+		return diskfault.None
+	})
+}
+
+// Whatever names the power takes that were not brought to the disk: what was
+// acknowledged is there, and what was under way is there whole or not at all
+// (invariant 1). The ids go on above all that were given out (invariant 3).
+func TestLostNames(t *testing.T) {
+	t.Parallel()
+	for name, l := range lives(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			far := stage{"the next ids", func(p *play) error {
+				return p.s.Commit(context.Background(), []Record{{Job: queued(1700), Payload: payload()}})
+			}}
+			stages := append(slices.Clone(l.stages), far, closing, opening)
+			disk := newDisk(t, "names-"+name)
+			states, _ := reference(t, disk, l.from, stages)
+			p := newPlay(t, disk, l.from)
+			at, cuts := 0, 0
+			p.atNames(func(c diskfault.Call) {
+				cuts += p.cuts(t, func(how, path string) {
+					what := fmt.Sprintf("%s, before %v: %s", stages[at].name, c, how)
+					found := requireWhole(t, path, what, states[max(at-1, 0)], states[at])
+					if bound := idsBeside(t, path); found.next.job > max(states[0].next.job, bound) {
+						t.Fatalf("%s: without the state file ids below %d would be given out again, from %d", what, found.next.job, bound)
+					}
+				})
+			})
+			for i, st := range stages {
+				at = i
+				if err := st.do(p); err != nil {
+					t.Fatalf("%s: %v", st.name, err)
+				}
+			}
+			disk.Judge(nil)
+			t.Logf("%d cuts", cuts)
+		})
+	}
+}
+
+// idsBeside is where ids go on without the state file; 0 from the beginning.
+func idsBeside(t *testing.T, path string) (bound job.ID) {
+	t.Helper()
+	_, _ = fmt.Sscanf(filesBeside(t, path)[filepath.Base(idsPath(path))], "job %d", &bound)
+	return bound
+}
+
+// The directory of a first state file may be as new as the file: its name is brought
+// to the disk too (invariant 1).
+func TestNameOfTheDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gpusched", "state.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	synced := false
+	judge := func(op, at string) error {
+		synced = synced || op == "sync names" && at == filepath.Dir(filepath.Dir(path))
+		return nil
+	}
+	s, err := Open(t.Context(), path, Options{Judge: judge})
+	if err != nil || !synced {
+		t.Fatalf("brought to the disk: %t, %v", synced, err)
+	}
+	s.Close()
+}
+
+// unfolded is a state file that says less than its log: a job has ended since.
+func unfolded(t *testing.T) (files map[string][]byte) {
+	t.Helper()
+	s := openNew(t)
+	commit(t, s, Record{Job: running(1), Payload: payload()})
+	if err := s.fold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, Record{Job: ended(1, job.Completed)}, Record{Job: queued(2), Payload: payload()})
+	files = map[string][]byte{}
+	for _, suffix := range []string{"", "-wal", ".ids"} {
+		data, err := os.ReadFile(s.path + suffix)
+		if err != nil || len(data) == 0 {
+			t.Fatalf("%q has %d bytes: %v", suffix, len(data), err)
+		}
+		files[suffix] = data
+	}
+	return files
+}
+
+// Whatever names the power takes while a file is moved aside and a new one begun:
+// both parts of it are there, an older state never passes for the newest, and no id
+// is given out again (invariants 3 and 6).
+func TestLostNamesOfSetAside(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, newDisk(t, "names-aside"), "")
+	files := unfolded(t)
+	for suffix, data := range files {
+		if err := os.WriteFile(p.path+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.disk.Watch(filepath.Dir(p.path), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	cuts := 0
+	p.atNames(func(c diskfault.Call) {
+		cuts += p.cuts(t, func(how, path string) { requireNewest(t, fmt.Sprintf("before %v: %s", c, how), path, files) })
+	})
+	if _, err := (disk{p.judge}).setAside(p.path, noon); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	p.disk.Judge(nil)
+	t.Logf("%d cuts", cuts)
+}
+
+// requireNewest starts the daemon's way. It must find the newest state, or begin an
+// empty one beside all of the old.
+func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
+	t.Helper()
+	found := slices.Collect(maps.Values(filesBeside(t, path)))
+	for suffix, data := range files {
+		if !slices.Contains(found, string(data)) {
+			t.Fatalf("%s: what was %q is lost", what, "state.db"+suffix)
+		}
+	}
+	if err := mend(path, nil); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	for name, text := range filesBeside(t, path) {
+		if text == "" && strings.Contains(name, asideMark) && !isLog(name) {
+			t.Fatalf("%s: %q was empty, and passed for damage", what, name)
+		}
+	}
+	s := openAt(t, path)
+	defer s.Close()
+	st, err := s.Load(t.Context())
+	if err != nil || st.NextID <= 2 {
+		t.Fatalf("%s: the next job is %d: %v", what, st.NextID, err)
+	}
+	var live []string
+	for _, j := range st.Live {
+		live = append(live, j.ID.String())
+	}
+	if got := strings.Join(live, " "); got != "" && got != "2" {
+		t.Fatalf("%s: an older state: jobs %s are live", what, got)
+	}
+}
