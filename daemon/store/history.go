@@ -74,7 +74,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 	if err := s.countPasts(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.alone(func() error { return prune(ctx, s.write, now) }); err != nil {
+	if err := s.alone(func() error { return prune(ctx, s.write, now, keepPredictions) }); err != nil {
 		return 0, err
 	}
 	if h.Age > 0 {

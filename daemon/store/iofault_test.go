@@ -23,11 +23,15 @@ import (
 // some of them.
 var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
 
+// oneIn is how few of them there are.
+const oneIn = 37 * slower
+
 // play is a state file through its life, on a disk that fails.
 type play struct {
 	disk *diskfault.Disk
 	path string
 	s    *Store
+	cut  int // endings so far
 }
 
 // stage is something that the daemon does, and does again after an error.
@@ -402,7 +406,7 @@ func TestEveryCallFails(t *testing.T) {
 			disk := newDisk(t, "fails-"+name)
 			states, calls := reference(t, disk, l.from, l.stages)
 			all := trials(calls)
-			list := some(all, 37)
+			list := some(all, oneIn)
 			for _, tr := range list {
 				t.Run(fmt.Sprint(tr.call, tr), func(t *testing.T) { tr.run(t, newPlay(t, disk, l.from), l.stages, states) })
 			}
@@ -423,7 +427,7 @@ func TestDeathAtEveryCall(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 1))
 			n, at, died := 0, 0, 0
 			disk.Judge(func(c diskfault.Call) diskfault.Fault {
-				if n++; n%19 == 0 || *everyCall {
+				if n++; n%(19*slower) == 0 || *everyCall {
 					p.dieEverywhere(t, fmt.Sprintf("%s, before call %d (%v)", l.stages[at].name, n, c), r, states[max(at-1, 0)], states[at])
 					died++
 				}

@@ -39,7 +39,7 @@ func TestPrune(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
 	ctx := context.Background()
-	if _, err := s.write.Exec(`INSERT INTO predictions WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100002)
+	if _, err := s.write.Exec(`INSERT INTO predictions WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 102)
 		SELECT 'k' || i, 1, 1, strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 1700000000 - i, 'unixepoch') FROM n`); err != nil {
 		t.Fatal(err)
 	}
@@ -47,13 +47,14 @@ func TestPrune(t *testing.T) {
 		return Record{Reservation: &job.Reservation{ID: id, To: epoch.Add(d)}}
 	}
 	commit(t, s, until(1, 0), until(2, time.Second), until(3, time.Hour))
-	if err := prune(ctx, s.write, epoch.Add(keepReservation+time.Second)); err != nil {
+	const most = 100
+	if err := prune(ctx, s.write, epoch.Add(keepReservation+time.Second), most); err != nil {
 		t.Fatal(err)
 	}
 	st, err := s.Load(ctx)
-	requireEqual(t, err, len(st.Predictions), keepPredictions)
-	requireEqual(t, err, st.Predictions[0].Key, "k100000")
-	requireEqual(t, err, st.Predictions[keepPredictions-1].Key, "k1")
+	requireEqual(t, err, len(st.Predictions), most)
+	requireEqual(t, err, st.Predictions[0].Key, "k100")
+	requireEqual(t, err, st.Predictions[most-1].Key, "k1")
 	requireEqual(t, err, st.Reservations, []job.Reservation{*until(2, time.Second).Reservation, *until(3, time.Hour).Reservation})
 }
 

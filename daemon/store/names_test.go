@@ -24,8 +24,12 @@ func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 		for _, written := range []bool{false, true} {
 			how := fmt.Sprintf("the power goes with changes %0*b of names, written %t", late, set, written)
 			path := p.leave(t, ending{how, func(i int) bool { return set>>i&1 == 1 }, func(int64) bool { return written }})
-			if left := fmt.Sprintf("%q", filesBeside(t, path)); !seen[left] {
-				seen[left] = true
+			left := fmt.Sprintf("%q", filesBeside(t, path))
+			if seen[left] {
+				continue
+			}
+			seen[left] = true
+			if p.cut++; p.cut%slower == 0 {
 				look(how, path)
 			}
 		}

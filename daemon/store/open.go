@@ -81,7 +81,7 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := quickCheck(ctx, s.write, s.path); err != nil {
 		return err
 	}
-	if err := prune(ctx, s.write, time.Now()); err != nil {
+	if err := prune(ctx, s.write, time.Now(), keepPredictions); err != nil {
 		return err
 	}
 	if s.next, err = readCounters(ctx, s.write); err != nil {

@@ -207,9 +207,7 @@ func TestConnectionSettings(t *testing.T) {
 func TestLogIsFoldedIn(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
-	for range 100 {
-		fill(t, s, 500, typicalPayload())
-	}
+	fill(t, s, 5000, typicalPayload())
 	st, err := os.Stat(s.path + "-wal")
 	if err != nil || st.Size() > 16<<20 {
 		t.Fatalf("the log has %d bytes, %v", st.Size(), err)
