@@ -36,7 +36,7 @@ func TestMachineConformance(t *testing.T) {
 // connect returns a manager. It finds no unit of a job and leaves none behind.
 func connect(t *testing.T) *Manager {
 	t.Helper()
-	dialing, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	dialing, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	m, err := Connect(dialing, Options{})
 	if err != nil {
@@ -103,7 +103,7 @@ func unitProperties(id int64, b unittest.Behaviour) []units.Property {
 func settled(t *testing.T, s units.Status) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(30 * time.Second); ; {
+	for late := time.After(2 * time.Minute); ; {
 		for _, pid := range strings.Fields(members(t, s)) {
 			name, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
 			if err == nil && string(name) == "sleep\n" {

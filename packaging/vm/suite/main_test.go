@@ -161,7 +161,13 @@ func sh(t *testing.T, user, script string) string {
 // try runs a script and returns whatever came of it.
 func try(t *testing.T, user, script string) vm.Result {
 	t.Helper()
-	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", 2*time.Minute*max(1, the.slow/2))
+	return tryFor(t, user, script, 2*time.Minute)
+}
+
+// tryFor is try of a script that may take so long.
+func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
+	t.Helper()
+	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", limit*max(1, the.slow/2))
 	defer stop()
 	r, err := the.Sh(ctx, user, script)
 	if err != nil {
