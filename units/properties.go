@@ -132,8 +132,13 @@ func rlimits(s Spec) []Property {
 	return p
 }
 
-// journal sets no rate limit: 0, as interval or as burst, would be journald's own
-// for a unit, so it is one that no job reaches.
+// The rate limit of a job's lines is one that no job reaches: 0, as interval or as
+// burst, would be journald's own.
+const (
+	LogIntervalUSec = 1_000_000
+	LogBurst        = 1_000_000_000
+)
+
 func journal(s Spec) []Property {
 	fields := [][]byte{
 		fmt.Appendf(nil, jobField+"%d", s.ID),
@@ -154,8 +159,8 @@ func journal(s Spec) []Property {
 		{"StandardError", "journal"},
 		{"SyslogIdentifier", contract.UnitPrefix + strconv.FormatInt(s.ID, 10)},
 		{"SyslogLevelPrefix", false}, // "<3>" at the start of a job's line is the job's text
-		{"LogRateLimitIntervalUSec", uint64(1_000_000)},
-		{"LogRateLimitBurst", uint32(1_000_000_000)},
+		{"LogRateLimitIntervalUSec", uint64(LogIntervalUSec)},
+		{"LogRateLimitBurst", uint32(LogBurst)},
 		{"LogExtraFields", fields},
 	}
 }

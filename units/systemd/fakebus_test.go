@@ -56,6 +56,7 @@ func (b *fakeBus) manager() *Manager {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(m.Close)
+	m.tidy.dir = b.t.TempDir()
 	return m
 }
 

@@ -30,6 +30,15 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
+	err := m.end(ctx, name)
+	if err == nil {
+		m.tidy.keep(name)
+	}
+	return err
+}
+
+// end is Stop but for what journald is told.
+func (m *Manager) end(ctx context.Context, name string) error {
 	l, err := m.current()
 	if err != nil {
 		return fmt.Errorf("stop unit %q: %w", name, err)

@@ -9,25 +9,35 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpusched/gpusched/units"
 )
 
-// Where systemd tells journald the LogExtraFields of each unit, in a file of the
-// unit's. systemd (252, and still in 2026) tries to remove it under another name when the
-// unit has ended, so one file of each job would stay until the machine is restarted.
+// Where systemd tells journald of each unit what its lines carry and how many they
+// may be, in files of the unit's.
 const (
-	fieldsDir    = "/run/systemd/units"
-	fieldsPrefix = "log-extra-fields:"
+	fieldsDir      = "/run/systemd/units"
+	fieldsPrefix   = "log-extra-fields:"
+	intervalPrefix = "log-rate-limit-interval:"
+	burstPrefix    = "log-rate-limit-burst:"
 )
+
+// prefixes are those of the files that stay when a unit has ended: the first since
+// systemd (252, and still in 2026) tries to remove it under another name, so that one of
+// each job would stay until the machine is restarted; the others since keep makes them
+// again.
+var prefixes = [...]string{fieldsPrefix, intervalPrefix, burstPrefix}
 
 const (
 	// fieldsKept is how long the file stays after its unit is gone: journald may
 	// still have lines of the job to read. One that hangs is killed after three
 	// minutes, and reads them then.
 	fieldsKept = 5 * time.Minute
-	// maxFields bounds how many stay for that: 40 MiB of /run.
+	// maxFields bounds of how many units they stay for that: 60 MiB of /run.
 	maxFields = 10_000
 )
 
@@ -80,11 +90,14 @@ func (t *tidy) files() ([]string, error) {
 	}
 	var have []string
 	for _, e := range entries {
-		if name, ok := strings.CutPrefix(e, fieldsPrefix); ok && checkName(name) == nil {
-			have = append(have, name)
+		for _, prefix := range prefixes {
+			if name, ok := strings.CutPrefix(e, prefix); ok && checkName(name) == nil {
+				have = append(have, name)
+			}
 		}
 	}
-	return have, nil
+	slices.Sort(have)
+	return slices.Compact(have), nil
 }
 
 // sweep removes those whose unit has been gone for long, and the oldest where
@@ -112,14 +125,32 @@ func (t *tidy) sweep(have []string, loaded map[string]bool, now time.Time) error
 		if now.Sub(since[name]) < fieldsKept && len(have)-n <= maxFields {
 			break
 		}
-		err := os.Remove(filepath.Join(t.dir, fieldsPrefix+name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := t.remove(name); err != nil {
 			first = cmp.Or(first, fmt.Errorf("remove what ended units left: %w", err))
 			continue
 		}
 		delete(since, name)
 	}
 	return first
+}
+
+func (t *tidy) remove(name string) error {
+	var errs []error
+	for _, prefix := range prefixes {
+		if err := os.Remove(filepath.Join(t.dir, prefix+name)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keep tells journald on of a unit that is gone that it has no rate limit. systemd
+// removes that with the unit, and journald, when it is behind, reads what a job has
+// printed by its own limit then: of 60 000 lines it dropped 27 500. Where it can't be
+// told that is how it is.
+func (t *tidy) keep(name string) {
+	_ = os.Symlink(strconv.FormatUint(units.LogIntervalUSec, 10), filepath.Join(t.dir, intervalPrefix+name))
+	_ = os.Symlink(strconv.FormatUint(units.LogBurst, 10), filepath.Join(t.dir, burstPrefix+name))
 }
 
 // starting tells that the unit comes back, or comes: its file is a new one.

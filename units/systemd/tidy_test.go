@@ -90,6 +90,43 @@ func TestTidy(t *testing.T) {
 	})
 }
 
+// Of a unit that was stopped journald is still told that it has no rate limit, as long
+// as it may have lines of it to read.
+func TestNoRateLimitAfterTheEnd(t *testing.T) {
+	dir := unitFiles(t)
+	synctest.Test(t, func(t *testing.T) {
+		list := loadedUnits()
+		m := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+			if method == "StopUnit" {
+				return nil, noSuchUnit()
+			}
+			return list(method, args)
+		}).manager()
+		m.tidy.dir = dir
+		name := units.Name(7)
+		if err := m.Stop(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		for file, want := range map[string]string{"log-rate-limit-interval:": "1000000", "log-rate-limit-burst:": "1000000000"} {
+			if got, err := os.Readlink(filepath.Join(dir, file+name)); err != nil || got != want {
+				t.Errorf("%s: %q, %v", file, got, err)
+			}
+		}
+		for range int(fieldsKept/time.Minute) + 1 {
+			if got := filesIn(t, dir); strings.Count(got, name) != 2 {
+				t.Fatalf("left are %q", got)
+			}
+			if err := m.Tidy(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if got := filesIn(t, dir); got != "" {
+			t.Errorf("left are %q", got)
+		}
+	})
+}
+
 // A file of a unit that is started again stays, though the list of units was made
 // before.
 func TestTidyLeavesAStart(t *testing.T) {

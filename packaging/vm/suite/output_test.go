@@ -9,19 +9,44 @@ import (
 )
 
 // TestOutputIsWhole: a job that prints 60 000 lines at once loses none of them;
-// journald's own rate limit would keep a part. The journal is slower than the job.
+// journald's own rate limit would keep a part.
 func TestOutputIsWhole(t *testing.T) {
 	begin(t)
+	whole(t, submit(t, "alice", "-g 0 -- seq 60000"), func() {})
+}
+
+// TestOutputOfALateJournal: nor does one that has come and gone when journald begins to
+// read what it printed.
+func TestOutputOfALateJournal(t *testing.T) {
+	begin(t)
+	journald := func(signal string) { sh(t, "", "systemctl kill -s "+signal+" systemd-journald") }
+	journald("STOP")
+	t.Cleanup(func() { journald("CONT") })
+	id := submit(t, "alice", "-g 0 -- seq 60000")
+	whole(t, id, func() {
+		until(t, "the unit is gone", func() bool {
+			return sh(t, "", fmt.Sprintf("systemctl show -P LoadState gpujob-%d", id)) == "not-found"
+		})
+		journald("CONT")
+	})
+}
+
+// whole waits for the end of a job that prints the numbers up to 60 000, and until the
+// journal has all of them: it is slower than the job, so as long as it gets more.
+func whole(t *testing.T, id int64, then func()) {
+	t.Helper()
 	const lines = 60_000
-	id := submit(t, "alice", fmt.Sprintf("-g 0 -- seq %d", lines))
 	ended(t, wait(t, id), "completed", "exit code 0")
+	then()
 	want := fmt.Sprintf("%d %d", lines, lines)
 	for _, cmd := range []string{"gpusched logs ", "journalctl -q -o cat _TRANSPORT=stdout -u gpujob-"} {
-		until(t, "all lines are in the journal", func() bool {
-			got := sh(t, "alice", fmt.Sprintf("%s%d | sort -nu | awk 'END { print NR, $1 }'", cmd, id))
+		for last, got := "none", ""; got != want; last = got {
+			until(t, fmt.Sprintf("the journal has more lines than %s", last), func() bool {
+				got = sh(t, "alice", fmt.Sprintf("%s%d | sort -nu | awk 'END { print NR, $1 }'", cmd, id))
+				return got != last
+			})
 			t.Logf("%s: %s", cmd, got)
-			return got == want
-		})
+		}
 	}
 }
 
