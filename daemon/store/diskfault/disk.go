@@ -37,7 +37,8 @@ func New(name string, judge Judge) (*Disk, error) {
 	if inner == 0 {
 		return nil, fmt.Errorf("put a disk %q under SQLite: there is no file system to put it on", name)
 	}
-	d := &Disk{name: name, inner: at[sqlite.Tsqlite3_vfs](inner), judge: judge, open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
+	d := &Disk{name: name, inner: at[sqlite.Tsqlite3_vfs](inner), judge: judge,
+		open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
 	d.makeTable(tls)
 	zName, err := libc.CString(name)
 	if err != nil {
