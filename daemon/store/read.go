@@ -11,19 +11,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Job returns one job, live or ended, with its current attempt. A job that is
-// not there is ErrNotFound.
-func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
-	list, err := s.jobs(ctx, "WHERE j.id = ?", int64(id))
-	if err == nil && len(list) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return job.Job{}, fmt.Errorf("read job %d: %w", id, err)
-	}
-	return list[0], nil
-}
-
 // Jobs returns those of the jobs that exist, in any order, in one snapshot.
 func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	text, err := json.Marshal(ids)
@@ -71,12 +58,6 @@ func (s *Store) Ended(ctx context.Context, f Filter) ([]job.Job, error) {
 	}
 	if f.Array != 0 {
 		add("j.array_id = ?", int64(f.Array))
-	}
-	if !f.Since.IsZero() {
-		add("j.changed_at >= ?", formatTime(f.Since))
-	}
-	if !f.Before.IsZero() {
-		add("j.changed_at < ?", formatTime(f.Before))
 	}
 	clause := "WHERE " + strings.Join(where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
 	if f.Limit > 0 {

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"time"
-
-	"github.com/gpusched/gpusched/daemon/job"
-)
+import "github.com/gpusched/gpusched/daemon/job"
 
 // Record is one change to be made durable. Each part that is not nil is
 // inserted, or replaces what was there.
@@ -57,13 +53,11 @@ type Done struct {
 
 // Filter selects ended jobs. Zero fields select everything.
 type Filter struct {
-	UID    *int
-	State  job.State // one terminal state
-	Name   string    // exactly this name
-	Array  job.ID    // tasks of this array
-	Since  time.Time // ended then or later
-	Before time.Time // ended earlier
-	Limit  int       // at most so many; 0 or less: all
+	UID   *int
+	State job.State // one terminal state
+	Name  string    // exactly this name
+	Array job.ID    // tasks of this array
+	Limit int       // at most so many; 0 or less: all
 }
 
 // Status is what a dependency asks of another job.

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	taskQuery   = "SELECT id FROM jobs WHERE array_id = ? AND task_index = ?"
-	tasksClause = "WHERE j.array_id = ? AND j.task_index >= ? ORDER BY j.task_index LIMIT ?"
+	taskQuery = "SELECT id FROM jobs WHERE array_id = ? AND task_index = ?"
 
 	statesQuery = `SELECT j.id, j.state, EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.started_at <> '') OR
  EXISTS (SELECT 1 FROM jobs t JOIN attempts a ON a.job_id = t.id WHERE t.array_id = j.id AND a.started_at <> '')
@@ -27,20 +26,6 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (job.ID, erro
 		return 0, fmt.Errorf("look up task %v: %w", job.Task{Array: array, Index: index}, s.readError(err))
 	}
 	return id, nil
-}
-
-// Tasks returns those tasks of an array that have become jobs, live or ended,
-// by index: from the given index on, at most limit of them (0 or less: all).
-// There are none for a job that is not there or no array.
-func (s *Store) Tasks(ctx context.Context, array job.ID, from, limit int) ([]job.Job, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	list, err := s.jobs(ctx, tasksClause, int64(array), from, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read the tasks of array %d: %w", array, err)
-	}
-	return list, nil
 }
 
 // States tells how those of the jobs that exist are doing.

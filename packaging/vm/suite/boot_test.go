@@ -225,9 +225,9 @@ func holds(ctx context.Context, path string, jobs map[string]int64) error {
 		return err
 	}
 	for name, id := range jobs {
-		j, err := s.Job(ctx, job.ID(id))
-		if err != nil || j.Label.Name != name || int64(state.NextID) <= id {
-			return fmt.Errorf("%s was acknowledged as job %d, which is %q; the next id is %d (%v)", name, id, j.Label.Name, state.NextID, err)
+		found, err := s.Jobs(ctx, []job.ID{job.ID(id)})
+		if err != nil || len(found) != 1 || found[0].Label.Name != name || int64(state.NextID) <= id {
+			return fmt.Errorf("%s was acknowledged as job %d, which is %v; the next id is %d (%v)", name, id, found, state.NextID, err)
 		}
 	}
 	return nil
