@@ -70,7 +70,7 @@ func (a *app) complain(text string) {
 	}
 }
 
-// note says something that is no error.
+// note says something that is not an error.
 func (a *app) note(format string, args ...any) {
 	a.err.printf("gpusched: %s\n", clean(fmt.Sprintf(format, args...)))
 }

@@ -114,7 +114,7 @@ func flagNamed(n *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// takesCommand tells whether what follows is somebody else's command line.
+// takesCommand reports whether what follows is somebody else's command line.
 func takesCommand(n *kong.Node) bool {
 	return len(n.Positional) > 0 && n.Positional[0].PassthroughMode != kong.PassThroughModeNone
 }
@@ -185,7 +185,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 	return list
 }
 
-// arguments are the candidates for what is no option.
+// arguments are the candidates for what is not an option.
 func (a *app) arguments(ctx context.Context, n *kong.Node, current string) (list []candidate) {
 	if len(n.Positional) == 0 {
 		return nil

@@ -66,7 +66,7 @@ func checkVersions(v api.VersionReply) api.Check {
 	return c
 }
 
-// checkUse tells of GPUs that are kept from jobs, by an administrator or by
+// checkUse reports GPUs that are kept from jobs, by an administrator or by
 // others' processes.
 func (a *app) checkUse(ctx context.Context) []api.Check {
 	reply, err := a.client.GPUs(ctx)

@@ -18,7 +18,7 @@ const fenceDropIn = "user-.slice.d/50-gpusched-fence.conf"
 
 const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload'"
 
-// checkFence tells whether GPUs can be opened outside of jobs. The node of the
+// checkFence reports whether GPUs can be opened outside of jobs. The node of the
 // filters' proof says it, which no driver has: an attempt to open a GPU wakes it.
 func (h host) checkFence() api.Check {
 	if groups, _ := os.ReadFile(h.path("/proc/self/cgroup")); strings.Contains(string(groups), "/"+contract.UnitPrefix) {

@@ -96,7 +96,7 @@ func (h host) holders(node string) ([]holder, error) {
 	return list, nil
 }
 
-// hasOpen tells whether a descriptor of the process is of the node. One that has
+// hasOpen reports whether a descriptor of the process is of the node. One that has
 // ended meanwhile has none.
 func hasOpen(dir, node string) (bool, error) {
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))

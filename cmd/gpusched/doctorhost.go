@@ -51,7 +51,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// checkUnits tells whether systemd runs the machine at all.
+// checkUnits reports whether systemd runs the machine at all.
 func (h host) checkUnits() api.Check {
 	if _, err := os.Stat(h.path("/run/systemd/system")); err != nil {
 		return api.Check{Name: "init", Health: string(job.Failing), Detail: "this machine was not booted with systemd, which starts all jobs", Next: "run gpusched on the host, not in a container without systemd"}
@@ -59,7 +59,7 @@ func (h host) checkUnits() api.Check {
 	return healthy("init", "booted with systemd")
 }
 
-// checkCgroups tells whether there is the hierarchy that jobs are fenced by.
+// checkCgroups reports whether there is the hierarchy that jobs are fenced by.
 func (h host) checkCgroups() api.Check {
 	data, err := os.ReadFile(h.path("/sys/fs/cgroup/cgroup.controllers"))
 	const next = "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable="
@@ -102,7 +102,7 @@ func node(st os.FileInfo) (mode os.FileMode, major, minor uint32) {
 
 var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
 
-// checkNodes tells whether users may open what CUDA needs. Which GPUs a job may
+// checkNodes reports whether users may open what CUDA needs. Which GPUs a job may
 // open its unit decides, not the mode of the nodes.
 func (h host) checkNodes() []api.Check {
 	entries, err := os.ReadDir(h.path("/dev"))
@@ -210,7 +210,7 @@ func (h host) checkConfig() api.Check {
 	return healthy("settings on disk", "no mistake in "+strings.Join(files, ", "))
 }
 
-// checkClock tells whether the time is what others call it.
+// checkClock reports whether the time is what others call it.
 func checkClock() api.Check {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err != nil {

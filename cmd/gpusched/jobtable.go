@@ -141,7 +141,7 @@ func gpusOf(j api.Job) string {
 	return "(" + job.FormatGPUs(j.GPUMilli) + ")"
 }
 
-// partial tells whether the job has a part of the GPU only.
+// partial reports whether the job has a part of the GPU only.
 func partial(g api.GPURef) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func gpuIndexes(list []api.GPURef) string {

@@ -18,7 +18,7 @@ import (
 // those above it files of their own.
 const lastSystemUID = 999
 
-// journalReadable tells why the job's output cannot be read here, where that is
+// journalReadable reports why the job's output cannot be read here, where that is
 // certain: journalctl itself would print nothing and say nothing.
 func (a *app) journalReadable(j api.Job) error {
 	switch {
@@ -43,7 +43,7 @@ func (a *app) journalReadable(j api.Job) error {
 	return nil // its own file, which may come only with the first line (hasJournal)
 }
 
-// hasJournal tells whether there is a file to read the job's output from. A
+// hasJournal reports whether there is a file to read the job's output from. A
 // user's own comes with the first line that is logged for that user, and where
 // there is none to read journalctl fails.
 func (a *app) hasJournal() bool {
@@ -59,7 +59,7 @@ func (a *app) awaitJournal(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// openable tells whether some journal file of the pattern can be read.
+// openable reports whether some journal file of the pattern can be read.
 func (a *app) openable(pattern string) bool {
 	for _, dir := range a.journalDirs {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern))

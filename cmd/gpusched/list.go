@@ -106,7 +106,7 @@ func moreTasks(n int) string {
 	return fmt.Sprintf("%d more tasks have", n)
 }
 
-// addTasks puts the tasks of arrays that were named behind these, and tells how
+// addTasks puts the tasks of arrays that were named behind these, and reports how
 // many ended ones it left out. q is what was asked for.
 func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *api.ListReply) (beyond int, err error) {
 	named, ofArray := reply.Jobs, q
@@ -144,7 +144,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 	return beyond, nil
 }
 
-// chooses tells whether an option leaves jobs out.
+// chooses reports whether an option leaves jobs out.
 func (c *listCmd) chooses() bool { return c.User != "" || c.Mine || c.State != "" || c.Name != "" }
 
 // How many ended jobs are shown where nobody said, and at most.

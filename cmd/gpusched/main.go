@@ -54,7 +54,7 @@ func hostApp() *app {
 // only thing in Go that undoes that is an exec, also one that fails.
 func restoreLimits() { syscall.Exec("", nil, nil) }
 
-// newTerminal describes an output. What is no terminal has width 0 and no
+// newTerminal describes an output. What is not a terminal has width 0 and no
 // colour.
 func newTerminal(f *os.File, getenv func(string) string, now time.Time) *terminal {
 	t := &terminal{w: bufio.NewWriter(f), now: now}

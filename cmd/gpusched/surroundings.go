@@ -82,7 +82,7 @@ func settings(set, environ []string) ([]string, error) {
 	return out, nil
 }
 
-// unnamable tells what no program can name a variable with. The kernel would take
+// unnamable reports what no program can name a variable with. The kernel would take
 // it, but shells drop such a variable.
 func unnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// arrayWish is what --array and --param ask for; nil is no array. With
+// arrayWish is what --array and --param ask for; nil means no array. With
 // parameters the tasks follow from these, and --array gives the limit alone.
 func arrayWish(text string, params []string) (*api.ArrayWish, error) {
 	wish := &api.ArrayWish{Spec: text}

@@ -21,7 +21,7 @@ type stored struct {
 	unread *unread
 }
 
-// unread is the first damage that a read came upon: the daemon works on, since
+// unread is the first damage that a read found: the daemon works on, since
 // what it needs is in its memory, and health tells.
 type unread struct{ first atomic.Pointer[string] }
 

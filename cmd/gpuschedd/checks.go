@@ -37,7 +37,7 @@ func checkSystemd(ctx context.Context, m *systemd.Manager) job.Check {
 // (systemd#17489); 250 and 251 were never tried.
 const leastSystemd = 252
 
-// judgeSystemd tells what a version means, and properties that it does not know.
+// judgeSystemd reports what a version means, and properties that it does not know.
 func judgeSystemd(version string, missing []string) job.Check {
 	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "version " + version + " answers over the system bus"}
 	if len(missing) > 0 {
@@ -63,7 +63,7 @@ func leadingNumber(version string) int {
 	return n
 }
 
-// checkNotifier tells whether systemd hears that the daemon is alive.
+// checkNotifier reports whether systemd hears that the daemon is alive.
 func checkNotifier(n *systemd.Notifier) job.Check {
 	if err := n.Err(); err != nil {
 		return job.Check{
@@ -79,7 +79,7 @@ const (
 	machineIDFile = "/etc/machine-id"
 )
 
-// checkJournal tells whether users can read their jobs' output: only a
+// checkJournal reports whether users can read their jobs' output: only a
 // persistent journal is split by user. It is there when journald keeps a
 // directory for this machine, which Storage=volatile and none keep it from.
 func checkJournal(dir, idFile string) job.Check {
@@ -104,7 +104,7 @@ func checkJournal(dir, idFile string) job.Check {
 // leastSpace is what the state file may need in a busy hour.
 const leastSpace = 256 << 20
 
-// checkSpace tells of a disk that is about to fill up.
+// checkSpace reports a disk that is about to fill up.
 func checkSpace(dir string) job.Check {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -118,7 +118,7 @@ func checkSpace(dir string) job.Check {
 	return c
 }
 
-// checkKernelLog tells whether errors of GPUs are noticed; r is nil where the
+// checkKernelLog reports whether errors of GPUs are noticed; r is nil where the
 // site wants none.
 func checkKernelLog(r *kernellog.Reader, path string) job.Check {
 	c := job.Check{Name: "kernel log", Health: job.Healthy, Detail: "errors that the driver reports of GPUs (Xids) are noticed"}
@@ -133,7 +133,7 @@ func checkKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// checkJournalReads tells whether journald takes what the daemon logs: since when
+// checkJournalReads reports whether journald takes what the daemon logs: since when
 // it has not, and how many lines had no room.
 func checkJournalReads(since time.Time, lost uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald takes what the daemon logs"}
@@ -145,7 +145,7 @@ func checkJournalReads(since time.Time, lost uint64) job.Check {
 	return c
 }
 
-// checkControllers tells which limits the kernel really enforces.
+// checkControllers reports which limits the kernel really enforces.
 func checkControllers() job.Check {
 	c := job.Check{Name: "limits", Health: job.Healthy, Detail: "memory, tasks and CPU limits are enforced"}
 	have, err := cgroup.Controllers(cgroup.Root)

@@ -20,7 +20,7 @@ import (
 // forgets a crash (systemd issue 43813) and is not in systemd before 254. So the
 // daemon, which answers meanwhile, waits itself.
 const (
-	crashMemory = time.Hour        // health tells of crashes so long
+	crashMemory = time.Hour        // health reports crashes so long
 	crashWindow = 10 * time.Minute // of these more than crashesFree make it wait
 	crashesFree = 3
 )
@@ -84,7 +84,7 @@ func (c crashes) pause(now time.Time) time.Duration {
 	return min(firstTry<<min(n-crashesFree-1, 10), lastTry)
 }
 
-// check tells of crashes, which are bugs that somebody should know of.
+// check reports crashes, which are bugs that somebody should know of.
 func (c crashes) check(now time.Time) job.Check {
 	n := 0
 	for _, at := range c.at {

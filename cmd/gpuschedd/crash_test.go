@@ -60,7 +60,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// What is no list of times, or of another clock, is left out; a process that
+// What is not a list of times, or of another clock, is left out; a process that
 // ended without a report did not crash.
 func TestCrashesFromABrokenList(t *testing.T) {
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 
 // endProcess signals a process by a descriptor of it, which os.FindProcess holds:
 // between the look at who it is and the signal nobody else can get its pid. One
-// that is gone is no error.
+// that is gone is not an error.
 func endProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {

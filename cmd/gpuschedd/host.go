@@ -73,7 +73,7 @@ func groupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
-// inGroup tells whether an account has a group, by this host's files. What they
+// inGroup reports whether an account has a group, by this host's files. What they
 // do not know (accounts and groups that come over the network) counts as true.
 func inGroup(uid, gid int) bool {
 	want := strconv.Itoa(gid)

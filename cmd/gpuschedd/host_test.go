@@ -35,7 +35,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// Health tells of a journal that does not read, and of what was left out.
+// Health reports a journal that does not read, and what was left out.
 func TestCheckJournalReads(t *testing.T) {
 	if c := checkJournalReads(time.Time{}, 0); c.Health != job.Healthy {
 		t.Errorf("while it reads: %+v", c)

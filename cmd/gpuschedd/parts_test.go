@@ -43,7 +43,7 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 	for _, c := range (&session{assembly: &assembly{}}).checks() {
 		names = append(names, c.Name)
 	}
-	// What is no part that can fail under the scheduler, but a property of the machine.
+	// What is not a part that can fail under the scheduler, but a property of the machine.
 	properties := []string{"state disk", "limits"}
 	told := map[string]bool{}
 	for _, row := range rows(t) {

@@ -86,7 +86,7 @@ func accounts(named map[string]config.Quota) map[string]core.Quota {
 	return quotas
 }
 
-// site is what the server is told of the configuration.
+// site is what the server is told about the configuration.
 func site(cfg config.Config) *server.Site {
 	return &server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths, AllowSandboxed: cfg.Jobs.AllowSandboxed}
 }

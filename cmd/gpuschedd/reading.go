@@ -18,7 +18,7 @@ type reading struct {
 	written map[string]time.Time
 }
 
-// lookAtSettings tells which files there are now, and when each was written.
+// lookAtSettings reports which files there are now, and when each was written.
 func lookAtSettings(p paths) (reading, error) {
 	r := reading{at: time.Now(), written: map[string]time.Time{}}
 	var err error
@@ -52,7 +52,7 @@ func (r reading) since(now reading) []string {
 	return changed
 }
 
-// checkSettings tells of settings that were changed and not read, whether they
+// checkSettings reports settings that were changed and not read, whether they
 // can be, and of an administrators' group that is not there.
 func checkSettings(p paths, r reading, adminGroup string) job.Check {
 	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + r.at.Format(time.DateTime)}

@@ -35,7 +35,7 @@ func (a *assembly) auditReload(o server.Outcome) {
 	a.server.Audit(server.Deed{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
 }
 
-// reload tells whether the new configuration is in force.
+// reload reports whether the new configuration is in force.
 func (s *session) reload() bool {
 	a := s.assembly
 	cfg, r, err := load(a.paths)

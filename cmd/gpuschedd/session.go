@@ -86,7 +86,7 @@ func (s *session) open(ctx context.Context) error {
 	return err
 }
 
-// run works until ctx is done, which is no error, or until the scheduler can't
+// run works until ctx is done, which is not an error, or until the scheduler can't
 // go on.
 func (s *session) run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)

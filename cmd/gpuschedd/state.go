@@ -57,7 +57,7 @@ func (a *assembly) moveAside(why error) error {
 	return nil
 }
 
-// doubt takes in that a write found the file damaged. The next opening checks
+// doubt notes that a write found the file damaged. The next opening checks
 // it; where that finds nothing, the second doubt decides.
 func (a *assembly) doubt(why error) {
 	now := time.Now()
@@ -85,7 +85,7 @@ func (s *session) readState(ctx context.Context) (store.State, error) {
 	return state, nil
 }
 
-// checkStateFile tells of damaged state files until somebody has seen to them.
+// checkStateFile reports damaged state files until somebody has seen to them.
 func checkStateFile(path string) job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
 	damaged, err := store.Aside(path)
@@ -104,7 +104,7 @@ func checkStateFile(path string) job.Check {
 	return c
 }
 
-// checkUnread adds what reads came upon since the start.
+// checkUnread adds what reads found since the start.
 func checkUnread(u *unread, c job.Check) job.Check {
 	text := u.first.Load()
 	if text == nil {
