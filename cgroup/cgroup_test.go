@@ -110,7 +110,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// A list of extra nodes opens what is there, tells what is not, and opens
+// A list of extra nodes opens what is there, reports what is not, and opens
 // neither a GPU nor the probe, whatever it says (invariant 2).
 func TestStatNodes(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")

@@ -17,7 +17,7 @@ func GPU(minor uint32) Device { return Device{Major: contract.NvidiaMajor, Minor
 // Path returns the name that a device entry of a unit carries.
 func (d Device) Path() string { return fmt.Sprintf("/dev/char/%d:%d", d.Major, d.Minor) }
 
-// Reserved tells whether d is a GPU's own node or the probe, which a list of
+// Reserved reports whether d is a GPU's own node or the probe, which a list of
 // extra devices must not open (invariant 2).
 func (d Device) Reserved() bool {
 	return d.Major == contract.NvidiaMajor && d.Minor != contract.CtlMinor && d.Minor != contract.ModesetMinor

@@ -13,7 +13,7 @@ const maxCPU = 1<<16 - 1
 // systemd takes it on the bus. It does not end in a zero.
 type cpuSet []byte
 
-// parseCPUs reads a list as the kernel writes it, "0-15,32". What is no such list
+// parseCPUs reads a list as the kernel writes it, "0-15,32". What is not such a list
 // is the empty set.
 func parseCPUs(list string) cpuSet {
 	var set cpuSet

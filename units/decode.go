@@ -79,7 +79,7 @@ func phaseOf(s Status) Phase {
 	return PhaseAbsent
 }
 
-// executed tells whether the launcher of a failed unit was ever executed. A
+// executed reports whether the launcher of a failed unit was ever executed. A
 // launcher that ends at once can do so before systemd has taken notice that it
 // began, and then the unit never was active. What is left to tell its end from
 // systemd's own failure is that it spoke (it begins with StatusBegun, and nobody

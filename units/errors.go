@@ -35,7 +35,7 @@ type StartError struct {
 	Status    Status // the unit's, after that
 }
 
-// Temporary tells whether another try can go better: systemd itself was short of
+// Temporary reports whether another try can go better: systemd itself was short of
 // something, or somebody had the start cancelled.
 func (e *StartError) Temporary() bool {
 	return e.Status.Result == ResultResources || e.JobResult == "canceled"

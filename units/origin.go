@@ -23,7 +23,7 @@ type Origin struct {
 	MemoryMax, CPUQuota, RuntimeMax, TimeoutStop uint64 // Infinity: none
 }
 
-// OriginOf returns what systemd would tell of a unit with these properties.
+// OriginOf returns what systemd would report for a unit with these properties.
 func OriginOf(props []Property) Origin {
 	o := Origin{MemoryMax: Infinity, CPUQuota: Infinity, RuntimeMax: Infinity, TimeoutStop: Infinity}
 	texts := map[string]*string{"Description": &o.Description, "User": &o.User, "Group": &o.Group}

@@ -98,7 +98,7 @@ func foreseen(path string, argv, env []string) error {
 	return nil
 }
 
-// isScript tells whether a file that the kernel refused can be meant for a
+// isScript reports whether a file that the kernel refused can be meant for a
 // shell. Like the shells themselves it takes a NUL in the first line for a
 // program of another machine.
 func isScript(path string) bool {
@@ -123,7 +123,7 @@ func firstLine(path string) string {
 	return line + "\n"
 }
 
-// missingInterpreter tells whether it was not the file that was missing but
+// missingInterpreter reports whether it was not the file that was missing but
 // what its first line, or its loader entry, names.
 func missingInterpreter(path string, err error) bool {
 	return err == unix.ENOENT && unix.Faccessat(unix.AT_FDCWD, path, unix.F_OK, 0) == nil

@@ -56,7 +56,7 @@ func minorOf(node string) string {
 	return "255"
 }
 
-// prove tells whether the device filter keeps the job to its own GPUs, or why
+// prove reports whether the device filter keeps the job to its own GPUs, or why
 // the command must not begin.
 //
 //	probe node   another GPU   own GPUs    | filter      with RequireFilter
@@ -106,7 +106,7 @@ func notProven(probe string, proof error) *Failure {
 	return f
 }
 
-// ownReachable tells which of its own nodes the job can't use.
+// ownReachable reports which of its own nodes the job can't use.
 func (n nodes) ownReachable(s *Spec) *Failure {
 	if len(s.GPUs) == 0 {
 		return nil

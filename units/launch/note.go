@@ -29,7 +29,7 @@ func WriteNote(dir string, id int64, uid int, text string) error {
 	return nil
 }
 
-// RemoveNote takes a job's note away. One that is not there is no error.
+// RemoveNote takes a job's note away. One that is not there is not an error.
 func RemoveNote(dir string, id int64) error {
 	if err := discard(Path(dir, id) + noteSuffix); err != nil {
 		return fmt.Errorf("remove the note for job %d: %w", id, err)

@@ -181,7 +181,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		Next: "use --env inherit or --env clean"}
 }
 
-// takesLoginFlag tells which shells want -l to read their login files when
+// takesLoginFlag reports which shells want -l to read their login files when
 // they also get -c; the others go by the dash before their name.
 func takesLoginFlag(name string) bool {
 	switch name {
@@ -191,7 +191,7 @@ func takesLoginFlag(name string) bool {
 	return false
 }
 
-// plainWord tells whether every shell takes s for itself.
+// plainWord reports whether every shell takes s for itself.
 func plainWord(s string) bool {
 	for _, c := range []byte(s) {
 		switch {

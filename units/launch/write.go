@@ -175,7 +175,7 @@ func replaceAt(d int, from, to string) error {
 
 // discard removes a file and gives back its memory at once: its user may keep it
 // open, and would keep the memory, which no limit of a job's counts. One that is
-// not there is no error.
+// not there is not an error.
 func discard(path string) error {
 	d, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -191,7 +191,7 @@ func discard(path string) error {
 	return nil
 }
 
-// discardAt is discard in an open directory. What is no file of ours (a link, or
+// discardAt is discard in an open directory. What is not a file of ours (a link, or
 // what an older daemon gave away) can only be removed.
 func discardAt(d int, name string) error {
 	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -205,7 +205,7 @@ func discardAt(d int, name string) error {
 	return nil
 }
 
-// Remove takes the spec of a job away. One that is not there is no error.
+// Remove takes the spec of a job away. One that is not there is not an error.
 func Remove(dir string, id int64) error {
 	if err := discard(Path(dir, id)); err != nil {
 		return fmt.Errorf("remove the spec of job %d: %w", id, err)

@@ -91,7 +91,7 @@ func TestMachineUpheavals(t *testing.T) {
 }
 
 // While systemd reloads and executes itself anew all the time, no start is lost
-// or doubled: after units.ErrBus the state tells what happened.
+// or doubled: after units.ErrBus the state reports what happened.
 func TestMachineStartsInUpheaval(t *testing.T) {
 	m := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// changes is the set of units that the reader has yet to be told of. A name is
+// changes is the set of units that the reader has yet to be told about. A name is
 // taken out before it is handed over, so that what happens after that counts
 // anew; a pending resync stands for every name.
 type changes struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A reader, however slow, is told of every unit after its last change
+// A reader, however slow, is told about every unit after its last change
 // (invariant 5), and the set never grows beyond the units.
 func TestChangesLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -49,7 +49,7 @@ func (c *compat) encode(props []units.Property) []sddbus.Property {
 }
 
 // drop reads systemd's complaint ("Cannot set property X, or unknown property.")
-// and tells whether it is worth trying again without X. Every try drops one
+// and reports whether it is worth trying again without X. Every try drops one
 // more property of a closed list, so it ends; where another start has dropped it
 // meanwhile, trying again is right too, but only with a property that was sent.
 func (c *compat) drop(message string, props []units.Property) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The manager hears of everything on the bus's reader; what is no job's unit
+// The manager hears of everything on the bus's reader; what is not a job's unit
 // ends here, and what a Start or Stop under way is waiting for: its caller reads
 // the state after that anyhow. It implements listener.
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Kill sends signal to every process of the unit name; units.ErrAbsent where
-// there is none of that name. A unit without processes is no error.
+// there is none of that name. A unit without processes is not an error.
 func (m *Manager) Kill(ctx context.Context, name string, signal int) error {
 	if err := checkName(name); err != nil {
 		return err

@@ -76,7 +76,7 @@ func (m *Manager) Close() {
 	m.done.Wait()
 }
 
-// Connected tells whether the bus is there, since when it is or is not, and
+// Connected reports whether the bus is there, since when it is or is not, and
 // the last reason for which it was not.
 func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
 	m.mu.Lock()
@@ -84,7 +84,7 @@ func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
 	return m.link != nil, m.since, m.lastErr
 }
 
-// Version asks systemd for its version, so it also tells whether that answers: a
+// Version asks systemd for its version, so it also reports whether that answers: a
 // bus that hangs is connected all the same.
 func (m *Manager) Version(ctx context.Context) (string, error) {
 	l, err := m.current()
@@ -139,7 +139,7 @@ func (m *Manager) setLink(l *link, err error) {
 	}
 }
 
-// checkName refuses what is no job's unit (invariant 1).
+// checkName refuses what is not a job's unit (invariant 1).
 func checkName(name string) error {
 	if _, ok := units.ParseName(name); !ok {
 		return fmt.Errorf("%q is not the unit of a job", name)

@@ -73,7 +73,7 @@ func TestForgedSignals(t *testing.T) {
 	})
 }
 
-// What is no job's unit, and a job's that only comes up, is not told.
+// What is not a job's unit, and a job's that only comes up, is not told.
 func TestSignalsOfNoInterest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)

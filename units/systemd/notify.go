@@ -95,7 +95,7 @@ func (n *Notifier) send(state string, behind time.Duration) {
 	}
 }
 
-// clear tells whether nothing is on its way any more; then the token is taken.
+// clear reports whether nothing is on its way any more; then the token is taken.
 func (n *Notifier) clear(within time.Duration) bool {
 	select {
 	case <-n.way:

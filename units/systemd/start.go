@@ -54,7 +54,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	return status, &units.StartError{JobResult: result, Status: status}
 }
 
-// begun tells whether the main process was executed. systemd calls a start
+// begun reports whether the main process was executed. systemd calls a start
 // failed, too, whose main process ended badly before it looked.
 func begun(result string, s units.Status) bool {
 	if result == jobDone {

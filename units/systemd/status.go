@@ -41,7 +41,7 @@ func (m *Manager) Status(ctx context.Context, name string) (units.Status, error)
 	return status, nil
 }
 
-// unitThere tells whether systemd has the unit, without making it load one.
+// unitThere reports whether systemd has the unit, without making it load one.
 func unitThere(ctx context.Context, l *link, name string) (bool, error) {
 	err := l.manager(ctx, "GetUnit", name).Err
 	switch {

@@ -22,8 +22,8 @@ const (
 )
 
 // Stop ends the unit name, sweeps everything that is left in its control group
-// and makes systemd forget it and its result. A unit that is not there is no
-// error. It takes as long as the unit's processes and its grace do.
+// and makes systemd forget it and its result. A unit that is not there is not
+// an error. It takes as long as the unit's processes and its grace do.
 // units.ErrProcesses means that processes outlived even SIGKILL; systemd may
 // still be waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {

@@ -54,7 +54,7 @@ func newTidy() *tidy { return &tidy{dir: fieldsDir, since: map[string]time.Time{
 // Tidy removes the files that systemd leaves behind of units of jobs that have
 // been gone for five minutes. It is for the one daemon of the machine, to be
 // called every minute or so; only names of jobs' units are touched, whichever
-// daemon started them. Nothing to remove is no error.
+// daemon started them. Nothing to remove is not an error.
 func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
 	have, err := m.tidy.files()
 	if err != nil || len(have) == 0 {

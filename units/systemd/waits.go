@@ -60,7 +60,7 @@ func (w *waits) finish(unit string, job dbus.ObjectPath, result string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// poke makes the callers at unit look again, and tells whether there is any.
+// poke makes the callers at unit look again, and reports whether there is any.
 func (w *waits) poke(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -123,7 +123,7 @@ func (s *Systemd) Started(name string) int {
 	return s.started[name]
 }
 
-// Running tells whether the main process of name runs.
+// Running reports whether the main process of name runs.
 func (s *Systemd) Running(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

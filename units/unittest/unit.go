@@ -24,10 +24,10 @@ type Behaviour struct {
 	Extends  bool // it asks for an hour more to end in (EXTEND_TIMEOUT_USEC), and ignores SIGTERM
 }
 
-// lasts tells whether the main process runs until something ends it.
+// lasts reports whether the main process runs until something ends it.
 func (b Behaviour) lasts() bool { return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut }
 
-// deaf tells whether the main process lives on after a SIGTERM.
+// deaf reports whether the main process lives on after a SIGTERM.
 func (b Behaviour) deaf() bool { return b.Deaf || b.Extends }
 
 // unit is one unit that systemd has.
@@ -131,7 +131,7 @@ func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	s.end(u, result)
 }
 
-// clean tells whether systemd takes a death by sig for a success.
+// clean reports whether systemd takes a death by sig for a success.
 func clean(sig syscall.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
 }
@@ -185,7 +185,7 @@ func (s *Systemd) signal(u *unit, signal int) {
 	s.tell(u.status.Name)
 }
 
-// harmless tells whether a process that does not ask for sig lives on.
+// harmless reports whether a process that does not ask for sig lives on.
 func harmless(sig syscall.Signal) bool {
 	switch sig {
 	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
