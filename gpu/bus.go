@@ -27,7 +27,7 @@ func parseBus(s string) (b bus, ok bool) {
 	return bus{domain: numbers[0], bus: numbers[1], device: numbers[2]}, true
 }
 
-// At tells whether the device is at a PCI address, however that is written.
+// At reports whether the device is at a PCI address, however that is written.
 func (d Device) At(pci string) bool {
 	here, ok := parseBus(d.PCI)
 	there, known := parseBus(pci)

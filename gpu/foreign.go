@@ -12,7 +12,7 @@ import "strings"
 // and are in no list.
 const leastContext = 100 << 20
 
-// Computes tells whether the process is one that computes, be it at this moment
+// Computes reports whether the process is one that computes, be it at this moment
 // or not: it has a context for nothing else. What also draws is a desktop or a
 // window on it: compositors are listed as C+G too. The GPU's own load says
 // nothing about it, since that is of all processes together.
@@ -22,7 +22,7 @@ func (p *Process) Computes() bool {
 
 func (p *Process) draws() bool { return strings.Contains(p.Kind, KindGraphics) }
 
-// Occupies tells whether a process that belongs to no job has the GPU so that
+// Occupies reports whether a process that belongs to no job has the GPU so that
 // whoever wants it whole would not have it alone: it computes, or has more than so
 // much memory.
 func (p *Process) Occupies(maxBytes int64) bool {

@@ -22,7 +22,7 @@ func Recoveries() []Recovery {
 	return []Recovery{RecoverNothing, RecoverJob, RecoverDrain, RecoverReset, RecoverReboot}
 }
 
-// Sick tells whether a GPU that needs this takes no job.
+// Sick reports whether a GPU that needs this takes no job.
 func (r Recovery) Sick() bool {
 	return r == RecoverDrain || r == RecoverReset || r == RecoverReboot
 }

@@ -11,7 +11,7 @@ type XidClasses struct {
 // DefaultXids follows NVIDIA's catalogue of Xids, where that names an action. An
 // error of the memory that was contained (94) hit one job and leaves the GPU as it
 // was, a row that is marked to be replaced (63) nobody: the driver keeps both away
-// from further work. Device.RowsPending tells of the reset that is due some day.
+// from further work. Device.RowsPending reports the reset that is due some day.
 func DefaultXids() XidClasses {
 	return XidClasses{
 		Job:    []int{13, 31, 43, 45, 68, 94},

@@ -88,7 +88,7 @@ func (s State) Claim(pid, minor int, bytes uint64, words ...string) error {
 	return s.replace(claimName(pid, minor), text)
 }
 
-// Unclaim ends a claim; one that is not there is no error.
+// Unclaim ends a claim; one that is not there is not an error.
 func (s State) Unclaim(pid, minor int) error {
 	err := os.Remove(filepath.Join(s.Dir, claimName(pid, minor)))
 	if err != nil && !os.IsNotExist(err) {

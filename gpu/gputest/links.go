@@ -50,7 +50,7 @@ func (f *Fake) SetIslands() error {
 	return nil
 }
 
-// SetLinks makes the links those given, in order of A, then B. They are told of
+// SetLinks makes the links those given, in order of A, then B. They are told about
 // GPUs that are there.
 func (f *Fake) SetLinks(links ...gpu.Link) {
 	f.mu.Lock()

@@ -87,7 +87,7 @@ func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
 	}
 }
 
-// line tells of a line that is a report.
+// line recognizes a report.
 func (r *Reader) line(line string, tell func(gpu.XidReport)) {
 	rec, ok := parseRecord(line)
 	if !ok {

@@ -129,7 +129,7 @@ func text[C int8 | uint8](chars []C) string {
 
 // memory takes the driver's own figure of what is free: version 1 counts what
 // is reserved as used, and total - used is not free on either. GPUs that have no
-// memory but the host's (GB10) tell of none. Where it is a node of the host (GH200)
+// memory but the host's (GB10) report none. Where it is a node of the host (GH200)
 // the kernel gives it out and keeps pages there after the processes, by the comment
 // on nvmlDeviceGetMemoryInfo in nvml.h.
 func (r *reader) memory(dev nvml.Device) {

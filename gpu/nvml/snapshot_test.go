@@ -46,7 +46,7 @@ func TestOnlyTheDriverCallsAGPUWell(t *testing.T) {
 	}
 }
 
-// A GPU with unified memory is well, and tells of no memory but its processes'.
+// A GPU with unified memory is well, and reports no memory but its processes'.
 func TestUnifiedMemory(t *testing.T) {
 	r := newRig(t).gpus("unified=1", "").start()
 	r.claim(os.Getpid(), 0, 5<<20)

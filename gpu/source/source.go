@@ -206,7 +206,7 @@ func (s *Source) noteEnd(how string) {
 }
 
 // Close ends the child and every Sample, and returns when they have ended; its
-// error tells of children that cannot be killed.
+// error reports children that cannot be killed.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	if s.closed {
