@@ -23,7 +23,7 @@ func (e *LateError) Error() string {
 // Unwrap makes it one of the errors of time that ran out.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
-// For bounds what is done under the context that it returns: it ends after limit, and Cause then tells what was waited
+// For bounds what is done under the context that it returns: it ends after limit, and Cause then reports what was waited
 // for. Call stop when the wait is over.
 func For(ctx context.Context, what string, limit time.Duration) (bounded context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &LateError{what, limit})

@@ -32,7 +32,7 @@ type outcome struct {
 	output string
 }
 
-// run goes through the targets, some at once, and tells whether all is well.
+// run goes through the targets, some at once, and reports whether all is well.
 func run(ctx context.Context, out io.Writer, o options, names []string) (bool, error) {
 	list, err := targets(ctx, names)
 	if err != nil || len(list) == 0 {

@@ -63,7 +63,7 @@ func TestSample(t *testing.T) {
 }
 `
 
-// A package with its tests, judged: what is told of each mutant is so.
+// A package with its tests, judged: what is reported of each mutant is so.
 func TestJudge(t *testing.T) {
 	dir := t.TempDir()
 	pkg := filepath.Join(dir, "sample")

@@ -49,7 +49,7 @@ func choose(names []string) ([]stage, error) {
 	return chosen, nil
 }
 
-// run goes through the stages and tells whether all is well: those of lane
+// run goes through the stages and reports whether all is well: those of lane
 // first one by one, then the other lanes beside each other.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	began := time.Now()

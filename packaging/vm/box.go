@@ -136,7 +136,7 @@ func readReady(conn *net.UnixConn) error {
 	}
 }
 
-// hasWord tells whether word stands in text between white space.
+// hasWord reports whether word stands in text between white space.
 func hasWord(text, word string) bool {
 	for _, field := range strings.Fields(text) {
 		if field == word {

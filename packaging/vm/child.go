@@ -39,7 +39,7 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, <-started
 }
 
-// ended tells whether the process is gone.
+// ended reports whether the process is gone.
 func (c *child) ended() bool {
 	select {
 	case <-c.done:

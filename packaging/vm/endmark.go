@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An endMark finds, in what a remote shell writes to its standard error, the line by which it tells how the command
+// An endMark finds, in what a remote shell writes to its standard error, the line by which it reports how the command
 // ended. By ssh alone we would not learn of it while a background process holds the output open, and could not tell a
 // broken connection (255) from a command's own 255.
 type endMark struct {

@@ -110,7 +110,7 @@ func (m *Machine) start(ctx context.Context, img image, opts Options) error {
 // Kind of this machine.
 func (m *Machine) Kind() Kind { return m.kind }
 
-// HasControllers tells whether memory and task limits of units work in this machine.
+// HasControllers reports whether memory and task limits of units work in this machine.
 func (m *Machine) HasControllers() bool { return m.hasControllers }
 
 // Close ends the machine and removes everything it had on the host. Later calls return what the first one did.

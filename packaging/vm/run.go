@@ -35,7 +35,7 @@ func (r Result) Err() error {
 }
 
 // Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, or
-// after 20 minutes, the command's process group is killed. A code other than 0 is no error; an error means that the command's fate is unknown.
+// after 20 minutes, the command's process group is killed. A code other than 0 is not an error; an error means that the command's fate is unknown.
 // What a command leaves running in the background lives on, its output is lost two seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	var stdout bytes.Buffer

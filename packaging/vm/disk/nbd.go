@@ -182,7 +182,7 @@ func (c client) handshake(size int64) error {
 	}
 }
 
-// answer answers one option, and tells whether requests follow.
+// answer answers one option, and reports whether requests follow.
 func (c client) answer(option uint32, size int64) (begin bool, err error) {
 	switch option {
 	case optExportName:

@@ -98,7 +98,7 @@ func TestNBD(t *testing.T) {
 	}
 }
 
-// A client that does not go, as a QEMU that hangs in the kernel, is cut off and told of.
+// A client that does not go, as a QEMU that hangs in the kernel, is cut off and reported.
 func TestNBDClientStays(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := Serve(open(t, 4), socket)

@@ -93,7 +93,7 @@ func send(subject string, list []wire) {
 	all.Wait()
 }
 
-// malformed is what is no proper request.
+// malformed is what is not a proper request.
 func malformed() {
 	head := "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 	post := "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"

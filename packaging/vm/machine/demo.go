@@ -41,7 +41,7 @@ var steps = []step{
 	{"bob", "gpusched list -a", "completed", 0},
 }
 
-// demo plays the steps and tells how many came out as they should.
+// demo plays the steps and reports how many came out as they should.
 func demo(ctx context.Context, m *vm.Machine) (int, error) {
 	failed := 0
 	for _, s := range steps {

@@ -9,7 +9,7 @@ import (
 
 // TestAlertUnit: systemd starts the site's unit for each GPU that goes out of
 // service, once until it is back. A unit that is not there, fails or never ends
-// holds nothing up, and health tells of the first two.
+// holds nothing up, and health reports the first two.
 func TestAlertUnit(t *testing.T) {
 	begin(t)
 	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo GPU %%i >> /run/alerts; [ ! -e /run/alert-fails ]"\n' > /etc/systemd/system/site-alert@.service

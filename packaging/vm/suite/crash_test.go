@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// works waits until the scheduler has begun and health tells of crashes.
+// works waits until the scheduler has begun and health reports crashes.
 func works(t *testing.T, crashes string) {
 	t.Helper()
 	until(t, "a scheduler that works and "+crashes, func() bool {

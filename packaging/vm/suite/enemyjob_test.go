@@ -183,7 +183,7 @@ chmod +x ~/escape.sh`)
 }
 
 // TestEnemysEscape: a process that moved out of its job's unit stays of the job,
-// which is charged for it, and is gone before the GPU is given on.
+// which is charged for it, and is gone before the GPU is reassigned.
 func TestEnemysEscape(t *testing.T) {
 	begin(t)
 	id, pid := escape(t)

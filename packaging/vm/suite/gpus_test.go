@@ -117,7 +117,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 }
 
 // TestOrphansAreGone: whatever a job leaves behind is gone before its GPU is
-// given on.
+// reassigned.
 func TestOrphansAreGone(t *testing.T) {
 	begin(t)
 	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)
