@@ -20,12 +20,12 @@ const (
 )
 
 // alerts has systemd start the site's unit for each GPU that goes out of
-// service, once per GPU until it is back. It is told of what is, not of what
+// service, once per GPU until it is back. It is told about what is, not about what
 // changes, so a daemon that begins anew tells once more.
 type alerts struct {
 	mu     sync.Mutex // guards what follows
 	told   map[string]bool
-	next   map[string]time.Time // not before; of a GPU that was told of, or failed to be
+	next   map[string]time.Time // not before; of a GPU that was reported, or failed to be
 	failed trouble
 }
 
@@ -41,7 +41,7 @@ func (d *Daemon) alert(ctx context.Context, now time.Time) {
 	}
 }
 
-// due returns the GPUs to tell of, of those that are out of service, and takes
+// due returns the GPUs to report, of those that are out of service, and takes
 // them as told.
 func (a *alerts) due(out map[string]int, now time.Time) []string {
 	a.mu.Lock()
@@ -88,7 +88,7 @@ func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
 	d.log.Error("a gpu is out of service, and the unit for that did not start", "alert_unit", unit, "gpu_uuid", uuid, "err", err)
 }
 
-// check tells whether the last alert went out.
+// check reports whether the last alert went out.
 func (a *alerts) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started for a GPU that goes out of service"}
 	if unit == "" {

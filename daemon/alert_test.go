@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A GPU is told of once until it is back, one that comes and goes at most every
+// A GPU is reported once until it is back, one that comes and goes at most every
 // ten minutes, one of which nobody could be told again after a minute.
 func TestAlertsDue(t *testing.T) {
 	var a alerts

@@ -60,7 +60,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 	}
 }
 
-// needed takes in that what the scheduler can't work without could not be read.
+// needed notes that what the scheduler can't work without could not be read.
 func (d *Daemon) needed(err error) error {
 	if !errors.Is(err, ErrDamaged) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What is told of a clock that somebody sets.
+// What is reported of a clock that somebody sets.
 const (
 	bigJump   = time.Minute // smaller ones are corrections
 	jumpFresh = time.Hour   // health tells for so long

@@ -54,7 +54,7 @@ type Options struct {
 	WatchdogEvery  time.Duration // 0: no watchdog
 	Checks         []Check
 
-	// Observe is told of each step right after it, by the loop; nil: nobody. The
+	// Observe is told about each step right after it, by the loop; nil: nobody. The
 	// effects are about to be made durable. For tests.
 	Observe func(core.Event, core.Effects, *core.Core)
 }
@@ -121,7 +121,7 @@ func New(o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// Run works until ctx is done, which is no error, or until it can't go on.
+// Run works until ctx is done, which is not an error, or until it can't go on.
 // Running jobs are left alone.
 func (d *Daemon) Run(outer context.Context) error {
 	ctx, end := context.WithCancelCause(outer)

@@ -154,7 +154,7 @@ func TestRequestKey(t *testing.T) {
 	}
 }
 
-// TestGhost: a GPU with the leavings of a job is not given on.
+// TestGhost: a GPU with the leavings of a job is not reassigned.
 func TestGhost(t *testing.T) {
 	r := newRig(t, 1, nil)
 	first := r.submit(1, nil)
@@ -283,7 +283,7 @@ func TestClientGone(t *testing.T) {
 	r.runs(id)
 }
 
-// TestAwaitTask: who waits for a task of an array is told of its job, or that it
+// TestAwaitTask: who waits for a task of an array is told about its job, or that it
 // will never have one.
 func TestAwaitTask(t *testing.T) {
 	r := newRig(t, 1, nil)

@@ -35,7 +35,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 // trouble.
 const startsFailing = time.Hour
 
-// checkStarts tells of starts that fail for no fault of the jobs, and are tried
+// checkStarts reports starts that fail for no fault of the jobs, and are tried
 // again.
 func (d *Daemon) checkStarts() job.Check {
 	since, err := d.starting.last()

@@ -79,7 +79,7 @@ func (d *Daemon) account(uid int) string {
 	return fmt.Sprint("uid ", uid)
 }
 
-// checkStuck tells of jobs that can't be ended.
+// checkStuck reports jobs that can't be ended.
 func checkStuck(active []job.Job) []job.Check {
 	var checks []job.Check
 	for _, j := range active {
@@ -98,7 +98,7 @@ func checkStuck(active []job.Job) []job.Check {
 	return checks
 }
 
-// checkRows tells of bad memory, whatever is placed on the GPU. By NVIDIA's words
+// checkRows reports bad memory, whatever is placed on the GPU. By NVIDIA's words
 // a row that waits to be replaced does not affect further work, and one that can't
 // be replaced is a reason to have the GPU exchanged.
 func checkRows(g *job.GPUView) (c job.Check, bad bool) {
@@ -114,7 +114,7 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	return c, c.Detail != ""
 }
 
-// checkMode tells of a compute mode in which jobs fail that the scheduler starts.
+// checkMode reports a compute mode in which jobs fail that the scheduler starts.
 func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{
 		Name: fmt.Sprintf("gpu %d mode", g.Index), Health: job.Degraded,

@@ -12,7 +12,7 @@ import (
 // job did: it is left to the next start, which finds another run of systemd and
 // deals with running jobs as after a power cut.
 
-// swept tells whether a unit may have been brought to its state by a stop of
+// swept reports whether a unit may have been brought to its state by a stop of
 // systemd's. One that is active and has ended did so by itself.
 func swept(st *units.Status) bool {
 	switch phase, _ := units.Decode(*st); phase {
@@ -22,7 +22,7 @@ func swept(st *units.Status) bool {
 	return st.Active != units.ActiveActive
 }
 
-// leaves tells whether systemd stops everything, or can't be asked, which comes
+// leaves reports whether systemd stops everything, or can't be asked, which comes
 // of the same. To be right about a unit it is asked after that was read.
 func (d *Daemon) leaves(ctx context.Context) bool {
 	if d.opt.System == nil {

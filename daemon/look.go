@@ -95,7 +95,7 @@ func (s *seen) missing() int {
 }
 
 // lookAround makes all checks at once. A part that does not answer in time is
-// told of as such.
+// reported as such.
 func (d *Daemon) lookAround(ctx context.Context) []job.Check {
 	now := d.host.Now()
 	s := &seen{bell: d.host.Bell(), list: make([]job.Check, len(d.looks))}

@@ -77,7 +77,7 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 	return d.explainStart(ctx, failed, j.ID, err)
 }
 
-// unprepared tells why a start can't be prepared that no further try prepares.
+// unprepared reports why a start can't be prepared that no further try prepares.
 func unprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {
@@ -186,7 +186,7 @@ func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
 	if err != nil {
 		level := slog.LevelWarn
-		if errors.Is(err, units.ErrBus) { // health tells where that lasts
+		if errors.Is(err, units.ErrBus) { // health reports where that lasts
 			level = slog.LevelInfo
 		}
 		d.log.Log(ctx, level, "reading a unit, will try again", "job", a.Job, "err", err)

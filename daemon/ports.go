@@ -52,7 +52,7 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
-// Changes tells of each hint of systemd's, in order, until ctx is done.
+// Changes reports each hint of systemd's, in order, until ctx is done.
 type Changes func(ctx context.Context, tell func(units.Change))
 
 // System asks systemd about itself.
@@ -104,7 +104,7 @@ type Inside func(controlGroup string) []cgroup.Process
 // that is meant: its pid may have been given out again.
 type EndProcess func(core.EndProcess) error
 
-// Origin tells what the unit name was made from, for a job that nothing is
+// Origin reports what the unit name was made from, for a job that nothing is
 // known of but its unit. It is units.ErrAbsent where there is none of that name.
 type Origin func(ctx context.Context, name string) (units.Origin, error)
 

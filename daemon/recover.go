@@ -99,7 +99,7 @@ func (l *lister) unknown(ctx context.Context, all []units.Status) (unknown []uni
 	return unknown, last, nil
 }
 
-// recovered is the job that a unit tells of, as it is on record from now on.
+// recovered is the job that a unit reports, as it is on record from now on.
 func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
 	began := now
 	if st.Started != 0 {

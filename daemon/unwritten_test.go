@@ -84,7 +84,7 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	}
 }
 
-// A disk that hangs under a write is told of as such; questions are answered, new
+// A disk that hangs under a write is reported as such; questions are answered, new
 // jobs refused, and everything goes on when it answers.
 func TestDiskHangs(t *testing.T) {
 	r := newRig(t, 1, nil)

@@ -158,6 +158,6 @@ func (v templateOrNone) schema() shape {
 	return shape{Type: "string", Form: "a template unit, or empty", Pattern: "^([A-Za-z0-9:_.-]{1,200}@\\.(service|target))?$"}
 }
 
-// shortPath tells whether the kernel would take the path and a terminal show
+// shortPath reports whether the kernel would take the path and a terminal show
 // it.
 func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }

@@ -2,7 +2,7 @@ package config
 
 // Load reads the files in the order in which they count, over the defaults,
 // the way the daemon does: each must be changeable by root alone. The error is
-// Problems, with the zero Config and no Origins. No files is no error.
+// Problems, with the zero Config and no Origins. No files is not an error.
 func Load(paths []string) (Config, Origins, error) { return Read(paths, RootOnly) }
 
 // Read is Load with another rule for who may own the files.

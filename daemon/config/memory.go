@@ -31,7 +31,7 @@ const (
 )
 
 // For returns the bytes of a job that holds gpuMilli thousandths of a GPU, on
-// a machine with ramBytes of memory and gpus GPUs; 0 is no limit. Automatic
+// a machine with ramBytes of memory and gpus GPUs; 0 means no limit. Automatic
 // is 75 % of the memory divided by the number of GPUs, times the job's GPUs; a
 // job without GPUs gets a 32nd of the memory, at least 512 MiB and at most
 // 8 GiB, so that jobs on all GPUs leave room for some without. It never returns

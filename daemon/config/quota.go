@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Quota bounds what an account has at one time. 0 is no bound.
+// Quota bounds what an account has at one time. 0 means no bound.
 type Quota struct {
 	GPUMilli int // of running jobs
 	Running  int // jobs

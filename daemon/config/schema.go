@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Key is one setting as the manual page tells of it.
+// Key is one setting as the manual page reports it.
 type Key struct {
 	Section string // with a placeholder such as "quota.user.NAME" for named ones
 	Name    string

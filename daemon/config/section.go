@@ -170,7 +170,7 @@ func find(path []string) (s section, name string, ok bool) {
 	return section{}, "", false
 }
 
-// leadsToSection tells whether there is a section at a path or below it.
+// leadsToSection reports whether there is a section at a path or below it.
 func leadsToSection(path []string) bool {
 	_, _, here := find(path)
 	known, free := below(path)

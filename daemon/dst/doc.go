@@ -28,7 +28,7 @@
 //  4. Nothing is placed on a GPU that is unknown, lost, sick, paused or drained
 //     by what the daemon was told, nor on one where an ended job still is.
 //  5. Every job has one end and never leaves it, and its end is what really
-//     happened to its command: nobody is told of a failure that was none, or of a
+//     happened to its command: nobody is told about a failure that was none, or of a
 //     success that was none.
 //  6. An id is given to one job.
 //  7. A request key gives one job.

@@ -101,7 +101,7 @@ func (j *judge) asked(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeAck holds invariants 1, 6, 7 and 8 for a job that a client is told of.
+// judgeAck holds invariants 1, 6, 7 and 8 for a job that a client knows of.
 func (w *World) judgeAck(c *submission, out *job.Submitted) {
 	j, id := w.tracked, out.ID
 	if _, ok := w.disk.jobs[id]; !ok {
@@ -163,7 +163,7 @@ func (w *World) judgeView(v *job.View, err error) {
 	}
 }
 
-// judgeTold holds that nobody is told of an end that is not on record, or of another.
+// judgeTold holds that nobody is told about an end that is not on record, or of another.
 func (w *World) judgeTold(v *job.Job) {
 	stored, ok := w.disk.jobs[v.ID]
 	if v.State.Terminal() && (!ok || stored.State != v.State) {
@@ -232,7 +232,7 @@ func (w *World) unfit(ref job.GPURef) string {
 	return w.haunted(g)
 }
 
-// nobodys tells whether nobody can say whose a process is: it is dead, its job did
+// nobodys reports whether nobody can say whose a process is: it is dead, its job did
 // not have the GPU, and no sample showed it there alive.
 func (w *World) nobodys(r *run, p gpu.Process, uuid string) bool {
 	had := slices.ContainsFunc(r.gpus, func(h units.GPU) bool { return h.UUID == uuid })
@@ -317,7 +317,7 @@ func (w *World) judgeBegin(r *run) {
 	}
 }
 
-// unknown tells whether nobody could know that an attempt had begun before: its unit
+// unknown reports whether nobody could know that an attempt had begun before: its unit
 // was taken away, or had said that it stops, so that nothing of it stayed, and that
 // it began is not on record. An administrator may begin a unit anew, too.
 func (w *World) unknown(before, again *run) bool {

@@ -106,7 +106,7 @@ func (b *books) used(uid int, now, half time.Duration) time.Duration {
 	return time.Duration(sum)
 }
 
-// exact tells whether the daemon can know how long jobs have had their GPUs: where
+// exact reports whether the daemon can know how long jobs have had their GPUs: where
 // a clock jumps and a process ends, some of it is lost.
 func (w *World) exact() bool {
 	return !w.tracked.lost && (w.steady() || w.counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
@@ -149,7 +149,7 @@ func (j *judge) quota(n *job.Job) core.Quota {
 }
 
 // judgeGroups holds invariant 13 for the groups in which the owner of a placed job
-// is, as far as jobs tell of it that are on record or came to this process. The
+// is, as far as jobs report it that are on record or came to this process. The
 // mirror is as it is after the step.
 func (w *World) judgeGroups(placed *job.Job) {
 	j := w.tracked

@@ -36,14 +36,14 @@ func (w *World) judgeEnd(n *job.Job) {
 
 func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }
 
-// overtaken tells whether a command ended by itself when its stop was decided
+// overtaken reports whether a command ended by itself when its stop was decided
 // already: which of the two came first is systemd's to say.
 func (w *World) overtaken(r *run) bool {
 	at, yes := w.tracked.stops[attemptKey(r.job, r.attempt)]
 	return yes && r.ended >= at
 }
 
-// fine tells whether the command ended by itself, successfully, before its time
+// fine reports whether the command ended by itself, successfully, before its time
 // was up.
 func (r *run) fine() bool {
 	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom && r.behaviour.NotStart == 0 && r.behaviour.Launch == ""

@@ -27,7 +27,7 @@ func (w *World) judgeMemory(placed *job.Job) {
 	}
 }
 
-// unsure tells whether nobody can say which job the memory of a process is of.
+// unsure reports whether nobody can say which job the memory of a process is of.
 func (w *World) unsure(d *gpu.Device) bool {
 	for _, p := range d.Processes {
 		if p.Dead || w.strays[p.PID] != nil && p.UID != nobody || w.runOf(p) == nil && w.strays[p.PID] == nil {

@@ -26,12 +26,12 @@ func (w *World) seeStrays(s *gpu.Snapshot) {
 	}
 }
 
-// goesOn tells whether a run is of an attempt that has not ended in the core's book.
+// goesOn reports whether a run is of an attempt that has not ended in the core's book.
 func (w *World) goesOn(r *run) bool {
 	return w.tracked.states[r.job].Live() && w.tracked.attempts[r.job] == r.attempt
 }
 
-// plainly tells whether the user of a stray and the time of its start say of which
+// plainly reports whether the user of a stray and the time of its start say of which
 // job it is: no other job of the user has the GPU, and its unit is still the one in
 // which the process began.
 func (w *World) plainly(s *stray, uuid string) bool {
@@ -119,7 +119,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 }
 
-// during tells whether a process began while a job of its user had the GPU.
+// during reports whether a process began while a job of its user had the GPU.
 func (b *books) during(uuid string, s *stray) bool {
 	for _, h := range b.holds {
 		if h.uid == s.UID && h.has(uuid) && h.from <= s.began+time.Second && (h.open() || s.began <= h.to+time.Second) {

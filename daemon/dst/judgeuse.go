@@ -13,7 +13,7 @@ import (
 // useKey is an attempt's use of one GPU.
 type useKey struct{ attempt, uuid string }
 
-// uses is what the world knows of what the daemon was told of the use of GPUs, and
+// uses is what the world knows of what the daemon was told about the use of GPUs, and
 // what it said about that.
 type uses struct {
 	bytes  map[useKey]int64         // at the last sample
@@ -91,7 +91,7 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// steady tells whether no clock jumped: where one does, a short jump passes for
+// steady reports whether no clock jumped: where one does, a short jump passes for
 // time that went by.
 func (w *World) steady() bool { return w.counts[string(clock)]+w.counts[string(reboot)] == 0 }
 
@@ -132,7 +132,7 @@ func (w *World) unjustMemory(n *job.Job) string {
 	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
 }
 
-// shortOf tells whether a job lacks something of what it was promised of a GPU, and
+// shortOf reports whether a job lacks something of what it was promised of a GPU, and
 // all that is free is not enough for those that do.
 func (w *World) shortOf(uuid string, id job.ID) bool {
 	j, free, owed, short := w.tracked, int64(0), int64(0), false

@@ -74,7 +74,7 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 		return gpu.Snapshot{}, errChild
 	}
 	before := d.between(0, took)
-	if w.on(linger) && d.percent(30) { // a driver that is at work answers late, and tells of the past
+	if w.on(linger) && d.percent(30) { // a driver that is at work answers late, with the past
 		before, took = 0, d.between(0, 9*time.Second)
 	}
 	if err := w.sleep(ctx, before); err != nil {

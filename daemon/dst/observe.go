@@ -63,7 +63,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 	return placed
 }
 
-// judgeJob judges what is decided of a job, and tells whether it was placed.
+// judgeJob judges what is decided of a job, and reports whether it was placed.
 func (w *World) judgeJob(n *job.Job) (placed bool) {
 	j := w.tracked
 	w.judgeStopFor(n)

@@ -11,7 +11,7 @@ const shrinkRuns = 3000
 
 // Shrink leaves out of a plan that fails whatever it fails without, in the same
 // way: first all after the failure, then whole kinds, then parts, down to single
-// entries. Run tells how a plan goes.
+// entries. Run reports how a plan goes.
 func Shrink(p Plan, run func(Plan) Result) Plan {
 	s := shrinker{run: run, left: shrinkRuns}
 	first := run(p)

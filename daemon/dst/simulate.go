@@ -21,7 +21,7 @@ type Result struct {
 	Trail    []string       // the story, where it was asked for
 }
 
-// Failed tells whether something did not hold.
+// Failed reports whether something did not hold.
 func (r Result) Failed() bool { return len(r.Breaches) > 0 }
 
 // drainTime is how long the queue may take to drain when the faults have ended.

@@ -40,7 +40,7 @@ type World struct {
 	disk     *disk
 	specs    *specs
 	gpus     []*card
-	tellsUse bool // the driver tells how busy a GPU is
+	tellsUse bool // the driver reports how busy a GPU is
 	kernel   *kernel
 	boot     int
 	reboots  int    // of any kind
@@ -85,7 +85,7 @@ func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 // runID names the run of systemd.
 func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
-// on tells whether a fault that lasts is under way.
+// on reports whether a fault that lasts is under way.
 func (w *World) on(k Kind) bool { return w.elapsed < w.until[k] }
 
 func (w *World) count(what string) { w.counts[what]++ }

@@ -88,7 +88,7 @@ func (a *Array) Position(index int) int {
 	return -1
 }
 
-// Has tells whether the array has a task of this number.
+// Has reports whether the array has a task of this number.
 func (a *Array) Has(index int) bool { return a.Position(index) >= 0 }
 
 // ParamValues returns the values of the parameters, in their order, for a task.

@@ -81,7 +81,7 @@ func FuzzSweep(f *testing.F) {
 	})
 }
 
-// jsonKeeps tells whether the text is one that arrives unchanged.
+// jsonKeeps reports whether the text is one that arrives unchanged.
 func jsonKeeps(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
 func checkExpanded(t *testing.T, a *Array, argv []string, index int) {

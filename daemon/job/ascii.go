@@ -1,6 +1,6 @@
 package job
 
-// ascii tells whether s has no byte outside ASCII. Upper and lower case are
+// ascii reports whether s has no byte outside ASCII. Upper and lower case are
 // trusted only there: a dotless i is an I in upper case.
 func ascii(s string) bool {
 	for i := range len(s) {

@@ -38,7 +38,7 @@ const (
 	Impossible // it can't be met any more
 )
 
-// Judge says what the other job's state means. Started tells whether that job
+// Judge says what the other job's state means. Started reports whether that job
 // has run at all, which a state alone does not say of a job that is queued
 // again.
 func (d Dependency) Judge(state State, started bool) Verdict {

@@ -18,7 +18,7 @@ type GPUFault struct {
 
 	RowsAccepted bool `json:"rows_accepted,omitempty"` // an administrator lets it work with a row that can't be replaced; outlives boots
 
-	Left   GPULeft `json:"left,omitzero"`    // what a job left on it, which is no error of the driver's
+	Left   GPULeft `json:"left,omitzero"`    // what a job left on it, which is not an error of the driver's
 	Strays []Stray `json:"strays,omitempty"` // those on it by the last sample, ascending by pid
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ID numbers a job, from 1 upwards, in submit order. 0 is no job.
+// ID numbers a job, from 1 upwards, in submit order. 0 means no job.
 type ID int64
 
 // String returns the decimal form.

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Printable tells whether s can be shown on anybody's terminal as it is: valid
+// Printable reports whether s can be shown on anybody's terminal as it is: valid
 // UTF-8 of graphic characters and plain spaces, no control or format codes
 // (which could move the cursor, change colours or reverse the text) and no
 // letter without a shape, such as the Hangul filler (which could imitate another

@@ -82,7 +82,7 @@ func (p *Priority) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Before tells whether p goes before q.
+// Before reports whether p goes before q.
 func (p Priority) Before(q Priority) bool {
 	if p.Class != q.Class {
 		return p.Class > q.Class
@@ -90,5 +90,5 @@ func (p Priority) Before(q Priority) bool {
 	return p.Number > q.Number
 }
 
-// Raised tells whether p is above normal, all that anyone may ask for oneself.
+// Raised reports whether p is above normal, all that anyone may ask for oneself.
 func (p Priority) Raised() bool { return p.Class > Normal || p.Number > 0 }

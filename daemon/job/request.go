@@ -77,7 +77,7 @@ const (
 // Whole returns how many whole GPUs are asked.
 func (r *Request) Whole() int { return r.GPUMilli / WholeGPU }
 
-// Alone tells whether the job is to have its whole GPUs free of processes of no
+// Alone reports whether the job is to have its whole GPUs free of processes of no
 // job: it asks some and does not say how much memory it needs beside others.
 func (r *Request) Alone() bool { return r.Whole() > 0 && r.GPUMemBytes == 0 && r.MaxUsedPercent == 0 }
 

@@ -38,15 +38,15 @@ var transitions = map[State][]State{
 	Ending:   {Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost, Queued},
 }
 
-// Next tells whether a job may go from s to t in one step.
+// Next reports whether a job may go from s to t in one step.
 func (s State) Next(t State) bool { return slices.Contains(transitions[s], t) }
 
-// Terminal tells whether a job in s has ended for good. A word that is no state
+// Terminal reports whether a job in s has ended for good. A word that is no state
 // is neither terminal nor live.
 func (s State) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
 
-// Live tells whether a job in s has, or may have, a unit.
+// Live reports whether a job in s has, or may have, a unit.
 func (s State) Live() bool { return s == Starting || s == Running || s == Ending }
 
-// Valid tells whether s is one of the states.
+// Valid reports whether s is one of the states.
 func (s State) Valid() bool { return slices.Contains(states, s) }

@@ -68,7 +68,7 @@ func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
 	return "", false
 }
 
-// MayStart tells whether the task with a number of the array j may still become a
+// MayStart reports whether the task with a number of the array j may still become a
 // job.
 func (j *Job) MayStart(index int) bool {
 	n, a := j.Tasks, j.Request.Array

@@ -10,7 +10,7 @@ type Actor struct {
 	Admin bool // root or a member of the admin group
 }
 
-// MayControl tells whether the actor may act on a job of the owner and read
+// MayControl reports whether the actor may act on a job of the owner and read
 // its private part.
 func (a Actor) MayControl(o Owner) bool { return a.Admin || a.UID == o.UID }
 

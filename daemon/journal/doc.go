@@ -10,7 +10,7 @@
 // Invariants:
 //
 //  1. Nobody who logs ever waits: entries wait in a queue of bounded length,
-//     and what finds no room is counted and told of. Those of the audit log
+//     and what finds no room is counted and reported. Those of the audit log
 //     (GPUSCHED_AUDIT) have a queue of their own, which no other line fills and
 //     which goes first; only where that is full too, somebody waits, for two
 //     seconds at most.

@@ -46,7 +46,7 @@ func (e *entry) add(name, value string) {
 // auditField marks entries of the audit log.
 const auditField = fieldPrefix + "AUDIT"
 
-// audit tells whether the entry is one of the audit log.
+// audit reports whether the entry is one of the audit log.
 func (e *entry) audit() bool {
 	return slices.ContainsFunc(e.fields, func(f field) bool { return f.name == auditField })
 }
@@ -81,7 +81,7 @@ func quoted(value string) string {
 	return value
 }
 
-// printable tells whether a text can be shown on a terminal as it is.
+// printable reports whether a text can be shown on a terminal as it is.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

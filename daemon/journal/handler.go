@@ -17,7 +17,7 @@ type Handler struct {
 // NewHandler returns a handler for records of at least a level.
 func NewHandler(q *Queue, level slog.Leveler) *Handler { return &Handler{queue: q, level: level} }
 
-// Enabled tells whether a record of the level is of interest.
+// Enabled reports whether a record of the level is of interest.
 func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
 // Handle never fails; it waits as the queue does.

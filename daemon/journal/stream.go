@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// IsJournal tells whether an open file is the journal, by the value that
+// IsJournal reports whether an open file is the journal, by the value that
 // systemd gave its service in JOURNAL_STREAM: device and inode of what it
 // connected. A file that was put in its place is not.
 func IsJournal(f *os.File, stream string) bool {

@@ -130,7 +130,7 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	}
 }
 
-// What was left out is told of after a while, with nobody refused any more; and
+// What was left out is reported after a while, with nobody refused any more; and
 // the pace of one user leaves room for others.
 func TestLinesLeftOutAreToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

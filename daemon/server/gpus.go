@@ -82,7 +82,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			MemTotalBytes: g.MemTotalBytes, MemUsedBytes: g.MemUsedBytes, MemFreeBytes: g.MemFreeBytes,
 			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW, UnlistedBytes: g.UnlistedBytes,
 		}
-		if c := g.Control; c.Paused { // else they tell of who resumed it
+		if c := g.Control; c.Paused { // else they report who resumed it
 			out[i].Paused, out[i].Drain, out[i].PausedReason, out[i].PausedBy = true, c.Drain, c.Reason, c.By
 			out[i].PausedAt, out[i].PausedUntil = moment(c.At), moment(c.Until)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// leftOutAfter is the time after which lines that were left out are told of.
+// leftOutAfter is the time after which lines that were left out are reported.
 const leftOutAfter = time.Minute
 
 // nobody stands for those who have no identity, and for all together.
@@ -48,7 +48,7 @@ func (l *lines) skip(uid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, counted := l.leftOut[uid]; !counted && len(l.leftOut) >= manyBuckets {
-		uid = nobody // many users at once are told of together
+		uid = nobody // many users at once are reported together
 	}
 	l.leftOut[uid]++
 	if l.pending == nil {
@@ -56,7 +56,7 @@ func (l *lines) skip(uid int) {
 	}
 }
 
-// flush tells of the lines that were left out.
+// flush reports the lines that were left out.
 func (l *lines) flush() {
 	l.mu.Lock()
 	counts := l.leftOut

@@ -96,7 +96,7 @@ func look(dir, self processDir, first status, p peer) (process, error) {
 	return found, nil
 }
 
-// elsewhere tells of a process in another namespace than ours. One that can't be
+// elsewhere reports a process in another namespace than ours. One that can't be
 // asked counts as elsewhere.
 func elsewhere(dir, self processDir, ns string) string {
 	theirs, err := dir.Readlink("ns/" + ns)
@@ -164,7 +164,7 @@ func parseStatus(text string) status {
 	return st
 }
 
-// sandbox tells what a process can't do that the first one here could: inside a
+// sandbox reports what a process can't do that the first one here could: inside a
 // container all of them may have a filter.
 func (st status) sandbox(first status) string {
 	switch {

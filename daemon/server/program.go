@@ -79,7 +79,7 @@ func scriptFile(args []string) string {
 	return file
 }
 
-// within tells whether a path is one of the places or below one.
+// within reports whether a path is one of the places or below one.
 func within(places []string, name string) bool {
 	parts := strings.Split(name, "/")
 	for _, place := range places {

@@ -40,7 +40,7 @@ func renderJob(v job.JobView) api.Job {
 	return out
 }
 
-// publicPart is a request without what tells of the command (invariant 3), and
+// publicPart is a request without what reveals the command (invariant 3), and
 // without what the wire says in another way.
 func publicPart(r job.Request) job.Request {
 	r.Begin = moment(r.Begin)

@@ -65,7 +65,7 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	if got := strings.Join(zeroFields(array), " "); got != "Unit Task Private" {
 		t.Errorf("empty in an array: %s", got)
 	}
-	// What tells of the command, or is said in another way, is not public.
+	// What reveals the command, or is said in another way, is not public.
 	if got := strings.Join(zeroFields(task.Request), " "); got != "After Array Dedup Derived" {
 		t.Errorf("empty in a public request: %s", got)
 	}

@@ -16,7 +16,7 @@ const (
 	adminOnly                 // root and members of the admin group
 )
 
-// shows is what an answer tells of a job to somebody who is neither its owner
+// shows is what an answer reveals of a job to somebody who is neither its owner
 // nor an admin.
 type shows int
 

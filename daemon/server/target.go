@@ -73,7 +73,7 @@ func (s *Server) view(ctx context.Context, t target, want job.Query) (job.JobVie
 	return s.pastTask(ctx, *t.task, want)
 }
 
-// passed tells whether a task of an array has become a job.
+// passed reports whether a task of an array has become a job.
 func passed(array job.JobView, t job.Task) bool {
 	n, a := array.Tasks, array.Request.Array
 	if n == nil || a == nil {

@@ -52,7 +52,7 @@ func (s *Server) charge(uid, bytes int) {
 	}
 }
 
-// later makes an error one that tells when to ask again, and gives the
+// later makes an error one that reports when to ask again, and gives the
 // connection's place to somebody else.
 func (s *Server) later(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")

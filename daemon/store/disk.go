@@ -48,7 +48,7 @@ func (d disk) look(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// exists tells whether there is something at path. An error leaves it open.
+// exists reports whether there is something at path. An error leaves it open.
 func (d disk) exists(path string) (bool, error) {
 	_, err := d.look(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func (d disk) remove(path string) error {
 	return err
 }
 
-// statfs tells of the disk that path is on.
+// statfs reports the disk that path is on.
 func (d disk) statfs(path string, st *syscall.Statfs_t) error {
 	if err := d.ask("statfs", path); err != nil {
 		return err

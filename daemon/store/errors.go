@@ -49,7 +49,7 @@ func (e *CorruptError) Unwrap() []error {
 	return []error{ErrCorrupt, e.Err}
 }
 
-// Retryable tells whether err came from the disk or from memory (no space,
+// Retryable reports whether err came from the disk or from memory (no space,
 // read-only, I/O error), so that the same call can work later. A damaged file
 // and a bad record are not retryable.
 func Retryable(err error) bool {

@@ -141,7 +141,7 @@ func dump(s *Store) (h held, err error) {
 	return h, err
 }
 
-// is tells whether a death left just this. Ids may have been set apart in vain.
+// is reports whether a death left just this. Ids may have been set apart in vain.
 func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
@@ -302,7 +302,7 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// meets tells whether a call fails from now on: one of the same kind, and of a full
+// meets reports whether a call fails from now on: one of the same kind, and of a full
 // disk all that needs space.
 func (tr trial) meets(c, first diskfault.Call) bool {
 	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"

@@ -25,7 +25,7 @@ type Record struct {
 	// a result is left alone.
 	Left *job.Leftover
 	// Unreserve is the id of a reservation that is removed; 0 is none, and one
-	// that is not there is no error.
+	// that is not there is not an error.
 	Unreserve int64
 	// Quiet says that there is no news about the job; the store does not care.
 	Quiet bool
@@ -63,7 +63,7 @@ type Filter struct {
 // Status is what a dependency asks of another job.
 type Status struct {
 	State job.State
-	// Started tells whether the job, or for an array any of its tasks, has
+	// Started reports whether the job, or for an array any of its tasks, has
 	// ever run.
 	Started bool
 }

@@ -28,7 +28,7 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (job.ID, erro
 	return id, nil
 }
 
-// States tells how those of the jobs that exist are doing.
+// States reports how those of the jobs that exist are doing.
 func (s *Store) States(ctx context.Context, ids []job.ID) (map[job.ID]Status, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

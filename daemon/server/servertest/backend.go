@@ -144,7 +144,7 @@ func hold(v *job.JobView, by string) {
 	v.Held, v.Reasons = by, []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: by}}
 }
 
-// same tells whether a submission has been made before: with its request key,
+// same reports whether a submission has been made before: with its request key,
 // or with its content and without a failure.
 func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {

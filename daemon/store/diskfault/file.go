@@ -37,7 +37,7 @@ func (d *Disk) fault(op Op, file uintptr, off int64, n int) Fault {
 	return d.Ask(Call{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask tells what is to become of a call that somebody makes beside SQLite.
+// Ask reports what is to become of a call that somebody makes beside SQLite.
 func (d *Disk) Ask(c Call) Fault {
 	d.asking.Lock()
 	defer d.asking.Unlock()

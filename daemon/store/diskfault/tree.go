@@ -47,7 +47,7 @@ func (d *Disk) Watch(dir, kept string) error {
 	return nil
 }
 
-// look takes in what the last call has changed, and tells whether it was anything.
+// look takes in what the last call has changed, and reports whether it was anything.
 func (t *tree) look() (bool, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *Disk) Late() int {
 }
 
 // Cut puts into an empty directory what of the watched one is left when the power
-// goes now. Of each of the late changes of names changed tells whether it got to the
+// goes now. Of each of the late changes of names changed reports whether it got to the
 // disk, and reached of each sector, as AfterPowerLoss does.
 func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
