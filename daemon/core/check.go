@@ -9,11 +9,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Check verifies invariants 1 to 4 of the package and returns every breach.
-// Tests call it after each step.
+// breach notes that an invariant of the package, by its number, does not hold.
+type breach func(invariant int, format string, args ...any)
+
+// Check verifies invariants 1 to 4 and 11 of the package and returns every breach
+// with the number. Tests call it after each step.
 func (c *Core) Check() error {
 	var p job.Problems
-	breach := func(format string, args ...any) { p = append(p, fmt.Sprintf(format, args...)) }
+	breach := func(invariant int, format string, args ...any) {
+		p = append(p, fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, args...))
+	}
 	for id, l := range c.jobs {
 		c.checkJob(id, l, breach)
 	}
@@ -27,34 +32,37 @@ func (c *Core) Check() error {
 }
 
 // checkJob verifies that what is known of one job goes together.
-func (c *Core) checkJob(id job.ID, l *live, breach func(string, ...any)) {
+func (c *Core) checkJob(id job.ID, l *live, breach breach) {
 	j := &l.job
 	if j.ID != id || !j.State.Valid() || j.State.Terminal() {
-		breach("job %d is kept as %d in state %s", id, j.ID, j.State)
+		breach(1, "job %d is kept as %d in state %s", id, j.ID, j.State)
 	}
 	if j.Tasks != nil {
 		c.checkArray(j, breach)
 	}
 	if j.Task != nil && c.jobs[j.Task.Array] == nil {
-		breach("job %d is a task of array %d, which has ended", id, j.Task.Array)
+		breach(11, "job %d is a task of array %d, which has ended", id, j.Task.Array)
 	}
 	open := j.Attempt != nil && j.Attempt.EndedAt.IsZero()
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
 		if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && !c.timed.has(id)) {
-			breach("job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
+			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
 		}
-		if l.busy != idle || open {
-			breach("job %d is queued with an open attempt or action", id)
+		if l.busy != idle {
+			breach(3, "job %d is queued with an action under way", id)
+		}
+		if open {
+			breach(4, "job %d is queued with an open attempt", id)
 		}
 	case !open:
-		breach("job %d is %s without an open attempt", id, j.State)
+		breach(4, "job %d is %s without an open attempt", id, j.State)
 	}
 }
 
 // checkHeld verifies that jobs hold what they asked, and no GPU is given out twice.
-func (c *Core) checkHeld(breach func(string, ...any)) {
+func (c *Core) checkHeld(breach breach) {
 	shares := map[string]int{}
 	for id, l := range c.active {
 		j, sum := &l.job, 0
@@ -64,18 +72,18 @@ func (c *Core) checkHeld(breach func(string, ...any)) {
 		for _, r := range j.Attempt.GPUs {
 			sum += r.Share()
 			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
-				breach("GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], id)
+				breach(2, "GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], id)
 			}
 		}
 		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
-			breach("job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
+			breach(2, "job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
 	}
 }
 
 // checkCounts counts the queued jobs and what jobs weigh anew, by person, and what
 // the lane holds.
-func (c *Core) checkCounts(breach func(string, ...any)) {
+func (c *Core) checkCounts(breach breach) {
 	queued, guarded, bytes, perUser := 0, 0, map[int]int64{}, map[int]int{}
 	for _, l := range c.jobs {
 		j := &l.job
@@ -89,18 +97,18 @@ func (c *Core) checkCounts(breach func(string, ...any)) {
 		}
 	}
 	if queued != c.queued || !maps.Equal(perUser, c.perUser) {
-		breach("%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
+		breach(11, "%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
 	}
 	if !maps.Equal(bytes, c.bytes) {
-		breach("the jobs of each person weigh %v, counted are %v", bytes, c.bytes)
+		breach(11, "the jobs of each person weigh %v, counted are %v", bytes, c.bytes)
 	}
 	if guarded != c.lane.milli {
-		breach("the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
+		breach(11, "the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
 	}
 }
 
 // checkGates counts anew how many more tasks of each array may run.
-func (c *Core) checkGates(breach func(string, ...any)) {
+func (c *Core) checkGates(breach breach) {
 	left := map[job.ID]int{}
 	for _, l := range c.jobs {
 		j, id := &l.job, l.job.ID
@@ -109,7 +117,7 @@ func (c *Core) checkGates(breach func(string, ...any)) {
 		}
 		switch {
 		case l.gate != c.gates[id]:
-			breach("job %d is held back by another limit than array %d", j.ID, id)
+			breach(11, "job %d is held back by another limit than array %d", j.ID, id)
 		case j.Tasks != nil && j.Request.Array.Limit > 0:
 			left[id] += j.Request.Array.Limit
 		case j.Task != nil && j.State.Live() && l.gate != nil:
@@ -121,12 +129,12 @@ func (c *Core) checkGates(breach func(string, ...any)) {
 		is[id] = g.Left
 	}
 	if !maps.Equal(is, left) {
-		breach("so many more tasks of arrays may run: %v, counted are %v", left, is)
+		breach(11, "so many more tasks of arrays may run: %v, counted are %v", left, is)
 	}
 }
 
 // checkPlaces verifies that whatever lists jobs lists those that belong there.
-func (c *Core) checkPlaces(breach func(string, ...any)) {
+func (c *Core) checkPlaces(breach breach) {
 	queue, timed, active := 0, 0, 0
 	for id, l := range c.jobs {
 		j := &l.job
@@ -136,34 +144,34 @@ func (c *Core) checkPlaces(breach func(string, ...any)) {
 		if at, yes := c.timed.at[id]; yes {
 			timed++
 			if when := c.timed.heap[at]; when.id != id || !when.at.Equal(notBefore(j)) {
-				breach("job %d waits for %v, and its alarm is that of job %d at %v", id, notBefore(j), when.id, when.at)
+				breach(11, "job %d waits for %v, and its alarm is that of job %d at %v", id, notBefore(j), when.id, when.at)
 			}
 		}
 		if j.State.Live() != (c.active[id] == l) {
-			breach("job %d is %s, and among those with a unit: %t", id, j.State, c.active[id] != nil)
+			breach(11, "job %d is %s, and among those with a unit: %t", id, j.State, c.active[id] != nil)
 		}
 		if j.State.Live() {
 			active++
 		}
 		if l.account != c.accounts.of(j.Owner, j.Principal) || l.weight != j.Weight() {
-			breach("job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
+			breach(11, "job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
 		}
 	}
 	if queue != c.queue.Len() || timed != len(c.timed.at) || timed != len(c.timed.heap) || active != len(c.active) {
-		breach("the queue has %d jobs of which %d are known, the alarms %d and %d, of those with a unit %d and %d",
+		breach(11, "the queue has %d jobs of which %d are known, the alarms %d and %d, of those with a unit %d and %d",
 			c.queue.Len(), queue, len(c.timed.heap), timed, len(c.active), active)
 	}
 	for uuid, ids := range c.stuckOn {
 		for _, id := range ids {
 			if l := c.active[id]; l == nil || l.job.State != job.Ending || l.job.Left == "" {
-				breach("job %d is noted on GPU %s as one that does not end", id, uuid)
+				breach(11, "job %d is noted on GPU %s as one that does not end", id, uuid)
 			}
 		}
 	}
 }
 
 // checkAccounts counts what each account runs anew.
-func (c *Core) checkAccounts(breach func(string, ...any)) {
+func (c *Core) checkAccounts(breach breach) {
 	type runs struct{ jobs, milli int }
 	want := map[*sched.Account]runs{}
 	for _, l := range c.active {
@@ -174,14 +182,14 @@ func (c *Core) checkAccounts(breach func(string, ...any)) {
 	}
 	for _, a := range c.accounts.all() {
 		if is := (runs{a.Jobs, a.Milli}); is != want[a] {
-			breach("%s counts %d jobs with %d milli, and runs %v", accountKey(a), is.jobs, is.milli, want[a])
+			breach(11, "%s counts %d jobs with %d milli, and runs %v", accountKey(a), is.jobs, is.milli, want[a])
 		}
 	}
 }
 
 // checkFollowers verifies that jobs are told of what they wait for, and of nothing
 // else.
-func (c *Core) checkFollowers(breach func(string, ...any)) {
+func (c *Core) checkFollowers(breach breach) {
 	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
 	for _, id := range c.sortedIDs() {
 		j := &c.jobs[id].job
@@ -190,29 +198,29 @@ func (c *Core) checkFollowers(breach func(string, ...any)) {
 				wait[d.Job] = append(list, id)
 			}
 			if c.jobs[d.Job] == nil {
-				breach("job %d waits for job %d, and there is no such job", id, d.Job)
+				breach(11, "job %d waits for job %d, and there is no such job", id, d.Job)
 			}
 			edges[j.Person().UID]++
 		}
 	}
 	if !maps.EqualFunc(wait, c.followers, slices.Equal) {
-		breach("jobs wait for others as %v, and are told as %v", wait, c.followers)
+		breach(11, "jobs wait for others as %v, and are told as %v", wait, c.followers)
 	}
 	if !maps.Equal(edges, c.edges) {
-		breach("the jobs of each person wait for %v, counted are %v", edges, c.edges)
+		breach(11, "the jobs of each person wait for %v, counted are %v", edges, c.edges)
 	}
 }
 
 // checkArray verifies the counts of an array.
-func (c *Core) checkArray(j *job.Job, breach func(string, ...any)) {
+func (c *Core) checkArray(j *job.Job, breach breach) {
 	if live := len(c.tasks(j.ID)); live != j.Tasks.Live {
-		breach("array %d counts %d tasks and has %d", j.ID, j.Tasks.Live, live)
+		breach(11, "array %d counts %d tasks and has %d", j.ID, j.Tasks.Live, live)
 	}
 	left := j.Tasks.Left(j.Request.Array.Size())
 	if (left > 0) != (j.State == job.Queued) && j.Stop == "" {
-		breach("array %d is %s with %d tasks left", j.ID, j.State, left)
+		breach(11, "array %d is %s with %d tasks left", j.ID, j.State, left)
 	}
 	if _, dropped := j.Tasks.DroppedBy(j.Tasks.Next); dropped {
-		breach("array %d would start a task that was cancelled", j.ID)
+		breach(11, "array %d would start a task that was cancelled", j.ID)
 	}
 }

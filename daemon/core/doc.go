@@ -10,7 +10,7 @@
 // The core never reads a clock, never does I/O, starts no goroutine and holds
 // no lock: one goroutine owns it.
 //
-// Invariants (Check verifies 1 to 4):
+// Invariants (Check verifies 1 to 4 and 11, and names the number):
 //
 //  1. Every job that is known and has not ended is in exactly one state; the
 //     queue holds exactly those queued ones that may start: not held, waiting
@@ -41,4 +41,7 @@
 //     not vouch for never counts against anybody. Where the site has strays ended,
 //     a job that uses a GPU which it does not have is ended after the time for
 //     cleaning.
+//  11. What is counted or listed beside the jobs (who waits, who runs, what they
+//     weigh and hold, the limits of arrays, who waits for whom) is what the jobs
+//     themselves say, and a task's array lives as long as the task.
 package core
