@@ -28,6 +28,9 @@ func (d *Daemon) loop(ctx context.Context) {
 		case ok && m.ask != nil:
 			m.ask(d.core, now)
 		case ok:
+			if _, is := m.event.(core.Leaving); is { // of two that were posted at once, the last to arrive may be the older
+				m.event = core.Leaving{Not: !d.leaving.Load()}
+			}
 			d.step(m.event, now)
 		}
 		due.deadline = d.core.Deadline()
