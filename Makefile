@@ -39,19 +39,19 @@ package: stage ## deb and rpm, into dist/
 	$(TOOL) nfpm package -f nfpm.yaml -p rpm -t dist/
 
 test: deps ## everything, with a summary; what .ci/run runs
-	go run ./packaging/testrun
+	go run ./packaging/test/run
 
 unit: ## the tests that need nothing but Go and a C compiler
 	go test ./...
 
 race: ## what runs in several goroutines, with the race detector
-	go run ./packaging/testrun race
+	go run ./packaging/test/run race
 
 # FUZZTIME is for each test; two run at once.
 FUZZTIME := $(or $(FUZZTIME),1m)
 
 fuzz: ## every fuzz test for FUZZTIME each, on from what earlier runs found
-	go run ./packaging/fuzz -time $(FUZZTIME) $(FUZZ)
+	go run ./packaging/test/fuzz -time $(FUZZTIME) $(FUZZ)
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...
@@ -60,7 +60,7 @@ fuzz-seeds: ## the fuzz tests on their stored inputs only
 MUTATETIME := $(or $(MUTATETIME),30m)
 
 mutate: ## one operator of the pure packages changed at a time: do their tests notice?
-	go run ./packaging/mutate -time $(MUTATETIME) $(MUTATE)
+	go run ./packaging/test/mutate -time $(MUTATETIME) $(MUTATE)
 
 # FIRST is the first seed; a seed that fails is shrunk and told.
 SEEDS := $(or $(SEEDS),10000)
@@ -84,27 +84,27 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go run ./packaging/testrun machines box box13 emulated
+	go run ./packaging/test/run machines box box13 emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
-	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
 
 # SUITE is trixie (Debian 13), or sid for the newest systemd there is.
 SUITE := $(or $(SUITE),sid)
 
 newest: package ## what another systemd could change, in a box of Debian's SUITE; not part of test, as it moves
-	go test -tags machine -timeout 10m ./packaging/vm/suite/ -machine box -suite $(SUITE) -quick
+	go test -tags machine -timeout 10m ./packaging/test/suite/ -machine box -suite $(SUITE) -quick
 
 vm: package ## the same in an emulated machine
-	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
 bench: package ## latency and throughput in a box, as Markdown
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench
 
 bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
 
 bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue
 	mkdir -p .out
@@ -112,7 +112,7 @@ bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 job
 	$(BENCHSTAT) -col /jobs .out/bench-queue
 
 demo: deps package ## two accounts use four simulated GPUs in an emulated machine; KEEP=1 leaves it up
-	go run ./packaging/vm/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo
 
 install: stage ## into $(DESTDIR), for systems without deb and rpm
 	sh packaging/install.sh

@@ -56,7 +56,7 @@ var rooms = map[string]room{
 	"gpu/source":        {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, why: "the one place of the root daemon that executes a program"},
 	"gpu/kernellog":     {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "it reads one file, and decides nothing"},
 	"gpu/gputest":       {internal: []string{"gpu"}, why: "the conformance suite and a source in memory"},
-	"gpu/fakenvml":      {internal: []string{"gpu", "packaging/await"}, why: "tests and the demo"},
+	"gpu/fakenvml":      {internal: []string{"gpu", "packaging/test/await"}, why: "tests and the demo"},
 	"cgroup":            {internal: []string{"units/contract"}, external: []string{"github.com/containerd/cgroups/v3", "golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}},
 	"units":             {internal: []string{"cgroup", "units/contract"}, banned: []string{"os", "os/exec", "net", "sync", "context"}, why: "names, properties and decoding are pure"},
 	"units/contract":    {banned: append(slices.Clone(impure), "time", "fmt", "strings"), why: "constants that both ends of a job's unit share: whoever needs one links nothing else"},

@@ -24,7 +24,7 @@
 //	                    units/unittest is a systemd in memory; units/launch is the launcher and its private spec;
 //	                    units/contract is what all of these agree on, as constants
 //	cgroup/             limits, device entries, statistics
-//	packaging/          what the packages hold; packaging/vm the machine tests
+//	packaging/          what the packages hold; packaging/test/vm the machine tests
 //
 // # How a job goes through it
 //

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // run runs a command as root.

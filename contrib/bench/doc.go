@@ -7,5 +7,5 @@
 // The first instruction of a command is taken as the moment at which a shell
 // opens a named pipe, which is the same for everything compared.
 //
-// Whatever is waited for has a limit, and the error names it (packaging/await).
+// Whatever is waited for has a limit, and the error names it (packaging/test/await).
 package main

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // latency measures from a request to the first instruction of the command:

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/systemd"
 )

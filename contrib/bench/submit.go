@@ -9,7 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // connections is how many clients submit at once.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 //go:embed c

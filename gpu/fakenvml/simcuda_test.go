@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // bench is a machine of simulated GPUs whose nodes are plain files.

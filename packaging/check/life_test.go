@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/packaging/await"
-	"github.com/gpusched/gpusched/packaging/vm"
+	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
 // TestLifeOfThePackage takes the deb through everything that happens to a

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // module is what go list says of a module.

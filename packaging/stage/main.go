@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/packaging/await"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // options is what the Makefile passes.

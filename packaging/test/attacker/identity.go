@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// identity asks in another's name.
+func identity(id string) {
+	const subject = "forged identity"
+	cancel := request("POST", "/v1/jobs/"+id+"/cancel", "", "{}")
+
+	// Root of a user namespace of one's own.
+	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"}, asRoot(syscall.CLONE_NEWUSER))
+	attempt(subject, "root of a user namespace pauses a GPU", err != nil || strings.HasPrefix(out, "403"), fmt.Sprint(out, err))
+
+	denied(subject, "credentials of root with a message", credentials(0))
+	denied(subject, "credentials of another's process", credentials(1001))
+
+	// A name that looks like the lines of /proc/PID/status.
+	name := [16]byte{}
+	copy(name[:], "x\nUid:\t0\t0\t0\t0")
+	unix.Prctl(unix.PR_SET_NAME, uintptrOf(&name), 0, 0, 0)
+	os.WriteFile("/proc/self/comm", name[:], 0)
+	status, answer := ask(cancel)
+	attempt(subject, "a process that is called Uid: 0", status == 403, answer)
+	const own = `{"name":"who","argv":["aWQ="],"dir":"Lw==","env_mode":"clean","gpu_milli":0,"dry_run":true}`
+	_, answer = ask(request("POST", "/v1/jobs", "", own))
+	attempt(subject, "the job of a process that is called Uid: 0", strings.Contains(answer, fmt.Sprintf(`"uid":%d`, os.Getuid())), answer)
+
+	race(subject, cancel)
+}
+
+// asRoot has a command run as root of namespaces of its own.
+func asRoot(flags uintptr) func(*exec.Cmd) {
+	return func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  flags,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		}
+	}
+}
+
+// asNamespaceRoot is run as root of a user namespace.
+func asNamespaceRoot() string {
+	status, answer := ask(request("POST", "/v1/gpus/0/pause", "", `{"reason":"mine"}`))
+	return fmt.Sprint(status, " as ", os.Getuid(), " ", answer)
+}
+
+// credentials sends a message on the socket as somebody else.
+func credentials(uid uint32) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	limit(fd)
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
+		return nil
+	}
+	oob := unix.UnixCredentials(&unix.Ucred{Pid: int32(os.Getpid()), Uid: uid, Gid: uid})
+	return unix.Sendmsg(fd, []byte("GET / HTTP/1.1\r\n\r\n"), oob, nil, 0)
+}
+
+// race has connections made by processes that become a program of root's, with
+// the set-user-id bit, before the request is sent by another.
+func race(subject string, raw []byte) {
+	for range 8 {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err != nil || unix.Connect(fd, &unix.SockaddrUnix{Name: socket}) != nil {
+			attempt(subject, "a connection that passes to a program of root's", true, "could not connect")
+			return
+		}
+		limit(fd)
+		f := os.NewFile(uintptr(fd), "socket")
+		ctx, stop := await.For(context.Background(), "the end of su", patience)
+		cmd := exec.CommandContext(ctx, "su", "-c", "cat", "root")
+		cmd.ExtraFiles = []*os.File{f}
+		stdin, _ := cmd.StdinPipe()
+		started := cmd.Start()
+		f.Write(raw)
+		buf := make([]byte, 4096)
+		n, err := f.Read(buf)
+		attempt(subject, "a connection that passes to a program of root's", strings.Contains(string(buf[:n]), " 403 "), fmt.Sprint(string(buf[:n]), err, started))
+		stdin.Close()
+		f.Close()
+		kill := time.AfterFunc(100*time.Millisecond, func() { cmd.Process.Kill() })
+		if started == nil {
+			cmd.Wait()
+		}
+		kill.Stop()
+		stop()
+	}
+}

@@ -1,0 +1,231 @@
+package disk
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// blockSize is what a cut keeps or loses as one, in bytes.
+const blockSize = 4096
+
+// A Disk is a file with a write cache in memory. Its methods may be called from any goroutine.
+type Disk struct {
+	size int64
+
+	mu      sync.Mutex
+	file    *os.File
+	newest  map[int64][]byte // blocks written since the last flush, by number, whole
+	pending []write          // the same writes one by one, the oldest first
+	flushes int
+	planned *plan // for one of the next writes; nil: none
+}
+
+// plan is something to do right after a write, before the next request.
+type plan struct {
+	writes int // left until then
+	do     func()
+}
+
+// write is a block, or a part of one, that was written and not flushed.
+type write struct {
+	off  int64
+	data []byte
+}
+
+// Open makes a disk of a file; its length is the disk's size and a multiple of 4096.
+func Open(path string) (*Disk, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open disk: %w", err)
+	}
+	st, err := f.Stat()
+	if err == nil && (st.Size() == 0 || st.Size()%blockSize != 0) {
+		err = fmt.Errorf("%s has %d bytes, not a multiple of %d", path, st.Size(), blockSize)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open disk: %w", err)
+	}
+	return &Disk{size: st.Size(), file: f, newest: map[int64][]byte{}}, nil
+}
+
+// Close closes the file. What was not flushed is lost.
+func (d *Disk) Close() error { return d.file.Close() }
+
+// ReadAt reads as io.ReaderAt (invariant 1).
+func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, err := d.file.ReadAt(p, off)
+	if err != nil {
+		return n, err
+	}
+	for at := off - off%blockSize; at < off+int64(len(p)); at += blockSize {
+		block, ok := d.newest[at/blockSize]
+		if !ok {
+			continue
+		}
+		if at < off {
+			copy(p, block[off-at:])
+		} else {
+			copy(p[at-off:], block)
+		}
+	}
+	return n, nil
+}
+
+// WriteAt writes into the cache; a power cut may lose it until Flush has returned.
+func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
+	if off < 0 || off+int64(len(p)) > d.size {
+		return 0, io.ErrShortWrite
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for done := 0; done < len(p); {
+		at := off + int64(done)
+		n := min(len(p)-done, int(blockSize-at%blockSize))
+		if err := d.writeBlock(p[done:done+n], at); err != nil {
+			return done, err
+		}
+		done += n
+	}
+	d.step()
+	return len(p), nil
+}
+
+// step counts a write, and does what was planned for it.
+func (d *Disk) step() {
+	if d.planned == nil {
+		return
+	}
+	if d.planned.writes--; d.planned.writes == 0 {
+		do := d.planned.do
+		d.planned = nil
+		do()
+	}
+}
+
+// writeBlock writes within one block.
+func (d *Disk) writeBlock(p []byte, off int64) error {
+	number, within := off/blockSize, off%blockSize
+	block, ok := d.newest[number]
+	if !ok {
+		block = make([]byte, blockSize)
+		if len(p) < blockSize {
+			if _, err := d.file.ReadAt(block, off-within); err != nil {
+				return err
+			}
+		}
+		d.newest[number] = block
+	}
+	copy(block[within:], p)
+	d.pending = append(d.pending, write{off, append([]byte(nil), p...)})
+	return nil
+}
+
+// Flush makes everything that was written survive (invariant 2).
+func (d *Disk) Flush() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.flushes++
+	for number, block := range d.newest {
+		if _, err := d.file.WriteAt(block, number*blockSize); err != nil {
+			return fmt.Errorf("flush disk: %w", err)
+		}
+	}
+	d.forget()
+	return nil
+}
+
+func (d *Disk) forget() {
+	clear(d.newest)
+	d.pending = nil
+}
+
+// Flushes is how often the disk was flushed.
+func (d *Disk) Flushes() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.flushes
+}
+
+// A Loss is what a cut did to what was not flushed, in blocks.
+type Loss struct{ Kept, Lost int }
+
+// Cut does what a power cut does: of what was not flushed each block is kept with that probability (invariant 3). The disk
+// can be used again afterwards.
+func (d *Disk) Cut(keep float64) (Loss, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	loss, err := d.spill(d.file, keep)
+	d.forget()
+	return loss, err
+}
+
+// CutCopy makes a copy of the disk as it would be after a Cut right after that write from now, the first is 1, and leaves
+// the disk alone. It calls moment at that moment. One at a time; the disk answers nobody while it copies.
+func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss, err error) {
+	done := make(chan struct{})
+	d.mu.Lock()
+	d.planned = &plan{write, func() {
+		defer close(done)
+		moment()
+		loss, err = d.copyCut(ctx, path, keep)
+	}}
+	d.mu.Unlock()
+	select {
+	case <-done:
+		return loss, err
+	case <-ctx.Done():
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.planned = nil
+	return Loss{}, fmt.Errorf("cut copy: nothing was written: %w", context.Cause(ctx))
+}
+
+func (d *Disk) copyCut(ctx context.Context, path string, keep float64) (Loss, error) {
+	if err := Copy(ctx, d.file.Name(), path); err != nil {
+		return Loss{}, err
+	}
+	to, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return Loss{}, fmt.Errorf("cut copy: %w", err)
+	}
+	defer to.Close()
+	return d.spill(to, keep)
+}
+
+// spill writes a random part of what was not flushed.
+func (d *Disk) spill(to io.WriterAt, keep float64) (Loss, error) {
+	var loss Loss
+	for _, w := range d.pending {
+		if rand.Float64() >= keep {
+			loss.Lost++
+			continue
+		}
+		if _, err := to.WriteAt(w.data, w.off); err != nil {
+			return loss, fmt.Errorf("cut disk: %w", err)
+		}
+		loss.Kept++
+	}
+	return loss, nil
+}
+
+// copyLimit is for some gigabytes, on a host under load.
+const copyLimit = 10 * time.Minute
+
+// Copy copies a disk's file; what is empty in it takes no room in the copy.
+func Copy(ctx context.Context, from, to string) error {
+	if _, err := await.Output(ctx, copyLimit, []string{"cp", "--sparse=always", "--reflink=auto", "--", from, to}); err != nil {
+		return fmt.Errorf("copy disk: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package disk
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// What of the NBD protocol is needed (its document is doc/proto.md of the NBD project): the fixed newstyle handshake with
+// one nameless export, and simple replies to read, write, flush and disconnect. FUA is not offered, so that clients flush.
+const (
+	magicInit    = 0x4e42444d41474943 // "NBDMAGIC"
+	magicOption  = 0x49484156454f5054 // "IHAVEOPT"
+	magicAnswer  = 0x3e889045565a9    // to an option
+	magicRequest = 0x25609513
+	magicReply   = 0x67446698
+
+	flagsServer = 1<<0 | 1<<1 // fixed newstyle, no zeroes
+	flagsExport = 1<<0 | 1<<2 // has flags, takes flushes
+
+	optExportName = 1
+	optAbort      = 2
+	optInfo       = 6
+	optGo         = 7
+
+	repAck        = 1
+	repInfo       = 3
+	repErrUnknown = 1<<31 + 1
+
+	cmdRead, cmdWrite, cmdDisc, cmdFlush = 0, 1, 2, 3
+
+	errIO, errInvalid = 5, 22
+
+	longestOption  = 4096
+	longestRequest = 64 << 20
+)
+
+// A Server serves a disk on a socket. A client is silent for as long as it has nothing to read or write: what bounds that
+// is its own end, or Close.
+type Server struct {
+	disk   *Disk
+	listen net.Listener
+	work   sync.WaitGroup
+	leave  time.Duration // how long Close lets clients go by themselves
+
+	mu    sync.Mutex // guards conns
+	conns map[net.Conn]bool
+}
+
+// leaveLimit is for what a client that was killed had asked for.
+const leaveLimit = 20 * time.Second
+
+// Serve serves the disk to everybody who connects to a unix socket until Close.
+func Serve(d *Disk, socket string) (*Server, error) {
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("serve disk: %w", err)
+	}
+	s := &Server{disk: d, listen: l, leave: leaveLimit, conns: map[net.Conn]bool{}}
+	s.work.Go(s.accept)
+	return s, nil
+}
+
+// accept ends when the listener is closed.
+func (s *Server) accept() {
+	for {
+		conn, err := s.listen.Accept()
+		if err != nil {
+			return
+		}
+		s.note(conn, true)
+		s.work.Go(func() {
+			defer s.note(conn, false)
+			defer conn.Close()
+			serve(conn, s.disk)
+		})
+	}
+}
+
+func (s *Server) note(conn net.Conn, here bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if here {
+		s.conns[conn] = true
+	} else {
+		delete(s.conns, conn)
+	}
+}
+
+// Close takes no more clients, and returns when those there were are gone: end them before. One that stays is cut off, and
+// that is an error.
+func (s *Server) Close() error {
+	err := s.listen.Close()
+	gone := make(chan struct{})
+	go func() { s.work.Wait(); close(gone) }()
+	ctx, stop := await.For(context.Background(), "the clients of the disk to go", s.leave)
+	defer stop()
+	select {
+	case <-gone:
+		return err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	left := len(s.conns)
+	for conn := range s.conns {
+		conn.Close()
+	}
+	s.mu.Unlock()
+	<-gone
+	return errors.Join(err, fmt.Errorf("%w; seen last: %d are connected", context.Cause(ctx), left))
+}
+
+// serve talks to one client until it is gone.
+func serve(conn io.ReadWriter, d *Disk) error {
+	c := client{bufio.NewReaderSize(conn, 1<<20), bufio.NewWriterSize(conn, 1<<20)}
+	if err := c.handshake(d.size); err != nil {
+		return fmt.Errorf("nbd handshake: %w", err)
+	}
+	for {
+		if err := c.request(d); err != nil {
+			return fmt.Errorf("nbd request: %w", err)
+		}
+		if c.r.Buffered() == 0 {
+			if err := c.w.Flush(); err != nil {
+				return fmt.Errorf("nbd reply: %w", err)
+			}
+		}
+	}
+}
+
+type client struct {
+	r *bufio.Reader
+	w *bufio.Writer
+}
+
+// put writes numbers in the protocol's byte order; the writer keeps an error until it is flushed.
+func (c client) put(values ...any) {
+	for _, v := range values {
+		binary.Write(c.w, binary.BigEndian, v)
+	}
+}
+
+// handshake returns nil when the client has asked to begin.
+func (c client) handshake(size int64) error {
+	c.put(uint64(magicInit), uint64(magicOption), uint16(flagsServer))
+	if err := c.w.Flush(); err != nil {
+		return err
+	}
+	var flags uint32
+	if err := binary.Read(c.r, binary.BigEndian, &flags); err != nil {
+		return err
+	}
+	for {
+		var option struct {
+			Magic          uint64
+			Option, Length uint32
+		}
+		if err := binary.Read(c.r, binary.BigEndian, &option); err != nil {
+			return err
+		}
+		if option.Magic != magicOption || option.Length > longestOption {
+			return errors.New("the client does not speak this protocol")
+		}
+		if _, err := c.r.Discard(int(option.Length)); err != nil {
+			return err
+		}
+		begin, err := c.answer(option.Option, size)
+		if err == nil {
+			err = c.w.Flush()
+		}
+		if begin || err != nil {
+			return err
+		}
+	}
+}
+
+// answer answers one option, and reports whether requests follow.
+func (c client) answer(option uint32, size int64) (begin bool, err error) {
+	switch option {
+	case optExportName:
+		c.put(uint64(size), uint16(flagsExport))
+		return true, nil
+	case optInfo, optGo:
+		c.put(uint64(magicAnswer), option, uint32(repInfo), uint32(12), uint16(0), uint64(size), uint16(flagsExport))
+		c.put(uint64(magicAnswer), option, uint32(repAck), uint32(0))
+		return option == optGo, nil
+	case optAbort:
+		c.put(uint64(magicAnswer), option, uint32(repAck), uint32(0))
+		return false, errors.Join(c.w.Flush(), io.EOF)
+	}
+	c.put(uint64(magicAnswer), option, uint32(repErrUnknown), uint32(0))
+	return false, nil
+}
+
+// request carries out one request and writes its reply. Requests are done one after the other, so that a flush covers all
+// that came before it.
+func (c client) request(d *Disk) error {
+	var r struct {
+		Magic       uint32
+		Flags, Type uint16
+		Cookie      uint64
+		Offset      uint64
+		Length      uint32
+	}
+	if err := binary.Read(c.r, binary.BigEndian, &r); err != nil {
+		return err
+	}
+	if r.Magic != magicRequest || r.Length > longestRequest {
+		return errors.New("the client does not speak this protocol")
+	}
+	reply := func(code uint32) { c.put(uint32(magicReply), code, r.Cookie) }
+	data := make([]byte, r.Length)
+	switch r.Type {
+	case cmdDisc:
+		return io.EOF
+	case cmdFlush:
+		reply(number(d.Flush()))
+	case cmdRead:
+		_, err := d.ReadAt(data, int64(r.Offset))
+		reply(number(err))
+		if err == nil {
+			c.w.Write(data)
+		}
+	case cmdWrite:
+		if _, err := io.ReadFull(c.r, data); err != nil {
+			return err
+		}
+		_, err := d.WriteAt(data, int64(r.Offset))
+		reply(number(err))
+	default:
+		reply(errInvalid)
+	}
+	return nil
+}
+
+// number is an error as the protocol tells it.
+func number(err error) uint32 {
+	if err != nil {
+		return errIO
+	}
+	return 0
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		args  []string
+		kind  vm.Kind
+		argv  []string
+		gpus  fakeGPUs
+		suite vm.Suite
+		bad   bool
+	}{
+		{name: "a shell", args: []string{"box"}, kind: vm.Box},
+		{name: "a command", args: []string{"emulated", "--", "ls", "-l"}, kind: vm.Emulated, argv: []string{"ls", "-l"}},
+		{name: "a command's own dashes", args: []string{"box", "--", "--", "-kvm"}, kind: vm.Box, argv: []string{"--", "-kvm"}},
+		{name: "switches first", args: []string{"-kvm", "-mem", "512", "box", "true"}, kind: vm.Box, argv: []string{"true"}},
+		{name: "GPUs", args: []string{"-fake-gpus", "box"}, kind: vm.Box, gpus: plainGPUs},
+		{name: "islands of GPUs", args: []string{"-fake-gpus=islands", "box"}, kind: vm.Box, gpus: islands},
+		{name: "another suite", args: []string{"-suite", "trixie", "box"}, kind: vm.Box, suite: vm.Trixie},
+		{name: "no such suite", args: []string{"-suite", "potato", "box"}, bad: true},
+		{name: "no GPUs", args: []string{"-fake-gpus=false", "box"}, kind: vm.Box},
+		{name: "other GPUs", args: []string{"-fake-gpus=many", "box"}, bad: true},
+		{name: "no kind", args: nil, bad: true},
+		{name: "another kind", args: []string{"cloud"}, bad: true},
+		{name: "an unknown switch", args: []string{"-gpu", "box"}, bad: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := parse(c.args)
+			if (err != nil) != c.bad {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.gpus || r.opts.Suite != c.suite) {
+				t.Errorf("%+v, want %+v", r, c)
+			}
+		})
+	}
+}

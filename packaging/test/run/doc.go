@@ -1,0 +1,18 @@
+// Command testrun runs everything that is tested and sums it up: one line for
+// each stage when it is done, the output of what failed, and at the very end the
+// line "N passed, N failed". Once the programs and the packages are built, the
+// tests at native speed run beside those that need an emulated machine.
+//
+//	go run ./packaging/test/run            all stages
+//	go run ./packaging/test/run unit lint  these stages, in the order of the list
+//
+// What counts: a test function of Go is one, with its subtests; a stage that is
+// not made of Go tests is one. A package that fails without a failed test of
+// its own (it does not build, it panics, it runs out of time) is one failure,
+// and so is a stage that could not run because an earlier one failed. A
+// skipped test is a failure: what the tests need is there, or is missing. The one
+// exception is a stage that asks a machine of somebody else's: where that can't be
+// reached the stage counts as neither, and the end says so.
+//
+// The exit status is 0 only if nothing failed and something ran.
+package main

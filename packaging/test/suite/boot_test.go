@@ -1,0 +1,234 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/packaging/test/disk"
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+var (
+	powerCuts = flag.Int("power-cuts", 1, "how often the machine loses power, and boots")
+	diskCuts  = flag.Int("disk-cuts", 20, "at how many moments the disk is copied as a power cut would have left it")
+)
+
+// TestBootWithJobs: a reboot takes running jobs; those that may are queued
+// again, tasks of arrays too, the others are lost and not tried again, waiting
+// ones still wait, and a paused GPU stays paused.
+func TestBootWithJobs(t *testing.T) { rebootWithJobs(t) }
+
+// TestContainerRestart: the same where the kernel, and with it the boot, stays.
+func TestContainerRestart(t *testing.T) { rebootWithJobs(t) }
+
+// TestSoftReboot: a soft reboot, which systemd knows from 254 on, leaves the kernel
+// and its boot, and takes running jobs as any other.
+func TestSoftReboot(t *testing.T) {
+	begin(t)
+	again := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
+	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
+	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
+	running(t, again)
+	running(t, lost)
+	asked := try(t, "", "systemctl soft-reboot").Code == 0 // which may not live to tell
+	if systemdVersion(t) < 254 {
+		if asked {
+			t.Error("this systemd knows no soft reboot")
+		}
+		cancel(t, "alice", again, lost)
+		wait(t, waiting)
+		return
+	}
+	until(t, "the job is started again", func() bool {
+		out := try(t, "", fmt.Sprintf("gpusched show --json %d", again)).Stdout
+		return strings.Contains(strings.ReplaceAll(out, " ", ""), `"attempt":2`)
+	})
+	ended(t, wait(t, lost), "lost", "restarted while the job ran")
+	ended(t, wait(t, waiting), "completed", "exit code 0")
+	cancel(t, "alice", again)
+}
+
+// systemdVersion is the number of the machine's systemd.
+func systemdVersion(t *testing.T) (version int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(sh(t, "", "systemctl --version"), "systemd %d", &version); err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// rebootWithJobs has something stop late that is ordered after the scheduler, so
+// that this lives on for a while when the jobs are stopped, and has a connection
+// that never becomes a request.
+func rebootWithJobs(t *testing.T) {
+	begin(t)
+	installProgram(t, "../attacker", enemyPath)
+	sh(t, "", "systemd-run --quiet --unit late --uid bob -p After=gpusched.service -p TimeoutStopSec=6 "+enemyPath+" half-open")
+	sh(t, "alice", "rm -f ~/begun")
+	again := submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo begun >> ~/begun; sync; sleep 1000'")
+	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
+	retried := submit(t, "alice", "-g 0 --no-requeue --retries 1 -- bash -c '[ $GPUSCHED_ATTEMPT = 2 ] || sleep 1000'")
+	array := submit(t, "bob", "-g 0 --array 0-2%2 -- bash -c '[ $GPUSCHED_ATTEMPT = 2 ] || [ $GPUSCHED_ARRAY_TASK = 2 ] || sleep 1000; exit $GPUSCHED_ARRAY_TASK'")
+	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
+	var behind []int64
+	for range 10 {
+		behind = append(behind, submit(t, "bob", "--gpu-ids 0,1 -- true"))
+	}
+	for _, id := range []int64{again, lost, retried} {
+		running(t, id)
+	}
+	until(t, "two tasks of the array run", func() bool {
+		run := 0
+		for _, j := range list(t, fmt.Sprint(array)) {
+			if j.ID != array && j.State == "running" {
+				run++
+			}
+		}
+		return run == 2
+	})
+	sh(t, "", "gpusched gpu pause 3 --reason kept; sync")
+	if err := the.Reboot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+	running(t, again)
+	if j := show(t, "", again); j.Attempt != 2 {
+		t.Errorf("job %d is in attempt %d", again, j.Attempt)
+	}
+	ended(t, wait(t, lost), "lost", "restarted while the job ran")
+	if j := wait(t, retried); j.Attempt != 1 {
+		t.Errorf("job %d, which is not to be started again after a reboot, is in attempt %d", retried, j.Attempt)
+	} else {
+		ended(t, j, "lost", "restarted while the job ran")
+	}
+	ended(t, wait(t, waiting), "completed", "exit code 0")
+	cancel(t, "alice", again)
+	for _, id := range behind {
+		j := wait(t, id)
+		if ended(t, j, "completed", "exit code 0"); j.Attempt != 1 {
+			t.Errorf("waiting job %d was started %d times", id, j.Attempt)
+		}
+	}
+	ended(t, wait(t, array), "failed", "2 of 3 tasks did not complete")
+	if out := sh(t, "", "gpusched gpus"); !strings.Contains(out, "paused") {
+		t.Errorf("the pause is forgotten: %s", out)
+	}
+	if n := sh(t, "alice", "wc -l < ~/begun"); n != "2" {
+		t.Errorf("the command that was started again began %s times", n)
+	}
+}
+
+// TestBootPowerCut: the machine loses power while jobs are submitted,
+// and its disk a random part of what it was not told to flush. Every
+// acknowledged job is known afterwards.
+func TestBootPowerCut(t *testing.T) {
+	begin(t)
+	installCrowd(t)
+	sh(t, "", "gpusched gpu pause 0-3; sync")
+	l := &load{acked: map[string]int64{}}
+	for n := range *powerCuts {
+		before := len(l.known())
+		l.stream(t.Context(), t, "bob", "crowd", "-hold", fmt.Sprintf("cut%d", n), "100000", "true")
+		until(t, "jobs are acknowledged", func() bool { return len(l.known()) > before+10 })
+		<-time.After(time.Duration(rand.IntN(2000)) * time.Millisecond)
+		if err := the.PowerCut(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.done.Wait()
+		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		keeps(t, l.known())
+		t.Logf("cut %d: %d jobs were acknowledged before it", n, len(l.known()))
+	}
+	id := submit(t, "alice", "-g 1 -- true")
+	sh(t, "", "gpusched cancel $(gpusched list -o ids --user bob); gpusched gpu resume 0-3")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
+
+// keeps checks that the daemon knows every one of these jobs, each once.
+func keeps(t *testing.T, acked map[string]int64) {
+	t.Helper()
+	known := map[string][]int64{}
+	for _, j := range allJobs(t) {
+		known[j.Name] = append(known[j.Name], j.ID)
+	}
+	for name, id := range acked {
+		if ids := known[name]; len(ids) != 1 || ids[0] != id {
+			t.Errorf("%s was acknowledged as job %d, and there are %d", name, id, ids)
+		}
+	}
+}
+
+// TestBootDiskCuts: at random moments of a stream of submissions, starts and
+// ends the disk is copied as a power cut of that moment would leave it: without
+// a random part of what was not flushed. In each copy the state file is whole
+// and holds every job that was acknowledged before.
+func TestBootDiskCuts(t *testing.T) {
+	begin(t)
+	installCrowd(t)
+	l := &load{acked: map[string]int64{}}
+	ctx, stop := context.WithCancel(t.Context())
+	l.stream(ctx, t, "bob", "crowd", "-pace", "100ms", "bob", "100000", "true")
+	l.stream(ctx, t, "alice", "crowd", "-hold", "-pace", "100ms", "alice", "100000", "true")
+	defer func() {
+		stop()
+		l.done.Wait()
+		try(t, "", "gpusched cancel $(gpusched list -o ids)") // some end meanwhile
+	}()
+	until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 20 })
+	var last int
+	var sum disk.Loss
+	for n := range *diskCuts {
+		<-time.After(time.Duration(rand.IntN(1000)) * time.Millisecond)
+		dir := t.TempDir()
+		image := filepath.Join(dir, "disk")
+		var acked map[string]int64
+		loss, err := the.CutCopy(t.Context(), image, func() { acked = l.known() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := vm.ReadDisk(t.Context(), image, stateDir, dir); err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(image)
+		if err := holds(t.Context(), filepath.Join(dir, filepath.Base(stateDir), "state.db"), acked); err != nil {
+			t.Errorf("cut %d, which kept %d blocks and lost %d: %v", n, loss.Kept, loss.Lost, err)
+		}
+		last, sum.Kept, sum.Lost = len(acked), sum.Kept+loss.Kept, sum.Lost+loss.Lost
+	}
+	t.Logf("%d cuts kept %d blocks that were not flushed and lost %d; at the last one %d jobs were acknowledged", *diskCuts, sum.Kept, sum.Lost, last)
+}
+
+// holds checks a state file: it is whole, has every one of these jobs, and gives
+// out none of their ids again.
+func holds(ctx context.Context, path string, jobs map[string]int64) error {
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Check(ctx); err != nil {
+		return err
+	}
+	state, err := s.Load(ctx)
+	if err != nil {
+		return err
+	}
+	for name, id := range jobs {
+		found, err := s.Jobs(ctx, []job.ID{job.ID(id)})
+		if err != nil || len(found) != 1 || found[0].Label.Name != name || int64(state.NextID) <= id {
+			return fmt.Errorf("%s was acknowledged as job %d, which is %v; the next id is %d (%v)", name, id, found, state.NextID, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// enemyPath is where packaging/test/attacker is in the machine.
+const enemyPath = "/usr/local/bin/hostile"
+
+// enemy installs the program of the hostile account and makes alice's running
+// job on GPU 1, which is what it is after.
+func enemy(t *testing.T) (victim int64, pid string) {
+	t.Helper()
+	begin(t)
+	installProgram(t, "../attacker", enemyPath)
+	sh(t, "alice", "umask 077; echo very-secret > ~/private")
+	victim = submit(t, "alice", "--gpu-ids 1 -C ~ -e TOKEN=hush-hush -n victim -- sleep 1000")
+	running(t, victim)
+	daemon := daemonPID(t)
+	pid = sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", victim))
+	t.Cleanup(func() {
+		if j := show(t, "", victim); j.State != "running" || sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", victim)) != pid {
+			t.Errorf("alice's job is %s: %+v", j.State, j.Result)
+		}
+		if now := daemonPID(t); now != daemon {
+			t.Errorf("the scheduler was process %s and is %s", daemon, now)
+		}
+	})
+	return victim, pid
+}
+
+func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }
+
+// judge reads the enemy's lines: every attempt must have been refused.
+func judge(t *testing.T, out string, least int) {
+	t.Helper()
+	counts := map[string]int{}
+	total := 0
+	for line := range strings.Lines(out) {
+		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
+		switch {
+		case fields[0] == "HOLE":
+			t.Errorf("not refused: %s", line)
+		case fields[0] == "refused":
+			counts[fields[1]]++
+			total++
+		case fields[0] != "flood":
+			t.Errorf("the enemy says %q", line)
+		}
+	}
+	var subjects []string
+	for s, n := range counts {
+		subjects = append(subjects, fmt.Sprintf("%s %d", s, n))
+	}
+	slices.Sort(subjects)
+	t.Logf("%d attempts refused: %s", total, strings.Join(subjects, ", "))
+	if total < least {
+		t.Errorf("only %d attempts, of %d:\n%s", total, least, out)
+	}
+}
+
+// meanwhile measures how long 'gpusched list' takes alice while something
+// happens, and prints it. How long is for people to judge; each must be answered.
+func meanwhile(t *testing.T, what string, happens func()) {
+	t.Helper()
+	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+enemyPath+" latency /run/latency")
+	happens()
+	sh(t, "", "systemctl stop latency")
+	told := sh(t, "", "cat /run/latency")
+	t.Logf("%s: alice's 'gpusched list': %s", what, told)
+	var times, failed int
+	if _, err := fmt.Sscanf(told, "%d times, %d failed", &times, &failed); err != nil || times == 0 {
+		t.Errorf("%s: no 'gpusched list' of alice's has ended: %q", what, told)
+	}
+	if failed > 0 {
+		t.Errorf("%s: %d of alice's %d 'gpusched list' failed: %s", what, failed, times, told)
+	}
+}
+
+// openFiles counts what the scheduler has open while something happens, and
+// returns how many more that were at most.
+func openFiles(t *testing.T, happens func()) int {
+	t.Helper()
+	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"
+	before, most := 0, 0
+	sh(t, "", "systemd-run --quiet --collect --unit openfiles bash -c 'm=0; while :; do n=$("+count+"); [ $n -le $m ] || { m=$n; echo $m > /run/openfiles; }; sleep 0.02; done'")
+	if _, err := fmt.Sscan(sh(t, "", count), &before); err != nil {
+		t.Fatal(err)
+	}
+	happens()
+	if _, err := fmt.Sscan(sh(t, "", "systemctl stop openfiles; cat /run/openfiles"), &most); err != nil {
+		t.Fatal(err)
+	}
+	return most - before
+}
+
+// rawBytes are what must not reach a terminal: everything below a blank but the
+// end of a line, and the second half of the control characters.
+func rawBytes(text string) string {
+	for _, r := range text {
+		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {
+			return fmt.Sprintf("%q", r)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,160 @@
+//go:build machine
+
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// TestEnemysBytes: what one account makes the state file hold is bounded, while
+// its jobs wait, and after any number of them have come and gone; others are let
+// in meanwhile, and keep their history.
+func TestEnemysBytes(t *testing.T) {
+	settings(t, "[limits]\nuser_state = \"16M\"\nuser_history = \"16M\"")
+	enemy(t)
+	old := submit(t, "alice", "-g 0 -n before -- true")
+	wait(t, old)
+	size := func() (mib int) {
+		fmt.Sscan(sh(t, "", "du -cm /var/lib/gpusched | tail -1"), &mib)
+		return mib
+	}
+	before := size()
+	// 1 MiB of environment each: 16 of them are too many.
+	sh(t, "bob", `head -c 100000 /dev/zero | tr '\0' x > ~/part`)
+	line := `gpusched submit -q -g 0 --hold --env clean ` + strings.Repeat(`-e V$((n=n+1))="$(cat ~/part)" `, 10) + ` -- true`
+	meanwhile(t, "submissions of a megabyte", func() {
+		out := try(t, "bob", "for i in $(seq 40); do "+line+"; done 2>&1 </dev/null | sort | uniq -c | sort -rn | tail -3; gpusched list --mine -o ids | wc -l").Stdout
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if n := strings.TrimSpace(lines[len(lines)-1]); n != "15" && n != "16" {
+			t.Errorf("of 40 submissions of a megabyte %s are in the queue: %s", n, out)
+		}
+		refused(t, "bob", line+" </dev/null", 8, "this site's limit is 16M")
+	})
+	ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+	full := size()
+	meanwhile(t, "jobs of a megabyte that come and go", func() {
+		for range 4 {
+			sh(t, "bob", "gpusched cancel --mine -y >/dev/null")
+			try(t, "bob", "for i in $(seq 15); do "+line+"; done >/dev/null 2>&1 </dev/null")
+		}
+	})
+	again := size()
+	sh(t, "bob", "gpusched cancel --mine -y >/dev/null")
+	t.Logf("the state's directory has %d MiB, with bob's queue full %d, after four times that %d", before, full, again)
+	if full > before+40 || again > full+16 {
+		t.Errorf("the state's directory grew from %d to %d and then to %d MiB", before, full, again)
+	}
+	if j := show(t, "alice", old); j.State != "completed" {
+		t.Errorf("alice's job of before is %+v", j)
+	}
+}
+
+// TestEnemysLaunches: while another's jobs are being started nobody reaches into
+// the processes that do it.
+func TestEnemysLaunches(t *testing.T) {
+	enemy(t)
+	sh(t, "", "systemd-run --quiet --unit watcher --uid bob --property StandardOutput=file:/run/watcher.out "+enemyPath+" launch 8")
+	t.Cleanup(func() { try(t, "", "systemctl stop watcher; rm -f /run/watcher.out") })
+	last := int64(0)
+	for range 30 {
+		last = submit(t, "alice", "-g 0 -e TOKEN=hush-hush -- sleep 0.02")
+	}
+	ended(t, wait(t, last), "completed", "exit code 0")
+	until(t, "bob is done", func() bool { return strings.Contains(sh(t, "", "cat /run/watcher.out"), "moments") })
+	out := sh(t, "", "cat /run/watcher.out")
+	judge(t, out, 1)
+	if !strings.Contains(out, "gpusched-job") && strings.Contains(out, "as 1 programs") {
+		t.Logf("only the commands were seen: %s", out)
+	}
+}
+
+// TestEnemysLoader: what a user puts into a job's environment for the loader or
+// the runtime of a program does nothing to the launcher, which proves the device
+// filter before that environment counts.
+func TestEnemysLoader(t *testing.T) {
+	enemy(t)
+	sh(t, "bob", `printf 'echo loaded > ~/loaded\n' > ~/env.sh; cp /bin/true ~/lib.so; mkdir -p ~/bin; printf '#!/bin/sh\necho mine\n' > ~/bin/sleep; chmod 755 ~/bin/sleep`)
+	hostile := "-e LD_PRELOAD=/home/bob/lib.so -e LD_AUDIT=/home/bob/lib.so -e LD_LIBRARY_PATH=/home/bob -e GCONV_PATH=/home/bob -e GLIBC_TUNABLES=glibc.malloc.check=3 " +
+		"-e GODEBUG=netdns=cgo -e GOMAXPROCS=0 -e GOTRACEBACK=crash -e GOGC=off -e BASH_ENV=/home/bob/env.sh -e ENV=/home/bob/env.sh -e NOTIFY_SOCKET=/home/bob/notify -e LISTEN_FDS=9 -e CREDENTIALS_DIRECTORY=/root"
+	id := submit(t, "bob", "--gpu-ids 0 "+hostile+" -- "+enemyPath+" inside-devices")
+	j := wait(t, id)
+	judge(t, printed(t, id, "inherited from the launcher"), 20)
+	ended(t, j, "completed", "exit code 0")
+	// A program with the set-user-id bit is one like any other: it asks who calls.
+	for _, line := range []string{"su -c id root", "passwd -d root", "mount --bind / /mnt", "chsh -s /bin/sh root", "gpasswd -a bob gpusched-admin", "newgrp gpusched-admin", "sg gpusched-admin -c id"} {
+		id := submit(t, "bob", "-g 0 -- setsid -w "+line)
+		if j := wait(t, id); j.State != "failed" || strings.Contains(output(t, "bob", id), "uid=0") {
+			t.Errorf("%s: %s: %s", line, j.Result.Sentence, output(t, "bob", id))
+		}
+	}
+}
+
+// TestEnemysManager: units with a job's name in a manager of bob's own are no
+// jobs, and what runs in them on a GPU is counted as from outside.
+func TestEnemysManager(t *testing.T) {
+	victim, _ := enemy(t)
+	group := "/user.slice/user-1002.slice/user@1002.service/app.slice/gpujob-" + fmt.Sprint(victim) + ".service"
+	base := sh(t, "", "d=/sys/fs/cgroup; [ -d $d/system.slice ] || d=$d/systemd; echo $d")
+	sh(t, "", "mkdir -p "+base+group)
+	sh(t, "", "systemd-run --quiet --unit intruder --uid bob bash -c 'sleep 1000'")
+	t.Cleanup(func() { try(t, "", "systemctl stop intruder; cd "+base+"; rmdir -p ."+group) })
+	pid := sh(t, "", "systemctl show -P MainPID intruder")
+	sh(t, "", "echo "+pid+" > "+base+group+"/cgroup.procs")
+	sh(t, "bob", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-1")
+	until(t, "it shows as bob's, and as no job's", func() bool {
+		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return fmt.Sprint(p.PID) == pid && p.UID == 1002 && p.Job == 0 })
+	})
+}
+
+// TestEnemysDescriptor: a device is checked when it is opened, and who could open
+// it can pass it on: a job's owner can give away its GPU. The receiver can open
+// nothing by it, is seen on the GPU, and once the job has ended the GPU is not
+// given to anybody else before the receiver is gone.
+func TestEnemysDescriptor(t *testing.T) {
+	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
+	// A node that can be opened without a driver stands in for a GPU's.
+	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
+	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
+	begin(t)
+	installProgram(t, "../attacker", enemyPath)
+	giver := submit(t, "alice", "--gpu-ids 1 -- "+enemyPath+" give /dev/standin /tmp/giver")
+	printed(t, giver, "give: listening")
+	taker := submit(t, "bob", "-g 0 -- "+enemyPath+" take /dev/standin /tmp/giver 1")
+	judge(t, strings.Split(printed(t, taker, "take: holds"), "take: holds")[0], 2)
+	until(t, "bob's process shows on GPU 1", func() bool {
+		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return p.UID == 1002 && p.Job == taker })
+	})
+	cancel(t, "alice", giver)
+	next := submit(t, "alice", "--gpu-ids 1 -- true")
+	until(t, "GPU 1 is not given on", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
+	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d of bob is on it", taker)) {
+		t.Errorf("the next job on GPU 1 is %s: %s", j.State, j.Why)
+	}
+	if text, _ := health(t); !strings.Contains(text, "gpu 1") {
+		t.Errorf("health does not tell: %s", text)
+	}
+	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	ended(t, wait(t, next), "completed", "exit code 0")
+	ended(t, wait(t, taker), "cancelled", "it used GPU 1, which it does not have")
+}
+
+// processesOn lists what the driver says of one GPU, as root reads it.
+func processesOn(t *testing.T, index int) []api.GPUProcess {
+	t.Helper()
+	var reply api.GPUsReply
+	if err := json.Unmarshal([]byte(sh(t, "", "gpusched gpus --json")), &reply); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range reply.GPUs {
+		if g.Index == index {
+			return g.Processes
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// begin registers the clean-up that every test needs: live jobs cancelled, the
+// GPUs as they were, the daemon running; and the journal of a failure.
+func begin(t *testing.T) {
+	t.Helper()
+	since := sh(t, "", "date +'%Y-%m-%d %H:%M:%S'")
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("journal since the test began:\n%s", try(t, "", "journalctl --no-pager -o short-precise --since '"+since+"' | tail -150").Stdout)
+		}
+		sh(t, "", `systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
+ids=$(gpusched list -o ids); if [ -n "$ids" ]; then for i in $ids; do gpusched cancel $i; done; for i in $ids; do gpusched wait $i; done; fi >/dev/null 2>&1
+for r in $(gpusched reserve list -o ids); do gpusched reserve cancel $r; done >/dev/null
+rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched gpu resume 0-3 >/dev/null; true`)
+	})
+}
+
+// settings makes the daemon take on lines of TOML until the test ends.
+func settings(t *testing.T, lines string) {
+	t.Helper()
+	const file = "/etc/gpusched/conf.d/90-suite.toml"
+	sh(t, "", "mkdir -p /etc/gpusched/conf.d; cat > "+file+" <<'END'\n"+lines+"\nEND\ngpusched config check >/dev/null && systemctl restart gpusched")
+	t.Cleanup(func() { sh(t, "", "rm "+file+"; systemctl restart gpusched") })
+}
+
+// why is what 'gpusched why' tells user of a job.
+func why(t *testing.T, user string, id int64) string {
+	t.Helper()
+	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
+}
+
+// refused checks that a line of user fails with an exit status and a text.
+func refused(t *testing.T, user, line string, code int, text string) {
+	t.Helper()
+	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
+		t.Errorf("%s: %q exits %d, want %d with %q: %s%s", who(user), line, r.Code, code, text, r.Stdout, r.Stderr)
+	}
+}
+
+// waitsFor checks that a job is in the queue and that 'why' says so.
+func waitsFor(t *testing.T, user string, id int64, text string) {
+	t.Helper()
+	if j, told := show(t, user, id), why(t, user, id); j.State != "queued" || !strings.Contains(told, text) {
+		t.Errorf("job %d is %s, and why does not say %q: %s", id, j.State, text, told)
+	}
+}
+
+// cancel ends a job and waits until it has.
+func cancel(t *testing.T, user string, ids ...int64) {
+	t.Helper()
+	for _, id := range ids {
+		sh(t, user, fmt.Sprintf("gpusched cancel %d", id))
+	}
+	for _, id := range ids {
+		ended(t, wait(t, id), "cancelled", "cancelled by "+who(user))
+	}
+}
+
+// submit queues a job as user and returns its id. The arguments are shell
+// words: options, --, command.
+func submit(t *testing.T, user, args string) int64 {
+	t.Helper()
+	var id int64
+	if out := sh(t, user, "gpusched submit -q "+args); out != "" {
+		if _, err := fmt.Sscan(out, &id); err != nil {
+			t.Fatalf("submit printed %q", out)
+		}
+	}
+	return id
+}
+
+// hold submits a job that runs until the returned function is called, runs
+// then, a shell command, and ends. It returns when the job runs. One at a time
+// for each user.
+func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
+	t.Helper()
+	sh(t, user, "rm -f ~/end")
+	id = submit(t, user, opts+" -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; "+then+"'")
+	running(t, id)
+	return id, func() { t.Helper(); sh(t, user, "touch ~/end") }
+}
+
+// show returns a job as user sees it.
+func show(t *testing.T, user string, id int64) api.Job {
+	t.Helper()
+	var r api.JobReply
+	if err := json.Unmarshal([]byte(sh(t, user, fmt.Sprintf("gpusched show --json %d", id))), &r); err != nil {
+		t.Fatalf("show %d: %v", id, err)
+	}
+	return r.Job
+}
+
+// wait waits for a job's end and returns it.
+func wait(t *testing.T, id int64) api.Job {
+	t.Helper()
+	try(t, "", fmt.Sprintf("gpusched wait --timeout %d %d", 60*the.slow, id))
+	j := show(t, "", id)
+	if j.Result == nil {
+		t.Fatalf("job %d does not end: %+v", id, j)
+	}
+	return j
+}
+
+// until runs ok again and again until it holds, for at most 30 s natively.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // also in a test's clean-up
+	err := await.Until(ctx, what, 30*time.Second*the.slow, 20*time.Millisecond*the.slow, func(context.Context) (string, bool, error) {
+		held, seen := ok(), "nothing"
+		if last := the.last.Load(); last != nil {
+			seen = *last
+		}
+		return seen, held, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// running waits until a job's command runs.
+func running(t *testing.T, id int64) {
+	t.Helper()
+	until(t, fmt.Sprintf("job %d runs", id), func() bool {
+		j := show(t, "", id)
+		if j.Result != nil {
+			t.Fatalf("job %d ended: %s", id, j.Result.Sentence)
+		}
+		return j.State == "running"
+	})
+}
+
+// output is what a job's command wrote, without the lines of systemd and the
+// daemon.
+func output(t *testing.T, user string, id int64) string {
+	t.Helper()
+	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
+}
+
+// printed waits until a job has written something that contains text.
+func printed(t *testing.T, id int64, text string) string {
+	t.Helper()
+	var out string
+	until(t, fmt.Sprintf("job %d prints %q", id, text), func() bool {
+		out = output(t, "", id)
+		return strings.Contains(out, text)
+	})
+	return out
+}
+
+// ended checks how a job ended: its state and a part of its sentence.
+func ended(t *testing.T, j api.Job, state, sentence string) {
+	t.Helper()
+	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {
+		t.Errorf("job %d is %s: %+v; want %s with %q", j.ID, j.State, j.Result, state, sentence)
+	}
+}

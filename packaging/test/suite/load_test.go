@@ -1,0 +1,238 @@
+//go:build machine
+
+package suite
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// witness is a job that leaves behind what a judge must know: each begin of its
+// command as a line of /run/witness/began/ID, and whether it is alone on its
+// GPUs. Whole GPUs take both locks of a GPU, halves either of them; the locks
+// are free when the last process of the job is gone.
+const witness = `#!/bin/bash
+echo "attempt $GPUSCHED_ATTEMPT" >> /run/witness/began/$GPUSCHED_JOB_ID
+for gpu in ${GPUSCHED_GPU_IDS//,/ }; do
+  got=0
+  for half in 0 1; do
+    exec {fd}<>/run/witness/gpu$gpu.$half
+    if flock -n $fd; then got=$((got + 1)); [ $GPUSCHED_GPU_SHARE = 0.5 ] && break; else exec {fd}>&-; fi
+  done
+  [ $got = $([ $GPUSCHED_GPU_SHARE = 0.5 ] && echo 1 || echo 2) ] || echo "job $GPUSCHED_JOB_ID is not alone on GPU $gpu ($GPUSCHED_GPU_SHARE)" >> /run/witness/taken
+done
+echo "witness $GPUSCHED_JOB_ID"
+sleep 0.$((RANDOM % 3))$((RANDOM % 10))
+exit $1
+`
+
+// load is jobs of two accounts that are submitted while something goes wrong,
+// and what is known of them: alice uses the command line, some of whose
+// processes are killed on the way, bob sends requests that are cut off and
+// asked again with the same key (packaging/test/loadgen).
+type load struct {
+	mu    sync.Mutex
+	acked map[string]int64 // by the job's name
+	done  sync.WaitGroup
+	count int   // jobs of each account
+	after int64 // the last job before
+}
+
+// startLoad installs the programs and begins to submit count jobs as each of
+// the two accounts, with a pause after each.
+func startLoad(t *testing.T, count int, pause time.Duration) *load {
+	t.Helper()
+	installCrowd(t)
+	sh(t, "", "rm -rf /run/witness; mkdir -p /run/witness/began; chmod 1777 /run/witness/began; cd /run/witness; touch taken gpu{0..3}.{0,1}; chmod 666 taken gpu*")
+	l := &load{acked: map[string]int64{}, count: count}
+	for _, j := range allJobs(t) {
+		l.after = max(l.after, j.ID)
+	}
+	cli := fmt.Sprintf(`for n in $(seq %d); do
+  submit="gpusched submit -q --env clean --name alice-$n -g $((n %% 3 / 2)) -- /usr/local/bin/witness $((n %% 5))"
+  if [ $((n %% 7)) = 0 ]; then id=$(timeout -s KILL 0.0$((1 + RANDOM %% 30)) $submit 2>/dev/null) || true; else id=$($submit) || exit 1; fi
+  [ -z "$id" ] || echo alice-$n $id
+  sleep %f
+done`, count, pause.Seconds())
+	l.submit(t, "alice", "bash", "-c", cli)
+	l.submit(t, "bob", "crowd", "-pace", pause.String(), "bob", fmt.Sprint(count), "/usr/local/bin/witness", "{code}")
+	return l
+}
+
+// installCrowd puts the witness and the crowd into the machine.
+func installCrowd(t *testing.T) {
+	t.Helper()
+	installProgram(t, "../loadgen", "/usr/local/bin/crowd")
+	if err := the.WriteFile(t.Context(), "/usr/local/bin/witness", witness, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// submit runs a command that prints the name and the id of each acknowledged
+// job, and takes them down as they come. It must succeed.
+func (l *load) submit(t *testing.T, user string, argv ...string) {
+	t.Helper()
+	ctx, stop := await.For(t.Context(), "the submissions of "+user, 5*time.Minute*the.slow)
+	end := l.stream(ctx, t, user, argv...)
+	l.done.Go(func() {
+		defer stop()
+		if err := <-end; err != nil {
+			t.Errorf("%s's submissions: %v", user, err)
+		}
+	})
+}
+
+// stream is submit of a command that may end in any way, which it sends.
+func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...string) <-chan error {
+	t.Helper()
+	cmd := the.Command(ctx, user, argv...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.done.Wait) // the test's context has ended by then
+	end := make(chan error, 1)
+	l.done.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			l.acknowledged(t, lines.Text())
+		}
+		if err := cmd.Wait(); err != nil {
+			end <- fmt.Errorf("%w: %s; seen last: %d acknowledged", await.Cause(ctx, err), stderr.String(), len(l.known()))
+		}
+		close(end)
+	})
+	return end
+}
+
+func (l *load) acknowledged(t *testing.T, line string) {
+	var name string
+	var id int64
+	if _, err := fmt.Sscan(line, &name, &id); err != nil {
+		t.Errorf("an acknowledgement is %q: %v", line, err)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acked[name] = id
+}
+
+// known is what is acknowledged by now.
+func (l *load) known() map[string]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.acked)
+}
+
+// wait waits until everything is submitted.
+func (l *load) wait() map[string]int64 {
+	l.done.Wait()
+	return l.known()
+}
+
+// wanted is the exit status of the job of that name.
+func wanted(name string) int {
+	var n int
+	_, number, _ := strings.Cut(name, "-")
+	fmt.Sscan(number, &n)
+	return n % 5
+}
+
+// verdict waits until all jobs of the load have ended and judges them. hurt are
+// those in which the test killed something: they may have ended by that.
+func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
+	t.Helper()
+	acked := l.wait()
+	drained(t)
+	found := map[string]api.Job{}
+	for _, j := range allJobs(t) {
+		if account, _, _ := strings.Cut(j.Name, "-"); j.ID <= l.after || account != j.User {
+			continue // of another test
+		}
+		if twin, twice := found[j.Name]; twice && twin.ID != j.ID {
+			t.Errorf("%s was queued twice, as %d and %d", j.Name, twin.ID, j.ID)
+		}
+		found[j.Name] = j
+	}
+	for _, name := range slices.Sorted(maps.Keys(acked)) {
+		if j, ok := found[name]; !ok || j.ID != acked[name] {
+			t.Errorf("%s was acknowledged as job %d and is lost: %+v", name, acked[name], j)
+		}
+	}
+	if len(acked) < 2*l.count-l.count/7 {
+		t.Errorf("%d of %d jobs were acknowledged", len(acked), 2*l.count)
+	}
+	l.judgeEnds(t, found, hurt)
+	if taken := sh(t, "", "cat /run/witness/taken"); taken != "" {
+		t.Errorf("GPUs were given twice:\n%s", taken)
+	}
+	if left := sh(t, "", "systemctl list-units --all --no-legend 'gpujob-*'"); left != "" {
+		t.Errorf("units are left:\n%s", left)
+	}
+	t.Logf("%d jobs were acknowledged, %d are known", len(acked), len(found))
+}
+
+// judgeEnds: each job ended once, as its command said, and its command began
+// once.
+func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]bool) {
+	t.Helper()
+	began := map[string]int{} // how often, by the job's id
+	for _, file := range strings.Fields(sh(t, "", "cd /run/witness/began; grep -H . -r . | cut -d: -f1")) {
+		began[strings.TrimPrefix(file, "./")]++
+	}
+	for name, j := range found {
+		code := wanted(name)
+		asSaid := j.Result != nil && j.Result.ExitCode == code && j.Result.Signal == 0 && j.State == map[bool]string{true: "completed", false: "failed"}[code == 0]
+		byHurt := hurt[j.ID] && j.State == "failed" && j.Result != nil
+		if !asSaid && !byHurt || j.Attempt != 1 {
+			t.Errorf("%s, job %d, is %s in attempt %d: %+v; want exit code %d", name, j.ID, j.State, j.Attempt, j.Result, code)
+		}
+		if n := began[fmt.Sprint(j.ID)]; n > 1 || n == 0 && !byHurt {
+			t.Errorf("the command of %s, job %d, began %d times", name, j.ID, n)
+		}
+	}
+}
+
+// drained waits until no job is left, for as long as their number shrinks.
+func drained(t *testing.T) {
+	t.Helper()
+	for n := -1; n != 0; {
+		until(t, fmt.Sprintf("fewer than %d jobs are left", n), func() bool {
+			r := try(t, "", "gpusched list -o ids")
+			left := len(strings.Fields(r.Stdout))
+			if r.Code != 0 || n >= 0 && left >= n {
+				return false
+			}
+			n = left
+			return true
+		})
+	}
+}
+
+// allJobs is every job that the daemon knows.
+func allJobs(t *testing.T) []api.Job { t.Helper(); return list(t, "-a --ended 10000") }
+
+// list is what 'gpusched list' has with these options.
+func list(t *testing.T, options string) []api.Job {
+	t.Helper()
+	var r api.ListReply
+	if err := json.Unmarshal([]byte(sh(t, "", "gpusched list --json "+options)), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Jobs
+}

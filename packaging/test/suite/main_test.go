@@ -1,0 +1,186 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+var (
+	kind  = flag.String("machine", "box", "box or emulated")
+	suite = flag.String("suite", string(vm.Bookworm), "the Debian that the machine is made of")
+	quick = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
+	deb   = flag.String("deb", "", "the package to test (default: the newest in dist/)")
+)
+
+// the is the machine that all tests of a run share.
+var the *machine
+
+// machine is a provisioned machine.
+type machine struct {
+	*vm.Machine
+	deb string
+	// slow is how much longer things take here than natively.
+	slow time.Duration
+
+	// last is what the last script came to, for a wait that fails: nobody else
+	// knows what it saw.
+	last atomic.Pointer[string]
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+// run boots the machine, runs the tests that belong to its kind, and cleans
+// up, also when it is interrupted.
+func run(m *testing.M) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := chooseTests(vm.Kind(*kind)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	var err error
+	if the, err = provision(ctx, vm.Kind(*kind)); err != nil {
+		fmt.Fprintln(os.Stderr, "machine:", err)
+		return 1
+	}
+	defer the.Close()
+	return m.Run()
+}
+
+const (
+	// needsEmulated are the tests that only the emulated machine can run.
+	needsEmulated = "^Test(Limits|Boot)"
+	// onBoth are those that run there too: what the controllers of control groups
+	// are part of.
+	onBoth = "^TestEnemysJob$"
+	// quickTests are what another version of systemd could change: properties and
+	// results of units, the device filter through reloads, what is kept while the
+	// daemon is down, who reads the journal and a job's files, the daemon's sandbox.
+	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
+		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
+		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|EnemysUnits|EnemysVoice|SoftReboot|Sandbox|Isolate|DeviceFiles)$"
+)
+
+// chooseTests keeps each kind to its tests unless -run or -skip was given.
+func chooseTests(kind vm.Kind) error {
+	name, tests := "test.skip", needsEmulated
+	switch {
+	case *quick:
+		name, tests = "test.run", quickTests
+	case kind == vm.Emulated:
+		name, tests = "test.run", needsEmulated+"|"+onBoth
+	}
+	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {
+		return nil
+	}
+	return flag.Set(name, tests)
+}
+
+// provision boots a machine with four simulated GPUs and installs the package.
+func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
+	pkg, err := newestDeb()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "gpusched-suite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	lib, err := fakenvml.Build(dir)
+	if err != nil {
+		return nil, err
+	}
+	sim, err := fakenvml.BuildSimCUDA(dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := vm.Start(ctx, kind, vm.Options{Suite: vm.Suite(*suite), Log: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	out := &machine{Machine: m, deb: pkg, slow: 1}
+	if kind == vm.Emulated {
+		out.slow = 10
+	}
+	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg, FakeLib: lib, SimCUDA: sim}); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// newestDeb is the package under test.
+func newestDeb() (string, error) {
+	if *deb != "" {
+		return filepath.Abs(*deb)
+	}
+	found, err := filepath.Glob("../../../dist/gpusched_*.deb")
+	if err != nil || len(found) == 0 {
+		return "", fmt.Errorf("no package in dist/: run 'make package' first, or name one with -deb")
+	}
+	newest := found[0]
+	for _, f := range found {
+		a, errA := os.Stat(f)
+		b, errB := os.Stat(newest)
+		if errA == nil && errB == nil && a.ModTime().After(b.ModTime()) {
+			newest = f
+		}
+	}
+	return filepath.Abs(newest)
+}
+
+// sh runs a script as user ("" is root) and fails the test unless it exits 0.
+func sh(t *testing.T, user, script string) string {
+	t.Helper()
+	r := try(t, user, script)
+	if r.Code != 0 {
+		t.Fatalf("%s: exit %d from %q\n%s%s", who(user), r.Code, script, r.Stdout, r.Stderr)
+	}
+	return strings.TrimRight(r.Stdout, "\n")
+}
+
+// try runs a script and returns whatever came of it.
+func try(t *testing.T, user, script string) vm.Result {
+	t.Helper()
+	return tryFor(t, user, script, 2*time.Minute)
+}
+
+// tryFor is try of a script that may take so long.
+func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
+	t.Helper()
+	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", limit*max(1, the.slow/2))
+	defer stop()
+	r, err := the.Sh(ctx, user, script)
+	if err != nil {
+		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, await.Tail(r.Stdout+r.Stderr, 20))
+	}
+	seen := fmt.Sprintf("%q of %s exits %d: %s", script, who(user), r.Code, await.Tail(r.Stdout+r.Stderr, 20))
+	the.last.Store(&seen)
+	return r
+}
+
+func who(user string) string {
+	if user == "" {
+		return "root"
+	}
+	return user
+}

@@ -1,0 +1,223 @@
+package vm
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+//go:embed image/box.sh
+var boxScript string
+
+// boxBootLimit is for a host under heavy load; a boot takes half a second.
+const boxBootLimit = 60 * time.Second
+
+// A box runs systemd-nspawn in a mount and a process space of its own (image/box.sh), in the scope's control group.
+type box struct {
+	image  image
+	dir    *runDir
+	group  scope
+	first  *child   // the first process of the space; the box ends with it
+	leader int      // the container's systemd, as the host numbers it
+	runs   *os.File // the control group, inside the container's, that commands run in
+}
+
+// newBox makes the box's disk: an overlay on the image, or a copy of it where the host cannot do overlays there.
+func newBox(ctx context.Context, img image, dir *runDir, group scope) (*box, error) {
+	for _, name := range []string{"upper", "work", "merged"} {
+		if err := os.Mkdir(dir.file(name), 0o755); err != nil {
+			return nil, fmt.Errorf("disk: %w", err)
+		}
+	}
+	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", img.root(), dir.file("upper"), dir.file("work"))
+	if runContained(ctx, "mount", "-t", "overlay", "overlay", "-o", overlay, dir.file("merged")) != nil {
+		if _, err := await.Output(ctx, buildLimit, []string{"cp", "-a", "--reflink=auto", img.root(), dir.file("copy")}); err != nil {
+			return nil, fmt.Errorf("disk: copy the image: %w", err)
+		}
+	}
+	return &box{image: img, dir: dir, group: group}, nil
+}
+
+// boot starts the container and waits until its systemd says that it has finished booting.
+func (b *box) boot(ctx context.Context) error {
+	ctx, cancel := await.For(ctx, "the container's systemd to finish booting", boxBootLimit)
+	defer cancel()
+	ready, err := listenReady(b.dir.file("notify"))
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+	if err := b.spawn(); err != nil {
+		return err
+	}
+	if err := b.awaitReady(ctx, ready); err != nil {
+		err = errors.Join(err, b.halt())
+		return fmt.Errorf("boot: %w\n%s", err, await.Tail(b.console(), 20))
+	}
+	b.leader, err = onlyChild(b.first.cmd.Process.Pid)
+	if err == nil {
+		b.runs, err = b.group.open("payload/vm-run")
+	}
+	return err
+}
+
+func (b *box) spawn() error {
+	console, err := os.OpenFile(b.dir.file("console"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	defer console.Close()
+	// Without the bpf call group systemd silently runs units without their device filter.
+	cmd := exec.Command("sh", "-c", boxScript, "box", b.image.root(), b.dir.path,
+		"--machine=gpubox", "--register=no", "--keep-unit", "--console=pipe", "--private-network", "--capability=all",
+		"--system-call-filter=bpf", "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off")
+	cmd.Dir = b.dir.path
+	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+b.dir.file("notify"))
+	cmd.Stdout, cmd.Stderr = console, console
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Setsid: true}
+	b.first, err = b.group.start(cmd)
+	if err != nil {
+		return fmt.Errorf("container: %w", err)
+	}
+	return nil
+}
+
+// listenReady opens the socket on which systemd-nspawn passes on the container's READY=1.
+func listenReady(path string) (*net.UnixConn, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("notify socket: %w", err)
+	}
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return nil, fmt.Errorf("notify socket: %w", err)
+	}
+	return conn, nil
+}
+
+// awaitReady returns when READY=1 has come, and with an error when the container ended or the time is up.
+func (b *box) awaitReady(ctx context.Context, conn *net.UnixConn) error {
+	heard := make(chan error, 1)
+	go func() { heard <- readReady(conn) }()
+	var err error
+	select {
+	case err = <-heard:
+		return err
+	case <-b.first.done:
+		err = fmt.Errorf("the container ended: %w", b.first.err)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	conn.Close()
+	<-heard
+	return err
+}
+
+func readReady(conn *net.UnixConn) error {
+	message := make([]byte, 4096)
+	for {
+		n, err := conn.Read(message)
+		if err != nil {
+			return fmt.Errorf("notify socket: %w", err)
+		}
+		if hasWord(string(message[:n]), "READY=1") {
+			return nil
+		}
+	}
+}
+
+// hasWord reports whether word stands in text between white space.
+func hasWord(text, word string) bool {
+	for _, field := range strings.Fields(text) {
+		if field == word {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyChild is the one child process of a process.
+func onlyChild(pid int) (int, error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return 0, err
+	}
+	var children []string
+	for _, task := range tasks {
+		list, err := os.ReadFile(task)
+		if err != nil {
+			return 0, fmt.Errorf("children of process %d: %w", pid, err)
+		}
+		children = append(children, strings.Fields(string(list))...)
+	}
+	if len(children) != 1 {
+		return 0, fmt.Errorf("children of process %d: there are %d, not one", pid, len(children))
+	}
+	return strconv.Atoi(children[0])
+}
+
+// command enters the container: its spaces and its control group.
+func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
+	args := []string{"-t", strconv.Itoa(b.leader), "-m", "-u", "-i", "-n", "-p", "-C", "--"}
+	if tty {
+		argv = []string{"script", "-qec", quote(argv), "/dev/null"} // a terminal of the container's own
+	}
+	cmd := exec.CommandContext(ctx, "nsenter", append(args, argv...)...)
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	if tty {
+		cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(b.runs.Fd()), Setpgid: !tty}
+	if !tty {
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	}
+	return cmd
+}
+
+// halt ends the container at once. Safe on a box that never booted.
+func (b *box) halt() error {
+	var err error
+	if b.first != nil {
+		err = b.first.kill()
+	}
+	if b.runs != nil {
+		b.runs.Close()
+		b.runs = nil
+	}
+	return err
+}
+
+func (b *box) console() string {
+	text, err := os.ReadFile(b.dir.file("console"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// reboot asks the container's systemd to reboot, on which systemd-nspawn ends, and boots again.
+func (b *box) reboot(ctx context.Context) error {
+	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
+	defer cancel()
+	// The command may lose its container before it can answer: what counts is that the container ends.
+	asked := b.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
+	select {
+	case <-b.first.done:
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), asked, errors.New(await.Tail(b.console(), 20)))
+	}
+	if err := b.halt(); err != nil {
+		return err
+	}
+	return b.boot(ctx)
+}

@@ -1,0 +1,40 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// diskSize of an emulated machine; the file is sparse.
+const diskSize = "6G"
+
+func (i image) disk() string { return i.file("disk") }
+
+// fillEmulated makes what an emulated machine boots from out of the tree: kernel, initrd, keys and disk. The tree goes.
+func (i image) fillEmulated(ctx context.Context) error {
+	for pattern, name := range map[string]string{"vmlinuz-*": "vmlinuz", "initrd.img-*": "initrd.img"} {
+		if err := i.takeOut(pattern, name); err != nil {
+			return err
+		}
+	}
+	if err := i.makeKeys(ctx); err != nil {
+		return err
+	}
+	if _, err := await.Output(ctx, buildLimit, []string{"mke2fs", "-q", "-t", "ext4", "-d", i.root(), i.disk(), diskSize}); err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	return os.RemoveAll(i.root())
+}
+
+// takeOut moves the one file of /boot that pattern matches beside the tree.
+func (i image) takeOut(pattern, name string) error {
+	found, err := filepath.Glob(filepath.Join(i.root(), "boot", pattern))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("kernel: /boot of the image has %d files %s, not one", len(found), pattern)
+	}
+	return os.Rename(found[0], i.file(name))
+}

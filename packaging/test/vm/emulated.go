@@ -1,0 +1,229 @@
+package vm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/packaging/test/disk"
+)
+
+const (
+	// emulatedBootLimit is for a host under heavy load; a boot takes about 15 seconds.
+	emulatedBootLimit = 8 * time.Minute
+	// kvmBootLimit is what a guest gets to prove that hardware virtualisation works; with it a boot takes 3 seconds.
+	kvmBootLimit = 12 * time.Second
+)
+
+// errPortTaken is QEMU not getting the port that was free a moment before.
+var errPortTaken = errors.New("the port for ssh was taken meanwhile: try again")
+
+// An emulated machine is a QEMU process, and an ssh connection to it that all commands share.
+type emulated struct {
+	image  image
+	dir    *runDir
+	group  scope
+	opts   Options
+	kvm    bool         // still worth a try
+	listen net.Listener // where QEMU connects the guest's second serial line to
+	boots  chan string  // the boot ids that came over that line
+	qemu   *child       // nil before the first boot
+	disk   *disk.Disk   // loses on a power cut what the guest did not flush
+	server *disk.Server // from which this boot's QEMU has the disk
+	master *child       // the ssh process that holds the connection
+	port   int          // of the guest's ssh on the host's loopback
+	runs   atomic.Int64 // numbers the commands
+}
+
+// newEmulated makes the machine's disk, a copy of the image's.
+func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts Options) (*emulated, error) {
+	if opts.MemMiB == 0 {
+		opts.MemMiB = 4096
+	}
+	if opts.CPUs == 0 {
+		opts.CPUs = 2
+	}
+	if err := disk.Copy(ctx, img.disk(), dir.file("disk")); err != nil {
+		return nil, err
+	}
+	file, err := disk.Open(dir.file("disk"))
+	if err != nil {
+		return nil, err
+	}
+	listen, err := net.Listen("unix", dir.file("ready"))
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("ready line: %w", err)
+	}
+	e := &emulated{image: img, dir: dir, group: group, opts: opts, kvm: opts.TryKVM, listen: listen, disk: file}
+	e.boots = make(chan string, 16)
+	go hearBoots(listen, e.boots)
+	return e, nil
+}
+
+// hearBoots passes on each line that a guest writes; it ends when the listener is closed. QEMU connects once per process.
+func hearBoots(listen net.Listener, boots chan<- string) {
+	for {
+		conn, err := listen.Accept()
+		if err != nil {
+			return
+		}
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			select {
+			case boots <- strings.TrimSpace(lines.Text()):
+			default: // nobody asked for that many reboots; the newest ones are of no use to anybody either
+			}
+		}
+		conn.Close()
+	}
+}
+
+// boot starts QEMU on the machine's disk and returns when the guest has booted and ssh is connected.
+func (e *emulated) boot(ctx context.Context) error {
+	ctx, cancel := await.For(ctx, "the guest to finish booting", emulatedBootLimit)
+	defer cancel()
+	if e.kvm {
+		err := e.bootWith(ctx, "kvm", kvmBootLimit)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		e.kvm = false
+		fmt.Fprintf(e.opts.log(), "vm: hardware virtualisation does not work here, emulating: %v\n", err)
+	}
+	return e.bootWith(ctx, "tcg,thread=multi", emulatedBootLimit)
+}
+
+func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Duration) error {
+	ctx, cancel := await.For(ctx, "the guest to finish booting with "+accel, limit)
+	defer cancel()
+	var err error
+	for range 3 {
+		if err = e.spawn(accel); err != nil {
+			return err
+		}
+		if err = e.awaitBoot(ctx); !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	if err == nil {
+		err = e.connect(ctx)
+	}
+	if err != nil {
+		err = errors.Join(err, e.halt())
+		return fmt.Errorf("boot: %w\n%s%s", err, await.Tail(e.text("qemu.log"), 10), await.Tail(e.text("console"), 10))
+	}
+	return nil
+}
+
+// spawn starts QEMU. The network lets nothing out; the only way in is ssh, from this host.
+func (e *emulated) spawn(accel string) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	e.port = port
+	if err := e.plug(); err != nil {
+		return err
+	}
+	log, err := os.Create(e.dir.file("qemu.log"))
+	if err != nil {
+		return fmt.Errorf("emulator: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command("qemu-system-x86_64", "-accel", accel, "-cpu", "max",
+		"-m", strconv.Itoa(e.opts.MemMiB), "-smp", strconv.Itoa(e.opts.CPUs),
+		"-nodefaults", "-no-user-config", "-display", "none",
+		"-kernel", e.image.file("vmlinuz"), "-initrd", e.image.file("initrd.img"),
+		"-append", "console=ttyS0 root=/dev/vda rw quiet net.ifnames=0",
+		"-drive", "file=nbd+unix:///?socket=disk.sock,if=virtio,format=raw,cache=writeback",
+		"-nic", fmt.Sprintf("user,model=virtio,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port),
+		"-serial", "file:console", "-chardev", "socket,id=ready,path=ready", "-serial", "chardev:ready")
+	cmd.Dir = e.dir.path
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at our terminal is ours to handle
+	if e.qemu, err = e.group.start(cmd); err != nil {
+		return fmt.Errorf("emulator: %w", err)
+	}
+	return nil
+}
+
+// freePort is a port of the loopback that was free just now.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("port for ssh: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// awaitBoot returns when the guest says that it has booted.
+func (e *emulated) awaitBoot(ctx context.Context) error {
+	select {
+	case <-e.boots:
+		return nil
+	case <-e.qemu.done:
+		if strings.Contains(e.text("qemu.log"), "host forwarding") {
+			return errPortTaken
+		}
+		return fmt.Errorf("the emulator ended: %w", e.qemu.err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// reboot asks the guest's systemd to reboot; the same emulator boots it again.
+func (e *emulated) reboot(ctx context.Context) error {
+	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
+	defer cancel()
+	// The command may lose its connection before it can answer: what counts is that another boot is heard of.
+	asked := e.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
+	if err := e.awaitBoot(ctx); err != nil {
+		return errors.Join(err, asked, errors.New(await.Tail(e.text("console"), 10)))
+	}
+	if err := e.master.kill(); err != nil {
+		return err
+	}
+	return e.connect(ctx)
+}
+
+// halt ends the emulator at once, as a power cut does. Safe on a machine that never booted.
+func (e *emulated) halt() error {
+	var errs []error
+	for _, c := range []*child{e.qemu, e.master} {
+		if c != nil {
+			errs = append(errs, c.kill())
+		}
+	}
+	e.deafen()
+	return errors.Join(append(errs, e.unplug())...)
+}
+
+// deafen forgets boots that nobody waits for any more.
+func (e *emulated) deafen() {
+	for {
+		select {
+		case <-e.boots:
+		default:
+			return
+		}
+	}
+}
+
+func (e *emulated) text(name string) string {
+	text, err := os.ReadFile(e.dir.file(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,197 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// An image is a directory of the cache: root/ (the tree) for a box; disk, kernel, initrd and ssh keys
+// for an emulated machine.
+type image struct{ dir string }
+
+func (i image) file(name string) string { return filepath.Join(i.dir, name) }
+
+func (i image) root() string { return i.file("root") }
+
+// DefaultCacheDir is .cache/vm at the top of the checkout that the working directory is in.
+func DefaultCacheDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("image cache: %w", err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, ".cache", "vm"), nil
+		}
+		if dir == "/" {
+			return "", errors.New("image cache: not inside a checkout of the module: run in one, or name a cache directory")
+		}
+	}
+}
+
+// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It takes about a minute the
+// first time and nothing later; opts.Log hears of a build. Safe to call from several processes at once.
+func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
+	img, err := ensureImage(ctx, kind, opts)
+	return img.dir, err
+}
+
+func ensureImage(ctx context.Context, kind Kind, opts Options) (image, error) {
+	r, err := recipeOf(kind, opts.suite())
+	if err != nil {
+		return image{}, err
+	}
+	cache := opts.CacheDir
+	if cache == "" {
+		if cache, err = DefaultCacheDir(); err != nil {
+			return image{}, err
+		}
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil { // setuid programs lie in the trees: root only
+		return image{}, fmt.Errorf("image cache: %w", err)
+	}
+	img := image{filepath.Join(cache, r.hash())}
+	if img.built() {
+		return img, nil
+	}
+	lock, err := lockFile(ctx, img.dir+".lock")
+	if err != nil {
+		return image{}, fmt.Errorf("image cache: %w", err)
+	}
+	defer lock.Close()
+	if img.built() {
+		return img, nil
+	}
+	return img, img.build(ctx, r, opts.log())
+}
+
+func (i image) built() bool {
+	_, err := os.Stat(i.dir)
+	return err == nil
+}
+
+// buildLimit is how long a step of a build may take, on a host under load and from a slow archive.
+const buildLimit = 15 * time.Minute
+
+// lockFile waits for the only lock on path. Closing the file gives it back.
+func lockFile(ctx context.Context, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// The lock is held for a minute at a time, and no lock call can be ended by a context: ask now and then.
+	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond, func(context.Context) (string, bool, error) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		return fmt.Sprint(err), err == nil, nil
+	})
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// build makes the image beside its place and moves it there when it is whole. The caller holds the image's lock.
+func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
+	began := time.Now()
+	fmt.Fprintf(log, "vm: building the %s image of %s in %s (once; about a minute)\n", r.kind, r.suite, i.dir)
+	work := image{i.dir + ".build"}
+	err := os.RemoveAll(work.dir)
+	if err == nil {
+		err = os.Mkdir(work.dir, 0o700)
+	}
+	if err == nil {
+		err = work.fill(ctx, r)
+	}
+	if err == nil {
+		err = os.Rename(work.dir, i.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("build the %s image of %s: %w", r.kind, r.suite, errors.Join(err, os.RemoveAll(work.dir)))
+	}
+	fmt.Fprintf(log, "vm: built the %s image of %s in %.1f s\n", r.kind, r.suite, time.Since(began).Seconds())
+	return nil
+}
+
+func (i image) fill(ctx context.Context, r recipe) error {
+	if err := i.bootstrap(ctx, r); err != nil {
+		return err
+	}
+	var id [16]byte // given, so that a boot from a fresh copy is not a "first boot" with its presets
+	rand.Read(id[:])
+	err := os.WriteFile(filepath.Join(i.root(), "etc/machine-id"), []byte(hex.EncodeToString(id[:])+"\n"), 0o444)
+	if err != nil || r.kind == Box {
+		return err
+	}
+	return i.fillEmulated(ctx)
+}
+
+// bootstrap runs mmdebstrap with mounts and processes of its own, so that a build cut short leaves nothing mounted.
+func (i image) bootstrap(ctx context.Context, r recipe) error {
+	args := []string{"--mode=root", "--variant=minbase", "--include=" + strings.Join(r.includes, ",")}
+	for hook, script := range r.hooks {
+		file := i.file(hook + ".sh")
+		if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
+			return err
+		}
+		args = append(args, fmt.Sprintf("--%s-hook='%s' \"$1\" %s", hook, file, r.kind))
+	}
+	fetch, err := fetchOptions(ctx)
+	if err != nil {
+		return err
+	}
+	args = append(args, fetch...)
+	args = append(args, string(r.suite), i.root())
+	return runContained(ctx, "mmdebstrap", args...)
+}
+
+// fetchOptions are the host's own settings for reaching package archives (proxies, clock checks) as switches of mmdebstrap.
+func fetchOptions(ctx context.Context) ([]string, error) {
+	out, err := await.Output(ctx, time.Minute, []string{"apt-config", "dump"})
+	if err != nil {
+		return nil, fmt.Errorf("read the host's apt settings: %w", err)
+	}
+	var options []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		for _, wanted := range []string{"Acquire::Check-", "Acquire::http::", "Acquire::https::", "Acquire::Retries "} {
+			if strings.HasPrefix(line, wanted) && !strings.HasSuffix(line, ` "";`) {
+				options = append(options, "--aptopt="+strings.TrimSuffix(line, ";"))
+			}
+		}
+	}
+	return options, nil
+}
+
+// runContained runs a command in a mount and a process space of its own; its output is in the error if it does not succeed.
+func runContained(ctx context.Context, name string, args ...string) error {
+	ctx, stop := await.For(ctx, "the end of "+name, buildLimit)
+	defer stop()
+	shell := []string{"-ec", `mount --make-rprivate /; mount -t proc proc /proc; "$@"; exit $?`, "sh", name}
+	cmd := exec.CommandContext(ctx, "sh", append(shell, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	c, err := startChild(cmd)
+	if err == nil {
+		<-c.done
+		err = c.err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, await.Cause(ctx, err), await.Tail(output.String(), 20))
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// outputLimit is how long Run waits, after the command has ended, for what it left running to close its output.
+const outputLimit = 2 * time.Second
+
+// runLimit is for a command of Run's in a context without a nearer limit.
+const runLimit = 20 * time.Minute
+
+// A Result is how a command in a machine ended.
+type Result struct {
+	Stdout, Stderr string
+	Code           int // exit code, or 128+N for a death by signal N
+}
+
+// Err is nil for exit code 0, and else an error that shows the code and both outputs.
+func (r Result) Err() error {
+	if r.Code == 0 {
+		return nil
+	}
+	return fmt.Errorf("exit code %d\n%s%s", r.Code, await.Tail(r.Stderr, 20), await.Tail(r.Stdout, 20))
+}
+
+// Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, or
+// after 20 minutes, the command's process group is killed. A code other than 0 is not an error; an error means that the command's fate is unknown.
+// What a command leaves running in the background lives on, its output is lost two seconds after the command's end.
+func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
+	var stdout bytes.Buffer
+	r, err := m.run(ctx, user, stdin, &stdout, argv)
+	r.Stdout = stdout.String()
+	return r, err
+}
+
+// run is Run with the output going to a writer instead of the result.
+func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result, error) {
+	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
+	defer stop()
+	var r Result
+	var err error
+	if m.emu != nil {
+		r, err = m.emu.run(ctx, asUser(user, argv), stdin, stdout)
+	} else {
+		r, err = m.box.run(ctx, asUser(user, argv), stdin, stdout)
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return r, fmt.Errorf("run %s: %w\n%s", strings.Join(argv, " "), err, await.Tail(r.Stderr, 10))
+	}
+	return r, nil
+}
+
+func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error) {
+	cmd := b.command(ctx, argv, false)
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
+	cmd.WaitDelay = outputLimit
+	err := cmd.Run()
+	r := Result{Stderr: stderr.String()}
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		return r, nil
+	case errors.As(err, &exit) && !b.first.ended():
+		r.Code = exitCode(exit)
+		return r, nil
+	}
+	return r, err
+}
+
+// exitCode is the code as a shell would give it.
+func exitCode(exit *exec.ExitError) int {
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// Sh runs a script by bash in the machine; otherwise as Run.
+func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
+	return m.Run(ctx, user, nil, "bash", "-c", script)
+}
+
+// Command is the command that Run would run, not started: for programs that are talked to while they run.
+// Its Wait gives an *exec.ExitError as usual; on an emulated machine it waits for background processes with the output too.
+func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
+	return m.command(ctx, user, argv, false)
+}
+
+// Terminal is Command on a terminal of the machine's own, for a program that talks to a person through our terminal.
+func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *exec.Cmd {
+	return m.command(ctx, user, argv, true)
+}
+
+func (m *Machine) command(ctx context.Context, user string, argv []string, tty bool) *exec.Cmd {
+	argv = asUser(user, argv)
+	if m.emu != nil {
+		return m.emu.command(ctx, argv, tty)
+	}
+	return m.box.command(ctx, argv, tty)
+}
+
+// asUser is the command that runs argv as user; image/customise.sh has the program.
+func asUser(user string, argv []string) []string {
+	if user == "" {
+		user = "root"
+	}
+	return append([]string{"/usr/local/libexec/vm-as", user}, argv...)
+}
+
+// Journal runs journalctl as root with args and returns what it printed.
+func (m *Machine) Journal(ctx context.Context, args ...string) (string, error) {
+	r, err := m.Run(ctx, "", nil, append([]string{"journalctl", "--no-pager"}, args...)...)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("journal: %w", err)
+	}
+	return r.Stdout, nil
+}
+
+// quote makes one line for a shell out of a command.
+func quote(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}
