@@ -1,15 +1,15 @@
-// Command hostile is what an enemy with an ordinary account tries, for the
+// Command attacker is what somebody with an ordinary account tries, for the
 // machine tests (packaging/test/suite). It runs inside the machine:
 //
-//	hostile http JOB            requests that no client would send, on the daemon's socket
-//	hostile ask METHOD PATH     any one request, as it is given
-//	hostile identity JOB        requests in another's name
-//	hostile inside JOB PID      from within a job: other GPUs, control groups, processes, files
-//	hostile launch SECONDS      into the processes of others' jobs while they are being started
-//	hostile give DEVICE SOCKET  from within a job: a descriptor of a device to whoever asks
-//	hostile take DEVICE SOCKET GPU   from within another: such a descriptor, kept
-//	hostile flood KIND SECONDS  as many requests or connections as can be
-//	hostile latency FILE        for the other side: how long 'gpusched list' takes, until SIGTERM
+//	attacker http JOB            requests that no client would send, on the daemon's socket
+//	attacker ask METHOD PATH     any one request, as it is given
+//	attacker identity JOB        requests in another's name
+//	attacker inside JOB PID      from within a job: other GPUs, control groups, processes, files
+//	attacker launch SECONDS      into the processes of others' jobs while they are being started
+//	attacker give DEVICE SOCKET  from within a job: a descriptor of a device to whoever asks
+//	attacker take DEVICE SOCKET GPU   from within another: such a descriptor, kept
+//	attacker flood KIND SECONDS  as many requests or connections as can be
+//	attacker latency FILE        for the other side: how long 'gpusched list' takes, until SIGTERM
 //
 // JOB and PID are another account's running job and its main process. Each
 // attempt is a line: "refused", or "HOLE" where it was not, the subject, the

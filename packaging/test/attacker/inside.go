@@ -16,7 +16,7 @@ import (
 
 // inside is what a job on GPU 0 tries against another account's on GPU 1.
 func inside(id string, pid int) {
-	home, err := os.MkdirTemp("", "hostile-")
+	home, err := os.MkdirTemp("", "attacker-")
 	if err != nil {
 		fmt.Println("HOLE\tinside\t\"no room\"\t", err)
 		return

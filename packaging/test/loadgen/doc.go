@@ -1,7 +1,7 @@
-// Command crowd is an account that submits many jobs, for the machine tests (packaging/test/suite). It runs inside the
+// Command loadgen is an account that submits many jobs, for the machine tests (packaging/test/suite). It runs inside the
 // machine:
 //
-//	crowd [-pace TIME] [-hold] NAME COUNT CMD…
+//	loadgen [-pace TIME] [-hold] NAME COUNT CMD…
 //
 // submits COUNT jobs of CMD, named NAME-1, NAME-2 and so on; in CMD, {n} is the job's number and {code} an exit status
 // that follows from it (Code). They ask for none, a half, one or two GPUs in turn. Every third request is cut off after a

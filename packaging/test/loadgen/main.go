@@ -27,10 +27,10 @@ func main() {
 	if err == nil && flag.NArg() > 2 {
 		err = submitAll(flag.Arg(0), count, *pace, *hold, flag.Args()[2:])
 	} else {
-		err = errors.New("usage: crowd [-pace TIME] [-hold] NAME COUNT CMD…")
+		err = errors.New("usage: loadgen [-pace TIME] [-hold] NAME COUNT CMD…")
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "crowd:", err)
+		fmt.Fprintln(os.Stderr, "loadgen:", err)
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-// Command testrun runs everything that is tested and sums it up: one line for
+// Command run runs everything that is tested and sums it up: one line for
 // each stage when it is done, the output of what failed, and at the very end the
 // line "N passed, N failed". Once the programs and the packages are built, the
 // tests at native speed run beside those that need an emulated machine.

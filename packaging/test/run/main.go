@@ -18,7 +18,7 @@ func main() {
 	defer stop()
 	chosen, err := choose(os.Args[1:])
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "testrun:", err)
+		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(2)
 	}
 	if !run(ctx, os.Stdout, chosen) {

@@ -133,7 +133,7 @@ func (s stage) goTests(ctx context.Context, cmd *exec.Cmd) tally {
 	return t
 }
 
-// environment is the Makefile's, also where testrun is started without it.
+// environment is the Makefile's, also where make did not start it.
 func environment() []string {
 	env := os.Environ()
 	if os.Getenv("CGO_CFLAGS") == "" {

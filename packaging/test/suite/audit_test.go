@@ -72,12 +72,12 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestEnemysAuditLog: nobody but the daemon writes a line of it. What users name
+// TestAttackerAuditLog: nobody but the daemon writes a line of it. What users name
 // stays in the field that it belongs to, and what they send to journald
 // themselves, or print in a job, is not the daemon's.
-func TestEnemysAuditLog(t *testing.T) {
+func TestAttackerAuditLog(t *testing.T) {
 	begin(t)
-	installProgram(t, "../attacker", enemyPath)
+	installProgram(t, "../attacker", attackerPath)
 	since := sh(t, "", "date '+%F %T.%6N'")
 	const forged = `GPUSCHED_AUDIT=1\nGPUSCHED_OUTCOME=done\nGPUSCHED_USER=root\nGPUSCHED_ACTION=forged`
 	const line = `audit uid=0 user=root action=forged outcome=done`
@@ -85,7 +85,7 @@ func TestEnemysAuditLog(t *testing.T) {
 	name := `$'x\n` + forged + `\n<0>` + line + `'`
 	try(t, "bob", "gpusched submit -q -g 0 -n "+name+" --comment "+name+" -- true")
 	try(t, "bob", "gpusched gpu drain "+name)
-	if r := try(t, "bob", enemyPath+" ask POST '/v1/gpus/0%0AGPUSCHED_OUTCOME%3Ddone/drain'"); !strings.HasPrefix(r.Stdout, "403") {
+	if r := try(t, "bob", attackerPath+" ask POST '/v1/gpus/0%0AGPUSCHED_OUTCOME%3Ddone/drain'"); !strings.HasPrefix(r.Stdout, "403") {
 		t.Errorf("a GPU with a field in its name: %s%s", r.Stdout, r.Stderr)
 	}
 	id := submit(t, "bob", "-g 0 -- bash -c "+`"printf 'MESSAGE=`+line+`\n`+strings.ReplaceAll(forged, `\n`, `\\n`)+`\n' | logger --journald; echo '<0>`+line+`'"`)

@@ -73,8 +73,8 @@ func systemdVersion(t *testing.T) (version int) {
 // that never becomes a request.
 func rebootWithJobs(t *testing.T) {
 	begin(t)
-	installProgram(t, "../attacker", enemyPath)
-	sh(t, "", "systemd-run --quiet --unit late --uid bob -p After=gpusched.service -p TimeoutStopSec=6 "+enemyPath+" half-open")
+	installProgram(t, "../attacker", attackerPath)
+	sh(t, "", "systemd-run --quiet --unit late --uid bob -p After=gpusched.service -p TimeoutStopSec=6 "+attackerPath+" half-open")
 	sh(t, "alice", "rm -f ~/begun")
 	again := submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo begun >> ~/begun; sync; sleep 1000'")
 	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
@@ -134,12 +134,12 @@ func rebootWithJobs(t *testing.T) {
 // acknowledged job is known afterwards.
 func TestBootPowerCut(t *testing.T) {
 	begin(t)
-	installCrowd(t)
+	installLoadgen(t)
 	sh(t, "", "gpusched gpu pause 0-3; sync")
 	l := &load{acked: map[string]int64{}}
 	for n := range *powerCuts {
 		before := len(l.known())
-		l.stream(t.Context(), t, "bob", "crowd", "-hold", fmt.Sprintf("cut%d", n), "100000", "true")
+		l.stream(t.Context(), t, "bob", "loadgen", "-hold", fmt.Sprintf("cut%d", n), "100000", "true")
 		until(t, "jobs are acknowledged", func() bool { return len(l.known()) > before+10 })
 		<-time.After(time.Duration(rand.IntN(2000)) * time.Millisecond)
 		if err := the.PowerCut(t.Context()); err != nil {
@@ -175,11 +175,11 @@ func keeps(t *testing.T, acked map[string]int64) {
 // and holds every job that was acknowledged before.
 func TestBootDiskCuts(t *testing.T) {
 	begin(t)
-	installCrowd(t)
+	installLoadgen(t)
 	l := &load{acked: map[string]int64{}}
 	ctx, stop := context.WithCancel(t.Context())
-	l.stream(ctx, t, "bob", "crowd", "-pace", "100ms", "bob", "100000", "true")
-	l.stream(ctx, t, "alice", "crowd", "-hold", "-pace", "100ms", "alice", "100000", "true")
+	l.stream(ctx, t, "bob", "loadgen", "-pace", "100ms", "bob", "100000", "true")
+	l.stream(ctx, t, "alice", "loadgen", "-hold", "-pace", "100ms", "alice", "100000", "true")
 	defer func() {
 		stop()
 		l.done.Wait()

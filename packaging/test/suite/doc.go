@@ -15,7 +15,7 @@
 //	-run 'TestBootPowerCut|TestBootDiskCuts' -power-cuts 20 -disk-cuts 200
 //
 // Tests whose name begins with TestLimits or TestBoot… need the emulated
-// machine and run only there; a test never skips itself. TestEnemysJob runs on
+// machine and run only there; a test never skips itself. TestAttackerJob runs on
 // both: control groups are all there only on the one. The others pass there too
 // when -run names them (give them an hour with -timeout): times that a test
 // chooses are multiplied by how much slower that machine is.
@@ -23,7 +23,7 @@
 // Invariants:
 //
 //  1. Every test acts as an ordinary account through the installed programs,
-//     and as root only where it plays the administrator or the enemy.
+//     and as root only where it plays the administrator or the attacker.
 //  2. A test leaves the machine as it found it: no live job, no claim on a
 //     GPU, the daemon running.
 //  3. What fails prints the daemon's journal.

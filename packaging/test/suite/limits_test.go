@@ -53,7 +53,7 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 // process, keeps nobody else from being answered or from running.
 func TestLimitsForkBomb(t *testing.T) {
 	settings(t, "[jobs]\ntasks_max = 100")
-	enemy(t)
+	attacker(t)
 	// A shell that can't fork gives up; the first one does not try again.
 	sh(t, "bob", "rm -f ~/pipe; mkfifo ~/pipe")
 	bomb := int64(0)
@@ -78,7 +78,7 @@ func TestLimitsForkBomb(t *testing.T) {
 // at its own limit, has what the jobs of one user may have and no more: another
 // user's job forks as it likes, and the daemon starts it.
 func TestLimitsForkBombOfManyJobs(t *testing.T) {
-	enemy(t)
+	attacker(t)
 	const user, all = 150, 600
 	t.Cleanup(func() { sh(t, "", "systemctl revert gpujobs-u1002.slice gpujobs.slice") })
 	sh(t, "", fmt.Sprintf("systemctl set-property --runtime gpujobs-u1002.slice TasksMax=%d; systemctl set-property --runtime gpujobs.slice TasksMax=%d", user, all))

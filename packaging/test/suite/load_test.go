@@ -53,7 +53,7 @@ type load struct {
 // the two accounts, with a pause after each.
 func startLoad(t *testing.T, count int, pause time.Duration) *load {
 	t.Helper()
-	installCrowd(t)
+	installLoadgen(t)
 	sh(t, "", "rm -rf /run/witness; mkdir -p /run/witness/began; chmod 1777 /run/witness/began; cd /run/witness; touch taken gpu{0..3}.{0,1}; chmod 666 taken gpu*")
 	l := &load{acked: map[string]int64{}, count: count}
 	for _, j := range allJobs(t) {
@@ -66,14 +66,14 @@ func startLoad(t *testing.T, count int, pause time.Duration) *load {
   sleep %f
 done`, count, pause.Seconds())
 	l.submit(t, "alice", "bash", "-c", cli)
-	l.submit(t, "bob", "crowd", "-pace", pause.String(), "bob", fmt.Sprint(count), "/usr/local/bin/witness", "{code}")
+	l.submit(t, "bob", "loadgen", "-pace", pause.String(), "bob", fmt.Sprint(count), "/usr/local/bin/witness", "{code}")
 	return l
 }
 
-// installCrowd puts the witness and the crowd into the machine.
-func installCrowd(t *testing.T) {
+// installLoadgen puts the witness and the load generator into the machine.
+func installLoadgen(t *testing.T) {
 	t.Helper()
-	installProgram(t, "../loadgen", "/usr/local/bin/crowd")
+	installProgram(t, "../loadgen", "/usr/local/bin/loadgen")
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/witness", witness, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -70,13 +70,13 @@ const (
 	needsEmulated = "^Test(Limits|Boot)"
 	// onBoth are those that run there too: what the controllers of control groups
 	// are part of.
-	onBoth = "^TestEnemysJob$"
+	onBoth = "^TestAttackerJob$"
 	// quickTests are what another version of systemd could change: properties and
 	// results of units, the device filter through reloads, what is kept while the
 	// daemon is down, who reads the journal and a job's files, the daemon's sandbox.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|EnemysUnits|EnemysVoice|SoftReboot|Sandbox|Isolate|DeviceFiles)$"
+		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles)$"
 )
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given.

@@ -43,7 +43,7 @@ func TestBootReadOnly(t *testing.T) {
 	for n, c := range turns {
 		t.Run(c.name, func(t *testing.T) {
 			begin(t)
-			installCrowd(t)
+			installLoadgen(t)
 			if c.own {
 				sh(t, "", ownDisk)
 				t.Cleanup(func() { sh(t, "", noDisk) })
@@ -57,7 +57,7 @@ func TestBootReadOnly(t *testing.T) {
 			l := &load{acked: map[string]int64{}}
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			l.stream(ctx, t, "bob", "crowd", "-hold", fmt.Sprint("held", n), "100000", "true")
+			l.stream(ctx, t, "bob", "loadgen", "-hold", fmt.Sprint("held", n), "100000", "true")
 			until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 10 })
 			sh(t, "", c.fail)
 			c.refuses(t, l, on)

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// enemyPath is where packaging/test/attacker is in the machine.
-const enemyPath = "/usr/local/bin/hostile"
+// attackerPath is where packaging/test/attacker is in the machine.
+const attackerPath = "/usr/local/bin/attacker"
 
-// enemy installs the program of the hostile account and makes alice's running
+// attacker installs the program of the attacking account and makes alice's running
 // job on GPU 1, which is what it is after.
-func enemy(t *testing.T) (victim int64, pid string) {
+func attacker(t *testing.T) (victim int64, pid string) {
 	t.Helper()
 	begin(t)
-	installProgram(t, "../attacker", enemyPath)
+	installProgram(t, "../attacker", attackerPath)
 	sh(t, "alice", "umask 077; echo very-secret > ~/private")
 	victim = submit(t, "alice", "--gpu-ids 1 -C ~ -e TOKEN=hush-hush -n victim -- sleep 1000")
 	running(t, victim)
@@ -36,7 +36,7 @@ func enemy(t *testing.T) (victim int64, pid string) {
 
 func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }
 
-// judge reads the enemy's lines: every attempt must have been refused.
+// judge reads the attacker's lines: every attempt must have been refused.
 func judge(t *testing.T, out string, least int) {
 	t.Helper()
 	counts := map[string]int{}
@@ -50,7 +50,7 @@ func judge(t *testing.T, out string, least int) {
 			counts[fields[1]]++
 			total++
 		case fields[0] != "flood":
-			t.Errorf("the enemy says %q", line)
+			t.Errorf("the attacker says %q", line)
 		}
 	}
 	var subjects []string
@@ -68,7 +68,7 @@ func judge(t *testing.T, out string, least int) {
 // happens, and prints it. How long is for people to judge; each must be answered.
 func meanwhile(t *testing.T, what string, happens func()) {
 	t.Helper()
-	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+enemyPath+" latency /run/latency")
+	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+attackerPath+" latency /run/latency")
 	happens()
 	sh(t, "", "systemctl stop latency")
 	told := sh(t, "", "cat /run/latency")

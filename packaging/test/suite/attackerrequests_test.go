@@ -10,17 +10,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestEnemysRequests: what no client sends is refused, slow and half-open
+// TestAttackerRequests: what no client sends is refused, slow and half-open
 // connections are cut, who asks is what the kernel says of the process that
 // connected, whatever it says, calls itself or becomes; and none of it keeps
 // alice waiting.
-func TestEnemysRequests(t *testing.T) {
-	victim, _ := enemy(t)
+func TestAttackerRequests(t *testing.T) {
+	victim, _ := attacker(t)
 	before := sh(t, "", "gpusched list --user bob -a -o ids")
 	meanwhile(t, "malformed requests", func() {
 		slow := make(chan string, 1)
-		go func() { slow <- try(t, "bob", fmt.Sprintf("%s http %d", enemyPath, victim)).Stdout }()
-		judge(t, try(t, "bob", fmt.Sprintf("%s identity %d", enemyPath, victim)).Stdout, 12)
+		go func() { slow <- try(t, "bob", fmt.Sprintf("%s http %d", attackerPath, victim)).Stdout }()
+		judge(t, try(t, "bob", fmt.Sprintf("%s identity %d", attackerPath, victim)).Stdout, 12)
 		judge(t, <-slow, 290)
 	})
 	if ids := sh(t, "", "gpusched list --user bob -a -o ids"); ids != before {
@@ -28,15 +28,15 @@ func TestEnemysRequests(t *testing.T) {
 	}
 }
 
-// TestEnemysFloods: an account that asks for all it can, or holds what it can,
+// TestAttackerFloods: an account that asks for all it can, or holds what it can,
 // keeps no other from being answered.
-func TestEnemysFloods(t *testing.T) {
+func TestAttackerFloods(t *testing.T) {
 	settings(t, "[quota.default]\nqueued = 50")
-	enemy(t)
+	attacker(t)
 	for _, kind := range []string{"list", "ids", "dryrun", "jobs", "broken", "hold", "drip", "crowd"} {
 		open := openFiles(t, func() {
 			meanwhile(t, "flood "+kind, func() {
-				t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", enemyPath, kind)))
+				t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", attackerPath, kind)))
 			})
 		})
 		t.Logf("flood %s: the scheduler had %d more files open at most", kind, open)
@@ -54,11 +54,11 @@ func TestEnemysFloods(t *testing.T) {
 	sh(t, "", "gpusched cancel $(gpusched list --user bob -o ids | paste -sd,)")
 }
 
-// TestEnemysOutput: a job that prints as fast as it can, escape codes too,
+// TestAttackerOutput: a job that prints as fast as it can, escape codes too,
 // keeps no other's output from being read, and reaches no terminal but its
 // owner's.
-func TestEnemysOutput(t *testing.T) {
-	enemy(t)
+func TestAttackerOutput(t *testing.T) {
+	attacker(t)
 	meanwhile(t, "flood of output", func() {
 		loud := submit(t, "bob", `-g 0 -- bash -c 'printf "\033[31mred\033]0;title\007\n"; timeout 3 yes $(printf "\033[2J")'`)
 		id := submit(t, "alice", "-g 0 -- echo my-line")

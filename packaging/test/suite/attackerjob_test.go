@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestEnemysJob: from inside a job of one's own there is no way to other GPUs,
+// TestAttackerJob: from inside a job of one's own there is no way to other GPUs,
 // other control groups, other processes, other accounts or their files, also
 // as root of namespaces of one's own.
-func TestEnemysJob(t *testing.T) {
-	victim, pid := enemy(t)
-	id := submit(t, "bob", fmt.Sprintf("--gpu-ids 0 -- %s inside %d %s", enemyPath, victim, pid))
+func TestAttackerJob(t *testing.T) {
+	victim, pid := attacker(t)
+	id := submit(t, "bob", fmt.Sprintf("--gpu-ids 0 -- %s inside %d %s", attackerPath, victim, pid))
 	ended(t, wait(t, id), "completed", "exit code 0")
 	out := printed(t, id, "notifications")
 	judge(t, out, 550)
@@ -22,10 +22,10 @@ func TestEnemysJob(t *testing.T) {
 	}
 }
 
-// TestEnemysUnits: names of units, the service manager and the journal give
+// TestAttackerUnits: names of units, the service manager and the journal give
 // nobody a job of another's.
-func TestEnemysUnits(t *testing.T) {
-	victim, pid := enemy(t)
+func TestAttackerUnits(t *testing.T) {
+	victim, pid := attacker(t)
 	unit := fmt.Sprintf("gpujob-%d.service", victim)
 	lines := strings.Split(strings.NewReplacer("UNIT", unit, "PID", pid).Replace(`systemctl stop UNIT
 systemctl kill UNIT
@@ -80,10 +80,10 @@ kill -STOP PID`), "\n")
 	}
 }
 
-// TestEnemysCommands: no command of the CLI does to another's job, or to a GPU,
+// TestAttackerCommands: no command of the CLI does to another's job, or to a GPU,
 // what it is not for bob to do.
-func TestEnemysCommands(t *testing.T) {
-	victim, _ := enemy(t)
+func TestAttackerCommands(t *testing.T) {
+	victim, _ := attacker(t)
 	array := submit(t, "alice", "-g 0 --hold -n array --array 0-3 -- sleep 987651234")
 	waiting := submit(t, "alice", "-g 0 --hold -- true")
 	n := 0
@@ -116,15 +116,15 @@ func TestEnemysCommands(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d %d", array, waiting))
 }
 
-// TestEnemysVoice: jobs that tell systemd that they stop, and put that off, while
+// TestAttackerVoice: jobs that tell systemd that they stop, and put that off, while
 // systemd is kept busy: they are seen running, hold up nobody's start, and end when
 // they should.
-func TestEnemysVoice(t *testing.T) {
-	enemy(t)
+func TestAttackerVoice(t *testing.T) {
+	attacker(t)
 	noise := "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Dump >/dev/null"
 	sh(t, "", "systemd-run --quiet --collect --unit noise --uid bob bash -c 'for i in 1 2; do while :; do "+noise+"; done & done; wait'")
 	t.Cleanup(func() { sh(t, "", "systemctl stop noise") })
-	array := submit(t, "bob", "-g 0 --array 0-15 --grace 5m -- "+enemyPath+" stopping")
+	array := submit(t, "bob", "-g 0 --array 0-15 --grace 5m -- "+attackerPath+" stopping")
 	// A start that waited for the end of these would take 90 s.
 	if r := try(t, "alice", "timeout 60 gpusched submit --wait -g 0 -- true"); r.Code != 0 {
 		t.Errorf("alice's job meanwhile: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
@@ -143,13 +143,13 @@ func TestEnemysVoice(t *testing.T) {
 	if heard != (version < 254) {
 		t.Errorf("systemd %d listens to commands: %t", version, heard)
 	}
-	limited := submit(t, "bob", "-g 0 -t 3s --grace 1s -- "+enemyPath+" stopping")
-	stopped := submit(t, "bob", "-g 0 --grace 1s -- "+enemyPath+" stopping")
+	limited := submit(t, "bob", "-g 0 -t 3s --grace 1s -- "+attackerPath+" stopping")
+	stopped := submit(t, "bob", "-g 0 --grace 1s -- "+attackerPath+" stopping")
 	running(t, stopped)
 	ended(t, wait(t, limited), "timed-out", "3s")
 	cancel(t, "bob", stopped)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
-	sh(t, "", "pkill -KILL -u bob -x hostile") // their grace is too long to wait for
+	sh(t, "", "pkill -KILL -u bob -x attacker") // their grace is too long to wait for
 	wait(t, array)
 }
 
@@ -182,9 +182,9 @@ chmod +x ~/escape.sh`)
 	return id, pid
 }
 
-// TestEnemysEscape: a process that moved out of its job's unit stays of the job,
+// TestAttackerEscape: a process that moved out of its job's unit stays of the job,
 // which is charged for it, and is gone before the GPU is reassigned.
-func TestEnemysEscape(t *testing.T) {
+func TestAttackerEscape(t *testing.T) {
 	begin(t)
 	id, pid := escape(t)
 	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
@@ -203,9 +203,9 @@ func TestEnemysEscape(t *testing.T) {
 	}
 }
 
-// TestEnemysEscapeIsKept: where the site ends nobody, the GPU is out of service
+// TestAttackerEscapeIsKept: where the site ends nobody, the GPU is out of service
 // while what left the job is there.
-func TestEnemysEscapeIsKept(t *testing.T) {
+func TestAttackerEscapeIsKept(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
 	answers(t)

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// TestEnemysWords: ugly words are refused where everybody would see them, and
+// TestAttackerWords: ugly words are refused where everybody would see them, and
 // arrive byte for byte where only the job does; nothing of them reaches
 // another's terminal as it is.
-func TestEnemysWords(t *testing.T) {
-	enemy(t)
+func TestAttackerWords(t *testing.T) {
+	attacker(t)
 	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // what a crash printed before has tabs
 	esc := []string{`$'\e[31mred'`, `$'\e]0;x\a'`, `$'a\nb'`, `$'a\rb'`, `$'a\tb'`, `$'\x9b31m'`, `$'\xff\xfe'`, `$'\u202eexe.py'`, `$'\u200b'`, `$'\x7f'`}
 	n := 0
@@ -77,9 +77,9 @@ func TestEnemysWords(t *testing.T) {
 	t.Logf("%d attempts refused: words", n)
 }
 
-// TestEnemysProcessNames: a process on a GPU can call itself anything.
-func TestEnemysProcessNames(t *testing.T) {
-	enemy(t)
+// TestAttackerProcessNames: a process on a GPU can call itself anything.
+func TestAttackerProcessNames(t *testing.T) {
+	attacker(t)
 	sh(t, "bob", `cp "$(command -v simcuda)" ~/$'\e[31m\nx'`)
 	id := submit(t, "bob", `--gpu-ids 0 -C ~ -- bash -c 'exec ~/$'"'\\e[31m\\nx'"' --mem 1G --hold 1000'`)
 	running(t, id)
@@ -94,10 +94,10 @@ func TestEnemysProcessNames(t *testing.T) {
 	t.Log("5 attempts refused: names of processes")
 }
 
-// TestEnemysPaths: every path that an option takes is opened as the job's
+// TestAttackerPaths: every path that an option takes is opened as the job's
 // account, so that it leads nowhere that the account could not go.
-func TestEnemysPaths(t *testing.T) {
-	_, pid := enemy(t)
+func TestAttackerPaths(t *testing.T) {
+	_, pid := attacker(t)
 	sh(t, "bob", `cd; mkdir -p d/closed loop; chmod 0 d/closed; mkfifo -m 666 fifo 2>/dev/null; ln -sfn /root root; ln -sfn ~alice home; ln -sfn a b; ln -sfn b a; ln -sfn /proc/1/root init; mkdir -p $'new\nline' $'\xff' $'\e[31m'`)
 	n := 0
 	for _, dir := range []string{"/root", "~/root", "~/a", "~/fifo", "/dev/null", "/dev/nvidia2", "/proc/1/root", "/proc/1/cwd", "~/init/root", "/proc/" + pid + "/cwd", "/proc/" + pid + "/root", "~/d/closed",

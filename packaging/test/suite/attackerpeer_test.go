@@ -28,10 +28,10 @@ open("orphan.out", "wb").write(out)
 os.rename("orphan.out", "orphan.done")
 `
 
-// TestEnemysSubmitter: who submits can't leave limits behind by ending, nor a
+// TestAttackerSubmitter: who submits can't leave limits behind by ending, nor a
 // sandbox by the socket; the site may let sandboxes in, and what a hardened
 // service may not do by itself is then its job's again.
-func TestEnemysSubmitter(t *testing.T) {
+func TestAttackerSubmitter(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/orphan.py", strings.Replace(orphan, "PARENT", "int(os.environ['PARENT'])", 1), 0o755); err != nil {
 		t.Fatal(err)
@@ -55,9 +55,9 @@ func TestEnemysSubmitter(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs "+submits)
 }
 
-// TestEnemysGroup: whoever was taken out of a group has no use of it by a job
+// TestAttackerGroup: whoever was taken out of a group has no use of it by a job
 // that was submitted with it and waited; a member has.
-func TestEnemysGroup(t *testing.T) {
+func TestAttackerGroup(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")
 	defer sh(t, "", "gpasswd -d bob gpusched-admin >/dev/null 2>&1 || true")

@@ -12,12 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// TestEnemysBytes: what one account makes the state file hold is bounded, while
+// TestAttackerBytes: what one account makes the state file hold is bounded, while
 // its jobs wait, and after any number of them have come and gone; others are let
 // in meanwhile, and keep their history.
-func TestEnemysBytes(t *testing.T) {
+func TestAttackerBytes(t *testing.T) {
 	settings(t, "[limits]\nuser_state = \"16M\"\nuser_history = \"16M\"")
-	enemy(t)
+	attacker(t)
 	old := submit(t, "alice", "-g 0 -n before -- true")
 	wait(t, old)
 	size := func() (mib int) {
@@ -55,11 +55,11 @@ func TestEnemysBytes(t *testing.T) {
 	}
 }
 
-// TestEnemysLaunches: while another's jobs are being started nobody reaches into
+// TestAttackerLaunches: while another's jobs are being started nobody reaches into
 // the processes that do it.
-func TestEnemysLaunches(t *testing.T) {
-	enemy(t)
-	sh(t, "", "systemd-run --quiet --unit watcher --uid bob --property StandardOutput=file:/run/watcher.out "+enemyPath+" launch 8")
+func TestAttackerLaunches(t *testing.T) {
+	attacker(t)
+	sh(t, "", "systemd-run --quiet --unit watcher --uid bob --property StandardOutput=file:/run/watcher.out "+attackerPath+" launch 8")
 	t.Cleanup(func() { try(t, "", "systemctl stop watcher; rm -f /run/watcher.out") })
 	last := int64(0)
 	for range 30 {
@@ -74,15 +74,15 @@ func TestEnemysLaunches(t *testing.T) {
 	}
 }
 
-// TestEnemysLoader: what a user puts into a job's environment for the loader or
+// TestAttackerLoader: what a user puts into a job's environment for the loader or
 // the runtime of a program does nothing to the launcher, which proves the device
 // filter before that environment counts.
-func TestEnemysLoader(t *testing.T) {
-	enemy(t)
+func TestAttackerLoader(t *testing.T) {
+	attacker(t)
 	sh(t, "bob", `printf 'echo loaded > ~/loaded\n' > ~/env.sh; cp /bin/true ~/lib.so; mkdir -p ~/bin; printf '#!/bin/sh\necho mine\n' > ~/bin/sleep; chmod 755 ~/bin/sleep`)
 	hostile := "-e LD_PRELOAD=/home/bob/lib.so -e LD_AUDIT=/home/bob/lib.so -e LD_LIBRARY_PATH=/home/bob -e GCONV_PATH=/home/bob -e GLIBC_TUNABLES=glibc.malloc.check=3 " +
 		"-e GODEBUG=netdns=cgo -e GOMAXPROCS=0 -e GOTRACEBACK=crash -e GOGC=off -e BASH_ENV=/home/bob/env.sh -e ENV=/home/bob/env.sh -e NOTIFY_SOCKET=/home/bob/notify -e LISTEN_FDS=9 -e CREDENTIALS_DIRECTORY=/root"
-	id := submit(t, "bob", "--gpu-ids 0 "+hostile+" -- "+enemyPath+" inside-devices")
+	id := submit(t, "bob", "--gpu-ids 0 "+hostile+" -- "+attackerPath+" inside-devices")
 	j := wait(t, id)
 	judge(t, printed(t, id, "inherited from the launcher"), 20)
 	ended(t, j, "completed", "exit code 0")
@@ -95,10 +95,10 @@ func TestEnemysLoader(t *testing.T) {
 	}
 }
 
-// TestEnemysManager: units with a job's name in a manager of bob's own are no
+// TestAttackerManager: units with a job's name in a manager of bob's own are no
 // jobs, and what runs in them on a GPU is counted as from outside.
-func TestEnemysManager(t *testing.T) {
-	victim, _ := enemy(t)
+func TestAttackerManager(t *testing.T) {
+	victim, _ := attacker(t)
 	group := "/user.slice/user-1002.slice/user@1002.service/app.slice/gpujob-" + fmt.Sprint(victim) + ".service"
 	base := sh(t, "", "d=/sys/fs/cgroup; [ -d $d/system.slice ] || d=$d/systemd; echo $d")
 	sh(t, "", "mkdir -p "+base+group)
@@ -112,20 +112,20 @@ func TestEnemysManager(t *testing.T) {
 	})
 }
 
-// TestEnemysDescriptor: a device is checked when it is opened, and who could open
+// TestAttackerDescriptor: a device is checked when it is opened, and who could open
 // it can pass it on: a job's owner can give away its GPU. The receiver can open
 // nothing by it, is seen on the GPU, and once the job has ended the GPU is not
 // given to anybody else before the receiver is gone.
-func TestEnemysDescriptor(t *testing.T) {
+func TestAttackerDescriptor(t *testing.T) {
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
 	// A node that can be opened without a driver stands in for a GPU's.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	begin(t)
-	installProgram(t, "../attacker", enemyPath)
-	giver := submit(t, "alice", "--gpu-ids 1 -- "+enemyPath+" give /dev/standin /tmp/giver")
+	installProgram(t, "../attacker", attackerPath)
+	giver := submit(t, "alice", "--gpu-ids 1 -- "+attackerPath+" give /dev/standin /tmp/giver")
 	printed(t, giver, "give: listening")
-	taker := submit(t, "bob", "-g 0 -- "+enemyPath+" take /dev/standin /tmp/giver 1")
+	taker := submit(t, "bob", "-g 0 -- "+attackerPath+" take /dev/standin /tmp/giver 1")
 	judge(t, strings.Split(printed(t, taker, "take: holds"), "take: holds")[0], 2)
 	until(t, "bob's process shows on GPU 1", func() bool {
 		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return p.UID == 1002 && p.Job == taker })

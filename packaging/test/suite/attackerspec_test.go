@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestEnemysSpec: a job's private instructions are for its account to read and
+// TestAttackerSpec: a job's private instructions are for its account to read and
 // for nothing else, so that nobody fills /run through those of a job of one's
 // own, and they show nobody how large a command and an environment are.
-func TestEnemysSpec(t *testing.T) {
+func TestAttackerSpec(t *testing.T) {
 	begin(t)
 	sh(t, "", "rm -f /run/spec-*")
 	id := submit(t, "bob", "-g 0 -- sleep 1000")
