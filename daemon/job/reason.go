@@ -30,7 +30,7 @@ const (
 	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // the running jobs without a GPU have all their places, Need = how many; Detail says who has most
 	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // Need bytes, jobs without a GPU have Have left of theirs; Detail says who has most
 	ReasonNoSample    ReasonCode = "starting-up"   // the daemon has not seen the GPUs yet
-	ReasonChecking    ReasonCode = "checking"      // it fits by the last look at the GPUs, a fresh one is under way
+	ReasonChecking    ReasonCode = "checking"      // its GPUs look free, a fresh sample is to confirm it
 
 	ReasonGPUShare    ReasonCode = "gpu-share"    // Need milli of the GPU, Have free
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator takes it out of service; Detail says why
@@ -238,7 +238,7 @@ func (r Reason) machineSentence() string {
 	case ReasonNoSample:
 		return "the scheduler has just started and has not seen the GPUs yet"
 	case ReasonChecking:
-		return "it fits by the last look at the GPUs, which is being checked by a fresh one"
+		return "its GPUs look free, which a fresh sample is confirming"
 	}
 	return r.lifeSentence()
 }

@@ -120,7 +120,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonNoGPUJobs, GPU: NoGPU, Need: 10, Detail: "bob has 9"}, "jobs without a GPU have all places that they may have here, 10 (bob has 9)"},
 		{Reason{Code: ReasonNoGPUMemory, GPU: NoGPU, Need: 8 * gib, Have: gib}, "needs 8G of host memory, 1G is left of what jobs without a GPU may have"},
 		{Reason{Code: ReasonNoSample, GPU: NoGPU}, "the scheduler has just started and has not seen the GPUs yet"},
-		{Reason{Code: ReasonChecking, GPU: NoGPU}, "it fits by the last look at the GPUs, which is being checked by a fresh one"},
+		{Reason{Code: ReasonChecking, GPU: NoGPU}, "its GPUs look free, which a fresh sample is confirming"},
 	} {
 		covered[c.reason.Code] = true
 		if got := c.reason.Sentence(); got != c.want {
