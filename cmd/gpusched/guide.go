@@ -38,7 +38,7 @@ var reasonTexts = []entry{
 	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from)."},
 	{string(job.ReasonGPUType), "The GPU is not of the type asked (--gpu-type)."},
 	{string(job.ReasonGPUFree), "This GPU would do; the job needs more than one."},
-	{string(job.ReasonGPUCount), "The job needs more GPUs at once than would do now."},
+	{string(job.ReasonGPUCount), "The job needs more GPUs at once than are available now."},
 	{string(job.ReasonHostMemory), "So much host memory is promised to running jobs that the job's does not fit (--mem)."},
 	{string(job.ReasonMaxRunning), "The site allows no more jobs to run at once."},
 	{string(job.ReasonNoGPUJobs), "Jobs without a GPU have all places that the site leaves to them, so that GPU jobs can start."},

@@ -56,7 +56,7 @@ func queue() []api.Job {
 		{ID: 7, User: "alice", Label: job.Label{Name: "a-rather-long-name-for-a-job"}, State: "running", Request: job.Request{GPUMilli: 1000},
 			GPUs: []api.GPURef{{Index: 0}}, StartedAt: noon.Add(-90 * time.Minute)},
 		{ID: 123, User: "bob", Label: job.Label{Name: "größe"}, State: "queued", Request: job.Request{GPUMilli: 2000}, SubmittedAt: noon.Add(-5 * time.Second),
-			Why: "needs 2 GPUs at once, 1 would do now; GPU 0 is held by job 7"},
+			Why: "needs 2 GPUs, 1 available now; GPU 0 is held by job 7"},
 	}
 }
 
@@ -65,22 +65,22 @@ func TestATableFitsItsTerminal(t *testing.T) {
 		0: `
  ID  USER   NAME                          STATE    GPUS  SINCE                 WHY
   7  alice  a-rather-long-name-for-a-job  running  0     2026-03-01T10:30:00Z
-123  bob    größe                         queued   (2)   2026-03-01T11:59:55Z  needs 2 GPUs at once, 1 would do now; GPU 0 is held by job 7
+123  bob    größe                         queued   (2)   2026-03-01T11:59:55Z  needs 2 GPUs, 1 available now; GPU 0 is held by job 7
 `,
 		100: `
  ID  USER   NAME                          STATE    GPUS  SINCE  WHY
   7  alice  a-rather-long-name-for-a-job  running  0     1h30m
-123  bob    größe                         queued   (2)   5s     needs 2 GPUs at once, 1 would do no…
+123  bob    größe                         queued   (2)   5s     needs 2 GPUs, 1 available now; GPU …
 `,
 		70: `
  ID  USER   NAME               STATE    GPUS  SINCE  WHY
   7  alice  a-rather-long-na…  running  0     1h30m
-123  bob    größe              queued   (2)   5s     needs 2 GPUs at …
+123  bob    größe              queued   (2)   5s     needs 2 GPUs, 1 …
 `,
 		30: `
  ID  USER   NAME      STATE    GPUS  SINCE  WHY
   7  alice  a-rathe…  running  0     1h30m
-123  bob    größe     queued   (2)   5s     needs 2 GPUs at…
+123  bob    größe     queued   (2)   5s     needs 2 GPUs, 1…
 `,
 	} {
 		term, b := screen(width, false)

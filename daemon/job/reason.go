@@ -24,7 +24,7 @@ const (
 	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // not among --gpu-ids or --gpus-from
 	ReasonGPUType     ReasonCode = "gpu-type"      // not of --gpu-type; Detail is its model
 	ReasonGPUFree     ReasonCode = "gpu-free"      // this one would do; more are needed
-	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have would do now
+	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have are available now
 	ReasonHostMemory  ReasonCode = "host-memory"   // Need bytes, Have not promised to running jobs; Detail says who has most
 	ReasonMaxRunning  ReasonCode = "max-running"   // the site's limit of running jobs, Need = the limit; Detail says who has most
 	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // the running jobs without a GPU have all their places, Need = how many; Detail says who has most
@@ -223,7 +223,7 @@ func (r Reason) holders() string {
 func (r Reason) machineSentence() string {
 	switch r.Code {
 	case ReasonGPUCount:
-		return fmt.Sprintf("needs %d GPUs at once, %d would do now", r.Need, r.Have)
+		return fmt.Sprintf("needs %d GPUs, %d available now", r.Need, r.Have)
 	case ReasonHostMemory:
 		return fmt.Sprintf("needs %s of host memory, %s is not promised to running jobs%s", FormatSize(r.Need), FormatSize(r.Have), r.most())
 	case ReasonMaxRunning:

@@ -26,7 +26,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUBusy, 4), on(2, job.ReasonGPUBusy, 5), on(3, job.ReasonGPUBusy, 6)},
 			"GPUs 0,1,2,3 are held by jobs 3,4,5,…"},
 		{[]job.Reason{machine(job.ReasonGPUCount, 2, 1), on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUFree, 0)},
-			"needs 2 GPUs at once, 1 would do now; GPU 0 is held by job 3"},
+			"needs 2 GPUs, 1 available now; GPU 0 is held by job 3"},
 		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), on(1, job.ReasonGPUExcluded, 0)}, "GPU 0 is held by job 3"},
 		{[]job.Reason{on(0, job.ReasonGPUType, 0), on(1, job.ReasonGPUExcluded, 0)},
 			"GPU 0 is another model; GPU 1 is not among the GPUs the job may use"},

@@ -61,7 +61,7 @@ func TestSchedulerReservationIsTheirs(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpusched reserve make --gpus 0-1 --for 1h --user alice")
 	wide := submit(t, "bob", "-g 3 -- true")
-	waitsFor(t, "bob", wide, "needs 3 GPUs at once, 2 would do now")
+	waitsFor(t, "bob", wide, "needs 3 GPUs, 2 available now")
 	if on := onGPUs(t, submit(t, "alice", "-g 2 -- sleep 1000")); on != "0,1" {
 		t.Errorf("alice is on GPUs %s", on)
 	}
