@@ -81,7 +81,7 @@ func (a *app) beginLine(j api.Job) string {
 		parts = append(parts, "after a failure not before "+a.out.clock(j.NotBefore))
 	}
 	if j.HeldBy != "" {
-		parts = append(parts, "held back by "+j.HeldBy)
+		parts = append(parts, "held by "+j.HeldBy)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -34,7 +34,7 @@ func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 		}
 	default:
 		if others {
-			return refuse(job.RefusedForbidden, fmt.Sprintf("job %s is held back by %s", j.Called(), j.Held), "ask an administrator")
+			return refuse(job.RefusedForbidden, fmt.Sprintf("job %s is held by %s", j.Called(), j.Held), "ask an administrator")
 		}
 		j.Held = ""
 	}

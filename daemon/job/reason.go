@@ -247,7 +247,7 @@ func (r Reason) machineSentence() string {
 func (r Reason) lifeSentence() string {
 	switch r.Code {
 	case ReasonHeld:
-		return "held back by " + r.Detail
+		return "held by " + r.Detail
 	case ReasonDependency:
 		return fmt.Sprintf("waits until job %s %s", r.jobName(), r.Detail)
 	case ReasonBegin:

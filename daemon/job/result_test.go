@@ -103,7 +103,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonGPUForeign}, "used outside of any job: the driver does not say by whom"},
 		{Reason{Code: ReasonGPUKept, Job: 3}, "kept for job 3, which is before this one"},
 		{Reason{Code: ReasonGPUReserved, Detail: "for bob"}, "reserved (for bob)"},
-		{Reason{Code: ReasonHeld, GPU: NoGPU, Detail: "alice"}, "held back by alice"},
+		{Reason{Code: ReasonHeld, GPU: NoGPU, Detail: "alice"}, "held by alice"},
 		{Reason{Code: ReasonDependency, GPU: NoGPU, Job: 4, Detail: "has ended"}, "waits until job 4 has ended"},
 		{Reason{Code: ReasonBegin, GPU: NoGPU, Detail: "22:00"}, "not to begin before 22:00"},
 		{Reason{Code: ReasonBackoff, GPU: NoGPU, Detail: "22:00"}, "failed, and tries again at 22:00"},

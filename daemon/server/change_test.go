@@ -39,7 +39,7 @@ func TestHoldAndRelease(t *testing.T) {
 	s := testServer(b, nil)
 	do := func(p peer, verb string) (int, string) { return ask(s, p, "POST", "/v1/jobs/2/"+verb, "") }
 	status, body := do(operator, "hold")
-	if j := one(t, status, body); j.HeldBy != "operator" || j.Why != "held back by operator" {
+	if j := one(t, status, body); j.HeldBy != "operator" || j.Why != "held by operator" {
 		t.Errorf("%+v", j)
 	}
 	if status, body = do(alice, "release"); refusal(t, body).Code != api.CodeForbidden {

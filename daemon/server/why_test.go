@@ -37,7 +37,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), {Code: job.ReasonDependency, GPU: job.NoGPU, Job: 9, Detail: "has completed"}},
 			"waits until job 9 has completed"},
 		{[]job.Reason{{Code: job.ReasonQuotaGPUs, GPU: job.NoGPU, Need: 2000, Have: 2000, Detail: "alice"}, {Code: job.ReasonHeld, GPU: job.NoGPU, Detail: "root"}},
-			"held back by root"},
+			"held by root"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 1, Need: 500, Have: 250}}, "GPU 1 has 0.25 free, 0.5 needed"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 0, Need: 500, Have: 250}, {Code: job.ReasonGPUShare, GPU: 1, Need: 500}},
 			"GPUs 0,1 have too little of their share free, 0.5 needed"},

@@ -122,7 +122,7 @@ func TestSchedulerHold(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--hold -g 1 -- true")
 	other := submit(t, "alice", "--hold -g 1 -- true")
-	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "held back by alice") {
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "held by alice") {
 		t.Errorf("why: %s", why)
 	}
 	if r := try(t, "bob", fmt.Sprintf("gpusched release %d", id)); r.Code != 4 {
