@@ -47,7 +47,7 @@ func (c *clock) check(now time.Time) job.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.at.IsZero() || now.Sub(c.at) > jumpFresh {
-		return job.Check{Name: "clock", Health: job.Healthy, Detail: "nobody has set it by more than a minute in the last hour"}
+		return job.Check{Name: "clock", Health: job.Healthy, Detail: "no step larger than a minute in the last hour"}
 	}
 	return job.Check{
 		Name: "clock", Health: job.Degraded, Detail: fmt.Sprintf("it was set %s at %s; time limits, waits and what was used of GPUs are as before", setBy(c.by), c.at.Format("15:04:05")),

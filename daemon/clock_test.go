@@ -18,13 +18,13 @@ func TestClockNoticesJumps(t *testing.T) {
 		noticed   bool
 		says      string
 	}{
-		{0, 0, false, "nobody"},
-		{time.Hour, 0, false, "nobody"},
-		{time.Second, 30 * time.Second, false, "nobody"},
+		{0, 0, false, "no step"},
+		{time.Hour, 0, false, "no step"},
+		{time.Second, 30 * time.Second, false, "no step"},
 		{time.Second, 24 * time.Hour, true, "forward by 1d"},
 		{time.Minute, 0, false, "forward by 1d"},
 		{time.Second, -3 * time.Hour, true, "back by 3h"},
-		{2 * time.Hour, 0, false, "nobody"},
+		{2 * time.Hour, 0, false, "no step"},
 	} {
 		steady += step.pass
 		wall = wall.Add(step.pass + step.set)
@@ -32,7 +32,7 @@ func TestClockNoticesJumps(t *testing.T) {
 			t.Errorf("after %v, set by %v: noticed %v", step.pass, step.set, by)
 		}
 		got := c.check(wall)
-		if !strings.Contains(got.Detail, step.says) || (got.Health == job.Healthy) != (step.says == "nobody") {
+		if !strings.Contains(got.Detail, step.says) || (got.Health == job.Healthy) != (step.says == "no step") {
 			t.Errorf("after %v, set by %v: %+v", step.pass, step.set, got)
 		}
 	}
