@@ -91,7 +91,7 @@ func checkStuck(active []job.Job) []job.Check {
 			what = "GPU " + job.FormatGPUList(gpus) + " and its memory"
 		}
 		checks = append(checks, job.Check{
-			Name: "job " + j.ID.String(), Health: job.Degraded, Detail: "it can't be ended, and keeps " + what + ": " + j.Left,
+			Name: "job " + j.ID.String(), Health: job.Degraded, Detail: "it can't be killed, and still holds " + what + ": " + j.Left,
 			Next: "it ends by itself when a driver or a network disk that hangs goes on (see 'dmesg' and /proc/PID/stack); else reboot the machine",
 		})
 	}
