@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -146,6 +147,37 @@ func (r room) refuses(imp string) string {
 		return "another module that is not in its row"
 	}
 	return ""
+}
+
+// TestMap holds the map in doc.go against the tree: a line for each package, and
+// no other.
+func TestMap(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("# The map of the tree\n"))
+	text, _, _ = bytes.Cut(text, []byte("\n// # "))
+	var lines, packages []string
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+) {2,}\S`).FindAllSubmatch(text, -1) {
+		lines = append(lines, string(m[1]))
+	}
+	for _, p := range list(t, "./...") {
+		packages = append(packages, strings.TrimPrefix(p.ImportPath, module))
+	}
+	for _, name := range lines {
+		if !slices.Contains(packages, name) {
+			t.Errorf("the map has a line for %s, which does not exist", name)
+		}
+	}
+	for _, name := range packages {
+		if !slices.Contains(lines, name) {
+			t.Errorf("package %s has no line in the map of daemon/doc.go", name)
+		}
+	}
+	if len(lines) != len(packages) {
+		t.Errorf("the map has %d lines for %d packages", len(lines), len(packages))
+	}
 }
 
 // TestNoCgo holds that only gpusched-nvml needs cgo: the others link no

@@ -4,27 +4,60 @@
 //
 // # The map of the tree
 //
-//	cmd/gpusched        the CLI               cmd/gpuschedd       the daemon: wires what is below, no logic
-//	cmd/gpusched-nvml   reads the GPUs        cmd/gpusched-job    runs inside the job's unit, as the user
+//	cmd/gpusched              the command line
+//	cmd/gpuschedd             the daemon: wires what is below
+//	cmd/gpusched-nvml         reads the GPUs
+//	cmd/gpusched-job          runs inside the job's unit, as the user
 //
-//	daemon/             this package: loop, committer, executor, sampler, backend of the server
-//	daemon/job          pure values: ids, requests, states, results, reasons
-//	daemon/sched        pure placement: Plan, Explain, Never
-//	daemon/core         pure life cycle: Step(event, now) → records, actions, replies
-//	daemon/store        SQLite: jobs, attempts, private payloads, GPU controls
-//	                    daemon/store/diskfault is a file system for SQLite that fails when told, for tests
-//	daemon/config       the site's settings     daemon/api    wire types and client
-//	daemon/dst          simulation of all of this but the server, with every fault, from one seed
-//	daemon/journal      what is logged, on its way to journald
-//	daemon/server       HTTP over the activated socket, identity, rights
-//	daemon/subuid       whose the uids of containers are, for the daemon and the doctor
-//	gpu/                what is known of GPUs (no cgo); gpu/source runs gpusched-nvml, gpu/nvml is inside it,
-//	                    gpu/kernellog reads the driver's error reports, gpu/fakenvml is a libnvidia-ml.so.1 without a GPU
-//	units/              a job's unit: names, properties, decoding (pure); units/systemd talks to systemd;
-//	                    units/unittest is a systemd in memory; units/launch is the launcher and its private spec;
-//	                    units/contract is what all of these agree on, as constants
-//	cgroup/             limits, device entries, statistics
-//	packaging/          what the packages hold; packaging/test/vm the machine tests
+//	daemon                    this package: loop, committer, executor, sampler, backend of the server
+//	daemon/core               pure life cycle: Step(event, now) → records, actions, replies
+//	daemon/sched              pure placement: Plan, Explain, Never
+//	daemon/job                pure values: ids, requests, states, results, reasons
+//	daemon/store              SQLite: jobs, attempts, private payloads, GPU controls
+//	daemon/config             the site's settings
+//	daemon/api                wire types and client
+//	daemon/server             HTTP over the activated socket, identity, rights
+//	daemon/journal            what is logged, on its way to journald
+//	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
+//	daemon/sim                replays a trace of jobs through core and sched
+//	daemon/sim/page           a report on that, as one HTML page
+//
+//	gpu                       what is known of GPUs, without cgo
+//	gpu/source                runs gpusched-nvml
+//	gpu/nvml                  reads the driver: the only importer of NVML
+//	gpu/nvml/child            what gpusched-nvml does
+//	gpu/kernellog             the driver's error reports
+//
+//	units                     a job's unit: names, properties, decoding (pure)
+//	units/contract            what both ends of a job's unit agree on, as constants
+//	units/launch              the launcher and its private spec
+//	units/systemd             talks to systemd
+//	cgroup                    limits, device entries, statistics
+//
+// What only tests and the repository's tools use:
+//
+//	daemon/dst                simulation of all of this but the server, with every fault, from one seed
+//	daemon/store/diskfault    a file system for SQLite that fails when told
+//	daemon/server/servertest  a backend whose answers a test writes down
+//	gpu/fakenvml              a libnvidia-ml.so.1 without a GPU
+//	gpu/gputest               a source of GPUs in memory, and what every source must pass
+//	units/unittest            a systemd in memory, and what every systemd must pass
+//	packaging/stage           makes the files of the package that are made from something else
+//	packaging/check           tests of the deb and rpm
+//	packaging/test/vm         throw-away machines: a box and an emulated one
+//	packaging/test/disk       the disk of an emulated machine, for power cuts
+//	packaging/test/machine    such a machine from the shell, and the demo
+//	packaging/test/suite      the tests on these machines
+//	packaging/test/attacker   what somebody with an ordinary account tries there
+//	packaging/test/loadgen    an account that submits many jobs there
+//	packaging/test/run        runs everything that is tested and sums it up
+//	packaging/test/fuzz       runs the fuzz tests
+//	packaging/test/mutate     changes one operator at a time: do the tests notice?
+//	packaging/test/await      waits that have a limit
+//	contrib/bench             latency and throughput on a machine
+//
+// The rest of packaging is what the packages hold: unit files, manual pages,
+// completions, maintainer scripts.
 //
 // # How a job goes through it
 //
