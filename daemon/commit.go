@@ -136,8 +136,8 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 
 // gather puts the records of all batches together. Of several for one job the
 // last counts; the payload comes with the first.
-func gather(batches []batch) []core.Record {
-	var records []core.Record
+func gather(batches []batch) []job.Record {
+	var records []job.Record
 	at := map[job.ID]int{}
 	for _, b := range batches {
 		for _, r := range b.effects.Records {
@@ -165,7 +165,7 @@ func attemptOf(j *job.Job) int {
 }
 
 // write tries until the records are on disk; false when ctx ended first.
-func (c *committer) write(ctx context.Context, records []core.Record) bool {
+func (c *committer) write(ctx context.Context, records []job.Record) bool {
 	wait := firstCommitRetry
 	for {
 		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)

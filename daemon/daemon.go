@@ -46,7 +46,7 @@ type Options struct {
 	Notify    Notify
 	Log       *slog.Logger
 
-	Restored       core.Restored
+	Restored       job.Restored
 	Settings       Settings
 	Launcher       string                 // path of gpusched-job
 	Boot           func() (string, error) // the id of the running boot

@@ -25,7 +25,7 @@ type Store interface {
 	// Commit makes all records durable in one transaction, or none. After
 	// ErrDamaged, also of Payload and ByKey, the daemon ends, to be started again
 	// on a file that works; after ErrInvalid too, to go on from what is on record.
-	Commit(ctx context.Context, records []core.Record) error
+	Commit(ctx context.Context, records []job.Record) error
 	// Payload returns a job's private part, or job.ErrNoPayload where it never
 	// will.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)

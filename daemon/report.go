@@ -1,14 +1,13 @@
 package daemon
 
 import (
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
 
 // report logs a change that is on disk now, once per change, and wakes those
 // who wait for it.
-func (d *Daemon) report(r core.Record) {
+func (d *Daemon) report(r job.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
 			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())

@@ -73,8 +73,8 @@ func (r *rig) start() {
 		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, System: r.system, Tell: r.told.tell,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log: slog.New(slog.DiscardHandler),
-		Restored: core.Restored{
-			NextID: restored.NextID, Jobs: restored.Live, GPUs: restored.GPUs, Usage: restored.Usage,
+		Restored: job.Restored{
+			NextID: restored.NextID, Jobs: restored.Jobs, GPUs: restored.GPUs, Usage: restored.Usage,
 			Predictions: restored.Predictions, Reservations: restored.Reservations, NextReservation: restored.NextReservation,
 		},
 		Settings: r.settings,
@@ -184,7 +184,7 @@ type diskStore struct {
 
 var errFull = errors.New("no space left on device")
 
-func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
+func (s *diskStore) Commit(ctx context.Context, records []job.Record) error {
 	if free := s.hang.Load(); free != nil {
 		<-*free
 	}
@@ -197,9 +197,9 @@ func (s *diskStore) Commit(ctx context.Context, records []core.Record) error {
 	if s.torn.Load() {
 		return fmt.Errorf("commit: %w", daemon.ErrDamaged)
 	}
-	rows := make([]store.Record, len(records))
+	rows := make([]job.Record, len(records))
 	for i, r := range records {
-		rows[i] = store.Record(r)
+		rows[i] = job.Record(r)
 	}
 	return s.Store.Commit(ctx, rows)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon"
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units/launch"
@@ -33,12 +32,8 @@ func (u *unread) see(err error) error {
 	return err
 }
 
-func (s stored) Commit(ctx context.Context, records []core.Record) error {
-	rows := make([]store.Record, len(records))
-	for i, r := range records {
-		rows[i] = store.Record(r)
-	}
-	return named(s.Store.Commit(ctx, rows))
+func (s stored) Commit(ctx context.Context, records []job.Record) error {
+	return named(s.Store.Commit(ctx, records))
 }
 
 // hopeless is an error of the daemon's kind in the store's words.
@@ -105,18 +100,6 @@ func (s stored) Task(ctx context.Context, array job.ID, index int) (job.ID, erro
 		return 0, nil
 	}
 	return id, s.unread.see(err)
-}
-
-// restored is what the scheduler starts from.
-func restored(s store.State) core.Restored {
-	done := make([]core.Done, len(s.Done))
-	for i, d := range s.Done {
-		done[i] = core.Done(d)
-	}
-	return core.Restored{
-		NextID: s.NextID, Jobs: s.Live, GPUs: s.GPUs, Usage: s.Usage, Predictions: s.Predictions,
-		Reservations: s.Reservations, NextReservation: s.NextReservation, Done: done,
-	}
 }
 
 // specDir is the directory of specs as package daemon wants it.

@@ -78,7 +78,7 @@ func (s *session) open(ctx context.Context) error {
 		Tell:   newHerald(s.paths.specs, s.units).tell,
 		Forget: func(ctx context.Context) (int, error) { return s.store.Forget(ctx, *s.history.Load(), time.Now()) },
 		Notify: s.notify, Log: s.log,
-		Restored: restored(state),
+		Restored: state,
 		Settings: settings, Launcher: s.paths.launcher, Boot: bootID,
 		StartsInFlight: s.cfg.Daemon.StartsInFlight, WatchdogEvery: s.notify.WatchdogInterval() / 3,
 		Checks: s.checks(),

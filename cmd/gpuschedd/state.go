@@ -31,7 +31,7 @@ var errDamagedAgain = errors.New("the state file is damaged again and again, and
 // write failed twice within asideTime for damage. A file of a newer release, one
 // that is in use and a disk that fails are left alone: they are no damage, and the
 // next start tries again.
-func (s *session) openState(ctx context.Context) (store.State, error) {
+func (s *session) openState(ctx context.Context) (job.Restored, error) {
 	state, err := s.readState(ctx)
 	if !errors.Is(err, store.ErrCorrupt) {
 		return state, err
@@ -72,10 +72,10 @@ func (a *assembly) doubt(why error) {
 	}
 }
 
-func (s *session) readState(ctx context.Context) (store.State, error) {
+func (s *session) readState(ctx context.Context) (job.Restored, error) {
 	opened, err := store.Open(ctx, s.paths.stateFile(), store.Options{})
 	if err != nil {
-		return store.State{}, err
+		return job.Restored{}, err
 	}
 	state, err := opened.Load(ctx)
 	if err != nil {

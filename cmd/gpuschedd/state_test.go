@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon"
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -36,7 +35,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 				t.Errorf("before it was opened: %+v", c)
 			}
 			state, err := a.openState(t.Context())
-			if err != nil || len(state.Live) != 0 {
+			if err != nil || len(state.Jobs) != 0 {
 				t.Fatalf("%+v, %v", state, err)
 			}
 			defer a.store.Close()
@@ -126,7 +125,7 @@ func TestRecordWithoutItsArray(t *testing.T) {
 	}
 	defer s.Close()
 	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}
-	err = stored{s, &unread{}}.Commit(t.Context(), []core.Record{{Job: &task}})
+	err = stored{s, &unread{}}.Commit(t.Context(), []job.Record{{Job: &task}})
 	if !errors.Is(err, daemon.ErrInvalid) || errors.Is(err, daemon.ErrDamaged) {
 		t.Errorf("a task without its array: %v", err)
 	}

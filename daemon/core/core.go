@@ -112,30 +112,9 @@ type pendingReply struct {
 	id job.ID
 }
 
-// Restored is the durable state that New starts from.
-type Restored struct {
-	NextID job.ID
-	Jobs   []job.Job // that have not ended
-	GPUs   []job.GPUControl
-
-	Usage           []job.Usage
-	Predictions     []job.Prediction  // the oldest first
-	Reservations    []job.Reservation // by id
-	NextReservation int64             // the id of the next new reservation; 0 where there was none
-	Done            []Done            // jobs submitted with --dedup that completed, by id
-}
-
-// Done is a completed job that a later one with the same content is compared
-// with.
-type Done struct {
-	UID   int
-	Dedup string
-	Job   job.ID
-}
-
 // New makes a core from what is on record. It places nothing until it has been
 // told by Listed which units exist. Boot is the id of the running boot.
-func New(p Policy, boot string, r Restored) *Core {
+func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
 		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{},
@@ -263,7 +242,7 @@ func (c *Core) flush(now time.Time) {
 		c.jobs[id].touched = false
 		c.jobs[id].keepUse()
 		j := c.jobs[id].job
-		c.out.Records = append(c.out.Records, Record{Job: &j, Payload: c.payload[id], Quiet: c.quiet[id]})
+		c.out.Records = append(c.out.Records, job.Record{Job: &j, Payload: c.payload[id], Quiet: c.quiet[id]})
 		delete(c.payload, id)
 	}
 	clear(c.quiet)

@@ -106,7 +106,7 @@ func (c *Core) expire(now time.Time) {
 	c.reservations = slices.DeleteFunc(c.reservations, func(r job.Reservation) bool {
 		over := !now.Before(r.To)
 		if over {
-			c.out.Records = append(c.out.Records, Record{Unreserve: r.ID})
+			c.out.Records = append(c.out.Records, job.Record{Unreserve: r.ID})
 			c.replan = true
 		}
 		return over

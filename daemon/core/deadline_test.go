@@ -48,7 +48,7 @@ func TestNextTick(t *testing.T) {
 			c.devices = []*device{{after: &departure{next: in(6)}}}
 		}, in(5)},
 	} {
-		core := started(Policy{}, Restored{})
+		core := started(Policy{}, job.Restored{})
 		c.set(core)
 		if got := core.Deadline(); !got.Equal(c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

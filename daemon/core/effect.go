@@ -9,25 +9,9 @@ import (
 // Effects is what one Step wants done, in this order: Records durable in one
 // transaction, then Actions begun, then Replies sent.
 type Effects struct {
-	Records []Record
+	Records []job.Record
 	Actions []Action
 	Replies []Reply
-}
-
-// Record is one row to make durable: a job as it is now (with the payload the
-// first time; a task of an array has none of its own), what was decided about a
-// GPU, what an account has used, how long jobs of a kind take, a reservation, or
-// what turned out later of an attempt that has ended.
-type Record struct {
-	Job         *job.Job
-	Payload     *job.Payload
-	GPU         *job.GPUControl
-	Usage       *job.Usage
-	Prediction  *job.Prediction
-	Reservation *job.Reservation
-	Left        *job.Leftover
-	Unreserve   int64 // the reservation with this id is removed; 0: none
-	Quiet       bool  // the job, about which there is no news
 }
 
 // Action is something to do outside, which is answered by an event.

@@ -84,7 +84,7 @@ func (c *Core) confirm(number uint64) {
 // control takes on and records what holds for a GPU from now on.
 func (c *Core) control(g job.GPUControl) {
 	c.controls[g.UUID] = g
-	c.out.Records = append(c.out.Records, Record{GPU: &g})
+	c.out.Records = append(c.out.Records, job.Record{GPU: &g})
 	c.replan = true
 }
 

@@ -21,7 +21,7 @@ func TestLaneAfterARestart(t *testing.T) {
 	for i := range 4 {
 		j.Attempt.GPUs = append(j.Attempt.GPUs, job.GPURef{UUID: string(rune('a' + i)), Index: i})
 	}
-	c := New(Policy{Sched: sched.Policy{GuardAfter: time.Hour, GuardPercent: 50}}, "boot1", Restored{NextID: 2, Jobs: []job.Job{j}})
+	c := New(Policy{Sched: sched.Policy{GuardAfter: time.Hour, GuardPercent: 50}}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 	c.Step(Listed{Boot: "boot1", Units: []Unit{{Job: 1, Phase: Active, Invocation: "inv1", Age: 72 * time.Hour}}}, now)
 	for range 3 {
 		now = now.Add(time.Minute)

@@ -55,7 +55,7 @@ func TestLaneEarnsAndPays(t *testing.T) {
 
 // A guarded job that ends holds nothing of the lane any more.
 func TestLaneIsGivenBack(t *testing.T) {
-	c := started(Policy{}, Restored{})
+	c := started(Policy{}, job.Restored{})
 	l := &live{job: job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, account: &sched.Account{}}
 	c.charge(l, noon)
 	held := c.lane.milli
@@ -98,7 +98,7 @@ func TestSentBack(t *testing.T) {
 			Attempt: &job.Attempt{Number: 1, BootID: "boot1", PlacedAt: noon.Add(-time.Hour)}, Request: job.Request{GPUMilli: 1000},
 			Life: job.Life{QueuedAt: noon.Add(-3 * time.Hour), Served: 30 * time.Minute, Requeues: 1},
 		}
-		c := New(Policy{}, "boot1", Restored{NextID: 2, Jobs: []job.Job{j}})
+		c := New(Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 		l := c.jobs[1]
 		c.sendBack(l, how, noon)
 		if l.job.State != job.Queued || l.job.Stop != "" || l.job.Requeues != 2 || !l.job.QueuedAt.Equal(want.since) || l.job.Served != want.served {
@@ -131,7 +131,7 @@ func TestExpectedEnd(t *testing.T) {
 // A job that nobody knows is measured in vain; of others the peaks are kept.
 func TestMeasuredPeaks(t *testing.T) {
 	j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot1"}}
-	c := New(Policy{}, "boot1", Restored{NextID: 2, Jobs: []job.Job{j}})
+	c := New(Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 	for _, peak := range []int64{5, 9, 7} {
 		c.measured(Measured{Usage: []Usage{{Job: 8, PeakMemBytes: 99}, {Job: 1, PeakMemBytes: peak, CPUTime: time.Duration(peak)}}})
 	}
@@ -147,7 +147,7 @@ func TestMeasuredPeaks(t *testing.T) {
 func TestIDsGoOn(t *testing.T) {
 	j := job.Job{ID: 5, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, Life: job.Life{Held: "root"}}
 	for next, want := range map[job.ID]job.ID{0: 6, 3: 6, 9: 9} {
-		if c := New(Policy{}, "boot1", Restored{NextID: next, Jobs: []job.Job{j}}); c.nextID != want {
+		if c := New(Policy{}, "boot1", job.Restored{NextID: next, Jobs: []job.Job{j}}); c.nextID != want {
 			t.Errorf("after job 5, with %d on record: %d, want %d", next, c.nextID, want)
 		}
 	}

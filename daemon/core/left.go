@@ -68,7 +68,7 @@ func (c *Core) leftBehind(dep *departure, what string) {
 		return
 	}
 	if dep.attempt != 0 {
-		c.out.Records = append(c.out.Records, Record{Left: &job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what}})
+		c.out.Records = append(c.out.Records, job.Record{Left: &job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what}})
 	}
 }
 

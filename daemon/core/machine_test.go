@@ -102,7 +102,7 @@ func TestSpanOfTwoSamples(t *testing.T) {
 
 // The links are by position, both ways, and one to a GPU that is gone is left out.
 func TestLinksBetweenGPUs(t *testing.T) {
-	c := started(Policy{}, Restored{})
+	c := started(Policy{}, job.Restored{})
 	for _, index := range []int{0, 2, 5} {
 		c.devices = append(c.devices, &device{Device: gpu.Device{Index: index}})
 	}
@@ -139,7 +139,7 @@ func TestPositionOfAGPU(t *testing.T) {
 // Of the reports that come before the GPUs are known the last of each kind on
 // each GPU is kept, and no more than so many.
 func TestEarlyReports(t *testing.T) {
-	c := New(Policy{}, "boot1", Restored{})
+	c := New(Policy{}, "boot1", job.Restored{})
 	report := func(pci string, code int, seq uint64) {
 		c.Step(Faulted{Boot: "boot1", Seq: seq, Xid: gpu.Xid{PCI: pci, Code: code}}, noon)
 	}
@@ -227,7 +227,7 @@ func TestAnotherMachine(t *testing.T) {
 		"memory":   {func(g *gpu.Device) { g.MemTotalBytes = 40 }, true},
 		"reserved": {func(g *gpu.Device) { g.MemReservedBytes = 1 }, true},
 	} {
-		c := started(Policy{}, Restored{})
+		c := started(Policy{}, job.Restored{})
 		c.merge(seen, nil, noon)
 		before, now := c.machine, seen
 		w.change(&now)
@@ -241,7 +241,7 @@ func TestAnotherMachine(t *testing.T) {
 // What is in use by no process is held against a job that left where it is more than
 // before, by more than a little. What nobody can tell is not.
 func TestCleanGPU(t *testing.T) {
-	c := started(Policy{MemSlackBytes: 5}, Restored{})
+	c := started(Policy{MemSlackBytes: 5}, job.Restored{})
 	for _, w := range []struct {
 		base  int64
 		used  uint64
@@ -282,7 +282,7 @@ func TestStartBySteadyClock(t *testing.T) {
 		"the clock was set": {steady.Add(-time.Hour), steady, steady.Add(-50 * time.Second)},
 	} {
 		l := &live{job: job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
-		started(Policy{}, Restored{}).rebase(l, 50*time.Second, c.now)
+		started(Policy{}, job.Restored{}).rebase(l, 50*time.Second, c.now)
 		if a := l.job.Attempt; a.StartedAt != c.want || a.StartedAt.Sub(a.PlacedAt) != time.Second {
 			t.Errorf("%s: placed %s, started %s, want %s", name, a.PlacedAt, a.StartedAt, c.want)
 		}
@@ -291,7 +291,7 @@ func TestStartBySteadyClock(t *testing.T) {
 
 // A job that fits, and that no plan has looked at, is being checked.
 func TestReasonOfAJobThatFits(t *testing.T) {
-	c := started(Policy{}, Restored{})
+	c := started(Policy{}, job.Restored{})
 	c.plan(noon)
 	l := &live{job: job.Job{ID: 1, State: job.Queued}, account: c.accounts.of(job.Owner{UID: 1001}, nil)}
 	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {

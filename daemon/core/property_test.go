@@ -390,7 +390,7 @@ func TestDeterminism(t *testing.T) {
 		}
 		events = append(events, a.listed(), a.sample(0))
 		run := func() (out []core.Effects) {
-			c := core.New(a.policy, "boot1", core.Restored{})
+			c := core.New(a.policy, "boot1", job.Restored{})
 			for _, ev := range events {
 				out = append(out, c.Step(ev, a.now))
 			}

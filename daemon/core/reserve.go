@@ -39,7 +39,7 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	c.lastReserved++
 	r.ID, r.By, r.At = c.lastReserved, e.Who.User, now
 	c.reservations = append(c.reservations, r)
-	c.out.Records = append(c.out.Records, Record{Reservation: &r})
+	c.out.Records = append(c.out.Records, job.Record{Reservation: &r})
 	c.replan = true
 	return nil
 }
@@ -61,7 +61,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no reservation %d, or it has ended", id), "see 'gpusched reserve list'")
 	}
 	c.reservations = slices.Delete(c.reservations, at, at+1)
-	c.out.Records = append(c.out.Records, Record{Unreserve: id})
+	c.out.Records = append(c.out.Records, job.Record{Unreserve: id})
 	c.replan = true
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 var noon = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
 // started is a core that knows of no unit.
-func started(p Policy, r Restored) *Core {
+func started(p Policy, r job.Restored) *Core {
 	c := New(p, "boot1", r)
 	c.Step(Listed{Boot: "boot1"}, noon)
 	return c
@@ -56,7 +56,7 @@ func TestSiteRules(t *testing.T) {
 			asks(hours(2)), asks(hours(4)), "above this site's longest",
 		},
 	} {
-		core := started(c.policy, Restored{})
+		core := started(c.policy, job.Restored{})
 		if _, refusal := core.Try(c.within, noon); refusal != nil {
 			t.Errorf("%s: %v", name, refusal)
 		}
@@ -89,7 +89,7 @@ func TestDefaultsKeepToTheRules(t *testing.T) {
 		"of the machine":      {Policy{DefaultMem: perGPU, HostMemBytes: 12}, job.Normal, 0, 12},
 	} {
 		s := asks(func(r *job.Request) { r.GPUMilli, r.Priority.Class = 2000, c.class })
-		started(c.policy, Restored{}).complete(&s)
+		started(c.policy, job.Restored{}).complete(&s)
 		if s.Request.TimeLimit.Duration() != c.time || s.Request.MemBytes != c.mem || s.Request.DefaultedMem != (c.mem > 0) {
 			t.Errorf("%s: %s and %d bytes (by default: %t), want %s and %d", name, s.Request.TimeLimit, s.Request.MemBytes, s.Request.DefaultedMem, c.time, c.mem)
 		}
@@ -114,7 +114,7 @@ func TestFullQueues(t *testing.T) {
 		"room for one of the lab":    {Policy{Quotas: Quotas{Groups: map[string]Quota{"lab": {Queued: 3}}}}, ""},
 		"no room for one of the lab": {Policy{Quotas: Quotas{Groups: map[string]Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
 	} {
-		core := started(c.policy, Restored{NextID: 4, Jobs: waiting})
+		core := started(c.policy, job.Restored{NextID: 4, Jobs: waiting})
 		s := asks(func(*job.Request) {})
 		s.Owner.Groups = []string{"lab"}
 		_, refusal := core.Try(s, noon)
@@ -127,7 +127,7 @@ func TestFullQueues(t *testing.T) {
 // A dry run starts or waits as the job would, and refuses what that would not wait for.
 func TestTryTellsWhatWouldBe(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
-	c := started(Policy{}, Restored{NextID: 2, Jobs: []job.Job{past}})
+	c := started(Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
 	if v, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 {
 		t.Errorf("a job that could start: %+v, %v", v, refusal)
 	}
@@ -156,7 +156,7 @@ func TestDependenciesOfAPerson(t *testing.T) {
 		has, open, had int
 		refused        bool
 	}{{most - 1, 1, 0, false}, {most, 1, 0, true}, {most, 1, 1, false}, {most, 3, 2, true}, {most + 5, 0, 0, false}} {
-		core := started(Policy{}, Restored{})
+		core := started(Policy{}, job.Restored{})
 		core.edges[1001] = c.has
 		if refusal := core.edgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)
@@ -180,7 +180,7 @@ func TestBytesOfAPerson(t *testing.T) {
 		{weight, 3 * weight, weight, false}, // as heavy as before
 		{weight, 3 * weight, weight + 1, false},
 	} {
-		core := started(Policy{MaxBytes: c.most}, Restored{})
+		core := started(Policy{MaxBytes: c.most}, job.Restored{})
 		core.bytes[1001] = c.have
 		if refusal := core.bytesQuota(&j, c.before); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)

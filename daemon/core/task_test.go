@@ -43,7 +43,7 @@ func TestTaskGetsItsArrayBack(t *testing.T) {
 	owner := job.Owner{UID: 1001, User: "alice"}
 	array := job.Job{ID: 1, Owner: owner, Label: job.Label{Name: "j"}, Request: job.Request{Array: a}, State: job.Queued, Life: job.Life{Tasks: &job.Tasks{Next: 1, Live: 1}}}
 	task := job.Job{ID: 2, Owner: owner, Label: job.Label{Name: "j"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot"}, Life: job.Life{Task: &job.Task{Array: 1}}}
-	c := core.New(newWorld(1, func(string, ...any) {}).policy, "boot", core.Restored{NextID: 3, Jobs: []job.Job{array, task}})
+	c := core.New(newWorld(1, func(string, ...any) {}).policy, "boot", job.Restored{NextID: 3, Jobs: []job.Job{array, task}})
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}

@@ -417,7 +417,7 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)
 	for _, p := range c.predictor.Observe(j.Owner.UID, &j.Request, ran, now) {
-		c.out.Records = append(c.out.Records, Record{Prediction: &p})
+		c.out.Records = append(c.out.Records, job.Record{Prediction: &p})
 	}
 }
 

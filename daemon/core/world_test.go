@@ -104,14 +104,14 @@ func (w *world) revive() {
 }
 
 // disk is what a core starts from.
-func (w *world) disk() (r core.Restored) {
+func (w *world) disk() (r job.Restored) {
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		r.NextID = id + 1
 		j := w.jobs[id]
 		if !j.State.Terminal() {
 			r.Jobs = append(r.Jobs, j)
 		} else if j.State == job.Completed && j.Request.Dedup != "" {
-			r.Done = append(r.Done, core.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
+			r.Done = append(r.Done, job.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
 		}
 	}
 	for _, uuid := range slices.Sorted(maps.Keys(w.controls)) {
@@ -167,7 +167,7 @@ func (w *world) fault(format string, args ...any) {
 	w.faults = append(w.faults, fmt.Sprintf(format, args...))
 }
 
-func (w *world) record(r core.Record) {
+func (w *world) record(r job.Record) {
 	if g := r.GPU; g != nil {
 		w.controls[g.UUID] = *g
 		text := ""
@@ -226,7 +226,7 @@ func (w *world) record(r core.Record) {
 }
 
 // keep is record for what concerns no single job.
-func (w *world) keep(r core.Record) {
+func (w *world) keep(r job.Record) {
 	switch {
 	case r.Usage != nil:
 		w.usage[r.Usage.Account] = *r.Usage

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -51,7 +50,7 @@ var (
 )
 
 // Commit is daemon.Store's.
-func (s *disk) Commit(ctx context.Context, records []core.Record) error {
+func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)
 	if err := ctx.Err(); err != nil {
@@ -92,21 +91,21 @@ func (s *disk) Commit(ctx context.Context, records []core.Record) error {
 }
 
 // write makes records durable.
-func (s *disk) write(records []core.Record) {
+func (s *disk) write(records []job.Record) {
 	if s.file != nil && s.file.store != nil {
 		s.file.commit(records)
 	}
 	s.note(records)
 }
 
-func (s *disk) note(records []core.Record) {
+func (s *disk) note(records []job.Record) {
 	for _, r := range records {
 		s.w.judgeRecord(&r)
 		s.put(&r)
 	}
 }
 
-func (s *disk) put(r *core.Record) {
+func (s *disk) put(r *job.Record) {
 	switch {
 	case r.Job != nil:
 		s.putJob(r)
@@ -132,7 +131,7 @@ func (s *disk) put(r *core.Record) {
 	}
 }
 
-func (s *disk) putJob(r *core.Record) {
+func (s *disk) putJob(r *job.Record) {
 	j := *r.Job
 	old, known := s.jobs[j.ID]
 	if known {
@@ -183,14 +182,14 @@ func written(t time.Time) time.Time {
 }
 
 // restored is what a core starts from.
-func (s *disk) restored() core.Restored {
-	r := core.Restored{NextID: s.nextJob, NextReservation: s.nextRes}
+func (s *disk) restored() job.Restored {
+	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes}
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		j := s.jobs[id]
 		if !j.State.Terminal() {
 			r.Jobs = append(r.Jobs, j)
 		} else if j.State == job.Completed && j.Request.Dedup != "" {
-			r.Done = append(r.Done, core.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
+			r.Done = append(r.Done, job.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
 		}
 	}
 	r.GPUs = sorted(s.controls)
@@ -209,9 +208,9 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 }
 
 // open is what a starting daemon does with its state file.
-func (s *disk) open() (core.Restored, error) {
+func (s *disk) open() (job.Restored, error) {
 	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.elapsed)).percent(30) {
-		return core.Restored{}, errFull
+		return job.Restored{}, errFull
 	}
 	if s.file != nil {
 		return s.file.open(s)

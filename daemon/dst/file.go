@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 )
@@ -23,7 +22,7 @@ type file struct {
 	w     *World
 	path  string
 	store *store.Store
-	under []core.Record // whose commit is under way
+	under []job.Record // whose commit is under way
 }
 
 // parts are the files that a power cut leaves. SQLite makes its index anew.
@@ -42,12 +41,8 @@ func (f *file) image() [][]byte {
 	return all
 }
 
-func (f *file) commit(records []core.Record) {
-	rows := make([]store.Record, len(records))
-	for i, r := range records {
-		rows[i] = store.Record(r)
-	}
-	if err := f.store.Commit(context.Background(), rows); err != nil {
+func (f *file) commit(records []job.Record) {
+	if err := f.store.Commit(context.Background(), records); err != nil {
 		f.w.breach(1, "%v", err)
 	}
 }
@@ -105,27 +100,20 @@ func torn(before, after []byte, d *dice) []byte {
 
 // open reads the file as a starting daemon does, and holds invariant 1 for it. A
 // commit that was under way is there whole or not at all.
-func (f *file) open(want *disk) (core.Restored, error) {
+func (f *file) open(want *disk) (job.Restored, error) {
 	s, err := store.Open(context.Background(), f.path, store.Options{})
 	if err != nil {
 		f.w.breach(1, "after the end of a process: %v", err)
-		return core.Restored{}, err
+		return job.Restored{}, err
 	}
 	f.store = s
-	state, err := s.Load(context.Background())
+	got, err := s.Load(context.Background())
 	if err == nil {
 		err = s.Check(context.Background())
 	}
 	if err != nil {
 		f.w.breach(1, "after the end of a process: %v", err)
-		return core.Restored{}, err
-	}
-	got := core.Restored{
-		NextID: state.NextID, Jobs: state.Live, GPUs: state.GPUs, Usage: state.Usage, Predictions: state.Predictions,
-		Reservations: state.Reservations, NextReservation: state.NextReservation,
-	}
-	for _, d := range state.Done {
-		got.Done = append(got.Done, core.Done(d))
+		return job.Restored{}, err
 	}
 	under := f.under
 	f.under = nil
@@ -143,7 +131,7 @@ func (f *file) open(want *disk) (core.Restored, error) {
 }
 
 // difference says in what a state that was read differs from the disk.
-func difference(got *core.Restored, want *disk) string {
+func difference(got *job.Restored, want *disk) string {
 	w := want.restored()
 	switch {
 	case len(got.Jobs) != len(w.Jobs):

@@ -62,7 +62,7 @@ func (j *judge) restart() {
 }
 
 // judgeRestored holds invariant 1 for what a process starts from.
-func (w *World) judgeRestored(r *core.Restored) {
+func (w *World) judgeRestored(r *job.Restored) {
 	j := w.tracked
 	w.forgetStrays(j.mirror)
 	j.policy, j.mirror = w.settings().Policy, w.disk.clone()
@@ -352,7 +352,7 @@ func (w *World) judgeStop(name string) {
 }
 
 // judgeRecord holds invariants 5, 6 and 7 for what is made durable.
-func (w *World) judgeRecord(r *core.Record) {
+func (w *World) judgeRecord(r *job.Record) {
 	if r.Job == nil {
 		return
 	}

@@ -63,7 +63,7 @@ func (b *books) join(n *job.Job) {
 
 // reopen corrects the books by what a process starts from: what another decided
 // and did not write down has not happened.
-func (w *World) reopen(r *core.Restored) {
+func (w *World) reopen(r *job.Restored) {
 	b := &w.tracked.books
 	b.lives++
 	clear(b.members)

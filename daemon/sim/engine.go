@@ -113,7 +113,7 @@ func (e *engine) begin() error {
 		e.now = e.jobs[0].Submit
 	}
 	e.ledger.first = e.now
-	e.core = core.New(p, bootID, core.Restored{})
+	e.core = core.New(p, bootID, job.Restored{})
 	if err := e.feed(core.Listed{Boot: bootID}); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestArrayRowIsChangedInPlace(t *testing.T) {
 	if err := p.open(); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, p.s, Record{Job: a, Payload: payload()})
+	commit(t, p.s, job.Record{Job: a, Payload: payload()})
 	written, worst := 0, 0
 	disk.Judge(func(c diskfault.Call) diskfault.Fault {
 		if c.Op == diskfault.Write {
@@ -38,7 +38,7 @@ func TestArrayRowIsChangedInPlace(t *testing.T) {
 			before := written
 			a.Tasks.Next, a.Tasks.Live, a.Tasks.Failed = i+1, 1-live, i/2
 			a.Tasks.TurnAt = epoch.Add(time.Duration(i) * 7919 * time.Millisecond).Truncate(time.Millisecond)
-			commit(t, p.s, Record{Job: a})
+			commit(t, p.s, job.Record{Job: a})
 			worst = max(worst, written-before)
 		}
 	}

@@ -46,8 +46,8 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 		}
 	}
 	st, err := s.Load(t.Context())
-	if err != nil || len(st.Live) != 0 || st.NextID <= 2000 {
-		t.Errorf("after 2000 jobs the new file has %d jobs and goes on at %d: %v", len(st.Live), st.NextID, err)
+	if err != nil || len(st.Jobs) != 0 || st.NextID <= 2000 {
+		t.Errorf("after 2000 jobs the new file has %d jobs and goes on at %d: %v", len(st.Jobs), st.NextID, err)
 	}
 	if found, err := Aside(path); err != nil || len(found) != 1 || found[0] != to {
 		t.Errorf("Aside: %q, %v", found, err)
@@ -132,7 +132,7 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 	s = openAt(t, path)
 	for id := job.ID(11); id <= 3000; id += 500 {
-		commit(t, s, Record{Job: queued(id), Payload: payload()})
+		commit(t, s, job.Record{Job: queued(id), Payload: payload()})
 	}
 	if err := errors.Join(s.Close(), os.WriteFile(path, old, 0o600)); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestFileOfIDsIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = openAt(t, path)
-		commit(t, s, Record{Job: queued(11), Payload: payload()})
+		commit(t, s, job.Record{Job: queued(11), Payload: payload()})
 		if data, err := os.ReadFile(idsPath(path)); err != nil || !strings.HasPrefix(string(data), "job 1012\n") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}

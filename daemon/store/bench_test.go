@@ -19,11 +19,11 @@ func typicalPayload() *job.Payload {
 	return p
 }
 
-func benchmarkCommit(b *testing.B, batch int, next func(id job.ID) Record) {
+func benchmarkCommit(b *testing.B, batch int, next func(id job.ID) job.Record) {
 	s := openNew(b)
 	ctx := context.Background()
 	id := job.ID(0)
-	records := make([]Record, batch)
+	records := make([]job.Record, batch)
 	for b.Loop() {
 		for i := range records {
 			id++
@@ -38,8 +38,8 @@ func benchmarkCommit(b *testing.B, batch int, next func(id job.ID) Record) {
 
 func BenchmarkCommit(b *testing.B) {
 	p := typicalPayload()
-	submit := func(id job.ID) Record { return Record{Job: queued(id), Payload: p} }
-	start := func(id job.ID) Record { return Record{Job: running(id%100 + 1)} }
+	submit := func(id job.ID) job.Record { return job.Record{Job: queued(id), Payload: p} }
+	start := func(id job.ID) job.Record { return job.Record{Job: running(id%100 + 1)} }
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("submit/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, submit) })
 		b.Run(fmt.Sprintf("change/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, start) })
@@ -50,12 +50,12 @@ func BenchmarkCommit(b *testing.B) {
 func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 	const batch = 500
 	for id := 0; id < n; id += batch {
-		var records []Record
+		var records []job.Record
 		for i := range min(batch, n-id) {
 			j := queued(job.ID(id + i + 1))
 			j.QueuedAt, j.Expected = j.SubmittedAt, time.Hour
 			j.Request.Shape, j.Request.Script, j.Request.Grace = fmt.Sprintf("%016x", j.ID), fmt.Sprintf("%016x", -j.ID), job.Span(time.Minute)
-			records = append(records, Record{Job: j, Payload: p})
+			records = append(records, job.Record{Job: j, Payload: p})
 		}
 		commit(tb, s, records...)
 	}
@@ -77,8 +77,8 @@ func BenchmarkLoad(b *testing.B) {
 					b.Fatal(err)
 				}
 				st, err := s.Load(context.Background())
-				if err != nil || len(st.Live) != n {
-					b.Fatal(len(st.Live), err)
+				if err != nil || len(st.Jobs) != n {
+					b.Fatal(len(st.Jobs), err)
 				}
 				s.Close()
 			}
@@ -106,8 +106,8 @@ func BenchmarkOpenLoad100k(b *testing.B) {
 		s := openAt(b, path)
 		for b.Loop() {
 			st, err := s.Load(context.Background())
-			if err != nil || len(st.Live) != 100_000 {
-				b.Fatal(len(st.Live), err)
+			if err != nil || len(st.Jobs) != 100_000 {
+				b.Fatal(len(st.Jobs), err)
 			}
 		}
 	})

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // checkpointPages is how much may gather in the log before it is folded into
 // the file: 4 MiB, as SQLite itself would do.
@@ -8,7 +12,7 @@ const checkpointPages = 1000
 
 // pagesOf estimates how many pages the records put into the log: a job touches
 // its row, its attempt and their indexes.
-func pagesOf(records []Record) int {
+func pagesOf(records []job.Record) int {
 	pages := 2
 	for _, r := range records {
 		pages += 4

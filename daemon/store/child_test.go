@@ -54,13 +54,13 @@ func commitForever(path string) error {
 		return err
 	}
 	for id := st.NextID; ; {
-		var records []Record
+		var records []job.Record
 		for range 1 + int(id)%7 {
 			p := payload()
 			p.Argv = append(p.Argv, id.String(), strings.Repeat("x", int(id)%9000))
-			records = append(records, Record{Job: queued(id), Payload: p})
+			records = append(records, job.Record{Job: queued(id), Payload: p})
 			if id%3 == 0 {
-				records = append(records, Record{Job: ended(id, job.Completed)})
+				records = append(records, job.Record{Job: ended(id, job.Completed)})
 			}
 			id++
 		}
@@ -166,7 +166,7 @@ func commitUnderFileLimit(path string) error {
 	p.Env = append(p.Env, "BIG="+strings.Repeat("x", 100_000))
 	id := job.ID(1)
 	for ; err == nil; id++ {
-		err = s.Commit(ctx, []Record{{Job: queued(id), Payload: p}})
+		err = s.Commit(ctx, []job.Record{{Job: queued(id), Payload: p}})
 	}
 	refused := id - 1
 	if !Retryable(err) {
@@ -181,7 +181,7 @@ func commitUnderFileLimit(path string) error {
 	if err := limitFiles(1 << 40); err != nil {
 		return err
 	}
-	if err := s.Commit(ctx, []Record{{Job: queued(refused), Payload: p}}); err != nil {
+	if err := s.Commit(ctx, []job.Record{{Job: queued(refused), Payload: p}}); err != nil {
 		return fmt.Errorf("committing after there was space again: %w", err)
 	}
 	fmt.Println(refused)
@@ -197,7 +197,7 @@ func changeUnderFileLimit(path string) error {
 		return err
 	}
 	for id := range job.ID(20) {
-		if err := s.Commit(ctx, []Record{{Job: running(id + 1), Payload: payload()}}); err != nil {
+		if err := s.Commit(ctx, []job.Record{{Job: running(id + 1), Payload: payload()}}); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func changeUnderFileLimit(path string) error {
 	for i := range 2000 {
 		j := running(job.ID(i%20 + 1))
 		j.Attempt.PeakMemBytes = int64(i)
-		if err := s.Commit(ctx, []Record{{Job: j}}); err != nil {
+		if err := s.Commit(ctx, []job.Record{{Job: j}}); err != nil {
 			return fmt.Errorf("change %d: %w", i, err)
 		}
 	}
@@ -238,8 +238,8 @@ func TestRefusedWritesRecover(t *testing.T) {
 	s := openAt(t, path)
 	mustCheck(t, s)
 	st, err := s.Load(context.Background())
-	if err != nil || len(st.Live) != refused {
-		t.Fatalf("%d jobs of %d: %v", len(st.Live), refused, err)
+	if err != nil || len(st.Jobs) != refused {
+		t.Fatalf("%d jobs of %d: %v", len(st.Jobs), refused, err)
 	}
 }
 

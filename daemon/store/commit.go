@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Commit makes all records durable in one transaction, in the order given. It
@@ -14,7 +16,7 @@ import (
 // The first record of a job fixes its key, owner, task and submission time;
 // later ones change everything else. An array's first record comes before those
 // of its tasks.
-func (s *Store) Commit(ctx context.Context, records []Record) error {
+func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -56,7 +58,7 @@ func (s *Store) Commit(ctx context.Context, records []Record) error {
 }
 
 // transact writes the records and returns the next ids as they are then stored.
-func (s *Store) transact(ctx context.Context, records []Record) (counters, error) {
+func (s *Store) transact(ctx context.Context, records []job.Record) (counters, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return s.next, err

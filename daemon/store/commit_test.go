@@ -18,7 +18,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 		f(j)
 		return j
 	}
-	for name, bad := range map[string]Record{
+	for name, bad := range map[string]job.Record{
 		"no id":                 {Job: queued(0), Payload: payload()},
 		"unknown state":         {Job: with(func(j *job.Job) { j.State = "dreaming" }), Payload: payload()},
 		"ended without result":  {Job: with(func(j *job.Job) { j.State = job.Failed }), Payload: payload()},
@@ -35,17 +35,17 @@ func TestBadRecordChangesNothing(t *testing.T) {
 			s := openNew(t)
 			first := queued(1)
 			first.Key = "k"
-			commit(t, s, Record{Job: first, Payload: payload()})
-			err := s.Commit(context.Background(), []Record{{Job: ended(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
+			commit(t, s, job.Record{Job: first, Payload: payload()})
+			err := s.Commit(context.Background(), []job.Record{{Job: ended(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
 			if !errors.Is(err, ErrInvalid) || Retryable(err) {
 				t.Fatalf("error %v", err)
 			}
 			st, err := s.Load(context.Background())
-			requireEqual(t, err, st.Live, []job.Job{*first})
+			requireEqual(t, err, st.Jobs, []job.Job{*first})
 			if st.NextID != 2 {
 				t.Fatalf("next id %d", st.NextID)
 			}
-			commit(t, s, Record{Job: queued(2), Payload: payload()})
+			commit(t, s, job.Record{Job: queued(2), Payload: payload()})
 			mustCheck(t, s)
 		})
 	}
@@ -56,18 +56,18 @@ func TestBadRecordChangesNothing(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
 	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=30"); err != nil {
 		t.Fatal(err)
 	}
 	var err error
 	id := job.ID(2)
 	for ; err == nil; id++ {
-		err = s.Commit(ctx, []Record{{Job: queued(id), Payload: typicalPayload()}})
+		err = s.Commit(ctx, []job.Record{{Job: queued(id), Payload: typicalPayload()}})
 	}
 	refused := id - 1
 	for range 3 {
-		if err = s.Commit(ctx, []Record{{Job: queued(refused), Payload: typicalPayload()}}); !Retryable(err) {
+		if err = s.Commit(ctx, []job.Record{{Job: queued(refused), Payload: typicalPayload()}}); !Retryable(err) {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=1000000"); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, Record{Job: queued(refused), Payload: typicalPayload()})
+	commit(t, s, job.Record{Job: queued(refused), Payload: typicalPayload()})
 	mustCheck(t, s)
 }
 
@@ -86,8 +86,8 @@ func TestFullDisk(t *testing.T) {
 func TestNextIDOnlyGrows(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	commit(t, s, Record{Job: queued(41), Payload: payload()})
-	commit(t, s, Record{Job: queued(3), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(41), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(3), Payload: payload()})
 	for _, table := range []string{"payloads", "jobs"} {
 		if _, err := s.write.ExecContext(ctx, "DELETE FROM "+table); err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestNextIDOnlyGrows(t *testing.T) {
 	if err != nil || st.NextID != 42 {
 		t.Fatalf("next id %d, %v", st.NextID, err)
 	}
-	commit(t, s, Record{Job: queued(7), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(7), Payload: payload()})
 	if st, err = s.Load(ctx); err != nil || st.NextID != 42 {
 		t.Fatalf("next id %d, %v", st.NextID, err)
 	}
@@ -114,7 +114,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
 
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	before, err := jobsIn(ctx, snapshot, "")
 	requireEqual(t, err, before, []job.Job{*queued(1)})
 	for id := range job.ID(400) {
-		commit(t, s, Record{Job: queued(id + 2), Payload: payload()})
+		commit(t, s, job.Record{Job: queued(id + 2), Payload: payload()})
 	}
 	after, err := jobsIn(ctx, snapshot, "")
 	requireEqual(t, err, after, before)
@@ -148,7 +148,7 @@ func TestCancelledContext(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Commit(ctx, []Record{{Job: queued(1), Payload: payload()}}); !errors.Is(err, context.Canceled) {
+	if err := s.Commit(ctx, []job.Record{{Job: queued(1), Payload: payload()}}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if err := s.Commit(ctx, nil); err != nil {

@@ -14,7 +14,7 @@ type counters struct {
 }
 
 // pass makes the counters go past the ids of the record.
-func (c *counters) pass(r Record) {
+func (c *counters) pass(r job.Record) {
 	if r.Job != nil {
 		c.job = max(c.job, r.Job.ID+1)
 	}

@@ -22,9 +22,9 @@ func TestEndStripsPayload(t *testing.T) {
 	secret.Argv = []string{"echo", strings.Repeat("x", 5000), "last"}
 	secret.Env = append(secret.Env, "TOKEN=hush")
 	secret.Limits = []job.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}
-	commit(t, s, Record{Job: queued(1), Payload: secret}, Record{Job: queued(2), Payload: payload()}, Record{Job: array(3, 1), Payload: secret})
-	commit(t, s, Record{Job: taskOf(running(4), 3, 0)})
-	commit(t, s, Record{Job: ended(1, job.Failed)}, Record{Job: ended(2, job.Completed)}, Record{Job: taskOf(ended(4, job.Completed), 3, 0)})
+	commit(t, s, job.Record{Job: queued(1), Payload: secret}, job.Record{Job: queued(2), Payload: payload()}, job.Record{Job: array(3, 1), Payload: secret})
+	commit(t, s, job.Record{Job: taskOf(running(4), 3, 0)})
+	commit(t, s, job.Record{Job: ended(1, job.Failed)}, job.Record{Job: ended(2, job.Completed)}, job.Record{Job: taskOf(ended(4, job.Completed), 3, 0)})
 	y, err := s.Payload(ctx, 1)
 	cut := append([]string{"echo"}, strings.Repeat("x", 4096-len("echo\x00"))+"…")
 	requireEqual(t, err, y, job.Payload{Argv: cut, EnvMode: secret.EnvMode, Dir: secret.Dir, Umask: secret.Umask})
@@ -36,13 +36,13 @@ func TestEndStripsPayload(t *testing.T) {
 	y, err = s.Payload(ctx, 3)
 	requireEqual(t, err, y, *secret)
 	// A job that ends in the step that made it leaves nothing either.
-	commit(t, s, Record{Job: ended(5, job.Cancelled), Payload: secret})
+	commit(t, s, job.Record{Job: ended(5, job.Cancelled), Payload: secret})
 	if y, err = s.Payload(ctx, 5); err != nil || len(y.Env) != 0 {
 		t.Errorf("%q, %v", y.Env, err)
 	}
 	whole := ended(3, job.Completed)
 	whole.Request, whole.Tasks, whole.Attempt = array(3, 0).Request, &job.Tasks{Next: 10}, nil
-	commit(t, s, Record{Job: whole})
+	commit(t, s, job.Record{Job: whole})
 	if y, err = s.Payload(ctx, 3); err != nil || len(y.Env) != 0 {
 		t.Errorf("%q, %v", y.Env, err)
 	}
@@ -58,7 +58,7 @@ func TestTaskSharesParameters(t *testing.T) {
 	whole.Request.Array.Params = []job.Param{{Name: "p", Values: []string{strings.Repeat("v", 10_000)}}}
 	task := taskOf(running(2), 1, 0)
 	task.Request.Array = whole.Request.Array
-	commit(t, s, Record{Job: whole, Payload: payload()}, Record{Job: task})
+	commit(t, s, job.Record{Job: whole, Payload: payload()}, job.Record{Job: task})
 	var size int
 	if err := s.read.QueryRow("SELECT length(request) FROM jobs WHERE id = 2").Scan(&size); err != nil || size > 1000 {
 		t.Errorf("the task's request has %d bytes: %v", size, err)
@@ -72,13 +72,13 @@ func TestTaskSharesParameters(t *testing.T) {
 func TestKeepAttempts(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
-	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
 	for n := 1; n <= keepAttempts+20; n++ {
 		j := running(1)
 		j.Attempt.Number = n
 		j.Attempt.EndedAt = epoch.Add(time.Hour)
 		j.State = job.Queued
-		commit(t, s, Record{Job: j})
+		commit(t, s, job.Record{Job: j})
 	}
 	list, err := s.Attempts(context.Background(), 1)
 	if err != nil || len(list) != keepAttempts || list[0].Number != 21 {
@@ -97,20 +97,20 @@ func TestForget(t *testing.T) {
 		j.Owner.UID, j.Principal = uid, principal
 		return j
 	}
-	var records []Record
+	var records []job.Record
 	for id := job.ID(1); id <= 400; id++ {
-		records = append(records, Record{Job: ended(id, job.Completed), Payload: payload()})
+		records = append(records, job.Record{Job: ended(id, job.Completed), Payload: payload()})
 	}
 	alice := &job.Account{UID: 1001, User: "alice"}
 	for id := job.ID(401); id <= 600; id++ { // alice's too, by a subordinate uid, and newer
-		records = append(records, Record{Job: owner(ended(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
+		records = append(records, job.Record{Job: owner(ended(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
 	}
 	for id := job.ID(601); id <= 700; id++ {
-		records = append(records, Record{Job: owner(ended(id-600, job.Completed), 1002, nil), Payload: payload()})
+		records = append(records, job.Record{Job: owner(ended(id-600, job.Completed), 1002, nil), Payload: payload()})
 		records[len(records)-1].Job.ID = id
 	}
 	whole := array(701, 1)
-	records = append(records, Record{Job: whole, Payload: payload()}, Record{Job: taskOf(running(702), 701, 0)}, Record{Job: queued(703), Payload: payload()})
+	records = append(records, job.Record{Job: whole, Payload: payload()}, job.Record{Job: taskOf(running(702), 701, 0)}, job.Record{Job: queued(703), Payload: payload()})
 	commit(t, s, records...)
 
 	if n, err := s.Forget(ctx, History{UserBytes: 1 << 30}, epoch); n != 0 || err != nil {
@@ -131,7 +131,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("%d more: %v", again, err)
 	}
 	for id := job.ID(710); id < 910; id++ {
-		commit(t, s, Record{Job: ended(id, job.Completed), Payload: payload()})
+		commit(t, s, job.Record{Job: ended(id, job.Completed), Payload: payload()})
 	}
 	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again < 100 || err != nil {
 		t.Errorf("%d more: %v", again, err)
@@ -140,7 +140,7 @@ func TestForget(t *testing.T) {
 
 	// By age: of an array that goes on nothing goes.
 	task := taskOf(ended(702, job.Completed), 701, 0)
-	commit(t, s, Record{Job: task})
+	commit(t, s, job.Record{Job: task})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestForget(t *testing.T) {
 	last.Request, last.Tasks, last.Attempt = whole.Request, &job.Tasks{Next: 10}, nil
 	task = taskOf(ended(702, job.Completed), 701, 0)
 	task.ChangedAt, task.Attempt.EndedAt = last.ChangedAt, last.ChangedAt
-	commit(t, s, Record{Job: task}, Record{Job: last})
+	commit(t, s, job.Record{Job: task}, job.Record{Job: last})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -176,14 +176,14 @@ func TestForgetLeavesLiveTasks(t *testing.T) {
 	s := openNew(t)
 	whole := ended(1, job.Cancelled)
 	whole.Request, whole.Tasks, whole.Attempt = array(1, 1).Request, &job.Tasks{Next: 2, Live: 1}, nil
-	commit(t, s, Record{Job: array(1, 2), Payload: payload()}, Record{Job: taskOf(running(2), 1, 0)}, Record{Job: taskOf(ended(3, job.Completed), 1, 1)})
-	commit(t, s, Record{Job: whole})
+	commit(t, s, job.Record{Job: array(1, 2), Payload: payload()}, job.Record{Job: taskOf(running(2), 1, 0)}, job.Record{Job: taskOf(ended(3, job.Completed), 1, 1)})
+	commit(t, s, job.Record{Job: whole})
 	for _, h := range []History{{Age: time.Hour}, {UserBytes: 1}} {
 		if _, err := s.Forget(t.Context(), h, epoch.Add(365*24*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	commit(t, s, Record{Job: taskOf(ended(2, job.Completed), 1, 0)})
+	commit(t, s, job.Record{Job: taskOf(ended(2, job.Completed), 1, 0)})
 	if n, err := s.Forget(t.Context(), History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); n != 2 || err != nil {
 		t.Errorf("%d jobs are forgotten at last: %v", n, err)
 	}

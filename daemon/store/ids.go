@@ -45,7 +45,7 @@ func (s *Store) recallIDs() error {
 // reserveIDs sees to it that the ids of the records are below the bound on disk
 // before the records are. It renews the bound well before it is needed, so that
 // a full disk is in nobody's way at once.
-func (s *Store) reserveIDs(records []Record) error {
+func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {
 		next.pass(r)

@@ -61,12 +61,12 @@ func (p *play) shut() error {
 	return s.Close()
 }
 
-func committing(name string, records ...Record) stage {
+func committing(name string, records ...job.Record) stage {
 	return stage{name, func(p *play) error { return p.s.Commit(context.Background(), records) }}
 }
 
 // folding folds the log with the commit.
-func folding(name string, records ...Record) stage {
+func folding(name string, records ...job.Record) stage {
 	return stage{name, func(p *play) error {
 		p.s.dirty = checkpointPages
 		return p.s.Commit(context.Background(), records)
@@ -90,19 +90,19 @@ func life() []stage {
 	far := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	return []stage{
 		opening,
-		committing("submit", Record{Job: queued(1), Payload: big}, Record{Job: keyed, Payload: payload()}),
-		committing("an array", Record{Job: array(3, 1), Payload: payload()}, Record{Job: taskOf(running(4), 3, 0)}),
-		committing("controls", Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true}}, Record{Usage: &job.Usage{Account: "alice", Micro: 3, At: epoch}},
-			Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: far}}, Record{Prediction: &job.Prediction{Key: "k", At: epoch}}),
-		folding("an end", Record{Job: ended(1, job.Failed)}, Record{Job: running(2)}),
-		committing("after the fold", Record{Job: moved}, Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: "20G"}}, Record{Unreserve: 1}),
+		committing("submit", job.Record{Job: queued(1), Payload: big}, job.Record{Job: keyed, Payload: payload()}),
+		committing("an array", job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(running(4), 3, 0)}),
+		committing("controls", job.Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true}}, job.Record{Usage: &job.Usage{Account: "alice", Micro: 3, At: epoch}},
+			job.Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: far}}, job.Record{Prediction: &job.Prediction{Key: "k", At: epoch}}),
+		folding("an end", job.Record{Job: ended(1, job.Failed)}, job.Record{Job: running(2)}),
+		committing("after the fold", job.Record{Job: moved}, job.Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: "20G"}}, job.Record{Unreserve: 1}),
 		{"forget", func(p *play) error {
 			_, err := p.s.Forget(context.Background(), History{Age: time.Hour}, epoch.Add(24*time.Hour))
 			return err
 		}},
 		closing, opening,
-		committing("after the start", Record{Job: taskOf(ended(4, job.Completed), 3, 0)}, Record{Job: rest}, Record{Job: queued(5), Payload: payload()}),
-		folding("a last one", Record{Job: running(5)}),
+		committing("after the start", job.Record{Job: taskOf(ended(4, job.Completed), 3, 0)}, job.Record{Job: rest}, job.Record{Job: queued(5), Payload: payload()}),
+		folding("a last one", job.Record{Job: running(5)}),
 	}
 }
 
@@ -379,7 +379,7 @@ func lives(t *testing.T) map[string]struct {
 		stages []stage
 	}{
 		"new": {"", life()},
-		"old": {restore(t, "schema-1.sql"), []stage{opening, committing("after the change", Record{Job: queued(5), Payload: payload()})}},
+		"old": {restore(t, "schema-1.sql"), []stage{opening, committing("after the change", job.Record{Job: queued(5), Payload: payload()})}},
 	}
 }
 

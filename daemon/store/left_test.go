@@ -15,10 +15,10 @@ func TestLeft(t *testing.T) {
 	ctx := context.Background()
 	again := ended(2, job.Failed)
 	again.Attempt.Number = 2
-	commit(t, s, Record{Job: ended(1, job.Completed), Payload: payload()}, Record{Job: ended(2, job.Failed), Payload: payload()}, Record{Job: again},
-		Record{Job: running(3), Payload: payload()})
+	commit(t, s, job.Record{Job: ended(1, job.Completed), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()}, job.Record{Job: again},
+		job.Record{Job: running(3), Payload: payload()})
 	for _, id := range []job.ID{1, 2, 3, 9} {
-		commit(t, s, Record{Left: &job.Leftover{Job: id, Attempt: 1, What: "20G of \"GPU 0\""}})
+		commit(t, s, job.Record{Left: &job.Leftover{Job: id, Attempt: 1, What: "20G of \"GPU 0\""}})
 	}
 	mustCheck(t, s)
 	for id, want := range map[job.ID]struct {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Load returns what the scheduler starts from, in one snapshot. Rows that make
 // no sense are a *CorruptError like a damaged file.
-func (s *Store) Load(ctx context.Context) (State, error) {
+func (s *Store) Load(ctx context.Context) (job.Restored, error) {
 	st, err := s.load(ctx)
 	if err == nil {
 		return st, nil
@@ -18,7 +20,7 @@ func (s *Store) Load(ctx context.Context) (State, error) {
 	if primaryCode(err) == 0 && ctx.Err() == nil {
 		err = &CorruptError{Path: s.path, Detail: err.Error()}
 	}
-	return State{}, fmt.Errorf("load the state: %w", classify(s.path, err))
+	return job.Restored{}, fmt.Errorf("load the state: %w", classify(s.path, err))
 }
 
 const (
@@ -26,7 +28,7 @@ const (
 	doneQuery  = "SELECT uid, dedup, id FROM jobs WHERE dedup <> '' AND state = 'completed' AND array_id IS NULL ORDER BY id DESC LIMIT ?"
 )
 
-func (s *Store) load(ctx context.Context) (st State, err error) {
+func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return st, err
@@ -37,7 +39,7 @@ func (s *Store) load(ctx context.Context) (st State, err error) {
 		return st, err
 	}
 	st.NextID, st.NextReservation = next.job, next.reservation
-	if st.Live, err = jobsIn(ctx, tx, liveClause); err != nil {
+	if st.Jobs, err = jobsIn(ctx, tx, liveClause); err != nil {
 		return st, err
 	}
 	err = errors.Join(

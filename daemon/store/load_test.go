@@ -25,12 +25,12 @@ func TestDone(t *testing.T) {
 		hashed(queued(1), "a"), hashed(ended(2, job.Failed), "b"), hashed(ended(4, job.Completed), "c"), hashed(ended(3, job.Completed), "d"),
 		ended(5, job.Completed), whole,
 	} {
-		commit(t, s, Record{Job: j, Payload: payload()})
+		commit(t, s, job.Record{Job: j, Payload: payload()})
 	}
-	commit(t, s, Record{Job: taskOf(hashed(ended(7, job.Completed), "e"), 6, 0)})
+	commit(t, s, job.Record{Job: taskOf(hashed(ended(7, job.Completed), "e"), 6, 0)})
 	mustCheck(t, s)
 	st, err := s.Load(context.Background())
-	requireEqual(t, err, st.Done, []Done{{1001, "d", 3}, {1001, "c", 4}, {1001, "e", 6}})
+	requireEqual(t, err, st.Done, []job.Done{{UID: 1001, Dedup: "d", Job: 3}, {UID: 1001, Dedup: "c", Job: 4}, {UID: 1001, Dedup: "e", Job: 6}})
 }
 
 // The newest predictions are kept, the oldest come first, and a reservation
@@ -43,8 +43,8 @@ func TestPrune(t *testing.T) {
 		SELECT 'k' || i, 1, 1, strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 1700000000 - i, 'unixepoch') FROM n`); err != nil {
 		t.Fatal(err)
 	}
-	until := func(id int64, d time.Duration) Record {
-		return Record{Reservation: &job.Reservation{ID: id, To: epoch.Add(d)}}
+	until := func(id int64, d time.Duration) job.Record {
+		return job.Record{Reservation: &job.Reservation{ID: id, To: epoch.Add(d)}}
 	}
 	commit(t, s, until(1, 0), until(2, time.Second), until(3, time.Hour))
 	const most = 100
@@ -62,7 +62,7 @@ func TestPrune(t *testing.T) {
 // (invariant 3).
 func TestNextReservationOnlyGrows(t *testing.T) {
 	s := openNew(t)
-	commit(t, s, Record{Reservation: &job.Reservation{ID: 4}}, Record{Unreserve: 4}, Record{Unreserve: 77})
+	commit(t, s, job.Record{Reservation: &job.Reservation{ID: 4}}, job.Record{Unreserve: 4}, job.Record{Unreserve: 77})
 	path := s.path
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestLongList(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
 	var want []job.Job
-	var records []Record
+	var records []job.Record
 	for id := job.ID(1); id <= 4*batchRows+7; id++ {
 		j := queued(id)
 		if id%3 == 0 {
@@ -88,11 +88,11 @@ func TestLongList(t *testing.T) {
 		}
 		j.Label.Comment = fmt.Sprint("größe ", id)
 		want = append(want, *j)
-		records = append(records, Record{Job: j, Payload: payload()})
+		records = append(records, job.Record{Job: j, Payload: payload()})
 	}
 	commit(t, s, records...)
 	st, err := s.Load(ctx)
-	requireEqual(t, err, st.Live, want)
+	requireEqual(t, err, st.Jobs, want)
 	for _, damage := range []string{"UPDATE jobs SET life = '{' WHERE id = 700", "UPDATE jobs SET life = '{}', attempt = 5 WHERE id = 700"} {
 		if _, err := s.write.Exec(damage); err != nil {
 			t.Fatal(err)

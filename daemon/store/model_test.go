@@ -29,7 +29,7 @@ func newModel() *model {
 	return &model{1, map[job.ID]job.Job{}, map[job.ID]job.Payload{}, map[job.ID][]job.Attempt{}, map[string]job.GPUControl{}, map[string]job.Usage{}, map[int64]job.Reservation{}, 1}
 }
 
-func (m *model) apply(r Record) {
+func (m *model) apply(r job.Record) {
 	if j := r.Job; j != nil {
 		m.next = max(m.next, j.ID+1)
 		m.jobs[j.ID] = *j
@@ -64,7 +64,7 @@ func (m *model) apply(r Record) {
 }
 
 // submit draws a new job.
-func (m *model) submit(t *rapid.T) Record {
+func (m *model) submit(t *rapid.T) job.Record {
 	j := queued(m.next + job.ID(rapid.IntRange(0, 2).Draw(t, "gap")))
 	j.Owner.UID = rapid.IntRange(1001, 1003).Draw(t, "uid")
 	j.Label.Name = rapid.SampledFrom([]string{"train", "eval", "größe"}).Draw(t, "name")
@@ -75,11 +75,11 @@ func (m *model) submit(t *rapid.T) Record {
 	}
 	p := payload()
 	p.Argv = append(p.Argv, string(rapid.SliceOf(rapid.ByteRange(1, 255)).Draw(t, "arg")))
-	return Record{Job: j, Payload: p}
+	return job.Record{Job: j, Payload: p}
 }
 
 // advance draws the next state of a job that has not ended.
-func (m *model) advance(t *rapid.T, old job.Job) Record {
+func (m *model) advance(t *rapid.T, old job.Job) job.Record {
 	j := old
 	j.ChangedAt = j.ChangedAt.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "later")))
 	var next []job.State
@@ -103,7 +103,7 @@ func (m *model) advance(t *rapid.T, old job.Job) Record {
 	if j.State.Terminal() {
 		j.Result = &job.Result{Outcome: j.State, ExitCode: rapid.IntRange(0, 255).Draw(t, "code")}
 	}
-	return Record{Job: &j}
+	return job.Record{Job: &j}
 }
 
 // live lists the jobs that have not ended, by id.
@@ -139,8 +139,8 @@ func (m *model) ended(f Filter) []job.Job {
 }
 
 // draw makes one record that fits the model, and applies it.
-func (m *model) draw(t *rapid.T) Record {
-	var r Record
+func (m *model) draw(t *rapid.T) job.Record {
+	var r job.Record
 	live := m.live()
 	switch n := rapid.IntRange(0, 9).Draw(t, "kind"); {
 	case n == 0:
@@ -163,7 +163,7 @@ func (m *model) draw(t *rapid.T) Record {
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
-	same(t, err, st.Live, m.live())
+	same(t, err, st.Jobs, m.live())
 	same(t, nil, st.NextID, m.next)
 	for _, g := range st.GPUs {
 		same(t, nil, g, m.gpus[g.UUID])
@@ -227,7 +227,7 @@ func TestStoreIsItsModel(t *testing.T) {
 		}
 		defer func() { s.Close() }()
 		for range rapid.IntRange(1, 6).Draw(t, "commits") {
-			group := make([]Record, rapid.IntRange(1, 8).Draw(t, "records"))
+			group := make([]job.Record, rapid.IntRange(1, 8).Draw(t, "records"))
 			for i := range group {
 				group[i] = m.draw(t)
 			}

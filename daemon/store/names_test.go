@@ -80,7 +80,7 @@ func TestLostNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			far := stage{"the next ids", func(p *play) error {
-				return p.s.Commit(context.Background(), []Record{{Job: queued(1700), Payload: payload()}})
+				return p.s.Commit(context.Background(), []job.Record{{Job: queued(1700), Payload: payload()}})
 			}}
 			stages := append(slices.Clone(l.stages), far, closing, opening)
 			disk := newDisk(t, "names-"+name)
@@ -138,11 +138,11 @@ func TestNameOfTheDirectory(t *testing.T) {
 func unfolded(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
-	commit(t, s, Record{Job: running(1), Payload: payload()})
+	commit(t, s, job.Record{Job: running(1), Payload: payload()})
 	if err := s.fold(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, Record{Job: ended(1, job.Completed)}, Record{Job: queued(2), Payload: payload()})
+	commit(t, s, job.Record{Job: ended(1, job.Completed)}, job.Record{Job: queued(2), Payload: payload()})
 	files = map[string][]byte{}
 	for _, suffix := range []string{"", "-wal", ".ids"} {
 		data, err := os.ReadFile(s.path + suffix)
@@ -208,7 +208,7 @@ func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 		t.Fatalf("%s: the next job is %d: %v", what, st.NextID, err)
 	}
 	var live []string
-	for _, j := range st.Live {
+	for _, j := range st.Jobs {
 		live = append(live, j.ID.String())
 	}
 	if got := strings.Join(live, " "); got != "" && got != "2" {

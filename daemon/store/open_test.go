@@ -77,7 +77,7 @@ func TestFilesArePrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	s := openNew(t)
-	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		st, err := os.Stat(s.path + suffix)
 		if err != nil || st.Mode().Perm() != 0o600 {
@@ -101,7 +101,7 @@ func TestPathIsNotInterpreted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openAt(t, filepath.Join(dir, "state.db"))
-	commit(t, s, Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
 	if st, err := os.Stat(filepath.Join(dir, "state.db")); err != nil || st.Size() == 0 {
 		t.Fatalf("%v, %v", st, err)
 	}
@@ -150,17 +150,17 @@ func TestLockIsNotKeptByAChild(t *testing.T) {
 // A reader beside the daemon sees what is committed, and changes nothing.
 func TestReadOnly(t *testing.T) {
 	s := openNew(t)
-	commit(t, s, Record{Job: ended(1, job.Completed), Payload: payload()})
+	commit(t, s, job.Record{Job: ended(1, job.Completed), Payload: payload()})
 	r, err := Open(context.Background(), s.path, Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	mustCheck(t, r)
-	commit(t, s, Record{Job: ended(2, job.Failed), Payload: payload()})
+	commit(t, s, job.Record{Job: ended(2, job.Failed), Payload: payload()})
 	list, err := r.Ended(context.Background(), Filter{})
 	requireEqual(t, err, list, []job.Job{*ended(2, job.Failed), *ended(1, job.Completed)})
-	if err := r.Commit(context.Background(), []Record{{Job: queued(3), Payload: payload()}}); err == nil {
+	if err := r.Commit(context.Background(), []job.Record{{Job: queued(3), Payload: payload()}}); err == nil {
 		t.Fatal("a read-only store took a record")
 	}
 	if _, err := Open(context.Background(), filepath.Join(t.TempDir(), "none.db"), Options{ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {

@@ -84,6 +84,6 @@ func scanReservation(rows *sql.Rows) (r job.Reservation, err error) {
 	return r, d.in("reservation %d", r.ID)
 }
 
-func scanDone(rows *sql.Rows) (d Done, err error) {
+func scanDone(rows *sql.Rows) (d job.Done, err error) {
 	return d, rows.Scan(&d.UID, &d.Dedup, &d.Job)
 }

@@ -56,7 +56,7 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 func TestEveryFieldIsStored(t *testing.T) {
 	var j job.Job
 	var p job.Payload
-	var other Record
+	var other job.Record
 	n := 0
 	fillValue(t, reflect.ValueOf(&j).Elem(), &n)
 	fillValue(t, reflect.ValueOf(&p).Elem(), &n)
@@ -71,7 +71,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
-	commit(t, s, Record{Job: parent, Payload: &p}, Record{Job: &j}, other)
+	commit(t, s, job.Record{Job: parent, Payload: &p}, job.Record{Job: &j}, other)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -95,9 +95,9 @@ func TestEveryFieldIsStored(t *testing.T) {
 	requireEqual(t, err, list, []job.Job{j})
 
 	j.State, j.Result = job.Queued, nil
-	commit(t, s, Record{Job: &j})
+	commit(t, s, job.Record{Job: &j})
 	st, err = s.Load(ctx)
-	requireEqual(t, err, st.Live, []job.Job{j, *parent})
+	requireEqual(t, err, st.Jobs, []job.Job{j, *parent})
 }
 
 func requireEqual[T any](t *testing.T, err error, got, want T) {
@@ -123,7 +123,7 @@ func TestPayloadIsByteExact(t *testing.T) {
 		{Argv: []string{"printf", "%s\n", "$HOME ${X} $$ %n %%", "a\nb", "\xff\xfe", string(all), ""}, Dir: "/tmp/\xe4", EnvMode: job.EnvLogin},
 	} {
 		id := job.ID(i + 1)
-		commit(t, s, Record{Job: queued(id), Payload: &p})
+		commit(t, s, job.Record{Job: queued(id), Payload: &p})
 		got, err := s.Payload(context.Background(), id)
 		requireEqual(t, err, got, p)
 	}

@@ -22,7 +22,7 @@ func openAt(t testing.TB, path string) *Store {
 
 func openNew(t testing.TB) *Store { return openAt(t, filepath.Join(t.TempDir(), "state.db")) }
 
-func commit(t testing.TB, s *Store, records ...Record) {
+func commit(t testing.TB, s *Store, records ...job.Record) {
 	t.Helper()
 	if err := s.Commit(context.Background(), records); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func (p *statements) close() error {
 }
 
 // record writes one record.
-func (p *statements) record(ctx context.Context, r Record) error {
+func (p *statements) record(ctx context.Context, r job.Record) error {
 	if r.Job != nil {
 		if err := p.putJob(ctx, r.Job); err != nil {
 			return fmt.Errorf("job %d: %w", r.Job.ID, err)
@@ -102,7 +102,7 @@ func (p *statements) record(ctx context.Context, r Record) error {
 }
 
 // putOthers writes what is not about a job.
-func (p *statements) putOthers(ctx context.Context, r Record) error {
+func (p *statements) putOthers(ctx context.Context, r job.Record) error {
 	if g := r.GPU; g != nil {
 		args, err := gpuArgs(g)
 		if err == nil {
