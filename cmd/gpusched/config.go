@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // configCmd is about the settings.
@@ -100,7 +101,7 @@ func (a *app) warnAbsent(ctx context.Context, only []int) {
 // warnUnknown names the quotas of accounts that this host does not have. They
 // are no mistake: the account may be made later. Like the scheduler, it looks
 // into the host's own files only.
-func (a *app) warnUnknown(q config.Quotas) {
+func (a *app) warnUnknown(q job.Quotas) {
 	for _, name := range slices.Sorted(maps.Keys(q.Users)) {
 		if _, err := user.Lookup(name); err != nil && strings.Trim(name, "0123456789") != "" {
 			a.note("warning: there is no user %q in /etc/passwd: a quota counts for the name there, or else for the number", name)

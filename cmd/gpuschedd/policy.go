@@ -27,7 +27,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime: classTimes(cfg.Classes),
 		MaxRunning:   j.MaxRunning, NoGPUShare: j.ShareWithoutGPU, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
-		Sched: order(cfg), Quotas: quotas(cfg.Quotas),
+		Sched: order(cfg), Quotas: cfg.Quotas,
 		Xids: cfg.Xids, LostAfter: lostAfter,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
 		Watch: watch(cfg), Strays: strays(g.Strays),
@@ -72,18 +72,6 @@ func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration 
 		}
 	}
 	return times
-}
-
-func quotas(q config.Quotas) core.Quotas {
-	return core.Quotas{Default: core.Quota(q.Default), Users: accounts(q.Users), Groups: accounts(q.Groups)}
-}
-
-func accounts(named map[string]config.Quota) map[string]core.Quota {
-	quotas := map[string]core.Quota{}
-	for name, q := range named {
-		quotas[name] = core.Quota(q)
-	}
-	return quotas
 }
 
 // site is what the server is told about the configuration.

@@ -74,10 +74,10 @@ func TestPolicy(t *testing.T) {
 		Slice: time.Hour, MaxLoadPercent: 80, MaxUsedPercent: 90, MinFreeBytes: 10 << 30}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
-	if want := (core.Quotas{
-		Default: core.Quota{Running: 5, Queued: 20_000, Share: 1},
-		Users:   map[string]core.Quota{"alice": {GPUMilli: 1500, Running: 5, Queued: 20_000, Share: 1}},
-		Groups:  map[string]core.Quota{"lab": {GPUHours: 6}},
+	if want := (job.Quotas{
+		Default: job.Quota{Running: 5, Queued: 20_000, Share: 1},
+		Users:   map[string]job.Quota{"alice": {GPUMilli: 1500, Running: 5, Queued: 20_000, Share: 1}},
+		Groups:  map[string]job.Quota{"lab": {GPUHours: 6}},
 	}); !reflect.DeepEqual(p.Quotas, want) {
 		t.Errorf("got %+v, want %+v", p.Quotas, want)
 	}

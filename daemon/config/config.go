@@ -20,7 +20,7 @@ type Config struct {
 	Jobs       Jobs
 	Classes    map[job.Class]Class // those that a file names
 	Scheduling Scheduling
-	Quotas     Quotas
+	Quotas     job.Quotas
 	GPUs       GPUs
 	GPUMemory  GPUMemory
 	Idle       Idle
@@ -158,7 +158,7 @@ func Default() Config {
 			ReservationDepth: 1,
 			Slice:            30 * time.Minute,
 		},
-		Quotas: Quotas{Default: Quota{Running: 250, Queued: 20_000, Share: 1}},
+		Quotas: job.Quotas{Default: job.Quota{Running: 250, Queued: 20_000, Share: 1}},
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,

@@ -49,7 +49,7 @@ func checkUnset(t *testing.T, cfg Config, origins Origins) {
 		}
 	}
 	defaults.Quotas.Default = cfg.Quotas.Default // held on its own below, as the fallback of users
-	defaults.Quotas.inherit(nil)
+	inherit(&defaults.Quotas, nil)
 	defaults.Quotas.Default = Default().Quotas.Default
 	for _, k := range keysIn(&cfg) {
 		if _, set := origins[k.full()]; !set && k.bind(&cfg).spell() != k.bind(&defaults).spell() {

@@ -61,7 +61,7 @@ func (m *merge) file(name string, data []byte) {
 
 // result fills in what follows from other settings.
 func (m *merge) result() (Config, Origins, error) {
-	m.cfg.Quotas.inherit(m.origins)
+	inherit(&m.cfg.Quotas, m.origins)
 	m.rules()
 	if err := m.problems.err(); err != nil {
 		return Config{}, nil, err

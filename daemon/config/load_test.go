@@ -40,10 +40,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 			DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
 		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
 		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour},
-		Quotas: Quotas{
-			Default: Quota{GPUMilli: 1500, Running: 5, Queued: 7, GPUHours: 100, Share: 3},
-			Users:   map[string]Quota{"alice": {Running: 5, Queued: 7, GPUHours: 100, Share: 9}},
-			Groups:  map[string]Quota{"lab": {GPUMilli: 6000, Share: 4}},
+		Quotas: job.Quotas{
+			Default: job.Quota{GPUMilli: 1500, Running: 5, Queued: 7, GPUHours: 100, Share: 3},
+			Users:   map[string]job.Quota{"alice": {Running: 5, Queued: 7, GPUHours: 100, Share: 9}},
+			Groups:  map[string]job.Quota{"lab": {GPUMilli: 6000, Share: 4}},
 		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Strays: StrayKeep, DrainBadMemory: BadMemoryPending, CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
@@ -110,11 +110,11 @@ func TestLaterFilesWinInNamedSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Quotas{
-		Default: Quota{Running: 250, Queued: 5, Share: 1},
-		Users: map[string]Quota{"alice": {GPUMilli: 4000, Running: 3, Queued: 5, Share: 1}, "bob": {Running: 250, Share: 1},
+	want := job.Quotas{
+		Default: job.Quota{Running: 250, Queued: 5, Share: 1},
+		Users: map[string]job.Quota{"alice": {GPUMilli: 4000, Running: 3, Queued: 5, Share: 1}, "bob": {Running: 250, Share: 1},
 			"first.last": {Running: 250, Queued: 5, Share: 1}},
-		Groups: map[string]Quota{"lab": {GPUMilli: 8000, Running: 9}},
+		Groups: map[string]job.Quota{"lab": {GPUMilli: 8000, Running: 9}},
 	}
 	if !reflect.DeepEqual(cfg.Quotas, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg.Quotas, want)

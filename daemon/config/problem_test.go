@@ -166,7 +166,7 @@ func TestValidate(t *testing.T) {
 	c.Daemon.HostMemReserve = Share{Percent: 5, Bytes: 5}
 	c.Classes = map[job.Class]Class{job.Low: {MaxTime: -1}}
 	c.Quotas.Default.GPUMilli = 5
-	c.Quotas.Users = map[string]Quota{"a/b": {Share: 1}, "alice": {}}
+	c.Quotas.Users = map[string]job.Quota{"a/b": {Share: 1}, "alice": {}}
 	c.GPUs.MaxLoad = 0
 	want := `[quota.user.NAME]: "a/b" is not the name of an account
 jobs.default_mem: "lots" is not auto, none or a size

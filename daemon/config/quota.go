@@ -11,46 +11,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Quota bounds what an account has at one time. 0 means no bound.
-type Quota struct {
-	GPUMilli int // of running jobs
-	Running  int // jobs
-	Queued   int // jobs
-	GPUHours int // of late
-	Share    int // weight in fair share, from 1; 0 for groups that have none
-}
-
-// Quotas are what every user may have, and the exceptions by name. A user's
-// quota is complete: what its section leaves out is Default's. A group's is for
-// all members together, and what its section leaves out is not bounded.
-type Quotas struct {
-	Default Quota
-	Users   map[string]Quota
-	Groups  map[string]Quota
-}
-
 // QuotaGroups returns the names of the groups that have a quota, sorted.
 func (c Config) QuotaGroups() []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) }
 
 // quotaField is one key of the sections that say a quota.
 type quotaField struct {
 	name, doc string
-	of        func(*Quota) *int
+	of        func(*job.Quota) *int
 	value     func(*int) value
 }
 
 func quotaFields() []quotaField {
 	return []quotaField{
 		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. None: no bound.",
-			func(q *Quota) *int { return &q.GPUMilli }, func(to *int) value { return amountOrNone{to} }},
+			func(q *job.Quota) *int { return &q.GPUMilli }, func(to *int) value { return amountOrNone{to} }},
 		{"jobs", "Jobs running at once, those without a GPU included. None: no bound.",
-			func(q *Quota) *int { return &q.Running }, func(to *int) value { return numberOrNone(to, 1, 100_000) }},
+			func(q *job.Quota) *int { return &q.Running }, func(to *int) value { return numberOrNone(to, 1, 100_000) }},
 		{"queued", "Jobs waiting at once; a submission above that is refused. None: no bound.",
-			func(q *Quota) *int { return &q.Queued }, func(to *int) value { return numberOrNone(to, 1, 1_000_000) }},
+			func(q *job.Quota) *int { return &q.Queued }, func(to *int) value { return numberOrNone(to, 1, 1_000_000) }},
 		{"gpu_hours", "GPU-hours used of late: what was used counts half after scheduling.half_life, a quarter after twice that, and so on. Above it no further job with a GPU starts until enough is forgotten. None: no bound.",
-			func(q *Quota) *int { return &q.GPUHours }, func(to *int) value { return numberOrNone(to, 1, 10_000_000) }},
+			func(q *job.Quota) *int { return &q.GPUHours }, func(to *int) value { return numberOrNone(to, 1, 10_000_000) }},
 		{"share", "Weight in fair share: a user with share 2 may use twice as much as one with share 1 before its jobs go behind the other's.",
-			func(q *Quota) *int { return &q.Share }, func(to *int) value { return numberBetween(to, 1, 1000) }},
+			func(q *job.Quota) *int { return &q.Share }, func(to *int) value { return numberBetween(to, 1, 1000) }},
 	}
 }
 
@@ -66,7 +48,7 @@ func defaultQuotaKeys(section string) []key {
 // userQuotaKeys are the keys of one user's section. What it leaves out is as in
 // quota.default.
 func userQuotaKeys(section, name string) []key {
-	list := accountKeys(section, name, quotaFields(), func(q *Quotas) map[string]Quota { return q.Users })
+	list := accountKeys(section, name, quotaFields(), func(q *job.Quotas) map[string]job.Quota { return q.Users })
 	for i := range list {
 		list[i].fallback = title("quota", "default") + "." + list[i].name
 	}
@@ -84,11 +66,11 @@ func groupQuotaKeys(section, name string) []key {
 			f.value = func(to *int) value { return numberOrNone(to, 1, 1000) }
 		}
 	}
-	return accountKeys(section, name, fields, func(q *Quotas) map[string]Quota { return q.Groups })
+	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
 // accountKeys are keys of one account's section in one of the maps.
-func accountKeys(section, name string, fields []quotaField, of func(*Quotas) map[string]Quota) []key {
+func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {
 		list = append(list, key{section: section, name: f.name, doc: f.doc, bind: func(c *Config) value {
@@ -117,7 +99,7 @@ func (v written) parse(raw any) error {
 
 // inherit gives each user the default of every bound that the user's section
 // leaves out.
-func (q *Quotas) inherit(origins Origins) {
+func inherit(q *job.Quotas, origins Origins) {
 	for name, own := range q.Users {
 		for _, f := range quotaFields() {
 			if _, set := origins[title("quota", "user", name)+"."+f.name]; !set {
@@ -129,12 +111,12 @@ func (q *Quotas) inherit(origins Origins) {
 }
 
 // addQuota makes an entry for an account that has none.
-func addQuota(accounts *map[string]Quota, name string) {
+func addQuota(accounts *map[string]job.Quota, name string) {
 	if *accounts == nil {
-		*accounts = map[string]Quota{}
+		*accounts = map[string]job.Quota{}
 	}
 	if _, known := (*accounts)[name]; !known {
-		(*accounts)[name] = Quota{}
+		(*accounts)[name] = job.Quota{}
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 
 // ledger has the accounts of users and groups.
 type ledger struct {
-	quotas Quotas
+	quotas job.Quotas
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
 	past   map[string]job.Usage // of accounts that nobody has asked for yet
 	gids   map[int]job.GIDs     // of users, as of the last job of each
 }
 
-func newLedger(q Quotas, past []job.Usage) ledger {
+func newLedger(q job.Quotas, past []job.Usage) ledger {
 	l := ledger{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}, gids: map[int]job.GIDs{}}
 	for _, u := range past {
 		l.past[u.Account] = u
@@ -124,7 +124,7 @@ func (l *ledger) all() []*sched.Account {
 }
 
 // quota is what bounds an account.
-func (l *ledger) quota(a *sched.Account) Quota {
+func (l *ledger) quota(a *sched.Account) job.Quota {
 	if a.UID < 0 {
 		return l.quotas.Groups[a.Name]
 	}
@@ -142,7 +142,7 @@ func (l *ledger) apply(a *sched.Account) {
 }
 
 // configure takes on new quotas.
-func (l *ledger) configure(q Quotas) {
+func (l *ledger) configure(q job.Quotas) {
 	l.quotas = q
 	for _, a := range l.users {
 		l.apply(a)

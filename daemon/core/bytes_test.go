@@ -89,7 +89,7 @@ func TestBytesOfAUserAreBounded(t *testing.T) {
 func TestSubordinateUidsCountAsTheirUser(t *testing.T) {
 	w := newWorld(4, func(string, ...any) {})
 	policy := w.policy
-	policy.Quotas.Users = map[string]core.Quota{"alice": {Queued: 3}}
+	policy.Quotas.Users = map[string]job.Quota{"alice": {Queued: 3}}
 	w.core.Step(core.Configured{Policy: policy}, w.now)
 	for i, refused := range []bool{false, false, false, true} {
 		s := job.Submission{

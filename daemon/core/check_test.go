@@ -18,7 +18,7 @@ func TestCheckNamesTheInvariant(t *testing.T) {
 		"4":  func(_ *Core, l *live) { l.job.Attempt = &job.Attempt{Number: 1} },
 		"11": func(c *Core, _ *live) { c.queued++ },
 	} {
-		c := started(Policy{}, Restored{})
+		c := started(Policy{}, job.Restored{})
 		c.Step(Submit{Submission: job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU}}}, noon)
 		if err := c.Check(); err != nil || len(c.jobs) != 1 {
 			t.Fatalf("%d jobs before the damage: %v", len(c.jobs), err)

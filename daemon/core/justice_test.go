@@ -169,7 +169,7 @@ func TestJustice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(1, 2).Draw(t, "machine"))
 		c.policy.Watch = core.Watch{Memory: core.StopIt, Tolerance: gib, Patience: 5 * time.Second, Idle: core.StopIt, IdleAfter: 15 * time.Second, IdlePatience: 5 * time.Second}
-		c.policy.Quotas = core.Quotas{}
+		c.policy.Quotas = job.Quotas{}
 		c.restart()
 		for i := range rapid.IntRange(2, 5).Draw(t, "jobs") {
 			r := job.Request{GPUMilli: rapid.SampledFrom([]int{250, 250, 500, 1500}).Draw(t, "gpus"), GPUMemBytes: int64(rapid.IntRange(1, 4).Draw(t, "promise")) * 10 * gib}

@@ -37,7 +37,7 @@ type Policy struct {
 	Predict func(job.ID) time.Duration
 
 	Sched  sched.Policy // in which order and where
-	Quotas Quotas
+	Quotas job.Quotas
 
 	MaxRunning int // 0: no limit
 	NoGPUShare int // percent of MaxRunning and HostMemBytes for jobs without a GPU, where there are GPUs; 0: all
@@ -62,24 +62,6 @@ type Policy struct {
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it
 	StaleAfter      time.Duration // a sample older than this says nothing
 	FreshFor        time.Duration // a sample younger than this is good for a memory promise
-}
-
-// Quota bounds what an account has at one time. 0 is no bound.
-type Quota struct {
-	GPUMilli int // of running jobs
-	Running  int // jobs
-	Queued   int // jobs; a submission above it is refused
-	GPUHours int // decayed over the half-life of fair share
-	Share    int // weight in fair share; 0 is 1 for a user, and for a group that it does not count
-}
-
-// Quotas are the quota of every user who has none of their own, and the
-// exceptions. A group's quota is for all its members together and bounds them
-// beside their own.
-type Quotas struct {
-	Default Quota
-	Users   map[string]Quota // by name
-	Groups  map[string]Quota
 }
 
 // configure takes on a new policy.

@@ -34,10 +34,10 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, Patience: 10 * time.Second,
 		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdlePatience: 10 * time.Second,
 	}
-	quota := func(name string) core.Quota {
-		return core.Quota{GPUMilli: rapid.SampledFrom([]int{0, 1500, 3000}).Draw(t, name), Running: rapid.IntRange(0, 3).Draw(t, name), GPUHours: rapid.IntRange(0, 1).Draw(t, name)}
+	quota := func(name string) job.Quota {
+		return job.Quota{GPUMilli: rapid.SampledFrom([]int{0, 1500, 3000}).Draw(t, name), Running: rapid.IntRange(0, 3).Draw(t, name), GPUHours: rapid.IntRange(0, 1).Draw(t, name)}
 	}
-	c.policy.Quotas = core.Quotas{Default: quota("each"), Groups: map[string]core.Quota{"lab": quota("lab"), "class": quota("class")}}
+	c.policy.Quotas = job.Quotas{Default: quota("each"), Groups: map[string]job.Quota{"lab": quota("lab"), "class": quota("class")}}
 	c.restart()
 	return c
 }
@@ -311,7 +311,7 @@ func (c *chaos) recover() {
 	c.now, c.set = c.now.Add(ahead), c.set+ahead
 	c.step(core.Tick{Clock: ahead}, -1)
 	c.tidy()
-	c.policy.Quotas = core.Quotas{}
+	c.policy.Quotas = job.Quotas{}
 	c.step(core.Configured{Policy: c.policy}, -1)
 	c.step(c.listed(), -1)
 	for i := range c.gpus {

@@ -109,10 +109,10 @@ func TestFullQueues(t *testing.T) {
 	}{
 		"room for one more":          {Policy{MaxQueued: 4}, ""},
 		"full":                       {Policy{MaxQueued: 3}, "the queue is full: 3 jobs wait"},
-		"room for one of alice":      {Policy{Quotas: Quotas{Default: Quota{Queued: 2}}}, ""},
-		"no room for one of alice":   {Policy{Quotas: Quotas{Default: Quota{Queued: 1}}}, "you have 1 jobs waiting"},
-		"room for one of the lab":    {Policy{Quotas: Quotas{Groups: map[string]Quota{"lab": {Queued: 3}}}}, ""},
-		"no room for one of the lab": {Policy{Quotas: Quotas{Groups: map[string]Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
+		"room for one of alice":      {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 2}}}, ""},
+		"no room for one of alice":   {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 1}}}, "you have 1 jobs waiting"},
+		"room for one of the lab":    {Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 3}}}}, ""},
+		"no room for one of the lab": {Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
 	} {
 		core := started(c.policy, job.Restored{NextID: 4, Jobs: waiting})
 		s := asks(func(*job.Request) {})

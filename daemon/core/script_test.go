@@ -133,10 +133,10 @@ var verbs = map[string]func(*script){
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
 		s.w.policy.MaxRunning, s.w.policy.NoGPUShare = s.num("max-running", 0), s.num("no-gpu-share", 0)
-		s.w.policy.Quotas.Default = core.Quota{
+		s.w.policy.Quotas.Default = job.Quota{
 			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0), GPUHours: s.num("quota-hours", 0),
 		}
-		s.w.policy.Quotas.Groups = map[string]core.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
+		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
 		s.w.policy.MaxGrace = s.duration("max-grace")
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -141,7 +140,7 @@ func (w *World) judgeHours(placed *job.Job) {
 }
 
 // quota is what bounds a job's owner alone.
-func (j *judge) quota(n *job.Job) core.Quota {
+func (j *judge) quota(n *job.Job) job.Quota {
 	if q, own := j.policy.Quotas.Users[n.Owner.User]; own {
 		return q
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -45,12 +46,12 @@ func drawWatch(d *dice) core.Watch {
 }
 
 // drawQuotas leaves room for every job by itself.
-func drawQuotas(d *dice) core.Quotas {
+func drawQuotas(d *dice) job.Quotas {
 	if d.percent(60) {
-		return core.Quotas{}
+		return job.Quotas{}
 	}
-	q := func() core.Quota {
-		return core.Quota{GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10)}
+	q := func() job.Quota {
+		return job.Quota{GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10)}
 	}
-	return core.Quotas{Default: q(), Users: map[string]core.Quota{"alice": q()}, Groups: map[string]core.Quota{"lab": q(), "class": q()}}
+	return job.Quotas{Default: q(), Users: map[string]job.Quota{"alice": q()}, Groups: map[string]job.Quota{"lab": q(), "class": q()}}
 }
