@@ -48,7 +48,7 @@ func assemble(p paths, log *slog.Logger, level *slog.LevelVar, queue *journal.Qu
 		AdminGroup: func() (int, bool) { return groupID(a.cfg.Load().Daemon.AdminGroup) },
 		AdminName:  func() string { return a.cfg.Load().Daemon.AdminGroup },
 		UserName:   userName, UserID: userID,
-		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: groupID,
+		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: groupID, Member: member,
 		Person: (&subordinates{path: "/etc/subuid"}).owner,
 		Site:   func() server.Site { return *a.site.Load() },
 	})

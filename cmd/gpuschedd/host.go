@@ -73,19 +73,25 @@ func groupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
-// inGroup reports whether an account has a group, by this host's files. What they
-// do not know (accounts and groups that come over the network) counts as true.
-func inGroup(uid, gid int) bool {
+// member reports whether an account has a group, by this host's files, if they know
+// both: accounts and groups may come over the network.
+func member(uid, gid int) (in, known bool) {
 	want := strconv.Itoa(gid)
 	if _, err := user.LookupGroupId(want); err != nil {
-		return true
+		return false, false
 	}
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil {
-		return true
+		return false, false
 	}
 	gids, err := u.GroupIds()
-	return err != nil || slices.Contains(gids, want)
+	return slices.Contains(gids, want), err == nil
+}
+
+// inGroup is member where whatever the files do not know counts as true.
+func inGroup(uid, gid int) bool {
+	in, known := member(uid, gid)
+	return in || !known
 }
 
 // childEnv is our environment without what would let a child speak to systemd

@@ -25,18 +25,35 @@ type peer struct {
 
 // actor names the peer and says whether it is an admin (invariant 2).
 func (s *Server) actor(p peer) job.Actor {
-	admin := p.uid == 0
-	if gid, ok := s.opt.AdminGroup(); ok {
-		admin = admin || p.gid == gid || slices.Contains(p.groups, uint32(gid))
-	}
-	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: admin}
+	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.administers(p)}
 }
 
-// quotaGroups names the groups with a quota that the peer is in, sorted.
+// administers tells whether the peer has the administrators' group and its account
+// is still in it: a process keeps the groups that it was given at the login.
+func (s *Server) administers(p peer) bool {
+	gid, ok := s.opt.AdminGroup()
+	if !ok || !p.has(gid) {
+		return false
+	}
+	in, known := s.opt.Member(p.uid, gid)
+	return in || !known
+}
+
+// has tells whether the kernel says that the peer has a group.
+func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
+
+// member tells whether the host knows that the peer's person is in a group.
+func (s *Server) member(p peer, gid int) bool {
+	in, known := s.opt.Member(s.opt.Person(p.uid), gid)
+	return in && known
+}
+
+// quotaGroups names the groups with a quota that the peer, or whoever it belongs to,
+// is in, sorted. A process can be without groups that its user is in.
 func (s *Server) quotaGroups(p peer) []string {
 	var in []string
 	for _, name := range s.opt.QuotaGroups() {
-		if gid, ok := s.opt.GroupID(name); ok && (p.gid == gid || slices.Contains(p.groups, uint32(gid))) {
+		if gid, ok := s.opt.GroupID(name); ok && (p.has(gid) || s.member(p, gid)) {
 			in = append(in, name)
 		}
 	}

@@ -179,3 +179,25 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 		t.Error("root is no admin")
 	}
 }
+
+// Invariant 2: a session that is older than the day its user left the group gives no
+// right, and one of an account that this host's files do not know goes by itself.
+func TestAnAdministratorIsOneToday(t *testing.T) {
+	s := testServer(queue(), nil)
+	for name, c := range map[string]struct{ in, known, want bool }{
+		"a member":            {true, true, true},
+		"no member more":      {false, true, false},
+		"of another host":     {false, false, true},
+		"of a group of there": {true, false, true},
+	} {
+		s.opt.Member = func(_, gid int) (bool, bool) { return c.in && gid == adminGID, c.known }
+		for _, p := range []peer{operator, primary} {
+			if got := s.actor(p).Admin; got != c.want {
+				t.Errorf("%s, %+v: an admin: %t", name, p, got)
+			}
+		}
+		if s.actor(alice).Admin || !s.actor(root).Admin {
+			t.Errorf("%s: alice is an admin or root is none", name)
+		}
+	}
+}

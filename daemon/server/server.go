@@ -52,6 +52,10 @@ type Options struct {
 	Site func() Site
 	// GroupID returns the gid of a group, false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
+	// Member tells whether an account is in a group today, if the host knows both.
+	// It is asked at each request of somebody with the administrators' group, and
+	// at each submit for the groups that have a quota.
+	Member func(uid, gid int) (in, known bool)
 }
 
 // Site is what the site decided about requests.
@@ -103,6 +107,9 @@ func New(o Options) *Server {
 	}
 	if o.GroupID == nil {
 		o.GroupID = func(string) (int, bool) { return 0, false }
+	}
+	if o.Member == nil {
+		o.Member = func(int, int) (bool, bool) { return false, false }
 	}
 	if o.Person == nil {
 		o.Person = func(uid int) int { return uid }

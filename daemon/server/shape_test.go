@@ -49,15 +49,28 @@ func TestTheScriptOfACommand(t *testing.T) {
 	}
 }
 
-// Invariant 2: membership is what the kernel says of the connection.
+// Invariant 2: for a group's quota counts who is in the group by the connection or by
+// the host's files, so that nobody leaves it by leaving groups out of a process, by a
+// subordinate uid, or by a session that is older than the membership.
 func TestQuotaGroupsAreThePeersOwn(t *testing.T) {
 	s := testServer(queue(), nil)
+	s.opt.Person = func(uid int) int {
+		if uid >= 100_000 {
+			return 1006
+		}
+		return uid
+	}
+	s.opt.Member = func(uid, gid int) (in, known bool) {
+		return uid == 1006 && gid == groups["lab"], uid == 1006 || uid == 1003
+	}
 	for _, tt := range []struct {
 		p    peer
 		want []string
 	}{
 		{alice, nil},
 		{operator, []string{"wheel"}},
+		{peer{uid: 1006, gid: 1006}, []string{"lab"}},
+		{peer{uid: 100_005, gid: 100_005}, []string{"lab"}},
 		{peer{uid: 1, gid: 2001}, []string{"lab"}},
 		{peer{uid: 1, gid: 2001, groups: []uint32{27, 2001, 5}}, []string{"lab", "wheel"}},
 	} {

@@ -56,7 +56,8 @@ func TestAttackerSubmitter(t *testing.T) {
 }
 
 // TestAttackerGroup: whoever was taken out of a group has no use of it by a job
-// that was submitted with it and waited; a member has.
+// that was submitted with it and waited, nor by a session that still has it; a
+// member has.
 func TestAttackerGroup(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")
@@ -69,7 +70,10 @@ func TestAttackerGroup(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
+	const session = "setpriv --reuid bob --regid bob --groups $(getent group gpusched-admin | cut -d: -f3) "
+	sh(t, "", fmt.Sprintf(session+"gpusched hold %d", victim))
 	sh(t, "", "gpasswd -d bob gpusched-admin >/dev/null")
+	refused(t, "", fmt.Sprintf(session+"gpusched cancel %d", victim), 4, "belongs to alice")
 	sh(t, "", fmt.Sprintf("gpusched release %d", ids[0]))
 	wait(t, ids[0])
 	if out := output(t, "", ids[0]); !strings.HasPrefix(out, "bob\n") || show(t, "", victim).State != "queued" {

@@ -9,7 +9,8 @@ import (
 
 // TestSchedulerQuotas: what is above a quota waits, and says so, while others
 // go past it; what can never fit into one, and one waiting job too many, are
-// refused. A quota of a group counts its members together.
+// refused. A quota of a group counts its members together, also those whose process
+// left the group out.
 func TestSchedulerQuotas(t *testing.T) {
 	begin(t)
 	settings(t, `[quota.default]
@@ -20,6 +21,7 @@ queued = 2
 gpus = 1`)
 	refused(t, "bob", "gpusched submit -g 3 -- true", 6, "the quota of bob is 2")
 	refused(t, "alice", "gpusched submit -g 2 -- true", 6, "lab is 1")
+	refused(t, "", "cd /; setpriv --reuid alice --regid alice --clear-groups gpusched submit -g 2 -- true", 6, "lab is 1")
 	two := submit(t, "bob", "-g 2 -- sleep 1000")
 	third := submit(t, "bob", "-g 1 -- sleep 1000")
 	hers := submit(t, "alice", "-g 1 -- sleep 1000")
