@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -52,6 +53,11 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		return failed
 	}
 	defer d.starts.leave()
+	if failed.Detail = d.barred(&j); failed.Detail != "" {
+		d.log.Warn("not starting a job", "job", j.ID, "uid", j.Owner.UID, "err", failed.Detail)
+		failed.How = core.StartBarred
+		return failed
+	}
 	ctx, cancel := d.host.Timeout(ctx, startTime)
 	defer cancel()
 	spec, err := d.prepare(ctx, &j)
@@ -75,6 +81,15 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		d.stopEarlier(ctx, &j)
 	}
 	return d.explainStart(ctx, failed, j.ID, err)
+}
+
+// barred says why a job's user, or whoever that is a subordinate of, may run
+// nothing today.
+func (d *Daemon) barred(j *job.Job) string {
+	if d.opt.Barred == nil {
+		return ""
+	}
+	return cmp.Or(d.opt.Barred(j.Owner.UID), d.opt.Barred(j.Person().UID))
 }
 
 // unprepared reports why a start can't be prepared that no further try prepares.

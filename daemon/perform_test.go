@@ -70,3 +70,21 @@ func TestStopHasItsGrace(t *testing.T) {
 		})
 	}
 }
+
+// Nothing is started, and no spec written, for a user who may run nothing, nor for a
+// subordinate of one.
+func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
+	for name, j := range map[string]job.Job{
+		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
+		"a subordinate's": {ID: 1, Owner: job.Owner{UID: 100_005}, Life: job.Life{Principal: &job.Account{UID: 1001}}},
+	} {
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), starts: places{bell: machine{}.Bell(), free: 1}, opt: Options{
+			Barred: func(uid int) string { return map[int]string{1001: "it has expired"}[uid] },
+		}}
+		j.Attempt = &job.Attempt{Number: 3}
+		want := core.StartFailed{Job: 1, Attempt: 3, How: core.StartBarred, Detail: "it has expired"}
+		if ev := d.start(t.Context(), j); ev != want {
+			t.Errorf("%s: %+v", name, ev)
+		}
+	}
+}

@@ -59,6 +59,7 @@ var reasonTexts = []entry{
 	{string(job.ReasonArrayLimit), "As many tasks of the array run as its limit allows (--array 0-9%2)."},
 	{string(job.ReasonQuotaGPUs), "The user's or group's quota of GPUs at once is used up."},
 	{string(job.ReasonQuotaJobs), "The user's or group's quota of running jobs is used up."},
+	{string(job.ReasonAccount), "The account of the job's user has expired. Its jobs start some minutes after an administrator has renewed it (chage -E)."},
 	{string(job.ReasonQuotaHours), "The user or group has used its quota of GPU-hours lately. Use is forgotten little by little."},
 }
 

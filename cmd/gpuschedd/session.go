@@ -73,7 +73,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: stored{s.store, &s.unread}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
-		Kernel: kernel, UnitOf: unitOf, Account: userName, InGroup: inGroup, StartUnit: s.units.StartPlain,
+		Kernel: kernel, UnitOf: unitOf, Account: userName, InGroup: inGroup, Barred: barred, StartUnit: s.units.StartPlain,
 		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, EndProcess: endProcess, Origin: s.units.Origin, System: s.units.System,
 		Tell:   newHerald(s.paths.specs, s.units).tell,
 		Forget: func(ctx context.Context) (int, error) { return s.store.Forget(ctx, *s.history.Load(), time.Now()) },

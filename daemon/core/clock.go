@@ -14,6 +14,10 @@ import (
 func (c *Core) reset(by time.Duration, now time.Time) {
 	c.accounts.shift(by)
 	c.lane.at = moved(c.lane.at, by, now)
+	c.notBefore = moved(c.notBefore, by, now)
+	for a, until := range c.barred {
+		c.barred[a] = moved(until, by, now)
+	}
 	c.timed = newAlarms() // its order was by the other clock
 	for _, id := range c.sortedIDs() {
 		l := c.jobs[id]

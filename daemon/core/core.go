@@ -50,10 +50,11 @@ type Core struct {
 	// unstarted owns the job that systemd could not start last; nil: it started
 	// one since.
 	unstarted *job.Owner
-	jobs      map[job.ID]*live // that have not ended
-	active    map[job.ID]*live // those that have a unit or may have one
-	queue     *sched.Queue     // the queued ones that may start as soon as they fit
-	timed     alarms           // queued ones that wait for a time
+	barred    map[*sched.Account]time.Time // until when; then one of its jobs is tried
+	jobs      map[job.ID]*live             // that have not ended
+	active    map[job.ID]*live             // those that have a unit or may have one
+	queue     *sched.Queue                 // the queued ones that may start as soon as they fit
+	timed     alarms                       // queued ones that wait for a time
 	queued    int
 	perUser   map[int]int   // queued jobs by person
 	bytes     map[int]int64 // what the jobs of a person weigh
@@ -117,7 +118,7 @@ type pendingReply struct {
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
 		policy: p, boot: boot, nextID: max(r.NextID, 1),
-		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{},
+		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{}, barred: map[*sched.Account]time.Time{},
 		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
 		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, edges: map[int]int{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,

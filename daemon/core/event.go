@@ -87,6 +87,7 @@ const (
 	StartExists                      // a unit of that name exists already
 	StartRefused                     // systemd will not run it; Detail says why
 	StartLater                       // it did not begin, for a reason that passes; Detail says which
+	StartBarred                      // its user may run nothing; Detail says why
 )
 
 // StartFailed answers a Start action that failed.

@@ -159,8 +159,9 @@ func (c *Core) pass(now time.Time) {
 		c.wake = c.notBefore
 		return
 	}
+	c.wake = c.unbar(now)
 	p := c.plan(now)
-	if p.Wake != sched.Eternity {
+	if p.Wake != sched.Eternity && (c.wake.IsZero() || p.Wake.Time().Before(c.wake)) {
 		c.wake = p.Wake.Time()
 	}
 	for i := range p.Place {

@@ -69,6 +69,7 @@ func (c *Core) configure(p Policy) {
 	c.policy, c.replan = p, true
 	c.accounts.configure(p.Quotas)
 	c.machine++
+	c.unbarAll()
 	c.withdraw()
 	c.look()
 }

@@ -253,6 +253,7 @@ func (c *chaos) act() {
 		c.busDown = !c.busDown
 		c.unable = c.draw("unable", 0, 3) == 0
 		c.linger = c.draw("linger", 0, 2) == 0
+		c.expired[1001] = c.draw("expired", 0, 3) == 0
 		c.stuck[job.ID(c.draw("stuck", 1, 5))] = c.draw("is", 0, 1) == 1
 		c.tidy()
 	case 10:
@@ -303,6 +304,7 @@ func (c *chaos) list() {
 // recover ends all faults and lets everything run to its end.
 func (c *chaos) recover() {
 	c.busDown, c.unable, c.linger, c.problem = false, false, false, ""
+	clear(c.expired)
 	if clear(c.stuck); c.leaving {
 		c.leaving = false
 		c.step(core.Leaving{Not: true}, -1)

@@ -367,6 +367,12 @@ var verbs = map[string]func(*script){
 		_, no := s.args["no"]
 		s.w.unable = !no
 	},
+	// expired uid=N: the account may run nothing; no: it may again.
+	"expired": func(s *script) {
+		_, no := s.args["no"]
+		s.w.expired[s.num("uid", 1001)] = !no
+	},
+	"reload": func(s *script) { s.feed(core.Configured{Policy: s.w.policy}) },
 	"why": func(s *script) {
 		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)
 		start := ""

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // Where systemd can't start a unit for the moment, the job goes back to the queue
@@ -32,4 +33,34 @@ func triesOf(j *job.Job) int {
 		return 0
 	}
 	return j.Attempt.Result.Tries
+}
+
+// bar keeps all jobs of an account in the queue for a while: its user may run
+// nothing, which only a start finds out.
+func (c *Core) bar(a *sched.Account, why string, now time.Time) {
+	a.Barred = why
+	c.barred[a] = now.Add(lastStartAgain)
+}
+
+// unbar lets accounts try again whose time is over, and returns when the next one's
+// is; zero: there is none.
+func (c *Core) unbar(now time.Time) (next time.Time) {
+	for a, until := range c.barred {
+		switch {
+		case !now.Before(until):
+			a.Barred = ""
+			delete(c.barred, a)
+		case next.IsZero() || until.Before(next):
+			next = until
+		}
+	}
+	return next
+}
+
+// unbarAll has all try again at once, as after a reload.
+func (c *Core) unbarAll() {
+	for a := range c.barred {
+		a.Barred = ""
+	}
+	clear(c.barred)
 }

@@ -56,6 +56,12 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
 		})
 		c.wind(l, now)
+	case StartBarred:
+		c.bar(l.account, e.Detail, now)
+		c.edit(l, func(a *job.Attempt) {
+			a.Result = &job.Result{Outcome: job.Lost, Detail: e.Detail, Tries: l.tries + 1}
+		})
+		c.wind(l, now)
 	case StartUnsure:
 		// The next listing or retry tells whether the unit exists.
 	}
@@ -372,7 +378,9 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	case j.Stop == job.StopCancel:
 		return false
 	case r.Tries > 0:
-		j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
+		if l.account.Barred == "" {
+			j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
+		}
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
 		c.sendBack(l, inPlace, now)

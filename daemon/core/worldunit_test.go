@@ -104,6 +104,9 @@ func (w *world) answer(i int) core.Event {
 		if w.unable || w.leaving {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartLater, Launch: contract.StepUnit, Detail: "systemd was short of memory or processes"}
 		}
+		if w.expired[a.Job.Owner.UID] {
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartBarred, Detail: "the account of " + a.Job.Owner.User + " has expired"}
+		}
 		if w.launch(&a.Job) != nil {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
 		}

@@ -48,6 +48,7 @@ const (
 	ReasonQuotaGPUs  ReasonCode = "quota-gpus"  // Detail has Have milli-GPUs of Need
 	ReasonQuotaJobs  ReasonCode = "quota-jobs"  // Detail runs Need jobs, the quota
 	ReasonQuotaHours ReasonCode = "quota-hours" // Detail has used Have GPU-hours of Need
+	ReasonAccount    ReasonCode = "account"     // its user may run nothing; Detail says why
 )
 
 // reasonCodes is the closed list, for the test that the manual names each.
@@ -57,7 +58,7 @@ var reasonCodes = []ReasonCode{
 	ReasonHostMemory, ReasonMaxRunning, ReasonNoGPUJobs, ReasonNoGPUMemory, ReasonNoSample, ReasonChecking,
 	ReasonGPUShare, ReasonGPUDrained, ReasonGPULoad, ReasonGPUUsed, ReasonGPUForeign, ReasonGPUKept, ReasonGPUReserved,
 	ReasonHeld, ReasonDependency, ReasonBegin, ReasonBackoff, ReasonArrayLimit,
-	ReasonQuotaGPUs, ReasonQuotaJobs, ReasonQuotaHours,
+	ReasonQuotaGPUs, ReasonQuotaJobs, ReasonQuotaHours, ReasonAccount,
 }
 
 // ReasonCodes returns every code a Reason may have.
@@ -271,6 +272,8 @@ func (r Reason) lifeSentence() string {
 		return fmt.Sprintf("%s has %d jobs running, the quota", r.Detail, r.Need)
 	case ReasonQuotaHours:
 		return fmt.Sprintf("%s has used %d GPU-hours lately, the quota is %d", r.Detail, r.Have, r.Need)
+	case ReasonAccount:
+		return "its user may start nothing: " + r.Detail
 	}
 	return string(r.Code)
 }

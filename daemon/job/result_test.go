@@ -112,6 +112,7 @@ func TestReasonSentence(t *testing.T) {
 		{Reason{Code: ReasonQuotaGPUs, GPU: NoGPU, Detail: "alice", Have: 3500, Need: 4000}, "alice has 3.5 of 4 GPUs, the quota"},
 		{Reason{Code: ReasonQuotaJobs, GPU: NoGPU, Detail: "group lab", Need: 5}, "group lab has 5 jobs running, the quota"},
 		{Reason{Code: ReasonQuotaHours, GPU: NoGPU, Detail: "alice", Have: 99, Need: 90}, "alice has used 99 GPU-hours lately, the quota is 90"},
+		{Reason{Code: ReasonAccount, GPU: NoGPU, Detail: "the account of alice has expired"}, "its user may start nothing: the account of alice has expired"},
 		{Reason{Code: ReasonGPUCount, GPU: NoGPU, Need: 4, Have: 1}, "needs 4 GPUs, 1 available now"},
 		{Reason{Code: ReasonHostMemory, GPU: NoGPU, Need: 64 * gib, Have: 0}, "needs 64G of host memory, 0B is not promised to running jobs"},
 		{Reason{Code: ReasonMaxRunning, GPU: NoGPU, Need: 8}, "8 jobs are running, the site allows no more at once"},

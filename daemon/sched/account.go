@@ -18,6 +18,7 @@ type Account struct {
 	MaxJobs  int           // running; 0: no bound
 	MaxUsage time.Duration // of decayed GPU time; 0: no bound
 	Share    int           // weight in fair share; 0 is 1 for a user, and for a group none: it does not count
+	Barred   string        // why none of its jobs may start; "": they may
 
 	Jobs  int // running
 	Milli int // of running jobs
@@ -72,7 +73,7 @@ const maxExponent = 64
 // capped tells whether the account or one of its groups may not start a job of
 // the size.
 func (a *Account) capped(milli int) bool {
-	if a.full(milli) {
+	if a.Barred != "" || a.full(milli) {
 		return true
 	}
 	for _, g := range a.Groups {

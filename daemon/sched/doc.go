@@ -19,7 +19,7 @@
 // Since, id.
 //
 // Placement. The jobs are looked at in order. One whose account is at its
-// quota, or whose array runs as many tasks as it may, is passed over, and one
+// quota or barred, or whose array runs as many tasks as it may, is passed over, and one
 // that asks no GPU where those that ask none have all places of their share. One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
 // will once running jobs end as expected, get a reservation: the instant

@@ -86,6 +86,9 @@ func (d *drawn) drawAccounts() {
 		if d.often(3) {
 			a.Groups = []*Account{group}
 		}
+		if d.IntN(25) == 0 {
+			a.Barred = "it has expired"
+		}
 		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), ago(time.Hour))
 		d.accounts = append(d.accounts, a)
 	}

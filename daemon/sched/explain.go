@@ -97,11 +97,15 @@ func (s *Snapshot) hasMost(of func(*Running) int64, text func(int64) string) str
 	return who + " has " + text(most)
 }
 
-// quotaReasons says which quotas of the account and its groups are used up.
+// quotaReasons says what keeps the account from starting jobs: quotas of its own
+// and of its groups that are used up, or that it may not run any.
 func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, name string, need, have int64) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: name, Need: need, Have: have})
+	}
+	if a.Barred != "" {
+		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: a.Barred})
 	}
 	for _, q := range append([]*Account{a}, a.Groups...) {
 		name := q.Name

@@ -217,6 +217,9 @@ func (r *reference) capped(w *Waiting) bool {
 	if w.Request.GPUMilli == 0 && r.now.noGPUSlots < 1 {
 		return true
 	}
+	if w.Account.Barred != "" {
+		return true
+	}
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		n, milli := r.new(a), w.Request.GPUMilli
 		if a.MaxJobs > 0 && a.Jobs+n.jobs+1 > a.MaxJobs {

@@ -44,7 +44,7 @@ func why(list []job.Reason) string {
 // there is one, the GPUs do not matter.
 func ownReason(list []job.Reason) (job.Reason, bool) {
 	for _, code := range []job.ReasonCode{
-		job.ReasonHeld, job.ReasonDependency, job.ReasonBegin, job.ReasonBackoff, job.ReasonArrayLimit,
+		job.ReasonAccount, job.ReasonHeld, job.ReasonDependency, job.ReasonBegin, job.ReasonBackoff, job.ReasonArrayLimit,
 		job.ReasonQuotaJobs, job.ReasonQuotaGPUs, job.ReasonQuotaHours,
 	} {
 		if i := slices.IndexFunc(list, func(r job.Reason) bool { return r.Code == code }); i >= 0 {

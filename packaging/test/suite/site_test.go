@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,4 +70,23 @@ func TestAScriptIsNotSlowedDown(t *testing.T) {
 		t.Errorf("alice's took %s, root's %s", quiet, free)
 	}
 	sh(t, "", "gpusched cancel $(gpusched list -o ids) >/dev/null")
+}
+
+// TestExpiredAccount: jobs of a user whose account has expired wait, and say so, and
+// start when it is renewed; what runs goes on.
+func TestExpiredAccount(t *testing.T) {
+	begin(t)
+	t.Cleanup(func() { sh(t, "", "chage -E -1 bob") })
+	runs, first, second := submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 1 --hold -- true"), submit(t, "bob", "-g 1 --hold -- true")
+	running(t, runs)
+	sh(t, "", fmt.Sprintf("chage -E 0 bob; gpusched release %d %d", first, second))
+	waitsFor(t, "alice", first, "the account of bob has expired (1970-01-01)")
+	waitsFor(t, "alice", second, "the account of bob has expired (1970-01-01)")
+	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
+	sh(t, "", "chage -E -1 bob; systemctl reload gpusched")
+	for _, id := range []int64{first, second} {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+	running(t, runs)
+	cancel(t, "bob", runs)
 }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// shadow is the host's file of when accounts expire, as shadow(5) says.
+type shadow struct {
+	path     string
+	userName func(uid int) string
+}
+
+// barred is what this host's file says now.
+func barred(uid int) string {
+	return shadow{"/etc/shadow", userName}.barred(uid, time.Now())
+}
+
+// secondsOfDay is a day of shadow(5), which counts them from 1970 in UTC.
+const secondsOfDay = 24 * 60 * 60
+
+// barred says why a user may run nothing: "" where the account has not expired.
+// Accounts that the file does not know, as those of a directory service, never do.
+// Where it can't be read nothing is known of any: its mode is 0000 on Fedora and
+// RHEL, and the daemon has no capability to go over that.
+func (s shadow) barred(uid int, now time.Time) string {
+	text, err := os.ReadFile(s.path)
+	if err != nil {
+		return ""
+	}
+	name := s.userName(uid)
+	day, ok := expiry(string(text), name)
+	if !ok || now.Unix()/secondsOfDay < day {
+		return ""
+	}
+	return fmt.Sprintf("the account of %s has expired (%s)", name, time.Unix(day*secondsOfDay, 0).UTC().Format(time.DateOnly))
+}
+
+// expiry finds the day on which an account expires; false: it never does. That day
+// is the first without it, and 0 is one too, as pam_unix(8) takes them.
+func expiry(text, name string) (day int64, ok bool) {
+	const expire, fields = 7, 9
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimRight(line, "\n"), ":")
+		if f[0] != name || len(f) != fields {
+			continue
+		}
+		day, err := strconv.ParseInt(f[expire], 10, 32)
+		return day, err == nil && day >= 0
+	}
+	return 0, false
+}
