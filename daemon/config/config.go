@@ -136,14 +136,15 @@ const (
 
 // Default returns the settings of a site without any file.
 func Default() Config {
+	const maxRunning = 1000
 	return Config{
 		Jobs: Jobs{
 			DefaultMem:       DefaultMem{Kind: MemAuto},
 			DefaultGrace:     30 * time.Second,
 			MaxGrace:         10 * time.Minute,
 			TasksMax:         16384,
-			MaxRunning:       1000,
-			ShareWithoutGPU:  100,
+			MaxRunning:       maxRunning,
+			ShareWithoutGPU:  75,
 			MaxQueued:        100_000,
 			Requeue:          true,
 			MaxRetries:       10,
@@ -158,7 +159,7 @@ func Default() Config {
 			ReservationDepth: 1,
 			Slice:            30 * time.Minute,
 		},
-		Quotas: job.Quotas{Default: job.Quota{Running: 250, Queued: 20_000, Share: 1}},
+		Quotas: job.Quotas{Default: job.Quota{Running: jobsOf(maxRunning), Queued: 20_000, Share: 1}},
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,

@@ -49,8 +49,9 @@ func checkUnset(t *testing.T, cfg Config, origins Origins) {
 		}
 	}
 	defaults.Quotas.Default = cfg.Quotas.Default // held on its own below, as the fallback of users
-	inherit(&defaults.Quotas, nil)
+	inherit(&defaults.Quotas, origins, cfg.Jobs.MaxRunning)
 	defaults.Quotas.Default = Default().Quotas.Default
+	defaults.Quotas.Default.Running = jobsOf(cfg.Jobs.MaxRunning)
 	for _, k := range keysIn(&cfg) {
 		if _, set := origins[k.full()]; !set && k.bind(&cfg).spell() != k.bind(&defaults).spell() {
 			t.Fatalf("%s changed without an origin", k.full())

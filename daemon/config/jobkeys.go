@@ -22,7 +22,7 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
 		{section: in, name: "max_running", doc: "Jobs running at once at most, those without a GPU included.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRunning, 1, 100_000) }},
-		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, how much of max_running and of the host memory for jobs those that ask no GPU may have together, so that a free GPU finds a place and memory: a percentage such as 50, or a fraction such as 0.5. 100: all, so that one user's jobs without a GPU can keep every GPU job waiting.",
+		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, how much of max_running and of the host memory for jobs those that ask no GPU may have together, so that a free GPU finds a place and memory: a percentage such as 50, or a fraction such as 0.5. One that asks more memory than that runs while no other of them does. 100: all, so that jobs without a GPU can keep every GPU job waiting.",
 			bind: func(c *Config) value { return percentValue{&c.Jobs.ShareWithoutGPU} }},
 		{section: in, name: "max_queued", doc: "Jobs waiting at once at most; a submission above that is refused.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxQueued, 1, 1_000_000) }},

@@ -6,6 +6,7 @@ type key struct {
 	section, name string
 	doc           string
 	fallback      string // full name of the key whose value holds where this one is not set; "": there is a default
+	part          string // of that value, such as "a quarter of"; "": all
 	bind          func(*Config) value
 }
 

@@ -61,7 +61,7 @@ func (m *merge) file(name string, data []byte) {
 
 // result fills in what follows from other settings.
 func (m *merge) result() (Config, Origins, error) {
-	inherit(&m.cfg.Quotas, m.origins)
+	inherit(&m.cfg.Quotas, m.origins, m.cfg.Jobs.MaxRunning)
 	m.rules()
 	if err := m.problems.err(); err != nil {
 		return Config{}, nil, err

@@ -99,6 +99,25 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 }
 
+// No one user takes all running places, whatever the site has of them, unless it says
+// so, and what users may is shown as the number that it is.
+func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
+	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {
+		cfg, origins, err := Parse("f", fmt.Appendf(nil, "[jobs]\nmax_running = %d\n[quota.user.bob]\ngpus = 1\n[quota.user.ann]\njobs = 7\n", places))
+		q := cfg.Quotas
+		if err != nil || q.Default.Running != want || q.Users["bob"].Running != want || q.Users["ann"].Running != 7 {
+			t.Errorf("of %d places: %+v, %v, want %d", places, q, err, want)
+		}
+		if shown := Show(cfg, origins); !strings.Contains(shown, fmt.Sprintf("\njobs = %d  # f:2, jobs.max_running\n", want)) {
+			t.Errorf("of %d places:\n%s", places, shown)
+		}
+	}
+	cfg, _, err := Parse("f", []byte("jobs.max_running = 4\nquota.default.jobs = \"none\"\n"))
+	if err != nil || cfg.Quotas.Default.Running != 0 {
+		t.Errorf("where it is set: %+v, %v", cfg.Quotas, err)
+	}
+}
+
 // Invariant 5, for the sections that have names; what a user's section leaves
 // out is the default of the last file.
 func TestLaterFilesWinInNamedSections(t *testing.T) {

@@ -39,11 +39,21 @@ func quotaFields() []quotaField {
 func defaultQuotaKeys(section string) []key {
 	var list []key
 	for _, f := range quotaFields() {
-		list = append(list, key{section: section, name: f.name, doc: f.doc,
-			bind: func(c *Config) value { return f.value(f.of(&c.Quotas.Default)) }})
+		k := key{section: section, name: f.name, doc: f.doc, bind: func(c *Config) value { return f.value(f.of(&c.Quotas.Default)) }}
+		if k.full() == defaultJobs {
+			k.fallback, k.part = "jobs.max_running", "a quarter of"
+			k.doc += " Not set, it is a quarter of jobs.max_running, but not below 8, and always leaves others a place."
+		}
+		list = append(list, k)
 	}
 	return list
 }
+
+// defaultJobs is the quota that follows from another setting where it is not set.
+const defaultJobs = "quota.default.jobs"
+
+// jobsOf is that quota: no one user takes all places, however few there are.
+func jobsOf(maxRunning int) int { return max(1, min(max((maxRunning+3)/4, 8), maxRunning-1)) }
 
 // userQuotaKeys are the keys of one user's section. What it leaves out is as in
 // quota.default.
@@ -98,8 +108,11 @@ func (v written) parse(raw any) error {
 }
 
 // inherit gives each user the default of every bound that the user's section
-// leaves out.
-func inherit(q *job.Quotas, origins Origins) {
+// leaves out. That of running jobs follows maxRunning.
+func inherit(q *job.Quotas, origins Origins, maxRunning int) {
+	if _, set := origins[defaultJobs]; !set {
+		q.Default.Running = jobsOf(maxRunning)
+	}
 	for name, own := range q.Users {
 		for _, f := range quotaFields() {
 			if _, set := origins[title("quota", "user", name)+"."+f.name]; !set {

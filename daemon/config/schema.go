@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -25,7 +26,7 @@ func Keys() []Key {
 		v := k.bind(&defaults)
 		def := v.spell()
 		if k.fallback != "" {
-			def = "that of " + k.fallback
+			def = cmp.Or(k.part, "that of") + " " + k.fallback
 		}
 		list = append(list, Key{Section: k.section, Name: k.name, Doc: k.doc, Form: v.schema().Form, Default: def})
 	}

@@ -65,7 +65,7 @@ func (p *Planner) hostReasons(sh *shape, l *ledger) []job.Reason {
 	if l.noGPUSlots <= 0 {
 		why = append(why, job.Reason{Code: job.ReasonNoGPUJobs, GPU: job.NoGPU, Need: int64(p.s.Host.NoGPUSlots), Detail: p.s.hasMost(countNoGPU, func(n int64) string { return fmt.Sprint(n) })})
 	}
-	if sh.mem > l.noGPUMem {
+	if !l.hasNoGPUMem(sh.mem) {
 		why = append(why, job.Reason{Code: job.ReasonNoGPUMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.noGPUMem), Detail: p.s.hasMost(memNoGPU, job.FormatSize)})
 	}
 	return why

@@ -23,6 +23,7 @@ type ledger struct {
 
 	noGPUMem   int64 // of these, for jobs that ask no GPU
 	noGPUSlots int
+	noGPUJobs  int // that run: one alone may have more than noGPUMem
 }
 
 // open fills in what is left in the snapshot.
@@ -39,7 +40,7 @@ func (l *ledger) open(s *Snapshot) {
 	if s.Host.MaxRunning > 0 {
 		l.slots = max(0, s.Host.MaxRunning-s.Host.Running)
 	}
-	l.noGPUMem, l.noGPUSlots = math.MaxInt64, math.MaxInt
+	l.noGPUMem, l.noGPUSlots, l.noGPUJobs = math.MaxInt64, math.MaxInt, 0
 	if s.Host.NoGPUMem > 0 {
 		l.noGPUMem = s.Host.NoGPUMem
 	}
@@ -64,7 +65,7 @@ func (l *ledger) whole() (n int) {
 // set makes l a copy of o.
 func (l *ledger) set(o *ledger) {
 	l.gpus = append(l.gpus[:0], o.gpus...)
-	l.mem, l.slots, l.noGPUMem, l.noGPUSlots = o.mem, o.slots, o.noGPUMem, o.noGPUSlots
+	l.mem, l.slots, l.noGPUMem, l.noGPUSlots, l.noGPUJobs = o.mem, o.slots, o.noGPUMem, o.noGPUSlots, o.noGPUJobs
 }
 
 // lower takes r down to what is in both.
@@ -78,6 +79,7 @@ func (l *ledger) countNoGPU(grants []Grant, mem int64, slots int) {
 	if len(grants) > 0 {
 		return
 	}
+	l.noGPUJobs -= slots
 	if l.noGPUMem != math.MaxInt64 {
 		l.noGPUMem += mem
 	}
@@ -85,6 +87,11 @@ func (l *ledger) countNoGPU(grants []Grant, mem int64, slots int) {
 		l.noGPUSlots += slots
 	}
 }
+
+// hasNoGPUMem tells whether a job that asks no GPU may have the memory, if there is as
+// much: of the share of such jobs, or, while none of them runs, beyond it, so that none
+// waits for ever.
+func (l *ledger) hasNoGPUMem(mem int64) bool { return mem <= l.noGPUMem || l.noGPUJobs == 0 }
 
 // take gives away; the host's memory stays uncounted where it was.
 func (l *ledger) take(grants []Grant, mem int64) {
@@ -168,7 +175,7 @@ func (p *Planner) fits(q *question, l *ledger) bool {
 		return false
 	}
 	if sh.milli == 0 {
-		return sh.mem <= l.noGPUMem && l.noGPUSlots > 0
+		return l.noGPUSlots > 0 && l.hasNoGPUMem(sh.mem)
 	}
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {

@@ -17,10 +17,6 @@ func Never(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 		return never("asks %s of host memory, this machine has %s for jobs", "use a smaller --mem",
 			job.FormatSize(r.MemBytes), job.FormatSize(s.Host.MemBytes))
 	}
-	if most := s.Host.NoGPUMem; most > 0 && r.GPUMilli == 0 && r.MemBytes > most {
-		return never("asks %s of host memory, jobs without a GPU can have %s together", "use a smaller --mem, or an administrator a larger jobs.share_without_gpu",
-			job.FormatSize(r.MemBytes), job.FormatSize(most))
-	}
 	return neverQuota(a, r)
 }
 

@@ -15,6 +15,7 @@ type machine struct {
 
 	noGPUMem   int64 // of these, for jobs that ask none
 	noGPUSlots int
+	noGPUJobs  int // that run
 }
 
 type refGPU struct {
@@ -42,6 +43,7 @@ func (m *machine) add(sign int, grants []Grant, mem int64) {
 	if len(grants) == 0 {
 		m.noGPUMem += int64(sign) * mem
 		m.noGPUSlots += sign
+		m.noGPUJobs -= sign
 	}
 }
 
@@ -126,7 +128,7 @@ func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	if w.Request.MemBytes > m.mem || m.slots < 1 {
 		return false
 	}
-	if w.Request.GPUMilli == 0 && (w.Request.MemBytes > m.noGPUMem || m.noGPUSlots < 1) {
+	if w.Request.GPUMilli == 0 && (w.Request.MemBytes > m.noGPUMem && m.noGPUJobs > 0 || m.noGPUSlots < 1) {
 		return false
 	}
 	whole, part := r.usable(w, m, at, when)

@@ -69,6 +69,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 		if len(x.Grants) == 0 {
 			r.now.noGPUMem -= x.MemBytes
 			r.now.noGPUSlots--
+			r.now.noGPUJobs++
 		}
 	}
 	for _, g := range s.GPUs {
@@ -264,6 +265,7 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 		}
 		left.mem, left.slots = min(left.mem, k.rest.mem), min(left.slots, k.rest.slots)
 		left.noGPUMem, left.noGPUSlots = min(left.noGPUMem, k.rest.noGPUMem), min(left.noGPUSlots, k.rest.noGPUSlots)
+		left.noGPUJobs = max(left.noGPUJobs, k.rest.noGPUJobs)
 	}
 	return left
 }

@@ -77,6 +77,7 @@ func (p *Planner) lowered(q *question, l *ledger, mask uint32) *ledger {
 		}
 		p.least.mem, p.least.slots = min(p.least.mem, k.rest.mem), min(p.least.slots, k.rest.slots)
 		p.least.noGPUMem, p.least.noGPUSlots = min(p.least.noGPUMem, k.rest.noGPUMem), min(p.least.noGPUSlots, k.rest.noGPUSlots)
+		p.least.noGPUJobs = max(p.least.noGPUJobs, k.rest.noGPUJobs)
 	}
 	return &p.least
 }

@@ -161,7 +161,7 @@ type Host struct {
 	Running     int    // jobs that have a unit
 	MaxRunning  int    // 0: no limit
 	NoGPUSlots  int    // of MaxRunning, for jobs that ask no GPU together; 0: all
-	NoGPUMem    int64  // of MemBytes, the same
+	NoGPUMem    int64  // of MemBytes, the same; one alone may have more
 	GPUsSeen    bool   // the GPUs have been read since the daemon began
 	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or nobody knows
 }
