@@ -65,6 +65,9 @@ func run(args []string) int {
 
 // serve runs the daemon until SIGTERM or SIGINT. SIGHUP reloads.
 func serve(p paths) int {
+	if ram, err := hostMemory(); err == nil { // else the session says so
+		boundMemory(ram)
+	}
 	level := new(slog.LevelVar)
 	queue := logTo(os.Stderr)
 	defer queue.Close()
