@@ -46,8 +46,12 @@ var rooms = map[string]room{
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
-	"daemon/journal":           {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":                   {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon/host": {internal: []string{
+		"cgroup", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
+	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
+	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "units", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
+	"daemon/journal": {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
+	"daemon":         {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "gpu", "units", "units/contract", "units/launch", "units/unittest",
 	}, banned: []string{"os/exec", "net", "sync", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},
@@ -68,8 +72,8 @@ var rooms = map[string]room{
 	"cmd/gpusched-job":  {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml": {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/job", "daemon/journal", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page", "daemon/store", "daemon/subuid",
-		"gpu", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
+		"daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page",
+		"daemon/store", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }
 

@@ -17,6 +17,8 @@
 //	daemon/config             the site's settings
 //	daemon/api                wire types and client
 //	daemon/server             HTTP over the activated socket, identity, rights
+//	daemon/host               the machine: accounts, memory, processes, lines of health
+//	daemon/notes              what the scheduler says in the journals of jobs
 //	daemon/journal            what is logged, on its way to journald
 //	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched

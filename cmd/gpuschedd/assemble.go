@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -45,11 +46,11 @@ func assemble(p paths, log *slog.Logger, level *slog.LevelVar, queue *journal.Qu
 	a.use(config.Default(), reading{})
 	a.server = server.New(server.Options{
 		Backend: a.front, Log: log, Version: version, Commit: commit,
-		AdminGroup: func() (int, bool) { return groupID(a.cfg.Load().Daemon.AdminGroup) },
+		AdminGroup: func() (int, bool) { return host.GroupID(a.cfg.Load().Daemon.AdminGroup) },
 		AdminName:  func() string { return a.cfg.Load().Daemon.AdminGroup },
-		UserName:   userName, UserID: userID,
-		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: groupID, Member: member,
-		Person: (&subordinates{path: "/etc/subuid"}).owner,
+		UserName:   host.UserName, UserID: host.UserID,
+		QuotaGroups: func() []string { return *a.quotaGroups.Load() }, GroupID: host.GroupID, Member: host.Member,
+		Person: host.NewSubordinates("/etc/subuid").Owner,
 		Site:   func() server.Site { return *a.site.Load() },
 	})
 	return a

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/journal"
 )
 
@@ -65,7 +66,7 @@ func run(args []string) int {
 
 // serve runs the daemon until SIGTERM or SIGINT. SIGHUP reloads.
 func serve(p paths) int {
-	if ram, err := hostMemory(); err == nil { // else the session says so
+	if ram, err := host.Memory(); err == nil { // else the session says so
 		boundMemory(ram)
 	}
 	level := new(slog.LevelVar)

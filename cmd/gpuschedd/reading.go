@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -71,7 +72,7 @@ func checkSettings(p paths, r reading, adminGroup string) job.Check {
 		}
 		return c
 	}
-	if _, there := groupID(adminGroup); adminGroup != "" && !there {
+	if _, there := host.GroupID(adminGroup); adminGroup != "" && !there {
 		c.Health = job.Degraded
 		c.Detail = fmt.Sprintf("there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", adminGroup)
 		c.Next = "groupadd --system " + adminGroup + ", or name another"

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/notes"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
@@ -73,13 +77,13 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: stored{s.store, &s.unread}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
-		Kernel: kernel, UnitOf: unitOf, Account: userName, InGroup: inGroup, Barred: barred, StartUnit: s.units.StartPlain,
-		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, EndProcess: endProcess, Origin: s.units.Origin, System: s.units.System,
-		Tell:   newHerald(s.paths.specs, s.units).tell,
+		Kernel: kernel, UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred, StartUnit: s.units.StartPlain,
+		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, EndProcess: host.EndProcess, Origin: s.units.Origin, System: s.units.System,
+		Tell:   notes.NewWriter(s.paths.specs, s.units).Tell,
 		Forget: func(ctx context.Context) (int, error) { return s.store.Forget(ctx, *s.history.Load(), time.Now()) },
 		Notify: s.notify, Log: s.log,
 		Restored: state,
-		Settings: settings, Launcher: s.paths.launcher, Boot: bootID,
+		Settings: settings, Launcher: s.paths.launcher, Boot: host.BootID,
 		StartsInFlight: s.cfg.Daemon.StartsInFlight, WatchdogEvery: s.notify.WatchdogInterval() / 3,
 		Checks: s.checks(),
 	})
@@ -131,7 +135,7 @@ func (s *session) tidyOnce(ctx context.Context) error {
 
 // settingsOf turns the configuration into what the daemon follows.
 func settingsOf(cfg config.Config) (daemon.Settings, error) {
-	ram, err := hostMemory()
+	ram, err := host.Memory()
 	if err != nil {
 		return daemon.Settings{}, err
 	}
@@ -168,16 +172,24 @@ func (s *session) checks() []daemon.Check {
 	}
 	return []daemon.Check{
 		{Name: "state file", Look: here(func() job.Check { return checkUnread(&s.unread, checkStateFile(s.paths.stateFile())) })},
-		{Name: "state disk", Look: here(func() job.Check { return checkSpace(s.paths.state) })},
-		{Name: "systemd", Look: func(ctx context.Context) job.Check { return checkSystemd(ctx, s.units) }},
-		{Name: "notifications", Look: here(func() job.Check { return checkNotifier(s.notify) })},
-		{Name: "journal", Look: here(func() job.Check { return checkJournal(journalDir, machineIDFile) })},
-		{Name: "log", Look: here(func() job.Check { return checkJournalReads(s.journal.Stuck(time.Now())) })},
+		{Name: "state disk", Look: here(func() job.Check { return host.CheckSpace(s.paths.state) })},
+		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
+		{Name: "notifications", Look: here(func() job.Check { return host.CheckNotifier(s.notify) })},
+		{Name: "journal", Look: here(host.CheckJournal)},
+		{Name: "log", Look: here(func() job.Check { return host.CheckLog(s.journal.Stuck(time.Now())) })},
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
-		{Name: "kernel log", Look: here(func() job.Check { return checkKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
-		{Name: "limits", Look: here(checkControllers)},
+		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
+		{Name: "limits", Look: here(host.CheckLimits)},
 		{Name: "settings", Look: here(func() job.Check {
 			return checkSettings(s.paths, *s.read.Load(), s.assembly.cfg.Load().Daemon.AdminGroup)
 		})},
 	}
+}
+
+// childEnv is our environment without what would let a child speak to systemd
+// in our name.
+func childEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "WATCHDOG_") || strings.HasPrefix(kv, "LISTEN_")
+	})
 }

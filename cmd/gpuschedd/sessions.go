@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -130,7 +131,7 @@ func (a *assembly) fail(err error, told *string, wait time.Duration) {
 					Name: "scheduler", Health: job.Failing, Next: remedy(err, a.paths.state),
 					Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s", since.Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 				},
-				a.crashes.check(time.Now()), checkStateFile(a.paths.stateFile()), checkSpace(a.paths.state), checkJournal(journalDir, machineIDFile), checkJournalReads(a.journal.Stuck(time.Now())), checkControllers(),
+				a.crashes.check(time.Now()), checkStateFile(a.paths.stateFile()), host.CheckSpace(a.paths.state), host.CheckJournal(), host.CheckLog(a.journal.Stuck(time.Now())), host.CheckLimits(),
 			}
 		},
 	})

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"os"
@@ -21,19 +21,19 @@ func TestSubordinatesHaveOwners(t *testing.T) {
 
 func TestSubordinatesFollowTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
-	s := &subordinates{path: path}
-	if got := s.owner(100005); got != 100005 {
+	s := NewSubordinates(path)
+	if got := s.Owner(100005); got != 100005 {
 		t.Errorf("without a file: %d", got)
 	}
 	if err := os.WriteFile(path, []byte("1001:100000:65536\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.owner(100005); got != 100005 {
+	if got := s.Owner(100005); got != 100005 {
 		t.Errorf("the file is looked at for each request: %d", got)
 	}
 	s.looked = time.Time{}
 	for uid, want := range map[int]int{0: 0, 1001: 1001, 99999: 99999, 100000: 1001, 165535: 1001, 165536: 165536} {
-		if got := s.owner(uid); got != want {
+		if got := s.Owner(uid); got != want {
 			t.Errorf("owner of %d: %d, want %d", uid, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package notes
 
 import (
 	"context"
@@ -53,13 +53,13 @@ func TestStoppedNote(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &stopped{jobs: map[string]bool{units.Name(1): true}, state: map[string]string{}}
-		h := newHerald(dir, s)
+		w := NewWriter(dir, s)
 		me := os.Getuid()
 		begin := time.Now()
-		go func() { _ = h.tell(t.Context(), 1, me, "first") }()
+		go func() { _ = w.Tell(t.Context(), 1, me, "first") }()
 		synctest.Wait()
 		for id := job.ID(2); id < 10; id++ {
-			if err := h.tell(t.Context(), id, me, "hello"); err != nil {
+			if err := w.Tell(t.Context(), id, me, "hello"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -68,16 +68,16 @@ func TestStoppedNote(t *testing.T) {
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := h.tell(short, 1, me, "second"); !errors.Is(err, context.DeadlineExceeded) {
+		if err := w.Tell(short, 1, me, "second"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("behind the first note: %v", err)
 		}
 		time.Sleep(noteTime)
 		again := time.Now()
-		if err := h.tell(t.Context(), 1, me, "third"); err == nil || time.Since(again) != 0 {
+		if err := w.Tell(t.Context(), 1, me, "third"); err == nil || time.Since(again) != 0 {
 			t.Errorf("after the first note: %v after %v", err, time.Since(again))
 		}
-		if len(h.jobs.of)+len(h.users.of) != 0 {
-			t.Errorf("lanes are left: %v, %v", h.jobs.of, h.users.of)
+		if len(w.jobs.of)+len(w.users.of) != 0 {
+			t.Errorf("lanes are left: %v, %v", w.jobs.of, w.users.of)
 		}
 	})
 }
@@ -87,17 +87,17 @@ func TestStoppedNotes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stopped{jobs: map[string]bool{}, state: map[string]string{}}
-		h := newHerald(dir, s)
+		w := NewWriter(dir, s)
 		me := os.Getuid()
 		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
 			s.jobs[units.Name(int64(id))] = true
 		}
 		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
-			go func() { _ = h.tell(t.Context(), id, me, "hello") }()
+			go func() { _ = w.Tell(t.Context(), id, me, "hello") }()
 		}
 		synctest.Wait()
 		begin := time.Now()
-		_ = h.tell(t.Context(), 100, me+1, "hello") // only root may write it
+		_ = w.Tell(t.Context(), 100, me+1, "hello") // only root may write it
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("another user's note waited %v", took)
 		}

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"os"
@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
-// subordinates knows whose a subordinate uid is, as subuid(5) says: the uids
+// Subordinates knows whose a subordinate uid is, as subuid(5) says: the uids
 // that a user's containers run as. One user has tens of thousands of them.
-type subordinates struct {
+type Subordinates struct {
 	path string
 
 	mu     sync.Mutex // guards the fields that follow
@@ -20,15 +20,18 @@ type subordinates struct {
 	ranges []uidRange
 }
 
+// NewSubordinates has them from a file, which need not be there.
+func NewSubordinates(path string) *Subordinates { return &Subordinates{path: path} }
+
 // uidRange is the subordinate uids from first up to, and without, end.
 type uidRange struct{ owner, first, end int }
 
 // lookEvery is how old the knowledge of the file may be.
 const lookEvery = 10 * time.Second
 
-// owner returns whose subordinate uid it is, or the uid itself. The owner of a
+// Owner returns whose subordinate uid it is, or the uid itself. The owner of a
 // range whose account this host cannot look up is called by its first uid.
-func (s *subordinates) owner(uid int) int {
+func (s *Subordinates) Owner(uid int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); now.Sub(s.looked) > lookEvery {
@@ -44,7 +47,7 @@ func (s *subordinates) owner(uid int) int {
 }
 
 // refresh reads the file where it has changed; without one there are none.
-func (s *subordinates) refresh() {
+func (s *Subordinates) refresh() {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		s.ranges, s.read = nil, time.Time{}
@@ -54,7 +57,7 @@ func (s *subordinates) refresh() {
 		return
 	}
 	if text, err := os.ReadFile(s.path); err == nil {
-		s.ranges, s.read = owned(string(text), userID), info.ModTime()
+		s.ranges, s.read = owned(string(text), UserID), info.ModTime()
 	}
 }
 

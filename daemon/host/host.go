@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"bufio"
@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// bootID returns the id of the running boot.
-func bootID() (string, error) {
+// BootID returns the id of the running boot.
+func BootID() (string, error) {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", fmt.Errorf("read the boot id: %w", err)
@@ -23,8 +23,8 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// hostMemory returns the machine's memory in bytes.
-func hostMemory() (int64, error) {
+// Memory returns the machine's memory in bytes.
+func Memory() (int64, error) {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0, fmt.Errorf("read the host's memory: %w", err)
@@ -42,12 +42,12 @@ func hostMemory() (int64, error) {
 	return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo")
 }
 
-// unitOf returns the unit that a process runs in, "" where that is not known.
-func unitOf(pid int) string { return gpu.OwnerOf("/proc", pid).Unit }
+// UnitOf returns the unit that a process runs in, "" where that is not known.
+func UnitOf(pid int) string { return gpu.OwnerOf("/proc", pid).Unit }
 
-// userName returns the name of an account, or "" where this host's passwd file
+// UserName returns the name of an account, or "" where this host's passwd file
 // has none that can be shown.
-func userName(uid int) string {
+func UserName(uid int) string {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !job.Printable(u.Username) {
 		return ""
@@ -55,7 +55,8 @@ func userName(uid int) string {
 	return u.Username
 }
 
-func userID(name string) (int, bool) {
+// UserID returns the uid of the account of a name.
+func UserID(name string) (int, bool) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		return 0, false
@@ -64,7 +65,8 @@ func userID(name string) (int, bool) {
 	return uid, err == nil
 }
 
-func groupID(name string) (int, bool) {
+// GroupID returns the gid of the group of a name.
+func GroupID(name string) (int, bool) {
 	g, err := user.LookupGroup(name)
 	if err != nil {
 		return 0, false
@@ -73,9 +75,9 @@ func groupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
-// member reports whether an account has a group, by this host's files, if they know
+// Member reports whether an account has a group, by this host's files, if they know
 // both: accounts and groups may come over the network.
-func member(uid, gid int) (in, known bool) {
+func Member(uid, gid int) (in, known bool) {
 	want := strconv.Itoa(gid)
 	if _, err := user.LookupGroupId(want); err != nil {
 		return false, false
@@ -88,16 +90,8 @@ func member(uid, gid int) (in, known bool) {
 	return slices.Contains(gids, want), err == nil
 }
 
-// inGroup is member where whatever the files do not know counts as true.
-func inGroup(uid, gid int) bool {
-	in, known := member(uid, gid)
+// InGroup is Member where whatever the files do not know counts as true.
+func InGroup(uid, gid int) bool {
+	in, known := Member(uid, gid)
 	return in || !known
-}
-
-// childEnv is our environment without what would let a child speak to systemd
-// in our name.
-func childEnv() []string {
-	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "WATCHDOG_") || strings.HasPrefix(kv, "LISTEN_")
-	})
 }

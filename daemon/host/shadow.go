@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ type shadow struct {
 	userName func(uid int) string
 }
 
-// barred is what this host's file says now.
-func barred(uid int) string {
-	return shadow{"/etc/shadow", userName}.barred(uid, time.Now())
+// Barred is what this host's file says now.
+func Barred(uid int) string {
+	return shadow{"/etc/shadow", UserName}.barred(uid, time.Now())
 }
 
 // secondsOfDay is a day of shadow(5), which counts them from 1970 in UTC.

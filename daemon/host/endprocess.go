@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// endProcess signals a process by a descriptor of it, which os.FindProcess holds:
+// EndProcess signals a process by a descriptor of it, which os.FindProcess holds:
 // between the look at who it is and the signal nobody else can get its pid. One
 // that is gone is not an error.
-func endProcess(a core.EndProcess) error {
+func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", a.PID, err)

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-func checkSystemd(ctx context.Context, m *systemd.Manager) job.Check {
+// CheckSystemd reports whether systemd answers, and whether its version will do.
+func CheckSystemd(ctx context.Context, m *systemd.Manager) job.Check {
 	c := job.Check{Name: "systemd", Health: job.Healthy}
 	const next = "systemctl status dbus; running jobs are not affected, and the daemon goes on by itself"
 	if ok, since, err := m.Connected(); !ok {
@@ -63,8 +64,8 @@ func leadingNumber(version string) int {
 	return n
 }
 
-// checkNotifier reports whether systemd hears that the daemon is alive.
-func checkNotifier(n *systemd.Notifier) job.Check {
+// CheckNotifier reports whether systemd hears that the daemon is alive.
+func CheckNotifier(n *systemd.Notifier) job.Check {
 	if err := n.Err(); err != nil {
 		return job.Check{
 			Name: "notifications", Health: job.Degraded, Detail: "systemd was not told how the daemon is: " + err.Error(),
@@ -79,20 +80,20 @@ const (
 	machineIDFile = "/etc/machine-id"
 )
 
-// checkJournal reports whether users can read their jobs' output: only a
+// CheckJournal reports whether users can read their jobs' output: only a
 // persistent journal is split by user. It is there when journald keeps a
 // directory for this machine, which Storage=volatile and none keep it from.
-func checkJournal(dir, idFile string) job.Check {
+func CheckJournal() job.Check {
 	c := job.Check{
 		Name: "journal", Health: job.Degraded, Detail: "the journal is not persistent, so users can't read their own jobs' output",
 		Next: "mkdir /var/log/journal && systemctl restart systemd-journald",
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(journalDir); err != nil {
 		return c
 	}
-	id, err := os.ReadFile(idFile)
+	id, err := os.ReadFile(machineIDFile)
 	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, strings.TrimSpace(string(id))))
+		_, err = os.Stat(filepath.Join(journalDir, strings.TrimSpace(string(id))))
 	}
 	if err != nil {
 		c.Next = "see Storage= in journald.conf(5), then systemctl restart systemd-journald and journalctl --flush"
@@ -104,8 +105,8 @@ func checkJournal(dir, idFile string) job.Check {
 // leastSpace is what the state file may need in a busy hour.
 const leastSpace = 256 << 20
 
-// checkSpace reports a disk that is about to fill up.
-func checkSpace(dir string) job.Check {
+// CheckSpace reports a disk that is about to fill up.
+func CheckSpace(dir string) job.Check {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return job.Check{Name: "state disk", Health: job.Degraded, Detail: fmt.Sprintf("%s: %v", dir, err), Next: "see that it is there and can be read"}
@@ -118,9 +119,9 @@ func checkSpace(dir string) job.Check {
 	return c
 }
 
-// checkKernelLog reports whether errors of GPUs are noticed; r is nil where the
+// CheckKernelLog reports whether errors of GPUs are noticed; r is nil where the
 // site wants none.
-func checkKernelLog(r *kernellog.Reader, path string) job.Check {
+func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	c := job.Check{Name: "kernel log", Health: job.Healthy, Detail: "errors that the driver reports of GPUs (Xids) are noticed"}
 	if r == nil {
 		c.Detail = "errors that the driver reports of GPUs (Xids) are not looked for, by gpus.kernel_log"
@@ -133,9 +134,9 @@ func checkKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// checkJournalReads reports whether journald takes what the daemon logs: since when
+// CheckLog reports whether journald takes what the daemon logs: since when
 // it has not, and how many lines had no room.
-func checkJournalReads(since time.Time, lost uint64) job.Check {
+func CheckLog(since time.Time, lost uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald takes what the daemon logs"}
 	if !since.IsZero() {
 		c.Health = job.Degraded
@@ -145,8 +146,8 @@ func checkJournalReads(since time.Time, lost uint64) job.Check {
 	return c
 }
 
-// checkControllers reports which limits the kernel really enforces.
-func checkControllers() job.Check {
+// CheckLimits reports which limits the kernel really enforces.
+func CheckLimits() job.Check {
 	c := job.Check{Name: "limits", Health: job.Healthy, Detail: "memory, tasks and CPU limits are enforced"}
 	have, err := cgroup.Controllers(cgroup.Root)
 	if err != nil {

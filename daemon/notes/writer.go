@@ -1,4 +1,4 @@
-package main
+package notes
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// herald puts notes into the journals of jobs. What the daemon itself logs is
+// Writer puts notes into the journals of jobs. What the daemon itself logs is
 // root's and no user finds it there, so systemd has a process of the job's own
 // unit and user print the note.
 //
 // That process is the user's, who can stop it for as long as systemd waits. So a
 // note waits for others of its own job and, where there are many, of its own user.
-type herald struct {
+type Writer struct {
 	dir   string
 	units noteUnits
 	jobs  lanes[job.ID] // a unit has place for one note
@@ -34,8 +34,9 @@ type noteUnits interface {
 // notesAtOnce is how many notes to jobs of one user are on their way at most.
 const notesAtOnce = 4
 
-func newHerald(dir string, u noteUnits) *herald {
-	return &herald{dir: dir, units: u, jobs: lanes[job.ID]{width: 1}, users: lanes[int]{width: notesAtOnce}}
+// NewWriter makes one that leaves notes in the directory dir for the launchers.
+func NewWriter(dir string, u noteUnits) *Writer {
+	return &Writer{dir: dir, units: u, jobs: lanes[job.ID]{width: 1}, users: lanes[int]{width: notesAtOnce}}
 }
 
 // noteTime is how long systemd may take for one note.
@@ -46,21 +47,21 @@ const noteTime = 5 * time.Second
 // told: it would be killed for it.
 const noteRoom = 32 << 20
 
-// tell puts a note into the journal of a running job.
-func (h *herald) tell(ctx context.Context, id job.ID, uid int, text string) error {
-	leave, err := h.jobs.enter(ctx, id)
+// Tell puts a note into the journal of a running job.
+func (w *Writer) Tell(ctx context.Context, id job.ID, uid int, text string) error {
+	leave, err := w.jobs.enter(ctx, id)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if leave, err = h.users.enter(ctx, uid); err != nil {
+	if leave, err = w.users.enter(ctx, uid); err != nil {
 		return err
 	}
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
 	name := units.Name(int64(id))
-	st, err := h.units.Status(ctx, name)
+	st, err := w.units.Status(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -70,12 +71,12 @@ func (h *herald) tell(ctx context.Context, id job.ID, uid int, text string) erro
 	if room := cgroup.Room(cgroup.Root, st.ControlGroup); room != cgroup.Unknown && room < noteRoom {
 		return fmt.Errorf("job %d has only %s of its memory left: it is not told", id, job.FormatSize(room))
 	}
-	if err := launch.WriteNote(h.dir, int64(id), uid, text); err != nil {
+	if err := launch.WriteNote(w.dir, int64(id), uid, text); err != nil {
 		return err
 	}
-	err = h.units.Reload(ctx, name)
+	err = w.units.Reload(ctx, name)
 	if errors.Is(err, units.ErrAbsent) {
 		err = nil // it has ended meanwhile
 	}
-	return errors.Join(err, launch.RemoveNote(h.dir, int64(id)))
+	return errors.Join(err, launch.RemoveNote(w.dir, int64(id)))
 }

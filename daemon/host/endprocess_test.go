@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"os"
@@ -23,20 +23,20 @@ func TestEndProcess(t *testing.T) {
 	others.UID++
 	unknown.Start = 0
 	for _, a := range []core.EndProcess{earlier, others, unknown} {
-		if err := endProcess(a); err != nil {
+		if err := EndProcess(a); err != nil {
 			t.Error(err)
 		}
 	}
 	if now := gpu.StartOf("/proc", pid); now != right.Start {
 		t.Fatal("another process is hit")
 	}
-	if err := endProcess(right); err != nil {
+	if err := EndProcess(right); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("it ends with %v", err)
 	}
-	if err := endProcess(right); err != nil {
+	if err := EndProcess(right); err != nil {
 		t.Errorf("one that is gone: %v", err)
 	}
 }
