@@ -79,19 +79,22 @@ const (
 		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles)$"
 )
 
-// chooseTests keeps each kind to its tests unless -run or -skip was given.
+// chooseTests keeps each kind to its tests unless -run or -skip was given. A box
+// never runs those of the emulated machine by -run: nothing bounds a fork bomb in
+// a box, and it is the host's processes that it takes.
 func chooseTests(kind vm.Kind) error {
-	name, tests := "test.skip", needsEmulated
+	named, skipped := flag.Lookup("test.run").Value.String() != "", flag.Lookup("test.skip").Value.String() != ""
 	switch {
-	case *quick:
-		name, tests = "test.run", quickTests
-	case kind == vm.Emulated:
-		name, tests = "test.run", needsEmulated+"|"+onBoth
-	}
-	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {
+	case skipped:
 		return nil
+	case *quick && !named:
+		return flag.Set("test.run", quickTests)
+	case kind != vm.Emulated:
+		return flag.Set("test.skip", needsEmulated)
+	case !named:
+		return flag.Set("test.run", needsEmulated+"|"+onBoth)
 	}
-	return flag.Set(name, tests)
+	return nil
 }
 
 // provision boots a machine with four simulated GPUs and installs the package.
