@@ -35,18 +35,15 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 }
 
 // unitSpec is the public part: what everybody may read with systemctl.
-func (d *Daemon) unitSpec(j *job.Job, limits []job.Limit, s *Settings) units.Spec {
+func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
 		ID: int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
-		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher,
+		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
 	}
 	if r.TimeLimit > 0 {
 		spec.MaxRuntime = r.TimeLimit.Duration() + backstop
-	}
-	for _, l := range limits {
-		spec.Rlimits = append(spec.Rlimits, units.Rlimit{Name: l.Name, Soft: l.Soft, Hard: l.Hard})
 	}
 	if j.Attempt == nil {
 		return spec
@@ -95,16 +92,13 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		JobID: int64(j.ID), Attempt: j.Attempt.Number,
 		Argv: argv(j, p), EnvMode: string(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
 		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
-		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath,
+		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
 	if j.Task != nil {
 		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
 	}
 	for _, g := range j.Attempt.GPUs {
 		s.GPUs = append(s.GPUs, launch.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
-	}
-	for _, l := range p.Limits {
-		s.SoftLimits = append(s.SoftLimits, launch.Limit{Name: l.Name, Soft: l.Soft, Hard: l.Hard})
 	}
 	return s
 }

@@ -26,7 +26,7 @@ func fullSpec() Spec {
 		GPUs:        []GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
 		Devices:     []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
 		Limits:      cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
-		Rlimits:     []Rlimit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
+		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
 		CPUAffinity: "0-15,32-47",
 		MaxRuntime:  2*time.Hour + 5*time.Second, Grace: 30 * time.Second,
 		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42",

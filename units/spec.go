@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Spec is all that a job's unit is made of. It has no place for a command, an
@@ -20,7 +21,7 @@ type Spec struct {
 	GPUs    []GPU           // of this attempt; none: a job without GPUs
 	Devices []cgroup.Device // more nodes that the site lets jobs open
 	Limits  cgroup.Limits
-	Rlimits []Rlimit
+	Rlimits []contract.Limit
 
 	CPUAffinity string // the CPUs it runs on, "0-15,32"; "": all. One must exist, or the start fails: see IntersectCPUs
 
@@ -40,11 +41,4 @@ type GPU struct {
 
 	Milli        int   // thousandths; 0: all of it
 	PromiseBytes int64 // GPU memory kept for the job; 0: none
-}
-
-// Rlimit is one resource limit by systemd's name without "Limit" (NOFILE,
-// MEMLOCK, …). Infinity is math.MaxUint64.
-type Rlimit struct {
-	Name       string
-	Soft, Hard uint64
 }

@@ -34,33 +34,33 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	if reached {
 		checks = append(checks, a.checkUse(ctx)...)
 	}
-	return a.showHealth(c.outputFlags, api.HealthReply{Schema: api.Schema, Health: worstOf(checks), Checks: checks})
+	return a.showHealth(c.outputFlags, api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks})
 }
 
 // askScheduler is what the scheduler says of itself, and whether it can be asked.
-func (a *app) askScheduler(ctx context.Context) ([]api.Check, bool) {
-	c := api.Check{Name: "socket", Health: string(job.Healthy), Detail: "the scheduler answers"}
+func (a *app) askScheduler(ctx context.Context) ([]job.Check, bool) {
+	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
 	v, err := a.client.Version(ctx)
 	if err != nil {
-		c.Health, c.Detail, c.Next = string(job.Failing), err.Error(), "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
+		c.Health, c.Detail, c.Next = job.Failing, err.Error(), "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
 		var e *api.Error
 		if errors.As(err, &e) {
 			c.Detail = e.Message
 		}
-		return []api.Check{c}, false
+		return []job.Check{c}, false
 	}
-	checks := []api.Check{c, checkVersions(v)}
+	checks := []job.Check{c, checkVersions(v)}
 	reply, err := a.client.Health(ctx)
 	if err != nil {
-		return append(checks, api.Check{Name: "health", Health: string(job.Failing), Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}), true
+		return append(checks, job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}), true
 	}
 	return append(checks, reply.Checks...), true
 }
 
-func checkVersions(v api.VersionReply) api.Check {
-	c := api.Check{Name: "version", Health: string(job.Healthy), Detail: "gpusched and the scheduler are " + version}
+func checkVersions(v api.VersionReply) job.Check {
+	c := job.Check{Name: "version", Health: job.Healthy, Detail: "gpusched and the scheduler are " + version}
 	if v.Version != version {
-		c.Health, c.Detail = string(job.Degraded), fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version)
+		c.Health, c.Detail = job.Degraded, fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version)
 		c.Next = "systemctl restart gpusched, if it was upgraded; jobs go on"
 	}
 	return c
@@ -68,27 +68,27 @@ func checkVersions(v api.VersionReply) api.Check {
 
 // checkUse reports GPUs that are kept from jobs, by an administrator or by
 // others' processes.
-func (a *app) checkUse(ctx context.Context) []api.Check {
+func (a *app) checkUse(ctx context.Context) []job.Check {
 	reply, err := a.client.GPUs(ctx)
 	if err != nil {
 		return nil // health has told
 	}
-	var checks []api.Check
+	var checks []job.Check
 	for _, g := range reply.GPUs {
 		name := fmt.Sprintf("gpu %d use", g.Index)
 		if g.Paused {
-			checks = append(checks, api.Check{
-				Name: name, Health: string(job.Degraded), Detail: pausedWords(&g),
+			checks = append(checks, job.Check{
+				Name: name, Health: job.Degraded, Detail: pausedWords(&g),
 				Next: fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undoing(&g), g.Index),
 			})
 		}
 		if text := foreignWords(&g); text != "" {
-			checks = append(checks, api.Check{Name: name, Health: string(job.Degraded), Detail: text, Next: "have them run as jobs, or keep this GPU for them: 'gpusched gpu pause', or gpus.only in the settings"})
+			checks = append(checks, job.Check{Name: name, Health: job.Degraded, Detail: text, Next: "have them run as jobs, or keep this GPU for them: 'gpusched gpu pause', or gpus.only in the settings"})
 		}
 	}
 	checks = append(checks, host{root: a.root}.checkHolders(reply.GPUs)...)
 	if len(checks) == 0 && len(reply.GPUs) > 0 {
-		checks = append(checks, api.Check{Name: "gpu use", Health: string(job.Healthy), Detail: "no GPU is paused or used by processes that belong to no job"})
+		checks = append(checks, job.Check{Name: "gpu use", Health: job.Healthy, Detail: "no GPU is paused or used by processes that belong to no job"})
 	}
 	return checks
 }
@@ -128,18 +128,4 @@ func foreignWords(g *api.GPU) string {
 		return ""
 	}
 	return "processes that belong to no job: " + strings.Join(parts, "; ")
-}
-
-// worstOf is the health of the whole.
-func worstOf(checks []api.Check) string {
-	worst := job.Healthy
-	for _, c := range checks {
-		switch job.Health(c.Health) {
-		case job.Failing:
-			return c.Health
-		case job.Degraded:
-			worst = job.Degraded
-		}
-	}
-	return string(worst)
 }

@@ -150,15 +150,15 @@ func TestDoctorLooksAtTheProbe(t *testing.T) {
 	}
 }
 
-func TestWorstOf(t *testing.T) {
-	for want, list := range map[string][]string{
+func TestWorst(t *testing.T) {
+	for want, list := range map[job.Health][]job.Health{
 		"HEALTHY": {"HEALTHY", unseen}, "DEGRADED": {"HEALTHY", "DEGRADED", unseen}, "FAILING": {"DEGRADED", "FAILING", "HEALTHY"},
 	} {
-		var checks []api.Check
+		var checks []job.Check
 		for _, h := range list {
-			checks = append(checks, api.Check{Health: h})
+			checks = append(checks, job.Check{Health: h})
 		}
-		if got := worstOf(checks); got != want {
+		if got := job.Worst(checks); got != want {
 			t.Errorf("%v: %s, want %s", list, got, want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestDoctorTellsOfSessions(t *testing.T) {
 		{true, syscall.ENXIO, false, job.Degraded, "can open them all the same"},
 	} {
 		got := fenceCheck(c.closed, &fs.PathError{Op: "open", Err: c.opening}, c.root)
-		if got.Health != string(c.health) || !strings.Contains(got.Detail+got.Next, c.says) {
+		if got.Health != c.health || !strings.Contains(got.Detail+got.Next, c.says) {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -212,7 +212,7 @@ func TestDoctorNamesHolders(t *testing.T) {
 	}
 	gpus := []api.GPU{{Index: 0, Minor: 0, State: "busy"}, {Index: 1, Minor: 3, State: "sick", Processes: []api.GPUProcess{{PID: 8}}}, {Index: 2, Minor: 2, State: "suspect"}}
 	got := h.checkHolders(gpus)
-	if len(got) != 2 || got[0].Name != "gpu 1 holders" || got[0].Health != string(job.Degraded) || got[1].Health != string(job.Healthy) {
+	if len(got) != 2 || got[0].Name != "gpu 1 holders" || got[0].Health != job.Degraded || got[1].Health != job.Healthy {
 		t.Fatalf("%+v", got)
 	}
 	me := strconv.Itoa(os.Getuid())

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Where systemd looks for units and drop-ins.
@@ -24,7 +24,7 @@ var jobsOwn = []string{
 
 // checkDropIns looks through what the site adds to the units of all jobs, and
 // names what it adds to the scheduler's.
-func (h host) checkDropIns() api.Check {
+func (h host) checkDropIns() job.Check {
 	const name = "drop-ins"
 	var bad, own []string
 	var unread error

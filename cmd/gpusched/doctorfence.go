@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -20,7 +19,7 @@ const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ 
 
 // checkFence reports whether GPUs can be opened outside of jobs. The node of the
 // filters' proof says it, which no driver has: an attempt to open a GPU wakes it.
-func (h host) checkFence() api.Check {
+func (h host) checkFence() job.Check {
 	if groups, _ := os.ReadFile(h.path("/proc/self/cgroup")); strings.Contains(string(groups), "/"+contract.UnitPrefix) {
 		return healthy("sessions", "this is a job, which opens its own GPUs and no others")
 	}
@@ -38,7 +37,7 @@ func (h host) checkFence() api.Check {
 
 // fenceCheck judges what came of an attempt to open the node, where the drop-ins
 // are on or not.
-func fenceCheck(closed bool, opening error, root bool) api.Check {
+func fenceCheck(closed bool, opening error, root bool) job.Check {
 	const name = "sessions"
 	switch {
 	case errors.Is(opening, syscall.EPERM):
@@ -49,8 +48,8 @@ func fenceCheck(closed bool, opening error, root bool) api.Check {
 		return degraded(name, "GPUs are closed to login sessions, and this one can open them all the same",
 			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: those without pam_systemd are not; THE FENCE in gpuschedd(8)")
 	}
-	return api.Check{
-		Name: name, Health: string(job.Healthy), Detail: "GPUs can be opened outside of jobs too",
+	return job.Check{
+		Name: name, Health: job.Healthy, Detail: "GPUs can be opened outside of jobs too",
 		Next: "where jobs alone are to use GPUs, close these to login sessions, cron and at by " + closeSessions +
 			"; it breaks nvidia-smi there, see THE FENCE in gpuschedd(8)",
 	}

@@ -28,8 +28,8 @@ const maxHolders = 10
 
 // checkHolders names, to root, who has a GPU open that takes no job for what was
 // left on it.
-func (h host) checkHolders(gpus []api.GPU) []api.Check {
-	var checks []api.Check
+func (h host) checkHolders(gpus []api.GPU) []job.Check {
+	var checks []job.Check
 	for i := range gpus {
 		g := &gpus[i]
 		if g.Minor < 0 || g.State != job.GPUSick && g.State != job.GPUSuspect {
@@ -46,7 +46,7 @@ func (h host) checkHolders(gpus []api.GPU) []api.Check {
 	return checks
 }
 
-func holdersCheck(name string, list []holder, g *api.GPU) api.Check {
+func holdersCheck(name string, list []holder, g *api.GPU) job.Check {
 	if len(list) == 0 {
 		return healthy(name, "no process has it open")
 	}

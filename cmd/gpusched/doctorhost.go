@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -24,23 +23,23 @@ type host struct{ root string }
 
 func (h host) path(p string) string { return h.root + p }
 
-func (h host) checks() []api.Check {
-	checks := []api.Check{h.checkUnits(), h.checkCgroups(), h.checkProbe()}
+func (h host) checks() []job.Check {
+	checks := []job.Check{h.checkUnits(), h.checkCgroups(), h.checkProbe()}
 	checks = append(checks, h.checkNodes()...)
 	return append(checks, h.checkDriver(), h.checkConfig(), h.checkDropIns(), h.checkFence(), h.checkSubuid(), checkClock())
 }
 
-func healthy(name, detail string) api.Check {
-	return api.Check{Name: name, Health: string(job.Healthy), Detail: detail}
+func healthy(name, detail string) job.Check {
+	return job.Check{Name: name, Health: job.Healthy, Detail: detail}
 }
 
-func degraded(name, detail, next string) api.Check {
-	return api.Check{Name: name, Health: string(job.Degraded), Detail: detail, Next: next}
+func degraded(name, detail, next string) job.Check {
+	return job.Check{Name: name, Health: job.Degraded, Detail: detail, Next: next}
 }
 
 // unreadable is a check that could not be made.
-func unreadable(name string, err error) api.Check {
-	return api.Check{Name: name, Health: unseen, Detail: "cannot be looked at: " + reason(err), Next: "ask root to run 'gpusched doctor'"}
+func unreadable(name string, err error) job.Check {
+	return job.Check{Name: name, Health: unseen, Detail: "cannot be looked at: " + reason(err), Next: "ask root to run 'gpusched doctor'"}
 }
 
 func reason(err error) string {
@@ -52,15 +51,15 @@ func reason(err error) string {
 }
 
 // checkUnits reports whether systemd runs the machine at all.
-func (h host) checkUnits() api.Check {
+func (h host) checkUnits() job.Check {
 	if _, err := os.Stat(h.path("/run/systemd/system")); err != nil {
-		return api.Check{Name: "init", Health: string(job.Failing), Detail: "this machine was not booted with systemd, which starts all jobs", Next: "run gpusched on the host, not in a container without systemd"}
+		return job.Check{Name: "init", Health: job.Failing, Detail: "this machine was not booted with systemd, which starts all jobs", Next: "run gpusched on the host, not in a container without systemd"}
 	}
 	return healthy("init", "booted with systemd")
 }
 
 // checkCgroups reports whether there is the hierarchy that jobs are fenced by.
-func (h host) checkCgroups() api.Check {
+func (h host) checkCgroups() job.Check {
 	data, err := os.ReadFile(h.path("/sys/fs/cgroup/cgroup.controllers"))
 	const next = "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable="
 	if err != nil {
@@ -79,7 +78,7 @@ func (h host) checkCgroups() api.Check {
 	return healthy("cgroups", "version 2, with memory, pids, cpu and cpuset")
 }
 
-func (h host) checkProbe() api.Check {
+func (h host) checkProbe() job.Check {
 	const name, next = "device filter", "systemd-tmpfiles --create; without it no job can prove its filter, and jobs with GPUs fail"
 	st, err := os.Stat(h.path(contract.ProbePath))
 	if err != nil {
@@ -104,10 +103,10 @@ var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
 
 // checkNodes reports whether users may open what CUDA needs. Which GPUs a job may
 // open its unit decides, not the mode of the nodes.
-func (h host) checkNodes() []api.Check {
+func (h host) checkNodes() []job.Check {
 	entries, err := os.ReadDir(h.path("/dev"))
 	if err != nil {
-		return []api.Check{unreadable("device nodes", err)}
+		return []job.Check{unreadable("device nodes", err)}
 	}
 	var closed []string
 	gpus, uvm := 0, false
@@ -126,13 +125,13 @@ func (h host) checkNodes() []api.Check {
 	}
 	switch {
 	case gpus == 0:
-		return []api.Check{degraded("device nodes", "there is no /dev/nvidia0: no driver, or nobody made the nodes", h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")}
+		return []job.Check{degraded("device nodes", "there is no /dev/nvidia0: no driver, or nobody made the nodes", h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")}
 	case len(closed) > 0:
-		return []api.Check{degraded("device nodes", "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail", "let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): each job can open its own GPUs only, whatever the mode")}
+		return []job.Check{degraded("device nodes", "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail", "let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): each job can open its own GPUs only, whatever the mode")}
 	case !uvm:
-		return []api.Check{degraded("device nodes", "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job", h.makesNodes()+"; the scheduler does it at its start")}
+		return []job.Check{degraded("device nodes", "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job", h.makesNodes()+"; the scheduler does it at its start")}
 	}
-	return []api.Check{healthy("device nodes", fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))}
+	return []job.Check{healthy("device nodes", fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))}
 }
 
 // makesNodes is what to type for device files that are not there.
@@ -152,7 +151,7 @@ var (
 
 // checkDriver compares the module that is loaded with the library on disk, which
 // differ after an upgrade without a reboot: every program with CUDA fails then.
-func (h host) checkDriver() api.Check {
+func (h host) checkDriver() job.Check {
 	data, err := os.ReadFile(h.path("/proc/driver/nvidia/version"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return degraded("driver", "the NVIDIA kernel module is not loaded", "modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
@@ -177,7 +176,7 @@ func (h host) checkDriver() api.Check {
 }
 
 // checkConfig reads the settings as the scheduler would.
-func (h host) checkConfig() api.Check {
+func (h host) checkConfig() job.Check {
 	const next = "gpusched config check; then systemctl reload gpusched"
 	files, err := config.Files(h.path(config.MainFile), h.path(config.DropInDir))
 	if errors.Is(err, fs.ErrPermission) {
@@ -211,7 +210,7 @@ func (h host) checkConfig() api.Check {
 }
 
 // checkClock reports whether the time is what others call it.
-func checkClock() api.Check {
+func checkClock() job.Check {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err != nil {
 		return unreadable("synchronisation", err)

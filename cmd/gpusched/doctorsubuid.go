@@ -7,14 +7,14 @@ import (
 	"os"
 	"slices"
 
-	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
 // checkSubuid looks at the ranges by which jobs and requests of a user's
 // containers are counted as the user's: where two users share numbers, one pays
 // for the other.
-func (h host) checkSubuid() api.Check {
+func (h host) checkSubuid() job.Check {
 	const name, next = "subordinate uids", "give each user a range of its own in /etc/subuid: usermod --del-subuids, --add-subuids"
 	data, err := os.ReadFile(h.path("/etc/subuid"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -23,7 +23,7 @@ func (healthCmd) Help() string {
 // healthLine is one check on a line of its own.
 type healthLine struct {
 	Schema string `json:"schema"`
-	api.Check
+	job.Check
 }
 
 // Run shows the checks.
@@ -48,7 +48,7 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 	var bad []string
 	for _, check := range reply.Checks {
 		items = append(items, healthLine{api.Schema, check})
-		if check.Health != string(job.Healthy) && check.Health != unseen {
+		if check.Health != job.Healthy && check.Health != unseen {
 			bad = append(bad, check.Name)
 		}
 	}
@@ -60,7 +60,7 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 	if err != nil {
 		return err
 	}
-	switch job.Health(reply.Health) {
+	switch reply.Health {
 	case job.Failing:
 		return exitStatus(1)
 	case job.Degraded:
@@ -70,14 +70,14 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 }
 
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
-	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), reply.Health))
+	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), string(reply.Health)))
 	writeTable(a.out, healthColumns, reply.Checks, wide)
-	writeNext(a.out, "what to do", reply.Checks, func(c api.Check) bool { return c.Health != string(job.Healthy) })
-	writeNext(a.out, "what you may want", reply.Checks, func(c api.Check) bool { return c.Health == string(job.Healthy) })
+	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return c.Health != job.Healthy })
+	writeNext(a.out, "what you may want", reply.Checks, func(c job.Check) bool { return c.Health == job.Healthy })
 }
 
 // writeNext prints under a title what those checks say comes next.
-func writeNext(t *terminal, title string, checks []api.Check, these func(api.Check) bool) {
+func writeNext(t *terminal, title string, checks []job.Check, these func(job.Check) bool) {
 	first := true
 	for _, c := range checks {
 		if c.Next == "" || !these(c) {
@@ -91,18 +91,18 @@ func writeNext(t *terminal, title string, checks []api.Check, these func(api.Che
 	}
 }
 
-var healthColumns = []column[api.Check]{
-	{title: "PART", key: "name", cell: func(c api.Check) string { return c.Name }},
-	{title: "HEALTH", key: "health", cell: func(c api.Check) string { return c.Health }, style: func(c api.Check) style { return healthStyle(c.Health) }},
-	{title: "DETAIL", key: "detail", least: 20, cell: func(c api.Check) string { return c.Detail }},
-	{key: "next", cell: func(c api.Check) string { return c.Next }},
+var healthColumns = []column[job.Check]{
+	{title: "PART", key: "name", cell: func(c job.Check) string { return c.Name }},
+	{title: "HEALTH", key: "health", cell: func(c job.Check) string { return string(c.Health) }, style: func(c job.Check) style { return healthStyle(c.Health) }},
+	{title: "DETAIL", key: "detail", least: 20, cell: func(c job.Check) string { return c.Detail }},
+	{key: "next", cell: func(c job.Check) string { return c.Next }},
 }
 
-func healthStyle(health string) style {
+func healthStyle(health job.Health) style {
 	switch health {
-	case string(job.Healthy):
+	case job.Healthy:
 		return green
-	case string(job.Degraded):
+	case job.Degraded:
 		return yellow
 	case unseen:
 		return plain

@@ -35,8 +35,8 @@ func (c *statusCmd) Run(ctx context.Context, a *app) error {
 
 func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 	t := a.out
-	t.printf("gpusched %s %s since %s: %s\n", clean(s.Version), t.paint(healthStyle(s.Health), s.Health), t.when(s.StartedAt), countLine(s.Counts))
-	if s.Health != string(job.Healthy) {
+	t.printf("gpusched %s %s since %s: %s\n", clean(s.Version), t.paint(healthStyle(s.Health), string(s.Health)), t.when(s.StartedAt), countLine(s.Counts))
+	if s.Health != job.Healthy {
 		t.printf("'gpusched health' says what is wrong\n")
 	}
 	if len(s.GPUs) > 0 {

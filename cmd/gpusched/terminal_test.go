@@ -134,10 +134,10 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}})
 	a.writeWhy(j, nil)
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
-	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {Index: 1, CPUs: evil}}, Links: []api.Link{{B: 1, Kind: evil}}}, true)
+	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {Index: 1, CPUs: evil}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)
 	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g},
 		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, By: evil, Reason: evil}}}, true)
-	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []api.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
+	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []job.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
 	a.writeStatus(api.StatusReply{Version: evil, Health: "HEALTHY"}, []api.Job{j}, true)
 	a.complain(evil)
 	a.note("%s", evil)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // writeTopology prints how the GPUs are connected, a row and a column for each.
@@ -36,7 +37,7 @@ func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
 }
 
 // linkWord is the way between two GPUs in a word: NV4 is four lanes of NVLink.
-func linkWord(l api.Link) string {
+func linkWord(l job.GPULink) string {
 	if l.Kind == "nvlink" {
 		return "NV" + strconv.Itoa(l.Lanes)
 	}

@@ -78,7 +78,7 @@ func (d *desk) open(t *testing.T) {
 }
 
 // check is what health says first.
-func (d *desk) check(t *testing.T) api.Check {
+func (d *desk) check(t *testing.T) job.Check {
 	t.Helper()
 	reply, err := d.client.Health(t.Context())
 	if err != nil || len(reply.Checks) == 0 {
@@ -120,7 +120,7 @@ func TestCannotStart(t *testing.T) {
 			d := newDesk(t)
 			c.spoil(d)
 			d.open(t)
-			if got := d.check(t); got.Health != string(job.Failing) || !strings.Contains(got.Detail, c.detail) || !strings.Contains(got.Next, c.next) {
+			if got := d.check(t); got.Health != job.Failing || !strings.Contains(got.Detail, c.detail) || !strings.Contains(got.Next, c.next) {
 				t.Errorf("health: %+v", got)
 			}
 			_, err := d.client.List(t.Context(), api.ListQuery{})

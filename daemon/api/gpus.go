@@ -59,24 +59,16 @@ type GPUProcess struct {
 
 // GPUsReply lists the GPUs.
 type GPUsReply struct {
-	Schema        string    `json:"schema"`
-	Driver        string    `json:"driver,omitempty"`
-	CUDA          string    `json:"cuda,omitempty"`
-	Problem       string    `json:"problem,omitempty"`        // machine-readable, "" when all is well
-	ProblemDetail string    `json:"problem_detail,omitempty"` // a sentence
-	SampledAt     time.Time `json:"sampled_at,omitzero"`
-	GPUs          []GPU     `json:"gpus"`
-	Links         []Link    `json:"links,omitempty"` // a pair that is not there is unknown
+	Schema        string        `json:"schema"`
+	Driver        string        `json:"driver,omitempty"`
+	CUDA          string        `json:"cuda,omitempty"`
+	Problem       string        `json:"problem,omitempty"`        // machine-readable, "" when all is well
+	ProblemDetail string        `json:"problem_detail,omitempty"` // a sentence
+	SampledAt     time.Time     `json:"sampled_at,omitzero"`
+	GPUs          []GPU         `json:"gpus"`
+	Links         []job.GPULink `json:"links,omitempty"` // a pair that is not there is unknown
 
 	Reservations []Reservation `json:"reservations,omitempty"`
-}
-
-// Link is the best way between two GPUs, by their indexes.
-type Link struct {
-	A     int    `json:"a"` // below B
-	B     int    `json:"b"`
-	Kind  string `json:"kind"`            // nvlink, switch, bridge, node, cross
-	Lanes int    `json:"lanes,omitempty"` // of nvlink
 }
 
 // PauseRequest pauses or drains a GPU.

@@ -164,14 +164,6 @@ type Result struct {
 	Sentence string `json:"sentence"`
 }
 
-// Foreign is a process of no job that is on a GPU.
-type Foreign struct {
-	PID   int    `json:"pid"`
-	UID   int    `json:"uid"` // -1: unknown
-	User  string `json:"user,omitempty"`
-	Bytes int64  `json:"bytes"` // -1: unknown
-}
-
 // Reason is one cause of waiting.
 type Reason struct {
 	Code     string  `json:"code"`
@@ -183,7 +175,7 @@ type Reason struct {
 	Detail   string  `json:"detail,omitempty"`
 	Sentence string  `json:"sentence"`
 
-	Foreign []Foreign `json:"foreign,omitempty"` // who uses the GPU without a job, the most memory first
+	Foreign []job.Foreign `json:"foreign,omitempty"` // who uses the GPU without a job, the most memory first
 }
 
 // ListReply answers a listing: live jobs in queue order, then ended ones,
@@ -224,7 +216,7 @@ type StatusReply struct {
 	Schema    string         `json:"schema"`
 	Version   string         `json:"version"`
 	StartedAt time.Time      `json:"started_at"`
-	Health    string         `json:"health"` // HEALTHY, DEGRADED, FAILING
+	Health    job.Health     `json:"health"` // HEALTHY, DEGRADED, FAILING
 	Counts    map[string]int `json:"counts"` // jobs by state, live ones
 	GPUs      []GPU          `json:"gpus"`
 	Running   []Job          `json:"running"`
@@ -233,17 +225,9 @@ type StatusReply struct {
 
 // HealthReply lists what was checked.
 type HealthReply struct {
-	Schema string  `json:"schema"`
-	Health string  `json:"health"` // the worst of the checks
-	Checks []Check `json:"checks"`
-}
-
-// Check is one part of the system. Next says what to do when it is not OK.
-type Check struct {
-	Name   string `json:"name"`
-	Health string `json:"health"` // HEALTHY, DEGRADED, FAILING
-	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"`
+	Schema string      `json:"schema"`
+	Health job.Health  `json:"health"` // the worst of the checks
+	Checks []job.Check `json:"checks"`
 }
 
 // VersionReply names the running daemon.

@@ -3,6 +3,8 @@ package job
 import (
 	"errors"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Owner is the account a job belongs to, as the kernel reported it for the
@@ -116,20 +118,12 @@ var ErrNoPayload = errors.New("what the job runs can't be read from the state fi
 // It travels from the submitter to the store and from there to the launcher,
 // byte for byte, and is never kept in the scheduler's memory.
 type Payload struct {
-	Argv    []string `json:"argv"`
-	EnvMode EnvMode  `json:"env_mode"`
-	Env     []string `json:"env"` // K=V; the whole environment for inherit, additions otherwise
-	Dir     string   `json:"dir"` // absolute
-	Umask   int      `json:"umask"`
-	Limits  []Limit  `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
-}
-
-// Limit is one resource limit of the submitter, by systemd's name without
-// "Limit" (NOFILE, MEMLOCK, …). Unlimited is math.MaxUint64.
-type Limit struct {
-	Name string `json:"name"`
-	Soft uint64 `json:"soft"`
-	Hard uint64 `json:"hard"`
+	Argv    []string         `json:"argv"`
+	EnvMode EnvMode          `json:"env_mode"`
+	Env     []string         `json:"env"` // K=V; the whole environment for inherit, additions otherwise
+	Dir     string           `json:"dir"` // absolute
+	Umask   int              `json:"umask"`
+	Limits  []contract.Limit `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
 }
 
 // Submission is a request to queue a job, after the server has put in the

@@ -71,9 +71,10 @@ type GPUShare struct {
 
 // GPULink is the best way between two GPUs, named by their indexes, A < B.
 type GPULink struct {
-	A, B  int
-	Kind  string // of package gpu: nvlink, switch, bridge, node, cross
-	Lanes int    // of nvlink
+	A     int    `json:"a"` // below B
+	B     int    `json:"b"`
+	Kind  string `json:"kind"`            // of package gpu: nvlink, switch, bridge, node, cross
+	Lanes int    `json:"lanes,omitempty"` // of nvlink
 }
 
 // GPUView is one GPU as the scheduler sees it.
@@ -136,10 +137,21 @@ const (
 
 // Check is one part of the system and how it is.
 type Check struct {
-	Name   string
-	Health Health
-	Detail string
-	Next   string // what to do when it is not healthy
+	Name   string `json:"name"`
+	Health Health `json:"health"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"` // what to do when it is not healthy
+}
+
+// Worst returns the health of the whole: that of its worst part.
+func Worst(checks []Check) Health {
+	worst := Healthy
+	for _, c := range checks {
+		if c.Health == Failing || c.Health == Degraded && worst == Healthy {
+			worst = c.Health
+		}
+	}
+	return worst
 }
 
 // CommandKind is what an actor wants done.

@@ -3,6 +3,8 @@ package job
 import (
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // What a job weighs grows with each thing that a submission can bring, by more
@@ -48,7 +50,7 @@ func TestSizeOfAPayload(t *testing.T) {
 		"dir":    {Payload{Dir: "/home"}, 5},
 		"argv":   {Payload{Argv: []string{"abc", ""}}, 5},
 		"env":    {Payload{Env: []string{"A=1"}}, 4},
-		"limits": {Payload{Dir: "/home", Limits: make([]Limit, 2)}, 5 + 2*limitBytes},
+		"limits": {Payload{Dir: "/home", Limits: make([]contract.Limit, 2)}, 5 + 2*limitBytes},
 	} {
 		if got := c.y.Size(); got != empty+c.more {
 			t.Errorf("%s: %d bytes more than nothing, want %d", name, got-empty, c.more)

@@ -17,10 +17,7 @@ func (s *Server) gpus(r *request) (any, error) {
 	}
 	reply := api.GPUsReply{
 		Schema: api.Schema, Driver: v.Driver, CUDA: v.CUDA, Problem: v.Problem, ProblemDetail: v.ProblemDetail,
-		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who), Reservations: renderReservations(v.Reservations),
-	}
-	for _, l := range v.Links {
-		reply.Links = append(reply.Links, api.Link(l))
+		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who), Reservations: renderReservations(v.Reservations), Links: v.Links,
 	}
 	return reply, nil
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // limitNames are the rows of /proc/PID/limits (Linux, fs/proc/base.c), and what
@@ -23,8 +23,8 @@ const limitNameWidth = 26
 
 // parseLimits reads the table; a row that it does not know or understand is
 // left out, and so is systemd's default for it left in place.
-func parseLimits(text string) []job.Limit {
-	var list []job.Limit
+func parseLimits(text string) []contract.Limit {
+	var list []contract.Limit
 	for line := range strings.Lines(text) {
 		if len(line) < limitNameWidth {
 			continue
@@ -37,7 +37,7 @@ func parseLimits(text string) []job.Limit {
 		soft, errSoft := parseLimit(values[0])
 		hard, errHard := parseLimit(values[1])
 		if errSoft == nil && errHard == nil {
-			list = append(list, job.Limit{Name: name, Soft: soft, Hard: hard})
+			list = append(list, contract.Limit{Name: name, Soft: soft, Hard: hard})
 		}
 	}
 	return list

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // twoLimits is the head of a table of Linux 6.1 and two of its rows.
@@ -19,7 +19,7 @@ short
 `
 
 func TestParseLimits(t *testing.T) {
-	want := []job.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: 8388608, Hard: math.MaxUint64}}
+	want := []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: 8388608, Hard: math.MaxUint64}}
 	got := parseLimits(twoLimits)
 	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("got %v, want %v", got, want)

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // process is what a submitting process may and may not do beside what its
 // account may.
 type process struct {
-	limits  []job.Limit
+	limits  []contract.Limit
 	sandbox string // what keeps it from something that its account may do; "": nothing
 }
 
@@ -202,7 +202,7 @@ func sinceBoot() time.Duration {
 // takeOver returns the limits that the job of a submitting process keeps to, or
 // refuses the submission: one whose limits can't be read would get around them,
 // and one from inside a sandbox around that.
-func (s *Server) takeOver(r *request) ([]job.Limit, error) {
+func (s *Server) takeOver(r *request) ([]contract.Limit, error) {
 	p, err := s.processOf(r.peer)
 	if err != nil {
 		return nil, &api.Error{

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // directory plays a process: its status texts are used up one per question.
@@ -159,7 +159,7 @@ func TestSubmitFromNowhere(t *testing.T) {
 		t.Errorf("without limits: %d %s", code, text)
 	}
 	s.processOf = func(peer) (process, error) {
-		return process{limits: []job.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}, sandbox: "a filter"}, nil
+		return process{limits: []contract.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}, sandbox: "a filter"}, nil
 	}
 	code, text = ask(s, alice, http.MethodPost, "/v1/jobs", body)
 	if e := refusal(t, text); code != http.StatusForbidden || !strings.Contains(e.Message, "a filter") || !strings.Contains(e.Hint, "jobs.allow_sandboxed") {

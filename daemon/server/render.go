@@ -164,10 +164,7 @@ func renderReasons(list []job.Reason) []api.Reason {
 	for i, r := range list {
 		out[i] = api.Reason{
 			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Need: r.Need, Have: r.Have, Detail: r.Detail,
-			Sentence: r.Sentence(),
-		}
-		for _, f := range r.Foreign {
-			out[i].Foreign = append(out[i].Foreign, api.Foreign(f))
+			Sentence: r.Sentence(), Foreign: r.Foreign,
 		}
 		for _, id := range r.Others {
 			out[i].Others = append(out[i].Others, int64(id))

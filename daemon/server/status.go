@@ -22,7 +22,7 @@ func (s *Server) status(r *request) (any, error) {
 	}
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
-		Health: string(worst(s.backend.Health(r.Context()))), Counts: map[string]int{},
+		Health: job.Worst(s.backend.Health(r.Context())), Counts: map[string]int{},
 		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
 	for state, n := range v.Counts {
@@ -43,22 +43,7 @@ func (s *Server) status(r *request) (any, error) {
 // health answers with every check.
 func (s *Server) health(r *request) (any, error) {
 	checks := s.backend.Health(r.Context())
-	reply := api.HealthReply{Schema: api.Schema, Health: string(worst(checks)), Checks: make([]api.Check, len(checks))}
-	for i, c := range checks {
-		reply.Checks[i] = api.Check{Name: c.Name, Health: string(c.Health), Detail: c.Detail, Next: c.Next}
-	}
-	return reply, nil
-}
-
-// worst is the health of the whole: that of its worst part.
-func worst(checks []job.Check) job.Health {
-	all := job.Healthy
-	for _, c := range checks {
-		if c.Health == job.Failing || (c.Health == job.Degraded && all == job.Healthy) {
-			all = c.Health
-		}
-	}
-	return all
+	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 
 // version names the running daemon.

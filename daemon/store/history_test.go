@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // TestEndStripsPayload: with its job's end the environment leaves the file, and
@@ -21,7 +22,7 @@ func TestEndStripsPayload(t *testing.T) {
 	secret := payload()
 	secret.Argv = []string{"echo", strings.Repeat("x", 5000), "last"}
 	secret.Env = append(secret.Env, "TOKEN=hush")
-	secret.Limits = []job.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}
+	secret.Limits = []contract.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}
 	commit(t, s, job.Record{Job: queued(1), Payload: secret}, job.Record{Job: queued(2), Payload: payload()}, job.Record{Job: array(3, 1), Payload: secret})
 	commit(t, s, job.Record{Job: taskOf(running(4), 3, 0)})
 	commit(t, s, job.Record{Job: ended(1, job.Failed)}, job.Record{Job: ended(2, job.Completed)}, job.Record{Job: taskOf(ended(4, job.Completed), 3, 0)})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // The file is the magic line, then the fields of Spec in order: numbers as
@@ -146,7 +148,7 @@ func (d *decoder) gpus(s *Spec) {
 
 func (d *decoder) limits(s *Spec) {
 	for n := d.count("limit list", 3); n > 0; n-- {
-		l := Limit{Name: d.text("limit name")}
+		l := contract.Limit{Name: d.text("limit name")}
 		l.Soft = d.unsigned("limit")
 		l.Hard = d.unsigned("limit")
 		s.SoftLimits = append(s.SoftLimits, l)

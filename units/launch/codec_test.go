@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // nasty are arguments that get lost where anybody expands, decodes or quotes.
@@ -30,7 +32,7 @@ func fullSpec() *Spec {
 		Dir: "/tmp/\xe4", Umask: 0o27, Home: "/home/alice", User: "alice", Shell: "/bin/bash",
 		GPUs:       []GPU{{Index: 1, Minor: 7, UUID: "GPU-aa"}, {Index: 3, Minor: 0, UUID: "GPU-bb"}},
 		ShareMilli: 1500, GPUMemMiB: 20480, Visible: VisibleUUID, RequireFilter: true, ProbePath: "/dev/gpusched-probe",
-		SoftLimits: []Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "AS", Soft: math.MaxUint64, Hard: math.MaxUint64}},
+		SoftLimits: []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "AS", Soft: math.MaxUint64, Hard: math.MaxUint64}},
 	}
 }
 
@@ -54,7 +56,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		s := &Spec{
 			ArrayJob: rapid.Int64().Draw(t, "array"), JobID: rapid.Int64().Draw(t, "id"), Attempt: rapid.Int().Draw(t, "attempt"), Dir: text.Draw(t, "dir"),
 			Argv: rapid.SliceOfN(text, 1, 5).Draw(t, "argv"), Umask: rapid.Int().Draw(t, "umask"), RequireFilter: rapid.Bool().Draw(t, "filter"),
-			SoftLimits: []Limit{{text.Draw(t, "name"), rapid.Uint64().Draw(t, "soft"), rapid.Uint64().Draw(t, "hard")}},
+			SoftLimits: []contract.Limit{{Name: text.Draw(t, "name"), Soft: rapid.Uint64().Draw(t, "soft"), Hard: rapid.Uint64().Draw(t, "hard")}},
 			GPUs:       []GPU{{rapid.Int().Draw(t, "index"), rapid.Int().Draw(t, "minor"), text.Draw(t, "uuid")}},
 		}
 		got, err := Decode(Encode(s))

@@ -89,7 +89,7 @@ func TestFailures(t *testing.T) {
 		{argv("esc\x1b[31m\n"), 203, "exec\nERRNO=2", []string{`"esc\x1b[31m\n"`}},
 		{with(func(s *Spec) { s.Dir = filepath.Join(dir, "none") }), 200, "chdir\nERRNO=2", []string{"/none", "could not be entered: no such file", "--chdir"}},
 		{with(func(s *Spec) { s.Dir = filepath.Join(dir, "text") }), 200, "chdir\nERRNO=20", nil},
-		{with(func(s *Spec) { s.SoftLimits = []Limit{{Name: "PATIENCE"}} }), 227, "limits\nERRNO=22", []string{"PATIENCE", "ulimit"}},
+		{with(func(s *Spec) { s.SoftLimits = []contract.Limit{{Name: "PATIENCE"}} }), 227, "limits\nERRNO=22", []string{"PATIENCE", "ulimit"}},
 		{with(func(s *Spec) { s.GPUs = []GPU{{UUID: "GPU-a", Minor: 3}}; s.ProbePath = "/dev/none" }), 226, "filter\nERRNO=2", []string{"systemd-tmpfiles"}},
 		{with(func(s *Spec) { s.GPUs = []GPU{{UUID: "GPU-a", Minor: 9}} }), 226, "filter\nERRNO=2", []string{"/dev/nvidia9", "nvidia-modprobe"}},
 		{with(func(s *Spec) { s.Argv = nil }), 225, "spec\nERRNO=22", []string{"no command"}},

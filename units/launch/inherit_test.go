@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // wrap has the launcher started by a shell that does something first.
@@ -88,16 +90,16 @@ func TestLimits(t *testing.T) {
 	pad := strings.Repeat("x", 120<<10)
 	for _, c := range []struct {
 		name   string
-		limits []Limit
+		limits []contract.Limit
 		before string
 		want   []string
 	}{
 		{"untouched", nil, "ulimit -S -n 1234; ulimit -H -n 5000; ulimit -c 0", []string{"open files 1234 5000", "core file size 0 0"}},
-		{"soft", []Limit{{Name: "NOFILE", Soft: 777}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 777 5000"}},
-		{"hard", []Limit{{Name: "NOFILE", Soft: 777, Hard: 888}, {Name: "CORE", Soft: 0, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 777 888", "core file size 0 unlimited"}},
-		{"same as the runtime's", []Limit{{Name: "NOFILE", Soft: 5000, Hard: 5000}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
-		{"above the unit's", []Limit{{Name: "NOFILE", Soft: math.MaxUint64, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
-		{"too small for the launcher", []Limit{{Name: "AS", Soft: 64 << 20, Hard: 64 << 20}, {Name: "DATA", Soft: 4 << 20}, {Name: "NPROC", Soft: 1, Hard: 1}, {Name: "FSIZE", Soft: 0}}, ":",
+		{"soft", []contract.Limit{{Name: "NOFILE", Soft: 777}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 777 5000"}},
+		{"hard", []contract.Limit{{Name: "NOFILE", Soft: 777, Hard: 888}, {Name: "CORE", Soft: 0, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 777 888", "core file size 0 unlimited"}},
+		{"same as the runtime's", []contract.Limit{{Name: "NOFILE", Soft: 5000, Hard: 5000}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
+		{"above the unit's", []contract.Limit{{Name: "NOFILE", Soft: math.MaxUint64, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
+		{"too small for the launcher", []contract.Limit{{Name: "AS", Soft: 64 << 20, Hard: 64 << 20}, {Name: "DATA", Soft: 4 << 20}, {Name: "NPROC", Soft: 1, Hard: 1}, {Name: "FSIZE", Soft: 0}}, ":",
 			[]string{"address space 67108864 67108864", "data size 4194304 unlimited", "processes 1 1", "file size 0 unlimited"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func unblockSignals() error {
 }
 
 // setLimits applies the limits of the spec, never above the unit's own.
-func setLimits(limits []Limit) error {
+func setLimits(limits []contract.Limit) error {
 	for _, l := range limits {
 		resource, ok := resourceOf(l.Name)
 		if !ok {

@@ -1,5 +1,7 @@
 package launch
 
+import "github.com/gpusched/gpusched/units/contract"
+
 // MaxSpecBytes bounds a spec file. It leaves room above the largest payload
 // that a submission may have.
 const MaxSpecBytes = 4 << 20
@@ -40,7 +42,10 @@ type Spec struct {
 	RequireFilter bool   // do not start without the device filter
 	ProbePath     string // a device node that no job is ever allowed
 
-	SoftLimits []Limit
+	// SoftLimits are set as the launcher's last act. A limit is never raised above
+	// the hard limit that the unit has. AS, DATA and NPROC belong here and not
+	// into the unit: the launcher itself can't live under a small one.
+	SoftLimits []contract.Limit
 }
 
 // GPU is one GPU of the attempt.
@@ -48,16 +53,4 @@ type GPU struct {
 	Index int    // physical, as the driver counts in PCI bus order
 	Minor int    // of its node /dev/nvidia<Minor>
 	UUID  string // as the driver spells it
-}
-
-// Limit is a resource limit by systemd's name without "Limit" (NOFILE,
-// MEMLOCK, …). Unlimited is math.MaxUint64. A limit is never raised above the
-// hard limit that the unit has.
-//
-// AS, DATA and NPROC belong here and not into the unit: the launcher itself
-// can't live under a small one, so it sets them as its last act.
-type Limit struct {
-	Name string
-	Soft uint64
-	Hard uint64 // 0: stays as the unit has it
 }

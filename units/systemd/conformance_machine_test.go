@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -82,7 +83,7 @@ func spec(id int64, arg string) units.Spec {
 		ID: id, Attempt: 1, UID: alice, User: "alice", JobName: "a name with % and $HOME and \"quotes\"",
 		GPUs:       []units.GPU{{Index: 0, Minor: 1, UUID: "GPU-1111"}},
 		Limits:     cgroup.Limits{MemBytes: 1 << 30, TasksMax: 512, CPUs: 2},
-		Rlimits:    []units.Rlimit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "MEMLOCK", Soft: units.Infinity, Hard: units.Infinity}},
+		Rlimits:    []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "MEMLOCK", Soft: units.Infinity, Hard: units.Infinity}},
 		MaxRuntime: time.Hour, Grace: 200 * time.Millisecond, Launcher: self, SpecPath: arg,
 	}
 }

@@ -82,7 +82,7 @@ func TestMachineIdentity(t *testing.T) {
 	m := connect(t)
 	const script = `set -e; test "$USER" = alice; test "$HOME" = /home/alice; test "$(id -u)" = 1001; id -Gn | grep -qw lab; `
 	run(t, m, 1, script+`test "$(id -g)" = 1001; test "$(ulimit -Sn)" = 1024; test "$(ulimit -Hn)" = 4096; test "$(ulimit -l)" = 4096`, func(s *units.Spec) {
-		s.Rlimits[1] = units.Rlimit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box may not raise its own
+		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box may not raise its own
 	})
 	if e := ended(t, m, 1); e != (units.Exit{}) {
 		t.Errorf("got %+v", e)
