@@ -72,7 +72,7 @@ type bucket struct {
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
-	shapes   map[string]*shape
+	shapes   map[needs]*shape
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
@@ -81,7 +81,7 @@ type Queue struct {
 // NewQueue returns an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
-		byKey: map[bucketKey]*bucket{}, shapes: map[string]*shape{}, accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
+		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*shape{}, accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
 	}
 }
 
@@ -126,7 +126,7 @@ func (q *Queue) Remove(id job.ID) {
 		delete(q.accounts, b.account)
 	}
 	if b.shape.refs--; b.shape.refs == 0 {
-		delete(q.shapes, b.shape.key)
+		delete(q.shapes, b.shape.needs)
 	}
 	if b.head == nil {
 		last := q.buckets[len(q.buckets)-1]
@@ -147,12 +147,10 @@ func (q *Queue) Take(id job.ID) {
 }
 
 func (q *Queue) shape(r *job.Request) *shape {
-	key := shapeKey(r)
-	sh := q.shapes[key]
+	sh := q.shapes[needsOf(r)]
 	if sh == nil {
 		sh = newShape(r)
-		sh.key = key
-		q.shapes[key] = sh
+		q.shapes[sh.needs] = sh
 	}
 	sh.refs++
 	return sh

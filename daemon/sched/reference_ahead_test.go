@@ -27,7 +27,7 @@ type refRun struct {
 // only the load of a GPU keeps from starting gets none, nor one that never fits,
 // nor do those like it, nor any of an account for whose jobs that was found often.
 func (r *reference) keep(j refJob) {
-	if r.given[j.kind] || r.tries[j.Account] >= r.most || r.vain[j.kind.shape] && len(r.s.Reserved) == 0 {
+	if r.given[j.kind] || r.tries[j.Account] >= r.most || r.vain[j.kind.request] && len(r.s.Reserved) == 0 {
 		return
 	}
 	base := r.now.clone()
@@ -58,7 +58,7 @@ func (r *reference) keep(j refJob) {
 }
 
 func (r *reference) giveUp(j refJob) {
-	r.given[j.kind], r.vain[j.kind.shape] = true, true
+	r.given[j.kind], r.vain[j.kind.request] = true, true
 	r.tries[j.Account]++
 }
 

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"time"
@@ -25,7 +26,7 @@ type reference struct {
 	news    map[*Account]*refNew
 	gates   map[*Gate]int
 	given   map[refKind]bool // up: none of its jobs gets a reservation in this pass
-	vain    map[string]bool  // shapes for which nothing could be kept
+	vain    map[string]bool  // requests for which nothing could be kept
 	tries   map[*Account]int // in vain
 	most    int              // of these
 	started []refRun
@@ -35,7 +36,7 @@ type reference struct {
 type refKind struct {
 	priority job.Priority
 	account  *Account
-	shape    string
+	request  string // the whole of it
 	run      time.Duration
 }
 
@@ -92,7 +93,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 // value is what rule "Order" says of one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
-	j := refJob{Waiting: w, run: run, kind: refKind{w.Request.Priority, w.Account, shapeKey(w.Request), run}}
+	j := refJob{Waiting: w, run: run, kind: refKind{w.Request.Priority, w.Account, whole(w.Request), run}}
 	if w.Request.TimeLimit > 0 {
 		j.run = min(run, w.Request.TimeLimit.Duration())
 	}
@@ -104,6 +105,15 @@ func (r *reference) value(w *Waiting) refJob {
 	j.score = r.factor(w.Account) * (1 + float64(wait)*(1/float64(run)))
 	j.guarded = r.s.GuardOpen && p.GuardAfter > 0 && time.Duration(wait) > p.GuardAfter
 	return j
+}
+
+// whole is all of a request.
+func whole(r *job.Request) string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // powerOfTwo rounds up to a power of two seconds.

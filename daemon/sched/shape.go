@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -9,25 +8,57 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// shape is what placement reads of a request. Jobs of one shape fit where the
-// others do.
-type shape struct {
-	key     string
-	refs    int
+// needs are what placement reads of a request, and nothing else of it.
+type needs struct {
 	milli   int
-	whole   int
-	part    int
 	gpuMem  int64 // per GPU
 	mem     int64
 	spread  bool
 	maxLoad int
 	maxUsed int
-	alone   bool          // its whole GPUs must be free of processes from outside
 	limit   time.Duration // 0: none
 	yields  bool          // its jobs may be stopped for others
-	ids     []int
-	from    []int
+	ids     gpuSet
+	from    gpuSet
 	gpuType string
+}
+
+func needsOf(r *job.Request) needs {
+	return needs{
+		milli: r.GPUMilli, gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
+		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
+		ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), gpuType: r.GPUType,
+	}
+}
+
+// gpuSet is a set of indexes of GPUs as bits; "" is no set.
+type gpuSet string
+
+func setOf(list []int) gpuSet {
+	if len(list) == 0 {
+		return ""
+	}
+	bits := make([]byte, 1, job.MaxGPUs/8)
+	for _, i := range list {
+		if i < 0 || i >= job.MaxGPUs {
+			continue // no GPU has it
+		}
+		bits = append(bits, make([]byte, max(0, i/8+1-len(bits)))...)
+		bits[i/8] |= 1 << (i % 8)
+	}
+	return gpuSet(bits)
+}
+
+func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(index%8)&1 == 1 }
+
+// shape is what jobs of the same needs have in common: each fits where the
+// others do.
+type shape struct {
+	needs
+	refs  int
+	whole int
+	part  int
+	alone bool // its whole GPUs must be free of processes from outside
 
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
@@ -48,16 +79,7 @@ const (
 )
 
 func newShape(r *job.Request) *shape {
-	return &shape{
-		milli: r.GPUMilli, whole: r.Whole(), part: r.Part(), gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
-		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, alone: r.Alone(), limit: r.TimeLimit.Duration(), yields: r.Preemptible,
-		ids: r.GPUIDs, from: r.GPUsFrom, gpuType: r.GPUType,
-	}
-}
-
-// shapeKey is the same for requests of one shape.
-func shapeKey(r *job.Request) string {
-	return fmt.Sprint(r.GPUMilli, r.GPUMemBytes, r.MemBytes, r.Spread, r.MaxLoadPercent, r.MaxUsedPercent, int64(r.TimeLimit), r.Preemptible, r.GPUIDs, r.GPUsFrom, r.GPUType)
+	return &shape{needs: needsOf(r), whole: r.Whole(), part: r.Part(), alone: r.Alone()}
 }
 
 // qualify fills in which GPUs could ever serve the shape.
@@ -74,10 +96,10 @@ func (sh *shape) qualify(s *Snapshot) {
 
 func (sh *shape) allows(index int) bool {
 	switch {
-	case len(sh.ids) > 0:
-		return slices.Contains(sh.ids, index)
-	case len(sh.from) > 0:
-		return slices.Contains(sh.from, index)
+	case sh.ids != "":
+		return sh.ids.has(index)
+	case sh.from != "":
+		return sh.from.has(index)
 	}
 	return true
 }

@@ -1,0 +1,76 @@
+package sched
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// notRead are the fields of a request that placement does not read, and why.
+var notRead = map[string]string{
+	"GPUVisible": "names the GPUs to the job", "CPUs": "a limit of the unit", "Grace": "a part of the running job's notice",
+	"Priority": "of the bucket, beside the shape", "Hold": "who is held does not wait here", "Requeue": "after an end",
+	"OnTimeout": "after an end", "WarnSignal": "of the running job", "WarnBefore": "a part of the running job's notice",
+	"Retries": "after an end", "Backoff": "after an end", "Begin": "who waits for it does not wait here",
+	"After": "who waits for it does not wait here", "Array": "the gate, beside the shape", "Dedup": "before it is queued",
+	"Derived": "for predictions and people",
+}
+
+// TestNeeds holds that requests that differ in a field that placement reads are
+// of different needs, and that each other field is listed.
+func TestNeeds(t *testing.T) {
+	request := reflect.TypeFor[job.Request]()
+	for i := range request.NumField() {
+		var r job.Request
+		f := request.Field(i)
+		fill(t, reflect.ValueOf(&r).Elem().Field(i))
+		read := needsOf(&r) != needsOf(&job.Request{})
+		if _, listed := notRead[f.Name]; read == listed {
+			t.Errorf("%s changes the needs: %t; listed as not read: %t", f.Name, read, listed)
+		}
+	}
+	for name := range notRead {
+		if _, known := request.FieldByName(name); !known {
+			t.Errorf("a request has no %s", name)
+		}
+	}
+}
+
+// fill gives a value that is not zero.
+func fill(t *testing.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint64:
+		v.SetUint(7)
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(t, v.Field(i))
+			}
+		}
+	default:
+		t.Fatalf("no value for %s", v.Type())
+	}
+}
+
+func TestGPUSet(t *testing.T) {
+	if setOf(nil) != "" || setOf([]int{}) != "" || setOf([]int{-1, job.MaxGPUs}) == "" {
+		t.Error("a list and no list are alike")
+	}
+	s := setOf([]int{0, 9, job.MaxGPUs - 1})
+	for i := range job.MaxGPUs + 8 {
+		if want := i == 0 || i == 9 || i == job.MaxGPUs-1; s.has(i) != want {
+			t.Errorf("%d is in the set: %t", i, s.has(i))
+		}
+	}
+}
