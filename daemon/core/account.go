@@ -249,7 +249,7 @@ func (c *Core) settle(l *live, now time.Time) {
 		}
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
 		if l.job.Request.GPUMilli > 0 {
-			c.out.Records = append(c.out.Records, job.Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})
+			c.step.record(job.Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})
 		}
 	}
 	if l.gate == nil {

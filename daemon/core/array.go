@@ -43,7 +43,7 @@ func (c *Core) taskEnded(l *live, now time.Time) {
 		counts.Failed++
 	}
 	array.job.Tasks = &counts
-	c.touchQuietly(array)
+	c.step.touchQuietly(array)
 	c.endArray(array, now)
 }
 
@@ -100,7 +100,7 @@ func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job
 			"cancel tasks next to these, or the whole array")
 	}
 	j.Tasks = &counts
-	c.touch(array)
+	c.step.touch(array)
 	c.queue.Take(j.ID)
 	if counts.Next == j.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
@@ -124,7 +124,7 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 func (c *Core) cancelArray(array *live, by string, now time.Time) {
 	j := &array.job
 	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, ""
-	c.touch(array)
+	c.step.touch(array)
 	if j.State == job.Queued {
 		c.move(array, job.Spawned, now)
 	}

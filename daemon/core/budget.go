@@ -62,7 +62,7 @@ func (c *Core) countOver(p *part, now time.Time) {
 		u.OverSince, u.Over = now, 0
 		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {
 			u.OverTold, u.OverGrace = now, w.Memory.grace(w.Patience)
-			c.tell(p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace))
+			c.step.tell(p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace))
 		}
 	}
 }
@@ -80,20 +80,6 @@ func (r Response) grace(d time.Duration) time.Duration {
 // sooner than it said: the settings are others now.
 func (r Response) breaks(told, d time.Duration) bool {
 	return r == StopIt && (told < 0 || told > d)
-}
-
-// tell has the job's owner find a sentence in the job's journal, together with
-// what else this step has to say.
-func (c *Core) tell(l *live, text string) {
-	c.touchQuietly(l)
-	for i, a := range c.out.Actions {
-		if t, ok := a.(Tell); ok && t.Job == l.job.ID {
-			t.Text += "\n" + text
-			c.out.Actions[i] = t
-			return
-		}
-	}
-	c.act(Tell{Job: l.job.ID, UID: l.job.Owner.UID, Text: text})
 }
 
 // defend stops jobs that are over their budgets, the worst first, until what

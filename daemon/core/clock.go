@@ -34,12 +34,12 @@ func (c *Core) reset(by time.Duration, now time.Time) {
 			})
 			l.job.StopAt = moved(l.job.StopAt, by, now)
 		}
-		c.touchQuietly(l)
+		c.step.touchQuietly(l)
 		if l.job.State == job.Queued {
 			c.consider(l, now)
 		}
 	}
-	c.replan = true
+	c.step.replan()
 }
 
 // moved is a moment by the clock that was set by so much. One that was read from

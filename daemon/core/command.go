@@ -29,7 +29,7 @@ func (c *Core) command(e Command, now time.Time) {
 	default:
 		r.Refusal = refuse(job.RefusedUsage, fmt.Sprintf("unknown command %q", e.What.Kind), "")
 	}
-	c.replies = append(c.replies, r)
+	c.step.reply(r)
 }
 
 // mine finds the live job a command names and checks the right to act on it.
@@ -81,7 +81,7 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 		return
 	}
 	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
-	c.touch(l)
+	c.step.touch(l)
 	switch {
 	case l.job.State == job.Running && !c.warnFirst(l, now):
 		c.wind(l, now)
@@ -100,7 +100,7 @@ func (c *Core) warnFirst(l *live, now time.Time) bool {
 		return false
 	}
 	j.Warned, j.StopAt = true, now.Add(c.notice(j))
-	c.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})
+	c.step.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})
 	return true
 }
 
@@ -131,7 +131,7 @@ func (c *Core) signal(e Command) *job.Refusal {
 	if l.job.State != job.Running {
 		return refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s, not running", l.job.Called(), l.job.State), "a signal reaches running jobs only")
 	}
-	c.act(Signal{Job: l.job.ID, Signal: e.What.Signal})
+	c.step.act(Signal{Job: l.job.ID, Signal: e.What.Signal})
 	return nil
 }
 

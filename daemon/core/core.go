@@ -84,42 +84,29 @@ type Core struct {
 	reservations []job.Reservation      // by id
 	lastReserved int64
 
-	problem   gpu.Problem // of the last sample
-	detail    string
-	driver    string
-	cuda      string
-	seen      bool // any sample has arrived
-	sampledAt time.Time
-	taken     time.Time           // when the last good sample was taken, by the core's clock
-	early     []Faulted           // until then
-	stuckOn   map[string][]job.ID // by GPU: the jobs that hold it and can't be ended
-	members   map[process]job.ID  // of the processes on GPUs, those that are known to be of a job
-	heard     uint64              // the last line of the kernel's log
-	asked     uint64              // the number of the last Sample action
-	watcher   watcher
+	problem gpu.Problem // of the last sample
+	detail  string
+	driver  string
+	cuda    string
+	seen    bool                // any sample has arrived
+	taken   time.Time           // when the last good sample was taken, by the core's clock
+	early   []Faulted           // until then
+	stuckOn map[string][]job.ID // by GPU: the jobs that hold it and can't be ended
+	members map[process]job.ID  // of the processes on GPUs, those that are known to be of a job
+	heard   uint64              // the last line of the kernel's log
+	asked   uint64              // the number of the last Sample action
+	watcher watcher
 
-	out     Effects
-	touched []job.ID        // jobs to record, in the order first touched
-	quiet   map[job.ID]bool // of these, those of which there is no news
-	payload map[job.ID]*job.Payload
-	replies []pendingReply
-	replan  bool // there is news that a pass has not seen; only Step clears it
-	fresh   bool // this step has brought a sample
-}
-
-// pendingReply is a reply whose job is read at the end of the step.
-type pendingReply struct {
-	Reply
-	id job.ID
+	step stepBuffer
 }
 
 // New makes a core from what is on record. It places nothing until it has been
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, boot: boot, nextID: max(r.NextID, 1),
-		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, quiet: map[job.ID]bool{}, departed: map[string]*departure{}, barred: map[*sched.Account]time.Time{},
-		keys: newRing[requestKey, job.ID](keyringSize), payload: map[job.ID]*job.Payload{}, queue: sched.NewQueue(), planner: sched.NewPlanner(),
+		policy: p, boot: boot, step: newStepBuffer(), nextID: max(r.NextID, 1),
+		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, departed: map[string]*departure{}, barred: map[*sched.Account]time.Time{},
+		keys: newRing[requestKey, job.ID](keyringSize), queue: sched.NewQueue(), planner: sched.NewPlanner(),
 		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, edges: map[int]int{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
 		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
 	}
@@ -192,15 +179,12 @@ func (c *Core) adopt(j job.Job) *live {
 
 // Step consumes one event. The effects belong to the caller.
 func (c *Core) Step(ev Event, now time.Time) Effects {
-	c.out, c.touched, c.replies = Effects{}, nil, nil
-	_, c.fresh = ev.(Sampled)
+	c.step.begin(ev)
 	c.apply(ev, now)
-	for c.replan { // a pass may be news itself, for who waits for a job's start
-		c.replan = false
+	for c.step.takeNews() { // a pass may be news itself, for who waits for a job's start
 		c.pass(now)
 	}
-	c.flush(now)
-	return c.out
+	return c.finish(now)
 }
 
 func (c *Core) apply(ev Event, now time.Time) {
@@ -225,7 +209,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.list(e, now)
 	case Leaving:
 		c.leaving = !e.Not
-		c.replan = true
+		c.step.replan()
 	case Measured:
 		c.measured(e)
 	case Faulted:
@@ -237,50 +221,24 @@ func (c *Core) apply(ev Event, now time.Time) {
 	}
 }
 
-// flush turns what the step touched into records and replies.
-func (c *Core) flush(now time.Time) {
-	for _, id := range c.touched {
-		c.jobs[id].touched = false
-		c.jobs[id].keepUse()
-		j := c.jobs[id].job
-		c.out.Records = append(c.out.Records, job.Record{Job: &j, Payload: c.payload[id], Quiet: c.quiet[id]})
-		delete(c.payload, id)
+// finish ends the step.
+func (c *Core) finish(now time.Time) Effects {
+	out, over := c.step.end(c.viewOf, now)
+	for _, l := range over {
+		c.lift(l)
+		delete(c.jobs, l.job.ID)
 	}
-	clear(c.quiet)
-	for _, r := range c.replies {
-		r.ID = r.id
-		if l := c.jobs[r.id]; l != nil {
-			v := c.jobView(l, now, true)
-			r.Job = &v
-		}
-		c.out.Replies = append(c.out.Replies, r.Reply)
-	}
-	for _, id := range c.touched {
-		if l := c.jobs[id]; l.job.State.Terminal() {
-			c.lift(l)
-			delete(c.jobs, id)
-		}
-	}
+	return out
 }
 
-func (c *Core) act(a Action) { c.out.Actions = append(c.out.Actions, a) }
-
-// touch has the job recorded at the end of the step.
-func (c *Core) touch(l *live) {
-	if !l.touched { // a step may touch every job
-		l.touched = true
-		c.touched = append(c.touched, l.job.ID)
+// viewOf is what a reply shows of a job; nil where it has ended before the step.
+func (c *Core) viewOf(id job.ID, now time.Time) *job.JobView {
+	l := c.jobs[id]
+	if l == nil {
+		return nil
 	}
-	delete(c.quiet, l.job.ID)
-}
-
-// touchQuietly is touch for what is no news to anybody.
-func (c *Core) touchQuietly(l *live) {
-	if !l.touched {
-		l.touched = true
-		c.touched = append(c.touched, l.job.ID)
-		c.quiet[l.job.ID] = true
-	}
+	v := c.jobView(l, now, true)
+	return &v
 }
 
 // move takes the job to another state of the transition table. A move that the
@@ -303,9 +261,9 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	} else {
 		delete(c.active, l.job.ID)
 	}
-	c.touch(l)
+	c.step.touch(l)
 	if to != job.Starting && to != job.Running { // a start frees nothing
-		c.replan = true
+		c.step.replan()
 	}
 	c.tellFollowers(l, now)
 	if to.Terminal() {
@@ -324,7 +282,7 @@ func (c *Core) edit(l *live, change func(*job.Attempt)) {
 	a := *l.job.Attempt
 	change(&a)
 	l.job.Attempt = &a
-	c.touch(l)
+	c.step.touch(l)
 }
 
 // sortedIDs returns the ids of all jobs that have not ended, in order.

@@ -15,7 +15,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 	c.due(now)
 	c.expire(now)
 	if !c.wake.IsZero() && !now.Before(c.wake) {
-		c.replan = true
+		c.step.replan()
 	}
 	if c.listed { // else a unit may still tell how long it has really run
 		c.tickActive(e.Retry, now)
@@ -30,8 +30,8 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		l := c.jobs[id]
 		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true
-			c.touch(l)
-			c.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
+			c.step.touch(l)
+			c.step.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
 		}
 		if due := stopAt(&l.job); !due.IsZero() && !now.Before(due) {
 			c.wind(l, now)
@@ -106,8 +106,8 @@ func (c *Core) expire(now time.Time) {
 	c.reservations = slices.DeleteFunc(c.reservations, func(r job.Reservation) bool {
 		over := !now.Before(r.To)
 		if over {
-			c.out.Records = append(c.out.Records, job.Record{Unreserve: r.ID})
-			c.replan = true
+			c.step.record(job.Record{Unreserve: r.ID})
+			c.step.replan()
 		}
 		return over
 	})

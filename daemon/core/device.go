@@ -66,7 +66,8 @@ func (c *Core) unaccounted(d *device) int64 {
 }
 
 func (c *Core) sampled(e Sampled, now time.Time) {
-	c.seen, c.replan, c.sampledAt = true, true, now
+	c.step.replan()
+	c.seen = true
 	c.problem, c.detail = e.Snap.Problem, e.Snap.Detail
 	for _, d := range c.devices {
 		d.present = false
@@ -272,7 +273,7 @@ func (c *Core) leave(l *live, now time.Time) {
 // look asks for a sample and returns its number.
 func (c *Core) look() uint64 {
 	c.asked++
-	c.act(Sample{Number: c.asked})
+	c.step.act(Sample{Number: c.asked})
 	return c.asked
 }
 

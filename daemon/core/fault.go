@@ -84,8 +84,8 @@ func (c *Core) confirm(number uint64) {
 // control takes on and records what holds for a GPU from now on.
 func (c *Core) control(g job.GPUControl) {
 	c.controls[g.UUID] = g
-	c.out.Records = append(c.out.Records, job.Record{GPU: &g})
-	c.replan = true
+	c.step.record(job.Record{GPU: &g})
+	c.step.replan()
 }
 
 func heavier(a, b gpu.Recovery) bool {
@@ -141,8 +141,8 @@ func (c *Core) blame(l *live, e job.GPUError) {
 		return
 	}
 	l.job.GPUError = &e
-	c.touch(l)
-	c.tell(l, e.Sentence())
+	c.step.touch(l)
+	c.step.tell(l, e.Sentence())
 }
 
 // needs is what a GPU needs before it takes jobs again, and why, for people.

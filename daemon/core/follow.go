@@ -22,7 +22,7 @@ func (c *Core) began(l *live, now time.Time) {
 	}
 	if array := c.jobs[l.job.Task.Array]; array != nil && !array.job.Began {
 		array.job.Began = true
-		c.touchQuietly(array)
+		c.step.touchQuietly(array)
 		c.tellFollowers(array, now)
 	}
 }
@@ -164,7 +164,7 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		c.removeFollower(on, f.job.ID)
 	}
 	if len(open) == 0 {
-		c.touchQuietly(f) // the others' rows are as they were, see stillOpen
+		c.step.touchQuietly(f) // the others' rows are as they were, see stillOpen
 		c.consider(f, now)
 	}
 }

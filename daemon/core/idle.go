@@ -15,7 +15,7 @@ func (c *Core) countIdle(p *part) {
 	u, w := p.use, &c.policy.Watch
 	if u.Computing {
 		if u.IdleTold != 0 { // or a restart would find it idle still, and warned
-			c.touchQuietly(p.l)
+			c.step.touchQuietly(p.l)
 		}
 		u.Idle, u.IdleTold = 0, 0
 		return
@@ -26,7 +26,7 @@ func (c *Core) countIdle(p *part) {
 	}
 	if w.Idle != Ignore && u.IdleTold == 0 && u.Idle >= w.IdleAfter && p.l.job.Stop == "" {
 		u.IdleTold, u.IdleGrace = u.Idle, w.Idle.grace(w.IdlePatience)
-		c.tell(p.l, job.IdleWarning(p.l.job.ID, p.ref.Index, u.Idle, u.IdleGrace))
+		c.step.tell(p.l, job.IdleWarning(p.l.job.ID, p.ref.Index, u.Idle, u.IdleGrace))
 	}
 }
 

@@ -68,7 +68,7 @@ func (c *Core) leftBehind(dep *departure, what string) {
 		return
 	}
 	if dep.attempt != 0 {
-		c.out.Records = append(c.out.Records, job.Record{Left: &job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what}})
+		c.step.record(job.Record{Left: &job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what}})
 	}
 }
 
@@ -96,8 +96,8 @@ func (c *Core) stuck(l *live, left string, now time.Time) {
 	}
 	l.job.Left = left
 	c.noteStuck(l)
-	c.touch(l)
-	c.replan = true
+	c.step.touch(l)
+	c.step.replan()
 }
 
 func (c *Core) noteStuck(l *live) {

@@ -209,7 +209,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 func (c *Core) keepLast(l *live, now time.Time) {
 	if l.job.Attempt.EndedAt.Equal(now) && l.touched {
 		j := l.job
-		c.out.Records = append(c.out.Records, job.Record{Job: &j})
+		c.step.record(job.Record{Job: &j})
 	}
 }
 

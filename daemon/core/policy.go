@@ -66,7 +66,8 @@ type Policy struct {
 
 // configure takes on a new policy.
 func (c *Core) configure(p Policy) {
-	c.policy, c.replan = p, true
+	c.policy = p
+	c.step.replan()
 	c.accounts.configure(p.Quotas)
 	c.machine++
 	c.unbarAll()

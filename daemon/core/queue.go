@@ -49,7 +49,7 @@ func (c *Core) consider(l *live, now time.Time) {
 		j.Expected = c.expect(j)
 	}
 	c.queue.Push(c.waiting(l))
-	c.replan = true
+	c.step.replan()
 }
 
 // countWait lets a queued job's wait count only while it could be placed. A zero
@@ -88,7 +88,7 @@ func (c *Core) turn(array *live, now time.Time) {
 	counts := *j.Tasks
 	counts.TurnAt = now
 	j.Tasks = &counts
-	c.touchQuietly(array)
+	c.step.touchQuietly(array)
 	if c.queue.Has(j.ID) {
 		c.queue.Remove(j.ID)
 		c.queue.Push(c.waiting(array))
@@ -140,7 +140,7 @@ func (c *Core) due(now time.Time) {
 	for a := c.timed.first(); a.id != 0 && !a.at.After(now); a = c.timed.first() {
 		l := c.jobs[a.id]
 		c.consider(l, now)
-		c.touchQuietly(l)
+		c.step.touchQuietly(l)
 	}
 }
 
@@ -189,7 +189,7 @@ func (c *Core) shorten(now time.Time) {
 		}
 		if l.job.QueuedAt.After(now) {
 			l.job.QueuedAt = now
-			c.touchQuietly(l)
+			c.step.touchQuietly(l)
 			c.consider(l, now)
 		}
 		if t := l.job.Tasks; t != nil && t.TurnAt.After(now) {
@@ -206,7 +206,7 @@ func (c *Core) shorten(now time.Time) {
 		}
 		if latest := now.Add(longest); l.job.NotBefore.After(latest) {
 			l.job.NotBefore = latest
-			c.touch(l)
+			c.step.touch(l)
 			c.consider(l, now)
 		}
 	}

@@ -38,9 +38,9 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	l := c.adopt(j)
 	c.nextID = max(c.nextID, j.ID+1)
 	c.active[j.ID] = l
-	c.payload[j.ID] = &job.Payload{EnvMode: job.EnvClean, Dir: "/"}
+	c.step.store(j.ID, &job.Payload{EnvMode: job.EnvClean, Dir: "/"})
 	c.charge(l, now)
-	c.touch(l)
+	c.step.touch(l)
 }
 
 // reclaim takes in that a job which is on record as waiting has a unit of a later

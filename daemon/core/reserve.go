@@ -39,8 +39,8 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	c.lastReserved++
 	r.ID, r.By, r.At = c.lastReserved, e.Who.User, now
 	c.reservations = append(c.reservations, r)
-	c.out.Records = append(c.out.Records, job.Record{Reservation: &r})
-	c.replan = true
+	c.step.record(job.Record{Reservation: &r})
+	c.step.replan()
 	return nil
 }
 
@@ -61,8 +61,8 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no reservation %d, or it has ended", id), "see 'gpusched reserve list'")
 	}
 	c.reservations = slices.Delete(c.reservations, at, at+1)
-	c.out.Records = append(c.out.Records, job.Record{Unreserve: id})
-	c.replan = true
+	c.step.record(job.Record{Unreserve: id})
+	c.step.replan()
 	return nil
 }
 

@@ -226,12 +226,12 @@ func (c *Core) endStrays(d *device, now time.Time) {
 			}
 			continue
 		}
-		c.act(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
+		c.step.act(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
 		if !dep.notes(p.PID) {
 			continue
 		}
 		if l := c.active[id]; l != nil {
-			c.tell(l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index))
+			c.step.tell(l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index))
 		} else if id == dep.job {
 			pids = append(pids, strconv.Itoa(p.PID))
 		}

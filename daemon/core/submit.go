@@ -13,25 +13,25 @@ import (
 func (c *Core) submit(e Submit, now time.Time) {
 	s := e.Submission
 	if id, ok := c.keys.get(requestKey{s.Owner.UID, s.Key}); ok {
-		c.replies = append(c.replies, pendingReply{Reply{Token: e.Token, Known: true}, id})
+		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
 	if refusal := c.admit(&s, now); refusal != nil {
-		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
+		c.step.refuse(e.Token, refusal)
 		return
 	}
 	if id, ok := c.twin(&s); ok && id != e.Forgotten {
-		c.replies = append(c.replies, pendingReply{Reply{Token: e.Token, Known: true}, id})
+		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
 	open, refusal := c.pending(s.Request.After, s.Ended)
 	if refusal != nil {
-		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
+		c.step.refuse(e.Token, refusal)
 		return
 	}
 	j := newJob(c.nextID, &s, now)
 	if refusal := c.edgesQuota(&j, len(open), 0); refusal != nil {
-		c.replies = append(c.replies, pendingReply{Reply: Reply{Token: e.Token, Refusal: refusal}})
+		c.step.refuse(e.Token, refusal)
 		return
 	}
 	l := c.adopt(j)
@@ -42,11 +42,11 @@ func (c *Core) submit(e Submit, now time.Time) {
 	if s.Request.Dedup != "" {
 		c.same.add(content{s.Owner.UID, s.Request.Dedup}, l.job.ID)
 	}
-	c.payload[l.job.ID] = &s.Payload
+	c.step.store(l.job.ID, &s.Payload)
 	c.enqueue(l, now)
-	c.touch(l)
-	c.replan = true
-	c.replies = append(c.replies, pendingReply{Reply{Token: e.Token}, l.job.ID})
+	c.step.touch(l)
+	c.step.replan()
+	c.step.reply(pendingReply{Reply{Token: e.Token}, l.job.ID})
 }
 
 // twinsSize is how many jobs with --dedup are remembered. One that is forgotten

@@ -17,7 +17,7 @@ import (
 
 // unseen tells whether the GPUs of a job that is placed are to be looked at first.
 func (c *Core) unseen(l *live) bool {
-	return !c.fresh && c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
+	return !c.step.fresh() && c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
 }
 
 // check asks for the look that the start of a job waits for.

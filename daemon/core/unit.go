@@ -75,7 +75,7 @@ func (c *Core) wind(l *live, now time.Time) {
 	}
 	if l.busy == idle || l.busy == inspecting || l.busy == checking {
 		l.busy = stopping
-		c.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(), Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
+		c.step.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(), Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *Core) changed(e Changed) {
 func (c *Core) inspect(l *live) {
 	if l.busy == idle {
 		l.busy = inspecting
-		c.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+		c.step.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	}
 }
 
@@ -187,7 +187,8 @@ func (c *Core) list(e Listed, now time.Time) {
 	if first {
 		c.shorten(now)
 	}
-	c.boot, c.run, c.replan = e.Boot, cmp.Or(e.Run, e.Boot), true
+	c.boot, c.run = e.Boot, cmp.Or(e.Run, e.Boot)
+	c.step.replan()
 	c.recoverAll(&e, now)
 	c.listed = true
 	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
@@ -197,7 +198,7 @@ func (c *Core) list(e Listed, now time.Time) {
 			c.nextID = max(c.nextID, u.Job+1)
 			orphans[u.Job] = c.orphans[u.Job] + 1
 			if orphans[u.Job] == 2 { // not one that is just being collected
-				c.act(Orphan{Job: u.Job})
+				c.step.act(Orphan{Job: u.Job})
 			}
 		}
 	}
@@ -250,7 +251,7 @@ func (c *Core) swept(a *job.Attempt) bool { return a.BootID != c.run && a.BootID
 
 // launch starts the current attempt, if need be after a look at its GPUs.
 func (c *Core) launch(l *live) {
-	c.touch(l)
+	c.step.touch(l)
 	if c.unseen(l) {
 		c.check(l)
 	} else {
@@ -262,7 +263,7 @@ func (c *Core) launch(l *live) {
 // this step's records.
 func (c *Core) start(l *live) {
 	l.busy = starting
-	c.act(Start{Job: l.job})
+	c.step.act(Start{Job: l.job})
 }
 
 // observe takes in a unit that exists.
@@ -360,7 +361,7 @@ func (c *Core) ended(l *live, now time.Time) {
 	if r.Cause != job.StopTaken { // it was on none
 		c.leave(l, now)
 	}
-	c.act(Forget{Job: l.job.ID})
+	c.step.act(Forget{Job: l.job.ID})
 	if c.comesBack(l, &r, now) {
 		return
 	}
@@ -425,7 +426,7 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)
 	for _, p := range c.predictor.Observe(j.Owner.UID, &j.Request, ran, now) {
-		c.out.Records = append(c.out.Records, job.Record{Prediction: &p})
+		c.step.record(job.Record{Prediction: &p})
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 		}
 		j.Held = ""
 	}
-	c.touch(l)
+	c.step.touch(l)
 	c.consider(l, now)
 	return nil
 }
@@ -150,7 +150,7 @@ func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now tim
 		c.regate(l)
 	}
 	c.follow(l)
-	c.touch(l)
+	c.step.touch(l)
 	c.consider(l, now)
 }
 

@@ -123,7 +123,7 @@ func (c *Core) take(p *part, d *device, span time.Duration) {
 		u.UsedBytes = -1
 	}
 	if u.PeakBytes = max(u.PeakBytes, u.UsedBytes); u.PeakBytes-p.ref.Use.PeakBytes > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
-		c.touchQuietly(p.l)
+		c.step.touchQuietly(p.l)
 	}
 	if p.l.job.State != job.Running {
 		return

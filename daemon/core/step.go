@@ -1,0 +1,112 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// stepBuffer collects what one step wants done.
+type stepBuffer struct {
+	out     Effects
+	touched []*live         // jobs to record, in the order first touched
+	quiet   map[job.ID]bool // of these, those of which there is no news
+	payload map[job.ID]*job.Payload
+	replies []pendingReply
+	news    bool // that a pass has not seen; only takeNews clears it
+	sampled bool // this step has brought a sample
+}
+
+// pendingReply is a reply whose job is read at the end of the step.
+type pendingReply struct {
+	Reply
+	id job.ID
+}
+
+func newStepBuffer() stepBuffer {
+	return stepBuffer{quiet: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
+}
+
+// begin forgets what the last step wanted, but not news that no pass has seen.
+func (s *stepBuffer) begin(ev Event) {
+	s.out, s.touched, s.replies = Effects{}, nil, nil
+	_, s.sampled = ev.(Sampled)
+}
+
+func (s *stepBuffer) act(a Action)         { s.out.Actions = append(s.out.Actions, a) }
+func (s *stepBuffer) record(r job.Record)  { s.out.Records = append(s.out.Records, r) }
+func (s *stepBuffer) reply(r pendingReply) { s.replies = append(s.replies, r) }
+
+// refuse answers who waits with the token.
+func (s *stepBuffer) refuse(to Token, why *job.Refusal) {
+	s.reply(pendingReply{Reply: Reply{Token: to, Refusal: why}})
+}
+
+// replan has the step plan once more before it ends.
+func (s *stepBuffer) replan() { s.news = true }
+
+// takeNews reports whether there was news since it was last asked.
+func (s *stepBuffer) takeNews() bool {
+	news := s.news
+	s.news = false
+	return news
+}
+
+// fresh reports whether this step has brought a sample.
+func (s *stepBuffer) fresh() bool { return s.sampled }
+
+// touch has the job recorded at the end of the step.
+func (s *stepBuffer) touch(l *live) {
+	if !l.touched { // a step may touch every job
+		l.touched = true
+		s.touched = append(s.touched, l)
+	}
+	delete(s.quiet, l.job.ID)
+}
+
+// touchQuietly is touch for what is no news to anybody.
+func (s *stepBuffer) touchQuietly(l *live) {
+	if !l.touched {
+		l.touched = true
+		s.touched = append(s.touched, l)
+		s.quiet[l.job.ID] = true
+	}
+}
+
+// store has the payload of a new job recorded with it.
+func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
+
+// tell has the job's owner find a sentence in the job's journal, together with
+// what else this step has to say.
+func (s *stepBuffer) tell(l *live, text string) {
+	s.touchQuietly(l)
+	for i, a := range s.out.Actions {
+		if t, ok := a.(Tell); ok && t.Job == l.job.ID {
+			t.Text += "\n" + text
+			s.out.Actions[i] = t
+			return
+		}
+	}
+	s.act(Tell{Job: l.job.ID, UID: l.job.Owner.UID, Text: text})
+}
+
+// end turns what the step touched into records and replies. It returns the
+// effects and the jobs that have ended.
+func (s *stepBuffer) end(view func(job.ID, time.Time) *job.JobView, now time.Time) (out Effects, over []*live) {
+	for _, l := range s.touched {
+		l.touched = false
+		l.keepUse()
+		j := l.job
+		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.quiet[j.ID]})
+		delete(s.payload, j.ID)
+		if j.State.Terminal() {
+			over = append(over, l)
+		}
+	}
+	clear(s.quiet)
+	for _, r := range s.replies {
+		r.ID, r.Job = r.id, view(r.id, now)
+		s.out.Replies = append(s.out.Replies, r.Reply)
+	}
+	return s.out, over
+}
