@@ -53,6 +53,9 @@ func (l *ledger) of(o job.Owner, principal *job.Account) *sched.Account {
 	return a
 }
 
+// user returns a user's account; nil: nobody has asked for it yet.
+func (l *ledger) user(uid int) *sched.Account { return l.users[uid] }
+
 // join notes which groups a user is in. Equal lists share their memory.
 func (l *ledger) join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(l.gids[uid], gids) {
@@ -177,8 +180,8 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 			continue
 		}
 		a.Groups = append(a.Groups, g)
-		for _, id := range c.activeIDs() {
-			if l := c.active[id]; l.account == a {
+		for _, id := range c.jobs.activeIDs() {
+			if l := c.jobs.active(id); l.account == a {
 				c.count(l, g, now)
 			}
 		}
@@ -188,7 +191,7 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 // count puts a running job on an account. Before the first listing nobody knows
 // for how long it has run: see open.
 func (c *Core) count(l *live, a *sched.Account, now time.Time) {
-	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.listed {
+	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
 	} else {
 		a.Hold(milli, rate)
@@ -200,7 +203,7 @@ func (c *Core) charge(l *live, now time.Time) {
 	for _, acc := range l.accounts() {
 		c.count(l, acc, now)
 	}
-	if c.listed {
+	if c.systemd.listed() {
 		c.chargePast(l, now)
 	}
 	c.guard(l, 1, now)
@@ -212,10 +215,10 @@ func (c *Core) charge(l *live, now time.Time) {
 // open begins to count use: what jobs on record have used since then is charged
 // by how long their units have run.
 func (c *Core) open(now time.Time) {
-	c.lane.at = now
+	c.lane.start(now)
 	c.accounts.open(now, c.policy.Sched.HalfLife)
-	for _, id := range c.activeIDs() {
-		c.chargePast(c.active[id], now)
+	for _, id := range c.jobs.activeIDs() {
+		c.chargePast(c.jobs.active(id), now)
 	}
 }
 
@@ -231,8 +234,8 @@ func (c *Core) chargePast(l *live, now time.Time) {
 func (c *Core) openEarly(acc *sched.Account, now time.Time) {
 	half := c.policy.Sched.HalfLife
 	acc.Open(sched.At(now), half)
-	for _, id := range c.activeIDs() {
-		if l := c.active[id]; slices.Contains(l.accounts(), acc) {
+	for _, id := range c.jobs.activeIDs() {
+		if l := c.jobs.active(id); slices.Contains(l.accounts(), acc) {
 			acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), half)
 		}
 	}
@@ -244,7 +247,7 @@ func (c *Core) settle(l *live, now time.Time) {
 	c.guard(l, -1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
 	for _, acc := range l.accounts() {
-		if !c.listed {
+		if !c.systemd.listed() {
 			c.openEarly(acc, now)
 		}
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
@@ -256,7 +259,7 @@ func (c *Core) settle(l *live, now time.Time) {
 		return
 	}
 	if l.gate.Left++; l.gate.Left == 1 {
-		if array := c.jobs[l.job.Task.Array]; array != nil && array.job.State == job.Queued {
+		if array := c.jobs.get(l.job.Task.Array); array != nil && array.job.State == job.Queued {
 			c.turn(array, now)
 		}
 	}

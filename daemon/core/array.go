@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,26 +12,25 @@ import (
 func (c *Core) spawn(array *live, now time.Time) *live {
 	a := &array.job
 	t := job.Job{
-		ID: c.nextID, Owner: a.Owner, Label: a.Label, Request: a.Request, SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
+		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request, SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
 		Life: job.Life{QueuedAt: c.since(a), Expected: a.Expected, Principal: a.Principal, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
 	}
-	c.nextID++
+	c.jobs.claim(t.ID)
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
-	c.queue.Take(a.ID)
+	c.planning.take(a.ID)
 	c.turn(array, now)
 	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 	}
 	l := c.adopt(t)
-	c.queued++
-	c.perUser[t.Person().UID]++
+	c.jobs.enterQueue(l)
 	return l
 }
 
 // taskEnded counts the end of a task, and ends the array with its last one.
 func (c *Core) taskEnded(l *live, now time.Time) {
-	array := c.jobs[l.job.Task.Array]
+	array := c.jobs.get(l.job.Task.Array)
 	if array == nil {
 		return
 	}
@@ -101,7 +98,7 @@ func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job
 	}
 	j.Tasks = &counts
 	c.step.touch(array)
-	c.queue.Take(j.ID)
+	c.planning.take(j.ID)
 	if counts.Next == j.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 		c.endArray(array, now)
@@ -111,7 +108,7 @@ func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job
 
 // cancelStarted ends a task that became a job while somebody asked to cancel it.
 func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refusal {
-	for _, l := range c.tasks(name.Array) {
+	for _, l := range c.jobs.tasks(name.Array) {
 		if l.job.Task.Index == name.Index {
 			c.end(l, by, now)
 			return nil
@@ -128,20 +125,8 @@ func (c *Core) cancelArray(array *live, by string, now time.Time) {
 	if j.State == job.Queued {
 		c.move(array, job.Spawned, now)
 	}
-	for _, l := range c.tasks(j.ID) {
+	for _, l := range c.jobs.tasks(j.ID) {
 		c.end(l, by, now)
 	}
 	c.endArray(array, now)
-}
-
-// tasks returns the live tasks of an array, by id.
-func (c *Core) tasks(array job.ID) []*live {
-	var list []*live
-	for _, l := range c.jobs {
-		if l.job.Task != nil && l.job.Task.Array == array {
-			list = append(list, l)
-		}
-	}
-	slices.SortFunc(list, func(a, b *live) int { return cmp.Compare(a.job.ID, b.job.ID) })
-	return list
 }

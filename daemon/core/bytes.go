@@ -7,24 +7,27 @@ import (
 )
 
 // stow counts what a job weighs among its person's bytes until lift.
-func (c *Core) stow(l *live) {
+func (b *jobBook) stow(l *live) {
 	l.weight = l.job.Weight()
-	c.bytes[l.job.Person().UID] += l.weight
+	b.bytes[l.job.Person().UID] += l.weight
 }
 
 // lift undoes stow.
-func (c *Core) lift(l *live) {
+func (b *jobBook) lift(l *live) {
 	uid := l.job.Person().UID
-	if c.bytes[uid] -= l.weight; c.bytes[uid] == 0 {
-		delete(c.bytes, uid)
+	if b.bytes[uid] -= l.weight; b.bytes[uid] == 0 {
+		delete(b.bytes, uid)
 	}
 }
+
+// bytesOf is what the jobs of a person weigh.
+func (b *jobBook) bytesOf(uid int) int64 { return b.bytes[uid] }
 
 // bytesQuota refuses a job, or a change of one that weighed before, with which
 // its person's jobs would take too much of the state file and of memory. A
 // change that makes a job lighter is never refused.
 func (c *Core) bytesQuota(j *job.Job, before int64) *job.Refusal {
-	most, have, weight := c.policy.MaxBytes, c.bytes[j.Person().UID], j.Weight()
+	most, have, weight := c.policy.MaxBytes, c.jobs.bytesOf(j.Person().UID), j.Weight()
 	if most == 0 || weight <= before || have-before+weight <= most {
 		return nil
 	}

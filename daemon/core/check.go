@@ -19,13 +19,15 @@ func (c *Core) Check() error {
 	breach := func(invariant int, format string, args ...any) {
 		p = append(p, fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, args...))
 	}
-	for id, l := range c.jobs {
+	for id, l := range c.jobs.all() {
 		c.checkJob(id, l, breach)
 	}
 	c.checkHeld(breach)
-	c.checkCounts(breach)
-	c.checkGates(breach)
-	c.checkPlaces(breach)
+	c.jobs.checkCounts(breach)
+	c.jobs.checkGates(breach)
+	c.jobs.checkPlaces(breach)
+	c.checkQueue(breach)
+	c.checkStuck(breach)
 	c.checkFollowers(breach)
 	c.checkAccounts(breach)
 	return p.Err()
@@ -40,15 +42,15 @@ func (c *Core) checkJob(id job.ID, l *live, breach breach) {
 	if j.Tasks != nil {
 		c.checkArray(j, breach)
 	}
-	if j.Task != nil && c.jobs[j.Task.Array] == nil {
+	if j.Task != nil && c.jobs.get(j.Task.Array) == nil {
 		breach(11, "job %d is a task of array %d, which has ended", id, j.Task.Array)
 	}
 	open := j.Attempt != nil && j.Attempt.EndedAt.IsZero()
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
-		if free := j.Held == "" && len(j.Pending) == 0; c.queue.Has(id) != (free && !c.timed.has(id)) {
-			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, len(j.Pending), c.timed.has(id))
+		if free := j.Held == "" && len(j.Pending) == 0; c.planning.has(id) != (free && !c.jobs.hasAlarm(id)) {
+			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.planning.has(id), j.Held, len(j.Pending), c.jobs.hasAlarm(id))
 		}
 		if l.busy != idle {
 			breach(3, "job %d is queued with an action under way", id)
@@ -64,7 +66,7 @@ func (c *Core) checkJob(id job.ID, l *live, breach breach) {
 // checkHeld verifies that jobs hold what they asked, and no GPU is given out twice.
 func (c *Core) checkHeld(breach breach) {
 	shares := map[string]int{}
-	for id, l := range c.active {
+	for id, l := range c.jobs.allActive() {
 		j, sum := &l.job, 0
 		if j.Attempt == nil {
 			continue // which checkJob tells
@@ -81,42 +83,35 @@ func (c *Core) checkHeld(breach breach) {
 	}
 }
 
-// checkCounts counts the queued jobs and what jobs weigh anew, by person, and what
-// the lane holds.
-func (c *Core) checkCounts(breach breach) {
-	queued, guarded, bytes, perUser := 0, 0, map[int]int64{}, map[int]int{}
-	for _, l := range c.jobs {
+// checkCounts counts the queued jobs and what jobs weigh anew, by person.
+func (b *jobBook) checkCounts(breach breach) {
+	queued, bytes, perUser := 0, map[int]int64{}, map[int]int{}
+	for _, l := range b.byID {
 		j := &l.job
 		bytes[j.Person().UID] += j.Weight()
-		switch {
-		case j.State == job.Queued:
+		if j.State == job.Queued {
 			queued++
 			perUser[j.Person().UID]++
-		case j.State.Live() && j.Guarded:
-			guarded += j.Request.GPUMilli
 		}
 	}
-	if queued != c.queued || !maps.Equal(perUser, c.perUser) {
-		breach(11, "%d jobs are counted as queued, by user %v, and %d are, %v", c.queued, c.perUser, queued, perUser)
+	if queued != b.queued || !maps.Equal(perUser, b.perUser) {
+		breach(11, "%d jobs are counted as queued, by user %v, and %d are, %v", b.queued, b.perUser, queued, perUser)
 	}
-	if !maps.Equal(bytes, c.bytes) {
-		breach(11, "the jobs of each person weigh %v, counted are %v", bytes, c.bytes)
-	}
-	if guarded != c.lane.milli {
-		breach(11, "the lane counts %d milli, and its jobs hold %d", c.lane.milli, guarded)
+	if !maps.Equal(bytes, b.bytes) {
+		breach(11, "the jobs of each person weigh %v, counted are %v", bytes, b.bytes)
 	}
 }
 
 // checkGates counts anew how many more tasks of each array may run.
-func (c *Core) checkGates(breach breach) {
+func (b *jobBook) checkGates(breach breach) {
 	left := map[job.ID]int{}
-	for _, l := range c.jobs {
+	for _, l := range b.byID {
 		j, id := &l.job, l.job.ID
 		if j.Task != nil {
 			id = j.Task.Array
 		}
 		switch {
-		case l.gate != c.gates[id]:
+		case l.gate != b.gates[id]:
 			breach(11, "job %d is held back by another limit than array %d", j.ID, id)
 		case j.Tasks != nil && j.Request.Array.Limit > 0:
 			left[id] += j.Request.Array.Limit
@@ -125,7 +120,7 @@ func (c *Core) checkGates(breach breach) {
 		}
 	}
 	is := map[job.ID]int{}
-	for id, g := range c.gates {
+	for id, g := range b.gates {
 		is[id] = g.Left
 	}
 	if !maps.Equal(is, left) {
@@ -134,47 +129,71 @@ func (c *Core) checkGates(breach breach) {
 }
 
 // checkPlaces verifies that whatever lists jobs lists those that belong there.
-func (c *Core) checkPlaces(breach breach) {
-	queue, timed, active := 0, 0, 0
-	for id, l := range c.jobs {
+func (b *jobBook) checkPlaces(breach breach) {
+	timed, active := 0, 0
+	for id, l := range b.byID {
 		j := &l.job
-		if c.queue.Has(id) {
-			queue++
-		}
-		if at, yes := c.timed.at[id]; yes {
+		if at, yes := b.timed.at[id]; yes {
 			timed++
-			if when := c.timed.heap[at]; when.id != id || !when.at.Equal(notBefore(j)) {
+			if when := b.timed.heap[at]; when.id != id || !when.at.Equal(notBefore(j)) {
 				breach(11, "job %d waits for %v, and its alarm is that of job %d at %v", id, notBefore(j), when.id, when.at)
 			}
 		}
-		if j.State.Live() != (c.active[id] == l) {
-			breach(11, "job %d is %s, and among those with a unit: %t", id, j.State, c.active[id] != nil)
+		if j.State.Live() != (b.placed[id] == l) {
+			breach(11, "job %d is %s, and among those with a unit: %t", id, j.State, b.placed[id] != nil)
 		}
 		if j.State.Live() {
 			active++
 		}
-		if l.account != c.accounts.of(j.Owner, j.Principal) || l.weight != j.Weight() {
-			breach(11, "job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
-		}
 	}
-	if queue != c.queue.Len() || timed != len(c.timed.at) || timed != len(c.timed.heap) || active != len(c.active) {
-		breach(11, "the queue has %d jobs of which %d are known, the alarms %d and %d, of those with a unit %d and %d",
-			c.queue.Len(), queue, len(c.timed.heap), timed, len(c.active), active)
+	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) {
+		breach(11, "of the alarms, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
+			len(b.timed.heap), len(b.timed.at), timed, len(b.placed), active)
 	}
+}
+
+// checkStuck verifies that only jobs that do not end are noted as such.
+func (c *Core) checkStuck(breach breach) {
 	for uuid, ids := range c.stuckOn {
 		for _, id := range ids {
-			if l := c.active[id]; l == nil || l.job.State != job.Ending || l.job.Left == "" {
+			if l := c.jobs.active(id); l == nil || l.job.State != job.Ending || l.job.Left == "" {
 				breach(11, "job %d is noted on GPU %s as one that does not end", id, uuid)
 			}
 		}
 	}
 }
 
-// checkAccounts counts what each account runs anew.
+// checkQueue verifies that the queue has no job but those that are known, and the
+// lane counts what its jobs hold.
+func (c *Core) checkQueue(breach breach) {
+	queue, guarded := 0, 0
+	for id, l := range c.jobs.all() {
+		if c.planning.has(id) {
+			queue++
+		}
+		if l.job.State.Live() && l.job.Guarded {
+			guarded += l.job.Request.GPUMilli
+		}
+	}
+	if queue != c.planning.waiting() {
+		breach(11, "the queue has %d jobs of which %d are known", c.planning.waiting(), queue)
+	}
+	if guarded != c.lane.held() {
+		breach(11, "the lane counts %d milli, and its jobs hold %d", c.lane.held(), guarded)
+	}
+}
+
+// checkAccounts verifies for whom jobs count, and counts what each account runs anew.
 func (c *Core) checkAccounts(breach breach) {
+	for id, l := range c.jobs.all() {
+		j := &l.job
+		if l.account != c.accounts.of(j.Owner, j.Principal) || l.weight != j.Weight() {
+			breach(11, "job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
+		}
+	}
 	type runs struct{ jobs, milli int }
 	want := map[*sched.Account]runs{}
-	for _, l := range c.active {
+	for _, l := range c.jobs.allActive() {
 		for _, a := range l.accounts() {
 			r := want[a]
 			want[a] = runs{r.jobs + 1, r.milli + l.job.Request.GPUMilli}
@@ -191,13 +210,13 @@ func (c *Core) checkAccounts(breach breach) {
 // else.
 func (c *Core) checkFollowers(breach breach) {
 	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
-	for _, id := range c.sortedIDs() {
-		j := &c.jobs[id].job
+	for _, id := range c.jobs.sortedIDs() {
+		j := &c.jobs.get(id).job
 		for _, d := range j.Pending {
 			if list := wait[d.Job]; len(list) == 0 || list[len(list)-1] != id {
 				wait[d.Job] = append(list, id)
 			}
-			if c.jobs[d.Job] == nil {
+			if c.jobs.get(d.Job) == nil {
 				breach(11, "job %d waits for job %d, and there is no such job", id, d.Job)
 			}
 			edges[j.Person().UID]++
@@ -213,7 +232,7 @@ func (c *Core) checkFollowers(breach breach) {
 
 // checkArray verifies the counts of an array.
 func (c *Core) checkArray(j *job.Job, breach breach) {
-	if live := len(c.tasks(j.ID)); live != j.Tasks.Live {
+	if live := len(c.jobs.tasks(j.ID)); live != j.Tasks.Live {
 		breach(11, "array %d counts %d tasks and has %d", j.ID, j.Tasks.Live, live)
 	}
 	left := j.Tasks.Left(j.Request.Array.Size())

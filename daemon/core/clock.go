@@ -13,14 +13,11 @@ import (
 // reset takes in that the clock was set by so much.
 func (c *Core) reset(by time.Duration, now time.Time) {
 	c.accounts.shift(by)
-	c.lane.at = moved(c.lane.at, by, now)
-	c.notBefore = moved(c.notBefore, by, now)
-	for a, until := range c.barred {
-		c.barred[a] = moved(until, by, now)
-	}
-	c.timed = newAlarms() // its order was by the other clock
-	for _, id := range c.sortedIDs() {
-		l := c.jobs[id]
+	c.lane.shift(by, now)
+	c.systemd.shift(by, now)
+	c.jobs.clearAlarms() // its order was by the other clock
+	for _, id := range c.jobs.sortedIDs() {
+		l := c.jobs.get(id)
 		j := &l.job
 		j.QueuedAt, j.AwayAt, j.NotBefore = moved(j.QueuedAt, by, now), moved(j.AwayAt, by, now), moved(j.NotBefore, by, now)
 		if j.Tasks != nil {

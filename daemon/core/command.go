@@ -34,7 +34,7 @@ func (c *Core) command(e Command, now time.Time) {
 
 // mine finds the live job a command names and checks the right to act on it.
 func (c *Core) mine(e Command) (*live, *job.Refusal) {
-	l := c.jobs[e.What.Job]
+	l := c.jobs.get(e.What.Job)
 	if l == nil {
 		return nil, refuse(job.RefusedNotFound, fmt.Sprintf("there is no job %d that waits or runs", e.What.Job), "see 'gpusched list -a'")
 	}
@@ -87,7 +87,7 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 		c.wind(l, now)
 	case l.busy == checking:
 		c.wind(l, now)
-	case l.job.State == job.Starting && c.listed:
+	case l.job.State == job.Starting && c.systemd.listed():
 		c.inspect(l) // where no start is under way nothing else would come
 	}
 }
@@ -158,8 +158,8 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 // accept takes an administrator's word for it that the GPU is well.
 func (c *Core) accept(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
-	if g.Fault.Boot == c.boot {
-		fault.Boot, fault.Seq, fault.Strays = c.boot, max(c.heard, g.Fault.Seq), g.Fault.Strays
+	if g.Fault.Boot == c.systemd.bootID() {
+		fault.Boot, fault.Seq, fault.Strays = c.systemd.bootID(), max(c.heard, g.Fault.Seq), g.Fault.Strays
 		if g.Fault.Left.What != "" { // somebody looked at it instead of us
 			d.after = nil
 		}

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -41,47 +40,23 @@ type live struct {
 
 // Core is the state of the scheduler. It must be used by one goroutine.
 type Core struct {
-	policy  Policy
-	boot    string // of the kernel
-	run     string // of systemd in that boot
-	leaving bool   // systemd stops everything
-	// notBefore is when jobs are placed again, after systemd could start nobody's.
-	notBefore time.Time
-	// unstarted owns the job that systemd could not start last; nil: it started
-	// one since.
-	unstarted *job.Owner
-	barred    map[*sched.Account]time.Time // until when; then one of its jobs is tried
-	jobs      map[job.ID]*live             // that have not ended
-	active    map[job.ID]*live             // those that have a unit or may have one
-	queue     *sched.Queue                 // the queued ones that may start as soon as they fit
-	timed     alarms                       // queued ones that wait for a time
-	queued    int
-	perUser   map[int]int   // queued jobs by person
-	bytes     map[int]int64 // what the jobs of a person weigh
-	nextID    job.ID
-	keys      ring[requestKey, job.ID]
-	devices   []*device             // by index
-	departed  map[string]*departure // from GPUs that are not among them
-	controls  map[string]job.GPUControl
-	orphans   map[job.ID]int // units without a job: in how many listings in a row
-	listed    bool           // the units have been listed since New
-
-	planner      *sched.Planner
-	snap         sched.Snapshot // of the last pass; its memory is used again
-	grants       []sched.Grant  // of its running jobs
-	ids          []job.ID       // scratch
-	machine      uint64         // changes with the set of GPUs
+	policy       Policy
+	systemd      systemd
+	jobs         jobBook
+	planning     planning
+	keys         ring[requestKey, job.ID]
+	devices      []*device             // by index
+	departed     map[string]*departure // from GPUs that are not among them
+	controls     map[string]job.GPUControl
+	machine      uint64 // changes with the set of GPUs
 	links        []gpu.Link
-	wake         time.Time // when to plan again though nothing happens
 	lane         lane
 	accounts     ledger
-	predictor    *sched.Predictor
-	followers    map[job.ID][]job.ID    // who waits for a job, by id
-	edges        map[int]int            // dependencies that are not met, by person
-	recent       ring[job.ID, job.End]  // how the last jobs ended
-	gates        map[job.ID]*sched.Gate // of arrays with a limit
-	same         ring[content, job.ID]  // jobs with --dedup, waiting, running or completed
-	reservations []job.Reservation      // by id
+	followers    map[job.ID][]job.ID   // who waits for a job, by id
+	edges        map[int]int           // dependencies that are not met, by person
+	recent       ring[job.ID, job.End] // how the last jobs ended
+	same         ring[content, job.ID] // jobs with --dedup, waiting, running or completed
+	reservations []job.Reservation     // by id
 	lastReserved int64
 
 	problem gpu.Problem // of the last sample
@@ -104,11 +79,11 @@ type Core struct {
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, boot: boot, step: newStepBuffer(), nextID: max(r.NextID, 1),
-		jobs: map[job.ID]*live{}, active: map[job.ID]*live{}, perUser: map[int]int{}, bytes: map[int]int64{}, controls: map[string]job.GPUControl{}, departed: map[string]*departure{}, barred: map[*sched.Account]time.Time{},
-		keys: newRing[requestKey, job.ID](keyringSize), queue: sched.NewQueue(), planner: sched.NewPlanner(),
-		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{}, timed: newAlarms(), followers: map[job.ID][]job.ID{}, edges: map[int]int{}, gates: map[job.ID]*sched.Gate{}, same: newRing[content, job.ID](twinsSize),
-		recent: newRing[job.ID, job.End](endsSize), predictor: sched.NewPredictor(r.Predictions), reservations: r.Reservations,
+		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), jobs: newJobBook(r.NextID), planning: newPlanning(r.Predictions),
+		controls: map[string]job.GPUControl{}, departed: map[string]*departure{},
+		keys:    newRing[requestKey, job.ID](keyringSize),
+		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{}, followers: map[job.ID][]job.ID{}, edges: map[int]int{}, same: newRing[content, job.ID](twinsSize),
+		recent: newRing[job.ID, job.End](endsSize), reservations: r.Reservations,
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
 	for _, d := range r.Done {
@@ -119,7 +94,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 		c.restore(j)
 	}
 	for _, j := range r.Jobs {
-		if l := c.jobs[j.ID]; j.State == job.Queued {
+		if l := c.jobs.get(j.ID); j.State == job.Queued {
 			l.job.Pending = c.stillOpen(j.Pending)
 			c.follow(l)
 			c.enqueue(l, time.Time{})
@@ -139,7 +114,7 @@ func (c *Core) restore(j job.Job) {
 	}
 	j.Began = j.Began || j.Attempt != nil && !j.Attempt.StartedAt.IsZero() // older state files do not say
 	if j.Task != nil && j.Request.Array == nil {
-		if array := c.jobs[j.Task.Array]; array != nil {
+		if array := c.jobs.get(j.Task.Array); array != nil {
 			j.Request.Array = array.job.Request.Array // which is not stored again with each task
 		}
 	}
@@ -147,13 +122,13 @@ func (c *Core) restore(j job.Job) {
 	l := c.adopt(j)
 	l.hit = j.State == job.Ending
 	c.keep(j.Owner.UID, j.Key, j.ID)
-	c.nextID = max(c.nextID, j.ID+1)
+	c.jobs.claim(j.ID)
 	if j.Request.Dedup != "" && j.Task == nil { // a task has it of its array
 		c.same.add(content{j.Owner.UID, j.Request.Dedup}, j.ID)
 	}
 	if j.State.Live() {
 		c.noteStuck(l)
-		c.active[j.ID] = l
+		c.jobs.sort(l)
 		c.charge(l, time.Time{})
 	}
 }
@@ -162,17 +137,13 @@ func (c *Core) restore(j job.Job) {
 func (c *Core) adopt(j job.Job) *live {
 	l := &live{job: j, account: c.accounts.of(j.Owner, j.Principal)}
 	l.job.GIDs = c.accounts.join(j.Owner.UID, j.GIDs)
-	c.jobs[j.ID] = l
-	c.stow(l)
+	c.jobs.add(l)
 	array := j.ID
 	if j.Task != nil {
 		array = j.Task.Array
 	}
 	if a := j.Request.Array; a != nil && a.Limit > 0 {
-		if c.gates[array] == nil {
-			c.gates[array] = &sched.Gate{Left: a.Limit}
-		}
-		l.gate = c.gates[array]
+		l.gate = c.jobs.gate(array, a.Limit)
 	}
 	return l
 }
@@ -208,7 +179,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Listed:
 		c.list(e, now)
 	case Leaving:
-		c.leaving = !e.Not
+		c.systemd.setLeaving(!e.Not)
 		c.step.replan()
 	case Measured:
 		c.measured(e)
@@ -225,15 +196,14 @@ func (c *Core) apply(ev Event, now time.Time) {
 func (c *Core) finish(now time.Time) Effects {
 	out, over := c.step.end(c.viewOf, now)
 	for _, l := range over {
-		c.lift(l)
-		delete(c.jobs, l.job.ID)
+		c.jobs.remove(l)
 	}
 	return out
 }
 
 // viewOf is what a reply shows of a job; nil where it has ended before the step.
 func (c *Core) viewOf(id job.ID, now time.Time) *job.JobView {
-	l := c.jobs[id]
+	l := c.jobs.get(id)
 	if l == nil {
 		return nil
 	}
@@ -256,18 +226,14 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	if to == job.Queued {
 		c.enqueue(l, now)
 	}
-	if to.Live() {
-		c.active[l.job.ID] = l
-	} else {
-		delete(c.active, l.job.ID)
-	}
+	c.jobs.sort(l)
 	c.step.touch(l)
 	if to != job.Starting && to != job.Running { // a start frees nothing
 		c.step.replan()
 	}
 	c.tellFollowers(l, now)
 	if to.Terminal() {
-		delete(c.gates, l.job.ID)
+		c.jobs.dropGate(l.job.ID)
 		c.forgetTwin(&l.job)
 		if l.job.Task != nil {
 			c.taskEnded(l, now)
@@ -283,25 +249,4 @@ func (c *Core) edit(l *live, change func(*job.Attempt)) {
 	change(&a)
 	l.job.Attempt = &a
 	c.step.touch(l)
-}
-
-// sortedIDs returns the ids of all jobs that have not ended, in order.
-func (c *Core) sortedIDs() []job.ID {
-	ids := make([]job.ID, 0, len(c.jobs))
-	for id := range c.jobs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// activeIDs returns the ids of the jobs that have a unit or may have one, in
-// order, valid until the next call.
-func (c *Core) activeIDs() []job.ID {
-	c.ids = c.ids[:0]
-	for id := range c.active {
-		c.ids = append(c.ids, id)
-	}
-	slices.Sort(c.ids)
-	return c.ids
 }

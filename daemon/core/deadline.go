@@ -14,10 +14,10 @@ func (c *Core) tick(e Tick, now time.Time) {
 	}
 	c.due(now)
 	c.expire(now)
-	if !c.wake.IsZero() && !now.Before(c.wake) {
+	if !c.planning.wakeAt().IsZero() && !now.Before(c.planning.wakeAt()) {
 		c.step.replan()
 	}
-	if c.listed { // else a unit may still tell how long it has really run
+	if c.systemd.listed() { // else a unit may still tell how long it has really run
 		c.tickActive(e.Retry, now)
 	}
 	c.lookAgain(now)
@@ -26,8 +26,8 @@ func (c *Core) tick(e Tick, now time.Time) {
 // tickActive does what has come due of the jobs with a unit, and what is to be
 // tried again.
 func (c *Core) tickActive(retry bool, now time.Time) {
-	for _, id := range slices.Clone(c.activeIDs()) {
-		l := c.jobs[id]
+	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+		l := c.jobs.get(id)
 		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true
 			c.step.touch(l)
@@ -122,18 +122,18 @@ func (c *Core) Deadline() time.Time {
 			first = t
 		}
 	}
-	if c.listed { // as in tick
-		for _, l := range c.active {
+	if c.systemd.listed() { // as in tick
+		for _, l := range c.jobs.allActive() {
 			sooner(limitAt(&l.job))
 			sooner(warnAt(&l.job))
 			sooner(stopAt(&l.job))
 		}
 	}
-	sooner(c.timed.first().at)
+	sooner(c.jobs.nextAlarm().at)
 	for _, r := range c.reservations {
 		sooner(r.To)
 	}
-	sooner(c.wake)
+	sooner(c.planning.wakeAt())
 	for _, d := range c.devices {
 		if d.after != nil {
 			sooner(d.after.next)
@@ -148,7 +148,7 @@ func (c *Core) Deadline() time.Time {
 // measured keeps the peaks of running jobs, to be recorded with their result.
 func (c *Core) measured(e Measured) {
 	for _, u := range e.Usage {
-		l := c.active[u.Job]
+		l := c.jobs.active(u.Job)
 		if l == nil {
 			continue
 		}

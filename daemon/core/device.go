@@ -52,7 +52,7 @@ const (
 // too. Where it does not say who they are, what is in use while no job has the GPU
 // is nobody's.
 func (c *Core) unaccounted(d *device) int64 {
-	if d.MemIsNode || d.ProcessesUnknown && c.held(d) {
+	if d.MemIsNode || d.ProcessesUnknown && c.jobs.held(d.UUID) {
 		return -1
 	}
 	rest := int64(d.MemUsedBytes)
@@ -139,8 +139,8 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		away := first && p.Dead && c.shareHeld(d.UUID) < job.WholeGPU // it was left while we were
-		if d.after == nil && (away || ok && !c.holds(id, d)) {
+		away := first && p.Dead && c.jobs.shareHeld(d.UUID) < job.WholeGPU // it was left while we were
+		if d.after == nil && (away || ok && !c.jobs.holds(id, d.UUID)) {
 			d.after = &departure{job: id, since: now}
 		}
 	}
@@ -214,40 +214,12 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 // accounts for beyond what was there before.
 func (c *Core) clean(d *device) bool {
 	for _, p := range d.Processes {
-		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !c.holds(id, d)) {
+		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !c.jobs.holds(id, d.UUID)) {
 			return false
 		}
 	}
 	rest := c.unaccounted(d)
 	return rest < 0 || d.base < 0 || rest <= d.base+c.policy.MemSlackBytes
-}
-
-// holds tells whether the job holds a part of the GPU.
-func (c *Core) holds(id job.ID, d *device) bool {
-	l := c.active[id]
-	return l != nil && slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.GPURef) bool { return r.UUID == d.UUID })
-}
-
-// held tells whether any job holds a part of the GPU.
-func (c *Core) held(d *device) bool {
-	for id := range c.active {
-		if c.holds(id, d) {
-			return true
-		}
-	}
-	return false
-}
-
-// shareHeld is how much of the GPU jobs hold.
-func (c *Core) shareHeld(uuid string) (milli int) {
-	for _, l := range c.active {
-		for _, r := range l.job.Attempt.GPUs {
-			if r.UUID == uuid {
-				milli += r.Share()
-			}
-		}
-	}
-	return milli
 }
 
 // leave marks the GPUs of a job that ended and asks for a look at them.

@@ -75,7 +75,7 @@ func (c *Core) confirm(number uint64) {
 			continue
 		}
 		g := c.controls[d.UUID]
-		g.Fault = g.Fault.With(job.GPUFault{Boot: c.boot, Seq: max(d.revoked.seq, g.Fault.Seq)})
+		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(d.revoked.seq, g.Fault.Seq)})
 		d.revoked = revocation{}
 		c.control(g)
 	}
@@ -113,9 +113,9 @@ func (c *Core) struck(d *device, e Faulted) *live {
 		return nil
 	}
 	var only *live
-	for _, at := range c.activeIDs() {
-		l := c.active[at]
-		if !c.holds(at, d) || e.At.Before(l.job.Attempt.PlacedAt) {
+	for _, at := range c.jobs.activeIDs() {
+		l := c.jobs.active(at)
+		if !c.jobs.holds(at, d.UUID) || e.At.Before(l.job.Attempt.PlacedAt) {
 			continue
 		}
 		if at == id {
@@ -150,7 +150,7 @@ func (c *Core) blame(l *live, e job.GPUError) {
 // replaced never ends, so an administrator may accept it.
 func (c *Core) needs(d *device) (gpu.Recovery, string) {
 	needs, why := gpu.RecoverNothing, ""
-	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && gpu.Recovery(f.Recovery).Sick() {
+	if f := c.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && gpu.Recovery(f.Recovery).Sick() {
 		needs, why = gpu.Recovery(f.Recovery), f.What
 		if f.Job != 0 {
 			why += " in job " + f.Job.String()
@@ -174,8 +174,8 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 // wasReset ends what a reset cures.
 func (c *Core) wasReset(d *device) {
 	g := c.controls[d.UUID]
-	if g.Fault.Boot == c.boot && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
-		g.Fault = g.Fault.With(job.GPUFault{Boot: c.boot, Seq: max(c.heard, g.Fault.Seq)})
+	if g.Fault.Boot == c.systemd.bootID() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
+		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(c.heard, g.Fault.Seq)})
 		c.control(g)
 	}
 }
@@ -194,8 +194,8 @@ func (c *Core) endLost(now time.Time) {
 			continue
 		}
 		_, why := c.state(d, now)
-		for _, id := range slices.Clone(c.activeIDs()) {
-			if l := c.active[id]; c.holds(id, d) && l.job.Stop == "" && l.job.State != job.Ending {
+		for _, id := range slices.Clone(c.jobs.activeIDs()) {
+			if l := c.jobs.active(id); c.jobs.holds(id, d.UUID) && l.job.Stop == "" && l.job.State != job.Ending {
 				if was := l.job.GPUError; was == nil || was.GPU != d.Index {
 					l.job.GPUError = &job.GPUError{GPU: d.Index, What: why, At: now}
 				}

@@ -20,7 +20,7 @@ func (c *Core) began(l *live, now time.Time) {
 	if l.job.Task == nil {
 		return
 	}
-	if array := c.jobs[l.job.Task.Array]; array != nil && !array.job.Began {
+	if array := c.jobs.get(l.job.Task.Array); array != nil && !array.job.Began {
 		array.job.Began = true
 		c.step.touchQuietly(array)
 		c.tellFollowers(array, now)
@@ -29,7 +29,7 @@ func (c *Core) began(l *live, now time.Time) {
 
 // findEnd returns where the job of a dependency stands.
 func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
-	if l := c.jobs[id]; l != nil {
+	if l := c.jobs.get(id); l != nil {
 		return job.End{State: l.job.State, Started: l.job.Began}, true
 	}
 	if end, ok := c.recent.get(id); ok {
@@ -51,7 +51,7 @@ func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.D
 		case job.Unmet:
 			open = append(open, d)
 		case job.Impossible:
-			return nil, refuse(job.RefusedNever, fmt.Sprintf("can never start: job %s is %s, and %s asks otherwise", c.called(d.Job), end.State, d), "leave the dependency out")
+			return nil, refuse(job.RefusedNever, fmt.Sprintf("can never start: job %s is %s, and %s asks otherwise", c.jobs.called(d.Job), end.State, d), "leave the dependency out")
 		}
 	}
 	return open, nil
@@ -114,7 +114,7 @@ func (c *Core) edgesQuota(j *job.Job, open, had int) *job.Refusal {
 func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
-		l := c.jobs[d.Job]
+		l := c.jobs.get(d.Job)
 		if l != nil && d.Judge(l.job.State, l.job.Began) == job.Unmet {
 			open = append(open, d)
 		}
@@ -130,7 +130,7 @@ func (c *Core) tellFollowers(l *live, now time.Time) {
 		c.recent.add(j.ID, end)
 	}
 	for _, id := range slices.Clone(c.followers[j.ID]) { // which loses those who need not wait any more
-		c.judge(c.jobs[id], j.ID, end, now)
+		c.judge(c.jobs.get(id), j.ID, end, now)
 	}
 }
 
@@ -151,7 +151,7 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		case job.Unmet:
 			open, waits = append(open, d), true
 		case job.Impossible:
-			c.endInVain(f, fmt.Sprintf("job %s is %s, and %s asked otherwise", c.called(on), end.State, d), now)
+			c.endInVain(f, fmt.Sprintf("job %s is %s, and %s asked otherwise", c.jobs.called(on), end.State, d), now)
 			return
 		}
 	}
@@ -194,7 +194,7 @@ func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 		}
 	}
 	for _, d := range list {
-		meet(c.jobs[d.Job])
+		meet(c.jobs.get(d.Job))
 	}
 	var waiting map[job.ID][]*live
 	for ; len(todo) > 0; todo = todo[1:] {
@@ -203,7 +203,7 @@ func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 			return true
 		}
 		for _, d := range j.Pending {
-			meet(c.jobs[d.Job])
+			meet(c.jobs.get(d.Job))
 		}
 		if j.Tasks != nil && waiting == nil {
 			waiting = c.waitingTasks(id)
@@ -219,7 +219,7 @@ func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 // an id.
 func (c *Core) waitingTasks(id job.ID) map[job.ID][]*live {
 	found := map[job.ID][]*live{}
-	for _, l := range c.jobs {
+	for _, l := range c.jobs.all() {
 		if t := l.job.Task; t != nil && (len(l.job.Pending) > 0 || l.job.ID == id) {
 			found[t.Array] = append(found[t.Array], l)
 		}

@@ -32,7 +32,7 @@ func (c *Core) foreignUse(d *device, g *sched.GPU) {
 func (c *Core) unlisted(d *device) int64 {
 	most := c.policy.MaxForeignBytes
 	rest := c.unaccounted(d)
-	if rest > most && (d.after != nil || c.held(d)) {
+	if rest > most && (d.after != nil || c.jobs.held(d.UUID)) {
 		rest = min(rest, d.base)
 	}
 	if most == 0 || rest <= most {

@@ -37,8 +37,8 @@ func (c *Core) endIdle(now time.Time) {
 	if w.Idle != StopIt {
 		return
 	}
-	for _, id := range slices.Clone(c.activeIDs()) {
-		l := c.active[id]
+	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+		l := c.jobs.active(id)
 		if l.job.State != job.Running || l.job.Stop != "" || len(l.job.Attempt.GPUs) == 0 {
 			continue
 		}

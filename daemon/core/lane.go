@@ -35,13 +35,25 @@ func (l *lane) move(gpus int, p *sched.Policy, now time.Time) {
 // open tells whether the lane owes nothing.
 func (l *lane) open() bool { return l.credit >= 0 }
 
+// start begins to earn and pay.
+func (l *lane) start(now time.Time) { l.at = now }
+
+// shift moves the time up to which it has earned and paid with a clock that was set.
+func (l *lane) shift(by time.Duration, now time.Time) { l.at = moved(l.at, by, now) }
+
+// hold counts what jobs that went first come to hold, or no longer do.
+func (l *lane) hold(milli int) { l.milli += milli }
+
+// held is what such jobs hold.
+func (l *lane) held() int { return l.milli }
+
 // guard counts what a job that went first comes to hold, or no longer does.
 func (c *Core) guard(l *live, sign int, now time.Time) {
 	if !l.job.Guarded {
 		return
 	}
-	if c.listed {
+	if c.systemd.listed() {
 		c.lane.move(len(c.devices), &c.policy.Sched, now)
 	}
-	c.lane.milli += sign * l.job.Request.GPUMilli
+	c.lane.hold(sign * l.job.Request.GPUMilli)
 }

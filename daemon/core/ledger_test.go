@@ -99,7 +99,7 @@ func TestSentBack(t *testing.T) {
 			Life: job.Life{QueuedAt: noon.Add(-3 * time.Hour), Served: 30 * time.Minute, Requeues: 1},
 		}
 		c := New(Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
-		l := c.jobs[1]
+		l := c.jobs.get(1)
 		c.sendBack(l, how, noon)
 		if l.job.State != job.Queued || l.job.Stop != "" || l.job.Requeues != 2 || !l.job.QueuedAt.Equal(want.since) || l.job.Served != want.served {
 			t.Errorf("%d: %s, %d times, waits since %s, served %s", how, l.job.State, l.job.Requeues, l.job.QueuedAt, l.job.Served)
@@ -135,7 +135,7 @@ func TestMeasuredPeaks(t *testing.T) {
 	for _, peak := range []int64{5, 9, 7} {
 		c.measured(Measured{Usage: []Usage{{Job: 8, PeakMemBytes: 99}, {Job: 1, PeakMemBytes: peak, CPUTime: time.Duration(peak)}}})
 	}
-	if a := c.jobs[1].job.Attempt; a.PeakMemBytes != 9 || a.CPUTime != 9 {
+	if a := c.jobs.get(1).job.Attempt; a.PeakMemBytes != 9 || a.CPUTime != 9 {
 		t.Errorf("%d bytes, %s", a.PeakMemBytes, a.CPUTime)
 	}
 	if got := c.Unknown([]job.ID{1, 8}); !slices.Equal(got, []job.ID{8}) {
@@ -147,8 +147,8 @@ func TestMeasuredPeaks(t *testing.T) {
 func TestIDsGoOn(t *testing.T) {
 	j := job.Job{ID: 5, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, Life: job.Life{Held: "root"}}
 	for next, want := range map[job.ID]job.ID{0: 6, 3: 6, 9: 9} {
-		if c := New(Policy{}, "boot1", job.Restored{NextID: next, Jobs: []job.Job{j}}); c.nextID != want {
-			t.Errorf("after job 5, with %d on record: %d, want %d", next, c.nextID, want)
+		if c := New(Policy{}, "boot1", job.Restored{NextID: next, Jobs: []job.Job{j}}); c.jobs.nextID != want {
+			t.Errorf("after job 5, with %d on record: %d, want %d", next, c.jobs.nextID, want)
 		}
 	}
 }

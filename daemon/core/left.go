@@ -22,9 +22,9 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 			return "a dead process still holds its memory", true
 		}
 		switch id := d.jobs[p.PID]; {
-		case id == 0 || c.holds(id, d):
-		case c.active[id] != nil: // somebody gave it a descriptor, or it has left its unit
-			return fmt.Sprintf("process %d of job %s of %s is on it, and the job does not have it: end that job", p.PID, c.called(id), c.active[id].job.Owner.User), false
+		case id == 0 || c.jobs.holds(id, d.UUID):
+		case c.jobs.active(id) != nil: // somebody gave it a descriptor, or it has left its unit
+			return fmt.Sprintf("process %d of job %s of %s is on it, and the job does not have it: end that job", p.PID, c.jobs.called(id), c.jobs.active(id).job.Owner.User), false
 		default:
 			return fmt.Sprintf("process %d of job %d, which has ended, still runs on it", p.PID, id), false
 		}
@@ -37,7 +37,7 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 func (c *Core) ghost(d *device) {
 	what, ghost := c.remains(d)
 	g := c.controls[d.UUID]
-	if !ghost || (g.Fault.Boot == c.boot && g.Fault.Left.What != "") {
+	if !ghost || (g.Fault.Boot == c.systemd.bootID() && g.Fault.Left.What != "") {
 		return
 	}
 	dep := d.after
@@ -51,15 +51,15 @@ func (c *Core) ghost(d *device) {
 // be added.
 func (c *Core) holdFault(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
-	if g.Fault.Boot != c.boot {
+	if g.Fault.Boot != c.systemd.bootID() {
 		g.Fault = g.Fault.Anew()
-		g.Fault.Boot, g.Fault.Seq = c.boot, c.heard
+		g.Fault.Boot, g.Fault.Seq = c.systemd.bootID(), c.heard
 	}
 }
 
 // leftBehind adds to the result of an attempt that has ended.
 func (c *Core) leftBehind(dep *departure, what string) {
-	if l := c.jobs[dep.job]; l != nil && l.job.Attempt != nil && l.job.Attempt.Number == dep.attempt {
+	if l := c.jobs.get(dep.job); l != nil && l.job.Attempt != nil && l.job.Attempt.Number == dep.attempt {
 		c.edit(l, func(a *job.Attempt) {
 			r := *a.Result
 			r.Left = what
@@ -83,7 +83,7 @@ func (c *Core) cleared(d *device) {
 // recall goes on looking at a GPU on which something was left before we were
 // started.
 func (c *Core) recall(d *device) {
-	if f := c.controls[d.UUID].Fault; f.Boot == c.boot && f.Left.What != "" {
+	if f := c.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && f.Left.What != "" {
 		d.after, d.base = &departure{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
 	}
 }
@@ -123,11 +123,11 @@ func (c *Core) stuckJob(d *device) job.ID {
 // left is what a GPU needs for what was left on it, and why.
 func (c *Core) left(d *device) (gpu.Recovery, string) {
 	if id := c.stuckJob(d); id != 0 {
-		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", c.called(id))
+		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", c.jobs.called(id))
 	}
 	f := c.controls[d.UUID].Fault
 	switch {
-	case f.Boot != c.boot || f.Left.What == "":
+	case f.Boot != c.systemd.bootID() || f.Left.What == "":
 		return gpu.RecoverNothing, ""
 	case f.Left.Job == 0: // it was there when we were started
 		return gpu.RecoverReset, f.Left.What

@@ -11,11 +11,11 @@ import (
 
 // snapshot is the core as placement sees it, valid until the next call.
 func (c *Core) snapshot(now time.Time) *sched.Snapshot {
-	s := &c.snap
+	s := c.planning.blank()
 	s.Now, s.Policy, s.Machine = sched.At(now), c.policy.Sched, c.machine
-	s.GPUs, s.Running, s.Reserved = s.GPUs[:0], s.Running[:0], c.reserved()
+	s.Reserved = c.reserved()
 	s.Host = sched.Host{
-		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: len(c.active),
+		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount(),
 		GPUsSeen: c.seen && c.problem == "",
 	}
 	if share := c.policy.NoGPUShare; len(c.devices) > 0 && share > 0 && share < 100 {
@@ -33,9 +33,8 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		}
 		s.GPUs = append(s.GPUs, g)
 	}
-	c.grants = c.grants[:0]
-	for _, id := range c.activeIDs() {
-		l := c.active[id]
+	for _, id := range c.jobs.activeIDs() {
+		l := c.jobs.active(id)
 		s.Host.PromisedMem += l.job.Request.MemBytes
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
@@ -63,7 +62,7 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(expectedEnd(j, now))
 	}
-	first := len(c.grants)
+	first := c.planning.granted()
 	for _, ref := range j.Attempt.GPUs {
 		at := c.position(&ref)
 		if at < 0 {
@@ -71,9 +70,9 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 		}
 		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.devices[at].seen(j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
-		c.grants = append(c.grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
+		c.planning.grant(sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
-	r.Grants = c.grants[first:len(c.grants):len(c.grants)]
+	r.Grants = c.planning.grantedSince(first)
 	return r
 }
 
@@ -146,26 +145,27 @@ func (d *device) seen(id job.ID) int64 {
 }
 
 // plan decides without doing anything.
-func (c *Core) plan(now time.Time) *sched.Plan { return c.planner.Plan(c.snapshot(now), c.queue) }
+func (c *Core) plan(now time.Time) *sched.Plan { return c.planning.plan(c.snapshot(now)) }
 
 // pass plans and carries out the plan. A placement that rests on free GPU
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) pass(now time.Time) {
-	c.wake = time.Time{}
-	if !c.listed || c.leaving || c.queue.Len() == 0 {
+	c.planning.setWake(time.Time{})
+	if !c.systemd.listed() || c.systemd.leaving() || c.planning.waiting() == 0 {
 		return
 	}
-	if now.Before(c.notBefore) {
-		c.wake = c.notBefore
+	if at := c.systemd.startsAt(); now.Before(at) {
+		c.planning.setWake(at)
 		return
 	}
-	c.wake = c.unbar(now)
+	wake := c.systemd.unbar(now)
 	p := c.plan(now)
-	if p.Wake != sched.Eternity && (c.wake.IsZero() || p.Wake.Time().Before(c.wake)) {
-		c.wake = p.Wake.Time()
+	if p.Wake != sched.Eternity && (wake.IsZero() || p.Wake.Time().Before(wake)) {
+		wake = p.Wake.Time()
 	}
+	c.planning.setWake(wake)
 	for i := range p.Place {
-		l := c.jobs[p.Place[i].Job]
+		l := c.jobs.get(p.Place[i].Job)
 		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && now.Sub(c.taken) > c.policy.FreshFor {
 			c.look()
 			return
@@ -173,7 +173,7 @@ func (c *Core) pass(now time.Time) {
 		c.place(l, &p.Place[i], now)
 	}
 	for _, v := range p.Preempt {
-		l := c.jobs[v.Victim]
+		l := c.jobs.get(v.Victim)
 		l.job.StopFor = v.For
 		c.halt(l, job.StopPreempt, "", now)
 	}
@@ -190,11 +190,11 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	}
 	refs := c.refs(p.Grants)
 	for _, g := range p.Grants {
-		if d := c.devices[g.GPU]; !c.held(d) {
+		if d := c.devices[g.GPU]; !c.jobs.held(d.UUID) {
 			d.base = c.unaccounted(d)
 		}
 	}
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.run, PlacedAt: now}
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
 	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over

@@ -70,7 +70,7 @@ func (c *Core) configure(p Policy) {
 	c.step.replan()
 	c.accounts.configure(p.Quotas)
 	c.machine++
-	c.unbarAll()
+	c.systemd.unbarAll()
 	c.withdraw()
 	c.look()
 }
@@ -79,7 +79,7 @@ func (c *Core) configure(p Policy) {
 // but not that a job left one.
 func (c *Core) withdraw() {
 	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {
-		if c.offered(d) || c.held(d) {
+		if c.offered(d) || c.jobs.held(d.UUID) {
 			return false
 		}
 		if d.after != nil {

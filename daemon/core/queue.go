@@ -9,20 +9,14 @@ import (
 
 // enqueue counts a job among the queued ones and considers it.
 func (c *Core) enqueue(l *live, now time.Time) {
-	c.queued++
-	c.perUser[l.job.Person().UID]++
+	c.jobs.enterQueue(l)
 	c.consider(l, now)
 }
 
 func (c *Core) dequeue(l *live) {
-	c.queue.Remove(l.job.ID)
-	c.timed.remove(l.job.ID)
+	c.planning.remove(l.job.ID)
+	c.jobs.leaveQueue(l)
 	l.job.AwayAt = time.Time{}
-	c.queued--
-	uid := l.job.Person().UID
-	if c.perUser[uid]--; c.perUser[uid] == 0 {
-		delete(c.perUser, uid)
-	}
 }
 
 // consider puts a queued job where it belongs: to those that may start as soon
@@ -30,8 +24,8 @@ func (c *Core) dequeue(l *live) {
 // back or waits for another. A zero now believes in no time's having come.
 func (c *Core) consider(l *live, now time.Time) {
 	j := &l.job
-	c.queue.Remove(j.ID)
-	c.timed.remove(j.ID)
+	c.planning.remove(j.ID)
+	c.jobs.stopAlarm(j.ID)
 	if j.State != job.Queued {
 		return
 	}
@@ -42,13 +36,13 @@ func (c *Core) consider(l *live, now time.Time) {
 	case !free:
 		return
 	case at.After(now):
-		c.timed.set(j.ID, at)
+		c.jobs.setAlarm(j.ID, at)
 		return
 	}
 	if j.Expected == 0 {
 		j.Expected = c.expect(j)
 	}
-	c.queue.Push(c.waiting(l))
+	c.planning.push(c.waiting(l))
 	c.step.replan()
 }
 
@@ -89,9 +83,9 @@ func (c *Core) turn(array *live, now time.Time) {
 	counts.TurnAt = now
 	j.Tasks = &counts
 	c.step.touchQuietly(array)
-	if c.queue.Has(j.ID) {
-		c.queue.Remove(j.ID)
-		c.queue.Push(c.waiting(array))
+	if c.planning.has(j.ID) {
+		c.planning.remove(j.ID)
+		c.planning.push(c.waiting(array))
 	}
 }
 
@@ -101,7 +95,7 @@ func (c *Core) expect(j *job.Job) time.Duration {
 	if c.policy.Predict != nil {
 		run = c.policy.Predict(j.ID)
 	} else {
-		run = c.predictor.Expect(j.Owner.UID, &j.Request)
+		run = c.planning.expect(j.Owner.UID, &j.Request)
 	}
 	return j.Served + sched.Remaining(run, j.Served)
 }
@@ -137,8 +131,8 @@ func notBefore(j *job.Job) time.Time {
 
 // due considers the jobs whose time has come.
 func (c *Core) due(now time.Time) {
-	for a := c.timed.first(); a.id != 0 && !a.at.After(now); a = c.timed.first() {
-		l := c.jobs[a.id]
+	for a := c.jobs.nextAlarm(); a.id != 0 && !a.at.After(now); a = c.jobs.nextAlarm() {
+		l := c.jobs.get(a.id)
 		c.consider(l, now)
 		c.step.touchQuietly(l)
 	}
@@ -182,8 +176,8 @@ func ranFor(a *job.Attempt, now time.Time) time.Duration {
 // shorten ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets nobody wait from a moment to come.
 func (c *Core) shorten(now time.Time) {
-	for _, id := range c.sortedIDs() {
-		l := c.jobs[id]
+	for _, id := range c.jobs.sortedIDs() {
+		l := c.jobs.get(id)
 		if l.job.State != job.Queued {
 			continue
 		}

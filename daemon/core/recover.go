@@ -28,7 +28,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 // like any other and has its end, but never another start: what its command was
 // is not known any more.
 func (c *Core) recover(j job.Job, now time.Time) {
-	if l := c.jobs[j.ID]; l != nil {
+	if l := c.jobs.get(j.ID); l != nil {
 		c.reclaim(l, &j, now)
 		return
 	}
@@ -36,8 +36,8 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	j.Attempt = c.untaken(&j)
 	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(j)
-	c.nextID = max(c.nextID, j.ID+1)
-	c.active[j.ID] = l
+	c.jobs.claim(j.ID)
+	c.jobs.sort(l)
 	c.step.store(j.ID, &job.Payload{EnvMode: job.EnvClean, Dir: "/"})
 	c.charge(l, now)
 	c.step.touch(l)
@@ -62,7 +62,7 @@ func (c *Core) reclaim(l *live, found *job.Job, now time.Time) {
 func (c *Core) untaken(j *job.Job) *job.Attempt {
 	a := *j.Attempt
 	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.GPURef) bool {
-		taken := c.shareHeld(r.UUID)+r.Share() > job.WholeGPU
+		taken := c.jobs.shareHeld(r.UUID)+r.Share() > job.WholeGPU
 		if taken {
 			j.Request.GPUMilli -= r.Share()
 		}
@@ -76,7 +76,7 @@ func (c *Core) untaken(j *job.Job) *job.Attempt {
 func (c *Core) Unknown(ids []job.ID) []job.ID {
 	var unknown []job.ID
 	for _, id := range ids {
-		if c.active[id] == nil {
+		if c.jobs.active(id) == nil {
 			unknown = append(unknown, id)
 		}
 	}

@@ -181,7 +181,7 @@ func TestBytesOfAPerson(t *testing.T) {
 		{weight, 3 * weight, weight + 1, false},
 	} {
 		core := started(Policy{MaxBytes: c.most}, job.Restored{})
-		core.bytes[1001] = c.have
+		core.jobs.bytes[1001] = c.have
 		if refusal := core.bytesQuota(&j, c.before); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)
 		} else if add := "would add " + job.FormatSize(weight-c.before); refusal != nil && !strings.Contains(refusal.Message, add) {

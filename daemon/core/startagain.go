@@ -19,13 +19,19 @@ const (
 // holdStarts has all jobs wait for startPause where those of two people in a row
 // could not be started: then it is the machine's trouble. One person's alone may be
 // that person's slice, which is full or is being stopped.
-func (c *Core) holdStarts(o *job.Owner, now time.Time) {
-	if c.unstarted != nil && c.unstarted.UID != o.UID {
-		c.notBefore = now.Add(startPause)
+func (s *systemd) holdStarts(o *job.Owner, now time.Time) {
+	if s.unstarted != nil && s.unstarted.UID != o.UID {
+		s.notBefore = now.Add(startPause)
 	}
 	owner := *o
-	c.unstarted = &owner
+	s.unstarted = &owner
 }
+
+// hasStarted takes in that systemd started a job.
+func (s *systemd) hasStarted() { s.unstarted = nil }
+
+// startsAt is when jobs are placed again; zero: at any time.
+func (s *systemd) startsAt() time.Time { return s.notBefore }
 
 // triesOf is how often in a row the job could not be started.
 func triesOf(j *job.Job) int {
@@ -37,19 +43,19 @@ func triesOf(j *job.Job) int {
 
 // bar keeps all jobs of an account in the queue for a while: its user may run
 // nothing, which only a start finds out.
-func (c *Core) bar(a *sched.Account, why string, now time.Time) {
+func (s *systemd) bar(a *sched.Account, why string, now time.Time) {
 	a.Barred = why
-	c.barred[a] = now.Add(lastStartAgain)
+	s.barred[a] = now.Add(lastStartAgain)
 }
 
 // unbar lets accounts try again whose time is over, and returns when the next one's
 // is; zero: there is none.
-func (c *Core) unbar(now time.Time) (next time.Time) {
-	for a, until := range c.barred {
+func (s *systemd) unbar(now time.Time) (next time.Time) {
+	for a, until := range s.barred {
 		switch {
 		case !now.Before(until):
 			a.Barred = ""
-			delete(c.barred, a)
+			delete(s.barred, a)
 		case next.IsZero() || until.Before(next):
 			next = until
 		}
@@ -58,9 +64,9 @@ func (c *Core) unbar(now time.Time) (next time.Time) {
 }
 
 // unbarAll has all try again at once, as after a reload.
-func (c *Core) unbarAll() {
-	for a := range c.barred {
+func (s *systemd) unbarAll() {
+	for a := range s.barred {
 		a.Barred = ""
 	}
-	clear(c.barred)
+	clear(s.barred)
 }

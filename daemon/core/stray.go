@@ -70,7 +70,7 @@ func (c *Core) stray(d *device, p *gpu.Process, before job.ID, began span) (job.
 			c.join(p, id)
 		}
 	}
-	if id != 0 && c.policy.Strays == TellStrays && !p.Dead && !c.holds(id, d) {
+	if id != 0 && c.policy.Strays == TellStrays && !p.Dead && !c.jobs.holds(id, d.UUID) {
 		if dep := d.after; dep != nil && dep.job == id && dep.notes(p.PID) {
 			c.leftBehind(dep, fmt.Sprintf("process %d had left its unit and still used GPU %d", p.PID, d.Index))
 		}
@@ -96,9 +96,9 @@ func (c *Core) during(d *device, p *gpu.Process, began span) job.ID {
 		return 0
 	}
 	last := (*live)(nil)
-	for _, id := range c.activeIDs() {
-		l := c.active[id]
-		if l.job.Owner.UID == p.UID && c.holds(id, d) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
+	for _, id := range c.jobs.activeIDs() {
+		l := c.jobs.active(id)
+		if l.job.Owner.UID == p.UID && c.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
 			last = l
 		}
 	}
@@ -156,7 +156,7 @@ func (c *Core) noteStrays() {
 			continue
 		}
 		g := c.controls[d.UUID]
-		if g.Fault.Boot != c.boot {
+		if g.Fault.Boot != c.systemd.bootID() {
 			g.Fault.Strays = nil
 		}
 		if list := d.listStrays(); !slices.Equal(list, g.Fault.Strays) {
@@ -180,7 +180,7 @@ func (d *device) listStrays() (list []job.Stray) {
 
 // recallStrays takes in what is on record of the strays on a GPU.
 func (c *Core) recallStrays(g *job.GPUControl) {
-	if g.Fault.Boot != c.boot {
+	if g.Fault.Boot != c.systemd.bootID() {
 		return // what has these pids now is another process
 	}
 	for _, s := range g.Fault.Strays {
@@ -194,7 +194,7 @@ const strayGrace = 2 * time.Second
 // trespassed stops a job whose process uses a GPU which the job does not have,
 // unless the driver still lists it from an earlier attempt.
 func (c *Core) trespassed(id job.ID, d *device, p *gpu.Process, now time.Time) {
-	l := c.active[id]
+	l := c.jobs.active(id)
 	if l == nil || l.job.Stop != "" || l.job.State == job.Ending || p.Age == 0 || now.Add(-p.Age).Before(l.began()) {
 		return
 	}
@@ -217,7 +217,7 @@ func (c *Core) endStrays(d *device, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		if id == 0 || p.Dead || c.holds(id, d) {
+		if id == 0 || p.Dead || c.jobs.holds(id, d.UUID) {
 			continue
 		}
 		if !d.strays[p.PID] {
@@ -230,7 +230,7 @@ func (c *Core) endStrays(d *device, now time.Time) {
 		if !dep.notes(p.PID) {
 			continue
 		}
-		if l := c.active[id]; l != nil {
+		if l := c.jobs.active(id); l != nil {
 			c.step.tell(l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index))
 		} else if id == dep.job {
 			pids = append(pids, strconv.Itoa(p.PID))

@@ -29,13 +29,13 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.step.refuse(e.Token, refusal)
 		return
 	}
-	j := newJob(c.nextID, &s, now)
+	j := newJob(c.jobs.next(), &s, now)
 	if refusal := c.edgesQuota(&j, len(open), 0); refusal != nil {
 		c.step.refuse(e.Token, refusal)
 		return
 	}
 	l := c.adopt(j)
-	c.nextID++
+	c.jobs.claim(j.ID)
 	l.job.Pending = open
 	c.follow(l)
 	c.keep(s.Owner.UID, s.Key, l.job.ID)
@@ -127,8 +127,8 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	if refusal := c.allowed(s, false); refusal != nil {
 		return refusal
 	}
-	if p := &c.policy; p.MaxQueued > 0 && c.queued >= p.MaxQueued {
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", c.queued), "try again when some have started")
+	if p := &c.policy; p.MaxQueued > 0 && c.jobs.queuedCount() >= p.MaxQueued {
+		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", c.jobs.queuedCount()), "try again when some have started")
 	}
 	wanted := newJob(0, s, now)
 	if refusal := c.queueQuota(&wanted); refusal != nil {
@@ -182,14 +182,14 @@ func memText(n int64) string {
 // queueQuota refuses a job for whose owner enough are waiting already.
 func (c *Core) queueQuota(j *job.Job) *job.Refusal {
 	a := c.accounts.of(j.Owner, j.Principal)
-	waiting := c.perUser[j.Person().UID]
+	waiting := c.jobs.queuedOf(j.Person().UID)
 	if q := c.accounts.quota(a).Queued; q > 0 && waiting >= q {
 		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", waiting), "try again when some have started, or cancel some")
 	}
 	for _, g := range a.Groups {
 		q, n := c.accounts.quota(g).Queued, 0
-		for uid, waiting := range c.perUser {
-			if u := c.accounts.users[uid]; q > 0 && u != nil && slices.Contains(u.Groups, g) {
+		for uid, waiting := range c.jobs.queuedByPerson() {
+			if u := c.accounts.user(uid); q > 0 && u != nil && slices.Contains(u.Groups, g) {
 				n += waiting
 			}
 		}

@@ -27,8 +27,8 @@ func (c *Core) check(l *live) {
 
 // checked starts the jobs whose GPUs have been looked at, or takes them back.
 func (c *Core) checked(number uint64, now time.Time) {
-	for _, id := range slices.Clone(c.activeIDs()) {
-		l := c.active[id]
+	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+		l := c.jobs.active(id)
 		if l.busy != checking || number < l.look {
 			continue
 		}
@@ -49,7 +49,7 @@ func (c *Core) takeBack(l *live, why string, now time.Time) {
 
 // denied says why a job can't have the GPUs alone that it was given; "" if it can.
 func (c *Core) denied(l *live, now time.Time) string {
-	if c.leaving {
+	if c.systemd.leaving() {
 		return "the machine goes down"
 	}
 	for i := range l.job.Attempt.GPUs {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -10,7 +9,7 @@ import (
 // attempt finds the live job whose current attempt an answer speaks of. A late
 // answer about an earlier attempt finds nothing.
 func (c *Core) attempt(id job.ID, number int) *live {
-	l := c.active[id]
+	l := c.jobs.active(id)
 	if l == nil || l.job.Attempt.Number != number {
 		return nil
 	}
@@ -22,7 +21,8 @@ func (c *Core) started(e Started, now time.Time) {
 	if l == nil {
 		return
 	}
-	l.busy, c.unstarted = idle, nil
+	l.busy = idle
+	c.systemd.hasStarted()
 	c.observe(l, e.Unit, now)
 	c.lookTwice(l)
 }
@@ -51,13 +51,13 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		})
 		c.wind(l, now)
 	case StartLater:
-		c.holdStarts(&l.job.Owner, now)
+		c.systemd.holdStarts(&l.job.Owner, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
 		})
 		c.wind(l, now)
 	case StartBarred:
-		c.bar(l.account, e.Detail, now)
+		c.systemd.bar(l.account, e.Detail, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.Result = &job.Result{Outcome: job.Lost, Detail: e.Detail, Tries: l.tries + 1}
 		})
@@ -144,11 +144,11 @@ func (c *Core) note(l *live, u Unit) {
 // under way may have read the unit before that, so another look follows it; a
 // stop reads it at its end.
 func (c *Core) changed(e Changed) {
-	l := c.active[e.Job]
+	l := c.jobs.active(e.Job)
 	switch {
 	case l == nil || l.job.State == job.Ending:
 		return
-	case !c.listed:
+	case !c.systemd.listed():
 		l.again = true // the first listing is under way
 		return
 	}
@@ -180,31 +180,30 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 
 // list compares all live jobs with the units that exist.
 func (c *Core) list(e Listed, now time.Time) {
-	if c.leaving {
+	if c.systemd.leaving() {
 		return
 	}
-	first := !c.listed
+	first := !c.systemd.listed()
 	if first {
 		c.shorten(now)
 	}
-	c.boot, c.run = e.Boot, cmp.Or(e.Run, e.Boot)
+	c.systemd.runs(e.Boot, e.Run)
 	c.step.replan()
 	c.recoverAll(&e, now)
-	c.listed = true
-	units, orphans := map[job.ID]Unit{}, map[job.ID]int{}
+	c.systemd.setListed()
+	units, orphans := map[job.ID]Unit{}, []job.ID(nil)
 	for _, u := range e.Units {
 		units[u.Job] = u
-		if c.active[u.Job] == nil {
-			c.nextID = max(c.nextID, u.Job+1)
-			orphans[u.Job] = c.orphans[u.Job] + 1
-			if orphans[u.Job] == 2 { // not one that is just being collected
-				c.step.act(Orphan{Job: u.Job})
-			}
+		if c.jobs.active(u.Job) == nil {
+			c.jobs.claim(u.Job)
+			orphans = append(orphans, u.Job)
 		}
 	}
-	c.orphans = orphans
-	for _, id := range c.activeIDs() {
-		l := c.active[id]
+	for _, id := range c.systemd.strange(orphans) {
+		c.step.act(Orphan{Job: id})
+	}
+	for _, id := range c.jobs.activeIDs() {
+		l := c.jobs.active(id)
 		if l.busy == idle {
 			u := units[id]
 			u.Job = id
@@ -232,7 +231,7 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 	switch {
 	case l.job.State == job.Ending:
 		c.wind(l, now)
-	case c.swept(a):
+	case c.systemd.swept(a):
 		c.lost(l, "the machine was restarted while the job ran", now)
 	case !fresh:
 		c.inspect(l)
@@ -244,10 +243,6 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 		c.lost(l, "its unit was stopped or removed from outside gpusched", now)
 	}
 }
-
-// swept tells whether a reboot of any kind has taken the unit of an attempt. Older
-// releases noted the boot alone.
-func (c *Core) swept(a *job.Attempt) bool { return a.BootID != c.run && a.BootID != c.boot }
 
 // launch starts the current attempt, if need be after a look at its GPUs.
 func (c *Core) launch(l *live) {
@@ -387,7 +382,7 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 		c.sendBack(l, inPlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		c.sendBack(l, toEnd, now)
-	case r.Outcome == job.Lost && c.swept(j.Attempt):
+	case r.Outcome == job.Lost && c.systemd.swept(j.Attempt):
 		if !j.Request.Requeue {
 			return false
 		}
@@ -425,7 +420,7 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 		return
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)
-	for _, p := range c.predictor.Observe(j.Owner.UID, &j.Request, ran, now) {
+	for _, p := range c.planning.observe(j.Owner.UID, &j.Request, ran, now) {
 		c.step.record(job.Record{Prediction: &p})
 	}
 }
@@ -433,7 +428,7 @@ func (c *Core) learn(l *live, r *job.Result, now time.Time) {
 // result is finalResult with the name of the job that has a part in it.
 func (c *Core) result(j *job.Job) job.Result {
 	r := finalResult(j)
-	if name := c.called(r.For); r.For != 0 && name != r.For.String() {
+	if name := c.jobs.called(r.For); r.For != 0 && name != r.For.String() {
 		r.ForName = name
 	}
 	return r

@@ -144,8 +144,8 @@ func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now tim
 		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
 	}
 	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
-	c.lift(l)
-	c.stow(l)
+	c.jobs.lift(l)
+	c.jobs.stow(l)
 	if l.job.Tasks != nil {
 		c.regate(l)
 	}
@@ -157,18 +157,15 @@ func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now tim
 // regate takes on another limit of an array for it and its waiting tasks.
 func (c *Core) regate(l *live) {
 	id, limit := l.job.ID, l.job.Request.Array.Limit
-	delete(c.gates, id)
-	if limit > 0 {
-		c.gates[id] = &sched.Gate{Left: limit}
-	}
-	l.gate = c.gates[id]
-	for _, t := range c.tasks(id) {
-		if t.gate = c.gates[id]; t.gate != nil && t.job.State.Live() {
+	c.jobs.dropGate(id)
+	l.gate = c.jobs.gate(id, limit)
+	for _, t := range c.jobs.tasks(id) {
+		if t.gate = l.gate; t.gate != nil && t.job.State.Live() {
 			t.gate.Left--
 		}
-		if t.job.State == job.Queued && c.queue.Has(t.job.ID) {
-			c.queue.Remove(t.job.ID)
-			c.queue.Push(c.waiting(t))
+		if t.job.State == job.Queued && c.planning.has(t.job.ID) {
+			c.planning.remove(t.job.ID)
+			c.planning.push(c.waiting(t))
 		}
 	}
 }

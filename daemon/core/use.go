@@ -100,8 +100,8 @@ func (c *Core) gather() {
 	for i := range w.parts {
 		w.parts[i] = w.parts[i][:0]
 	}
-	for _, id := range c.activeIDs() {
-		l := c.active[id]
+	for _, id := range c.jobs.activeIDs() {
+		l := c.jobs.active(id)
 		uses := l.track()
 		for i := range l.job.Attempt.GPUs {
 			ref := &l.job.Attempt.GPUs[i]

@@ -27,7 +27,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
 	if q.Reasons && slices.ContainsFunc(list, func(l *live) bool { return l.job.State == job.Queued }) {
-		starts = c.planner.Forecast(c.snapshot(now), c.queue)
+		starts = c.planning.forecast(c.snapshot(now))
 		c.plan(now)
 	}
 	waiting, inQueue := 0, 0
@@ -41,11 +41,11 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 				continue
 			}
 		}
-		if c.queue.Has(l.job.ID) {
+		if c.planning.has(l.job.ID) {
 			inQueue++
 		}
 		jv := job.JobView{Job: l.job}
-		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.queue.Has(l.job.ID)) {
+		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.has(l.job.ID)) {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
 				jv.StartsAt = at.Time()
@@ -65,25 +65,25 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*live, beyond int) 
 	var ids, queue []job.ID
 	switch {
 	case q.IDs != nil:
-		ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(q.IDs))), func(id job.ID) bool { return c.jobs[id] == nil })
-		queue = c.planner.Arrange(c.snapshot(now), c.queue, ids)
+		ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(q.IDs))), func(id job.ID) bool { return c.jobs.get(id) == nil })
+		queue = c.planning.arrange(c.snapshot(now), ids)
 	case q.Waiting > 0 && q.UID == nil && q.State == "" && q.Name == "" && q.Array == 0:
 		ids = c.outside()
-		queue = c.planner.Ordered(c.snapshot(now), c.queue, q.Waiting)
-		beyond = c.queue.Len() - len(queue)
+		queue = c.planning.ordered(c.snapshot(now), q.Waiting)
+		beyond = c.planning.waiting() - len(queue)
 	default:
 		ids = c.outside()
-		queue = c.planner.Ordered(c.snapshot(now), c.queue, -1)
+		queue = c.planning.ordered(c.snapshot(now), -1)
 	}
 	var running, waiting, rest []*live
 	for _, id := range queue {
-		waiting = append(waiting, c.jobs[id])
+		waiting = append(waiting, c.jobs.get(id))
 	}
 	for _, id := range ids {
-		switch l := c.jobs[id]; {
+		switch l := c.jobs.get(id); {
 		case l.job.State.Live():
 			running = append(running, l)
-		case !c.queue.Has(id):
+		case !c.planning.has(id):
 			rest = append(rest, l)
 		}
 	}
@@ -93,8 +93,8 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*live, beyond int) 
 // outside returns the ids of the jobs that are not in the queue, in order.
 func (c *Core) outside() []job.ID {
 	var ids []job.ID
-	for id := range c.jobs {
-		if !c.queue.Has(id) {
+	for id := range c.jobs.all() {
+		if !c.planning.has(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -104,7 +104,7 @@ func (c *Core) outside() []job.ID {
 
 // explain says why a queued job waits, as of the planner's last plan.
 func (c *Core) explain(l *live) []job.Reason {
-	if !c.listed {
+	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
 	j := &l.job
@@ -116,22 +116,22 @@ func (c *Core) explain(l *live) []job.Reason {
 		return alone(job.ReasonHeld, j.Held)
 	case len(j.Pending) > 0:
 		return c.nameJobs(dependencyReasons(j.Pending))
-	case c.timed.has(j.ID) && j.NotBefore.After(j.Request.Begin):
+	case c.jobs.hasAlarm(j.ID) && j.NotBefore.After(j.Request.Begin):
 		if tries := triesOf(j); tries > 0 {
 			at := job.FormatMoment(j.NotBefore) + ": " + j.Attempt.Result.Detail
 			return []job.Reason{{Code: job.ReasonBackoff, GPU: job.NoGPU, Need: int64(tries), Detail: at}}
 		}
 		return alone(job.ReasonBackoff, job.FormatMoment(j.NotBefore))
-	case c.timed.has(j.ID):
+	case c.jobs.hasAlarm(j.ID):
 		return alone(job.ReasonBegin, job.FormatMoment(j.Request.Begin))
 	case l.gate != nil && l.gate.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
 	}
-	if c.planner.Placed(j.ID) {
+	if c.planning.isPlaced(j.ID) {
 		return alone(job.ReasonChecking, "")
 	}
 	w := c.waiting(l)
-	if why := c.planner.Explain(&w); len(why) > 0 {
+	if why := c.planning.explain(&w); len(why) > 0 {
 		return c.nameJobs(c.nameForeign(c.tellLeaving(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
@@ -147,7 +147,7 @@ func (c *Core) nameJobs(why []job.Reason) []job.Reason {
 		}
 		var names []string
 		for _, id := range append([]job.ID{r.Job}, r.Others...) {
-			name := c.called(id)
+			name := c.jobs.called(id)
 			names, tasks = append(names, name), tasks || name != id.String()
 		}
 		if tasks {
@@ -157,19 +157,11 @@ func (c *Core) nameJobs(why []job.Reason) []job.Reason {
 	return why
 }
 
-// called is what people call a job, by its id where it has ended.
-func (c *Core) called(id job.ID) string {
-	if l := c.jobs[id]; l != nil {
-		return l.job.Called()
-	}
-	return id.String()
-}
-
 // tellLeaving adds to the reasons that lie with a job which has been warned and is
 // to make room until when it may take.
 func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
-		l := c.active[why[i].Job]
+		l := c.jobs.active(why[i].Job)
 		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(&l.job).IsZero() {
 			why[i].Detail = "makes room by " + job.FormatMoment(l.job.StopAt.Add(l.job.Request.Grace.Duration()))
 		}
@@ -179,8 +171,8 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 
 // tasksAtOnce is the present limit of an array, asked by it or a task of it.
 func (c *Core) tasksAtOnce(j *job.Job) int {
-	if j.Task != nil && c.jobs[j.Task.Array] != nil {
-		j = &c.jobs[j.Task.Array].job
+	if j.Task != nil && c.jobs.get(j.Task.Array) != nil {
+		j = &c.jobs.get(j.Task.Array).job
 	}
 	return j.Request.Array.Limit
 }
@@ -217,8 +209,8 @@ func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
 
 // explained fills in why a queued job waits, and until when.
 func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
-	if s := c.snapshot(now); c.planner.Foretold(s, c.queue, l.job.ID) {
-		if at, ok := c.planner.Forecast(s, c.queue)[l.job.ID]; ok {
+	if s := c.snapshot(now); c.planning.foretold(s, l.job.ID) {
+		if at, ok := c.planning.forecast(s)[l.job.ID]; ok {
 			v.StartsAt = at.Time()
 		}
 	}
@@ -257,8 +249,8 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 			UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
 		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
-		for _, id := range c.activeIDs() {
-			l := c.active[id]
+		for _, id := range c.jobs.activeIDs() {
+			l := c.jobs.active(id)
 			uses := l.usesNow()
 			for i, ref := range l.job.Attempt.GPUs {
 				if ref.UUID == d.UUID {
@@ -301,24 +293,12 @@ func gpuWord(state sched.GPUState, free int) job.GPUState {
 
 // Active returns the jobs that have a unit or may have one, by id.
 func (c *Core) Active() []job.Job {
-	jobs := make([]job.Job, 0, len(c.active))
-	for _, id := range c.activeIDs() {
-		jobs = append(jobs, c.active[id].job)
+	jobs := make([]job.Job, 0, c.jobs.activeCount())
+	for _, id := range c.jobs.activeIDs() {
+		jobs = append(jobs, c.jobs.active(id).job)
 	}
 	return jobs
 }
 
 // Counts returns how many jobs are in each state that is not an end.
-func (c *Core) Counts() map[job.State]int {
-	counts := map[job.State]int{}
-	if c.queued > 0 {
-		counts[job.Queued] = c.queued
-	}
-	if n := len(c.jobs) - c.queued - len(c.active); n > 0 {
-		counts[job.Spawned] = n
-	}
-	for _, l := range c.active {
-		counts[l.job.State]++
-	}
-	return counts
-}
+func (c *Core) Counts() map[job.State]int { return c.jobs.counts() }

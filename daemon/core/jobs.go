@@ -1,0 +1,196 @@
+package core
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// jobBook has the jobs that have not ended, and counts them.
+type jobBook struct {
+	byID    map[job.ID]*live
+	placed  map[job.ID]*live // those that have a unit or may have one
+	ids     []job.ID         // scratch
+	nextID  job.ID
+	timed   alarms // queued ones that wait for a time
+	queued  int
+	perUser map[int]int            // queued jobs by person
+	bytes   map[int]int64          // what the jobs of a person weigh
+	gates   map[job.ID]*sched.Gate // of arrays with a limit
+}
+
+func newJobBook(next job.ID) jobBook {
+	return jobBook{
+		byID: map[job.ID]*live{}, placed: map[job.ID]*live{}, nextID: max(next, 1), timed: newAlarms(),
+		perUser: map[int]int{}, bytes: map[int]int64{}, gates: map[job.ID]*sched.Gate{},
+	}
+}
+
+// get returns a job that has not ended; nil: there is none.
+func (b *jobBook) get(id job.ID) *live { return b.byID[id] }
+
+// active returns a job that has a unit or may have one; nil: there is none.
+func (b *jobBook) active(id job.ID) *live { return b.placed[id] }
+
+func (b *jobBook) all() iter.Seq2[job.ID, *live]       { return maps.All(b.byID) }
+func (b *jobBook) allActive() iter.Seq2[job.ID, *live] { return maps.All(b.placed) }
+
+// next is the id of the next new job, until it is claimed.
+func (b *jobBook) next() job.ID { return b.nextID }
+
+// claim keeps new jobs from having an id or a lower one.
+func (b *jobBook) claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
+
+// add makes a job known.
+func (b *jobBook) add(l *live) {
+	b.byID[l.job.ID] = l
+	b.stow(l)
+}
+
+// remove forgets a job that has ended.
+func (b *jobBook) remove(l *live) {
+	b.lift(l)
+	delete(b.byID, l.job.ID)
+}
+
+// sort puts a job among those that have a unit, or takes it from them, by its state.
+func (b *jobBook) sort(l *live) {
+	if l.job.State.Live() {
+		b.placed[l.job.ID] = l
+	} else {
+		delete(b.placed, l.job.ID)
+	}
+}
+
+// sortedIDs returns the ids of all jobs that have not ended, in order.
+func (b *jobBook) sortedIDs() []job.ID {
+	ids := make([]job.ID, 0, len(b.byID))
+	for id := range b.byID {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// activeIDs returns the ids of the jobs that have a unit or may have one, in
+// order, valid until the next call.
+func (b *jobBook) activeIDs() []job.ID {
+	b.ids = b.ids[:0]
+	for id := range b.placed {
+		b.ids = append(b.ids, id)
+	}
+	slices.Sort(b.ids)
+	return b.ids
+}
+
+// activeCount is how many jobs have a unit or may have one.
+func (b *jobBook) activeCount() int { return len(b.placed) }
+
+// counts returns how many jobs are in each state that is not an end.
+func (b *jobBook) counts() map[job.State]int {
+	counts := map[job.State]int{}
+	if b.queued > 0 {
+		counts[job.Queued] = b.queued
+	}
+	if n := len(b.byID) - b.queued - len(b.placed); n > 0 {
+		counts[job.Spawned] = n
+	}
+	for _, l := range b.placed {
+		counts[l.job.State]++
+	}
+	return counts
+}
+
+// called is what people call a job, by its id where it has ended.
+func (b *jobBook) called(id job.ID) string {
+	if l := b.byID[id]; l != nil {
+		return l.job.Called()
+	}
+	return id.String()
+}
+
+// tasks returns the live tasks of an array, by id.
+func (b *jobBook) tasks(array job.ID) []*live {
+	var list []*live
+	for _, l := range b.byID {
+		if l.job.Task != nil && l.job.Task.Array == array {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(x, y *live) int { return cmp.Compare(x.job.ID, y.job.ID) })
+	return list
+}
+
+// gate returns what bounds the tasks of an array that run; nil where nothing does.
+func (b *jobBook) gate(array job.ID, limit int) *sched.Gate {
+	if limit <= 0 {
+		return nil
+	}
+	if b.gates[array] == nil {
+		b.gates[array] = &sched.Gate{Left: limit}
+	}
+	return b.gates[array]
+}
+
+func (b *jobBook) dropGate(array job.ID) { delete(b.gates, array) }
+
+// enterQueue counts a job among the queued ones.
+func (b *jobBook) enterQueue(l *live) {
+	b.queued++
+	b.perUser[l.job.Person().UID]++
+}
+
+// leaveQueue undoes enterQueue.
+func (b *jobBook) leaveQueue(l *live) {
+	b.timed.remove(l.job.ID)
+	b.queued--
+	uid := l.job.Person().UID
+	if b.perUser[uid]--; b.perUser[uid] == 0 {
+		delete(b.perUser, uid)
+	}
+}
+
+// queuedCount is how many jobs are queued, queuedOf how many of a person are.
+func (b *jobBook) queuedCount() int                    { return b.queued }
+func (b *jobBook) queuedOf(uid int) int                { return b.perUser[uid] }
+func (b *jobBook) queuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
+
+// The alarms of queued jobs that wait for a time.
+func (b *jobBook) setAlarm(id job.ID, at time.Time) { b.timed.set(id, at) }
+func (b *jobBook) stopAlarm(id job.ID)              { b.timed.remove(id) }
+func (b *jobBook) hasAlarm(id job.ID) bool          { return b.timed.has(id) }
+func (b *jobBook) nextAlarm() alarm                 { return b.timed.first() }
+func (b *jobBook) clearAlarms()                     { b.timed = newAlarms() }
+
+// holds reports whether the job holds a part of the GPU.
+func (b *jobBook) holds(id job.ID, uuid string) bool {
+	l := b.placed[id]
+	return l != nil && slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.GPURef) bool { return r.UUID == uuid })
+}
+
+// held reports whether any job holds a part of the GPU.
+func (b *jobBook) held(uuid string) bool {
+	for id := range b.placed {
+		if b.holds(id, uuid) {
+			return true
+		}
+	}
+	return false
+}
+
+// shareHeld is how much of the GPU jobs hold.
+func (b *jobBook) shareHeld(uuid string) (milli int) {
+	for _, l := range b.placed {
+		for _, r := range l.job.Attempt.GPUs {
+			if r.UUID == uuid {
+				milli += r.Share()
+			}
+		}
+	}
+	return milli
+}
