@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
@@ -28,7 +27,7 @@ func (c *Core) Check() error {
 	c.jobs.checkPlaces(breach)
 	c.checkQueue(breach)
 	c.checkStuck(breach)
-	c.checkFollowers(breach)
+	c.deps.check(&c.jobs, breach)
 	c.checkAccounts(breach)
 	return p.Err()
 }
@@ -203,30 +202,6 @@ func (c *Core) checkAccounts(breach breach) {
 		if is := (runs{a.Jobs, a.Milli}); is != want[a] {
 			breach(11, "%s counts %d jobs with %d milli, and runs %v", accountKey(a), is.jobs, is.milli, want[a])
 		}
-	}
-}
-
-// checkFollowers verifies that jobs are told of what they wait for, and of nothing
-// else.
-func (c *Core) checkFollowers(breach breach) {
-	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
-	for _, id := range c.jobs.sortedIDs() {
-		j := &c.jobs.get(id).job
-		for _, d := range j.Pending {
-			if list := wait[d.Job]; len(list) == 0 || list[len(list)-1] != id {
-				wait[d.Job] = append(list, id)
-			}
-			if c.jobs.get(d.Job) == nil {
-				breach(11, "job %d waits for job %d, and there is no such job", id, d.Job)
-			}
-			edges[j.Person().UID]++
-		}
-	}
-	if !maps.EqualFunc(wait, c.followers, slices.Equal) {
-		breach(11, "jobs wait for others as %v, and are told as %v", wait, c.followers)
-	}
-	if !maps.Equal(edges, c.edges) {
-		breach(11, "the jobs of each person wait for %v, counted are %v", edges, c.edges)
 	}
 }
 

@@ -44,7 +44,9 @@ type Core struct {
 	systemd      systemd
 	jobs         jobBook
 	planning     planning
-	keys         ring[requestKey, job.ID]
+	requests     requests
+	deps         dependencies
+	reservations reservations
 	devices      []*device             // by index
 	departed     map[string]*departure // from GPUs that are not among them
 	controls     map[string]job.GPUControl
@@ -52,12 +54,6 @@ type Core struct {
 	links        []gpu.Link
 	lane         lane
 	accounts     ledger
-	followers    map[job.ID][]job.ID   // who waits for a job, by id
-	edges        map[int]int           // dependencies that are not met, by person
-	recent       ring[job.ID, job.End] // how the last jobs ended
-	same         ring[content, job.ID] // jobs with --dedup, waiting, running or completed
-	reservations []job.Reservation     // by id
-	lastReserved int64
 
 	problem gpu.Problem // of the last sample
 	detail  string
@@ -81,22 +77,17 @@ func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
 		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), jobs: newJobBook(r.NextID), planning: newPlanning(r.Predictions),
 		controls: map[string]job.GPUControl{}, departed: map[string]*departure{},
-		keys:    newRing[requestKey, job.ID](keyringSize),
-		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{}, followers: map[job.ID][]job.ID{}, edges: map[int]int{}, same: newRing[content, job.ID](twinsSize),
-		recent: newRing[job.ID, job.End](endsSize), reservations: r.Reservations,
+		requests: newRequests(r.Done), deps: newDependencies(), reservations: newReservations(r.Reservations, r.NextReservation),
+		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{},
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
-	for _, d := range r.Done {
-		c.same.add(content{d.UID, d.Dedup}, d.Job)
-	}
-	c.lastReserved = max(r.NextReservation-1, 0)
 	for _, j := range r.Jobs {
 		c.restore(j)
 	}
 	for _, j := range r.Jobs {
 		if l := c.jobs.get(j.ID); j.State == job.Queued {
 			l.job.Pending = c.stillOpen(j.Pending)
-			c.follow(l)
+			c.deps.follow(l)
 			c.enqueue(l, time.Time{})
 		}
 	}
@@ -121,10 +112,10 @@ func (c *Core) restore(j job.Job) {
 	c.enroll(j.Owner, j.Principal, time.Time{})
 	l := c.adopt(j)
 	l.hit = j.State == job.Ending
-	c.keep(j.Owner.UID, j.Key, j.ID)
+	c.requests.keep(j.Owner.UID, j.Key, j.ID)
 	c.jobs.claim(j.ID)
-	if j.Request.Dedup != "" && j.Task == nil { // a task has it of its array
-		c.same.add(content{j.Owner.UID, j.Request.Dedup}, j.ID)
+	if j.Task == nil { // a task has it of its array
+		c.requests.keepContent(j.Owner.UID, j.Request.Dedup, j.ID)
 	}
 	if j.State.Live() {
 		c.noteStuck(l)
@@ -219,7 +210,7 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	}
 	if l.job.State == job.Queued {
 		c.dequeue(l)
-		c.unfollow(l)
+		c.deps.unfollow(l)
 		l.job.Pending = nil
 	}
 	l.job.State, l.job.ChangedAt = to, now
@@ -234,7 +225,7 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 	c.tellFollowers(l, now)
 	if to.Terminal() {
 		c.jobs.dropGate(l.job.ID)
-		c.forgetTwin(&l.job)
+		c.requests.forgetTwin(&l.job)
 		if l.job.Task != nil {
 			c.taskEnded(l, now)
 		}

@@ -103,14 +103,10 @@ func (c *Core) expire(now time.Time) {
 			c.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
 		}
 	}
-	c.reservations = slices.DeleteFunc(c.reservations, func(r job.Reservation) bool {
-		over := !now.Before(r.To)
-		if over {
-			c.step.record(job.Record{Unreserve: r.ID})
-			c.step.replan()
-		}
-		return over
-	})
+	for _, id := range c.reservations.expire(now) {
+		c.step.record(job.Record{Unreserve: id})
+		c.step.replan()
+	}
 }
 
 // Deadline is when the next Tick is needed; zero: not before something else
@@ -130,7 +126,7 @@ func (c *Core) Deadline() time.Time {
 		}
 	}
 	sooner(c.jobs.nextAlarm().at)
-	for _, r := range c.reservations {
+	for _, r := range c.reservations.all() {
 		sooner(r.To)
 	}
 	sooner(c.planning.wakeAt())

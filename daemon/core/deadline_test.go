@@ -31,7 +31,7 @@ func TestNextTick(t *testing.T) {
 			c.systemd.seen = false
 		}, time.Time{}},
 		"one that waits":   {func(c *Core) { c.jobs.timed.set(1, in(5)) }, in(5)},
-		"a reservation":    {func(c *Core) { c.reservations = []job.Reservation{{To: in(6)}, {To: in(4)}} }, in(4)},
+		"a reservation":    {func(c *Core) { c.reservations.list = []job.Reservation{{To: in(6)}, {To: in(4)}} }, in(4)},
 		"another plan":     {func(c *Core) { c.planning.wake = in(2) }, in(2)},
 		"a GPU to look at": {func(c *Core) { c.devices = []*device{{}, {after: &departure{next: in(1)}}} }, in(1)},
 		"a pause": {func(c *Core) {

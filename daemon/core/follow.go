@@ -2,15 +2,10 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
-
-// endsSize is how many jobs are remembered after their end: a submission may
-// name one that ended after the daemon looked it up, milliseconds ago.
-const endsSize = 10_000
 
 // began notes that the job's command runs, and that its array has started with
 // its first. An attempt alone says nothing of that: systemd may have been unable to
@@ -32,7 +27,7 @@ func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
 	if l := c.jobs.get(id); l != nil {
 		return job.End{State: l.job.State, Started: l.job.Began}, true
 	}
-	if end, ok := c.recent.get(id); ok {
+	if end, ok := c.deps.endOf(id); ok {
 		return end, true
 	}
 	end, ok := known[id]
@@ -57,56 +52,6 @@ func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.D
 	return open, nil
 }
 
-// follow has a queued job told of what it waits for.
-func (c *Core) follow(l *live) {
-	for _, d := range l.job.Pending {
-		list := c.followers[d.Job]
-		if at, known := slices.BinarySearch(list, l.job.ID); !known {
-			c.followers[d.Job] = slices.Insert(list, at, l.job.ID)
-		}
-	}
-	c.countEdges(l, len(l.job.Pending))
-}
-
-// unfollow ends that, for a job that waits for nothing any more or for others.
-func (c *Core) unfollow(l *live) {
-	for _, d := range l.job.Pending {
-		c.removeFollower(d.Job, l.job.ID)
-	}
-	c.countEdges(l, -len(l.job.Pending))
-}
-
-func (c *Core) removeFollower(of, id job.ID) {
-	list := c.followers[of]
-	if at, known := slices.BinarySearch(list, id); known {
-		list = slices.Delete(list, at, at+1)
-		c.followers[of] = list
-	}
-	if len(list) == 0 {
-		delete(c.followers, of)
-	}
-}
-
-// countEdges counts dependencies that are not met, by person.
-func (c *Core) countEdges(l *live, n int) {
-	uid := l.job.Person().UID
-	if c.edges[uid] += n; c.edges[uid] == 0 {
-		delete(c.edges, uid)
-	}
-}
-
-// edgesQuota refuses a job with dependencies where its person's jobs wait for so
-// many others already that each end would cost everybody. Had is how many of them
-// are the job's own.
-func (c *Core) edgesQuota(j *job.Job, open, had int) *job.Refusal {
-	n := c.edges[j.Person().UID] - had
-	if open == 0 || n+open <= job.MaxOpenDependencies {
-		return nil
-	}
-	return refuse(job.RefusedPolicy, fmt.Sprintf("your waiting jobs have %d dependencies that are not met, and %d are the most", n, job.MaxOpenDependencies),
-		"try again when some of these jobs have ended, or let jobs wait for one that waits for the others")
-}
-
 // stillOpen returns what a job that is on record as waiting still waits for. What is
 // met is not written with each of those who waited: it follows from where the
 // other job stands. One that has ended has met it, since a job that can't get what
@@ -127,9 +72,9 @@ func (c *Core) tellFollowers(l *live, now time.Time) {
 	j := &l.job
 	end := job.End{State: j.State, Started: j.Began}
 	if j.State.Terminal() {
-		c.recent.add(j.ID, end)
+		c.deps.remember(j.ID, end)
 	}
-	for _, id := range slices.Clone(c.followers[j.ID]) { // which loses those who need not wait any more
+	for _, id := range c.deps.followersOf(j.ID) {
 		c.judge(c.jobs.get(id), j.ID, end, now)
 	}
 }
@@ -158,10 +103,10 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 	if len(open) == len(f.job.Pending) {
 		return
 	}
-	c.countEdges(f, len(open)-len(f.job.Pending))
+	c.deps.countEdges(f, len(open)-len(f.job.Pending))
 	f.job.Pending = open
 	if !waits {
-		c.removeFollower(on, f.job.ID)
+		c.deps.removeFollower(on, f.job.ID)
 	}
 	if len(open) == 0 {
 		c.step.touchQuietly(f) // the others' rows are as they were, see stillOpen

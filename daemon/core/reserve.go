@@ -30,15 +30,12 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	case !r.To.After(r.From) || !r.To.After(now):
 		return refuse(job.RefusedUsage, "the reservation would be over before it begins", "use a later end")
 	}
-	for i := range c.reservations {
-		if old := &c.reservations[i]; overlap(old, &r) {
-			return refuse(job.RefusedConflict, fmt.Sprintf("reservation %d keeps some of these GPUs for %s from %s to %s", old.ID, reservedFor(old), job.FormatMoment(old.From), job.FormatMoment(old.To)),
-				"leave these GPUs or that time out, or end it with 'gpusched reserve cancel'")
-		}
+	if old := c.reservations.inWay(&r); old != nil {
+		return refuse(job.RefusedConflict, fmt.Sprintf("reservation %d keeps some of these GPUs for %s from %s to %s", old.ID, reservedFor(old), job.FormatMoment(old.From), job.FormatMoment(old.To)),
+			"leave these GPUs or that time out, or end it with 'gpusched reserve cancel'")
 	}
-	c.lastReserved++
-	r.ID, r.By, r.At = c.lastReserved, e.Who.User, now
-	c.reservations = append(c.reservations, r)
+	r.By, r.At = e.Who.User, now
+	c.reservations.add(&r)
 	c.step.record(job.Record{Reservation: &r})
 	c.step.replan()
 	return nil
@@ -56,11 +53,9 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	if e.What.Reservation != nil {
 		id = e.What.Reservation.ID
 	}
-	at := slices.IndexFunc(c.reservations, func(r job.Reservation) bool { return r.ID == id })
-	if at < 0 {
+	if !c.reservations.remove(id) {
 		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no reservation %d, or it has ended", id), "see 'gpusched reserve list'")
 	}
-	c.reservations = slices.Delete(c.reservations, at, at+1)
 	c.step.record(job.Record{Unreserve: id})
 	c.step.replan()
 	return nil
@@ -70,7 +65,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 // are the users who were in it when they last submitted a job.
 func (c *Core) reserved() []sched.Reserved {
 	var list []sched.Reserved
-	for _, r := range c.reservations {
+	for _, r := range c.reservations.all() {
 		v := sched.Reserved{GPUs: make([]bool, len(c.devices)), From: sched.At(r.From), To: sched.At(r.To)}
 		for i, d := range c.devices {
 			v.GPUs[i] = slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == d.UUID })
@@ -100,16 +95,4 @@ func reservedFor(r *job.Reservation) string {
 		return "nobody"
 	}
 	return strings.Join(who, ", ")
-}
-
-// reservedNow says for whom a GPU is reserved at the moment; "" is for all.
-func (c *Core) reservedNow(uuid string, now time.Time) string {
-	for i := range c.reservations {
-		r := &c.reservations[i]
-		holds := slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
-		if holds && !now.Before(r.From) && now.Before(r.To) {
-			return "reserved for " + reservedFor(r)
-		}
-	}
-	return ""
 }

@@ -140,7 +140,7 @@ func TestTryTellsWhatWouldBe(t *testing.T) {
 	if _, refusal := c.Try(asks(func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 9}} }), noon); refusal == nil {
 		t.Error("a job behind one that nobody knows")
 	}
-	c.edges[1001] = job.MaxOpenDependencies
+	c.deps.edges[1001] = job.MaxOpenDependencies
 	if _, refusal := c.Try(after(1), noon); refusal == nil {
 		t.Error("a dependency beyond the most that a person may have")
 	}
@@ -157,8 +157,8 @@ func TestDependenciesOfAPerson(t *testing.T) {
 		refused        bool
 	}{{most - 1, 1, 0, false}, {most, 1, 0, true}, {most, 1, 1, false}, {most, 3, 2, true}, {most + 5, 0, 0, false}} {
 		core := started(Policy{}, job.Restored{})
-		core.edges[1001] = c.has
-		if refusal := core.edgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
+		core.deps.edges[1001] = c.has
+		if refusal := core.deps.edgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)
 		}
 	}

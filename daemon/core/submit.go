@@ -12,7 +12,7 @@ import (
 
 func (c *Core) submit(e Submit, now time.Time) {
 	s := e.Submission
-	if id, ok := c.keys.get(requestKey{s.Owner.UID, s.Key}); ok {
+	if id, ok := c.requests.find(s.Owner.UID, s.Key); ok {
 		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
@@ -20,7 +20,7 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.step.refuse(e.Token, refusal)
 		return
 	}
-	if id, ok := c.twin(&s); ok && id != e.Forgotten {
+	if id, ok := c.requests.twin(&s); ok && id != e.Forgotten {
 		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
@@ -30,49 +30,21 @@ func (c *Core) submit(e Submit, now time.Time) {
 		return
 	}
 	j := newJob(c.jobs.next(), &s, now)
-	if refusal := c.edgesQuota(&j, len(open), 0); refusal != nil {
+	if refusal := c.deps.edgesQuota(&j, len(open), 0); refusal != nil {
 		c.step.refuse(e.Token, refusal)
 		return
 	}
 	l := c.adopt(j)
 	c.jobs.claim(j.ID)
 	l.job.Pending = open
-	c.follow(l)
-	c.keep(s.Owner.UID, s.Key, l.job.ID)
-	if s.Request.Dedup != "" {
-		c.same.add(content{s.Owner.UID, s.Request.Dedup}, l.job.ID)
-	}
+	c.deps.follow(l)
+	c.requests.keep(s.Owner.UID, s.Key, l.job.ID)
+	c.requests.keepContent(s.Owner.UID, s.Request.Dedup, l.job.ID)
 	c.step.store(l.job.ID, &s.Payload)
 	c.enqueue(l, now)
 	c.step.touch(l)
 	c.step.replan()
 	c.step.reply(pendingReply{Reply{Token: e.Token}, l.job.ID})
-}
-
-// twinsSize is how many jobs with --dedup are remembered. One that is forgotten
-// runs again.
-const twinsSize = 100_000
-
-// content is what --dedup compares: two jobs of a user with the same hash are
-// the same.
-type content struct {
-	uid  int
-	hash string
-}
-
-// twin finds the job that a submission with --dedup would repeat: one that
-// waits, runs or completed. A failure is forgotten.
-func (c *Core) twin(s *job.Submission) (job.ID, bool) {
-	id, ok := c.same.get(content{s.Owner.UID, s.Request.Dedup})
-	return id, ok && s.Request.Dedup != ""
-}
-
-// forgetTwin lets the content of a job that did not complete be queued again.
-func (c *Core) forgetTwin(j *job.Job) {
-	key := content{j.Owner.UID, j.Request.Dedup}
-	if id, known := c.same.get(key); known && id == j.ID && j.State != job.Completed {
-		c.same.remove(key)
-	}
 }
 
 func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
@@ -103,7 +75,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	}
 	j := newJob(0, &s, now)
 	j.Pending = open
-	if refusal := c.edgesQuota(&j, len(open), 0); refusal != nil {
+	if refusal := c.deps.edgesQuota(&j, len(open), 0); refusal != nil {
 		return job.JobView{}, refusal
 	}
 	l := &live{job: j, account: c.accounts.of(s.Owner, s.Principal)}

@@ -92,7 +92,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 		if c.circle(l.job.ID, open) {
 			return refuse(job.RefusedUsage, fmt.Sprintf("job %s would wait for itself", l.job.Called()), "leave the dependency out")
 		}
-		if refusal = c.edgesQuota(&l.job, len(open), len(l.job.Pending)); refusal != nil {
+		if refusal = c.deps.edgesQuota(&l.job, len(open), len(l.job.Pending)); refusal != nil {
 			return refusal
 		}
 	}
@@ -139,7 +139,7 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 
 // change puts the changed request in the old one's place.
 func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now time.Time) {
-	c.unfollow(l)
+	c.deps.unfollow(l)
 	if asksMore(&s.Request, &l.job.Request) { // else whoever comes early with little would go first with much
 		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
 	}
@@ -149,7 +149,7 @@ func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now tim
 	if l.job.Tasks != nil {
 		c.regate(l)
 	}
-	c.follow(l)
+	c.deps.follow(l)
 	c.step.touch(l)
 	c.consider(l, now)
 }

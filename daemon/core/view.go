@@ -22,7 +22,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 	if c.problem != "" {
 		v.ProblemDetail, v.ProblemCause = c.problem.Sentence(), c.detail
 	}
-	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations)
+	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations.all())
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
@@ -262,7 +262,7 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 		}
 		state, detail := c.state(d, now)
 		if state == sched.OK && detail == "" {
-			detail = c.reservedNow(d.UUID, now)
+			detail = c.reservations.on(d.UUID, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		needs, _ := c.needs(d)

@@ -1,0 +1,107 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// dependencies has which queued jobs wait for which others.
+type dependencies struct {
+	followers map[job.ID][]job.ID   // who waits for a job, by id
+	edges     map[int]int           // dependencies that are not met, by person
+	recent    ring[job.ID, job.End] // how the last jobs ended
+}
+
+func newDependencies() dependencies {
+	return dependencies{followers: map[job.ID][]job.ID{}, edges: map[int]int{}, recent: newRing[job.ID, job.End](endsSize)}
+}
+
+// endsSize is how many jobs are remembered after their end: a submission may
+// name one that ended after the daemon looked it up, milliseconds ago.
+const endsSize = 10_000
+
+// remember notes how a job ended.
+func (d *dependencies) remember(id job.ID, end job.End) { d.recent.add(id, end) }
+
+// endOf returns how a job ended, if it is one of the last.
+func (d *dependencies) endOf(id job.ID) (job.End, bool) { return d.recent.get(id) }
+
+// followersOf returns a copy of who waits for a job, by id.
+func (d *dependencies) followersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
+
+// follow has a queued job told of what it waits for.
+func (d *dependencies) follow(l *live) {
+	for _, on := range l.job.Pending {
+		list := d.followers[on.Job]
+		if at, known := slices.BinarySearch(list, l.job.ID); !known {
+			d.followers[on.Job] = slices.Insert(list, at, l.job.ID)
+		}
+	}
+	d.countEdges(l, len(l.job.Pending))
+}
+
+// unfollow ends that, for a job that waits for nothing any more or for others.
+func (d *dependencies) unfollow(l *live) {
+	for _, on := range l.job.Pending {
+		d.removeFollower(on.Job, l.job.ID)
+	}
+	d.countEdges(l, -len(l.job.Pending))
+}
+
+func (d *dependencies) removeFollower(of, id job.ID) {
+	list := d.followers[of]
+	if at, known := slices.BinarySearch(list, id); known {
+		list = slices.Delete(list, at, at+1)
+		d.followers[of] = list
+	}
+	if len(list) == 0 {
+		delete(d.followers, of)
+	}
+}
+
+// countEdges counts dependencies that are not met, by person.
+func (d *dependencies) countEdges(l *live, n int) {
+	uid := l.job.Person().UID
+	if d.edges[uid] += n; d.edges[uid] == 0 {
+		delete(d.edges, uid)
+	}
+}
+
+// edgesQuota refuses a job with dependencies where its person's jobs wait for so
+// many others already that each end would cost everybody. Had is how many of them
+// are the job's own.
+func (d *dependencies) edgesQuota(j *job.Job, open, had int) *job.Refusal {
+	n := d.edges[j.Person().UID] - had
+	if open == 0 || n+open <= job.MaxOpenDependencies {
+		return nil
+	}
+	return refuse(job.RefusedPolicy, fmt.Sprintf("your waiting jobs have %d dependencies that are not met, and %d are the most", n, job.MaxOpenDependencies),
+		"try again when some of these jobs have ended, or let jobs wait for one that waits for the others")
+}
+
+// check verifies that jobs are told of what they wait for, and of nothing
+// else.
+func (d *dependencies) check(jobs *jobBook, breach breach) {
+	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
+	for _, id := range jobs.sortedIDs() {
+		j := &jobs.get(id).job
+		for _, on := range j.Pending {
+			if list := wait[on.Job]; len(list) == 0 || list[len(list)-1] != id {
+				wait[on.Job] = append(list, id)
+			}
+			if jobs.get(on.Job) == nil {
+				breach(11, "job %d waits for job %d, and there is no such job", id, on.Job)
+			}
+			edges[j.Person().UID]++
+		}
+	}
+	if !maps.EqualFunc(wait, d.followers, slices.Equal) {
+		breach(11, "jobs wait for others as %v, and are told as %v", wait, d.followers)
+	}
+	if !maps.Equal(edges, d.edges) {
+		breach(11, "the jobs of each person wait for %v, counted are %v", edges, d.edges)
+	}
+}

@@ -1,0 +1,70 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// reservations has the reservations that are not over, by id.
+type reservations struct {
+	list []job.Reservation
+	last int64 // the last id
+}
+
+func newReservations(list []job.Reservation, next int64) reservations {
+	return reservations{list: list, last: max(next-1, 0)}
+}
+
+// all returns them; nobody may change them.
+func (r *reservations) all() []job.Reservation { return r.list }
+
+// add takes in a new one and gives it its id.
+func (r *reservations) add(n *job.Reservation) {
+	r.last++
+	n.ID = r.last
+	r.list = append(r.list, *n)
+}
+
+// remove ends one, and reports whether there was one with that id.
+func (r *reservations) remove(id int64) bool {
+	n := len(r.list)
+	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool { return v.ID == id })
+	return len(r.list) < n
+}
+
+// expire ends those whose time is over, and returns their ids.
+func (r *reservations) expire(now time.Time) []int64 {
+	var over []int64
+	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool {
+		if now.Before(v.To) {
+			return false
+		}
+		over = append(over, v.ID)
+		return true
+	})
+	return over
+}
+
+// inWay returns one that keeps some of the same GPUs at the same time; nil: none does.
+func (r *reservations) inWay(n *job.Reservation) *job.Reservation {
+	for i := range r.list {
+		if old := &r.list[i]; overlap(old, n) {
+			return old
+		}
+	}
+	return nil
+}
+
+// on says for whom a GPU is reserved at the moment; "" is for all.
+func (r *reservations) on(uuid string, now time.Time) string {
+	for i := range r.list {
+		v := &r.list[i]
+		holds := slices.ContainsFunc(v.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
+		if holds && !now.Before(v.From) && now.Before(v.To) {
+			return "reserved for " + reservedFor(v)
+		}
+	}
+	return ""
+}
