@@ -46,6 +46,7 @@ var rooms = map[string]room{
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
+	"daemon/supervise":         {internal: []string{"daemon", "daemon/job", "daemon/server", "daemon/store", "units"}, banned: []string{"os/exec", "net"}, why: "what it begins anew comes through a port"},
 	"daemon/host": {internal: []string{
 		"cgroup", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
@@ -73,7 +74,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-nvml": {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpuschedd": {internal: []string{
 		"daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page",
-		"daemon/store", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
+		"daemon/store", "daemon/supervise", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }
 

@@ -19,6 +19,7 @@
 //	daemon/server             HTTP over the activated socket, identity, rights
 //	daemon/host               the machine: accounts, memory, processes, lines of health
 //	daemon/notes              what the scheduler says in the journals of jobs
+//	daemon/supervise          begins a scheduler anew after errors, crashes and damage
 //	daemon/journal            what is logged, on its way to journald
 //	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched

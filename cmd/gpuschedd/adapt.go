@@ -32,6 +32,18 @@ func (u *unread) see(err error) error {
 	return err
 }
 
+// checkUnread adds what reads found since the start.
+func checkUnread(u *unread, c job.Check) job.Check {
+	text := u.first.Load()
+	if text == nil {
+		return c
+	}
+	return job.Check{
+		Name: c.Name, Health: job.Degraded, Detail: "a part of it can't be read, what waits and runs goes on: " + *text,
+		Next: "check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one",
+	}
+}
+
 func (s stored) Commit(ctx context.Context, records []job.Record) error {
 	return named(s.Store.Commit(ctx, records))
 }

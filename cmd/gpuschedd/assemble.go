@@ -11,12 +11,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/host"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/daemon/supervise"
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
@@ -29,10 +32,10 @@ type assembly struct {
 	level   *slog.LevelVar
 	journal *journal.Queue // behind log
 	notify  *systemd.Notifier
-	front   *front
+	front   *supervise.Front
 	server  *server.Server
-	mends   mends
-	crashes crashes // of earlier processes
+	state   *supervise.StateFile
+	crashes supervise.Crashes // of earlier processes
 
 	cfg         atomic.Pointer[config.Config] // the settings in force
 	quotaGroups atomic.Pointer[[]string]      // of them
@@ -42,7 +45,10 @@ type assembly struct {
 }
 
 func assemble(p paths, log *slog.Logger, level *slog.LevelVar, queue *journal.Queue) *assembly {
-	a := &assembly{paths: p, log: log, journal: queue, level: level, notify: systemd.NewNotifier(), front: newFront()}
+	a := &assembly{
+		paths: p, log: log, journal: queue, level: level, notify: systemd.NewNotifier(),
+		front: supervise.NewFront(), state: &supervise.StateFile{Path: p.stateFile(), Log: log},
+	}
 	a.use(config.Default(), reading{})
 	a.server = server.New(server.Options{
 		Backend: a.front, Log: log, Version: version, Commit: commit,
@@ -83,13 +89,33 @@ func (a *assembly) run(ctx context.Context) error {
 	defer stopServing()
 	var gaveUp error
 	parts.Go(func() {
-		gaveUp = a.sessions(work, hup)
+		gaveUp = a.supervisor().Run(work, hup)
 		stopServing()
 	})
 	err = a.server.Serve(serving, listeners...)
 	stopWork()
 	parts.Wait()
 	return errors.Join(err, gaveUp)
+}
+
+// supervisor keeps sessions running behind the front.
+func (a *assembly) supervisor() *supervise.Supervisor {
+	return &supervise.Supervisor{
+		Open: func(ctx context.Context) (supervise.Session, error) {
+			s, err := newSession(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+		Front: a.front, State: a.state, Crashes: a.crashes, Notify: a.notify, Log: a.log,
+		Reloaded: func() { a.auditReload(server.Done) },
+		Checks: func() []job.Check {
+			return []job.Check{
+				host.CheckSpace(a.paths.state), host.CheckJournal(), host.CheckLog(a.journal.Stuck(time.Now())), host.CheckLimits(),
+			}
+		},
+	}
 }
 
 // listen takes the activated socket, or opens the one that was named.

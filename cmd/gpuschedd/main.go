@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/journal"
+	"github.com/gpusched/gpusched/daemon/supervise"
 )
 
 // Set by the linker.
@@ -77,7 +78,7 @@ func serve(p paths) int {
 	defer stop()
 	a := assemble(p, log, level, queue)
 	var err error
-	if a.crashes, err = watchCrashes(filepath.Dir(p.specs), time.Now()); err != nil {
+	if a.crashes, err = supervise.WatchCrashes(filepath.Dir(p.specs), time.Now()); err != nil {
 		log.Warn("crashes of this daemon are not noted", "err", err)
 	}
 	if err := a.run(ctx); err != nil {

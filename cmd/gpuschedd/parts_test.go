@@ -75,7 +75,7 @@ var limits = map[string][]string{
 	"notes to jobs":   {"daemon/notes/writer.go noteTime", "never"},
 	"alert_unit":      {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
-	"state file":      {"at start", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"},
+	"state file":      {"at start", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"},
 	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},
 	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryTime"},
 	"journald":        {"4096 lines", "daemon/journal/queue.go patience"},
@@ -86,7 +86,7 @@ var limits = map[string][]string{
 	"clock":           {"each round"},
 	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
 	"look of health":  {"daemon/look.go CheckTime"},
-	"daemon itself":   {"500ms", "cmd/gpuschedd/sessions.go firstTry", "cmd/gpuschedd/sessions.go lastTry"}, // RestartSec=
+	"daemon itself":   {"500ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 
 // The limits of each row of the table are those of the program.

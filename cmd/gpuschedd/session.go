@@ -14,7 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/notes"
+	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/daemon/supervise"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
 	"github.com/gpusched/gpusched/units/systemd"
@@ -40,22 +42,23 @@ type session struct {
 func newSession(ctx context.Context, a *assembly) (*session, error) {
 	cfg, r, err := load(a.paths)
 	if err != nil {
-		return nil, &configError{err}
+		return nil, &supervise.SettingsError{Err: err}
 	}
 	a.use(cfg, r)
 	s := &session{assembly: a, cfg: cfg}
 	if err := s.open(ctx); err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
 func (s *session) open(ctx context.Context) error {
-	state, err := s.openState(ctx)
+	opened, state, err := s.state.Open(ctx)
 	if err != nil {
 		return err
 	}
+	s.store = opened
 	connect, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	if s.units, err = systemd.Connect(connect, systemd.Options{}); err != nil {
@@ -90,9 +93,12 @@ func (s *session) open(ctx context.Context) error {
 	return err
 }
 
-// run works until ctx is done, which is not an error, or until the scheduler can't
+// Backend is what answers clients.
+func (s *session) Backend() server.Backend { return s.daemon }
+
+// Run works until ctx is done, which is not an error, or until the scheduler can't
 // go on.
-func (s *session) run(ctx context.Context, hup <-chan os.Signal) error {
+func (s *session) Run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { s.reloads(ctx, hup) })
@@ -149,7 +155,8 @@ func settingsOf(cfg config.Config) (daemon.Settings, error) {
 	}, nil
 }
 
-func (s *session) close() {
+// Close closes what was opened.
+func (s *session) Close() {
 	if s.source != nil {
 		if err := s.source.Close(); err != nil {
 			s.log.Warn("closing the reader of the GPUs", "err", err)
@@ -171,13 +178,13 @@ func (s *session) checks() []daemon.Check {
 		return func(context.Context) job.Check { return f() }
 	}
 	return []daemon.Check{
-		{Name: "state file", Look: here(func() job.Check { return checkUnread(&s.unread, checkStateFile(s.paths.stateFile())) })},
+		{Name: "state file", Look: here(func() job.Check { return checkUnread(&s.unread, s.state.Check()) })},
 		{Name: "state disk", Look: here(func() job.Check { return host.CheckSpace(s.paths.state) })},
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
 		{Name: "notifications", Look: here(func() job.Check { return host.CheckNotifier(s.notify) })},
 		{Name: "journal", Look: here(host.CheckJournal)},
 		{Name: "log", Look: here(func() job.Check { return host.CheckLog(s.journal.Stuck(time.Now())) })},
-		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
+		{Name: "crashes", Look: here(func() job.Check { return s.crashes.Check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(host.CheckLimits)},
 		{Name: "settings", Look: here(func() job.Check {

@@ -66,7 +66,7 @@ func (d *desk) open(t *testing.T) {
 	go func() { served <- d.a.server.Serve(ctx, l) }()
 	go func() {
 		defer close(ended)
-		d.a.sessions(ctx, d.hup)
+		d.a.supervisor().Run(ctx, d.hup)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -114,7 +114,7 @@ func TestCannotStart(t *testing.T) {
 		"settings":  {func(d *desk) { d.write(t, d.a.paths.config, "[gpus]\nno_such_key = 1\n") }, "no_such_key", "gpusched config check"},
 		"in use":    {func(d *desk) { d.occupy(t) }, "another gpuschedd", "end the other"},
 		"no file":   {func(d *desk) { os.Mkdir(d.a.paths.stateFile(), 0o700) }, "not a regular file", "can be written"},
-		"no folder": {func(d *desk) { d.a.paths.state += "/missing" }, "no such file", "can be written"},
+		"no folder": {func(d *desk) { d.a.state.Path = filepath.Join(d.a.paths.state, "missing", "state.db") }, "no such file", "can be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)

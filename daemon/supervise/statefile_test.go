@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -27,19 +26,19 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 			var told bytes.Buffer
 			queue := journal.NewText(&told)
 			defer queue.Close()
-			a := &session{assembly: &assembly{paths: paths{state: dir}, log: slog.New(journal.NewHandler(queue, slog.LevelInfo))}}
-			if err := os.WriteFile(a.paths.stateFile(), []byte(content), 0o600); err != nil {
+			f := &StateFile{Path: filepath.Join(dir, "state.db"), Log: slog.New(journal.NewHandler(queue, slog.LevelInfo))}
+			if err := os.WriteFile(f.Path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Healthy {
+			if c := f.Check(); c.Health != job.Healthy {
 				t.Errorf("before it was opened: %+v", c)
 			}
-			state, err := a.openState(t.Context())
+			opened, state, err := f.Open(t.Context())
 			if err != nil || len(state.Jobs) != 0 {
 				t.Fatalf("%+v, %v", state, err)
 			}
-			defer a.store.Close()
-			moved, err := store.Aside(a.paths.stateFile())
+			defer opened.Close()
+			moved, err := store.Aside(f.Path)
 			if err != nil || len(moved) != 1 {
 				t.Fatalf("moved are %q, %v", moved, err)
 			}
@@ -50,13 +49,13 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 			if line := told.String(); !strings.HasPrefix(line, "<3>") || !strings.Contains(line, moved[0]) {
 				t.Errorf("the journal says %q", line)
 			}
-			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Degraded || !strings.Contains(c.Next, moved[0]) {
+			if c := f.Check(); c.Health != job.Degraded || !strings.Contains(c.Next, moved[0]) {
 				t.Errorf("health says %+v", c)
 			}
 			if err := os.Rename(moved[0], filepath.Join(t.TempDir(), "kept")); err != nil {
 				t.Fatal(err)
 			}
-			if c := checkStateFile(a.paths.stateFile()); c.Health != job.Healthy {
+			if c := f.Check(); c.Health != job.Healthy {
 				t.Errorf("after it was taken away: %+v", c)
 			}
 		})
@@ -65,16 +64,16 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 
 // A file that somebody has open is no damage.
 func TestStateInUseIsLeftAlone(t *testing.T) {
-	a := &session{assembly: &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}}
-	s, err := store.Open(t.Context(), a.paths.stateFile(), store.Options{})
+	f := &StateFile{Path: filepath.Join(t.TempDir(), "state.db"), Log: slog.New(slog.DiscardHandler)}
+	s, err := store.Open(t.Context(), f.Path, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := a.openState(t.Context()); !errors.Is(err, store.ErrLocked) {
+	if _, _, err := f.Open(t.Context()); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("error %v", err)
 	}
-	if moved, err := store.Aside(a.paths.stateFile()); err != nil || len(moved) != 0 {
+	if moved, err := store.Aside(f.Path); err != nil || len(moved) != 0 {
 		t.Errorf("moved are %q, %v", moved, err)
 	}
 }
@@ -82,20 +81,20 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 // A disk that damages every new file does not fill up with copies, and the
 // scheduler says what is wrong instead.
 func TestDamagedAgainAndAgain(t *testing.T) {
-	s := &session{assembly: &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}}
+	f := &StateFile{Path: filepath.Join(t.TempDir(), "state.db"), Log: slog.New(slog.DiscardHandler)}
 	for i := range maxAside + 2 {
-		if err := os.WriteFile(s.paths.stateFile(), []byte(strings.Repeat("no database any more ", 1000)), 0o600); err != nil {
+		if err := os.WriteFile(f.Path, []byte(strings.Repeat("no database any more ", 1000)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.openState(t.Context())
+		opened, _, err := f.Open(t.Context())
 		if want := i >= maxAside; errors.Is(err, errDamagedAgain) != want {
 			t.Fatalf("damage number %d: %v", i+1, err)
 		}
 		if err == nil {
-			s.store.Close()
+			opened.Close()
 		}
 	}
-	if moved, err := store.Aside(s.paths.stateFile()); err != nil || len(moved) != maxAside {
+	if moved, err := store.Aside(f.Path); err != nil || len(moved) != maxAside {
 		t.Errorf("moved are %q, %v", moved, err)
 	}
 }
@@ -103,30 +102,16 @@ func TestDamagedAgainAndAgain(t *testing.T) {
 // A file by which writes fail for damage, and in which the check at the start
 // finds none, is moved aside at the second time.
 func TestDoubtedFile(t *testing.T) {
-	s := &session{assembly: &assembly{paths: paths{state: t.TempDir()}, log: slog.New(slog.DiscardHandler)}}
-	if _, err := s.openState(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s.store.Close()
-	for i := range 2 {
-		s.doubt(errors.New("malformed"))
-		if moved, err := store.Aside(s.paths.stateFile()); err != nil || len(moved) != i {
-			t.Errorf("after %d doubts moved are %q, %v", i+1, moved, err)
-		}
-	}
-}
-
-// A row whose parent is gone can never be written: the daemon is told so, and does
-// not try it for ever.
-func TestRecordWithoutItsArray(t *testing.T) {
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), store.Options{})
+	f := &StateFile{Path: filepath.Join(t.TempDir(), "state.db"), Log: slog.New(slog.DiscardHandler)}
+	opened, _, err := f.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}
-	err = stored{s, &unread{}}.Commit(t.Context(), []job.Record{{Job: &task}})
-	if !errors.Is(err, daemon.ErrInvalid) || errors.Is(err, daemon.ErrDamaged) {
-		t.Errorf("a task without its array: %v", err)
+	opened.Close()
+	for i := range 2 {
+		f.doubt(errors.New("malformed"))
+		if moved, err := store.Aside(f.Path); err != nil || len(moved) != i {
+			t.Errorf("after %d doubts moved are %q, %v", i+1, moved, err)
+		}
 	}
 }

@@ -1,9 +1,10 @@
-package main
+package supervise
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -11,8 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// mends is what the process knows of damaged state files.
-type mends struct {
+// StateFile is the file that the scheduler starts from, and what is done where it
+// is damaged.
+type StateFile struct {
+	Path string
+	Log  *slog.Logger
+
 	doubted time.Time // when writing last said that the file is damaged
 }
 
@@ -25,73 +30,71 @@ const (
 
 var errDamagedAgain = errors.New("the state file is damaged again and again, and the disk is probably broken")
 
-// openState opens the state file and reads it. A damaged one is moved aside:
+// Open opens the state file and reads it. A damaged one is moved aside:
 // without its queue the scheduler is of more use than not at all, and running
 // jobs are recovered from their units. So is one that looks well and by which a
 // write failed twice within asideTime for damage. A file of a newer release, one
 // that is in use and a disk that fails are left alone: they are no damage, and the
 // next start tries again.
-func (s *session) openState(ctx context.Context) (job.Restored, error) {
-	state, err := s.readState(ctx)
+func (f *StateFile) Open(ctx context.Context) (*store.Store, job.Restored, error) {
+	opened, state, err := f.read(ctx)
 	if !errors.Is(err, store.ErrCorrupt) {
-		return state, err
+		return opened, state, err
 	}
-	if err := s.moveAside(err); err != nil {
-		return state, err
+	if err := f.moveAside(err); err != nil {
+		return nil, state, err
 	}
-	return s.readState(ctx)
+	return f.read(ctx)
 }
 
-func (a *assembly) moveAside(why error) error {
-	path := a.paths.stateFile()
+func (f *StateFile) moveAside(why error) error {
 	now := time.Now()
-	if n, err := store.AsideSince(path, now.Add(-asideTime)); err != nil || n >= maxAside {
+	if n, err := store.AsideSince(f.Path, now.Add(-asideTime)); err != nil || n >= maxAside {
 		return errors.Join(errDamagedAgain, why, err)
 	}
-	to, err := store.SetAside(path, now)
+	to, err := store.SetAside(f.Path, now)
 	if err != nil {
 		return errors.Join(why, err)
 	}
-	a.log.Error("the state file is damaged and was moved aside: all waiting jobs, the history, paused and drained GPUs and reservations are lost; "+
+	f.Log.Error("the state file is damaged and was moved aside: all waiting jobs, the history, paused and drained GPUs and reservations are lost; "+
 		"running jobs go on and are recovered from their units; see 'gpusched health' for what to do", "file", to, "err", why)
 	return nil
 }
 
 // doubt notes that a write found the file damaged. The next opening checks
 // it; where that finds nothing, the second doubt decides.
-func (a *assembly) doubt(why error) {
+func (f *StateFile) doubt(why error) {
 	now := time.Now()
-	again := !a.mends.doubted.IsZero() && now.Sub(a.mends.doubted) < asideTime
-	a.mends.doubted = now
+	again := !f.doubted.IsZero() && now.Sub(f.doubted) < asideTime
+	f.doubted = now
 	if !again {
 		return
 	}
-	a.mends.doubted = time.Time{}
-	if err := a.moveAside(why); err != nil {
-		a.log.Error("moving the damaged state file aside", "err", err)
+	f.doubted = time.Time{}
+	if err := f.moveAside(why); err != nil {
+		f.Log.Error("moving the damaged state file aside", "err", err)
 	}
 }
 
-func (s *session) readState(ctx context.Context) (job.Restored, error) {
-	opened, err := store.Open(ctx, s.paths.stateFile(), store.Options{})
+func (f *StateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
+	opened, err := store.Open(ctx, f.Path, store.Options{})
 	if err != nil {
-		return job.Restored{}, err
+		return nil, job.Restored{}, err
 	}
 	state, err := opened.Load(ctx)
 	if err != nil {
-		return state, errors.Join(err, opened.Close())
+		return nil, state, errors.Join(err, opened.Close())
 	}
-	s.store = opened
-	return state, nil
+	return opened, state, nil
 }
 
-// checkStateFile reports damaged state files until somebody has seen to them.
-func checkStateFile(path string) job.Check {
+// Check reports damaged state files until somebody has seen to them.
+func (f *StateFile) Check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
-	damaged, err := store.Aside(path)
+	damaged, err := store.Aside(f.Path)
 	if err != nil {
 		c.Health, c.Detail = job.Degraded, err.Error()
-		c.Next = "see that " + filepath.Dir(path) + " can be read"
+		c.Next = "see that " + filepath.Dir(f.Path) + " can be read"
 		return c
 	}
 	if len(damaged) == 0 {
@@ -102,16 +105,4 @@ func checkStateFile(path string) job.Check {
 	c.Detail = fmt.Sprintf("a damaged state file was moved to %s: what waited then, the history, paused and drained GPUs and reservations are lost; what ran was recovered", last)
 	c.Next = fmt.Sprintf("check the disk (journalctl -k), pause and drain GPUs again, have users submit again what waited ('sqlite3 %s .recover' shows what can be read), and move the file elsewhere", last)
 	return c
-}
-
-// checkUnread adds what reads found since the start.
-func checkUnread(u *unread, c job.Check) job.Check {
-	text := u.first.Load()
-	if text == nil {
-		return c
-	}
-	return job.Check{
-		Name: c.Name, Health: job.Degraded, Detail: "a part of it can't be read, what waits and runs goes on: " + *text,
-		Next: "check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one",
-	}
 }
