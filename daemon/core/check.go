@@ -153,7 +153,7 @@ func (b *jobBook) checkPlaces(breach breach) {
 
 // checkStuck verifies that only jobs that do not end are noted as such.
 func (c *Core) checkStuck(breach breach) {
-	for uuid, ids := range c.stuckOn {
+	for uuid, ids := range c.gpus.stuckOn {
 		for _, id := range ids {
 			if l := c.jobs.active(id); l == nil || l.job.State != job.Ending || l.job.Left == "" {
 				breach(11, "job %d is noted on GPU %s as one that does not end", id, uuid)

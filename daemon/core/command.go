@@ -136,16 +136,16 @@ func (c *Core) signal(e Command) *job.Refusal {
 }
 
 func (c *Core) pause(e Command, now time.Time) *job.Refusal {
-	at := c.byIndex(e.What.GPU)
+	at := c.gpus.byIndex(e.What.GPU)
 	if at < 0 {
 		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
 	}
-	d := c.devices[at]
+	d := c.gpus.devices[at]
 	if d.UUID == "" {
 		return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
 	}
 	g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
-	g.Fault = c.controls[d.UUID].Fault
+	g.Fault = c.gpus.controls[d.UUID].Fault
 	if g.Paused {
 		g.Reason, g.Until = e.What.Reason, e.What.Until
 	} else {
@@ -159,7 +159,7 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 func (c *Core) accept(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == c.systemd.bootID() {
-		fault.Boot, fault.Seq, fault.Strays = c.systemd.bootID(), max(c.heard, g.Fault.Seq), g.Fault.Strays
+		fault.Boot, fault.Seq, fault.Strays = c.systemd.bootID(), max(c.gpus.heard, g.Fault.Seq), g.Fault.Strays
 		if g.Fault.Left.What != "" { // somebody looked at it instead of us
 			d.after = nil
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
-	"github.com/gpusched/gpusched/gpu"
 )
 
 // busy is the action that is under way for a job.
@@ -47,38 +46,19 @@ type Core struct {
 	requests     requests
 	deps         dependencies
 	reservations reservations
-	devices      []*device             // by index
-	departed     map[string]*departure // from GPUs that are not among them
-	controls     map[string]job.GPUControl
-	machine      uint64 // changes with the set of GPUs
-	links        []gpu.Link
+	gpus         gpuBook
 	lane         lane
 	accounts     ledger
-
-	problem gpu.Problem // of the last sample
-	detail  string
-	driver  string
-	cuda    string
-	seen    bool                // any sample has arrived
-	taken   time.Time           // when the last good sample was taken, by the core's clock
-	early   []Faulted           // until then
-	stuckOn map[string][]job.ID // by GPU: the jobs that hold it and can't be ended
-	members map[process]job.ID  // of the processes on GPUs, those that are known to be of a job
-	heard   uint64              // the last line of the kernel's log
-	asked   uint64              // the number of the last Sample action
-	watcher watcher
-
-	step stepBuffer
+	step         stepBuffer
 }
 
 // New makes a core from what is on record. It places nothing until it has been
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), jobs: newJobBook(r.NextID), planning: newPlanning(r.Predictions),
-		controls: map[string]job.GPUControl{}, departed: map[string]*departure{},
-		requests: newRequests(r.Done), deps: newDependencies(), reservations: newReservations(r.Reservations, r.NextReservation),
-		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{},
+		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), gpus: newGPUBook(),
+		jobs: newJobBook(r.NextID), deps: newDependencies(), planning: newPlanning(r.Predictions),
+		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
 	c.accounts = newLedger(p.Quotas, r.Usage)
 	for _, j := range r.Jobs {
@@ -92,7 +72,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 		}
 	}
 	for _, g := range r.GPUs {
-		c.controls[g.UUID] = g
+		c.gpus.controls[g.UUID] = g
 		c.recallStrays(&g)
 	}
 	return c

@@ -58,7 +58,7 @@ func (c *Core) again(l *live, now time.Time) {
 // lookAgain asks for a sample where a GPU is due to be looked at again.
 func (c *Core) lookAgain(now time.Time) {
 	due := false
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		if d.after != nil && !d.after.next.IsZero() && !now.Before(d.after.next) {
 			d.after.next = time.Time{}
 			due = true
@@ -97,8 +97,8 @@ func warnAt(j *job.Job) time.Time {
 
 // expire ends pauses and reservations whose time is over.
 func (c *Core) expire(now time.Time) {
-	for _, d := range c.devices {
-		g := c.controls[d.UUID]
+	for _, d := range c.gpus.devices {
+		g := c.gpus.controls[d.UUID]
 		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
 			c.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
 		}
@@ -130,11 +130,11 @@ func (c *Core) Deadline() time.Time {
 		sooner(r.To)
 	}
 	sooner(c.planning.wakeAt())
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		if d.after != nil {
 			sooner(d.after.next)
 		}
-		if g := c.controls[d.UUID]; g.Paused {
+		if g := c.gpus.controls[d.UUID]; g.Paused {
 			sooner(g.Until)
 		}
 	}

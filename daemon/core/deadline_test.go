@@ -33,19 +33,19 @@ func TestNextTick(t *testing.T) {
 		"one that waits":   {func(c *Core) { c.jobs.timed.set(1, in(5)) }, in(5)},
 		"a reservation":    {func(c *Core) { c.reservations.list = []job.Reservation{{To: in(6)}, {To: in(4)}} }, in(4)},
 		"another plan":     {func(c *Core) { c.planning.wake = in(2) }, in(2)},
-		"a GPU to look at": {func(c *Core) { c.devices = []*device{{}, {after: &departure{next: in(1)}}} }, in(1)},
+		"a GPU to look at": {func(c *Core) { c.gpus.devices = []*device{{}, {after: &departure{next: in(1)}}} }, in(1)},
 		"a pause": {func(c *Core) {
-			c.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
-			c.controls["a"] = job.GPUControl{UUID: "a", Paused: true, Until: in(8)}
+			c.gpus.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
+			c.gpus.controls["a"] = job.GPUControl{UUID: "a", Paused: true, Until: in(8)}
 		}, in(8)},
 		"a pause without end": {func(c *Core) {
-			c.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
-			c.controls["a"] = job.GPUControl{UUID: "a", Paused: true}
+			c.gpus.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
+			c.gpus.controls["a"] = job.GPUControl{UUID: "a", Paused: true}
 		}, time.Time{}},
 		"the first of all": {func(c *Core) {
 			runs(job.Job{Request: limited})(c)
 			c.jobs.timed.set(2, in(5))
-			c.devices = []*device{{after: &departure{next: in(6)}}}
+			c.gpus.devices = []*device{{after: &departure{next: in(6)}}}
 		}, in(5)},
 	} {
 		core := started(Policy{}, job.Restored{})

@@ -67,26 +67,26 @@ func (c *Core) unaccounted(d *device) int64 {
 
 func (c *Core) sampled(e Sampled, now time.Time) {
 	c.step.replan()
-	c.seen = true
-	c.problem, c.detail = e.Snap.Problem, e.Snap.Detail
-	for _, d := range c.devices {
+	c.gpus.seen = true
+	c.gpus.problem, c.gpus.detail = e.Snap.Problem, e.Snap.Detail
+	for _, d := range c.gpus.devices {
 		d.present = false
 	}
-	if c.problem != "" {
-		c.unwatch()
+	if c.gpus.problem != "" {
+		c.gpus.unwatch()
 		c.checked(e.Number, now)
 		return
 	}
-	c.taken, c.driver, c.cuda, c.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
+	c.gpus.taken, c.gpus.driver, c.gpus.cuda, c.gpus.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, g := range e.Snap.Devices {
-		if c.offered(&device{Device: g}) || c.find(g) != nil { // which may have had another number
+		if c.offered(&device{Device: g}) || c.gpus.find(g) != nil { // which may have had another number
 			c.merge(g, &e, now)
 		}
 	}
 	c.withdraw()
-	c.forgetMembers()
-	c.arrange()
-	for _, d := range c.devices {
+	c.gpus.forgetMembers()
+	c.gpus.arrange()
+	for _, d := range c.gpus.devices {
 		c.inspectDeparture(d, e.Number, now)
 	}
 	c.confirm(e.Number)
@@ -101,15 +101,15 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 // keeps the figures it had; one that was never read has no UUID and is known
 // by its index until it says who it is.
 func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
-	d := c.find(g)
+	d := c.gpus.find(g)
 	if d == nil {
 		d = &device{Device: g, base: -1}
-		c.devices = append(c.devices, d)
-		c.machine++
+		c.gpus.devices = append(c.gpus.devices, d)
+		c.gpus.machine++
 	}
 	if d.Index != g.Index { // the driver counts only those that are there
 		d.Index = g.Index
-		c.machine++
+		c.gpus.machine++
 	}
 	d.present = true
 	if g.Health != gpu.HealthOK {
@@ -117,7 +117,7 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 		return
 	}
 	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
-		c.machine++
+		c.gpus.machine++
 	}
 	if d.RowsPending && !g.RowsPending { // which nothing but a reset does
 		c.wasReset(d)
@@ -127,12 +127,12 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 	if first {
 		c.recall(d)
 	}
-	c.rejoin(d)
+	c.gpus.rejoin(d)
 	for i := range g.Processes {
 		p := &g.Processes[i]
 		id, ok := e.Jobs[p.PID]
 		if ok {
-			c.join(p, id)
+			c.gpus.join(p, id)
 		} else if id, ok = c.stray(d, p, before[p.PID], e.began(p, now)); ok {
 			d.strays[p.PID] = !p.Dead
 		}
@@ -147,8 +147,8 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 }
 
 // rejoin has a GPU be cleaned that a job left while no sample showed it.
-func (c *Core) rejoin(d *device) {
-	left := c.departed[d.UUID]
+func (b *gpuBook) rejoin(d *device) {
+	left := b.departed[d.UUID]
 	if left == nil {
 		return
 	}
@@ -156,13 +156,13 @@ func (c *Core) rejoin(d *device) {
 	if left.base >= 0 {
 		d.base = left.base
 	}
-	delete(c.departed, d.UUID)
+	delete(b.departed, d.UUID)
 }
 
 // arrange puts the devices in the order of their indexes. One that has gone keeps
 // the index it had, which the driver may have given to another: what is there
 // comes first, and is what people mean by the number.
-func (c *Core) arrange() {
+func (b *gpuBook) arrange() {
 	byIndex := func(a, b *device) int {
 		if a.Index == b.Index && a.present != b.present {
 			if a.present {
@@ -172,15 +172,15 @@ func (c *Core) arrange() {
 		}
 		return a.Index - b.Index
 	}
-	if !slices.IsSortedFunc(c.devices, byIndex) {
-		slices.SortStableFunc(c.devices, byIndex)
-		c.machine++
+	if !slices.IsSortedFunc(b.devices, byIndex) {
+		slices.SortStableFunc(b.devices, byIndex)
+		b.machine++
 	}
 }
 
 // find returns the device that a sample speaks of, nil for a new one.
-func (c *Core) find(g gpu.Device) *device {
-	for _, d := range c.devices {
+func (b *gpuBook) find(g gpu.Device) *device {
+	for _, d := range b.devices {
 		nameless := g.UUID == "" || d.UUID == ""
 		if (!nameless && d.UUID == g.UUID) || (nameless && d.Index == g.Index) {
 			return d
@@ -229,33 +229,33 @@ func (c *Core) leave(l *live, now time.Time) {
 	}
 	number := c.look()
 	for _, r := range l.job.Attempt.GPUs {
-		c.stuckOn[r.UUID] = slices.DeleteFunc(c.stuckOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
+		c.gpus.stuckOn[r.UUID] = slices.DeleteFunc(c.gpus.stuckOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
 		left := &departure{
 			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1,
 			uid: l.job.Owner.UID, began: l.began(),
 		}
-		if at := c.position(&r); at >= 0 {
-			c.devices[at].after = left
+		if at := c.gpus.position(&r); at >= 0 {
+			c.gpus.devices[at].after = left
 		} else {
-			c.departed[r.UUID] = left // no sample has shown it yet
+			c.gpus.departed[r.UUID] = left // no sample has shown it yet
 		}
 	}
 }
 
 // look asks for a sample and returns its number.
 func (c *Core) look() uint64 {
-	c.asked++
-	c.step.act(Sample{Number: c.asked})
-	return c.asked
+	c.gpus.asked++
+	c.step.act(Sample{Number: c.gpus.asked})
+	return c.gpus.asked
 }
 
 // state is what placement may do with the GPU, with a word of explanation.
 func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
-	control := c.controls[d.UUID]
+	control := c.gpus.controls[d.UUID]
 	_, fault := c.needs(d)
 	switch {
-	case c.problem != "":
-		return sched.Unknown, c.problem.Short()
+	case c.gpus.problem != "":
+		return sched.Unknown, c.gpus.problem.Short()
 	case !c.offered(d):
 		return sched.Drained, "the site offers it to no job any more"
 	case !d.present:
@@ -264,7 +264,7 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 		return sched.Lost, strings.Trim(d.HealthDetail+"; "+fault, "; ")
 	case d.MIG:
 		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
-	case c.policy.StaleAfter > 0 && now.Sub(c.taken) > c.policy.StaleAfter:
+	case c.policy.StaleAfter > 0 && now.Sub(c.gpus.taken) > c.policy.StaleAfter:
 		return sched.Unknown, "the last sample is too old"
 	case fault != "":
 		return sched.Sick, fault

@@ -16,24 +16,24 @@ const maxEarly = 1024
 // job that it hit, and the GPU takes no job where it needs something first. A
 // report that was counted before comes again after every start.
 func (c *Core) faulted(e Faulted) {
-	if c.taken.IsZero() {
+	if c.gpus.taken.IsZero() {
 		same := func(o Faulted) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
-		if c.early = slices.DeleteFunc(c.early, same); len(c.early) < maxEarly {
-			c.early = append(c.early, e)
+		if c.gpus.early = slices.DeleteFunc(c.gpus.early, same); len(c.gpus.early) < maxEarly {
+			c.gpus.early = append(c.gpus.early, e)
 		}
 		return
 	}
-	at := slices.IndexFunc(c.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
+	at := slices.IndexFunc(c.gpus.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
 	if at < 0 {
 		return
 	}
-	d := c.devices[at]
-	c.heard = max(c.heard, e.Seq)
+	d := c.gpus.devices[at]
+	c.gpus.heard = max(c.gpus.heard, e.Seq)
 	l := c.struck(d, e)
 	if l != nil && e.Xid.Code != gpu.XidRecovery {
 		c.blame(l, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At})
 	}
-	g := c.controls[d.UUID]
+	g := c.gpus.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
 		g.Fault = g.Fault.Anew()
 	} else if e.Seq <= g.Fault.Seq {
@@ -70,11 +70,11 @@ type revocation struct {
 // confirm puts those GPUs back into service that the driver calls well by both
 // of its ways. The others stay out until an administrator says otherwise.
 func (c *Core) confirm(number uint64) {
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
 			continue
 		}
-		g := c.controls[d.UUID]
+		g := c.gpus.controls[d.UUID]
 		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(d.revoked.seq, g.Fault.Seq)})
 		d.revoked = revocation{}
 		c.control(g)
@@ -83,7 +83,7 @@ func (c *Core) confirm(number uint64) {
 
 // control takes on and records what holds for a GPU from now on.
 func (c *Core) control(g job.GPUControl) {
-	c.controls[g.UUID] = g
+	c.gpus.controls[g.UUID] = g
 	c.step.record(job.Record{GPU: &g})
 	c.step.replan()
 }
@@ -95,8 +95,8 @@ func heavier(a, b gpu.Recovery) bool {
 
 // replay takes in the reports that came before the GPUs were known.
 func (c *Core) replay() {
-	early := c.early
-	c.early = nil
+	early := c.gpus.early
+	c.gpus.early = nil
 	for _, e := range early {
 		c.faulted(e)
 	}
@@ -150,7 +150,7 @@ func (c *Core) blame(l *live, e job.GPUError) {
 // replaced never ends, so an administrator may accept it.
 func (c *Core) needs(d *device) (gpu.Recovery, string) {
 	needs, why := gpu.RecoverNothing, ""
-	if f := c.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && gpu.Recovery(f.Recovery).Sick() {
+	if f := c.gpus.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && gpu.Recovery(f.Recovery).Sick() {
 		needs, why = gpu.Recovery(f.Recovery), f.What
 		if f.Job != 0 {
 			why += " in job " + f.Job.String()
@@ -159,7 +159,7 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 	if c.policy.DrainPending && d.RowsPending && heavier(gpu.RecoverReset, needs) {
 		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
 	}
-	if c.policy.DrainFailed && d.RowsFailed && !c.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
+	if c.policy.DrainFailed && d.RowsFailed && !c.gpus.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
 		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced, and it has none to spare"
 	}
 	if left, what := c.left(d); heavier(left, needs) {
@@ -173,16 +173,16 @@ func (c *Core) needs(d *device) (gpu.Recovery, string) {
 
 // wasReset ends what a reset cures.
 func (c *Core) wasReset(d *device) {
-	g := c.controls[d.UUID]
+	g := c.gpus.controls[d.UUID]
 	if g.Fault.Boot == c.systemd.bootID() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
-		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(c.heard, g.Fault.Seq)})
+		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(c.gpus.heard, g.Fault.Seq)})
 		c.control(g)
 	}
 }
 
 // endLost stops the jobs of GPUs that the driver has called lost for a while.
 func (c *Core) endLost(now time.Time) {
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		if (d.present && d.Health != gpu.HealthLost) || !c.offered(d) {
 			d.lostSince = time.Time{}
 			continue

@@ -52,15 +52,15 @@ func (c *Core) nameForeign(why []job.Reason) []job.Reason {
 	for i := range why {
 		switch why[i].Code {
 		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:
-			if at := c.byIndex(why[i].GPU); at >= 0 {
-				why[i].Foreign = c.devices[at].foreigners()
-				if why[i].Code == job.ReasonGPUMemory && c.devices[at].untold() {
+			if at := c.gpus.byIndex(why[i].GPU); at >= 0 {
+				why[i].Foreign = c.gpus.devices[at].foreigners()
+				if why[i].Code == job.ReasonGPUMemory && c.gpus.devices[at].untold() {
 					why[i].Detail = "the driver does not tell how much of it the jobs there use, so all that they were promised counts besides"
 				}
 			}
 		case job.ReasonGPUForeign:
-			if at := c.byIndex(why[i].GPU); at >= 0 {
-				why[i].Foreign, why[i].Have = c.devices[at].without(c.occupies), c.unlisted(c.devices[at])
+			if at := c.gpus.byIndex(why[i].GPU); at >= 0 {
+				why[i].Foreign, why[i].Have = c.gpus.devices[at].without(c.occupies), c.unlisted(c.gpus.devices[at])
 			}
 		}
 	}

@@ -54,8 +54,8 @@ func (c *Core) endIdle(now time.Time) {
 func (c *Core) idleFor(l *live, now time.Time) (idle time.Duration, last int) {
 	uses := l.track()
 	for i := range uses {
-		at, u := c.position(&l.job.Attempt.GPUs[i]), &uses[i]
-		if at < 0 || !c.devices[at].watched.Equal(now) || u.IdleTold == 0 || u.Idle < u.IdleTold+c.policy.Watch.IdlePatience {
+		at, u := c.gpus.position(&l.job.Attempt.GPUs[i]), &uses[i]
+		if at < 0 || !c.gpus.devices[at].watched.Equal(now) || u.IdleTold == 0 || u.Idle < u.IdleTold+c.policy.Watch.IdlePatience {
 			return 0, -1
 		}
 		if i == 0 || u.Idle < idle {

@@ -68,7 +68,7 @@ func TestLaneIsGivenBack(t *testing.T) {
 // What fair share counts of a part is its share, or the part of the memory where
 // that is more.
 func TestChargeOfAPart(t *testing.T) {
-	c := &Core{devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}
+	c := &Core{gpus: gpuBook{devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
 	for _, w := range []struct {
 		grant         sched.Grant
 		milli, charge int

@@ -36,7 +36,7 @@ func (c *Core) remains(d *device) (what string, ghost bool) {
 // out of service from now on, and the job's result tells.
 func (c *Core) ghost(d *device) {
 	what, ghost := c.remains(d)
-	g := c.controls[d.UUID]
+	g := c.gpus.controls[d.UUID]
 	if !ghost || (g.Fault.Boot == c.systemd.bootID() && g.Fault.Left.What != "") {
 		return
 	}
@@ -53,7 +53,7 @@ func (c *Core) holdFault(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
 	if g.Fault.Boot != c.systemd.bootID() {
 		g.Fault = g.Fault.Anew()
-		g.Fault.Boot, g.Fault.Seq = c.systemd.bootID(), c.heard
+		g.Fault.Boot, g.Fault.Seq = c.systemd.bootID(), c.gpus.heard
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *Core) leftBehind(dep *departure, what string) {
 
 // cleared ends what ghost took note of.
 func (c *Core) cleared(d *device) {
-	if g := c.controls[d.UUID]; g.Fault.Left.What != "" {
+	if g := c.gpus.controls[d.UUID]; g.Fault.Left.What != "" {
 		g.Fault.Left = job.GPULeft{}
 		c.control(g)
 	}
@@ -83,7 +83,7 @@ func (c *Core) cleared(d *device) {
 // recall goes on looking at a GPU on which something was left before we were
 // started.
 func (c *Core) recall(d *device) {
-	if f := c.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && f.Left.What != "" {
+	if f := c.gpus.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && f.Left.What != "" {
 		d.after, d.base = &departure{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
 	}
 }
@@ -105,16 +105,16 @@ func (c *Core) noteStuck(l *live) {
 		return
 	}
 	for _, ref := range l.job.Attempt.GPUs {
-		if on := c.stuckOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
-			c.stuckOn[ref.UUID] = append(on, l.job.ID)
+		if on := c.gpus.stuckOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
+			c.gpus.stuckOn[ref.UUID] = append(on, l.job.ID)
 		}
 	}
 }
 
 // stuckJob returns a job that holds the GPU and can't be ended, 0 where there is
 // none.
-func (c *Core) stuckJob(d *device) job.ID {
-	for _, id := range c.stuckOn[d.UUID] {
+func (b *gpuBook) stuckJob(d *device) job.ID {
+	for _, id := range b.stuckOn[d.UUID] {
 		return id
 	}
 	return 0
@@ -122,10 +122,10 @@ func (c *Core) stuckJob(d *device) job.ID {
 
 // left is what a GPU needs for what was left on it, and why.
 func (c *Core) left(d *device) (gpu.Recovery, string) {
-	if id := c.stuckJob(d); id != 0 {
+	if id := c.gpus.stuckJob(d); id != 0 {
 		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", c.jobs.called(id))
 	}
-	f := c.controls[d.UUID].Fault
+	f := c.gpus.controls[d.UUID].Fault
 	switch {
 	case f.Boot != c.systemd.bootID() || f.Left.What == "":
 		return gpu.RecoverNothing, ""

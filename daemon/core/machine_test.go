@@ -104,25 +104,25 @@ func TestSpanOfTwoSamples(t *testing.T) {
 func TestLinksBetweenGPUs(t *testing.T) {
 	c := started(Policy{}, job.Restored{})
 	for _, index := range []int{0, 2, 5} {
-		c.devices = append(c.devices, &device{Device: gpu.Device{Index: index}})
+		c.gpus.devices = append(c.gpus.devices, &device{Device: gpu.Device{Index: index}})
 	}
 	near, far := gpu.Link{A: 0, B: 5, Kind: gpu.LinkNode}, gpu.Link{A: 2, B: 0, Kind: gpu.LinkCross}
-	c.links = []gpu.Link{near, far, {A: 5, B: 7, Kind: gpu.LinkSwitch}, {A: 1, B: 2, Kind: gpu.LinkSwitch}}
+	c.gpus.links = []gpu.Link{near, far, {A: 5, B: 7, Kind: gpu.LinkSwitch}, {A: 1, B: 2, Kind: gpu.LinkSwitch}}
 	var s sched.Snapshot
-	c.weigh(&s)
+	c.gpus.weigh(&s)
 	n, f := int32(near.Weight()), int32(far.Weight())
 	if want := []int32{0, f, n, f, 0, 0, n, 0, 0}; !slices.Equal(s.Links, want) {
 		t.Errorf("%v, want %v", s.Links, want)
 	}
-	c.links = nil
-	if c.weigh(&s); len(s.Links) != 0 {
+	c.gpus.links = nil
+	if c.gpus.weigh(&s); len(s.Links) != 0 {
 		t.Errorf("without links: %v", s.Links)
 	}
 }
 
 // A GPU is found by what it is, wherever it is now.
 func TestPositionOfAGPU(t *testing.T) {
-	c := &Core{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}
+	c := &Core{gpus: gpuBook{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}}
 	for _, w := range []struct {
 		ref  job.GPURef
 		want int
@@ -130,7 +130,7 @@ func TestPositionOfAGPU(t *testing.T) {
 		{job.GPURef{UUID: "a"}, 0}, {job.GPURef{UUID: "b", Index: 1}, 1}, {job.GPURef{UUID: "a", Index: 1}, 0},
 		{job.GPURef{UUID: "b", Index: -1}, 1}, {job.GPURef{UUID: "b", Index: 7}, 1}, {job.GPURef{UUID: "c"}, -1},
 	} {
-		if got := c.position(&w.ref); got != w.want {
+		if got := c.gpus.position(&w.ref); got != w.want {
 			t.Errorf("%+v is at %d, want %d", w.ref, got, w.want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestEarlyReports(t *testing.T) {
 	report("b", 31, 3)
 	report("a", 31, 4)
 	var seqs []uint64
-	for _, e := range c.early {
+	for _, e := range c.gpus.early {
 		seqs = append(seqs, e.Seq)
 	}
 	if !slices.Equal(seqs, []uint64{2, 3, 4}) {
@@ -157,8 +157,8 @@ func TestEarlyReports(t *testing.T) {
 	for i := range 2 * maxEarly {
 		report("c", i, uint64(5+i))
 	}
-	if len(c.early) != maxEarly {
-		t.Errorf("%d are kept", len(c.early))
+	if len(c.gpus.early) != maxEarly {
+		t.Errorf("%d are kept", len(c.gpus.early))
 	}
 }
 
@@ -166,23 +166,23 @@ func TestEarlyReports(t *testing.T) {
 // unless there are too many.
 func TestForgottenMembers(t *testing.T) {
 	on, off := process{1, 1}, process{2, 1}
-	c := &Core{
+	c := &Core{gpus: gpuBook{
 		devices: []*device{{Device: gpu.Device{Processes: []gpu.Process{{PID: 1, Start: 1}}}}},
 		members: map[process]job.ID{on: 9, off: 9},
+	}}
+	c.gpus.forgetMembers()
+	if len(c.gpus.members) != 2 || c.gpus.members[on] != 9 || c.gpus.members[off] != 9 {
+		t.Errorf("remembered are %v", c.gpus.members)
 	}
-	c.forgetMembers()
-	if len(c.members) != 2 || c.members[on] != 9 || c.members[off] != 9 {
-		t.Errorf("remembered are %v", c.members)
+	for pid := 10; len(c.gpus.members) < maxMembers; pid++ {
+		c.gpus.members[process{pid, 1}] = 7
 	}
-	for pid := 10; len(c.members) < maxMembers; pid++ {
-		c.members[process{pid, 1}] = 7
+	if c.gpus.forgetMembers(); len(c.gpus.members) != maxMembers {
+		t.Errorf("of as many as may be %d are remembered", len(c.gpus.members))
 	}
-	if c.forgetMembers(); len(c.members) != maxMembers {
-		t.Errorf("of as many as may be %d are remembered", len(c.members))
-	}
-	c.members[process{3, 1}] = 7
-	if c.forgetMembers(); len(c.members) != 1 || c.members[on] != 9 {
-		t.Errorf("of too many %d are remembered", len(c.members))
+	c.gpus.members[process{3, 1}] = 7
+	if c.gpus.forgetMembers(); len(c.gpus.members) != 1 || c.gpus.members[on] != 9 {
+		t.Errorf("of too many %d are remembered", len(c.gpus.members))
 	}
 }
 
@@ -229,11 +229,11 @@ func TestAnotherMachine(t *testing.T) {
 	} {
 		c := started(Policy{}, job.Restored{})
 		c.merge(seen, nil, noon)
-		before, now := c.machine, seen
+		before, now := c.gpus.machine, seen
 		w.change(&now)
 		c.merge(now, nil, noon)
-		if (c.machine != before) != w.other || len(c.devices) != 1 || c.devices[0].Index != now.Index {
-			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.machine, len(c.devices))
+		if (c.gpus.machine != before) != w.other || len(c.gpus.devices) != 1 || c.gpus.devices[0].Index != now.Index {
+			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.gpus.machine, len(c.gpus.devices))
 		}
 	}
 }

@@ -12,21 +12,21 @@ import (
 // snapshot is the core as placement sees it, valid until the next call.
 func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s := c.planning.blank()
-	s.Now, s.Policy, s.Machine = sched.At(now), c.policy.Sched, c.machine
+	s.Now, s.Policy, s.Machine = sched.At(now), c.policy.Sched, c.gpus.machine
 	s.Reserved = c.reserved()
 	s.Host = sched.Host{
 		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount(),
-		GPUsSeen: c.seen && c.problem == "",
+		GPUsSeen: c.gpus.seen && c.gpus.problem == "",
 	}
-	if share := c.policy.NoGPUShare; len(c.devices) > 0 && share > 0 && share < 100 {
+	if share := c.policy.NoGPUShare; len(c.gpus.devices) > 0 && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
 	}
-	switch c.problem {
+	switch c.gpus.problem {
 	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
-		s.Host.NoGPUs = c.problem.Sentence()
+		s.Host.NoGPUs = c.gpus.problem.Sentence()
 	}
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		g := c.schedGPU(d, now)
 		if n := len(s.GPUs); n < cap(s.GPUs) {
 			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
@@ -38,8 +38,8 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		s.Host.PromisedMem += l.job.Request.MemBytes
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
-	c.weigh(s)
-	c.lane.move(len(c.devices), &c.policy.Sched, now)
+	c.gpus.weigh(s)
+	c.lane.move(len(c.gpus.devices), &c.policy.Sched, now)
 	s.GuardOpen = c.lane.open()
 	return s
 }
@@ -64,11 +64,11 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 	}
 	first := c.planning.granted()
 	for _, ref := range j.Attempt.GPUs {
-		at := c.position(&ref)
+		at := c.gpus.position(&ref)
 		if at < 0 {
 			continue
 		}
-		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.devices[at].seen(j.ID)}
+		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.devices[at].seen(j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
 		c.planning.grant(sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
@@ -78,11 +78,11 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 
 // position finds a GPU among the devices, as a rule where it was; -1 where it
 // is gone.
-func (c *Core) position(ref *job.GPURef) int {
-	if i := ref.Index; i >= 0 && i < len(c.devices) && c.devices[i].UUID == ref.UUID {
+func (b *gpuBook) position(ref *job.GPURef) int {
+	if i := ref.Index; i >= 0 && i < len(b.devices) && b.devices[i].UUID == ref.UUID {
 		return i
 	}
-	return slices.IndexFunc(c.devices, func(d *device) bool { return d.UUID == ref.UUID })
+	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
 }
 
 func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
@@ -100,7 +100,7 @@ func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 	case sched.Cleaning:
 		g.BackAt = sched.At(now.Add(time.Second))
 	case sched.Paused, sched.Drained:
-		if until := c.controls[d.UUID].Until; !until.IsZero() {
+		if until := c.gpus.controls[d.UUID].Until; !until.IsZero() {
 			g.BackAt = sched.At(until)
 		}
 	}
@@ -113,15 +113,15 @@ func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
 // weigh fills in the links between the GPUs.
-func (c *Core) weigh(s *sched.Snapshot) {
+func (b *gpuBook) weigh(s *sched.Snapshot) {
 	s.Links = s.Links[:0]
-	if len(c.links) == 0 {
+	if len(b.links) == 0 {
 		return
 	}
-	n := len(c.devices)
+	n := len(b.devices)
 	s.Links = append(s.Links, make([]int32, n*n)...)
-	for _, link := range c.links {
-		a, b := c.byIndex(link.A), c.byIndex(link.B)
+	for _, link := range b.links {
+		a, b := b.byIndex(link.A), b.byIndex(link.B)
 		if a >= 0 && b >= 0 {
 			s.Links[a*n+b], s.Links[b*n+a] = int32(link.Weight()), int32(link.Weight())
 		}
@@ -129,8 +129,8 @@ func (c *Core) weigh(s *sched.Snapshot) {
 }
 
 // byIndex finds the GPU that has the index now; -1: none.
-func (c *Core) byIndex(index int) int {
-	return slices.IndexFunc(c.devices, func(d *device) bool { return d.Index == index })
+func (b *gpuBook) byIndex(index int) int {
+	return slices.IndexFunc(b.devices, func(d *device) bool { return d.Index == index })
 }
 
 // seen is the GPU memory that a job was last seen to use on the GPU.
@@ -166,7 +166,7 @@ func (c *Core) pass(now time.Time) {
 	c.planning.setWake(wake)
 	for i := range p.Place {
 		l := c.jobs.get(p.Place[i].Job)
-		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && now.Sub(c.taken) > c.policy.FreshFor {
+		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && now.Sub(c.gpus.taken) > c.policy.FreshFor {
 			c.look()
 			return
 		}
@@ -190,7 +190,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 	}
 	refs := c.refs(p.Grants)
 	for _, g := range p.Grants {
-		if d := c.devices[g.GPU]; !c.jobs.held(d.UUID) {
+		if d := c.gpus.devices[g.GPU]; !c.jobs.held(d.UUID) {
 			d.base = c.unaccounted(d)
 		}
 	}
@@ -217,7 +217,7 @@ func (c *Core) keepLast(l *live, now time.Time) {
 func (c *Core) refs(grants []sched.Grant) []job.GPURef {
 	refs := make([]job.GPURef, 0, len(grants))
 	for _, g := range grants {
-		d := c.devices[g.GPU]
+		d := c.gpus.devices[g.GPU]
 		ref := job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}
 		if g.Milli != job.WholeGPU {
 			ref.Milli = g.Milli

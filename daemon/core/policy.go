@@ -69,7 +69,7 @@ func (c *Core) configure(p Policy) {
 	c.policy = p
 	c.step.replan()
 	c.accounts.configure(p.Quotas)
-	c.machine++
+	c.gpus.machine++
 	c.systemd.unbarAll()
 	c.withdraw()
 	c.look()
@@ -78,15 +78,15 @@ func (c *Core) configure(p Policy) {
 // withdraw forgets the GPUs that are no longer on offer, unless a job holds them,
 // but not that a job left one.
 func (c *Core) withdraw() {
-	c.devices = slices.DeleteFunc(c.devices, func(d *device) bool {
+	c.gpus.devices = slices.DeleteFunc(c.gpus.devices, func(d *device) bool {
 		if c.offered(d) || c.jobs.held(d.UUID) {
 			return false
 		}
 		if d.after != nil {
 			d.after.base = d.base
-			c.departed[d.UUID] = d.after
+			c.gpus.departed[d.UUID] = d.after
 		}
-		c.machine++
+		c.gpus.machine++
 		return true
 	})
 }

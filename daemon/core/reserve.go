@@ -18,11 +18,11 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	r := *e.What.Reservation
 	r.GPUs = slices.Clone(r.GPUs)
 	for i := range r.GPUs {
-		at := c.byIndex(r.GPUs[i].Index)
-		if at < 0 || c.devices[at].UUID == "" {
+		at := c.gpus.byIndex(r.GPUs[i].Index)
+		if at < 0 || c.gpus.devices[at].UUID == "" {
 			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", r.GPUs[i].Index), "see 'gpusched gpus'")
 		}
-		r.GPUs[i] = job.GPURef{UUID: c.devices[at].UUID, Index: c.devices[at].Index, Minor: c.devices[at].Minor}
+		r.GPUs[i] = job.GPURef{UUID: c.gpus.devices[at].UUID, Index: c.gpus.devices[at].Index, Minor: c.gpus.devices[at].Minor}
 	}
 	switch {
 	case len(r.GPUs) == 0:
@@ -66,8 +66,8 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 func (c *Core) reserved() []sched.Reserved {
 	var list []sched.Reserved
 	for _, r := range c.reservations.all() {
-		v := sched.Reserved{GPUs: make([]bool, len(c.devices)), From: sched.At(r.From), To: sched.At(r.To)}
-		for i, d := range c.devices {
+		v := sched.Reserved{GPUs: make([]bool, len(c.gpus.devices)), From: sched.At(r.From), To: sched.At(r.To)}
+		for i, d := range c.gpus.devices {
 			v.GPUs[i] = slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == d.UUID })
 		}
 		for _, u := range r.Users {

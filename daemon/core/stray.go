@@ -38,9 +38,9 @@ type process struct {
 const maxMembers = 1 << 14
 
 // join notes of which job a process in a job's unit is.
-func (c *Core) join(p *gpu.Process, id job.ID) {
+func (b *gpuBook) join(p *gpu.Process, id job.ID) {
 	if p.Start != 0 && id != 0 {
-		c.members[process{p.PID, p.Start}] = id
+		b.members[process{p.PID, p.Start}] = id
 	}
 }
 
@@ -65,9 +65,9 @@ func (c *Core) stray(d *device, p *gpu.Process, before job.ID, began span) (job.
 	case p.Dead:
 		id = before
 	case p.Start != 0:
-		if id = c.members[process{p.PID, p.Start}]; id == 0 {
+		if id = c.gpus.members[process{p.PID, p.Start}]; id == 0 {
 			id = c.during(d, p, began)
-			c.join(p, id)
+			c.gpus.join(p, id)
 		}
 	}
 	if id != 0 && c.policy.Strays == TellStrays && !p.Dead && !c.jobs.holds(id, d.UUID) {
@@ -127,19 +127,19 @@ func (l *live) began() time.Time {
 // forgetMembers forgets, where there are too many, the processes that are on no
 // GPU. It does so no sooner: a sample can leave out a process that is there, and
 // no other ever has its pid and start.
-func (c *Core) forgetMembers() {
-	if len(c.members) <= maxMembers {
+func (b *gpuBook) forgetMembers() {
+	if len(b.members) <= maxMembers {
 		return
 	}
 	on := map[process]bool{}
-	for _, d := range c.devices {
+	for _, d := range b.devices {
 		for _, p := range d.Processes {
 			on[process{p.PID, p.Start}] = true
 		}
 	}
-	for p := range c.members {
+	for p := range b.members {
 		if !on[p] {
-			delete(c.members, p)
+			delete(b.members, p)
 		}
 	}
 }
@@ -151,11 +151,11 @@ const maxStrays = 256
 // noteStrays writes down which strays are on the GPUs, where that is news: only who
 // saw a process in its unit knows of which job it is.
 func (c *Core) noteStrays() {
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
 			continue
 		}
-		g := c.controls[d.UUID]
+		g := c.gpus.controls[d.UUID]
 		if g.Fault.Boot != c.systemd.bootID() {
 			g.Fault.Strays = nil
 		}
@@ -184,7 +184,7 @@ func (c *Core) recallStrays(g *job.GPUControl) {
 		return // what has these pids now is another process
 	}
 	for _, s := range g.Fault.Strays {
-		c.members[process{s.PID, s.Start}] = s.Job
+		c.gpus.members[process{s.PID, s.Start}] = s.Job
 	}
 }
 

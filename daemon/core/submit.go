@@ -216,7 +216,7 @@ func (c *Core) imply(r *job.Request) {
 func (c *Core) defaultMem(gpuMilli int) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {
-		n = p.DefaultMem(gpuMilli, len(c.devices))
+		n = p.DefaultMem(gpuMilli, len(c.gpus.devices))
 	}
 	if p.MaxMemBytes > 0 && (n == 0 || n > p.MaxMemBytes) {
 		n = p.MaxMemBytes

@@ -54,11 +54,11 @@ func (c *Core) denied(l *live, now time.Time) string {
 	}
 	for i := range l.job.Attempt.GPUs {
 		ref := &l.job.Attempt.GPUs[i]
-		at := c.position(ref)
+		at := c.gpus.position(ref)
 		if at < 0 {
 			return fmt.Sprintf("GPU %d is gone", ref.Index)
 		}
-		d := c.devices[at]
+		d := c.gpus.devices[at]
 		switch state, _ := c.state(d, now); state {
 		case sched.OK, sched.Paused, sched.Drained:
 		default:

@@ -46,34 +46,34 @@ const unknownTotal = 64 << 30
 // two of them: never what nobody saw.
 func (c *Core) watch(now time.Time) {
 	c.gather()
-	for at, d := range c.devices {
+	for at, d := range c.gpus.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
 			d.watched, d.short = time.Time{}, false
 			continue
 		}
 		span := c.span(d.watched, now)
 		d.watched = now
-		clear(c.watcher.tallies)
+		clear(c.gpus.watcher.tallies)
 		for i := range d.Processes {
 			p := &d.Processes[i]
 			if id := d.jobs[p.PID]; id != 0 {
-				t := c.watcher.tallies[id]
+				t := c.gpus.watcher.tallies[id]
 				t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0
-				c.watcher.tallies[id] = t
+				c.gpus.watcher.tallies[id] = t
 			}
 		}
-		for i := range c.watcher.parts[at] {
-			c.take(&c.watcher.parts[at][i], d, span)
+		for i := range c.gpus.watcher.parts[at] {
+			c.take(&c.gpus.watcher.parts[at][i], d, span)
 		}
-		c.keepBudgets(d, c.watcher.parts[at], now)
+		c.keepBudgets(d, c.gpus.watcher.parts[at], now)
 	}
 	c.endIdle(now)
 }
 
 // unwatch is for a look that showed nothing: no time counts that passes until
 // the next good one.
-func (c *Core) unwatch() {
-	for _, d := range c.devices {
+func (b *gpuBook) unwatch() {
+	for _, d := range b.devices {
 		d.watched, d.short = time.Time{}, false
 	}
 }
@@ -90,11 +90,11 @@ func (c *Core) span(last, now time.Time) time.Duration {
 
 // gather sorts the parts of all jobs by GPU.
 func (c *Core) gather() {
-	w := &c.watcher
+	w := &c.gpus.watcher
 	if w.tallies == nil {
 		w.tallies = map[job.ID]tally{}
 	}
-	for len(w.parts) < len(c.devices) {
+	for len(w.parts) < len(c.gpus.devices) {
 		w.parts = append(w.parts, nil)
 	}
 	for i := range w.parts {
@@ -105,7 +105,7 @@ func (c *Core) gather() {
 		uses := l.track()
 		for i := range l.job.Attempt.GPUs {
 			ref := &l.job.Attempt.GPUs[i]
-			if at := c.position(ref); at >= 0 {
+			if at := c.gpus.position(ref); at >= 0 {
 				w.parts[at] = append(w.parts[at], part{l: l, ref: ref, use: &uses[i]})
 			}
 		}
@@ -118,7 +118,7 @@ func (c *Core) take(p *part, d *device, span time.Duration) {
 	if before != unseen {
 		p.span = span
 	}
-	t, there := c.watcher.tallies[p.l.job.ID]
+	t, there := c.gpus.watcher.tallies[p.l.job.ID]
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}

@@ -16,13 +16,13 @@ const maxExplained = 1000
 // View shows the jobs that have not ended, as the query asks, and the GPUs.
 func (c *Core) View(q job.Query, now time.Time) job.View {
 	v := job.View{
-		Driver: c.driver, CUDA: c.cuda, SampledAt: c.taken,
-		Problem: string(c.problem), GPUs: c.gpuViews(now), Counts: c.Counts(),
+		Driver: c.gpus.driver, CUDA: c.gpus.cuda, SampledAt: c.gpus.taken,
+		Problem: string(c.gpus.problem), GPUs: c.gpuViews(now), Counts: c.Counts(),
 	}
-	if c.problem != "" {
-		v.ProblemDetail, v.ProblemCause = c.problem.Sentence(), c.detail
+	if c.gpus.problem != "" {
+		v.ProblemDetail, v.ProblemCause = c.gpus.problem.Sentence(), c.gpus.detail
 	}
-	v.Links, v.Reservations = c.linkViews(), slices.Clone(c.reservations.all())
+	v.Links, v.Reservations = c.gpus.linkViews(), slices.Clone(c.reservations.all())
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
@@ -223,7 +223,7 @@ func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
 // its UUID. While nothing is known of any, none is.
 func (c *Core) OutOfService(now time.Time) map[string]int {
 	out := map[string]int{}
-	for _, d := range c.devices {
+	for _, d := range c.gpus.devices {
 		switch state, _ := c.state(d, now); state {
 		case sched.Lost, sched.Sick, sched.Suspect:
 			out[d.UUID] = d.Index
@@ -232,19 +232,19 @@ func (c *Core) OutOfService(now time.Time) map[string]int {
 	return out
 }
 
-func (c *Core) linkViews() []job.GPULink {
+func (b *gpuBook) linkViews() []job.GPULink {
 	var list []job.GPULink
-	for _, l := range c.links {
+	for _, l := range b.links {
 		list = append(list, job.GPULink{A: l.A, B: l.B, Kind: string(l.Kind), Lanes: l.Lanes})
 	}
 	return list
 }
 
 func (c *Core) gpuViews(now time.Time) []job.GPUView {
-	views := make([]job.GPUView, 0, len(c.devices))
-	for _, d := range c.devices {
+	views := make([]job.GPUView, 0, len(c.gpus.devices))
+	for _, d := range c.gpus.devices {
 		v := job.GPUView{
-			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, Control: c.controls[d.UUID],
+			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, Control: c.gpus.controls[d.UUID],
 			MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
 			UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
 		}
@@ -267,7 +267,7 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		needs, _ := c.needs(d)
 		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, c.unlisted(d)
-		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, c.stuckJob(d)
+		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, c.gpus.stuckJob(d)
 		for _, p := range d.Processes {
 			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID]})
 		}
