@@ -56,7 +56,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkMemory tells what a waiting job takes of the daemon's memory.
+// BenchmarkMemory reports what a waiting job takes of the daemon's memory.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

@@ -42,7 +42,7 @@ func (c *Core) keepBudgets(d *device, parts []part, now time.Time) {
 	}
 }
 
-// bounded tells whether the part has a budget that can be held against it now.
+// bounded reports whether the part has a budget that can be held against it now.
 func (p *part) bounded() bool {
 	return p.l.job.State == job.Running && p.l.job.Stop == "" && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
@@ -76,7 +76,7 @@ func (r Response) grace(d time.Duration) time.Duration {
 	return -1
 }
 
-// breaks tells whether a stop would come that a warning did not tell of, or
+// breaks reports whether a stop would come that a warning did not report, or
 // sooner than it said: the settings are others now.
 func (r Response) breaks(told, d time.Duration) bool {
 	return r == StopIt && (told < 0 || told > d)

@@ -10,7 +10,7 @@ import (
 // did before: waits, run times, back-offs and the use of GPUs. Begin times,
 // reservations and the ends of pauses are moments by the clock and stay.
 
-// reset takes in that the clock was set by so much.
+// reset notes that the clock was set by so much.
 func (c *Core) reset(by time.Duration, now time.Time) {
 	c.accounts.shift(by)
 	c.lane.shift(by, now)

@@ -32,7 +32,7 @@ func (d *dependencies) endOf(id job.ID) (job.End, bool) { return d.recent.get(id
 // followersOf returns a copy of who waits for a job, by id.
 func (d *dependencies) followersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
 
-// follow has a queued job told of what it waits for.
+// follow has a queued job told about what it waits for.
 func (d *dependencies) follow(l *live) {
 	for _, on := range l.job.Pending {
 		list := d.followers[on.Job]
@@ -82,7 +82,7 @@ func (d *dependencies) edgesQuota(j *job.Job, open, had int) *job.Refusal {
 		"try again when some of these jobs have ended, or let jobs wait for one that waits for the others")
 }
 
-// check verifies that jobs are told of what they wait for, and of nothing
+// check verifies that jobs are told about what they wait for, and about nothing
 // else.
 func (d *dependencies) check(jobs *jobBook, breach breach) {
 	wait, edges := map[job.ID][]job.ID{}, map[int]int{}

@@ -38,7 +38,7 @@ type departure struct {
 	base    int64     // of a GPU that is not among the devices meanwhile; -1 unknown
 	uid     int       // of the job's owner
 	began   time.Time // when the attempt of the job did
-	noted   []int     // processes outside of their unit that were told of
+	noted   []int     // processes outside of their unit that were reported
 }
 
 // The times between looks at a GPU that is not clean.
@@ -209,7 +209,7 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 	dep.next = now.Add(dep.retry)
 }
 
-// clean tells whether nothing of an earlier job is on the GPU: no process of a
+// clean reports whether nothing of an earlier job is on the GPU: no process of a
 // job that does not hold it, no process that is dead, no memory that nobody
 // accounts for beyond what was there before.
 func (c *Core) clean(d *device) bool {

@@ -26,10 +26,10 @@
 //     attempt at most once: after a doubt the unit is looked for first, and
 //     systemd refuses a second unit of the same name.
 //  7. A result is on record before the unit that tells it is collected.
-//  8. A GPU that a job left is given on only after a sample taken later shows
+//  8. A GPU that a job left is reassigned only after a sample taken later shows
 //     that nothing of the job is on it, or an administrator says so. (Where the
 //     site wants that, what left the job's unit is nothing of it.)
-//     A GPU that needs something after an error is not given on in this boot
+//     A GPU that needs something after an error is not reassigned in this boot
 //     before the driver or an administrator has said that it is well again.
 //     A job that is to have whole GPUs alone is started on them only after a
 //     sample that began after its placement, or came in that moment, shows them free.

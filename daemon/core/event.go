@@ -29,7 +29,7 @@ type Command struct {
 }
 
 // Sampled brings a look at the GPUs that began after the Sample action with
-// the given number. Jobs tells which job a process id belongs to. A snapshot
+// the given number. Jobs says which job a process id belongs to. A snapshot
 // with a Problem means that nothing is known.
 type Sampled struct {
 	Number uint64

@@ -205,7 +205,7 @@ func (c *Core) endLost(now time.Time) {
 	}
 }
 
-// offered tells whether jobs may have the GPU by the site's choice.
+// offered reports whether jobs may have the GPU by the site's choice.
 func (c *Core) offered(d *device) bool {
 	return len(c.policy.OnlyGPUs) == 0 || slices.Contains(c.policy.OnlyGPUs, d.Index)
 }

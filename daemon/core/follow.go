@@ -127,7 +127,7 @@ func (c *Core) endInVain(l *live, why string, now time.Time) {
 	c.move(l, job.Spawned, now)
 }
 
-// circle tells whether a job would wait for itself if it waited for these. An
+// circle reports whether a job would wait for itself if it waited for these. An
 // array waits for its tasks, whatever they wait for.
 func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}

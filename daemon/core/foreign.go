@@ -41,7 +41,7 @@ func (c *Core) unlisted(d *device) int64 {
 	return rest
 }
 
-// occupies tells whether a process of no job has the GPU, by the site's word.
+// occupies reports whether a process of no job has the GPU, by the site's word.
 func (c *Core) occupies(p *gpu.Process) bool {
 	return c.policy.MaxForeignBytes > 0 && p.Occupies(c.policy.MaxForeignBytes)
 }
@@ -67,7 +67,7 @@ func (c *Core) nameForeign(why []job.Reason) []job.Reason {
 	return why
 }
 
-// untold tells whether the driver does not say how much memory a job on the GPU
+// untold reports whether the driver does not say how much memory a job on the GPU
 // uses. Nothing of what the job was promised is known to be in use then.
 func (d *device) untold() bool {
 	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })

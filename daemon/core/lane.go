@@ -32,7 +32,7 @@ func (l *lane) move(gpus int, p *sched.Policy, now time.Time) {
 	l.at = now
 }
 
-// open tells whether the lane owes nothing.
+// open reports whether the lane owes nothing.
 func (l *lane) open() bool { return l.credit >= 0 }
 
 // start begins to earn and pay.

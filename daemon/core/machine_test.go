@@ -66,7 +66,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 	}
 }
 
-// A warning said enough if it told of a stop that comes now or later.
+// A warning said enough if it told about a stop that comes now or later.
 func TestWarningsSaidEnough(t *testing.T) {
 	for _, c := range []struct {
 		r       Response

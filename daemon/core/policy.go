@@ -27,8 +27,8 @@ type Policy struct {
 	AllowRaised bool // anyone may raise a priority
 
 	// DefaultMem gives the host memory of a job that names none, by what it
-	// asks and how many GPUs there are; 0 is no limit. It must be a function
-	// of its arguments alone. Nil is no limit for anybody.
+	// asks and how many GPUs there are; 0 means no limit. It must be a function
+	// of its arguments alone. Nil means no limit for anybody.
 	DefaultMem func(gpuMilli, gpus int) int64
 
 	ClassMaxTime map[job.Class]time.Duration // beside MaxTime

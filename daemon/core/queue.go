@@ -59,7 +59,7 @@ func countWait(j *job.Job, could bool, now time.Time) {
 	}
 }
 
-// asksMore tells whether one request is for more than another of what others
+// asksMore reports whether one request is for more than another of what others
 // have to leave it.
 func asksMore(a, b *job.Request) bool {
 	longer := b.TimeLimit > 0 && (a.TimeLimit == 0 || a.TimeLimit > b.TimeLimit)

@@ -43,7 +43,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	c.step.touch(l)
 }
 
-// reclaim takes in that a job which is on record as waiting has a unit of a later
+// reclaim notes that a job which is on record as waiting has a unit of a later
 // attempt than any on record: an older copy of the state file was put back. The
 // unit has the GPUs that it has, wherever the job would be placed now.
 func (c *Core) reclaim(l *live, found *job.Job, now time.Time) {
@@ -57,7 +57,7 @@ func (c *Core) reclaim(l *live, found *job.Job, now time.Time) {
 	c.charge(l, now)
 }
 
-// untaken is the attempt that a unit tells of, without the GPUs that other jobs
+// untaken is the attempt that a unit reports, without the GPUs that other jobs
 // hold, which its job does not ask for then.
 func (c *Core) untaken(j *job.Job) *job.Attempt {
 	a := *j.Attempt

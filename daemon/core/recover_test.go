@@ -8,7 +8,7 @@ import (
 )
 
 // lostFile is a world with a job that runs on one of two GPUs and whose record
-// is lost: the disk is empty, and its unit tells of it.
+// is lost: the disk is empty, and its unit reports it.
 func lostFile(t *testing.T) (*world, job.Job) {
 	w := newWorld(2, t.Logf)
 	w.revive()
@@ -29,7 +29,7 @@ func lostFile(t *testing.T) (*world, job.Job) {
 	return w, ran
 }
 
-// recovered lists the units, of which one tells of a job that is not on record.
+// recovered lists the units, of which one reports a job that is not on record.
 func recovered(w *world, j job.Job) {
 	ev := w.listed().(core.Listed)
 	ev.Recovered = []job.Job{j}

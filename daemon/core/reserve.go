@@ -41,7 +41,7 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// overlap tells whether two reservations keep a GPU at the same time.
+// overlap reports whether two reservations keep a GPU at the same time.
 func overlap(a, b *job.Reservation) bool {
 	return a.From.Before(b.To) && b.From.Before(a.To) && slices.ContainsFunc(a.GPUs, func(g job.GPURef) bool {
 		return slices.ContainsFunc(b.GPUs, func(h job.GPURef) bool { return g.UUID == h.UUID })

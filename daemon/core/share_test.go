@@ -8,7 +8,7 @@ import (
 )
 
 // TestSharesFit: shares that make up a whole GPU fit on one that is idle, however
-// much of it the driver keeps for itself, whether it tells of that or counts it
+// much of it the driver keeps for itself, whether it reports that or counts it
 // as used, and whatever those that came before use of their own.
 func TestSharesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

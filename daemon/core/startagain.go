@@ -27,7 +27,7 @@ func (s *systemd) holdStarts(o *job.Owner, now time.Time) {
 	s.unstarted = &owner
 }
 
-// hasStarted takes in that systemd started a job.
+// hasStarted notes that systemd started a job.
 func (s *systemd) hasStarted() { s.unstarted = nil }
 
 // startsAt is when jobs are placed again; zero: at any time.

@@ -79,7 +79,7 @@ func (c *Core) stray(d *device, p *gpu.Process, before job.ID, began span) (job.
 	return id, id != 0
 }
 
-// notes tells whether this is the first time that it is asked for a process.
+// notes reports whether this is the first time that it is asked for a process.
 func (dep *departure) notes(pid int) bool {
 	if slices.Contains(dep.noted, pid) {
 		return false

@@ -134,7 +134,7 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	return nil
 }
 
-// mayRaise tells whether who submits or changes a job may raise its priority.
+// mayRaise reports whether who submits or changes a job may raise its priority.
 func (c *Core) mayRaise(s *job.Submission) bool { return s.Admin || c.policy.AllowRaised }
 
 func limitText(d time.Duration) string {
@@ -212,7 +212,7 @@ func (c *Core) imply(r *job.Request) {
 	r.Preemptible = r.Preemptible || r.ImpliedStop
 }
 
-// defaultMem is the host memory of a job that names none; 0 is no limit.
+// defaultMem is the host memory of a job that names none; 0 means no limit.
 func (c *Core) defaultMem(gpuMilli int) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {

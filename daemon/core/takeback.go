@@ -15,7 +15,7 @@ import (
 // shows them free; else it goes back to the queue and nothing of it has run. What
 // a sample has just brought needs no other.
 
-// unseen tells whether the GPUs of a job that is placed are to be looked at first.
+// unseen reports whether the GPUs of a job that is placed are to be looked at first.
 func (c *Core) unseen(l *live) bool {
 	return !c.step.fresh() && c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
 }

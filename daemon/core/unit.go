@@ -63,7 +63,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		})
 		c.wind(l, now)
 	case StartUnsure:
-		// The next listing or retry tells whether the unit exists.
+		// The next listing or retry reports whether the unit exists.
 	}
 }
 
@@ -397,7 +397,7 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 	return true
 }
 
-// retries tells whether an outcome is one that another try may mend.
+// retries reports whether an outcome is one that another try may mend.
 func retries(s job.State) bool {
 	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
 }

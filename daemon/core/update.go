@@ -112,7 +112,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// larger tells whether a changed request asks more of the machine than before.
+// larger reports whether a changed request asks more of the machine than before.
 func larger(old, now *job.Request) bool {
 	limit := func(r *job.Request) int {
 		if r.Array == nil || r.Array.Limit == 0 {
@@ -120,7 +120,7 @@ func larger(old, now *job.Request) bool {
 		}
 		return r.Array.Limit
 	}
-	more := func(a, b int64) bool { return a > 0 && (b == 0 || b > a) } // 0 is no limit
+	more := func(a, b int64) bool { return a > 0 && (b == 0 || b > a) } // 0 means no limit
 	return now.GPUMilli > old.GPUMilli || now.GPUMemBytes > old.GPUMemBytes || limit(now) > limit(old) ||
 		more(old.MemBytes, now.MemBytes) || more(int64(old.CPUs), int64(now.CPUs)) || more(int64(old.TimeLimit), int64(now.TimeLimit))
 }

@@ -20,7 +20,7 @@ type unit struct {
 	began   time.Time // by the world's steady clock
 }
 
-// runsNow tells whether the unit of the job's current attempt is there and its
+// runsNow reports whether the unit of the job's current attempt is there and its
 // command runs.
 func (w *world) runsNow(j *job.Job) bool {
 	u := w.units[j.ID]
@@ -176,7 +176,7 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
-// swept tells whether a unit's state may be the work of a systemd that stops
+// swept reports whether a unit's state may be the work of a systemd that stops
 // everything, of which the daemon tells nothing.
 func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
