@@ -33,7 +33,7 @@ type Account struct {
 	vain int  // for how many of its shapes nothing could be kept
 }
 
-// Member tells whether the account is the group or in it.
+// Member reports whether the account is the group or in it.
 func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
@@ -70,7 +70,7 @@ func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
 // maxExponent keeps the factor far from the end of floating point.
 const maxExponent = 64
 
-// capped tells whether the account or one of its groups may not start a job of
+// capped reports whether the account or one of its groups may not start a job of
 // the size.
 func (a *Account) capped(milli int) bool {
 	if a.Barred != "" || a.full(milli) {

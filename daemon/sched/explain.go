@@ -214,7 +214,7 @@ func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
 	return job.Reason{Code: job.ReasonGPUMemory, Need: sh.gpuMem, Have: max(0, r.mem)}
 }
 
-// Placed tells whether the last plan starts the job.
+// Placed reports whether the last plan starts the job.
 func (p *Planner) Placed(id job.ID) bool {
 	return slices.ContainsFunc(p.out.Place, func(x Placement) bool { return x.Job == id })
 }

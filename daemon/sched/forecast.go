@@ -53,7 +53,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 	return f.starts
 }
 
-// bounded tells whether the job waits for others of its owner or array to end,
+// bounded reports whether the job waits for others of its owner or array to end,
 // of which nothing is foretold.
 func (e *entry) bounded() bool {
 	return e.Gate != nil && e.Gate.Left <= 0 || e.bucket.account.capped(e.bucket.shape.milli)
@@ -70,7 +70,7 @@ func (f *forecast) begin(waiting []*entry) {
 }
 
 // foretell starts the job at the moment of the look if it fits, or keeps GPUs
-// for it, and tells whether it is done with the job.
+// for it, and reports whether it is done with the job.
 func (f *forecast) foretell(e *entry) bool {
 	c := f.cursor(e.bucket, e)
 	q := c.question(f.s.Now, whenAhead)

@@ -88,7 +88,7 @@ func (l *ledger) countNoGPU(grants []Grant, mem int64, slots int) {
 	}
 }
 
-// hasNoGPUMem tells whether a job that asks no GPU may have the memory, if there is as
+// hasNoGPUMem reports whether a job that asks no GPU may have the memory, if there is as
 // much: of the share of such jobs, or, while none of them runs, beyond it, so that none
 // waits for ever.
 func (l *ledger) hasNoGPUMem(mem int64) bool { return mem <= l.noGPUMem || l.noGPUJobs == 0 }
@@ -147,7 +147,7 @@ const (
 	whenAhead         // in the future, of which only what is from outside is taken to stay
 )
 
-// admits tells whether a GPU may be considered at all.
+// admits reports whether a GPU may be considered at all.
 func (p *Planner) admits(q *question, l *ledger, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
@@ -168,7 +168,7 @@ func (p *Planner) partFits(q *question, l *ledger, i int) bool {
 	return l.gpus[i].milli >= q.shape.part && q.shape.partFits(&p.s.GPUs[i], l.gpus[i].mem)
 }
 
-// fits tells whether the ledger has what is asked.
+// fits reports whether the ledger has what is asked.
 func (p *Planner) fits(q *question, l *ledger) bool {
 	sh := q.shape
 	if sh.mem > l.mem || l.slots <= 0 {
@@ -243,7 +243,7 @@ func (p *Planner) choosePart(q *question, l *ledger) {
 	}
 }
 
-// betterPart tells whether GPU a suits a part better than b, of a lower index.
+// betterPart reports whether GPU a suits a part better than b, of a lower index.
 func (p *Planner) betterPart(sh *shape, l *ledger, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {

@@ -19,7 +19,7 @@ type rank struct {
 // level is a priority as one number: by class, and then by its number.
 func level(p job.Priority) int64 { return int64(p.Class)<<32 + int64(p.Number) }
 
-// before tells whether the job of r is looked at before that of o.
+// before reports whether the job of r is looked at before that of o.
 func (r *rank) before(o *rank) bool {
 	switch {
 	case r.level != o.level:

@@ -106,7 +106,7 @@ func (p *Planner) seek(c *cursor) bool {
 	return false
 }
 
-// open tells whether the entry may start once more in this pass.
+// open reports whether the entry may start once more in this pass.
 func (c *cursor) open() bool {
 	g := c.entry.Gate
 	return c.used < c.entry.Count && (g == nil || g.used < g.Left)
@@ -184,7 +184,7 @@ func (p *Planner) sift() {
 	p.blocked.order()
 }
 
-// capped tells whether the jobs of the bucket are passed over: for a quota, or since
+// capped reports whether the jobs of the bucket are passed over: for a quota, or since
 // those that ask no GPU have all places that they may have.
 func (p *Planner) capped(b *bucket) bool {
 	return b.account.capped(b.shape.milli) || b.shape.milli == 0 && p.now.noGPUSlots <= 0
@@ -246,7 +246,7 @@ func (p *Planner) refuse() {
 // maxVain is for how many shapes of one account a pass tries in vain to keep GPUs.
 const maxVain = 64
 
-// vain tells whether there is no use in keeping GPUs for the job at the cursor.
+// vain reports whether there is no use in keeping GPUs for the job at the cursor.
 // Reservations of administrators concern accounts, so that a shape is tried for
 // each.
 func (p *Planner) vain(c *cursor) bool {
@@ -332,7 +332,7 @@ func (p *Planner) roomFor(q *question, c *cursor) *ledger {
 	return nil
 }
 
-// refusedAt tells whether the shape did not fit behind these reservations, or
+// refusedAt reports whether the shape did not fit behind these reservations, or
 // some of them, before in this pass. What is free only becomes less.
 func (sh *shape) refusedAt(mask uint32) bool {
 	for _, m := range sh.refused {

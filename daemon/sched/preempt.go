@@ -21,7 +21,7 @@ func hysteresis(victim, milli int32) float64 {
 // more stopped.
 const worthWaiting = 10
 
-// late tells whether a job that makes room does so so late that another, which
+// late reports whether a job that makes room does so so late that another, which
 // would have gone by then, is better stopped as well.
 func (p *Planner) late(r *Running) bool { return r.Notice > p.s.Policy.Slice/worthWaiting }
 
@@ -133,7 +133,7 @@ func (p *Planner) findVictims() {
 	})
 }
 
-// yields tells whether a running job of rank v stands low enough to be stopped
+// yields reports whether a running job of rank v stands low enough to be stopped
 // for one of rank r. One that went first since it had waited long makes room
 // for no other of its class and number, and others make room for one that has.
 func (v *rank) yields(r *rank, fifo bool) bool {

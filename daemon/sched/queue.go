@@ -88,7 +88,7 @@ func NewQueue() *Queue {
 // Len returns the number of entries.
 func (q *Queue) Len() int { return len(q.entries) }
 
-// Has tells whether the job is in the queue.
+// Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 
 // Push adds a job. One with this id must not be there.

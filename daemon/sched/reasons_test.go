@@ -192,7 +192,7 @@ func TestReasonsWithoutGPU(t *testing.T) {
 	}
 }
 
-// A plan tells which jobs it starts.
+// A plan reports which jobs it starts.
 func TestPlaced(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.waits(1, 1000)

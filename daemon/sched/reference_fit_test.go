@@ -95,7 +95,7 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	return true
 }
 
-// calm tells whether the load and the memory in use are within all bounds, now
+// calm reports whether the load and the memory in use are within all bounds, now
 // or as far as they are known to be later.
 func (r *reference) calm(q *job.Request, g *GPU, when horizon) bool {
 	load, bytes := g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
@@ -123,7 +123,7 @@ func without(list []int, x int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == x })
 }
 
-// fits tells whether the machine has what is asked.
+// fits reports whether the machine has what is asked.
 func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	if w.Request.MemBytes > m.mem || m.slots < 1 {
 		return false

@@ -60,7 +60,7 @@ func (r *reference) preemptAll() {
 	}
 }
 
-// waits tells whether something of the job is left and not at a bound.
+// waits reports whether something of the job is left and not at a bound.
 func (r *reference) waits(j refJob) bool {
 	starts := 0
 	for _, x := range r.place {
@@ -131,7 +131,7 @@ func (r *reference) yields(v, j refStanding) bool {
 	return !r.s.Policy.FIFO && j.score > more*v.score
 }
 
-// late tells whether the job goes too late to be waited for where another would
+// late reports whether the job goes too late to be waited for where another would
 // have gone before.
 func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 

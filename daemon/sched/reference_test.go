@@ -246,7 +246,7 @@ func (r *reference) capped(w *Waiting) bool {
 	return false
 }
 
-// inWay tells whether the job, started now, may still be there at the shadow.
+// inWay reports whether the job, started now, may still be there at the shadow.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	stays := j.run
 	if j.Request.Preemptible && r.yields(j.standing(), k.then.standing()) {
@@ -280,7 +280,7 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	return left
 }
 
-// owns tells whether an administrator reserved the GPU for the account now.
+// owns reports whether an administrator reserved the GPU for the account now.
 func (r *reference) owns(a *Account, gpu int) bool {
 	return slices.ContainsFunc(r.s.Reserved, func(v Reserved) bool {
 		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)

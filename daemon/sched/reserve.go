@@ -38,7 +38,7 @@ const (
 	nothing = -2
 )
 
-// inWay tells whether the job at the cursor, started now, can still be there
+// inWay reports whether the job at the cursor, started now, can still be there
 // when GPUs are needed that are kept for another: it runs longer, and cannot be
 // stopped for the other by then.
 func (p *Planner) inWay(c *cursor, r *reservation) bool {
@@ -82,7 +82,7 @@ func (p *Planner) lowered(q *question, l *ledger, mask uint32) *ledger {
 	return &p.least
 }
 
-// owns tells whether an administrator reserved the GPU for the account now.
+// owns reports whether an administrator reserved the GPU for the account now.
 func (p *Planner) owns(a *Account, gpu int) bool {
 	for i := range p.s.Reserved {
 		if r := &p.s.Reserved[i]; r.GPUs[gpu] && r.From <= p.s.Now && p.s.Now < r.To && r.allows(a) {

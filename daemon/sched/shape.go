@@ -115,7 +115,7 @@ func (sh *shape) partBytes(g *GPU) int64 {
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
 }
 
-// partFits tells whether the part's memory is there. A share that nobody asked
+// partFits reports whether the part's memory is there. A share that nobody asked
 // for in bytes may be short by what the driver takes for itself.
 func (sh *shape) partFits(g *GPU, free int64) bool {
 	if sh.gpuMem > 0 {
@@ -124,7 +124,7 @@ func (sh *shape) partFits(g *GPU, free int64) bool {
 	return free+g.SlackBytes >= sh.partBytes(g)
 }
 
-// tolerates tells whether the GPU's load and memory in use are within the
+// tolerates reports whether the GPU's load and memory in use are within the
 // job's and the site's bounds, as far as they are known to be at that time. The
 // first that is not is returned.
 func (sh *shape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {

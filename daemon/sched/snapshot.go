@@ -72,11 +72,11 @@ type GPU struct {
 	Taken           bool  // whoever asks whole GPUs alone can't have it for them
 }
 
-// unread tells whether the driver has not said yet what the GPU is, or not how much
+// unread reports whether the driver has not said yet what the GPU is, or not how much
 // memory it has, as of one that was not well from the beginning.
 func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
-// unified tells whether the GPU has no memory but the host's, of which the driver
+// unified reports whether the GPU has no memory but the host's, of which the driver
 // does not tell. Nothing of it can be promised, and no bound of it is checked.
 func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 

@@ -183,7 +183,7 @@ func (p *Planner) sum(list []int, in []bool) (w worth) {
 	return w
 }
 
-// swap makes the first exchange that is better, and tells whether there was
+// swap makes the first exchange that is better, and reports whether there was
 // one.
 func (p *Planner) swap(list []int, in []bool, best *worth) bool {
 	for out := range list {
