@@ -55,7 +55,7 @@ type Property struct {
 }
 
 // Job is one job as everybody may see it, plus Private for those who may. Of
-// the request, what tells of the command is left out.
+// the request, what reveals the command is left out.
 type Job struct {
 	ID   int64  `json:"id,omitempty"`
 	Unit string `json:"unit,omitempty"`

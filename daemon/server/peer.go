@@ -28,7 +28,7 @@ func (s *Server) actor(p peer) job.Actor {
 	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.administers(p)}
 }
 
-// administers tells whether the peer has the administrators' group and its account
+// administers reports whether the peer has the administrators' group and its account
 // is still in it: a process keeps the groups that it was given at the login.
 func (s *Server) administers(p peer) bool {
 	gid, ok := s.opt.AdminGroup()
@@ -39,10 +39,10 @@ func (s *Server) administers(p peer) bool {
 	return in || !known
 }
 
-// has tells whether the kernel says that the peer has a group.
+// has reports whether the kernel says that the peer has a group.
 func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
 
-// member tells whether the host knows that the peer's person is in a group.
+// member reports whether the host knows that the peer's person is in a group.
 func (s *Server) member(p peer, gid int) bool {
 	in, known := s.opt.Member(s.opt.Person(p.uid), gid)
 	return in && known

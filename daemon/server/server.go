@@ -52,7 +52,7 @@ type Options struct {
 	Site func() Site
 	// GroupID returns the gid of a group, false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
-	// Member tells whether an account is in a group today, if the host knows both.
+	// Member reports whether an account is in a group today, if the host knows both.
 	// It is asked at each request of somebody with the administrators' group, and
 	// at each submit for the groups that have a quota.
 	Member func(uid, gid int) (in, known bool)
