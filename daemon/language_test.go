@@ -1,0 +1,120 @@
+package daemon_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// weeded are the phrases that comments and documents do not use, with what a
+// native reader expects there.
+var weeded = []struct {
+	phrase *regexp.Regexp
+	say    string
+}{
+	{regexp.MustCompile(`(?i)\btells (whether|how|what|which|where|when|why)\b`), "reports"},
+	{regexp.MustCompile(`(?i)\btold of\b`), "told about, or reported"},
+	{regexp.MustCompile(`(?i)\btells? of\b`), "reports"},
+	{regexp.MustCompile(`(?i)\bis no error\b`), "is not an error"},
+	{regexp.MustCompile(`(?i)\b(0|nil) is no\b`), "means no"},
+	{regexp.MustCompile(`(?i)\b(is|was|being) (not )?given on\b`), "reassigned"},
+	{regexp.MustCompile(`(?i)\btakes in that\b`), "notes that"},
+	{regexp.MustCompile(`(?i)\b(came|comes|come) upon\b`), "finds"},
+}
+
+// TestWeededPhrases reads the comments of all Go files, and the documents whole.
+func TestWeededPhrases(t *testing.T) {
+	read := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || d.Name() == "CHANGELOG.md": // what was said of a release stays
+			return nil
+		}
+		for _, text := range prose(t, path) {
+			read++
+			checkPhrases(t, path, strings.Join(strings.Fields(text), " "))
+		}
+		return nil
+	})
+	if err != nil || read < 1000 {
+		t.Errorf("%d texts were read, %v", read, err)
+	}
+}
+
+func checkPhrases(t *testing.T, path, text string) {
+	for _, w := range weeded {
+		if found := w.phrase.FindString(text); found != "" {
+			t.Errorf("%s: say %q, not %q: %.80s", path, w.say, found, text)
+		}
+	}
+}
+
+// prose returns the comments of a Go file, or all of a document.
+func prose(t *testing.T, path string) []string {
+	switch filepath.Ext(path) {
+	case ".go":
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return comments(file)
+	case ".md", ".8", ".service", ".socket", ".slice", ".sh":
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{string(text)}
+	}
+	return nil
+}
+
+func comments(file *ast.File) []string {
+	var all []string
+	for _, group := range file.Comments {
+		all = append(all, group.Text())
+	}
+	return all
+}
+
+// TestTopLevel: the top of the tree is what people look at first.
+func TestTopLevel(t *testing.T) {
+	want := strings.Fields(`CHANGELOG.md LICENSE Makefile README.md cgroup cmd contrib daemon go.mod go.sum
+		gpu nfpm.yaml packaging units bin dist`) // bin and dist are built
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(want, e.Name()) {
+			t.Errorf("%s is not one of the entries at the top: %s", e.Name(), want)
+		}
+	}
+}
+
+// TestReadmeIsShort: people read it, all of it.
+func TestReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if len(lines) > 160 {
+		t.Errorf("README.md has %d lines, 160 are enough", len(lines))
+	}
+	for i, line := range lines {
+		if n := len([]rune(line)); n > 120 && !strings.HasPrefix(line, "|") {
+			t.Errorf("README.md:%d has %d columns", i+1, n)
+		}
+	}
+}
