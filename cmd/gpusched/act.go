@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -55,7 +56,7 @@ func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string
 		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
 		text: func(bool) {
 			for _, j := range jobs {
-				a.out.printf("job %s %s\n", clean(nameOfJob(j)), clean(said(j)))
+				a.out.Printf("job %s %s\n", term.Clean(nameOfJob(j)), term.Clean(said(j)))
 			}
 		},
 	})

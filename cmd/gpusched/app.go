@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // app is one run of the program: what it was started with and what it talks
 // to.
 type app struct {
-	out, err    *terminal
+	out, err    *term.Terminal
 	environ     []string
 	getenv      func(string) string
 	getwd       func() (string, error)
@@ -66,13 +67,13 @@ func (a *app) finish(err error) int {
 // complain prints an error, each line under the program's name.
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		a.err.printf("%s %s\n", a.err.paint(red, "gpusched:"), clean(a.err.local(strings.TrimRight(line, "\n"))))
+		a.err.Printf("%s %s\n", a.err.Paint(term.Red, "gpusched:"), term.Clean(a.err.Local(strings.TrimRight(line, "\n"))))
 	}
 }
 
 // note says something that is not an error.
 func (a *app) note(format string, args ...any) {
-	a.err.printf("gpusched: %s\n", clean(fmt.Sprintf(format, args...)))
+	a.err.Printf("gpusched: %s\n", term.Clean(fmt.Sprintf(format, args...)))
 }
 
 func usagef(format string, args ...any) *api.Error {

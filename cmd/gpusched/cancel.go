@@ -96,7 +96,7 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting 
 		return nil, 0, err
 	}
 	// An array ends with all its tasks.
-	jobs := without(reply.Jobs, func(j api.Job) bool { return j.Task != nil })
+	jobs := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return j.Task != nil })
 	for _, j := range jobs {
 		if liveRank(j) == 0 {
 			waiting++
@@ -152,8 +152,8 @@ func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 	case !a.interactive:
 		return nil, &api.Error{Code: api.CodeUsage, Message: question + " nobody is there to say yes", Hint: "say it with -y"}
 	}
-	a.err.printf("%s [y/N] ", question)
-	a.err.w.Flush()
+	a.err.Printf("%s [y/N] ", question)
+	a.err.W.Flush()
 	if said := a.answer(); said != "y" && said != "yes" {
 		return nil, &api.Error{Code: api.CodeInternal, Message: "nothing was ended"}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -41,7 +42,7 @@ func complete(ctx context.Context, a *app, args []string) error {
 	defer cancel()
 	for _, c := range a.candidates(ctx, parser.Model.Node, words, current) {
 		if strings.HasPrefix(c.word, current) {
-			a.out.printf("%s\t%s\n", clean(c.word), clean(c.about))
+			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -68,10 +69,10 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	}
 	a.warnAbsent(ctx, cfg.GPUs.Only)
 	for _, path := range paths {
-		a.out.printf("%s: ok\n", clean(path))
+		a.out.Printf("%s: ok\n", term.Clean(path))
 	}
 	if len(paths) == 0 {
-		a.out.printf("there are no settings files: everything has its default\n")
+		a.out.Printf("there are no settings files: everything has its default\n")
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func (c *configShowCmd) Run(a *app) error {
 	if !c.Origin {
 		origins = nil
 	}
-	a.out.printf("%s", config.Show(cfg, origins))
+	a.out.Printf("%s", config.Show(cfg, origins))
 	return nil
 }
 
@@ -143,7 +144,7 @@ type configSchemaCmd struct{}
 
 // Run prints it.
 func (configSchemaCmd) Run(a *app) error {
-	_, err := a.out.w.Write(config.Schema())
+	_, err := a.out.W.Write(config.Schema())
 	return err
 }
 
@@ -152,6 +153,6 @@ type configSampleCmd struct{}
 
 // Run prints it.
 func (configSampleCmd) Run(a *app) error {
-	_, err := a.out.w.WriteString(config.Sample())
+	_, err := a.out.W.WriteString(config.Sample())
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -52,7 +53,7 @@ func holdersCheck(name string, list []holder, g *api.GPU) job.Check {
 	}
 	var words []string
 	for _, p := range list[:min(len(list), maxHolders)] {
-		text := fmt.Sprintf("process %d (%s) of uid %d", p.pid, clean(p.comm), p.uid)
+		text := fmt.Sprintf("process %d (%s) of uid %d", p.pid, term.Clean(p.comm), p.uid)
 		if !slices.ContainsFunc(g.Processes, func(q api.GPUProcess) bool { return q.PID == p.pid }) {
 			text += ", which the driver does not list"
 		}

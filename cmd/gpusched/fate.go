@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -13,7 +14,7 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 	j := reply.Job
 	if c.Quiet && c.form() == "table" {
 		if !c.DryRun {
-			a.out.printf("%d\n", j.ID)
+			a.out.Printf("%d\n", j.ID)
 		}
 		return nil
 	}
@@ -26,13 +27,13 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 				writePlan(a.out, reply)
 				return
 			}
-			a.out.printf("job %d %s\n", j.ID, clean(c.fate(a.out, reply)))
+			a.out.Printf("job %d %s\n", j.ID, term.Clean(c.fate(a.out, reply)))
 		},
 	})
 }
 
 // fate says in a few words where a job just submitted stands.
-func (c *submitCmd) fate(t *terminal, reply api.SubmitReply) string {
+func (c *submitCmd) fate(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
 	case reply.Known && c.Once && j.State == string(job.Completed):
@@ -53,16 +54,16 @@ func (c *submitCmd) fate(t *terminal, reply api.SubmitReply) string {
 
 // waiting says of a job in the queue what it waits for and for how long: ": …",
 // or nothing.
-func waiting(t *terminal, j api.Job) string {
+func waiting(t *term.Terminal, j api.Job) string {
 	var parts []string
 	if j.Array != nil {
 		parts = append(parts, tasks(j.Array))
 	}
 	if j.Why != "" {
-		parts = append(parts, t.local(j.Why))
+		parts = append(parts, t.Local(j.Why))
 	}
 	if !j.ExpectedStart.IsZero() {
-		parts = append(parts, "expected to start "+t.about(j.ExpectedStart))
+		parts = append(parts, "expected to start "+t.About(j.ExpectedStart))
 	}
 	return colon(strings.Join(parts, "; "))
 }
@@ -97,21 +98,21 @@ func gpuNames(list []api.GPURef) string {
 }
 
 // writePlan shows a dry run.
-func writePlan(t *terminal, reply api.SubmitReply) {
+func writePlan(t *term.Terminal, reply api.SubmitReply) {
 	j := reply.Job
 	switch {
 	case j.State == string(job.Queued) && waiting(t, j) != "":
-		t.printf("the job would wait%s\n", clean(waiting(t, j)))
+		t.Printf("the job would wait%s\n", term.Clean(waiting(t, j)))
 	case len(j.GPUs) > 0:
-		t.printf("the job would start now on %s\n", gpuNames(j.GPUs))
+		t.Printf("the job would start now on %s\n", gpuNames(j.GPUs))
 	default:
-		t.printf("the job would start now\n")
+		t.Printf("the job would start now\n")
 	}
 	var b strings.Builder
 	for _, p := range reply.Unit {
-		fmt.Fprintf(&b, "  %s=%s\n", clean(p.Name), clean(p.Value))
+		fmt.Fprintf(&b, "  %s=%s\n", term.Clean(p.Name), term.Clean(p.Value))
 	}
 	if b.Len() > 0 {
-		t.printf("\nits unit:\n%s", b.String())
+		t.Printf("\nits unit:\n%s", b.String())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
@@ -41,7 +42,7 @@ func fuzzApp(f *testing.F) func() (*app, *bytes.Buffer) {
 	return func() (*app, *bytes.Buffer) {
 		var said bytes.Buffer
 		return &app{
-			out: &terminal{w: bufio.NewWriter(io.Discard)}, err: &terminal{w: bufio.NewWriter(&said)}, client: client,
+			out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(&said)}, client: client,
 			environ: []string{"PATH=/bin", "B=\xff"}, getenv: func(string) string { return "" }, getwd: func() (string, error) { return "/", nil },
 		}, &said
 	}
@@ -81,7 +82,7 @@ func FuzzCommandLine(f *testing.F) {
 			err = submitted(t, a, kctx.Selected().Target.Addr().Interface().(*submitCmd))
 		}
 		status := a.finish(err)
-		a.err.w.Flush()
+		a.err.W.Flush()
 		for text := range strings.Lines(said.String()) {
 			if !job.Printable(strings.TrimSuffix(text, "\n")) {
 				t.Fatalf("%q is answered with %q", line, said)
@@ -170,13 +171,13 @@ func FuzzValues(f *testing.F) {
 		if name := printableName(text); (&job.Submission{Label: job.Label{Name: name}}).Validate() == nil || !job.Printable(name) || name == "" || len(name) > job.MaxNameBytes {
 			t.Errorf("%q is called %q", text, name)
 		}
-		if !job.Printable(clean(strings.Map(func(r rune) rune {
+		if !job.Printable(term.Clean(strings.Map(func(r rune) rune {
 			if job.Printable(string(r)) || r < ' ' {
 				return r
 			}
 			return -1
 		}, text))) {
-			t.Errorf("%q is shown as %q", text, clean(text))
+			t.Errorf("%q is shown as %q", text, term.Clean(text))
 		}
 	})
 }

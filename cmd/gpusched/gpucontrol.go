@@ -65,7 +65,7 @@ func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) s
 	}
 	until := ""
 	if c.Until != nil {
-		until = " until " + a.out.clock(*c.Until)
+		until = " until " + a.out.Clock(*c.Until)
 	}
 	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -51,16 +52,16 @@ func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
 func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 	t := a.out
 	if reply.Problem != "" {
-		t.printf("%s\n", t.paint(red, clean(reply.ProblemDetail)))
+		t.Printf("%s\n", t.Paint(term.Red, term.Clean(reply.ProblemDetail)))
 	}
 	if reply.Driver != "" {
-		t.printf("driver %s, CUDA %s, seen %s\n", clean(reply.Driver), clean(dash(reply.CUDA)), dash(t.ago(reply.SampledAt)))
+		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), term.Clean(dash(reply.CUDA)), dash(t.Ago(reply.SampledAt)))
 	}
 	if len(reply.GPUs) == 0 {
-		t.printf("no GPUs\n")
+		t.Printf("no GPUs\n")
 		return
 	}
-	t.printf("\n")
+	t.Printf("\n")
 	a.writeGPUs(reply.GPUs, wide)
 	var list []gpuProcess
 	for _, g := range reply.GPUs {
@@ -69,15 +70,15 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 		}
 	}
 	if len(list) > 0 {
-		t.printf("\n")
-		writeTable(t, processColumns(), list, wide)
+		t.Printf("\n")
+		term.WriteTable(t, processColumns(), list, wide)
 	}
 	if len(reply.Reservations) > 0 {
-		t.printf("\n")
-		writeTable(t, a.reservationColumns(), reply.Reservations, wide)
+		t.Printf("\n")
+		term.WriteTable(t, a.reservationColumns(), reply.Reservations, wide)
 	}
 	if wide && len(reply.Links) > 0 {
-		t.printf("\n")
+		t.Printf("\n")
 		a.writeTopology(reply, wide)
 	}
 }
@@ -103,7 +104,7 @@ func (a *app) eachGPU(o outputFlags, lists []indexes, done func(api.GPU) string,
 			}
 			last = reply
 			if o.form() == "table" {
-				a.out.printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
+				a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
 			}
 		}
 	}

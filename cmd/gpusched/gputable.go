@@ -7,34 +7,35 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // gpuColumns are the columns of a table of GPUs.
-func gpuColumns(t *terminal) []column[api.GPU] {
-	return []column[api.GPU]{
-		{title: "GPU", key: "index", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
-		{title: "MODEL", key: "name", least: 8, cell: func(g api.GPU) string { return g.Name }},
-		{title: "STATE", key: "state", least: 7, cell: func(g api.GPU) string { return gpuState(t, g) }, raw: func(g api.GPU) string { return string(g.State) }, style: func(g api.GPU) style { return gpuStyle(job.GPUState(gpuWord(g))) }},
-		{title: "FREE", key: "free_milli", right: true, cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
-		{title: "MEMORY", cell: func(g api.GPU) string {
+func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
+	return []term.Column[api.GPU]{
+		{Title: "GPU", Key: "index", Right: true, Cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
+		{Title: "MODEL", Key: "name", Least: 8, Cell: func(g api.GPU) string { return g.Name }},
+		{Title: "STATE", Key: "state", Least: 7, Cell: func(g api.GPU) string { return gpuState(t, g) }, Raw: func(g api.GPU) string { return string(g.State) }, Style: func(g api.GPU) term.Style { return gpuStyle(job.GPUState(gpuWord(g))) }},
+		{Title: "FREE", Key: "free_milli", Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
+		{Title: "MEMORY", Cell: func(g api.GPU) string {
 			if g.MemTotalBytes == 0 && g.Name != "" {
 				return "the host's"
 			}
 			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
 		}},
-		{key: "mem_total_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
-		{key: "mem_used_bytes", cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
-		{title: "MEM-FREE", key: "mem_free_bytes", extra: true, right: true, cell: func(g api.GPU) string { return job.FormatSize(int64(g.MemFreeBytes)) }, raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
-		{title: "UTIL", key: "util_percent", right: true, cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
-		{title: "TEMP", key: "temp_c", right: true, cell: func(g api.GPU) string { return known(g.TempC, "C") }, raw: func(g api.GPU) string { return known(g.TempC, "") }},
-		{title: "POWER", key: "power_milli_w", extra: true, right: true, cell: powerOf, raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
-		{title: "JOBS", key: "jobs", cell: sharesOf, raw: func(g api.GPU) string { return idList(g.Jobs) }},
-		{title: "MEM OF JOBS", extra: true, maybe: true, cell: memoryOfJobs},
-		{title: "FOREIGN", maybe: true, cell: foreignOf, style: func(api.GPU) style { return yellow }},
-		{title: "UUID", key: "uuid", extra: true, cell: func(g api.GPU) string { return g.UUID }},
-		{title: "PCI", key: "pci", extra: true, cell: func(g api.GPU) string { return g.PCI }},
+		{Key: "mem_total_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
+		{Key: "mem_used_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
+		{Title: "MEM-FREE", Key: "mem_free_bytes", Extra: true, Right: true, Cell: func(g api.GPU) string { return job.FormatSize(int64(g.MemFreeBytes)) }, Raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
+		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
+		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return known(g.TempC, "C") }, Raw: func(g api.GPU) string { return known(g.TempC, "") }},
+		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
+		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return idList(g.Jobs) }},
+		{Title: "MEM OF JOBS", Extra: true, Maybe: true, Cell: memoryOfJobs},
+		{Title: "FOREIGN", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
+		{Title: "UUID", Key: "uuid", Extra: true, Cell: func(g api.GPU) string { return g.UUID }},
+		{Title: "PCI", Key: "pci", Extra: true, Cell: func(g api.GPU) string { return g.PCI }},
 	}
 }
 
@@ -48,7 +49,7 @@ func gpuWord(g api.GPU) string {
 }
 
 // gpuState is the state and its cause.
-func gpuState(t *terminal, g api.GPU) string {
+func gpuState(t *term.Terminal, g api.GPU) string {
 	state, detail := gpuWord(g), g.StateDetail
 	if g.Paused {
 		detail = g.PausedReason
@@ -56,7 +57,7 @@ func gpuState(t *terminal, g api.GPU) string {
 			state += ", " + word
 		}
 		if !g.PausedUntil.IsZero() {
-			detail = strings.TrimPrefix(detail+", until "+t.clock(g.PausedUntil), ", ")
+			detail = strings.TrimPrefix(detail+", until "+t.Clock(g.PausedUntil), ", ")
 		}
 	}
 	if detail == "" {
@@ -98,7 +99,7 @@ func wordOf(s api.Share) string {
 	if s.Called == "" { // a daemon of an older release
 		return number(s.Job)
 	}
-	return clean(s.Called)
+	return term.Clean(s.Called)
 }
 
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
@@ -118,16 +119,16 @@ func memoryOfJobs(g api.GPU) string {
 	return strings.Join(parts, ",")
 }
 
-func gpuStyle(state job.GPUState) style {
+func gpuStyle(state job.GPUState) term.Style {
 	switch state {
 	case job.GPUFree:
-		return green
+		return term.Green
 	case job.GPUBusy, job.GPUShared:
-		return plain
+		return term.Plain
 	case job.GPULost, job.GPUSuspect, job.GPUSick:
-		return red
+		return term.Red
 	}
-	return yellow
+	return term.Yellow
 }
 
 // foreignOf is what processes from outside of any job hold, and whose they are.
@@ -181,12 +182,12 @@ func dash(s string) string {
 // shared; elsewhere the state says it.
 func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
 	shared := slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.FreeMilli > 0 && g.FreeMilli < job.WholeGPU })
-	cols := without(gpuColumns(a.out), func(c column[api.GPU]) bool { return c.key == "free_milli" && !shared && !wide })
-	writeTable(a.out, cols, gpus, wide)
+	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool { return c.Key == "free_milli" && !shared && !wide })
+	term.WriteTable(a.out, cols, gpus, wide)
 }
 
 func (a *app) gpusCSV(gpus []api.GPU) func(io.Writer) error {
-	return func(w io.Writer) error { return writeCSV(w, gpuColumns(a.out), gpus) }
+	return func(w io.Writer) error { return term.WriteCSV(w, gpuColumns(a.out), gpus) }
 }
 
 // gpuProcess is a process with the GPU it is on.
@@ -196,23 +197,23 @@ type gpuProcess struct {
 }
 
 // processColumns are the columns of the processes below the GPUs.
-func processColumns() []column[gpuProcess] {
-	return []column[gpuProcess]{
-		{title: "GPU", right: true, cell: func(p gpuProcess) string { return strconv.Itoa(p.gpu) }},
-		{title: "PID", right: true, cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
-		{title: "USER", cell: func(p gpuProcess) string { return dash(p.User) }},
-		{title: "MEMORY", right: true, cell: func(p gpuProcess) string {
+func processColumns() []term.Column[gpuProcess] {
+	return []term.Column[gpuProcess]{
+		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.gpu) }},
+		{Title: "PID", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
+		{Title: "USER", Cell: func(p gpuProcess) string { return dash(p.User) }},
+		{Title: "MEMORY", Right: true, Cell: func(p gpuProcess) string {
 			if p.UsedBytes < 0 {
 				return "-"
 			}
 			return job.FormatSize(p.UsedBytes)
 		}},
-		{title: "JOB", cell: func(p gpuProcess) string {
+		{Title: "JOB", Cell: func(p gpuProcess) string {
 			if p.Job == 0 {
 				return "none"
 			}
 			return number(p.Job)
 		}},
-		{title: "PROGRAM", least: 8, cell: func(p gpuProcess) string { return strings.TrimSpace(p.Comm) }},
+		{Title: "PROGRAM", Least: 8, Cell: func(p gpuProcess) string { return strings.TrimSpace(p.Comm) }},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -118,7 +119,7 @@ func manual(t *testing.T, epoch string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new")
 	var b bytes.Buffer
-	a := &app{out: &terminal{w: bufio.NewWriter(&b)}, getenv: func(string) string { return epoch }}
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(&b)}, getenv: func(string) string { return epoch }}
 	if err := writeManual(t.Context(), a, []string{dir}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -54,7 +55,7 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 	}
 	err := a.show(f, report{
 		doc: reply, items: items, ids: bad,
-		csv:  func(w io.Writer) error { return writeCSV(w, healthColumns, reply.Checks) },
+		csv:  func(w io.Writer) error { return term.WriteCSV(w, healthColumns, reply.Checks) },
 		text: func(wide bool) { a.writeHealth(reply, wide) },
 	})
 	if err != nil {
@@ -70,42 +71,42 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 }
 
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
-	a.out.printf("%s\n\n", a.out.paint(healthStyle(reply.Health), string(reply.Health)))
-	writeTable(a.out, healthColumns, reply.Checks, wide)
+	a.out.Printf("%s\n\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)))
+	term.WriteTable(a.out, healthColumns, reply.Checks, wide)
 	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return c.Health != job.Healthy })
 	writeNext(a.out, "what you may want", reply.Checks, func(c job.Check) bool { return c.Health == job.Healthy })
 }
 
 // writeNext prints under a title what those checks say comes next.
-func writeNext(t *terminal, title string, checks []job.Check, these func(job.Check) bool) {
+func writeNext(t *term.Terminal, title string, checks []job.Check, these func(job.Check) bool) {
 	first := true
 	for _, c := range checks {
 		if c.Next == "" || !these(c) {
 			continue
 		}
 		if first {
-			t.printf("\n%s:\n", title)
+			t.Printf("\n%s:\n", title)
 			first = false
 		}
-		t.printf("  %s: %s\n", clean(c.Name), clean(c.Next))
+		t.Printf("  %s: %s\n", term.Clean(c.Name), term.Clean(c.Next))
 	}
 }
 
-var healthColumns = []column[job.Check]{
-	{title: "PART", key: "name", cell: func(c job.Check) string { return c.Name }},
-	{title: "HEALTH", key: "health", cell: func(c job.Check) string { return string(c.Health) }, style: func(c job.Check) style { return healthStyle(c.Health) }},
-	{title: "DETAIL", key: "detail", least: 20, cell: func(c job.Check) string { return c.Detail }},
-	{key: "next", cell: func(c job.Check) string { return c.Next }},
+var healthColumns = []term.Column[job.Check]{
+	{Title: "PART", Key: "name", Cell: func(c job.Check) string { return c.Name }},
+	{Title: "HEALTH", Key: "health", Cell: func(c job.Check) string { return string(c.Health) }, Style: func(c job.Check) term.Style { return healthStyle(c.Health) }},
+	{Title: "DETAIL", Key: "detail", Least: 20, Cell: func(c job.Check) string { return c.Detail }},
+	{Key: "next", Cell: func(c job.Check) string { return c.Next }},
 }
 
-func healthStyle(health job.Health) style {
+func healthStyle(health job.Health) term.Style {
 	switch health {
 	case job.Healthy:
-		return green
+		return term.Green
 	case job.Degraded:
-		return yellow
+		return term.Yellow
 	case unseen:
-		return plain
+		return term.Plain
 	}
-	return red
+	return term.Red
 }

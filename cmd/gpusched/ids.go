@@ -178,7 +178,7 @@ func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := submissions(without(jobs, func(j api.Job) bool { return job.State(j.State).Terminal() }))
+	ids := submissions(slices.DeleteFunc(slices.Clone(jobs), func(j api.Job) bool { return job.State(j.State).Terminal() }))
 	if len(ids) == 0 && len(jobs) > 0 {
 		ids = submissions(jobs[:1])
 	}

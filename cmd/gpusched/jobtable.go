@@ -7,44 +7,45 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // jobColumns are the columns of a table of jobs.
-func (a *app) jobColumns() []column[api.Job] {
+func (a *app) jobColumns() []term.Column[api.Job] {
 	t := a.out
-	return []column[api.Job]{
-		{title: "ID", key: "id", right: true, cell: idOf, raw: func(j api.Job) string { return number(j.ID) }},
-		{title: "JOB", extra: true, right: true, maybe: true, cell: numberOfTask},
-		{key: "task", cell: taskOf},
-		{title: "USER", key: "user", least: 6, cell: func(j api.Job) string { return j.User }},
-		{title: "NAME", key: "name", least: 8, cell: func(j api.Job) string { return j.Name }},
-		{title: "STATE", key: "state", least: 20, cell: func(j api.Job) string { return stateWord(j) }, raw: func(j api.Job) string { return j.State },
-			style: func(j api.Job) style { return stateStyle(j.State) }},
-		{title: "GPUS", key: "gpus", cell: gpusOf, raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
-		{key: "gpu_ids", cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
-		{title: "PRIORITY", key: "priority", extra: true, cell: func(j api.Job) string { return j.Priority.String() }},
-		{title: "MEM", key: "mem_bytes", extra: true, cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, raw: func(j api.Job) string { return number(j.MemBytes) }},
-		{title: "GPU-MEM", key: "gpu_mem_bytes", extra: true, cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
-		{title: "GPU-USED", key: "gpu_used_bytes", extra: true, maybe: true, cell: gpuUsedOf, raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
-		{title: "GPU-PEAK", key: "gpu_peak_bytes", extra: true, maybe: true, cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
-		{title: "CPUS", key: "cpus", extra: true, cell: func(j api.Job) string { return numberOrDash(j.CPUs) }, raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
-		{title: "LIMIT", key: "time_limit_seconds", extra: true, cell: limitOf, raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
-		{title: "SINCE", cell: func(j api.Job) string { return t.when(changedAt(j)) }},
-		{title: "SUBMITTED", key: "submitted_at", extra: true, cell: func(j api.Job) string { return t.when(j.SubmittedAt) }, raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
-		{title: "START", key: "expected_start", maybe: true, cell: func(j api.Job) string { return t.expected(j.ExpectedStart) }, raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
-		{title: "END", key: "expected_end", extra: true, maybe: true, cell: func(j api.Job) string { return t.expected(j.ExpectedEnd) }, raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
-		{key: "started_at", cell: func(j api.Job) string { return stamp(j.StartedAt) }},
-		{key: "ended_at", cell: func(j api.Job) string { return stamp(j.EndedAt) }},
-		{key: "exit_code", cell: exitCodeOf},
-		{title: "WHY", key: "why", least: 16, cell: func(j api.Job) string { return t.local(whyOf(j)) }, raw: whyOf},
+	return []term.Column[api.Job]{
+		{Title: "ID", Key: "id", Right: true, Cell: idOf, Raw: func(j api.Job) string { return number(j.ID) }},
+		{Title: "JOB", Extra: true, Right: true, Maybe: true, Cell: numberOfTask},
+		{Key: "task", Cell: taskOf},
+		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
+		{Title: "NAME", Key: "name", Least: 8, Cell: func(j api.Job) string { return j.Name }},
+		{Title: "STATE", Key: "state", Least: 20, Cell: func(j api.Job) string { return stateWord(j) }, Raw: func(j api.Job) string { return j.State },
+			Style: func(j api.Job) term.Style { return stateStyle(j.State) }},
+		{Title: "GPUS", Key: "gpus", Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
+		{Key: "gpu_ids", Cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
+		{Title: "PRIORITY", Key: "priority", Extra: true, Cell: func(j api.Job) string { return j.Priority.String() }},
+		{Title: "MEM", Key: "mem_bytes", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, Raw: func(j api.Job) string { return number(j.MemBytes) }},
+		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
+		{Title: "GPU-USED", Key: "gpu_used_bytes", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
+		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
+		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return numberOrDash(j.CPUs) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
+		{Title: "LIMIT", Key: "time_limit_seconds", Extra: true, Cell: limitOf, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
+		{Title: "SINCE", Cell: func(j api.Job) string { return t.When(changedAt(j)) }},
+		{Title: "SUBMITTED", Key: "submitted_at", Extra: true, Cell: func(j api.Job) string { return t.When(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
+		{Title: "START", Key: "expected_start", Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedStart) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
+		{Title: "END", Key: "expected_end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
+		{Key: "started_at", Cell: func(j api.Job) string { return stamp(j.StartedAt) }},
+		{Key: "ended_at", Cell: func(j api.Job) string { return stamp(j.EndedAt) }},
+		{Key: "exit_code", Cell: exitCodeOf},
+		{Title: "WHY", Key: "why", Least: 16, Cell: func(j api.Job) string { return t.Local(whyOf(j)) }, Raw: whyOf},
 	}
 }
 
 // jobsCSV is a table of jobs for machines.
 func (a *app) jobsCSV(jobs []api.Job) func(io.Writer) error {
-	return func(w io.Writer) error { return writeCSV(w, a.jobColumns(), jobs) }
+	return func(w io.Writer) error { return term.WriteCSV(w, a.jobColumns(), jobs) }
 }
 
 // idOf is how the job is named in a table: an array with its tasks, as far as
@@ -53,7 +54,7 @@ func idOf(j api.Job) string {
 	if j.Array == nil {
 		return nameOfJob(j)
 	}
-	return fmt.Sprintf("%d_[%s]", j.ID, cut(j.Array.Spec, 12))
+	return fmt.Sprintf("%d_[%s]", j.ID, term.Cut(j.Array.Spec, 12))
 }
 
 func taskOf(j api.Job) string {
@@ -109,18 +110,18 @@ func progress(a *api.Array) string {
 	return text
 }
 
-func stateStyle(state string) style {
+func stateStyle(state string) term.Style {
 	switch job.State(state) {
 	case job.Running:
-		return green
+		return term.Green
 	case job.Queued, job.Spawned, job.Starting, job.Ending:
-		return yellow
+		return term.Yellow
 	case job.Completed:
-		return plain
+		return term.Plain
 	case job.Cancelled:
-		return dim
+		return term.Dim
 	}
-	return red
+	return term.Red
 }
 
 // gpusOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
@@ -189,7 +190,7 @@ func limitOf(j api.Job) string {
 	if j.TimeLimit == 0 {
 		return "-"
 	}
-	return age(j.TimeLimit.Duration())
+	return term.Age(j.TimeLimit.Duration())
 }
 
 func stamp(at time.Time) string {

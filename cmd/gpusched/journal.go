@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -91,7 +92,7 @@ const (
 
 // followJournal runs journalctl until the job has ended and its output is here.
 func (a *app) followJournal(ctx context.Context, path string, argv []string, j api.Job) error {
-	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: a.out.w.Flush, last: time.Now()}
+	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: a.out.W.Flush, last: time.Now()}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	exited, ended := make(chan error, 1), make(chan error, 1)
@@ -119,7 +120,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 			return interruptedOr(ctx, err)
 		}
 	}
-	a.out.w.Flush()
+	a.out.W.Flush()
 	nothing := ""
 	if !pipe.some {
 		nothing = ", and printed nothing" + a.withoutJournal()
@@ -147,9 +148,9 @@ func (a *app) copyJournal(ctx context.Context, path string, argv []string, j api
 			return ctx.Err()
 		}
 	}
-	a.out.w.Flush()
+	a.out.W.Flush()
 	if !pipe.some {
-		a.note("job %s %s%s", nameOfJob(j), nothingPrinted(ended, a.out.now), a.withoutJournal())
+		a.note("job %s %s%s", nameOfJob(j), nothingPrinted(ended, a.out.Now), a.withoutJournal())
 	}
 	return nil
 }
@@ -241,4 +242,14 @@ func (q *watchedWriter) settle(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// outputOf is where the output of a user's job is written to. Another's job cannot
+// act on one's terminal; one's own output, and any that goes into a file, stays as
+// it is.
+func (a *app) outputOf(uid int) io.Writer {
+	if a.out.TTY && uid != a.uid {
+		return term.TextOnly(a.out.W)
+	}
+	return a.out.W
 }

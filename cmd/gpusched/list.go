@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -82,18 +83,18 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 		text: func(wide bool) {
 			if len(reply.GPUs) > 0 {
 				a.writeGPUs(reply.GPUs, false)
-				a.out.printf("\n")
+				a.out.Printf("\n")
 			}
 			if len(reply.Jobs) == 0 {
-				a.out.printf("no jobs\n")
+				a.out.Printf("no jobs\n")
 				return
 			}
-			writeTable(a.out, a.jobColumns(), reply.Jobs, wide)
+			term.WriteTable(a.out, a.jobColumns(), reply.Jobs, wide)
 			if reply.Omitted > 0 {
-				a.out.printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
+				a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
 			}
 			if beyond > 0 {
-				a.out.printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n", moreTasks(beyond), clean(strings.Join(c.IDs, " ")), mostEnded)
+				a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n", moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
 			}
 		},
 	})

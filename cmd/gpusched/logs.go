@@ -143,8 +143,8 @@ func (a *app) started(ctx context.Context, id string, reply api.JobReply) (api.J
 	said := false
 	for reply.Job.InvocationID == "" && !job.State(reply.Job.State).Terminal() {
 		if !said && reply.Job.State == string(job.Queued) {
-			a.note("job %s is queued%s", nameOfJob(reply.Job), colon(a.err.local(reply.Job.Why)))
-			a.err.w.Flush()
+			a.note("job %s is queued%s", nameOfJob(reply.Job), colon(a.err.Local(reply.Job.Why)))
+			a.err.W.Flush()
 			said = true
 		}
 		if pause(ctx, startPoll); ctx.Err() != nil {

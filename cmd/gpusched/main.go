@@ -3,15 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -35,10 +33,10 @@ func hostApp() *app {
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
 	return &app{
-		out:     newTerminal(os.Stdout, os.Getenv, time.Now()),
-		err:     newTerminal(os.Stderr, os.Getenv, time.Now()),
+		out:     term.New(os.Stdout, os.Getenv, time.Now()),
+		err:     term.New(os.Stderr, os.Getenv, time.Now()),
 		environ: os.Environ(), getenv: os.Getenv, getwd: os.Getwd, umask: umask, uid: os.Getuid(),
-		interactive: term.IsTerminal(int(os.Stdin.Fd())),
+		interactive: term.IsTerminal(os.Stdin),
 		answer: func() string {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			return strings.TrimSpace(line)
@@ -53,22 +51,3 @@ func hostApp() *app {
 // Go raises it in its own processes, and the daemon reads ours for the job. The
 // only thing in Go that undoes that is an exec, also one that fails.
 func restoreLimits() { syscall.Exec("", nil, nil) }
-
-// newTerminal describes an output. What is not a terminal has width 0 and no
-// colour.
-func newTerminal(f *os.File, getenv func(string) string, now time.Time) *terminal {
-	t := &terminal{w: bufio.NewWriter(f), now: now}
-	if !term.IsTerminal(int(f.Fd())) {
-		return t
-	}
-	t.tty, t.width = true, 80
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		t.width = w
-	}
-	var columns int
-	if _, err := fmt.Sscan(getenv("COLUMNS"), &columns); err == nil && columns > 0 {
-		t.width = columns
-	}
-	t.colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
-	return t
-}

@@ -33,7 +33,7 @@ type report struct {
 
 // show prints the report in the form that was asked for (invariant 1).
 func (a *app) show(o outputFlags, r report) error {
-	w := a.out.w
+	w := a.out.W
 	switch o.form() {
 	case "json":
 		return writeJSON(w, r.doc, "  ")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -44,7 +45,7 @@ Examples:
 
 // Run makes the reservation.
 func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
-	to, err := c.end(a.out.now)
+	to, err := c.end(a.out.Now)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 	}
 	for _, r := range reply.Reservations {
 		if r.ID == reply.Made {
-			a.out.printf("reservation %d: %s from %s to %s for %s\n", r.ID, gpuNames(r.GPUs), a.out.clock(r.From), a.out.clock(r.To), clean(reservedFor(r)))
+			a.out.Printf("reservation %d: %s from %s to %s for %s\n", r.ID, gpuNames(r.GPUs), a.out.Clock(r.From), a.out.Clock(r.To), term.Clean(reservedFor(r)))
 		}
 	}
 	return nil
@@ -121,7 +122,7 @@ func (c *reserveCancelCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if last = reply; c.form() == "table" {
-			a.out.printf("reservation %d ended\n", id)
+			a.out.Printf("reservation %d ended\n", id)
 		}
 	}
 	if c.form() == "table" {
@@ -144,28 +145,28 @@ func (a *app) showReservations(o outputFlags, reply api.ReservationsReply) error
 	}
 	return a.show(o, report{
 		doc: reply, items: items, ids: ids,
-		csv: func(w io.Writer) error { return writeCSV(w, a.reservationColumns(), reply.Reservations) },
+		csv: func(w io.Writer) error { return term.WriteCSV(w, a.reservationColumns(), reply.Reservations) },
 		text: func(wide bool) {
 			if len(reply.Reservations) == 0 {
-				a.out.printf("no reservations\n")
+				a.out.Printf("no reservations\n")
 				return
 			}
-			writeTable(a.out, a.reservationColumns(), reply.Reservations, wide)
+			term.WriteTable(a.out, a.reservationColumns(), reply.Reservations, wide)
 		},
 	})
 }
 
-func (a *app) reservationColumns() []column[api.Reservation] {
-	return []column[api.Reservation]{
-		{title: "RESERVATION", key: "id", right: true, cell: func(r api.Reservation) string { return number(r.ID) }},
-		{title: "GPUS", key: "gpu_ids", cell: func(r api.Reservation) string { return gpuIndexes(r.GPUs) }},
-		{title: "FROM", key: "from", cell: func(r api.Reservation) string { return a.out.clock(r.From) }, raw: func(r api.Reservation) string { return stamp(r.From) }},
-		{title: "TO", key: "to", cell: func(r api.Reservation) string { return a.out.clock(r.To) }, raw: func(r api.Reservation) string { return stamp(r.To) }},
-		{title: "FOR", least: 8, cell: reservedFor},
-		{key: "users", cell: func(r api.Reservation) string { return strings.Join(r.Users, ",") }},
-		{key: "groups", cell: func(r api.Reservation) string { return strings.Join(r.Groups, ",") }},
-		{title: "BY", key: "by", cell: func(r api.Reservation) string { return r.By }},
-		{title: "REASON", key: "reason", least: 8, cell: func(r api.Reservation) string { return r.Reason }},
+func (a *app) reservationColumns() []term.Column[api.Reservation] {
+	return []term.Column[api.Reservation]{
+		{Title: "RESERVATION", Key: "id", Right: true, Cell: func(r api.Reservation) string { return number(r.ID) }},
+		{Title: "GPUS", Key: "gpu_ids", Cell: func(r api.Reservation) string { return gpuIndexes(r.GPUs) }},
+		{Title: "FROM", Key: "from", Cell: func(r api.Reservation) string { return a.out.Clock(r.From) }, Raw: func(r api.Reservation) string { return stamp(r.From) }},
+		{Title: "TO", Key: "to", Cell: func(r api.Reservation) string { return a.out.Clock(r.To) }, Raw: func(r api.Reservation) string { return stamp(r.To) }},
+		{Title: "FOR", Least: 8, Cell: reservedFor},
+		{Key: "users", Cell: func(r api.Reservation) string { return strings.Join(r.Users, ",") }},
+		{Key: "groups", Cell: func(r api.Reservation) string { return strings.Join(r.Groups, ",") }},
+		{Title: "BY", Key: "by", Cell: func(r api.Reservation) string { return r.By }},
+		{Title: "REASON", Key: "reason", Least: 8, Cell: func(r api.Reservation) string { return r.Reason }},
 	}
 }
 

@@ -13,14 +13,14 @@ import (
 
 // run carries out one command line and returns the exit status.
 func run(ctx context.Context, a *app, args []string) int {
-	defer a.err.w.Flush()
-	defer a.out.w.Flush()
+	defer a.err.W.Flush()
+	defer a.out.W.Flush()
 	if len(args) > 0 && hidden[args[0]] != nil {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}
 	args = withCommand(args)
 	a.words = args
-	parser, err := newParser(grammarFor(args), a.out.w, func(int) { a.helped = true })
+	parser, err := newParser(grammarFor(args), a.out.W, func(int) { a.helped = true })
 	if err != nil {
 		return a.finish(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -60,10 +61,10 @@ func (a *app) writeEnv(j api.Job) error {
 		a.note("the environment of job %s was deleted with the job's end", nameOfJob(j))
 	}
 	for _, entry := range j.Private.Env {
-		if a.out.tty {
-			entry = []byte(clean(string(entry)))
+		if a.out.TTY {
+			entry = []byte(term.Clean(string(entry)))
 		}
-		a.out.printf("%s\n", entry)
+		a.out.Printf("%s\n", entry)
 	}
 	return nil
 }
@@ -73,14 +74,14 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	t := a.out
 	fact := func(name, value string) {
 		if value != "" {
-			t.printf("  %s %s\n", t.paint(dim, pad(name, 11, false)), clean(value))
+			t.Printf("  %s %s\n", t.Paint(term.Dim, term.Pad(name, 11, false)), term.Clean(value))
 		}
 	}
-	t.printf("%s %s\n", t.paint(bold, "job "+clean(nameOfJob(j))), clean(j.Name))
+	t.Printf("%s %s\n", t.Paint(term.Bold, "job "+term.Clean(nameOfJob(j))), term.Clean(j.Name))
 	fact("task", taskLine(j))
 	fact("array", arrayLine(j))
 	fact("state", a.stateLine(j))
-	fact("why", t.local(j.Why))
+	fact("why", t.Local(j.Why))
 	fact("expected", a.expectedLine(j))
 	if j.Result != nil {
 		fact("result", j.Result.Sentence)
@@ -89,10 +90,10 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	fact("asks", asks(j))
 	fact("waits for", dependencyLine(j.After))
 	fact("begin", a.beginLine(j))
-	fact("submitted", t.ago(j.SubmittedAt))
+	fact("submitted", t.Ago(j.SubmittedAt))
 	fact("queued", a.queuedLine(j))
-	fact("started", t.ago(j.StartedAt))
-	fact("ended", t.ago(j.EndedAt))
+	fact("started", t.Ago(j.StartedAt))
+	fact("ended", t.Ago(j.EndedAt))
 	fact("used", used(j))
 	fact("gpu memory", promiseLine(j.GPUs))
 	for _, g := range j.GPUs {
@@ -169,7 +170,7 @@ func asks(j api.Job) string {
 	}
 	add(j.CPUs > 0, "%d CPUs", j.CPUs)
 	add(j.TimeLimit > 0, "%s at most", limitOf(j))
-	add(j.Grace > 0, "%s grace", age(j.Grace.Duration()))
+	add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
 	add(true, "priority %s", j.Priority)
 	add(j.Requeue, "again after a reboot")
 	parts = append(parts, treatment(j)...)
@@ -222,10 +223,10 @@ func (a *app) attemptLine(at api.Attempt) string {
 		parts = append(parts, "on "+gpuNames(at.GPUs))
 	}
 	if !at.StartedAt.IsZero() {
-		parts = append(parts, "started "+a.out.ago(at.StartedAt))
+		parts = append(parts, "started "+a.out.Ago(at.StartedAt))
 	}
 	if !at.EndedAt.IsZero() {
-		parts = append(parts, "ended "+a.out.ago(at.EndedAt))
+		parts = append(parts, "ended "+a.out.Ago(at.EndedAt))
 	}
 	if peak := peakOf(at.GPUs); peak > 0 {
 		parts = append(parts, job.FormatSize(peak)+" GPU memory at its peak")

@@ -64,9 +64,9 @@ func arrayLine(j api.Job) string {
 func (a *app) expectedLine(j api.Job) string {
 	switch {
 	case !j.ExpectedStart.IsZero():
-		return "to start " + a.out.about(j.ExpectedStart)
+		return "to start " + a.out.About(j.ExpectedStart)
 	case !j.ExpectedEnd.IsZero():
-		return "to end " + a.out.about(j.ExpectedEnd)
+		return "to end " + a.out.About(j.ExpectedEnd)
 	}
 	return ""
 }
@@ -75,10 +75,10 @@ func (a *app) expectedLine(j api.Job) string {
 func (a *app) beginLine(j api.Job) string {
 	var parts []string
 	if !j.Begin.IsZero() {
-		parts = append(parts, "not before "+a.out.clock(j.Begin))
+		parts = append(parts, "not before "+a.out.Clock(j.Begin))
 	}
 	if !j.NotBefore.IsZero() && j.State == string(job.Queued) {
-		parts = append(parts, "after a failure not before "+a.out.clock(j.NotBefore))
+		parts = append(parts, "after a failure not before "+a.out.Clock(j.NotBefore))
 	}
 	if j.HeldBy != "" {
 		parts = append(parts, "held by "+j.HeldBy)
@@ -90,7 +90,7 @@ func (a *app) beginLine(j api.Job) string {
 func (a *app) queuedLine(j api.Job) string {
 	var parts []string
 	if !j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt) {
-		parts = append(parts, a.out.ago(j.QueuedAt))
+		parts = append(parts, a.out.Ago(j.QueuedAt))
 	}
 	if j.Requeues > 0 {
 		parts = append(parts, "back in the queue "+times(j.Requeues))

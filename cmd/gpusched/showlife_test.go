@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -28,7 +29,7 @@ func TestArrayLine(t *testing.T) {
 // All tasks of an array can have started at once.
 func TestFateOfAnArrayThatStarts(t *testing.T) {
 	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
-	if got := (&submitCmd{}).fate(&terminal{}, reply); got != "queued: 4 tasks, starting now" {
+	if got := (&submitCmd{}).fate(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
 		t.Errorf("submit says %q", got)
 	}
 }
@@ -36,9 +37,9 @@ func TestFateOfAnArrayThatStarts(t *testing.T) {
 // A job that is back in the queue says how its only start ended.
 func TestShowOfAJobThatIsBack(t *testing.T) {
 	var text bytes.Buffer
-	a := &app{out: &terminal{w: bufio.NewWriter(&text)}}
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(&text)}}
 	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Number: 1, Result: &api.Result{Sentence: "stopped for job 9"}}})
-	a.out.w.Flush()
+	a.out.W.Flush()
 	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {
 		t.Errorf("show says:\n%s", text.String())
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -35,20 +36,20 @@ func (c *statusCmd) Run(ctx context.Context, a *app) error {
 
 func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 	t := a.out
-	t.printf("gpusched %s %s since %s: %s\n", clean(s.Version), t.paint(healthStyle(s.Health), string(s.Health)), t.when(s.StartedAt), countLine(s.Counts))
+	t.Printf("gpusched %s %s since %s: %s\n", term.Clean(s.Version), t.Paint(healthStyle(s.Health), string(s.Health)), t.When(s.StartedAt), countLine(s.Counts))
 	if s.Health != job.Healthy {
-		t.printf("'gpusched health' says what is wrong\n")
+		t.Printf("'gpusched health' says what is wrong\n")
 	}
 	if len(s.GPUs) > 0 {
-		t.printf("\n")
+		t.Printf("\n")
 		a.writeGPUs(s.GPUs, wide)
 	}
 	if len(jobs) > 0 {
-		t.printf("\n")
-		writeTable(t, a.jobColumns(), jobs, wide)
+		t.Printf("\n")
+		term.WriteTable(t, a.jobColumns(), jobs, wide)
 	}
 	if more := s.Counts[string(job.Queued)] - len(s.Waiting); more > 0 {
-		t.printf("and %d more that wait (see 'gpusched list')\n", more)
+		t.Printf("and %d more that wait (see 'gpusched list')\n", more)
 	}
 }
 

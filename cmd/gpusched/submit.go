@@ -84,7 +84,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if err := c.report(a, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
-	a.out.w.Flush()
+	a.out.W.Flush()
 	return a.follow(ctx, reply.Job.ID, c.Quiet || c.form() != "table")
 }
 

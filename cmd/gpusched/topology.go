@@ -3,6 +3,7 @@ package main
 import (
 	"strconv"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -10,16 +11,16 @@ import (
 // writeTopology prints how the GPUs are connected, a row and a column for each.
 func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
 	if len(reply.Links) == 0 {
-		a.out.printf("nothing is known of how the GPUs are connected\n")
+		a.out.Printf("nothing is known of how the GPUs are connected\n")
 		return
 	}
 	best := map[[2]int]string{}
 	for _, l := range reply.Links {
 		best[[2]int{l.A, l.B}] = linkWord(l)
 	}
-	cols := []column[api.GPU]{{title: "GPU", right: true, cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }}}
+	cols := []term.Column[api.GPU]{{Title: "GPU", Right: true, Cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }}}
 	for _, other := range reply.GPUs {
-		cols = append(cols, column[api.GPU]{title: strconv.Itoa(other.Index), cell: func(g api.GPU) string {
+		cols = append(cols, term.Column[api.GPU]{Title: strconv.Itoa(other.Index), Cell: func(g api.GPU) string {
 			if g.Index == other.Index {
 				return "-"
 			}
@@ -31,9 +32,9 @@ func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
 		}})
 	}
 	cols = append(cols,
-		column[api.GPU]{title: "NUMA", right: true, cell: func(g api.GPU) string { return known(g.NUMANode, " ") }},
-		column[api.GPU]{title: "CPUS", cell: func(g api.GPU) string { return dash(g.CPUs) }})
-	writeTable(a.out, cols, reply.GPUs, wide)
+		term.Column[api.GPU]{Title: "NUMA", Right: true, Cell: func(g api.GPU) string { return known(g.NUMANode, " ") }},
+		term.Column[api.GPU]{Title: "CPUS", Cell: func(g api.GPU) string { return dash(g.CPUs) }})
+	term.WriteTable(a.out, cols, reply.GPUs, wide)
 }
 
 // linkWord is the way between two GPUs in a word: NV4 is four lanes of NVLink.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -52,10 +53,10 @@ func (c *versionCmd) Run(ctx context.Context, a *app) error {
 	}
 	err := a.show(c.outputFlags, report{
 		doc: doc, items: []any{doc}, ids: ids,
-		csv: func(w io.Writer) error { return writeCSV(w, versionColumns, list) },
+		csv: func(w io.Writer) error { return term.WriteCSV(w, versionColumns, list) },
 		text: func(bool) {
 			for _, p := range list {
-				a.out.printf("%s %s%s\n", p.name, clean(p.Version), inBrackets(clean(p.Commit)))
+				a.out.Printf("%s %s%s\n", p.name, term.Clean(p.Version), inBrackets(term.Clean(p.Commit)))
 			}
 		},
 	})
@@ -75,8 +76,8 @@ func inBrackets(s string) string {
 	return fmt.Sprintf(" (%s)", s)
 }
 
-var versionColumns = []column[program]{
-	{key: "program", cell: func(p program) string { return p.name }},
-	{key: "version", cell: func(p program) string { return p.Version }},
-	{key: "commit", cell: func(p program) string { return p.Commit }},
+var versionColumns = []term.Column[program]{
+	{Key: "program", Cell: func(p program) string { return p.name }},
+	{Key: "version", Cell: func(p program) string { return p.Version }},
+	{Key: "commit", Cell: func(p program) string { return p.Commit }},
 }

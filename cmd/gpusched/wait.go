@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -165,7 +166,7 @@ func (a *app) follow(ctx context.Context, id int64, quiet bool) error {
 		return waitError(ctx, err)
 	}
 	if !quiet {
-		a.out.printf("job %d %s\n", id, clean(resultOf(jobs[0])))
+		a.out.Printf("job %d %s\n", id, term.Clean(resultOf(jobs[0])))
 	}
 	return statusOf(jobs)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -43,7 +44,7 @@ func (c *whyCmd) Run(ctx context.Context, a *app) error {
 	}
 	return a.show(c.outputFlags, report{
 		doc: reply, items: items, ids: []string{number(j.ID)},
-		csv:  func(w io.Writer) error { return writeCSV(w, reasonColumns, j.Reasons) },
+		csv:  func(w io.Writer) error { return term.WriteCSV(w, reasonColumns, j.Reasons) },
 		text: func(bool) { a.writeWhy(j, a.ahead(ctx, j)) },
 	})
 }
@@ -57,19 +58,19 @@ type reasonLine struct {
 func (a *app) writeWhy(j api.Job, first []api.Job) {
 	switch {
 	case j.Result != nil:
-		a.out.printf("job %s has ended: %s\n", clean(nameOfJob(j)), clean(j.Result.Sentence))
+		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
 	case j.State != string(job.Queued):
-		a.out.printf("job %s does not wait: it is %s\n", clean(nameOfJob(j)), clean(a.stateLine(j)))
+		a.out.Printf("job %s does not wait: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
 	case len(j.Reasons) == 0:
-		a.out.printf("job %s is queued and is about to start\n", clean(nameOfJob(j)))
+		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
 	default:
 		word := "since"
-		if a.out.tty {
+		if a.out.TTY {
 			word = "for"
 		}
-		a.out.printf("job %s waits %s %s\n", clean(nameOfJob(j)), word, a.out.when(changedAt(j)))
+		a.out.Printf("job %s waits %s %s\n", term.Clean(nameOfJob(j)), word, a.out.When(changedAt(j)))
 		for _, r := range j.Reasons {
-			a.out.printf("  %s %s\n", pad(reasonPlace(r), 8, false), clean(a.out.local(r.Sentence)))
+			a.out.Printf("  %s %s\n", term.Pad(reasonPlace(r), 8, false), term.Clean(a.out.Local(r.Sentence)))
 		}
 		a.writeOutlook(j, first)
 	}
@@ -88,21 +89,21 @@ func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
 // far as the first jobs of the queue tell.
 func (a *app) writeOutlook(j api.Job, first []api.Job) {
 	if !j.ExpectedStart.IsZero() {
-		a.out.printf("it is expected to start %s\n", a.out.about(j.ExpectedStart))
+		a.out.Printf("it is expected to start %s\n", a.out.About(j.ExpectedStart))
 	}
 	place := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
 	switch {
 	case len(first) == 0:
 	case place == 0:
-		a.out.printf("it is the first in the queue\n")
+		a.out.Printf("it is the first in the queue\n")
 	case place < 0:
-		a.out.printf("at least %d jobs are before it in the queue\n", len(first))
+		a.out.Printf("at least %d jobs are before it in the queue\n", len(first))
 	default:
 		var before []string
 		for _, w := range first[:place] {
 			before = append(before, fmt.Sprintf("%s (%s, %s)", nameOfJob(w), w.User, w.Name))
 		}
-		a.out.printf("before it in the queue: %s\n", clean(strings.Join(before, ", ")))
+		a.out.Printf("before it in the queue: %s\n", term.Clean(strings.Join(before, ", ")))
 	}
 }
 
@@ -114,16 +115,16 @@ func reasonPlace(r api.Reason) string {
 	return "GPU " + strconv.Itoa(r.GPU)
 }
 
-var reasonColumns = []column[api.Reason]{
-	{key: "code", cell: func(r api.Reason) string { return r.Code }},
-	{key: "gpu", cell: func(r api.Reason) string {
+var reasonColumns = []term.Column[api.Reason]{
+	{Key: "code", Cell: func(r api.Reason) string { return r.Code }},
+	{Key: "gpu", Cell: func(r api.Reason) string {
 		if r.GPU == job.NoGPU {
 			return ""
 		}
 		return strconv.Itoa(r.GPU)
 	}},
-	{key: "job", cell: func(r api.Reason) string { return number(r.Job) }},
-	{key: "need", cell: func(r api.Reason) string { return number(r.Need) }},
-	{key: "have", cell: func(r api.Reason) string { return number(r.Have) }},
-	{key: "sentence", cell: func(r api.Reason) string { return r.Sentence }},
+	{Key: "job", Cell: func(r api.Reason) string { return number(r.Job) }},
+	{Key: "need", Cell: func(r api.Reason) string { return number(r.Need) }},
+	{Key: "have", Cell: func(r api.Reason) string { return number(r.Have) }},
+	{Key: "sentence", Cell: func(r api.Reason) string { return r.Sentence }},
 }

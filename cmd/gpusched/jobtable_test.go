@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -14,41 +16,9 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // screen is a terminal of a width that keeps what it shows.
-func screen(width int, colour bool) (*terminal, *bytes.Buffer) {
+func screen(width int, colour bool) (*term.Terminal, *bytes.Buffer) {
 	var b bytes.Buffer
-	return &terminal{w: bufio.NewWriterSize(&b, 1), tty: width > 0, width: width, colour: colour, now: noon}, &b
-}
-
-// A sentence of the daemon's has the reader's own time on a terminal, as all
-// times there, and UTC elsewhere.
-func TestTimesInSentences(t *testing.T) {
-	berlin := time.FixedZone("CET", 3600)
-	for sentence, want := range map[string]string{
-		"not to begin before 2026-03-01 21:00:00 UTC":                   "not to begin before 22:00",
-		"for x from 2026-03-01 23:30:00 UTC to 2026-03-09 00:00:00 UTC": "for x from 2026-03-02 00:30 to 2026-03-09 01:00",
-		"at 2026-99-01 21:00:00 UTC":                                    "at 2026-99-01 21:00:00 UTC",
-	} {
-		term, _ := screen(80, false)
-		term.now = noon.In(berlin)
-		if got := term.local(sentence); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		term.tty = false
-		if got := term.local(sentence); got != sentence {
-			t.Errorf("%q in a pipe", got)
-		}
-	}
-}
-
-// A cell of CSV is no formula for the program that reads it.
-func TestCellsAreNoFormulas(t *testing.T) {
-	for cell, want := range map[string]string{
-		"=cmd()": "'=cmd()", "+1": "'+1", "@a": "'@a", "-x": "'-x", "\tx": "'\tx", "\rx": "'\rx", "-5": "-5", "-1.5": "-1.5", "-1+2": "'-1+2", "": "", "a=b": "a=b", "7_3": "7_3",
-	} {
-		if got := defused(cell); got != want {
-			t.Errorf("%q is %q, want %q", cell, got, want)
-		}
-	}
+	return &term.Terminal{W: bufio.NewWriterSize(&b, 1), TTY: width > 0, Width: width, Colour: colour, Now: noon}, &b
 }
 
 func queue() []api.Job {
@@ -83,16 +53,16 @@ func TestATableFitsItsTerminal(t *testing.T) {
 123  bob    größe     queued   (2)   5s     needs 2 GPUs, 1…
 `,
 	} {
-		term, b := screen(width, false)
-		a := &app{out: term}
-		writeTable(term, a.jobColumns(), queue(), false)
-		term.w.Flush()
+		out, b := screen(width, false)
+		a := &app{out: out}
+		term.WriteTable(out, a.jobColumns(), queue(), false)
+		out.W.Flush()
 		if got := "\n" + b.String(); got != want {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, got, want)
 		}
 		for line := range strings.Lines(b.String()) {
-			if width >= 70 && columns(strings.TrimRight(line, "\n")) > width {
-				t.Errorf("width %d: a line has %d columns", width, columns(line))
+			if width >= 70 && utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("width %d: a line has %d columns", width, utf8.RuneCountInString(line))
 			}
 		}
 	}
@@ -101,16 +71,16 @@ func TestATableFitsItsTerminal(t *testing.T) {
 func TestColourNeverMovesAColumn(t *testing.T) {
 	plainTerm, plainText := screen(100, false)
 	colourTerm, colourText := screen(100, true)
-	for _, term := range []*terminal{plainTerm, colourTerm} {
-		a := &app{out: term}
-		writeTable(term, a.jobColumns(), queue(), false)
-		term.w.Flush()
+	for _, out := range []*term.Terminal{plainTerm, colourTerm} {
+		a := &app{out: out}
+		term.WriteTable(out, a.jobColumns(), queue(), false)
+		out.W.Flush()
 	}
 	if !strings.Contains(colourText.String(), "\x1b[32mrunning") {
 		t.Errorf("running is not green: %q", colourText)
 	}
 	stripped := colourText.String()
-	for _, s := range []style{bold, dim, red, green, yellow} {
+	for _, s := range []term.Style{term.Bold, term.Dim, term.Red, term.Green, term.Yellow} {
 		stripped = strings.ReplaceAll(stripped, "\x1b["+string(s)+"m", "")
 	}
 	stripped = strings.ReplaceAll(stripped, "\x1b[0m", "")
@@ -128,9 +98,9 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil,
 		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{Name: evil, State: job.GPUState(evil), StateDetail: evil, UUID: evil, PCI: evil, Processes: []api.GPUProcess{{Comm: evil, User: evil}}}
-	term, b := screen(80, false)
-	a := &app{out: term, err: term}
-	writeTable(term, a.jobColumns(), []api.Job{j}, true)
+	out, b := screen(80, false)
+	a := &app{out: out, err: out}
+	term.WriteTable(out, a.jobColumns(), []api.Job{j}, true)
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}})
 	a.writeWhy(j, nil)
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
@@ -141,40 +111,14 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeStatus(api.StatusReply{Version: evil, Health: "HEALTHY"}, []api.Job{j}, true)
 	a.complain(evil)
 	a.note("%s", evil)
-	writePlan(term, api.SubmitReply{Job: j, Unit: []api.Property{{Name: evil, Value: evil}}})
+	writePlan(out, api.SubmitReply{Job: j, Unit: []api.Property{{Name: evil, Value: evil}}})
 	if err := a.writeEnv(api.Job{Private: &api.Private{Env: [][]byte{[]byte("A=" + evil)}}}); err != nil {
 		t.Fatal(err)
 	}
-	term.w.Flush()
+	out.W.Flush()
 	for i, line := range strings.Split(b.String(), "\n") {
 		if !job.Printable(line) {
 			t.Errorf("line %d is not printable: %q", i, line)
-		}
-	}
-}
-
-func TestCut(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"größer", 5, "größ…"}, {"日本語", 6, "日本語"}, {"日本語", 5, "日本…"},
-		{"日本語", 4, "日…"}, {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
-	} {
-		if got := cut(c.in, c.n); got != c.want || columns(got) > c.n {
-			t.Errorf("cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
-		}
-	}
-}
-
-func TestAge(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Hour: "0s", 0: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59*time.Minute + 59*time.Second: "59m",
-		time.Hour: "1h", 3*time.Hour + 12*time.Minute: "3h12m", 24 * time.Hour: "1d", 52 * time.Hour: "2d4h",
-	} {
-		if got := age(d); got != want {
-			t.Errorf("age(%s) = %s, want %s", d, got, want)
 		}
 	}
 }

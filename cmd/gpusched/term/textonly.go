@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"io"
@@ -6,24 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// shown passes the output of another's job on to a terminal, without what the
-// terminal would act on. One's own output, and any that goes into a file, stays
-// as it is.
-type shown struct {
+// textWriter replaces what is not text, also where it comes in pieces.
+type textWriter struct {
 	w    io.Writer
 	rest []byte // the beginning of a character
 }
 
-// outputOf is where the output of a user's job is written to.
-func (a *app) outputOf(uid int) io.Writer {
-	if a.out.tty && uid != a.uid {
-		return &shown{w: a.out.w}
-	}
-	return a.out.w
-}
+// TextOnly passes text on to a terminal without what the terminal would act on.
+func TextOnly(w io.Writer) io.Writer { return &textWriter{w: w} }
 
 // Write passes the text on.
-func (s *shown) Write(p []byte) (int, error) {
+func (s *textWriter) Write(p []byte) (int, error) {
 	text := append(s.rest, p...)
 	end := len(text)
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {

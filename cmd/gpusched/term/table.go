@@ -1,0 +1,137 @@
+package term
+
+import (
+	"encoding/csv"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Column is one column of a table over rows of T.
+type Column[T any] struct {
+	Title string         // above the column
+	Key   string         // in the first line of csv; "" keeps it out of csv
+	Extra bool           // only in -o wide and csv
+	Right bool           // numbers
+	Maybe bool           // left out of tables where every cell is empty
+	Least int            // the width it may be cut to; 0: never cut
+	Cell  func(T) string // for people
+	Raw   func(T) string // for csv; nil: cell
+	Style func(T) Style  // nil: plain
+}
+
+// gap is what stands between two columns.
+const gap = "  "
+
+// WriteTable prints rows for people. On a terminal columns that may be cut are
+// cut to fit; elsewhere, and with wide, everything is shown.
+func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
+	cols = slices.DeleteFunc(slices.Clone(cols), func(c Column[T]) bool {
+		return c.Title == "" || c.Extra && !wide || c.Maybe && empty(c, rows)
+	})
+	cells := make([][]string, len(rows))
+	widths := make([]int, len(cols))
+	for j, c := range cols {
+		widths[j] = columns(c.Title)
+	}
+	for i, row := range rows {
+		cells[i] = make([]string, len(cols))
+		for j, c := range cols {
+			cells[i][j] = Clean(c.Cell(row))
+			widths[j] = max(widths[j], columns(cells[i][j]))
+		}
+	}
+	if t.Width > 0 && !wide {
+		squeeze(cols, widths, t.Width)
+	}
+	line := make([]string, len(cols))
+	for j, c := range cols {
+		line[j] = t.Paint(Dim, Pad(c.Title, widths[j], c.Right))
+	}
+	writeLine(t, line)
+	for i, row := range rows {
+		for j, c := range cols {
+			line[j] = Pad(Cut(cells[i][j], widths[j]), widths[j], c.Right)
+			if c.Style != nil {
+				line[j] = t.Paint(c.Style(row), line[j])
+			}
+		}
+		writeLine(t, line)
+	}
+}
+
+func empty[T any](c Column[T], rows []T) bool {
+	return !slices.ContainsFunc(rows, func(row T) bool { return c.Cell(row) != "" })
+}
+
+func writeLine(t *Terminal, cells []string) {
+	t.Printf("%s\n", strings.TrimRight(strings.Join(cells, gap), " "))
+}
+
+// squeeze takes from the widest columns that may be cut until all fit.
+func squeeze[T any](cols []Column[T], widths []int, total int) {
+	over := len(gap)*(len(cols)-1) - total
+	for _, w := range widths {
+		over += w
+	}
+	for ; over > 0; over-- {
+		widest := -1
+		for j, c := range cols {
+			if c.Least > 0 && widths[j] > c.Least && (widest < 0 || widths[j] > widths[widest]) {
+				widest = j
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+func Pad(s string, n int, right bool) string {
+	fill := strings.Repeat(" ", max(0, n-columns(s)))
+	if right {
+		return fill + s
+	}
+	return s + fill
+}
+
+// defused is a cell that no spreadsheet takes for a formula: text that begins
+// like one gets an apostrophe, which they show as text. Negative numbers stay.
+func defused(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || numeric.MatchString(cell) {
+		return cell
+	}
+	return "'" + cell
+}
+
+var numeric = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
+
+// WriteCSV prints every column that has a key, in the form for machines.
+func WriteCSV[T any](w io.Writer, cols []Column[T], rows []T) error {
+	cols = slices.DeleteFunc(slices.Clone(cols), func(c Column[T]) bool { return c.Key == "" })
+	out := csv.NewWriter(w)
+	line := make([]string, len(cols))
+	for j, c := range cols {
+		line[j] = c.Key
+	}
+	if err := out.Write(line); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for j, c := range cols {
+			if line[j] = ""; c.Raw != nil {
+				line[j] = c.Raw(row)
+			} else {
+				line[j] = c.Cell(row)
+			}
+			line[j] = defused(line[j])
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,64 @@
+package term
+
+import (
+	"testing"
+	"time"
+)
+
+// A sentence of the daemon's has the reader's own time on a terminal, as all
+// times there, and UTC elsewhere.
+func TestTimesInSentences(t *testing.T) {
+	berlin := time.FixedZone("CET", 3600)
+	for sentence, want := range map[string]string{
+		"not to begin before 2026-03-01 21:00:00 UTC":                   "not to begin before 22:00",
+		"for x from 2026-03-01 23:30:00 UTC to 2026-03-09 00:00:00 UTC": "for x from 2026-03-02 00:30 to 2026-03-09 01:00",
+		"at 2026-99-01 21:00:00 UTC":                                    "at 2026-99-01 21:00:00 UTC",
+	} {
+		out := &Terminal{TTY: true}
+		out.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).In(berlin)
+		if got := out.Local(sentence); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		out.TTY = false
+		if got := out.Local(sentence); got != sentence {
+			t.Errorf("%q in a pipe", got)
+		}
+	}
+}
+
+// A cell of CSV is no formula for the program that reads it.
+func TestCellsAreNoFormulas(t *testing.T) {
+	for cell, want := range map[string]string{
+		"=cmd()": "'=cmd()", "+1": "'+1", "@a": "'@a", "-x": "'-x", "\tx": "'\tx", "\rx": "'\rx", "-5": "-5", "-1.5": "-1.5", "-1+2": "'-1+2", "": "", "a=b": "a=b", "7_3": "7_3",
+	} {
+		if got := defused(cell); got != want {
+			t.Errorf("%q is %q, want %q", cell, got, want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"größer", 5, "größ…"}, {"日本語", 6, "日本語"}, {"日本語", 5, "日本…"},
+		{"日本語", 4, "日…"}, {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
+	} {
+		if got := Cut(c.in, c.n); got != c.want || columns(got) > c.n {
+			t.Errorf("cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Hour: "0s", 0: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59*time.Minute + 59*time.Second: "59m",
+		time.Hour: "1h", 3*time.Hour + 12*time.Minute: "3h12m", 24 * time.Hour: "1d", 52 * time.Hour: "2d4h",
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("age(%s) = %s, want %s", d, got, want)
+		}
+	}
+}
