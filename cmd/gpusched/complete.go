@@ -150,7 +150,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		return list
 	}
 	switch f.Name {
-	case "gpu-ids", "gpus-from":
+	case "gpu-ids", "gpus-from", "exclude-gpus":
 		return a.gpuWords(ctx, current)
 	case "gpus":
 		if n.Name == "make" {

@@ -35,7 +35,7 @@ var reasonTexts = []entry{
 	{string(job.ReasonGPUSick), "The GPU reported an error after which it must not be used before somebody has reset it or looked at it. Jobs on it go on."},
 	{string(job.ReasonGPUCleaning), "A job has just left the GPU, and it is being checked that nothing of it stays."},
 	{string(job.ReasonGPUSuspect), "Something of a job that has ended is still on the GPU. An administrator has to look."},
-	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from)."},
+	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from, --exclude-gpus)."},
 	{string(job.ReasonGPUType), "The GPU is not of the type asked (--gpu-type)."},
 	{string(job.ReasonGPUFree), "This GPU would do; the job needs more than one."},
 	{string(job.ReasonGPUCount), "The job needs more GPUs at once than are available now."},

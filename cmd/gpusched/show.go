@@ -162,6 +162,7 @@ func asks(j api.Job) string {
 	add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
 	add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
 	add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
+	add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
 	add(j.GPUMemBytes > 0, "%s of GPU memory free", job.FormatSize(j.GPUMemBytes))
 	if j.MemDefaulted {
 		add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))

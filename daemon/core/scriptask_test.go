@@ -25,6 +25,9 @@ func (s *script) submit() {
 	if sub.Request.GPUsFrom, err = job.ParseGPUList(s.args["from"]); err != nil {
 		s.t.Fatal(err)
 	}
+	if sub.Request.ExcludeGPUs, err = job.ParseGPUList(s.args["exclude"]); err != nil {
+		s.t.Fatal(err)
+	}
 	if p, ok := s.args["priority"]; ok {
 		if sub.Request.Priority, err = job.ParsePriority(p); err != nil {
 			s.t.Fatal(err)

@@ -21,7 +21,7 @@ const (
 	ReasonGPUSick     ReasonCode = "gpu-sick"      // out of service since an error; Detail says which and what it needs
 	ReasonGPUCleaning ReasonCode = "gpu-cleaning"  // Job left it a moment ago, it is being checked
 	ReasonGPUSuspect  ReasonCode = "gpu-suspect"   // Job left it, and something of it is still there
-	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // not among --gpu-ids or --gpus-from
+	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // not among --gpu-ids or --gpus-from, or among --exclude-gpus
 	ReasonGPUType     ReasonCode = "gpu-type"      // not of --gpu-type; Detail is its model
 	ReasonGPUFree     ReasonCode = "gpu-free"      // this one would do; more are needed
 	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have are available now

@@ -29,6 +29,7 @@ type Request struct {
 	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"size" placeholder:"SIZE" group:"needs" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G. A fraction without this option gets that part of the GPU's memory."`
 	GPUIDs      []int    `json:"gpu_ids,omitempty" name:"gpu-ids" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Exactly these GPUs, such as 0,2."`
 	GPUsFrom    []int    `json:"gpus_from,omitempty" name:"gpus-from" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any of these GPUs, such as 0-3."`
+	ExcludeGPUs []int    `json:"exclude_gpus,omitempty" name:"exclude-gpus" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any GPUs but these, such as 0,2."`
 	GPUType     string   `json:"gpu_type,omitempty" name:"gpu-type" placeholder:"TYPE" group:"needs" help:"Only GPUs of this type, such as a100."`
 	GPUVisible  string   `json:"gpu_visible,omitempty" name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs" help:"How CUDA_VISIBLE_DEVICES names the GPUs: index (0, 1, … of the job's own) or uuid."`
 	MemBytes    int64    `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory, such as 32G. A job that goes over it is killed. A share of the machine without this option."`

@@ -104,11 +104,14 @@ func (r *Request) check(p *Problems) {
 	if len(r.GPUIDs) > 0 && len(r.GPUsFrom) > 0 {
 		p.addf("--gpu-ids and --gpus-from exclude each other: exact GPUs, or a set to choose from")
 	}
-	if !ascending(r.GPUIDs) || !ascending(r.GPUsFrom) {
+	if len(r.GPUIDs) > 0 && len(r.ExcludeGPUs) > 0 {
+		p.addf("--gpu-ids and --exclude-gpus exclude each other: exact GPUs, or any but some")
+	}
+	if !ascending(r.GPUIDs) || !ascending(r.GPUsFrom) || !ascending(r.ExcludeGPUs) {
 		p.addf("GPU indexes must be listed once each, in order, below %d", MaxGPUs)
 	}
-	if r.GPUMilli == 0 && (r.GPUMemBytes > 0 || r.GPUType != "" || len(r.GPUsFrom) > 0) {
-		p.addf("a job with --gpus 0 has no use for --gpu-mem, --gpu-type or --gpus-from")
+	if r.GPUMilli == 0 && (r.GPUMemBytes > 0 || r.GPUType != "" || len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0) {
+		p.addf("a job with --gpus 0 has no use for --gpu-mem, --gpu-type, --gpus-from or --exclude-gpus")
 	}
 	if len(r.GPUType) > MaxNameBytes || !Printable(r.GPUType) {
 		p.addf("the GPU type must be a short printable text such as a100 (--gpu-type)")

@@ -241,5 +241,8 @@ func (d *drawn) request() *job.Request {
 			}
 		}
 	}
+	if len(r.GPUIDs) == 0 && d.often(1) {
+		r.ExcludeGPUs = []int{0}
+	}
 	return r
 }

@@ -114,6 +114,9 @@ func describe(r *job.Request) string {
 	if len(r.GPUsFrom) > 0 {
 		text += " among " + job.FormatGPUList(r.GPUsFrom)
 	}
+	if len(r.ExcludeGPUs) > 0 {
+		text += " other than " + job.FormatGPUList(r.ExcludeGPUs)
+	}
 	if r.GPUMemBytes > 0 {
 		text += " with " + job.FormatSize(r.GPUMemBytes) + " of memory"
 	}

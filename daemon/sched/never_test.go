@@ -20,6 +20,7 @@ func TestNever(t *testing.T) {
 		"asks 1 GPU of type h100, this machine has 0":                                 {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
 		"asks 0.5 of a GPU with 90G of memory, the most that one has for jobs is 80G": {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
 		"asks 2 GPUs among 3, this machine has 1":                                     {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
+		"asks 2 GPUs among 1,2,3 other than 0,2,3, this machine has 1":                {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{1, 2, 3}, ExcludeGPUs: []int{0, 2, 3}}},
 		"asks GPU 7, which this machine does not have or does not offer":              {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
 		"asks 20G of host memory, this machine has 16G for jobs":                      {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
 		"asks 2 GPUs, the quota of ann is 1.5":                                        {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},

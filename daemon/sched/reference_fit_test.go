@@ -76,6 +76,9 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	if len(q.GPUIDs) > 0 && !slices.Contains(q.GPUIDs, g.Index) || len(q.GPUIDs) == 0 && len(q.GPUsFrom) > 0 && !slices.Contains(q.GPUsFrom, g.Index) {
 		return false
 	}
+	if slices.Contains(q.ExcludeGPUs, g.Index) {
+		return false
+	}
 	if q.GPUType != "" && !g.isType(q.GPUType) || g.MemTotalBytes < q.GPUMemBytes {
 		return false
 	}

@@ -20,6 +20,7 @@ type needs struct {
 	yields  bool          // its jobs may be stopped for others
 	ids     gpuSet
 	from    gpuSet
+	without gpuSet
 	gpuType string
 }
 
@@ -27,7 +28,7 @@ func needsOf(r *job.Request) needs {
 	return needs{
 		milli: r.GPUMilli, gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
 		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
-		ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), gpuType: r.GPUType,
+		ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 	}
 }
 
@@ -96,6 +97,8 @@ func (sh *shape) qualify(s *Snapshot) {
 
 func (sh *shape) allows(index int) bool {
 	switch {
+	case sh.without.has(index):
+		return false
 	case sh.ids != "":
 		return sh.ids.has(index)
 	case sh.from != "":
