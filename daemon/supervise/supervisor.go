@@ -31,7 +31,7 @@ const (
 // Session is one scheduler with its parts, from its start until it can't go on.
 type Session interface {
 	Backend() server.Backend
-	// Run works until ctx is done, which is no error.
+	// Run works until ctx is done, which is not an error.
 	Run(ctx context.Context, hup <-chan os.Signal) error
 	Close()
 }
