@@ -5,6 +5,7 @@
 // # The map of the tree
 //
 //	cmd/gpusched              the command line
+//	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpuschedd             the daemon: wires what is below
 //	cmd/gpusched-nvml         reads the GPUs

@@ -134,15 +134,15 @@ func gpuStyle(state job.GPUState) term.Style {
 // foreignOf is what processes from outside of any job hold, and whose they are.
 func foreignOf(g api.GPU) string {
 	var parts []string
-	if f := foreignUse(g.Processes); f.count > 0 {
-		words := strings.Join(f.users, ", ")
-		if f.bytes > 0 {
-			words = job.FormatSize(f.bytes) + " of " + words
+	if f := g.Foreign(); f.Count > 0 {
+		words := strings.Join(f.Users, ", ")
+		if f.Bytes > 0 {
+			words = job.FormatSize(f.Bytes) + " of " + words
 		}
-		if f.count > 1 {
-			words += fmt.Sprintf(", %d processes", f.count)
+		if f.Count > 1 {
+			words += fmt.Sprintf(", %d processes", f.Count)
 		} else {
-			words += fmt.Sprintf(", pid %d", f.pid)
+			words += fmt.Sprintf(", pid %d", f.PID)
 		}
 		parts = append(parts, words)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -49,7 +50,7 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 	var bad []string
 	for _, check := range reply.Checks {
 		items = append(items, healthLine{api.Schema, check})
-		if check.Health != job.Healthy && check.Health != unseen {
+		if check.Health != job.Healthy && check.Health != doctor.Unseen {
 			bad = append(bad, check.Name)
 		}
 	}
@@ -105,7 +106,7 @@ func healthStyle(health job.Health) term.Style {
 		return term.Green
 	case job.Degraded:
 		return term.Yellow
-	case unseen:
+	case doctor.Unseen:
 		return term.Plain
 	}
 	return term.Red

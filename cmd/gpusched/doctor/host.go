@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func degraded(name, detail, next string) job.Check {
 
 // unreadable is a check that could not be made.
 func unreadable(name string, err error) job.Check {
-	return job.Check{Name: name, Health: unseen, Detail: "cannot be looked at: " + reason(err), Next: "ask root to run 'gpusched doctor'"}
+	return job.Check{Name: name, Health: Unseen, Detail: "cannot be looked at: " + reason(err), Next: "ask root to run 'gpusched doctor'"}
 }
 
 func reason(err error) string {

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"io/fs"
@@ -152,7 +152,7 @@ func TestDoctorLooksAtTheProbe(t *testing.T) {
 
 func TestWorst(t *testing.T) {
 	for want, list := range map[job.Health][]job.Health{
-		"HEALTHY": {"HEALTHY", unseen}, "DEGRADED": {"HEALTHY", "DEGRADED", unseen}, "FAILING": {"DEGRADED", "FAILING", "HEALTHY"},
+		"HEALTHY": {"HEALTHY", Unseen}, "DEGRADED": {"HEALTHY", "DEGRADED", Unseen}, "FAILING": {"DEGRADED", "FAILING", "HEALTHY"},
 	} {
 		var checks []job.Check
 		for _, h := range list {

@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Unseen is the health of what this user may not look at. It is worse than
+// nothing.
+const Unseen = "UNKNOWN"
+
+// Check looks at the scheduler through client and at the host, whose files are
+// below root: "" but in tests. The version is that of the program that asks.
+func Check(ctx context.Context, client *api.Client, version, root string) []job.Check {
+	checks, reached := askScheduler(ctx, client, version)
+	h := host{root: root}
+	checks = append(checks, h.checks()...)
+	if reached {
+		checks = append(checks, h.checkUse(ctx, client)...)
+	}
+	return checks
+}
+
+// askScheduler is what the scheduler says of itself, and whether it can be asked.
+func askScheduler(ctx context.Context, client *api.Client, version string) ([]job.Check, bool) {
+	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
+	v, err := client.Version(ctx)
+	if err != nil {
+		c.Health, c.Detail, c.Next = job.Failing, err.Error(), "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
+		var e *api.Error
+		if errors.As(err, &e) {
+			c.Detail = e.Message
+		}
+		return []job.Check{c}, false
+	}
+	checks := []job.Check{c, checkVersions(v, version)}
+	reply, err := client.Health(ctx)
+	if err != nil {
+		return append(checks, job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}), true
+	}
+	return append(checks, reply.Checks...), true
+}
+
+func checkVersions(v api.VersionReply, version string) job.Check {
+	c := job.Check{Name: "version", Health: job.Healthy, Detail: "gpusched and the scheduler are " + version}
+	if v.Version != version {
+		c.Health, c.Detail = job.Degraded, fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version)
+		c.Next = "systemctl restart gpusched, if it was upgraded; jobs go on"
+	}
+	return c
+}
+
+// checkUse reports GPUs that are kept from jobs, by an administrator or by
+// others' processes.
+func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
+	reply, err := client.GPUs(ctx)
+	if err != nil {
+		return nil // health has told
+	}
+	var checks []job.Check
+	for _, g := range reply.GPUs {
+		name := fmt.Sprintf("gpu %d use", g.Index)
+		if g.Paused {
+			checks = append(checks, job.Check{
+				Name: name, Health: job.Degraded, Detail: pausedWords(&g),
+				Next: fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undoing(&g), g.Index),
+			})
+		}
+		if text := foreignWords(&g); text != "" {
+			checks = append(checks, job.Check{Name: name, Health: job.Degraded, Detail: text, Next: "have them run as jobs, or keep this GPU for them: 'gpusched gpu pause', or gpus.only in the settings"})
+		}
+	}
+	checks = append(checks, h.checkHolders(reply.GPUs)...)
+	if len(checks) == 0 && len(reply.GPUs) > 0 {
+		checks = append(checks, job.Check{Name: "gpu use", Health: job.Healthy, Detail: "no GPU is paused or used by processes that belong to no job"})
+	}
+	return checks
+}
+
+// undoing is the command that takes back what keeps a GPU from jobs.
+func undoing(g *api.GPU) string {
+	if g.Drain {
+		return "undrain"
+	}
+	return "resume"
+}
+
+func pausedWords(g *api.GPU) string {
+	text := "paused"
+	if g.Drain {
+		text = "drained"
+	}
+	if text += " by " + g.PausedBy; g.PausedReason != "" {
+		text += " (" + g.PausedReason + ")"
+	}
+	if g.PausedUntil.IsZero() {
+		text += ", until somebody resumes it"
+	}
+	return text
+}
+
+// foreignWords names who uses a GPU outside of jobs.
+func foreignWords(g *api.GPU) string {
+	var parts []string
+	if f := g.Foreign(); f.Count > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s, with %s", f.Count, strings.Join(f.Users, ", "), job.FormatSize(f.Bytes)))
+	}
+	if g.UnlistedBytes > 0 {
+		parts = append(parts, "some that the driver does not list, with "+job.FormatSize(g.UnlistedBytes))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "processes that belong to no job: " + strings.Join(parts, "; ")
+}
