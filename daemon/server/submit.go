@@ -59,9 +59,12 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 	}
 	r := &sub.Request
 	r.Begin, r.Derived = moment(r.Begin), job.Derived{}
+	var p job.Problems
 	var err error
-	r.Array, err = arrayWish(in.Array)
-	return sub, err
+	if r.Array, err = arrayWish(in.Array); err != nil {
+		p = append(p, err.Error())
+	}
+	return sub, p.Err()
 }
 
 // arrayWish reads the tasks' numbers and parameters. With parameters alone the

@@ -102,6 +102,20 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	}
 }
 
+func TestBadArraysAreRefused(t *testing.T) {
+	many := `["` + strings.Repeat(`a","`, 999) + `b"]`
+	for _, array := range []string{
+		`{"spec":"a\nb"}`, `{"spec":"\u001b[31m"}`, `{"spec":"%0","params":[{"name":"p","values":["1"]}]}`, `{}`,
+		`{"params":[{"name":"p","values":` + many + `},{"name":"q","values":` + many + `}]}`,
+	} {
+		body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","array":` + array + `}`
+		status, reply := ask(testServer(queue(), nil), alice, "POST", "/v1/jobs", body)
+		if status != 400 || refusal(t, reply).Code != api.CodeUsage {
+			t.Errorf("%.60s: %d %s", array, status, reply)
+		}
+	}
+}
+
 func TestADryRunShowsTheUnit(t *testing.T) {
 	b := queue()
 	b.Unit = []job.Property{{Name: "MemoryMax", Value: "1073741824"}}

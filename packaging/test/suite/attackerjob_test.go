@@ -69,7 +69,7 @@ kill -STOP PID`), "\n")
 	}
 	forge := fmt.Sprintf("logger --journald <<'END'\nMESSAGE=forged-line\nSYSLOG_IDENTIFIER=gpujob-%d\n_SYSTEMD_UNIT=%s\nUNIT=%s\nOBJECT_SYSTEMD_UNIT=%s\n_UID=1001\nGPUSCHED_JOB=%d\nEND", victim, unit, unit, unit, victim)
 	sh(t, "bob", forge+"\nlogger -t gpuschedd forged-line; logger -t gpujob-"+fmt.Sprint(victim)+" forged-line")
-	sh(t, "", "journalctl --sync")
+	synced(t)
 	for user, cmd := range map[string]string{"": "gpusched logs %d", "alice": "gpusched logs %d; journalctl -q -u gpujob-%[1]d"} {
 		if out := try(t, user, fmt.Sprintf(cmd, victim)).Stdout; strings.Contains(out, "forged-line") {
 			t.Errorf("%s reads bob's line as one of the job: %s", who(user), out)

@@ -21,7 +21,8 @@ var auditFields = []string{
 func audited(t *testing.T, words string) []string {
 	t.Helper()
 	var list []string
-	for line := range strings.Lines(sh(t, "", "journalctl --sync; journalctl -q --no-pager -o json "+words)) {
+	synced(t)
+	for line := range strings.Lines(sh(t, "", "journalctl -q --no-pager -o json "+words)) {
 		var entry map[string]any
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Fatalf("%v: %s", err, line)

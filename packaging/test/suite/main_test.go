@@ -181,6 +181,15 @@ func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	return r
 }
 
+// synced waits until the journal has all that was written up to now. After a job
+// that wrote as fast as it could, journald is minutes behind on a busy machine.
+func synced(t *testing.T) {
+	t.Helper()
+	if r := tryFor(t, "", "journalctl --sync", 8*time.Minute); r.Code != 0 {
+		t.Fatalf("journalctl --sync: %s%s", r.Stdout, r.Stderr)
+	}
+}
+
 func who(user string) string {
 	if user == "" {
 		return "root"

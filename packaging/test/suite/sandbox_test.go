@@ -152,7 +152,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	sh(t, "", "systemctl restart gpusched; gpusched list >/dev/null")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[1]))
 	wait(t, ids[1])
-	sh(t, "", "journalctl --sync")
+	synced(t)
 	// The launcher tells its user in the job's own journal which program is not there.
 	for _, cmd := range []string{"journalctl -o export -u gpusched -u gpusched.socket", "journalctl -o export _PID=1", "journalctl -o export -k",
 		"systemctl show 'gpujob-*'", "cat /run/systemd/transient/gpujob-* 2>/dev/null", "gpusched config show"} {
