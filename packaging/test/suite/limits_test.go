@@ -90,7 +90,8 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 			bombs = append(bombs, submit(t, "bob", bomb))
 		}
 		until(t, "the bombs are at the limit of their user", func() bool {
-			return try(t, "", "grep -qv 'max 0' "+group+"pids.events").Code == 0
+			// Older kernels count a refusal where the fork was tried, newer ones where the limit is.
+			return try(t, "", "grep -q 'max [1-9]' "+group+"pids.events "+group+"*/pids.events").Code == 0
 		})
 		forks := submit(t, "alice", "-g 0 -- bash -c 'for i in $(seq 100); do sleep 1000 & done; jobs -p | wc -l; kill $(jobs -p)'")
 		ended(t, wait(t, forks), "completed", "exit code 0")
