@@ -6,6 +6,7 @@
 //
 //	cmd/gpusched              the command line
 //	cmd/gpusched/doctor       checks an installation from its user's side
+//	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpuschedd             the daemon: wires what is below
 //	cmd/gpusched-nvml         reads the GPUs

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -161,8 +162,8 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 	case "on-timeout":
 		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
 	case "state":
-		for _, t := range stateTexts {
-			list = append(list, candidate{t.word, t.text})
+		for _, s := range manual.States() {
+			list = append(list, candidate{s.Word, s.Text})
 		}
 	case "priority":
 		for c := job.Scavenger; c <= job.Interactive; c++ {

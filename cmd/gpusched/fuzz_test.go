@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -78,7 +79,7 @@ func FuzzCommandLine(f *testing.F) {
 			err = misused(err)
 		case legible(kctx, a.words) != nil:
 			err = legible(kctx, a.words)
-		case kctx.Selected() != nil && commandPath(kctx.Selected()) == "submit":
+		case kctx.Selected() != nil && manual.CommandPath(kctx.Selected()) == "gpusched submit":
 			err = submitted(t, a, kctx.Selected().Target.Addr().Interface().(*submitCmd))
 		}
 		status := a.finish(err)

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 )
 
 // run carries out one command line and returns the exit status.
@@ -90,7 +92,7 @@ func misused(err error) error {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
 		if node := parse.Context.Selected(); node != nil {
-			e.Hint = fmt.Sprintf("see 'gpusched %s --help'", commandPath(node))
+			e.Hint = fmt.Sprintf("see '%s --help'", manual.CommandPath(node))
 		}
 	}
 	return e
@@ -120,14 +122,6 @@ func reworded(text string) string {
 	return text
 }
 
-// commandPath is the command as people type it, without its aliases.
-func commandPath(n *kong.Node) string {
-	if n.Parent == nil || n.Parent.Type == kong.ApplicationNode {
-		return n.Name
-	}
-	return commandPath(n.Parent) + " " + n.Name
-}
-
 // printHelp prints kong's help under a usage line of our own.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	options.NoAppSummary = true
@@ -140,5 +134,5 @@ func usageLine(n *kong.Node) string {
 	if n == nil {
 		return "gpusched COMMAND [options]"
 	}
-	return strings.TrimSpace("gpusched " + commandPath(n) + " " + n.Tag.Get("usage"))
+	return strings.TrimSpace(manual.CommandPath(n) + " " + n.Tag.Get("usage"))
 }

@@ -1,10 +1,8 @@
-package main
+package manual
 
-// topic is a section of the manual that is about no single command.
-type topic struct{ title, text string }
-
-// topics explain what several commands have to do with.
-var topics = []topic{
+// topics are the sections of gpusched(1) that are about no single command:
+// titles, and what is below them.
+var topics = []Entry{
 	{"FRACTIONS OF A GPU", `A job may ask for a part of a GPU, such as -g 0.5, in steps of one hundredth, or for whole GPUs and a part of one more, such as -g 1.5. A whole GPU is the job's alone; a fraction shares its GPU with other fractions, as long as their shares add up to no more than 1 and their memory fits.
 
 A share is a matter of the queue: it decides how many jobs are on a GPU, not how much of its time each gets. GPU memory is kept for a fraction: what --gpu-mem says, else its share of the GPU's memory. What happens to a job that takes more is below GPU MEMORY AND IDLE GPUS; the memory that is then really free decides what starts beside it.
@@ -29,4 +27,11 @@ With --retries 3 a job that fails, is killed for memory or is lost is started ag
 	{"PREEMPTION", `A job submitted with --preemptible, or in the class scavenger, may be stopped for one that goes first and does not fit otherwise. It has run for a while before that can happen, gets SIGTERM and its grace to save what it has done, and goes back to the queue, where it keeps the place that its waiting earned. Other jobs are never stopped for one that waits. 'gpusched show' lists the starts of a job and what ended each.`},
 	{"THE SAME JOB TWICE", `With --dedup nothing is queued if you already have a job of the same content that waits, runs or has completed: the same command, directory, mode of the environment (--env) and variables set with -e. The answer is that job. One that failed or was cancelled is forgotten, so that it can be submitted again.`},
 	{"RESERVATIONS", `An administrator can keep GPUs for some users over a time with 'gpusched reserve make'. While it lasts, only their jobs start on these GPUs. Before it begins, jobs of others start there only if their time limit ends them in time, so short limits help to get in. Nothing that runs is stopped. 'gpusched gpus' and 'gpusched reserve list' show the reservations.`},
+	{"EXAMPLES", `    gpusched submit -- python train.py
+    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --standalone --nproc-per-node 2 train.py
+    gpusched list
+    gpusched why @
+    gpusched logs -f @
+    gpusched cancel @
+    gpusched wait @ && ./collect-results.sh`},
 }

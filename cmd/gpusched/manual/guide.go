@@ -1,14 +1,14 @@
-package main
+package manual
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// The tables of the manual. Tests hold them against the code.
+// The tables of gpusched(1). Tests hold them against the code.
 
-// entry is a word and what it means.
-type entry struct{ word, text string }
+// Entry is a word and what it means.
+type Entry struct{ Word, Text string }
 
-// exitStatuses is the table of exit statuses (invariant 2).
-var exitStatuses = []entry{
+// exitStatuses is the table of exit statuses (invariant 2 of the command line).
+var exitStatuses = []Entry{
 	{"0", "Done."},
 	{"1", "It went wrong; the message says why."},
 	{"2", "The command line is wrong."},
@@ -25,8 +25,8 @@ var exitStatuses = []entry{
 	{"other", "wait, submit --wait: the exit status of the job's command."},
 }
 
-// reasonTexts says what each reason for waiting means.
-var reasonTexts = []entry{
+// reasons says what each reason for waiting means.
+var reasons = []Entry{
 	{string(job.ReasonGPUBusy), "Another job has the GPU, or several share it."},
 	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks; the rest may be held by processes that belong to no job."},
 	{string(job.ReasonGPUPaused), "An administrator keeps jobs off the GPU."},
@@ -63,8 +63,10 @@ var reasonTexts = []entry{
 	{string(job.ReasonQuotaHours), "The user or group has used its quota of GPU-hours lately. Use is forgotten little by little."},
 }
 
-// stateTexts says what each state of a job means.
-var stateTexts = []entry{
+// States returns each state of a job and what it means.
+func States() []Entry { return states }
+
+var states = []Entry{
 	{string(job.Queued), "It waits."},
 	{string(job.Spawned), "Every task of an array has become a job, and not all have ended."},
 	{string(job.Starting), "It has its GPUs, and systemd starts its unit."},
@@ -81,7 +83,7 @@ var stateTexts = []entry{
 
 // jobVariables is what a job finds in its environment besides what it was
 // submitted with.
-var jobVariables = []entry{
+var jobVariables = []Entry{
 	{"CUDA_VISIBLE_DEVICES", "The job's GPUs as CUDA counts them: 0, 1, … of those it can open, whatever their indexes on the machine; UUIDs with --gpu-visible uuid; empty without GPUs."},
 	{"CUDA_DEVICE_ORDER", "PCI_BUS_ID."},
 	{"NVIDIA_VISIBLE_DEVICES", "The UUIDs of the job's GPUs."},
@@ -96,28 +98,19 @@ var jobVariables = []entry{
 }
 
 // ownSettings are the variables this program itself reads.
-var ownSettings = []entry{
+var ownSettings = []Entry{
 	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. /run/gpusched/gpusched.sock without it."},
 	{"NO_COLOR", "Where it is set, nothing is coloured. Colour is used on terminals only."},
 	{"COLUMNS", "Width of the terminal, where it is not that which the terminal reports."},
 }
 
 // files are the files a user may meet.
-var files = []entry{
+var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
 	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
 }
 
-// examples are the first things to try.
-const examples = `    gpusched submit -- python train.py
-    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --standalone --nproc-per-node 2 train.py
-    gpusched list
-    gpusched why @
-    gpusched logs -f @
-    gpusched cancel @
-    gpusched wait @ && ./collect-results.sh`
-
-// formats says how values are written.
-const formats = `Sizes are numbers with K, M, G or T, which are powers of 1024: 512M, 20G, 1.5T; a number alone is refused. Times are 90s, 10m, 2h, 1h30m, 2d, 2:00:00, 1-12 (days-hours) or plain seconds. Lists of GPUs and jobs are 0,2-3. ` + aboutMoments + `
+// formats says how values are written; how moments are is said by the command line.
+const formats = `Sizes are numbers with K, M, G or T, which are powers of 1024: 512M, 20G, 1.5T; a number alone is refused. Times are 90s, 10m, 2h, 1h30m, 2d, 2:00:00, 1-12 (days-hours) or plain seconds. Lists of GPUs and jobs are 0,2-3. %s
 
 Everything for programs is JSON with "schema":"gpusched.v1": fields are only ever added; times are RFC 3339 in UTC, sizes bytes, durations seconds. Arguments, variables and directories are bytes, so they are base64.`

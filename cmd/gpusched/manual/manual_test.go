@@ -1,0 +1,89 @@
+package manual
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// words collects the words of a table of the manual.
+func words(list []Entry) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range list {
+		if e.Text == "" || out[e.Word] {
+			panic("an entry is empty or there twice: " + e.Word)
+		}
+		out[e.Word] = true
+	}
+	return out
+}
+
+// Rule 9 of the house: what the code can say is in the manual, and nothing else.
+func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
+	explained := words(reasons)
+	for _, code := range job.ReasonCodes() {
+		if !explained[string(code)] {
+			t.Errorf("reason %s is not in the manual", code)
+		}
+		if r := (job.Reason{Code: code, GPU: job.NoGPU}); r.Sentence() == string(code) {
+			t.Errorf("reason %s has no sentence", code)
+		}
+	}
+	known := words(States())
+	for _, s := range job.States() {
+		if !known[string(s)] {
+			t.Errorf("state %s is not in the manual", s)
+		}
+		delete(known, string(s))
+	}
+	if len(known) > 0 {
+		t.Errorf("the manual knows states that do not exist: %v", known)
+	}
+	statuses := words(exitStatuses)
+	for _, code := range []api.Code{api.CodeInternal, api.CodeUsage, api.CodeNotFound, api.CodeForbidden, api.CodeUnreachable,
+		api.CodeNever, api.CodeWaitTimeout, api.CodePolicy, api.CodeConflict, api.CodeUnavailable} {
+		if !statuses[strconv.Itoa(code.ExitStatus())] {
+			t.Errorf("exit status %d is not in the manual", code.ExitStatus())
+		}
+	}
+}
+
+func TestTheTablesAreInThePage(t *testing.T) {
+	parser, err := kong.New(&struct{}{}, kong.Name("gpusched"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := Source{Grammar: parser.Model, IDs: "an ID", Moments: "a moment"}.Pages()["gpusched"]
+	for _, list := range [][]Entry{exitStatuses, reasons, states, jobVariables, ownSettings, files} {
+		for word := range words(list) {
+			if !strings.Contains(page, ".B "+Roff(word)+"\n") {
+				t.Errorf("gpusched(1) lacks %s", word)
+			}
+		}
+	}
+	for title := range words(topics) {
+		if !strings.Contains(page, ".SH "+title+"\n") {
+			t.Errorf("gpusched(1) lacks the section %s", title)
+		}
+	}
+	if !strings.Contains(page, "\nan ID\n") || !strings.Contains(page, " a moment\n") || strings.Contains(page, "%!") {
+		t.Errorf("gpusched(1) lacks what it was given:\n%s", page)
+	}
+}
+
+func TestCommandsInQuotesAreBold(t *testing.T) {
+	for in, want := range map[string]string{
+		"see 'gpusched list'":                   `see \fBgpusched list\fP`,
+		"the GPU's, by 'gpusched cancel 7'.":    `the GPU's, by \fBgpusched cancel 7\fP.`,
+		"can't, or 'tomorrow 8:00', or its's '": `can't, or 'tomorrow 8:00', or its's '`,
+	} {
+		if got := emphasised(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}

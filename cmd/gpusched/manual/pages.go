@@ -1,0 +1,128 @@
+package manual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Source is what the pages are made of besides the tables of this package.
+type Source struct {
+	Grammar *kong.Application
+	Version string
+	Date    string // of the release, "" where nobody said
+	IDs     string // how jobs are named on the command line
+	Moments string // how moments are written there
+}
+
+// Pages returns one page for the program and one for each command, by name.
+func (s Source) Pages() map[string]string {
+	leaves := s.Grammar.Leaves(true)
+	pages := map[string]string{s.Grammar.Name: s.program(leaves)}
+	for _, n := range leaves {
+		pages[pageName(n)] = s.command(n)
+	}
+	return pages
+}
+
+// program is gpusched(1).
+func (s Source) program(leaves []*kong.Node) string {
+	p := s.page("gpusched", "run jobs on the GPUs of this machine")
+	p.section("SYNOPSIS")
+	for _, n := range leaves {
+		fmt.Fprintf(p, "%s\n.br\n", synopsis(n))
+	}
+	p.prose("DESCRIPTION", s.Grammar.Help)
+	p.section("COMMANDS")
+	for _, n := range leaves {
+		words := strings.TrimPrefix(CommandPath(n), "gpusched ")
+		fmt.Fprintf(p, ".TP\n.B %s\n%s See\n.BR %s (1).\n", Roff(words), emphasised(n.Help), Roff(pageName(n)))
+	}
+	p.prose("JOBS", s.IDs)
+	p.prose("VALUES AND OUTPUT", fmt.Sprintf(formats, s.Moments))
+	p.terms("STATES OF A JOB", states)
+	p.terms("WHY A JOB WAITS", reasons)
+	p.terms("EXIT STATUS", exitStatuses)
+	p.terms("ENVIRONMENT OF A JOB", jobVariables)
+	p.terms("ENVIRONMENT", ownSettings)
+	p.terms("FILES", files)
+	for _, t := range topics {
+		p.prose(t.Word, t.Text)
+	}
+	p.section("SEE ALSO")
+	p.WriteString(".BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n.BR systemd.resource\\-control (5)\n")
+	return p.String()
+}
+
+// command is the page of one command.
+func (s Source) command(n *kong.Node) string {
+	p := s.page(pageName(n), strings.TrimSuffix(lowerFirst(n.Help), "."))
+	p.section("SYNOPSIS")
+	p.WriteString(synopsis(n) + "\n")
+	for _, alias := range n.Aliases {
+		fmt.Fprintf(p, ".br\n.B gpusched %s\n\\&...\n", Roff(alias))
+	}
+	if n.Detail != "" {
+		p.prose("DESCRIPTION", n.Detail)
+	}
+	if len(n.Positional) > 0 || len(n.Flags) > 0 {
+		p.section("OPTIONS")
+	}
+	for _, arg := range n.Positional {
+		fmt.Fprintf(p, ".TP\n.I %s\n%s\n", Roff(strings.ToUpper(arg.Name)), emphasised(arg.Help))
+	}
+	p.flags(n)
+	p.prose("EXIT STATUS", "See gpusched(1).")
+	p.section("SEE ALSO")
+	p.WriteString(".BR gpusched (1)\n")
+	return p.String()
+}
+
+// CommandPath is the command as people type it, such as "gpusched gpu pause",
+// without its aliases.
+func CommandPath(n *kong.Node) string {
+	if n.Parent == nil {
+		return n.Name
+	}
+	return CommandPath(n.Parent) + " " + n.Name
+}
+
+func pageName(n *kong.Node) string { return strings.ReplaceAll(CommandPath(n), " ", "-") }
+
+func synopsis(n *kong.Node) string {
+	return fmt.Sprintf("\\fB%s\\fP %s", Roff(CommandPath(n)), Roff(n.Tag.Get("usage")))
+}
+
+// flags writes the options under their headings.
+func (p *page) flags(n *kong.Node) {
+	group := ""
+	for _, f := range n.Flags {
+		if f.Hidden {
+			continue
+		}
+		if f.Group != nil && f.Group.Key != group {
+			group = f.Group.Key
+			fmt.Fprintf(p, ".SS %s\n", Roff(f.Group.Title))
+		}
+		fmt.Fprintf(p, ".TP\n%s\n%s\n", flagTerm(f), emphasised(f.Help))
+	}
+}
+
+// flagTerm is the option as it is typed.
+func flagTerm(f *kong.Flag) string {
+	name := "--" + f.Name
+	if f.Tag.Negatable != "" {
+		name = "--[no-]" + f.Name
+	}
+	text := `\fB` + Roff(name) + `\fP`
+	if f.Short != 0 {
+		text = `\fB\-` + string(f.Short) + `\fP, ` + text
+	}
+	if !f.IsBool() {
+		text += `=\fI` + Roff(f.FormatPlaceHolder()) + `\fP`
+	}
+	return text
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

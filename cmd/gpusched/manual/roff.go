@@ -1,0 +1,74 @@
+package manual
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// page is a manual page being written.
+type page struct{ strings.Builder }
+
+// page begins a page.
+func (s Source) page(name, about string) *page {
+	p := &page{}
+	fmt.Fprintf(p, ".\\\" Made by 'gpusched __man'; do not edit.\n.TH %s 1 %s %s \"gpusched manual\"\n",
+		strings.ToUpper(Roff(name)), Quoted(s.Date), Quoted("gpusched "+s.Version))
+	p.section("NAME")
+	fmt.Fprintf(p, "%s \\- %s\n", Roff(name), Roff(about))
+	return p
+}
+
+func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
+
+// prose writes a section of paragraphs; what is indented by four is an example.
+func (p *page) prose(title, text string) {
+	p.section(title)
+	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
+		if i > 0 {
+			p.WriteString(".PP\n")
+		}
+		if !strings.HasPrefix(block, "    ") {
+			p.WriteString(emphasised(block) + "\n")
+			continue
+		}
+		p.WriteString(".nf\n.RS\n")
+		for line := range strings.SplitSeq(block, "\n") {
+			p.WriteString(Roff(strings.TrimPrefix(line, "    ")) + "\n")
+		}
+		p.WriteString(".RE\n.fi\n")
+	}
+}
+
+// terms writes a section of words and what they mean.
+func (p *page) terms(title string, list []Entry) {
+	p.section(title)
+	for _, t := range list {
+		fmt.Fprintf(p, ".TP\n.B %s\n%s\n", Roff(t.Word), emphasised(t.Text))
+	}
+}
+
+// Roff protects text from being read as a request or an escape. ASCII hyphens
+// stay hyphens when copied.
+func Roff(text string) string { return textLine(escapes.Replace(text)) }
+
+// emphasised is Roff, with commands in quotes in bold instead.
+func emphasised(text string) string {
+	return textLine(quotedCommands.ReplaceAllString(escapes.Replace(text), `\fB$1\fP`))
+}
+
+var (
+	escapes        = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...")
+	quotedCommands = regexp.MustCompile(`'((?:gpusched|journalctl)[^']*)'`)
+)
+
+// textLine keeps a line from being a request.
+func textLine(line string) string {
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		return `\&` + line
+	}
+	return line
+}
+
+// Quoted makes one argument of a macro.
+func Quoted(text string) string { return `"` + strings.ReplaceAll(Roff(text), `"`, `""`) + `"` }
