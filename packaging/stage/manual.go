@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
@@ -46,10 +47,11 @@ A section such as [quota.user.NAME] stands for any number of sections, each with
 A name with a dot or a backslash is written in quotes: [quota.user."first.last"].
 `, date.Format(time.DateOnly), config.MainFile, config.DropInDir)
 	for _, section := range config.Sections() {
-		fmt.Fprintf(&b, ".SH SECTION [%s]\n%s\n", section.Name, roff(section.Doc))
+		fmt.Fprintf(&b, ".SH SECTION [%s]\n%s\n", section.Name, manual.Roff(section.Doc))
 		for _, k := range config.Keys() {
 			if k.Section == section.Name {
-				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n.br\n%s. Default:\n.BR %s .\n", roff(k.Name), roff(k.Doc), roff(upperFirst(k.Form)), quoted(k.Default))
+				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n.br\n%s. Default:\n.BR %s .\n",
+					manual.Roff(k.Name), manual.Roff(k.Doc), manual.Roff(upperFirst(k.Form)), manual.Quoted(k.Default))
 			}
 		}
 	}
@@ -102,20 +104,5 @@ prints a JSON Schema for editors,
 .B gpusched config show \-\-origin
 where each value in force comes from.
 `
-
-// roff protects text from being read as a request or an escape. ASCII hyphens
-// stay hyphens when copied.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		text = `\&` + text
-	}
-	return text
-}
-
-// quoted makes one argument of a macro.
-func quoted(text string) string {
-	return `"` + strings.ReplaceAll(roff(text), `"`, `""`) + `"`
-}
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
@@ -54,21 +55,10 @@ gpusched (0.1.0) stable; urgency=medium
 	}
 }
 
-func TestRoff(t *testing.T) {
-	for in, want := range map[string]string{"a-b": `a\-b`, ".x": `\&.x`, "'x": `\&'x`, `a\b`: `a\eb`} {
-		if got := roff(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-	if got := quoted(`"a b"`); got != `"""a b"""` {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestSettingsManualNamesEveryKey(t *testing.T) {
 	page := settingsManual(time.Unix(0, 0).UTC())
 	for _, k := range config.Keys() {
-		if !strings.Contains(page, "\n.B "+roff(k.Name)+"\n") || !strings.Contains(page, "\n"+roff(k.Doc)+"\n") {
+		if !strings.Contains(page, "\n.B "+manual.Roff(k.Name)+"\n") || !strings.Contains(page, "\n"+manual.Roff(k.Doc)+"\n") {
 			t.Errorf("%s.%s is not in the page", k.Section, k.Name)
 		}
 	}

@@ -87,3 +87,14 @@ func TestCommandsInQuotesAreBold(t *testing.T) {
 		}
 	}
 }
+
+func TestRoff(t *testing.T) {
+	for in, want := range map[string]string{"a-b": `a\-b`, ".x": `\&.x`, "'x": `\&'x`, `a\b`: `a\eb`, "a…": "a..."} {
+		if got := Roff(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := Quoted(`"a b"`); got != `"""a b"""` {
+		t.Errorf("got %s", got)
+	}
+}
