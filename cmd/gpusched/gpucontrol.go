@@ -33,9 +33,26 @@ type gpuFlags struct {
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
-// each does something to each GPU.
-func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string, do func(context.Context, int) (api.GPUsReply, error)) error {
-	return a.eachGPU(c.outputFlags, c.GPUs, done, func(index int) (api.GPUsReply, error) { return do(ctx, index) })
+// each does something to each GPU and shows them as they then are.
+func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string,
+	do func(context.Context, int) (api.GPUsReply, error)) error {
+	var last api.GPUsReply
+	for _, list := range c.GPUs {
+		for _, index := range list {
+			reply, err := do(ctx, index)
+			if err != nil {
+				return err
+			}
+			last = reply
+			if c.form() == "table" {
+				a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
+			}
+		}
+	}
+	if c.form() == "table" {
+		return nil
+	}
+	return a.showGPUs(c.outputFlags, last)
 }
 
 // controlFlags are what a pause and a drain have in common.
@@ -58,7 +75,8 @@ func (c *controlFlags) request() (api.PauseRequest, error) {
 }
 
 // control does it to each GPU.
-func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string, do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
+func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string,
+	do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
 	req, err := c.request()
 	if err != nil {
 		return err
@@ -67,7 +85,8 @@ func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) s
 	if c.Until != nil {
 		until = " until " + a.out.Clock(*c.Until)
 	}
-	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
+	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until },
+		func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
 }
 
 // gpuPauseCmd keeps jobs off GPUs.

@@ -55,7 +55,8 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 		t.Printf("%s\n", t.Paint(term.Red, term.Clean(reply.ProblemDetail)))
 	}
 	if reply.Driver != "" {
-		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), term.Clean(dash(reply.CUDA)), dash(t.Ago(reply.SampledAt)))
+		cuda, seen := term.Clean(dash(reply.CUDA)), dash(t.Ago(reply.SampledAt))
+		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), cuda, seen)
 	}
 	if len(reply.GPUs) == 0 {
 		t.Printf("no GPUs\n")
@@ -91,25 +92,4 @@ func gpuOf(gpus []api.GPU, index int) api.GPU {
 		}
 	}
 	return api.GPU{}
-}
-
-// eachGPU does something to each GPU and shows them as they then are.
-func (a *app) eachGPU(o outputFlags, lists []indexes, done func(api.GPU) string, do func(int) (api.GPUsReply, error)) error {
-	var last api.GPUsReply
-	for _, list := range lists {
-		for _, index := range list {
-			reply, err := do(index)
-			if err != nil {
-				return err
-			}
-			last = reply
-			if o.form() == "table" {
-				a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
-			}
-		}
-	}
-	if o.form() == "table" {
-		return nil
-	}
-	return a.showGPUs(o, last)
 }
