@@ -61,7 +61,7 @@ func (a *app) candidates(ctx context.Context, node *kong.Node, words []string, c
 			onlyArgs = true
 		case strings.HasPrefix(word, "-"):
 			flag := flagNamed(node, word)
-			if flag == nil || flag.IsBool() || strings.Contains(word, "=") || !strings.HasSuffix(word, flagEnd(flag, word)) {
+			if flag == nil || flag.IsBool() || word != "--"+flag.Name && word != "-"+string(flag.Short) {
 				continue
 			}
 			if i++; i == len(words) {
@@ -88,15 +88,6 @@ func (a *app) candidates(ctx context.Context, node *kong.Node, words []string, c
 	return a.arguments(ctx, node, current)
 }
 
-// flagEnd is how a word ends that leaves its value to the next word: -g does,
-// -g2 has it.
-func flagEnd(f *kong.Flag, word string) string {
-	if strings.HasPrefix(word, "--") {
-		return f.Name
-	}
-	return string(f.Short)
-}
-
 func childNamed(n *kong.Node, word string) *kong.Node {
 	for _, c := range n.Children {
 		if c.Name == word || slices.Contains(c.Aliases, word) {
@@ -109,7 +100,7 @@ func childNamed(n *kong.Node, word string) *kong.Node {
 func flagNamed(n *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(word, "=")
 	for _, f := range n.Flags {
-		if name == "--"+f.Name || !strings.HasPrefix(name, "--") && f.Short != 0 && strings.HasPrefix(name, "-"+string(f.Short)) {
+		if name == "--"+f.Name || f.Short != 0 && strings.HasPrefix(name, "-"+string(f.Short)) {
 			return f
 		}
 	}
@@ -150,6 +141,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		}
 		return list
 	}
+	recent := api.ListQuery{Ended: 100}
 	switch f.Name {
 	case "gpu-ids", "gpus-from", "exclude-gpus":
 		return a.gpuWords(ctx, current)
@@ -178,10 +170,10 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 			list = append(list, candidate{job.SignalName(sig) + end, ""})
 		}
 	case "user":
-		return a.jobWords(ctx, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.User, ""} })
+		return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
 	case "name":
 		if n.Name != "submit" {
-			return a.jobWords(ctx, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.Name, ""} })
+			return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
 		}
 	}
 	return list
@@ -209,7 +201,8 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) (list
 // idWords are the jobs that a command can be about.
 func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candidate {
 	if strings.HasPrefix(current, "name:") {
-		return a.jobWords(ctx, api.ListQuery{Ended: 100, UID: &a.uid}, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
+		q := api.ListQuery{Ended: 100, UID: &a.uid}
+		return a.jobWords(ctx, q, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
 	}
 	q := api.ListQuery{Ended: 50}
 	switch n.Name {
