@@ -98,7 +98,8 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 			for _, check := range h.checks() {
 				switch {
 				case check.Name == "device filter" || check.Name == "synchronisation":
-				case check.Name == c.part && strings.Contains(check.Detail, c.says) && check.Next != "" && check.Health != "HEALTHY":
+				case check.Name == c.part && strings.Contains(check.Detail, c.says) &&
+					check.Next != "" && check.Health != "HEALTHY":
 					found = true
 				case check.Health != "HEALTHY":
 					t.Errorf("%s is %s: %s", check.Name, check.Health, check.Detail)
@@ -117,7 +118,8 @@ func TestDoctorLooksAtModes(t *testing.T) {
 	if err := os.Chmod(h.path("/dev/nvidiactl"), 0o660); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.checkNodes(); len(got) != 1 || !strings.Contains(got[0].Detail, "/dev/nvidiactl") || !strings.Contains(got[0].Next, "NVreg_DeviceFileMode") {
+	got := h.checkNodes()
+	if !strings.Contains(got.Detail, "/dev/nvidiactl") || !strings.Contains(got.Next, "NVreg_DeviceFileMode") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -125,9 +127,10 @@ func TestDoctorLooksAtModes(t *testing.T) {
 // What to type for nodes that are not there works on this machine.
 func TestDoctorSaysHowToMakeNodes(t *testing.T) {
 	for _, node := range []string{"/dev/nvidia0", "/dev/nvidia-uvm"} {
-		with := machineWith(t, map[string]string{node: "-", "/usr/bin/nvidia-modprobe": ""}).checkNodes()[0]
-		without := machineWith(t, map[string]string{node: "-"}).checkNodes()[0]
-		if !strings.HasPrefix(with.Next, "systemctl start gpusched-devices") || !strings.HasPrefix(without.Next, "install /usr/bin/nvidia-modprobe") {
+		with := machineWith(t, map[string]string{node: "-", "/usr/bin/nvidia-modprobe": ""}).checkNodes()
+		without := machineWith(t, map[string]string{node: "-"}).checkNodes()
+		if !strings.HasPrefix(with.Next, "systemctl start gpusched-devices") ||
+			!strings.HasPrefix(without.Next, "install /usr/bin/nvidia-modprobe") {
 			t.Errorf("without %s: %q, and %q where nvidia-modprobe is not there", node, with.Next, without.Next)
 		}
 	}

@@ -13,13 +13,16 @@ import (
 )
 
 // Where systemd looks for units and drop-ins.
-var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"}
+var unitDirs = []string{
+	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+}
 
 // jobsOwn are the properties that make a job a job, and those that break one or
 // lose its output: see gpuschedd(8).
 var jobsOwn = []string{
-	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart", "DevicePolicy", "DeviceAllow", "MemoryMax",
-	"PrivateDevices", "PAMName", "NoNewPrivileges", "StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
+	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
+	"DevicePolicy", "DeviceAllow", "MemoryMax", "PrivateDevices", "PAMName", "NoNewPrivileges",
+	"StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
 }
 
 // checkDropIns looks through what the site adds to the units of all jobs, and
@@ -41,7 +44,8 @@ func (h host) checkDropIns() job.Check {
 	}
 	switch {
 	case len(bad) > 0:
-		return degraded(name, "jobs will not work as they should: "+strings.Join(bad, "; "), "take these lines out, and 'systemctl daemon-reload': see JOBS AS UNITS in gpuschedd(8)")
+		return degraded(name, "jobs will not work as they should: "+strings.Join(bad, "; "),
+			"take these lines out, and 'systemctl daemon-reload': see JOBS AS UNITS in gpuschedd(8)")
 	case unread != nil:
 		return unreadable(name, unread)
 	case len(own) > 0:
@@ -65,9 +69,9 @@ func (h host) badLines(dir string) (bad []string, unread error) {
 		n := 0
 		for line := range strings.Lines(string(data)) {
 			n++
-			key, _, ok := strings.Cut(strings.TrimSpace(line), "=")
-			if ok && slices.Contains(jobsOwn, strings.TrimSpace(key)) {
-				bad = append(bad, fmt.Sprintf("%s:%d sets %s", strings.TrimPrefix(file, h.root), n, strings.TrimSpace(key)))
+			key, _, ok := strings.Cut(line, "=")
+			if key = strings.TrimSpace(key); ok && slices.Contains(jobsOwn, key) {
+				bad = append(bad, fmt.Sprintf("%s:%d sets %s", strings.TrimPrefix(file, h.root), n, key))
 			}
 		}
 	}

@@ -20,7 +20,8 @@ const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ 
 // checkFence reports whether GPUs can be opened outside of jobs. The node of the
 // filters' proof says it, which no driver has: an attempt to open a GPU wakes it.
 func (h host) checkFence() job.Check {
-	if groups, _ := os.ReadFile(h.path("/proc/self/cgroup")); strings.Contains(string(groups), "/"+contract.UnitPrefix) {
+	groups, _ := os.ReadFile(h.path("/proc/self/cgroup"))
+	if strings.Contains(string(groups), "/"+contract.UnitPrefix) {
 		return healthy("sessions", "this is a job, which opens its own GPUs and no others")
 	}
 	closed := false
@@ -46,7 +47,8 @@ func fenceCheck(closed bool, opening error, root bool) job.Check {
 		return healthy(name, "login sessions, cron and at can open no GPU, root's own sessions can")
 	case closed:
 		return degraded(name, "GPUs are closed to login sessions, and this one can open them all the same",
-			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: those without pam_systemd are not; THE FENCE in gpuschedd(8)")
+			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: "+
+				"those without pam_systemd are not; THE FENCE in gpuschedd(8)")
 	}
 	return job.Check{
 		Name: name, Health: job.Healthy, Detail: "GPUs can be opened outside of jobs too",

@@ -63,7 +63,8 @@ func holdersCheck(name string, list []holder, g *api.GPU) job.Check {
 		words = append(words, fmt.Sprintf("%d more", more))
 	}
 	return degraded(name, "it is open in "+strings.Join(words, "; "),
-		"memory that stays in use is given back when the last of those who were left with it ends; the scheduler's own gpusched-nvml and nvidia-persistenced hold none")
+		"memory that stays in use is given back when the last of those who were left with it ends; "+
+			"the scheduler's own gpusched-nvml and nvidia-persistenced hold none")
 }
 
 // holders are the processes that have the node open, by pid. Others than root see

@@ -24,9 +24,10 @@ type host struct{ root string }
 func (h host) path(p string) string { return h.root + p }
 
 func (h host) checks() []job.Check {
-	checks := []job.Check{h.checkUnits(), h.checkCgroups(), h.checkProbe()}
-	checks = append(checks, h.checkNodes()...)
-	return append(checks, h.checkDriver(), h.checkConfig(), h.checkDropIns(), h.checkFence(), h.checkSubuid(), checkClock())
+	return []job.Check{
+		h.checkUnits(), h.checkCgroups(), h.checkProbe(), h.checkNodes(), h.checkDriver(), h.checkConfig(),
+		h.checkDropIns(), h.checkFence(), h.checkSubuid(), checkClock(),
+	}
 }
 
 func healthy(name, detail string) job.Check {
@@ -39,7 +40,8 @@ func degraded(name, detail, next string) job.Check {
 
 // unreadable is a check that could not be made.
 func unreadable(name string, err error) job.Check {
-	return job.Check{Name: name, Health: Unseen, Detail: "cannot be looked at: " + reason(err), Next: "ask root to run 'gpusched doctor'"}
+	detail := "cannot be looked at: " + reason(err)
+	return job.Check{Name: name, Health: Unseen, Detail: detail, Next: "ask root to run 'gpusched doctor'"}
 }
 
 func reason(err error) string {
@@ -53,7 +55,11 @@ func reason(err error) string {
 // checkUnits reports whether systemd runs the machine at all.
 func (h host) checkUnits() job.Check {
 	if _, err := os.Stat(h.path("/run/systemd/system")); err != nil {
-		return job.Check{Name: "init", Health: job.Failing, Detail: "this machine was not booted with systemd, which starts all jobs", Next: "run gpusched on the host, not in a container without systemd"}
+		return job.Check{
+			Name: "init", Health: job.Failing,
+			Detail: "this machine was not booted with systemd, which starts all jobs",
+			Next:   "run gpusched on the host, not in a container without systemd",
+		}
 	}
 	return healthy("init", "booted with systemd")
 }
@@ -79,13 +85,16 @@ func (h host) checkCgroups() job.Check {
 }
 
 func (h host) checkProbe() job.Check {
-	const name, next = "device filter", "systemd-tmpfiles --create; without it no job can prove its filter, and jobs with GPUs fail"
+	const name = "device filter"
+	const next = "systemd-tmpfiles --create; without it no job can prove its filter, and jobs with GPUs fail"
 	st, err := os.Stat(h.path(contract.ProbePath))
 	if err != nil {
 		return degraded(name, contract.ProbePath+" is not there", next)
 	}
-	if mode, major, minor := node(st); major != contract.NvidiaMajor || minor != contract.ProbeMinor || mode&0o006 != 0o006 {
-		return degraded(name, fmt.Sprintf("%s is %s with the numbers %d:%d instead of c 0666 %d:%d", contract.ProbePath, st.Mode(), major, minor, contract.NvidiaMajor, contract.ProbeMinor), next)
+	mode, major, minor := node(st)
+	if major != contract.NvidiaMajor || minor != contract.ProbeMinor || mode&0o006 != 0o006 {
+		return degraded(name, fmt.Sprintf("%s is %s with the numbers %d:%d instead of c 0666 %d:%d",
+			contract.ProbePath, st.Mode(), major, minor, contract.NvidiaMajor, contract.ProbeMinor), next)
 	}
 	return healthy(name, "each job proves it by "+contract.ProbePath+" when it starts")
 }
@@ -103,10 +112,11 @@ var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
 
 // checkNodes reports whether users may open what CUDA needs. Which GPUs a job may
 // open its unit decides, not the mode of the nodes.
-func (h host) checkNodes() []job.Check {
+func (h host) checkNodes() job.Check {
+	const name = "device nodes"
 	entries, err := os.ReadDir(h.path("/dev"))
 	if err != nil {
-		return []job.Check{unreadable("device nodes", err)}
+		return unreadable(name, err)
 	}
 	var closed []string
 	gpus, uvm := 0, false
@@ -125,13 +135,17 @@ func (h host) checkNodes() []job.Check {
 	}
 	switch {
 	case gpus == 0:
-		return []job.Check{degraded("device nodes", "there is no /dev/nvidia0: no driver, or nobody made the nodes", h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")}
+		return degraded(name, "there is no /dev/nvidia0: no driver, or nobody made the nodes",
+			h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")
 	case len(closed) > 0:
-		return []job.Check{degraded("device nodes", "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail", "let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): each job can open its own GPUs only, whatever the mode")}
+		return degraded(name, "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail",
+			"let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): "+
+				"each job can open its own GPUs only, whatever the mode")
 	case !uvm:
-		return []job.Check{degraded("device nodes", "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job", h.makesNodes()+"; the scheduler does it at its start")}
+		return degraded(name, "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job",
+			h.makesNodes()+"; the scheduler does it at its start")
 	}
-	return []job.Check{healthy("device nodes", fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))}
+	return healthy(name, fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))
 }
 
 // makesNodes is what to type for device files that are not there.
@@ -146,7 +160,10 @@ func (h host) makesNodes() string {
 var (
 	moduleVersion  = regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9][0-9.]+)`)
 	libraryVersion = regexp.MustCompile(`\.so\.([0-9]+\.[0-9.]+)$`)
-	libraryDirs    = []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current"}
+	libraryDirs    = []string{
+		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
+		"/usr/lib/x86_64-linux-gnu/nvidia/current",
+	}
 )
 
 // checkDriver compares the module that is loaded with the library on disk, which
@@ -154,7 +171,8 @@ var (
 func (h host) checkDriver() job.Check {
 	data, err := os.ReadFile(h.path("/proc/driver/nvidia/version"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return degraded("driver", "the NVIDIA kernel module is not loaded", "modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
+		return degraded("driver", "the NVIDIA kernel module is not loaded",
+			"modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
 	}
 	m := moduleVersion.FindSubmatch(data)
 	if err != nil || m == nil {
@@ -168,7 +186,9 @@ func (h host) checkDriver() job.Check {
 		}
 		lib := libraryVersion.FindStringSubmatch(target)
 		if lib != nil && lib[1] != module {
-			return degraded("driver", fmt.Sprintf("the kernel module is %s and the library %s: it was upgraded and not loaded again, and CUDA programs fail", module, lib[1]), "reboot the machine, or unload and load the module while nothing uses it")
+			return degraded("driver", fmt.Sprintf("the kernel module is %s and the library %s: "+
+				"it was upgraded and not loaded again, and CUDA programs fail", module, lib[1]),
+				"reboot the machine, or unload and load the module while nothing uses it")
 		}
 		return healthy("driver", "kernel module "+module+", its library is "+dir+"/libnvidia-ml.so.1")
 	}
@@ -216,7 +236,9 @@ func checkClock() job.Check {
 		return unreadable("synchronisation", err)
 	}
 	if t.Status&unix.STA_UNSYNC != 0 {
-		return degraded("synchronisation", "the clock is not synchronised with any other: begin times, reservations and histories are as wrong as it is", "timedatectl set-ntp true, or install chrony")
+		return degraded("synchronisation", "the clock is not synchronised with any other: "+
+			"begin times, reservations and histories are as wrong as it is",
+			"timedatectl set-ntp true, or install chrony")
 	}
 	return healthy("synchronisation", "the clock is synchronised with others")
 }

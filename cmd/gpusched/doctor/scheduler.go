@@ -31,7 +31,8 @@ func askScheduler(ctx context.Context, client *api.Client, version string) ([]jo
 	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
 	v, err := client.Version(ctx)
 	if err != nil {
-		c.Health, c.Detail, c.Next = job.Failing, err.Error(), "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
+		c.Health, c.Detail = job.Failing, err.Error()
+		c.Next = "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
 		var e *api.Error
 		if errors.As(err, &e) {
 			c.Detail = e.Message
@@ -41,18 +42,18 @@ func askScheduler(ctx context.Context, client *api.Client, version string) ([]jo
 	checks := []job.Check{c, checkVersions(v, version)}
 	reply, err := client.Health(ctx)
 	if err != nil {
-		return append(checks, job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}), true
+		c = job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}
+		return append(checks, c), true
 	}
 	return append(checks, reply.Checks...), true
 }
 
 func checkVersions(v api.VersionReply, version string) job.Check {
-	c := job.Check{Name: "version", Health: job.Healthy, Detail: "gpusched and the scheduler are " + version}
-	if v.Version != version {
-		c.Health, c.Detail = job.Degraded, fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version)
-		c.Next = "systemctl restart gpusched, if it was upgraded; jobs go on"
+	if v.Version == version {
+		return healthy("version", "gpusched and the scheduler are "+version)
 	}
-	return c
+	return degraded("version", fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version),
+		"systemctl restart gpusched, if it was upgraded; jobs go on")
 }
 
 // checkUse reports GPUs that are kept from jobs, by an administrator or by
@@ -66,18 +67,17 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	for _, g := range reply.GPUs {
 		name := fmt.Sprintf("gpu %d use", g.Index)
 		if g.Paused {
-			checks = append(checks, job.Check{
-				Name: name, Health: job.Degraded, Detail: pausedWords(&g),
-				Next: fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undoing(&g), g.Index),
-			})
+			next := fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undoing(&g), g.Index)
+			checks = append(checks, degraded(name, pausedWords(&g), next))
 		}
 		if text := foreignWords(&g); text != "" {
-			checks = append(checks, job.Check{Name: name, Health: job.Degraded, Detail: text, Next: "have them run as jobs, or keep this GPU for them: 'gpusched gpu pause', or gpus.only in the settings"})
+			checks = append(checks, degraded(name, text, "have them run as jobs, or keep this GPU for them: "+
+				"'gpusched gpu pause', or gpus.only in the settings"))
 		}
 	}
 	checks = append(checks, h.checkHolders(reply.GPUs)...)
 	if len(checks) == 0 && len(reply.GPUs) > 0 {
-		checks = append(checks, job.Check{Name: "gpu use", Health: job.Healthy, Detail: "no GPU is paused or used by processes that belong to no job"})
+		checks = append(checks, healthy("gpu use", "no GPU is paused or used by processes that belong to no job"))
 	}
 	return checks
 }
@@ -108,7 +108,8 @@ func pausedWords(g *api.GPU) string {
 func foreignWords(g *api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s, with %s", f.Count, strings.Join(f.Users, ", "), job.FormatSize(f.Bytes)))
+		users, size := strings.Join(f.Users, ", "), job.FormatSize(f.Bytes)
+		parts = append(parts, fmt.Sprintf("%d of %s, with %s", f.Count, users, size))
 	}
 	if g.UnlistedBytes > 0 {
 		parts = append(parts, "some that the driver does not list, with "+job.FormatSize(g.UnlistedBytes))

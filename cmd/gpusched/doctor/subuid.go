@@ -15,7 +15,8 @@ import (
 // containers are counted as the user's: where two users share numbers, one pays
 // for the other.
 func (h host) checkSubuid() job.Check {
-	const name, next = "subordinate uids", "give each user a range of its own in /etc/subuid: usermod --del-subuids, --add-subuids"
+	const name = "subordinate uids"
+	const next = "give each user a range of its own in /etc/subuid: usermod --del-subuids, --add-subuids"
 	data, err := os.ReadFile(h.path("/etc/subuid"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return healthy(name, "nobody has any")
@@ -25,12 +26,14 @@ func (h host) checkSubuid() job.Check {
 	}
 	ranges, bad := subuid.Parse(string(data))
 	if len(bad) > 0 {
-		return degraded(name, fmt.Sprintf("line %d of /etc/subuid is not NAME:FIRST:COUNT with numbers from %d on, and is not counted", bad[0], subuid.Lowest), next)
+		return degraded(name, fmt.Sprintf("line %d of /etc/subuid is not NAME:FIRST:COUNT with numbers from %d on, "+
+			"and is not counted", bad[0], subuid.Lowest), next)
 	}
 	for i, a := range ranges {
 		other := slices.IndexFunc(ranges[:i], func(b subuid.Range) bool { return a.Owner != b.Owner && a.Overlaps(b) })
 		if other >= 0 {
-			return degraded(name, fmt.Sprintf("%s and %s share some: what the containers of both do is counted for one of them", ranges[other].Owner, a.Owner), next)
+			return degraded(name, fmt.Sprintf("%s and %s share some: what the containers of both do "+
+				"is counted for one of them", ranges[other].Owner, a.Owner), next)
 		}
 	}
 	return healthy(name, fmt.Sprintf("%d ranges, each of one user", len(ranges)))
