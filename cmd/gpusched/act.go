@@ -41,7 +41,8 @@ func (a *app) each(ids []string, atOnce int, do func(id string) (api.JobReply, e
 
 // act does something to the jobs that the words name and says what became of
 // each.
-func (a *app) act(ctx context.Context, o outputFlags, words []string, do func(ctx context.Context, id string) (api.JobReply, error), said func(api.Job) string) error {
+func (a *app) act(ctx context.Context, o outputFlags, words []string,
+	do func(ctx context.Context, id string) (api.JobReply, error), said func(api.Job) string) error {
 	ids, err := a.resolve(ctx, words)
 	if err != nil {
 		return err

@@ -67,7 +67,8 @@ func (a *app) finish(err error) int {
 // complain prints an error, each line under the program's name.
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		a.err.Printf("%s %s\n", a.err.Paint(term.Red, "gpusched:"), term.Clean(a.err.Local(strings.TrimRight(line, "\n"))))
+		text := term.Clean(a.err.Local(strings.TrimRight(line, "\n")))
+		a.err.Printf("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
 	}
 }
 
@@ -76,11 +77,16 @@ func (a *app) note(format string, args ...any) {
 	a.err.Printf("gpusched: %s\n", term.Clean(fmt.Sprintf(format, args...)))
 }
 
+// refuse is an error with what to do next.
+func refuse(code api.Code, hint, format string, args ...any) *api.Error {
+	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
 func usagef(format string, args ...any) *api.Error {
-	return &api.Error{Code: api.CodeUsage, Message: fmt.Sprintf(format, args...)}
+	return refuse(api.CodeUsage, "", format, args...)
 }
 
 // notFoundf is for jobs that a name or @ does not find.
 func notFoundf(format string, args ...any) *api.Error {
-	return &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: "see 'gpusched list -a'"}
+	return refuse(api.CodeNotFound, "see 'gpusched list -a'", format, args...)
 }

@@ -79,7 +79,8 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting 
 	case whole && len(c.IDs) > 0:
 		return nil, 0, usagef("name jobs, or use --all or --mine, not both")
 	case !whole && len(c.IDs) == 0:
-		return nil, 0, &api.Error{Code: api.CodeUsage, Message: "no job is named", Hint: "such as: gpusched cancel 42, or gpusched cancel --mine"}
+		return nil, 0, refuse(api.CodeUsage,
+			"such as: gpusched cancel 42, or gpusched cancel --mine", "no job is named")
 	case !whole:
 		ids, err = a.resolve(ctx, c.IDs)
 		if c.Signal == 0 {
@@ -150,12 +151,12 @@ func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 	case yes || len(ids) == 0:
 		return ids, nil
 	case !a.interactive:
-		return nil, &api.Error{Code: api.CodeUsage, Message: question + " nobody is there to say yes", Hint: "say it with -y"}
+		return nil, refuse(api.CodeUsage, "say it with -y", "%s nobody is there to say yes", question)
 	}
 	a.err.Printf("%s [y/N] ", question)
 	a.err.W.Flush()
 	if said := a.answer(); said != "y" && said != "yes" {
-		return nil, &api.Error{Code: api.CodeInternal, Message: "nothing was ended"}
+		return nil, refuse(api.CodeInternal, "", "nothing was ended")
 	}
 	return ids, nil
 }

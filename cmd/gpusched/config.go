@@ -64,7 +64,8 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	a.warnUnknown(cfg.Quotas)
 	if name := cfg.Daemon.AdminGroup; name != "" {
 		if _, err := user.LookupGroup(name); err != nil {
-			a.note("warning: there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", name)
+			a.note("warning: there is no group %q in /etc/group (daemon.admin_group): "+
+				"root alone is an administrator", name)
 		}
 	}
 	a.warnAbsent(ctx, cfg.GPUs.Only)
@@ -105,7 +106,8 @@ func (a *app) warnAbsent(ctx context.Context, only []int) {
 func (a *app) warnUnknown(q job.Quotas) {
 	for _, name := range slices.Sorted(maps.Keys(q.Users)) {
 		if _, err := user.Lookup(name); err != nil && strings.Trim(name, "0123456789") != "" {
-			a.note("warning: there is no user %q in /etc/passwd: a quota counts for the name there, or else for the number", name)
+			a.note("warning: there is no user %q in /etc/passwd: "+
+				"a quota counts for the name there, or else for the number", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Groups)) {

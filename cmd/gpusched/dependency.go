@@ -43,10 +43,8 @@ func (a *app) numberOf(ctx context.Context, name string) (int64, error) {
 		if job.State(reply.Job.State).Terminal() {
 			why = "was cancelled before it started"
 		}
-		err = &api.Error{
-			Code: api.CodeConflict, Message: "task " + name + " " + why,
-			Hint: fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array),
-		}
+		hint := fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array)
+		err = refuse(api.CodeConflict, hint, "task %s %s", name, why)
 	}
 	return reply.Job.ID, err
 }

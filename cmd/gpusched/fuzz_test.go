@@ -108,7 +108,8 @@ func submitted(t *testing.T, a *app, c *submitCmd) error {
 		}
 	}
 	for _, e := range c.SetEnv {
-		if name, _, ok := strings.Cut(e, "="); ok && !slices.Contains(a.words, e) && !slices.ContainsFunc(a.words, func(w string) bool { return strings.HasSuffix(w, e) }) {
+		typed := func(w string) bool { return strings.HasSuffix(w, e) }
+		if name, _, ok := strings.Cut(e, "="); ok && !slices.ContainsFunc(a.words, typed) {
 			t.Fatalf("variable %q is sent as %q", name, e)
 		}
 	}
@@ -169,7 +170,9 @@ func FuzzValues(f *testing.F) {
 		if list, err := tasksOf("7", text); err == nil && (len(list) < 1 || len(list) > maxTaskRange) {
 			t.Errorf("%q is %d tasks", text, len(list))
 		}
-		if name := printableName(text); (&job.Submission{Label: job.Label{Name: name}}).Validate() == nil || !job.Printable(name) || name == "" || len(name) > job.MaxNameBytes {
+		name := printableName(text)
+		named := job.Submission{Label: job.Label{Name: name}}
+		if named.Validate() == nil || !job.Printable(name) || name == "" || len(name) > job.MaxNameBytes {
 			t.Errorf("%q is called %q", text, name)
 		}
 		if !job.Printable(term.Clean(strings.Map(func(r rune) rune {

@@ -182,7 +182,9 @@ func dash(s string) string {
 // shared; elsewhere the state says it.
 func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
 	shared := slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.FreeMilli > 0 && g.FreeMilli < job.WholeGPU })
-	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool { return c.Key == "free_milli" && !shared && !wide })
+	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool {
+		return c.Key == "free_milli" && !shared && !wide
+	})
 	term.WriteTable(a.out, cols, gpus, wide)
 }
 

@@ -27,7 +27,8 @@ func useLine(g api.GPURef, named bool) string {
 	if partial(g) {
 		whose = "the GPU"
 	}
-	busy := job.GPUUse{Seen: time.Duration(g.SeenSeconds) * time.Second, Busy: time.Duration(g.BusySeconds) * time.Second}.BusyPercent()
+	seen, computed := time.Duration(g.SeenSeconds)*time.Second, time.Duration(g.BusySeconds)*time.Second
+	busy := job.GPUUse{Seen: seen, Busy: computed}.BusyPercent()
 	add(busy >= 0, "%s computed %d %% of the time", whose, busy)
 	add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
 	if len(parts) == 0 {

@@ -9,8 +9,9 @@ import (
 )
 
 // aboutProgram is the first thing that help says.
-const aboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; it starts as you, " +
-	"in the environment you submitted it from, when it is its turn and its GPUs are free. Without a command: the status."
+const aboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; " +
+	"it starts as you, in the environment you submitted it from, when it is its turn and its GPUs are free. " +
+	"Without a command: the status."
 
 // groups are the headings of the commands, and of the options of long ones.
 var groups = []kong.Group{

@@ -42,7 +42,8 @@ func (c *healthCmd) Run(ctx context.Context, a *app) error {
 const statusDegraded = 9
 
 // healthStatuses says what monitoring can rely on.
-const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, 1 when something is FAILING"
+const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, " +
+	"1 when something is FAILING"
 
 // showHealth prints checks, and gives the exit status that they mean.
 func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {

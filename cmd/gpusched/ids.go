@@ -12,8 +12,8 @@ import (
 )
 
 // aboutIDs explains what resolve understands, for help and manual.
-const aboutIDs = "ID is a number as in 'gpusched list' (42), a list (12,14-16), a task of an array (7_3, or 7_3-5 for several), " +
-	"@ for the job you submitted last (@_3 for a task of it), @~1 for the one before it, " +
+const aboutIDs = "ID is a number as in 'gpusched list' (42), a list (12,14-16), a task of an array (7_3, or 7_3-5 " +
+	"for several), @ for the job you submitted last (@_3 for a task of it), @~1 for the one before it, " +
 	"or name:NAME for your jobs of that name: all that wait or run, else the last that ended."
 
 // resolve turns the words for jobs into the names that the daemon knows, "12"
@@ -178,7 +178,8 @@ func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := submissions(slices.DeleteFunc(slices.Clone(jobs), func(j api.Job) bool { return job.State(j.State).Terminal() }))
+	ended := func(j api.Job) bool { return job.State(j.State).Terminal() }
+	ids := submissions(slices.DeleteFunc(slices.Clone(jobs), ended))
 	if len(ids) == 0 && len(jobs) > 0 {
 		ids = submissions(jobs[:1])
 	}

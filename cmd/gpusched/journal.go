@@ -26,20 +26,16 @@ func (a *app) journalReadable(j api.Job) error {
 	case a.uid == 0 || a.openable("*/system.journal"):
 		return nil
 	case j.UID != a.uid:
-		return &api.Error{
-			Code: api.CodeForbidden, Message: fmt.Sprintf("the output of job %s is for %s to read", nameOfJob(j), j.User),
-			Hint: "root and the members of the groups systemd-journal and adm can read it too",
-		}
+		return refuse(api.CodeForbidden, "root and the members of the groups systemd-journal and adm can read it too",
+			"the output of job %s is for %s to read", nameOfJob(j), j.User)
 	case !present(filepath.Join(a.journalDirs[0], "*")):
-		return &api.Error{
-			Code: api.CodeForbidden, Message: "this machine keeps its journal in memory, where users cannot read the output of their jobs",
-			Hint: "an administrator changes that with: mkdir -p /var/log/journal && systemctl restart systemd-journald",
-		}
+		return refuse(api.CodeForbidden,
+			"an administrator changes that with: mkdir -p /var/log/journal && systemctl restart systemd-journald",
+			"this machine keeps its journal in memory, where users cannot read the output of their jobs")
 	case a.uid <= lastSystemUID:
-		return &api.Error{
-			Code: api.CodeForbidden, Message: "the output of jobs of system accounts is in the system's journal, which you cannot read",
-			Hint: "an administrator lets this account read it by adding it to the group systemd-journal",
-		}
+		return refuse(api.CodeForbidden,
+			"an administrator lets this account read it by adding it to the group systemd-journal",
+			"the output of jobs of system accounts is in the system's journal, which you cannot read")
 	}
 	return nil // its own file, which may come only with the first line (hasJournal)
 }

@@ -94,7 +94,8 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 				a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
 			}
 			if beyond > 0 {
-				a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n", moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
+				a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n",
+					moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
 			}
 		},
 	})

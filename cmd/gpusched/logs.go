@@ -82,7 +82,8 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 // errArrayOutput is for arrays, whose tasks have the output.
 func errArrayOutput(j api.Job) error {
 	first, _, _ := strings.Cut(strings.Split(j.Array.Spec, ",")[0], "-")
-	return usagef("job %d is an array, and each task has its own output: name one, such as 'gpusched logs %d_%s'", j.ID, j.ID, first)
+	return usagef("job %d is an array, and each task has its own output: name one, such as 'gpusched logs %d_%s'",
+		j.ID, j.ID, first)
 }
 
 // journalArgs selects one run of the unit: by its name, which journald takes from
@@ -104,7 +105,8 @@ func (c *logsCmd) journalArgs(id int64, at api.Attempt, live bool) []string {
 		}
 	}
 	unit := "_SYSTEMD_UNIT=" + job.ID(id).Unit()
-	return append(argv, unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
+	return append(argv,
+		unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
 }
 
@@ -123,12 +125,11 @@ func (c *logsCmd) attempt(reply api.JobReply) (found api.Attempt, err error) {
 	case c.Attempt != 0:
 		return found, notFoundf("job %s has no attempt %d that started", nameOfJob(j), c.Attempt)
 	case j.Result != nil:
-		return found, &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output, it never started: %s", nameOfJob(j), j.Result.Sentence)}
+		return found, refuse(api.CodeConflict, "",
+			"job %s has no output, it never started: %s", nameOfJob(j), j.Result.Sentence)
 	}
-	return found, &api.Error{
-		Code: api.CodeConflict, Message: fmt.Sprintf("job %s has no output yet: it is %s%s", nameOfJob(j), j.State, colon(j.Why)),
-		Hint: fmt.Sprintf("wait for it with 'gpusched logs -f %s'", nameOfJob(j)),
-	}
+	return found, refuse(api.CodeConflict, fmt.Sprintf("wait for it with 'gpusched logs -f %s'", nameOfJob(j)),
+		"job %s has no output yet: it is %s%s", nameOfJob(j), j.State, colon(j.Why))
 }
 
 func colon(s string) string {

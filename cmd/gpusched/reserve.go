@@ -60,7 +60,8 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 	}
 	for _, r := range reply.Reservations {
 		if r.ID == reply.Made {
-			a.out.Printf("reservation %d: %s from %s to %s for %s\n", r.ID, gpuNames(r.GPUs), a.out.Clock(r.From), a.out.Clock(r.To), term.Clean(reservedFor(r)))
+			a.out.Printf("reservation %d: %s from %s to %s for %s\n",
+				r.ID, gpuNames(r.GPUs), a.out.Clock(r.From), a.out.Clock(r.To), term.Clean(reservedFor(r)))
 		}
 	}
 	return nil
@@ -75,7 +76,7 @@ func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
 	case c.For > 0:
 		return from.Add(c.For).UTC(), nil
 	case c.Until == nil:
-		return from, &api.Error{Code: api.CodeUsage, Message: "a reservation needs an end", Hint: "such as --for 8h or --until 'tomorrow 8:00'"}
+		return from, refuse(api.CodeUsage, "such as --for 8h or --until 'tomorrow 8:00'", "a reservation needs an end")
 	case !c.Until.After(from):
 		return from, usagef("the reservation would end before it begins: choose a later --until")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // run carries out one command line and returns the exit status.
@@ -74,9 +75,9 @@ func legible(k *kong.Context, args []string) error {
 	}
 	for _, arg := range args {
 		if !utf8.ValidString(arg) {
-			e := usagef("%q is not text in UTF-8, as options must be", arg)
-			e.Hint = "any bytes can be in the command itself, in the current directory, and in a variable that is set before and passed with -e NAME"
-			return e
+			return refuse(api.CodeUsage, "any bytes can be in the command itself, in the current directory, "+
+				"and in a variable that is set before and passed with -e NAME",
+				"%q is not text in UTF-8, as options must be", arg)
 		}
 	}
 	return nil
@@ -113,7 +114,8 @@ func reworded(text string) string {
 	}
 	if flag, rest, ok := strings.Cut(text, ": expected "); ok && strings.Contains(rest, " flag)") {
 		if _, value, ok := strings.Cut(rest, "perhaps try "); ok {
-			return fmt.Sprintf("%s needs a value: one that begins with a dash is written as %s", flag, strings.TrimSuffix(value, "?"))
+			value = strings.TrimSuffix(value, "?")
+			return fmt.Sprintf("%s needs a value: one that begins with a dash is written as %s", flag, value)
 		}
 	}
 	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {

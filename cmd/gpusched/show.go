@@ -55,7 +55,8 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 
 func (a *app) writeEnv(j api.Job) error {
 	if j.Private == nil {
-		return &api.Error{Code: api.CodeForbidden, Message: fmt.Sprintf("the environment of job %s is for %s and administrators only", nameOfJob(j), j.User)}
+		return refuse(api.CodeForbidden, "",
+			"the environment of job %s is for %s and administrators only", nameOfJob(j), j.User)
 	}
 	if job.State(j.State).Terminal() && len(j.Private.Env) == 0 {
 		a.note("the environment of job %s was deleted with the job's end", nameOfJob(j))

@@ -134,9 +134,7 @@ func (c *submitCmd) argv(a *app) ([]string, error) {
 		argv = argv[1:]
 	}
 	if len(argv) == 0 {
-		return nil, &api.Error{
-			Code: api.CodeUsage, Message: "there is no command to run", Hint: "such as: gpusched submit -- python train.py",
-		}
+		return nil, refuse(api.CodeUsage, "such as: gpusched submit -- python train.py", "there is no command to run")
 	}
 	return argv, nil
 }

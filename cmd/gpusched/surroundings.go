@@ -39,7 +39,8 @@ func sameDir(a, b string) bool {
 // wrong in any other.
 var ownVariables = []string{
 	"INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
-	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "WATCHDOG_PID", "WATCHDOG_USEC", "_",
+	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID",
+	"WATCHDOG_PID", "WATCHDOG_USEC", "_",
 }
 
 // jobEnv is what is sent along as environment: all of ours for inherit, and
@@ -67,7 +68,8 @@ func settings(set, environ []string) ([]string, error) {
 			return nil, usagef("%q is not a variable: use -e NAME=VALUE", entry)
 		}
 		if strings.ContainsFunc(name, unnamable) {
-			return nil, usagef("%q can't be the name of a variable, as there is a space or a control character in it: use -e NAME=VALUE, and -e again for each further one", name)
+			return nil, usagef("%q can't be the name of a variable, as there is a space or a control character in it: "+
+				"use -e NAME=VALUE, and -e again for each further one", name)
 		}
 		if !hasValue {
 			i := slices.IndexFunc(environ, func(e string) bool { return strings.HasPrefix(e, name+"=") })

@@ -17,10 +17,8 @@ func arrayWish(text string, params []string) (*api.ArrayWish, error) {
 	case len(params) == 0:
 		return wish, usageOf(job.ParseArray(text))
 	case text != "" && !strings.HasPrefix(text, "%"):
-		return nil, &api.Error{
-			Code: api.CodeUsage, Message: "with --param there is one task for each combination of the values, so --array only says how many run at once",
-			Hint: "such as --array %4",
-		}
+		return nil, refuse(api.CodeUsage, "such as --array %4", "with --param there is one task "+
+			"for each combination of the values, so --array only says how many run at once")
 	case text != "":
 		if err := usageOf(job.ParseArray("0" + text)); err != nil {
 			return nil, usagef("%q is not a limit: use --array %%4 for four tasks at a time", text)

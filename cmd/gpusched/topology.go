@@ -18,7 +18,8 @@ func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
 	for _, l := range reply.Links {
 		best[[2]int{l.A, l.B}] = linkWord(l)
 	}
-	cols := []term.Column[api.GPU]{{Title: "GPU", Right: true, Cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }}}
+	index := func(g api.GPU) string { return strconv.Itoa(g.Index) }
+	cols := []term.Column[api.GPU]{{Title: "GPU", Right: true, Cell: index}}
 	for _, other := range reply.GPUs {
 		cols = append(cols, term.Column[api.GPU]{Title: strconv.Itoa(other.Index), Cell: func(g api.GPU) string {
 			if g.Index == other.Index {

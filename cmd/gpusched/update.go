@@ -51,7 +51,7 @@ func (c *updateCmd) request(ctx context.Context, a *app) (job.Change, error) {
 	req := c.Change
 	after, err := c.dependencies(ctx, a)
 	if req.After = after; err == nil && req == (job.Change{}) {
-		err = &api.Error{Code: api.CodeUsage, Message: "there is nothing to change", Hint: "such as: gpusched update 42 --priority 5"}
+		err = refuse(api.CodeUsage, "such as: gpusched update 42 --priority 5", "there is nothing to change")
 	}
 	return req, err
 }

@@ -37,8 +37,9 @@ type program struct {
 
 // Run shows the versions.
 func (c *versionCmd) Run(ctx context.Context, a *app) error {
-	doc := versionsDoc{Schema: api.Schema, Client: api.VersionReply{Schema: api.Schema, Version: version, Commit: commit, Go: runtime.Version()}}
-	list := []program{{"gpusched", doc.Client}}
+	own := api.VersionReply{Schema: api.Schema, Version: version, Commit: commit, Go: runtime.Version()}
+	doc := versionsDoc{Schema: api.Schema, Client: own}
+	list := []program{{"gpusched", own}}
 	var unreachable error
 	if !c.Client {
 		reply, err := a.client.Version(ctx)
@@ -61,7 +62,8 @@ func (c *versionCmd) Run(ctx context.Context, a *app) error {
 		},
 	})
 	if err == nil && doc.Daemon != nil && doc.Daemon.Version != version {
-		a.note("the scheduler runs another version than this program: it was probably not restarted after an upgrade (systemctl restart gpusched; jobs go on)")
+		a.note("the scheduler runs another version than this program: " +
+			"it was probably not restarted after an upgrade (systemctl restart gpusched; jobs go on)")
 	}
 	if err != nil {
 		return err

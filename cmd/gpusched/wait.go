@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -71,10 +70,7 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 
 // errTimeout is why a wait gave up.
 func errTimeout(after time.Duration) *api.Error {
-	return &api.Error{
-		Code: api.CodeWaitTimeout, Message: fmt.Sprintf("not ended after %s", after),
-		Hint: "the jobs go on, see 'gpusched list'",
-	}
+	return refuse(api.CodeWaitTimeout, "the jobs go on, see 'gpusched list'", "not ended after %s", after)
 }
 
 // waitError tells a timeout, Ctrl-C and errors about the jobs named from

@@ -51,7 +51,8 @@ func (s Source) program(leaves []*kong.Node) string {
 		p.prose(t.Word, t.Text)
 	}
 	p.section("SEE ALSO")
-	p.WriteString(".BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n.BR systemd.resource\\-control (5)\n")
+	p.WriteString(".BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
+		".BR systemd.resource\\-control (5)\n")
 	return p.String()
 }
 
