@@ -39,16 +39,22 @@ func (a *app) each(ids []string, atOnce int, do func(id string) (api.JobReply, e
 	return jobs, first
 }
 
-// act does something to the jobs that the words name and says what became of
-// each.
-func (a *app) act(ctx context.Context, o outputFlags, words []string,
-	do func(ctx context.Context, id string) (api.JobReply, error), said func(api.Job) string) error {
-	ids, err := a.resolve(ctx, words)
+// jobsFlags are the jobs that a command does something to.
+type jobsFlags struct {
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// act does it and says what became of each.
+func (c *jobsFlags) act(ctx context.Context, a *app, do func(ctx context.Context, id string) (api.JobReply, error),
+	said func(api.Job) string) error {
+	ids, err := a.resolve(ctx, c.IDs)
 	if err != nil {
 		return err
 	}
 	jobs, first := a.each(ids, 1, func(id string) (api.JobReply, error) { return do(ctx, id) })
-	return errors.Join(a.showActed(o, jobs, said), first)
+	return errors.Join(a.showActed(c.outputFlags, jobs, said), first)
 }
 
 func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {

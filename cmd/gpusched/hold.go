@@ -9,11 +9,7 @@ import (
 )
 
 // holdCmd keeps waiting jobs from starting.
-type holdCmd struct {
-	outputFlags
-
-	IDs []string `arg:"" name:"id" help:"The jobs."`
-}
+type holdCmd struct{ jobsFlags }
 
 // Help is the text below the options.
 func (holdCmd) Help() string {
@@ -29,17 +25,13 @@ Examples:
 
 // Run holds the jobs.
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.outputFlags, c.IDs, a.client.Hold, func(j api.Job) string {
+	return c.act(ctx, a, a.client.Hold, func(j api.Job) string {
 		return fmt.Sprintf("is held back until 'gpusched release %s'", nameOfJob(j))
 	})
 }
 
 // releaseCmd undoes hold.
-type releaseCmd struct {
-	outputFlags
-
-	IDs []string `arg:"" name:"id" help:"The jobs."`
-}
+type releaseCmd struct{ jobsFlags }
 
 // Help is the text below the options.
 func (releaseCmd) Help() string {
@@ -50,17 +42,13 @@ func (releaseCmd) Help() string {
 
 // Run releases the jobs.
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.outputFlags, c.IDs, a.client.Release, func(j api.Job) string {
+	return c.act(ctx, a, a.client.Release, func(j api.Job) string {
 		return "released" + a.standing(j)
 	})
 }
 
 // requeueCmd sends running jobs back to the queue.
-type requeueCmd struct {
-	outputFlags
-
-	IDs []string `arg:"" name:"id" help:"The jobs."`
-}
+type requeueCmd struct{ jobsFlags }
 
 // Help is the text below the options.
 func (requeueCmd) Help() string {
@@ -71,7 +59,7 @@ func (requeueCmd) Help() string {
 
 // Run requeues the jobs.
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.outputFlags, c.IDs, a.client.Requeue, func(j api.Job) string {
+	return c.act(ctx, a, a.client.Requeue, func(j api.Job) string {
 		if j.State == string(job.Queued) {
 			return "is back in the queue" + waiting(a.out, j)
 		}

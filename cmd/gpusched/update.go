@@ -16,9 +16,7 @@ type updateCmd struct {
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
 	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
-	outputFlags
-
-	IDs []string `arg:"" name:"id" help:"The jobs."`
+	jobsFlags
 }
 
 // Help is the text below the options.
@@ -44,7 +42,7 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 		a.hintCPUs(*c.Change.CPUs, onlineFile)
 	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
-	return a.act(ctx, c.outputFlags, c.IDs, do, func(j api.Job) string { return "changed" + a.standing(j) })
+	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.standing(j) })
 }
 
 func (c *updateCmd) request(ctx context.Context, a *app) (job.Change, error) {
