@@ -14,23 +14,18 @@ const leastIdle = 60
 
 // useLine is what a job uses of a GPU, or used of it; named says which.
 func useLine(g api.GPURef, named bool) string {
-	var parts []string
-	add := func(yes bool, format string, args ...any) {
-		if yes {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
-	}
-	add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
-	add(g.UsedBytes < 0, "the driver does not say how much now")
-	add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
+	var parts phrases
+	parts.add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
+	parts.add(g.UsedBytes < 0, "the driver does not say how much now")
+	parts.add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
 	whose := "it"
 	if partial(g) {
 		whose = "the GPU"
 	}
 	seen, computed := time.Duration(g.SeenSeconds)*time.Second, time.Duration(g.BusySeconds)*time.Second
 	busy := job.GPUUse{Seen: seen, Busy: computed}.BusyPercent()
-	add(busy >= 0, "%s computed %d %% of the time", whose, busy)
-	add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
+	parts.add(busy >= 0, "%s computed %d %% of the time", whose, busy)
+	parts.add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
 	if len(parts) == 0 {
 		return ""
 	}

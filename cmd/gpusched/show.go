@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -141,53 +140,44 @@ func (a *app) stateLine(j api.Job) string {
 
 // asks says what a job asked for.
 func asks(j api.Job) string {
-	var parts []string
-	add := func(yes bool, format string, args ...any) {
-		if yes {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
-	}
+	var parts phrases
 	switch {
 	case j.GPUMilli == 0:
-		add(true, "no GPU")
+		parts.add(true, "no GPU")
 	case j.GPUMilli == job.WholeGPU:
-		add(true, "1 GPU")
+		parts.add(true, "1 GPU")
 	case j.GPUMilli < job.WholeGPU:
-		add(true, "%s of a GPU", job.FormatGPUs(j.GPUMilli))
+		parts.add(true, "%s of a GPU", job.FormatGPUs(j.GPUMilli))
 	default:
-		add(true, "%s GPUs", job.FormatGPUs(j.GPUMilli))
+		parts.add(true, "%s GPUs", job.FormatGPUs(j.GPUMilli))
 	}
-	add(j.GPUType != "", "of type %s", j.GPUType)
-	add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
-	add(j.Spread, "on the emptiest that fits")
-	add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
-	add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
-	add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
-	add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
-	add(j.GPUMemBytes > 0, "%s of GPU memory free", job.FormatSize(j.GPUMemBytes))
+	parts.add(j.GPUType != "", "of type %s", j.GPUType)
+	parts.add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
+	parts.add(j.Spread, "on the emptiest that fits")
+	parts.add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
+	parts.add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
+	parts.add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
+	parts.add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
+	parts.add(j.GPUMemBytes > 0, "%s of GPU memory free", job.FormatSize(j.GPUMemBytes))
 	if j.MemDefaulted {
-		add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
+		parts.add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
 	} else {
-		add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
+		parts.add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
 	}
-	add(j.CPUs > 0, "%d CPUs", j.CPUs)
-	add(j.TimeLimit > 0, "%s at most", limitOf(j))
-	add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
-	add(true, "priority %s", j.Priority)
-	add(j.Requeue, "again after a reboot")
+	parts.add(j.CPUs > 0, "%d CPUs", j.CPUs)
+	parts.add(j.TimeLimit > 0, "%s at most", limitOf(j))
+	parts.add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
+	parts.add(true, "priority %s", j.Priority)
+	parts.add(j.Requeue, "again after a reboot")
 	parts = append(parts, treatment(j)...)
 	return strings.Join(parts, ", ")
 }
 
 // used says what a job has used.
 func used(j api.Job) string {
-	var parts []string
-	if j.PeakMemBytes > 0 {
-		parts = append(parts, job.FormatSize(j.PeakMemBytes)+" host memory at its peak")
-	}
-	if j.CPUSeconds >= 0.05 {
-		parts = append(parts, strconv.FormatFloat(j.CPUSeconds, 'f', 1, 64)+"s CPU time")
-	}
+	var parts phrases
+	parts.add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
+	parts.add(j.CPUSeconds >= 0.05, "%.1fs CPU time", j.CPUSeconds)
 	return strings.Join(parts, ", ")
 }
 
@@ -220,19 +210,12 @@ func environmentLine(p *api.Private, ended bool) string {
 }
 
 func (a *app) attemptLine(at api.Attempt) string {
-	var parts []string
-	if len(at.GPUs) > 0 {
-		parts = append(parts, "on "+gpuNames(at.GPUs))
-	}
-	if !at.StartedAt.IsZero() {
-		parts = append(parts, "started "+a.out.Ago(at.StartedAt))
-	}
-	if !at.EndedAt.IsZero() {
-		parts = append(parts, "ended "+a.out.Ago(at.EndedAt))
-	}
-	if peak := peakOf(at.GPUs); peak > 0 {
-		parts = append(parts, job.FormatSize(peak)+" GPU memory at its peak")
-	}
+	var parts phrases
+	parts.add(len(at.GPUs) > 0, "on %s", gpuNames(at.GPUs))
+	parts.add(!at.StartedAt.IsZero(), "started %s", a.out.Ago(at.StartedAt))
+	parts.add(!at.EndedAt.IsZero(), "ended %s", a.out.Ago(at.EndedAt))
+	peak := peakOf(at.GPUs)
+	parts.add(peak > 0, "%s GPU memory at its peak", job.FormatSize(peak))
 	if at.Result != nil {
 		parts = append(parts, at.Result.Sentence)
 	}

@@ -11,18 +11,22 @@ import (
 // The lines of 'gpusched show' about a job's life. Each is empty where there is
 // nothing to say.
 
-// treatment says how a job is treated beyond the usual.
-func treatment(j api.Job) (parts []string) {
-	add := func(yes bool, format string, args ...any) {
-		if yes {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
+// phrases are said with commas between them.
+type phrases []string
+
+func (p *phrases) add(yes bool, format string, args ...any) {
+	if yes {
+		*p = append(*p, fmt.Sprintf(format, args...))
 	}
-	add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
-	add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), j.WarnBefore)
-	add(j.Preemptible, "preemptible")
-	add(j.Retries > 0, "up to %d retries", j.Retries)
-	add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
+}
+
+// treatment says how a job is treated beyond the usual.
+func treatment(j api.Job) (parts phrases) {
+	parts.add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
+	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), j.WarnBefore)
+	parts.add(j.Preemptible, "preemptible")
+	parts.add(j.Retries > 0, "up to %d retries", j.Retries)
+	parts.add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
 	return parts
 }
 
@@ -73,31 +77,20 @@ func (a *app) expectedLine(j api.Job) string {
 
 // beginLine is before when the job does not start.
 func (a *app) beginLine(j api.Job) string {
-	var parts []string
-	if !j.Begin.IsZero() {
-		parts = append(parts, "not before "+a.out.Clock(j.Begin))
-	}
-	if !j.NotBefore.IsZero() && j.State == string(job.Queued) {
-		parts = append(parts, "after a failure not before "+a.out.Clock(j.NotBefore))
-	}
-	if j.HeldBy != "" {
-		parts = append(parts, "held by "+j.HeldBy)
-	}
+	var parts phrases
+	retried := !j.NotBefore.IsZero() && j.State == string(job.Queued)
+	parts.add(!j.Begin.IsZero(), "not before %s", a.out.Clock(j.Begin))
+	parts.add(retried, "after a failure not before %s", a.out.Clock(j.NotBefore))
+	parts.add(j.HeldBy != "", "held by %s", j.HeldBy)
 	return strings.Join(parts, ", ")
 }
 
 // queuedLine says how often the job went back to the queue.
 func (a *app) queuedLine(j api.Job) string {
-	var parts []string
-	if !j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt) {
-		parts = append(parts, a.out.Ago(j.QueuedAt))
-	}
-	if j.Requeues > 0 {
-		parts = append(parts, "back in the queue "+times(j.Requeues))
-	}
-	if j.Failures > 0 {
-		parts = append(parts, "failed "+times(j.Failures))
-	}
+	var parts phrases
+	parts.add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.out.Ago(j.QueuedAt))
+	parts.add(j.Requeues > 0, "back in the queue %s", times(j.Requeues))
+	parts.add(j.Failures > 0, "failed %s", times(j.Failures))
 	return strings.Join(parts, ", ")
 }
 
