@@ -62,28 +62,15 @@ type controlFlags struct {
 	gpuFlags
 }
 
-// request is what the flags ask.
-func (c *controlFlags) request() (api.PauseRequest, error) {
-	req := api.PauseRequest{Reason: c.Reason}
-	if c.Until != nil {
-		req.Until = *c.Until
-		if req.Until.IsZero() {
-			return req, usagef("--until now would end it before it begins")
-		}
-	}
-	return req, nil
-}
-
 // control does it to each GPU.
 func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string,
 	do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
-	req, err := c.request()
-	if err != nil {
-		return err
-	}
-	until := ""
+	req, until := api.PauseRequest{Reason: c.Reason}, ""
 	if c.Until != nil {
-		until = " until " + a.out.Clock(*c.Until)
+		if c.Until.IsZero() {
+			return usagef("--until now would end it before it begins")
+		}
+		req.Until, until = *c.Until, " until "+a.out.Clock(*c.Until)
 	}
 	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until },
 		func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
