@@ -26,7 +26,7 @@ func (c *Core) Check() error {
 	c.jobs.checkGates(breach)
 	c.jobs.checkPlaces(breach)
 	c.checkQueue(breach)
-	c.checkStuck(breach)
+	c.gpus.checkStuck(breach)
 	c.deps.check(&c.jobs, breach)
 	c.checkAccounts(breach)
 	return p.Err()
@@ -152,10 +152,10 @@ func (b *jobBook) checkPlaces(breach breach) {
 }
 
 // checkStuck verifies that only jobs that do not end are noted as such.
-func (c *Core) checkStuck(breach breach) {
-	for uuid, ids := range c.gpus.stuckOn {
+func (b *gpuBook) checkStuck(breach breach) {
+	for uuid, ids := range b.stuckOn {
 		for _, id := range ids {
-			if l := c.jobs.active(id); l == nil || l.job.State != job.Ending || l.job.Left == "" {
+			if l := b.jobs.active(id); l == nil || l.job.State != job.Ending || l.job.Left == "" {
 				breach(11, "job %d is noted on GPU %s as one that does not end", id, uuid)
 			}
 		}

@@ -136,11 +136,10 @@ func (c *Core) signal(e Command) *job.Refusal {
 }
 
 func (c *Core) pause(e Command, now time.Time) *job.Refusal {
-	at := c.gpus.byIndex(e.What.GPU)
-	if at < 0 {
+	d := c.gpus.byIndex(e.What.GPU)
+	if d == nil {
 		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
 	}
-	d := c.gpus.devices[at]
 	if d.UUID == "" {
 		return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
 	}

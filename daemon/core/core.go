@@ -56,10 +56,11 @@ type Core struct {
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), gpus: newGPUBook(),
+		policy: p, systemd: newSystemd(boot), step: newStepBuffer(),
 		jobs: newJobBook(r.NextID), deps: newDependencies(), planning: newPlanning(r.Predictions),
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
+	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
 	c.accounts = newLedger(p.Quotas, r.Usage)
 	for _, j := range r.Jobs {
 		c.restore(j)
@@ -72,8 +73,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 		}
 	}
 	for _, g := range r.GPUs {
-		c.gpus.controls[g.UUID] = g
-		c.recallStrays(&g)
+		c.gpus.restore(g)
 	}
 	return c
 }

@@ -20,7 +20,9 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if c.systemd.listed() { // else a unit may still tell how long it has really run
 		c.tickActive(e.Retry, now)
 	}
-	c.lookAgain(now)
+	if c.gpus.dueAgain(now) {
+		c.look()
+	}
 }
 
 // tickActive does what has come due of the jobs with a unit, and what is to be
@@ -55,18 +57,15 @@ func (c *Core) again(l *live, now time.Time) {
 	}
 }
 
-// lookAgain asks for a sample where a GPU is due to be looked at again.
-func (c *Core) lookAgain(now time.Time) {
-	due := false
-	for _, d := range c.gpus.devices {
+// dueAgain reports whether a GPU is due to be looked at again.
+func (b *gpuBook) dueAgain(now time.Time) (due bool) {
+	for _, d := range b.devices {
 		if d.after != nil && !d.after.next.IsZero() && !now.Before(d.after.next) {
 			d.after.next = time.Time{}
 			due = true
 		}
 	}
-	if due {
-		c.look()
-	}
+	return due
 }
 
 // limitAt is when a running job meets its time limit; zero: never.
@@ -130,15 +129,20 @@ func (c *Core) Deadline() time.Time {
 		sooner(r.To)
 	}
 	sooner(c.planning.wakeAt())
-	for _, d := range c.gpus.devices {
+	c.gpus.deadlines(sooner)
+	return first
+}
+
+// deadlines are when something of a GPU comes due.
+func (b *gpuBook) deadlines(of func(time.Time)) {
+	for _, d := range b.devices {
 		if d.after != nil {
-			sooner(d.after.next)
+			of(d.after.next)
 		}
-		if g := c.gpus.controls[d.UUID]; g.Paused {
-			sooner(g.Until)
+		if g := b.controls[d.UUID]; g.Paused {
+			of(g.Until)
 		}
 	}
-	return first
 }
 
 // measured keeps the peaks of running jobs, to be recorded with their result.

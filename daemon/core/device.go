@@ -51,8 +51,8 @@ const (
 // -1 when it does not say how much its processes use, or the kernel uses some,
 // too. Where it does not say who they are, what is in use while no job has the GPU
 // is nobody's.
-func (c *Core) unaccounted(d *device) int64 {
-	if d.MemIsNode || d.ProcessesUnknown && c.jobs.held(d.UUID) {
+func (b *gpuBook) unaccounted(d *device) int64 {
+	if d.MemIsNode || d.ProcessesUnknown && b.jobs.held(d.UUID) {
 		return -1
 	}
 	rest := int64(d.MemUsedBytes)
@@ -79,11 +79,11 @@ func (c *Core) sampled(e Sampled, now time.Time) {
 	}
 	c.gpus.taken, c.gpus.driver, c.gpus.cuda, c.gpus.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, g := range e.Snap.Devices {
-		if c.offered(&device{Device: g}) || c.gpus.find(g) != nil { // which may have had another number
+		if c.gpus.offered(&device{Device: g}) || c.gpus.find(g) != nil { // which may have had another number
 			c.merge(g, &e, now)
 		}
 	}
-	c.withdraw()
+	c.gpus.withdraw()
 	c.gpus.forgetMembers()
 	c.gpus.arrange()
 	for _, d := range c.gpus.devices {
@@ -196,7 +196,7 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 	if dep == nil || number < dep.number || !d.present || d.Health != gpu.HealthOK {
 		return
 	}
-	if c.clean(d) {
+	if c.gpus.clean(d) {
 		d.after = nil
 		c.cleared(d)
 		return
@@ -212,14 +212,14 @@ func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
 // clean reports whether nothing of an earlier job is on the GPU: no process of a
 // job that does not hold it, no process that is dead, no memory that nobody
 // accounts for beyond what was there before.
-func (c *Core) clean(d *device) bool {
+func (b *gpuBook) clean(d *device) bool {
 	for _, p := range d.Processes {
-		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !c.jobs.holds(id, d.UUID)) {
+		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.holds(id, d.UUID)) {
 			return false
 		}
 	}
-	rest := c.unaccounted(d)
-	return rest < 0 || d.base < 0 || rest <= d.base+c.policy.MemSlackBytes
+	rest := b.unaccounted(d)
+	return rest < 0 || d.base < 0 || rest <= d.base+b.policy.MemSlackBytes
 }
 
 // leave marks the GPUs of a job that ended and asks for a look at them.
@@ -249,14 +249,17 @@ func (c *Core) look() uint64 {
 	return c.gpus.asked
 }
 
+// isFresh reports whether the last sample is good for a memory promise.
+func (b *gpuBook) isFresh(now time.Time) bool { return now.Sub(b.taken) <= b.policy.FreshFor }
+
 // state is what placement may do with the GPU, with a word of explanation.
-func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
-	control := c.gpus.controls[d.UUID]
-	_, fault := c.needs(d)
+func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, string) {
+	control := b.controls[d.UUID]
+	_, fault := b.needs(d)
 	switch {
-	case c.gpus.problem != "":
-		return sched.Unknown, c.gpus.problem.Short()
-	case !c.offered(d):
+	case b.problem != "":
+		return sched.Unknown, b.problem.Short()
+	case !b.offered(d):
 		return sched.Drained, "the site offers it to no job any more"
 	case !d.present:
 		return sched.Lost, "the driver does not list it any more"
@@ -264,7 +267,7 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 		return sched.Lost, strings.Trim(d.HealthDetail+"; "+fault, "; ")
 	case d.MIG:
 		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
-	case c.policy.StaleAfter > 0 && now.Sub(c.gpus.taken) > c.policy.StaleAfter:
+	case b.policy.StaleAfter > 0 && now.Sub(b.taken) > b.policy.StaleAfter:
 		return sched.Unknown, "the last sample is too old"
 	case fault != "":
 		return sched.Sick, fault
@@ -275,8 +278,8 @@ func (c *Core) state(d *device, now time.Time) (sched.GPUState, string) {
 		return sched.Paused, control.Reason
 	case d.after == nil:
 		return sched.OK, ""
-	case now.Sub(d.after.since) > c.policy.CleaningTimeout:
-		what, _ := c.remains(d)
+	case now.Sub(d.after.since) > b.policy.CleaningTimeout:
+		what, _ := b.remains(d)
 		return sched.Suspect, what
 	}
 	return sched.Cleaning, ""

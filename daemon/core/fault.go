@@ -148,21 +148,21 @@ func (c *Core) blame(l *live, e job.GPUError) {
 // needs is what a GPU needs before it takes jobs again, and why, for people.
 // A bad row of its memory is as the last sample has it. That one could not be
 // replaced never ends, so an administrator may accept it.
-func (c *Core) needs(d *device) (gpu.Recovery, string) {
+func (b *gpuBook) needs(d *device) (gpu.Recovery, string) {
 	needs, why := gpu.RecoverNothing, ""
-	if f := c.gpus.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && gpu.Recovery(f.Recovery).Sick() {
+	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
 		needs, why = gpu.Recovery(f.Recovery), f.What
 		if f.Job != 0 {
 			why += " in job " + f.Job.String()
 		}
 	}
-	if c.policy.DrainPending && d.RowsPending && heavier(gpu.RecoverReset, needs) {
+	if b.policy.DrainPending && d.RowsPending && heavier(gpu.RecoverReset, needs) {
 		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
 	}
-	if c.policy.DrainFailed && d.RowsFailed && !c.gpus.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
+	if b.policy.DrainFailed && d.RowsFailed && !b.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
 		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced, and it has none to spare"
 	}
-	if left, what := c.left(d); heavier(left, needs) {
+	if left, what := b.left(d); heavier(left, needs) {
 		needs, why = left, what
 	}
 	if why != "" {
@@ -183,7 +183,7 @@ func (c *Core) wasReset(d *device) {
 // endLost stops the jobs of GPUs that the driver has called lost for a while.
 func (c *Core) endLost(now time.Time) {
 	for _, d := range c.gpus.devices {
-		if (d.present && d.Health != gpu.HealthLost) || !c.offered(d) {
+		if (d.present && d.Health != gpu.HealthLost) || !c.gpus.offered(d) {
 			d.lostSince = time.Time{}
 			continue
 		}
@@ -193,7 +193,7 @@ func (c *Core) endLost(now time.Time) {
 		if c.policy.LostAfter == 0 || now.Sub(d.lostSince) < c.policy.LostAfter {
 			continue
 		}
-		_, why := c.state(d, now)
+		_, why := c.gpus.state(d, now)
 		for _, id := range slices.Clone(c.jobs.activeIDs()) {
 			if l := c.jobs.active(id); c.jobs.holds(id, d.UUID) && l.job.Stop == "" && l.job.State != job.Ending {
 				if was := l.job.GPUError; was == nil || was.GPU != d.Index {
@@ -206,6 +206,6 @@ func (c *Core) endLost(now time.Time) {
 }
 
 // offered reports whether jobs may have the GPU by the site's choice.
-func (c *Core) offered(d *device) bool {
-	return len(c.policy.OnlyGPUs) == 0 || slices.Contains(c.policy.OnlyGPUs, d.Index)
+func (b *gpuBook) offered(d *device) bool {
+	return len(b.policy.OnlyGPUs) == 0 || slices.Contains(b.policy.OnlyGPUs, d.Index)
 }

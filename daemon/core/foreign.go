@@ -9,7 +9,7 @@ import (
 )
 
 // foreignUse fills in what processes of no job do on a GPU.
-func (c *Core) foreignUse(d *device, g *sched.GPU) {
+func (b *gpuBook) foreignUse(d *device, g *sched.GPU) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		if d.jobs[p.PID] != 0 {
@@ -18,9 +18,9 @@ func (c *Core) foreignUse(d *device, g *sched.GPU) {
 		g.Foreign = true
 		g.ForeignBytes += max(0, p.UsedBytes)
 		g.ForeignComputes = g.ForeignComputes || p.Computes()
-		g.Taken = g.Taken || c.occupies(p)
+		g.Taken = g.Taken || b.occupies(p)
 	}
-	if c.unlisted(d) > 0 {
+	if b.unlisted(d) > 0 {
 		g.Foreign, g.Taken = true, true
 	}
 }
@@ -29,10 +29,10 @@ func (c *Core) foreignUse(d *device, g *sched.GPU) {
 // list, where it is more than one of no job may have; else 0. While a job has the
 // GPU, or its leaving is being looked at, that is not more than what was in use
 // before: the rest may be the job's.
-func (c *Core) unlisted(d *device) int64 {
-	most := c.policy.MaxForeignBytes
-	rest := c.unaccounted(d)
-	if rest > most && (d.after != nil || c.jobs.held(d.UUID)) {
+func (b *gpuBook) unlisted(d *device) int64 {
+	most := b.policy.MaxForeignBytes
+	rest := b.unaccounted(d)
+	if rest > most && (d.after != nil || b.jobs.held(d.UUID)) {
 		rest = min(rest, d.base)
 	}
 	if most == 0 || rest <= most {
@@ -42,25 +42,25 @@ func (c *Core) unlisted(d *device) int64 {
 }
 
 // occupies reports whether a process of no job has the GPU, by the site's word.
-func (c *Core) occupies(p *gpu.Process) bool {
-	return c.policy.MaxForeignBytes > 0 && p.Occupies(c.policy.MaxForeignBytes)
+func (b *gpuBook) occupies(p *gpu.Process) bool {
+	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)
 }
 
 // nameForeign adds to the reasons that lie with what is used of a GPU who uses
 // it without a job.
-func (c *Core) nameForeign(why []job.Reason) []job.Reason {
+func (b *gpuBook) nameForeign(why []job.Reason) []job.Reason {
 	for i := range why {
 		switch why[i].Code {
 		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:
-			if at := c.gpus.byIndex(why[i].GPU); at >= 0 {
-				why[i].Foreign = c.gpus.devices[at].foreigners()
-				if why[i].Code == job.ReasonGPUMemory && c.gpus.devices[at].untold() {
+			if d := b.byIndex(why[i].GPU); d != nil {
+				why[i].Foreign = d.foreigners()
+				if why[i].Code == job.ReasonGPUMemory && d.untold() {
 					why[i].Detail = "the driver does not tell how much of it the jobs there use, so all that they were promised counts besides"
 				}
 			}
 		case job.ReasonGPUForeign:
-			if at := c.gpus.byIndex(why[i].GPU); at >= 0 {
-				why[i].Foreign, why[i].Have = c.gpus.devices[at].without(c.occupies), c.unlisted(c.gpus.devices[at])
+			if d := b.byIndex(why[i].GPU); d != nil {
+				why[i].Foreign, why[i].Have = d.without(b.occupies), b.unlisted(d)
 			}
 		}
 	}

@@ -9,6 +9,10 @@ import (
 
 // gpuBook has what is known of the GPUs.
 type gpuBook struct {
+	policy *Policy
+	jobs   holders
+	boot   func() string // the id of the running one
+
 	devices  []*device             // by index
 	departed map[string]*departure // from GPUs that are not among them
 	controls map[string]job.GPUControl
@@ -28,8 +32,19 @@ type gpuBook struct {
 	watcher  watcher
 }
 
-func newGPUBook() gpuBook {
+// holders is what the book reads of the jobs: who holds which GPUs.
+type holders interface {
+	active(job.ID) *live
+	activeIDs() []job.ID
+	called(job.ID) string
+	holds(id job.ID, uuid string) bool
+	held(uuid string) bool
+	shareHeld(uuid string) int
+}
+
+func newGPUBook(p *Policy, jobs holders, boot func() string) gpuBook {
 	return gpuBook{
+		policy: p, jobs: jobs, boot: boot,
 		departed: map[string]*departure{}, controls: map[string]job.GPUControl{},
 		stuckOn: map[string][]job.ID{}, members: map[process]job.ID{},
 	}

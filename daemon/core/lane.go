@@ -53,7 +53,7 @@ func (c *Core) guard(l *live, sign int, now time.Time) {
 		return
 	}
 	if c.systemd.listed() {
-		c.lane.move(len(c.gpus.devices), &c.policy.Sched, now)
+		c.lane.move(c.gpus.count(), &c.policy.Sched, now)
 	}
 	c.lane.hold(sign * l.job.Request.GPUMilli)
 }

@@ -68,7 +68,7 @@ func TestLaneIsGivenBack(t *testing.T) {
 // What fair share counts of a part is its share, or the part of the memory where
 // that is more.
 func TestChargeOfAPart(t *testing.T) {
-	c := &Core{gpus: gpuBook{devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
+	c := &Core{gpus: gpuBook{policy: &Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
 	for _, w := range []struct {
 		grant         sched.Grant
 		milli, charge int
@@ -76,7 +76,7 @@ func TestChargeOfAPart(t *testing.T) {
 		{sched.Grant{Milli: 250, Bytes: 100}, 250, 250}, {sched.Grant{Milli: 250, Bytes: 600}, 250, 600},
 		{sched.Grant{Milli: 1000, Bytes: 600}, 0, 0},
 	} {
-		if got := c.refs([]sched.Grant{w.grant})[0]; got.Milli != w.milli || got.ChargeMilli != w.charge {
+		if got := c.gpus.refs([]sched.Grant{w.grant})[0]; got.Milli != w.milli || got.ChargeMilli != w.charge {
 			t.Errorf("%+v: %d of it, charged as %d", w.grant, got.Milli, got.ChargeMilli)
 		}
 	}

@@ -16,26 +16,26 @@ import (
 
 // remains says what keeps a GPU from being clean, and whether it is a ghost
 // rather than a process.
-func (c *Core) remains(d *device) (what string, ghost bool) {
+func (b *gpuBook) remains(d *device) (what string, ghost bool) {
 	for _, p := range d.Processes {
 		if p.Dead {
 			return "a dead process still holds its memory", true
 		}
 		switch id := d.jobs[p.PID]; {
-		case id == 0 || c.jobs.holds(id, d.UUID):
-		case c.jobs.active(id) != nil: // somebody gave it a descriptor, or it has left its unit
-			return fmt.Sprintf("process %d of job %s of %s is on it, and the job does not have it: end that job", p.PID, c.jobs.called(id), c.jobs.active(id).job.Owner.User), false
+		case id == 0 || b.jobs.holds(id, d.UUID):
+		case b.jobs.active(id) != nil: // somebody gave it a descriptor, or it has left its unit
+			return fmt.Sprintf("process %d of job %s of %s is on it, and the job does not have it: end that job", p.PID, b.jobs.called(id), b.jobs.active(id).job.Owner.User), false
 		default:
 			return fmt.Sprintf("process %d of job %d, which has ended, still runs on it", p.PID, id), false
 		}
 	}
-	return job.FormatSize(c.unaccounted(d)-max(0, d.base)) + " of its memory is in use by no process", true
+	return job.FormatSize(b.unaccounted(d)-max(0, d.base)) + " of its memory is in use by no process", true
 }
 
 // ghost takes note, once, that what a job left on a GPU does not go away: it is
 // out of service from now on, and the job's result tells.
 func (c *Core) ghost(d *device) {
-	what, ghost := c.remains(d)
+	what, ghost := c.gpus.remains(d)
 	g := c.gpus.controls[d.UUID]
 	if !ghost || (g.Fault.Boot == c.systemd.bootID() && g.Fault.Left.What != "") {
 		return
@@ -121,13 +121,13 @@ func (b *gpuBook) stuckJob(d *device) job.ID {
 }
 
 // left is what a GPU needs for what was left on it, and why.
-func (c *Core) left(d *device) (gpu.Recovery, string) {
-	if id := c.gpus.stuckJob(d); id != 0 {
-		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", c.jobs.called(id))
+func (b *gpuBook) left(d *device) (gpu.Recovery, string) {
+	if id := b.stuckJob(d); id != 0 {
+		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", b.jobs.called(id))
 	}
-	f := c.gpus.controls[d.UUID].Fault
+	f := b.controls[d.UUID].Fault
 	switch {
-	case f.Boot != c.systemd.bootID() || f.Left.What == "":
+	case f.Boot != b.boot() || f.Left.What == "":
 		return gpu.RecoverNothing, ""
 	case f.Left.Job == 0: // it was there when we were started
 		return gpu.RecoverReset, f.Left.What

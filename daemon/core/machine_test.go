@@ -248,7 +248,7 @@ func TestCleanGPU(t *testing.T) {
 		clean bool
 	}{{0, 0, true}, {0, 5, true}, {0, 6, false}, {10, 15, true}, {10, 16, false}, {-1, 90, true}} {
 		d := &device{Device: gpu.Device{MemTotalBytes: 100, MemUsedBytes: w.used, MemFreeBytes: 100 - w.used}, base: w.base}
-		if got := c.clean(d); got != w.clean {
+		if got := c.gpus.clean(d); got != w.clean {
 			t.Errorf("%+v: %t", w, got)
 		}
 	}

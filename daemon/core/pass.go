@@ -12,36 +12,39 @@ import (
 // snapshot is the core as placement sees it, valid until the next call.
 func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s := c.planning.blank()
-	s.Now, s.Policy, s.Machine = sched.At(now), c.policy.Sched, c.gpus.machine
+	s.Now, s.Policy = sched.At(now), c.policy.Sched
 	s.Reserved = c.reserved()
-	s.Host = sched.Host{
-		MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount(),
-		GPUsSeen: c.gpus.seen && c.gpus.problem == "",
-	}
-	if share := c.policy.NoGPUShare; len(c.gpus.devices) > 0 && share > 0 && share < 100 {
+	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount()}
+	if share := c.policy.NoGPUShare; c.gpus.count() > 0 && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
 	}
-	switch c.gpus.problem {
-	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
-		s.Host.NoGPUs = c.gpus.problem.Sentence()
-	}
-	for _, d := range c.gpus.devices {
-		g := c.schedGPU(d, now)
-		if n := len(s.GPUs); n < cap(s.GPUs) {
-			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
-		}
-		s.GPUs = append(s.GPUs, g)
-	}
+	c.gpus.fill(s, now)
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
 		s.Host.PromisedMem += l.job.Request.MemBytes
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
-	c.gpus.weigh(s)
-	c.lane.move(len(c.gpus.devices), &c.policy.Sched, now)
+	c.lane.move(c.gpus.count(), &c.policy.Sched, now)
 	s.GuardOpen = c.lane.open()
 	return s
+}
+
+// fill puts the GPUs into a snapshot.
+func (b *gpuBook) fill(s *sched.Snapshot, now time.Time) {
+	s.Machine, s.Host.GPUsSeen = b.machine, b.seen && b.problem == ""
+	switch b.problem {
+	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
+		s.Host.NoGPUs = b.problem.Sentence()
+	}
+	for _, d := range b.devices {
+		g := b.schedGPU(d, now)
+		if n := len(s.GPUs); n < cap(s.GPUs) {
+			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
+		}
+		s.GPUs = append(s.GPUs, g)
+	}
+	b.weigh(s)
 }
 
 // running is an active job as placement sees it; its parts are put on the GPUs.
@@ -68,7 +71,7 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 		if at < 0 {
 			continue
 		}
-		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.devices[at].seen(j.ID)}
+		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.seenBytes(at, j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
 		c.planning.grant(sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
@@ -85,14 +88,14 @@ func (b *gpuBook) position(ref *job.GPURef) int {
 	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
 }
 
-func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
+func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
 		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
 		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
-		UsableBytes: d.total() - max(0, c.unaccounted(d)), SlackBytes: c.policy.MemSlackBytes,
+		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
 	}
-	c.foreignUse(d, &g)
-	g.State, g.Detail = c.state(d, now)
+	b.foreignUse(d, &g)
+	g.State, g.Detail = b.state(d, now)
 	if d.after != nil {
 		g.After = d.after.job
 	}
@@ -100,7 +103,7 @@ func (c *Core) schedGPU(d *device, now time.Time) sched.GPU {
 	case sched.Cleaning:
 		g.BackAt = sched.At(now.Add(time.Second))
 	case sched.Paused, sched.Drained:
-		if until := c.gpus.controls[d.UUID].Until; !until.IsZero() {
+		if until := b.controls[d.UUID].Until; !until.IsZero() {
 			g.BackAt = sched.At(until)
 		}
 	}
@@ -121,21 +124,41 @@ func (b *gpuBook) weigh(s *sched.Snapshot) {
 	n := len(b.devices)
 	s.Links = append(s.Links, make([]int32, n*n)...)
 	for _, link := range b.links {
-		a, b := b.byIndex(link.A), b.byIndex(link.B)
+		a, b := b.at(link.A), b.at(link.B)
 		if a >= 0 && b >= 0 {
 			s.Links[a*n+b], s.Links[b*n+a] = int32(link.Weight()), int32(link.Weight())
 		}
 	}
 }
 
-// byIndex finds the GPU that has the index now; -1: none.
-func (b *gpuBook) byIndex(index int) int {
+// at finds the GPU that has the index now; -1: none.
+func (b *gpuBook) at(index int) int {
 	return slices.IndexFunc(b.devices, func(d *device) bool { return d.Index == index })
 }
 
-// seen is the GPU memory that a job was last seen to use on the GPU.
-func (d *device) seen(id job.ID) int64 {
-	sum := int64(0)
+// byIndex finds the GPU that has the index now; nil: none.
+func (b *gpuBook) byIndex(index int) *device {
+	if at := b.at(index); at >= 0 {
+		return b.devices[at]
+	}
+	return nil
+}
+
+// count is how many GPUs there are.
+func (b *gpuBook) count() int { return len(b.devices) }
+
+// among reports of each GPU whether it is one of these.
+func (b *gpuBook) among(refs []job.GPURef) []bool {
+	list := make([]bool, len(b.devices))
+	for i, d := range b.devices {
+		list[i] = slices.ContainsFunc(refs, func(r job.GPURef) bool { return r.UUID == d.UUID })
+	}
+	return list
+}
+
+// seenBytes is the memory that a job was last seen to use on a GPU.
+func (b *gpuBook) seenBytes(at int, id job.ID) int64 {
+	d, sum := b.devices[at], int64(0)
 	for _, p := range d.Processes {
 		if d.jobs[p.PID] == id {
 			sum += max(0, p.UsedBytes)
@@ -166,7 +189,7 @@ func (c *Core) pass(now time.Time) {
 	c.planning.setWake(wake)
 	for i := range p.Place {
 		l := c.jobs.get(p.Place[i].Job)
-		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && now.Sub(c.gpus.taken) > c.policy.FreshFor {
+		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && !c.gpus.isFresh(now) {
 			c.look()
 			return
 		}
@@ -188,13 +211,8 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 		number = l.job.Attempt.Number + 1
 		c.keepLast(l, now)
 	}
-	refs := c.refs(p.Grants)
-	for _, g := range p.Grants {
-		if d := c.gpus.devices[g.GPU]; !c.jobs.held(d.UUID) {
-			d.base = c.unaccounted(d)
-		}
-	}
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.systemd.runID(), PlacedAt: now}
+	c.gpus.rebase(p.Grants)
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: c.gpus.refs(p.Grants), BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
 	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
@@ -213,11 +231,20 @@ func (c *Core) keepLast(l *live, now time.Time) {
 	}
 }
 
+// rebase notes what is in use of GPUs before the first job comes.
+func (b *gpuBook) rebase(grants []sched.Grant) {
+	for _, g := range grants {
+		if d := b.devices[g.GPU]; !b.jobs.held(d.UUID) {
+			d.base = b.unaccounted(d)
+		}
+	}
+}
+
 // refs names the GPUs of grants, which are in order.
-func (c *Core) refs(grants []sched.Grant) []job.GPURef {
+func (b *gpuBook) refs(grants []sched.Grant) []job.GPURef {
 	refs := make([]job.GPURef, 0, len(grants))
 	for _, g := range grants {
-		d := c.gpus.devices[g.GPU]
+		d := b.devices[g.GPU]
 		ref := job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}
 		if g.Milli != job.WholeGPU {
 			ref.Milli = g.Milli
@@ -225,7 +252,7 @@ func (c *Core) refs(grants []sched.Grant) []job.GPURef {
 				ref.ChargeMilli = max(g.Milli, int(g.Bytes*job.WholeGPU/total))
 			}
 		}
-		if c.policy.CPUAffinity {
+		if b.policy.CPUAffinity {
 			ref.CPUs = d.CPUs
 		}
 		refs = append(refs, ref)

@@ -69,24 +69,29 @@ func (c *Core) configure(p Policy) {
 	c.policy = p
 	c.step.replan()
 	c.accounts.configure(p.Quotas)
-	c.gpus.machine++
 	c.systemd.unbarAll()
-	c.withdraw()
+	c.gpus.configured()
 	c.look()
+}
+
+// configured takes on a new policy.
+func (b *gpuBook) configured() {
+	b.machine++
+	b.withdraw()
 }
 
 // withdraw forgets the GPUs that are no longer on offer, unless a job holds them,
 // but not that a job left one.
-func (c *Core) withdraw() {
-	c.gpus.devices = slices.DeleteFunc(c.gpus.devices, func(d *device) bool {
-		if c.offered(d) || c.jobs.held(d.UUID) {
+func (b *gpuBook) withdraw() {
+	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
+		if b.offered(d) || b.jobs.held(d.UUID) {
 			return false
 		}
 		if d.after != nil {
 			d.after.base = d.base
-			c.gpus.departed[d.UUID] = d.after
+			b.departed[d.UUID] = d.after
 		}
-		c.gpus.machine++
+		b.machine++
 		return true
 	})
 }

@@ -18,11 +18,11 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	r := *e.What.Reservation
 	r.GPUs = slices.Clone(r.GPUs)
 	for i := range r.GPUs {
-		at := c.gpus.byIndex(r.GPUs[i].Index)
-		if at < 0 || c.gpus.devices[at].UUID == "" {
+		d := c.gpus.byIndex(r.GPUs[i].Index)
+		if d == nil || d.UUID == "" {
 			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", r.GPUs[i].Index), "see 'gpusched gpus'")
 		}
-		r.GPUs[i] = job.GPURef{UUID: c.gpus.devices[at].UUID, Index: c.gpus.devices[at].Index, Minor: c.gpus.devices[at].Minor}
+		r.GPUs[i] = job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor}
 	}
 	switch {
 	case len(r.GPUs) == 0:
@@ -66,10 +66,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 func (c *Core) reserved() []sched.Reserved {
 	var list []sched.Reserved
 	for _, r := range c.reservations.all() {
-		v := sched.Reserved{GPUs: make([]bool, len(c.gpus.devices)), From: sched.At(r.From), To: sched.At(r.To)}
-		for i, d := range c.gpus.devices {
-			v.GPUs[i] = slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == d.UUID })
-		}
+		v := sched.Reserved{GPUs: c.gpus.among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
 		for _, u := range r.Users {
 			v.UIDs = append(v.UIDs, u.UID)
 		}

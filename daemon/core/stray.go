@@ -178,13 +178,14 @@ func (d *device) listStrays() (list []job.Stray) {
 	return list
 }
 
-// recallStrays takes in what is on record of the strays on a GPU.
-func (c *Core) recallStrays(g *job.GPUControl) {
-	if g.Fault.Boot != c.systemd.bootID() {
+// restore takes in what is on record of a GPU, and of the strays on it.
+func (b *gpuBook) restore(g job.GPUControl) {
+	b.controls[g.UUID] = g
+	if g.Fault.Boot != b.boot() {
 		return // what has these pids now is another process
 	}
 	for _, s := range g.Fault.Strays {
-		c.gpus.members[process{s.PID, s.Start}] = s.Job
+		b.members[process{s.PID, s.Start}] = s.Job
 	}
 }
 

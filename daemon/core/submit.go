@@ -85,7 +85,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	v := job.JobView{Job: l.job}
 	for _, p := range c.plan(now).Place {
 		if p.Job == 0 {
-			v.Attempt = &job.Attempt{Number: 1, GPUs: c.refs(p.Grants)}
+			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}
 			return v, nil
 		}
 	}
@@ -216,7 +216,7 @@ func (c *Core) imply(r *job.Request) {
 func (c *Core) defaultMem(gpuMilli int) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {
-		n = p.DefaultMem(gpuMilli, len(c.gpus.devices))
+		n = p.DefaultMem(gpuMilli, c.gpus.count())
 	}
 	if p.MaxMemBytes > 0 && (n == 0 || n > p.MaxMemBytes) {
 		n = p.MaxMemBytes

@@ -52,19 +52,24 @@ func (c *Core) denied(l *live, now time.Time) string {
 	if c.systemd.leaving() {
 		return "the machine goes down"
 	}
-	for i := range l.job.Attempt.GPUs {
-		ref := &l.job.Attempt.GPUs[i]
-		at := c.gpus.position(ref)
+	return c.gpus.denied(l.job.Attempt.GPUs, now)
+}
+
+// denied says why a job can't have its GPUs alone; "" if it can.
+func (b *gpuBook) denied(refs []job.GPURef, now time.Time) string {
+	for i := range refs {
+		ref := &refs[i]
+		at := b.position(ref)
 		if at < 0 {
 			return fmt.Sprintf("GPU %d is gone", ref.Index)
 		}
-		d := c.gpus.devices[at]
-		switch state, _ := c.state(d, now); state {
+		d := b.devices[at]
+		switch state, _ := b.state(d, now); state {
 		case sched.OK, sched.Paused, sched.Drained:
 		default:
 			return fmt.Sprintf("GPU %d is %s", d.Index, state)
 		}
-		if r := c.occupants(d); ref.Share() == job.WholeGPU && (len(r.Foreign) > 0 || r.Have > 0) {
+		if r := b.occupants(d); ref.Share() == job.WholeGPU && (len(r.Foreign) > 0 || r.Have > 0) {
 			return fmt.Sprintf("GPU %d is %s", d.Index, r.Sentence())
 		}
 	}
@@ -72,9 +77,9 @@ func (c *Core) denied(l *live, now time.Time) string {
 }
 
 // occupants are those who have a GPU on which nothing of a job has begun yet.
-func (c *Core) occupants(d *device) job.Reason {
-	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.without(c.occupies)}
-	if rest := c.unaccounted(d); rest > c.policy.MaxForeignBytes {
+func (b *gpuBook) occupants(d *device) job.Reason {
+	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.without(b.occupies)}
+	if rest := b.unaccounted(d); rest > b.policy.MaxForeignBytes {
 		r.Have = rest
 	}
 	return r

@@ -15,14 +15,8 @@ const maxExplained = 1000
 
 // View shows the jobs that have not ended, as the query asks, and the GPUs.
 func (c *Core) View(q job.Query, now time.Time) job.View {
-	v := job.View{
-		Driver: c.gpus.driver, CUDA: c.gpus.cuda, SampledAt: c.gpus.taken,
-		Problem: string(c.gpus.problem), GPUs: c.gpuViews(now), Counts: c.Counts(),
-	}
-	if c.gpus.problem != "" {
-		v.ProblemDetail, v.ProblemCause = c.gpus.problem.Sentence(), c.gpus.detail
-	}
-	v.Links, v.Reservations = c.gpus.linkViews(), slices.Clone(c.reservations.all())
+	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.reservations.all())}
+	c.gpus.show(&v, &c.reservations, now)
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
@@ -132,7 +126,7 @@ func (c *Core) explain(l *live) []job.Reason {
 	}
 	w := c.waiting(l)
 	if why := c.planning.explain(&w); len(why) > 0 {
-		return c.nameJobs(c.nameForeign(c.tellLeaving(why)))
+		return c.nameJobs(c.gpus.nameForeign(c.tellLeaving(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
@@ -222,14 +216,27 @@ func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
 // OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
 // its UUID. While nothing is known of any, none is.
 func (c *Core) OutOfService(now time.Time) map[string]int {
+	return c.gpus.outOfService(now)
+}
+
+func (b *gpuBook) outOfService(now time.Time) map[string]int {
 	out := map[string]int{}
-	for _, d := range c.gpus.devices {
-		switch state, _ := c.state(d, now); state {
+	for _, d := range b.devices {
+		switch state, _ := b.state(d, now); state {
 		case sched.Lost, sched.Sick, sched.Suspect:
 			out[d.UUID] = d.Index
 		}
 	}
 	return out
+}
+
+// show fills in what a view has of the GPUs.
+func (b *gpuBook) show(v *job.View, reserved *reservations, now time.Time) {
+	v.Driver, v.CUDA, v.SampledAt = b.driver, b.cuda, b.taken
+	v.GPUs, v.Links = b.gpuViews(reserved, now), b.linkViews()
+	if v.Problem = string(b.problem); b.problem != "" {
+		v.ProblemDetail, v.ProblemCause = b.problem.Sentence(), b.detail
+	}
 }
 
 func (b *gpuBook) linkViews() []job.GPULink {
@@ -240,17 +247,17 @@ func (b *gpuBook) linkViews() []job.GPULink {
 	return list
 }
 
-func (c *Core) gpuViews(now time.Time) []job.GPUView {
-	views := make([]job.GPUView, 0, len(c.gpus.devices))
-	for _, d := range c.gpus.devices {
+func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView {
+	views := make([]job.GPUView, 0, len(b.devices))
+	for _, d := range b.devices {
 		v := job.GPUView{
-			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, Control: c.gpus.controls[d.UUID],
+			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, Control: b.controls[d.UUID],
 			MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
 			UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
 		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
-		for _, id := range c.jobs.activeIDs() {
-			l := c.jobs.active(id)
+		for _, id := range b.jobs.activeIDs() {
+			l := b.jobs.active(id)
 			uses := l.usesNow()
 			for i, ref := range l.job.Attempt.GPUs {
 				if ref.UUID == d.UUID {
@@ -260,14 +267,14 @@ func (c *Core) gpuViews(now time.Time) []job.GPUView {
 				}
 			}
 		}
-		state, detail := c.state(d, now)
+		state, detail := b.state(d, now)
 		if state == sched.OK && detail == "" {
-			detail = c.reservations.on(d.UUID, now)
+			detail = reserved.on(d.UUID, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
-		needs, _ := c.needs(d)
-		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, c.unlisted(d)
-		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, c.gpus.stuckJob(d)
+		needs, _ := b.needs(d)
+		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
+		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, b.stuckJob(d)
 		for _, p := range d.Processes {
 			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID]})
 		}
