@@ -33,24 +33,24 @@ type Watch struct {
 const tellAgain = time.Hour
 
 // keepBudgets looks at who uses more of a GPU's memory than its budget.
-func (c *Core) keepBudgets(d *device, parts []part, now time.Time) {
+func (b *gpuBook) keepBudgets(d *device, parts []part, now time.Time) {
 	for i := range parts {
-		c.countOver(&parts[i], now)
+		b.countOver(&parts[i], now)
 	}
-	if c.policy.Watch.Memory == StopIt {
-		c.defend(d, parts, now)
+	if b.policy.Watch.Memory == StopIt {
+		b.defend(d, parts)
 	}
 }
 
 // bounded reports whether the part has a budget that can be held against it now.
 func (p *part) bounded() bool {
-	return p.l.job.State == job.Running && p.l.job.Stop == "" && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
+	return !p.over && p.l.job.State == job.Running && p.l.job.Stop == "" && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
 // countOver notes how long a job is over its budget, and warns it once. It is
 // over when it is so by more than the tolerance, and until it is within again.
-func (c *Core) countOver(p *part, now time.Time) {
-	u, w := p.use, &c.policy.Watch
+func (b *gpuBook) countOver(p *part, now time.Time) {
+	u, w := p.use, &b.policy.Watch
 	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.breaks(u.OverGrace, w.Patience)
 	switch {
 	case w.Memory == Ignore || p.bounded() && u.UsedBytes <= p.ref.Budget():
@@ -62,7 +62,7 @@ func (c *Core) countOver(p *part, now time.Time) {
 		u.OverSince, u.Over = now, 0
 		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {
 			u.OverTold, u.OverGrace = now, w.Memory.grace(w.Patience)
-			c.step.tell(p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace))
+			b.note(told{p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace)})
 		}
 	}
 }
@@ -82,12 +82,12 @@ func (r Response) breaks(told, d time.Duration) bool {
 	return r == StopIt && (told < 0 || told > d)
 }
 
-// defend stops jobs that are over their budgets, the worst first, until what
+// defend finds jobs to stop that are over their budgets, the worst first, until what
 // the others were promised and do not use yet is free. It takes two samples to
 // say that it is not: the driver does not tell at one moment what is free and
 // what each process has, so that one which takes or gives back memory just then
 // would look as if it were short.
-func (c *Core) defend(d *device, parts []part, now time.Time) {
+func (b *gpuBook) defend(d *device, parts []part) {
 	for _, p := range d.Processes {
 		if p.Dead {
 			d.short = false // nobody can say whose memory that is
@@ -97,14 +97,13 @@ func (c *Core) defend(d *device, parts []part, now time.Time) {
 	was := d.short
 	victim := short(d, parts)
 	for d.short = victim != 0; was && victim != 0; victim = short(d, parts) {
-		worst := c.worst(parts)
+		worst := b.worst(parts)
 		if worst == nil {
 			return
 		}
-		l := worst.l
-		l.job.Breach = &job.Breach{GPU: worst.ref.Index, UsedBytes: worst.use.UsedBytes, BudgetBytes: worst.ref.Budget()}
-		l.job.StopFor = victim
-		c.halt(l, job.StopGPUMem, "", now)
+		worst.over = true
+		breach := &job.Breach{GPU: worst.ref.Index, UsedBytes: worst.use.UsedBytes, BudgetBytes: worst.ref.Budget()}
+		b.note(toStop{job: worst.l.job.ID, cause: job.StopGPUMem, breach: breach, victim: victim})
 	}
 }
 
@@ -114,7 +113,7 @@ func short(d *device, parts []part) job.ID {
 	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
 	for i := range parts {
 		p := &parts[i]
-		if p.l.job.Stop != "" || p.l.job.State == job.Ending {
+		if p.over || p.l.job.Stop != "" || p.l.job.State == job.Ending {
 			free += max(0, p.use.UsedBytes)
 			continue
 		}
@@ -137,13 +136,13 @@ func short(d *device, parts []part) job.ID {
 
 // worst returns the part that is furthest over its budget of those that have
 // been warned and given their time; nil where there is none.
-func (c *Core) worst(parts []part) *part {
+func (b *gpuBook) worst(parts []part) *part {
 	var worst *part
 	most := int64(0)
 	for i := range parts {
 		p := &parts[i]
 		u := p.use
-		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < c.policy.Watch.Patience {
+		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < b.policy.Watch.Patience {
 			continue
 		}
 		if over := u.UsedBytes - p.ref.Budget(); over > most {

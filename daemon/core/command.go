@@ -15,7 +15,8 @@ func (c *Core) command(e Command, now time.Time) {
 	case job.CommandSignal:
 		r.Refusal = c.signal(e)
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
-		r.Refusal = c.pause(e, now)
+		r.Refusal = c.gpus.pause(e, now)
+		c.decide(now)
 	case job.CommandHold, job.CommandRelease:
 		r.Refusal = c.hold(e, now)
 	case job.CommandRequeue:
@@ -135,8 +136,8 @@ func (c *Core) signal(e Command) *job.Refusal {
 	return nil
 }
 
-func (c *Core) pause(e Command, now time.Time) *job.Refusal {
-	d := c.gpus.byIndex(e.What.GPU)
+func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {
+	d := b.byIndex(e.What.GPU)
 	if d == nil {
 		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
 	}
@@ -144,21 +145,21 @@ func (c *Core) pause(e Command, now time.Time) *job.Refusal {
 		return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
 	}
 	g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
-	g.Fault = c.gpus.controls[d.UUID].Fault
+	g.Fault = b.controls[d.UUID].Fault
 	if g.Paused {
 		g.Reason, g.Until = e.What.Reason, e.What.Until
 	} else {
-		c.accept(&g, d)
+		b.accept(&g, d)
 	}
-	c.control(g)
+	b.control(g)
 	return nil
 }
 
 // accept takes an administrator's word for it that the GPU is well.
-func (c *Core) accept(g *job.GPUControl, d *device) {
+func (b *gpuBook) accept(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
-	if g.Fault.Boot == c.systemd.bootID() {
-		fault.Boot, fault.Seq, fault.Strays = c.systemd.bootID(), max(c.gpus.heard, g.Fault.Seq), g.Fault.Strays
+	if g.Fault.Boot == b.boot() {
+		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.heard, g.Fault.Seq), g.Fault.Strays
 		if g.Fault.Left.What != "" { // somebody looked at it instead of us
 			d.after = nil
 		}

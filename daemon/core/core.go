@@ -98,7 +98,7 @@ func (c *Core) restore(j job.Job) {
 		c.requests.keepContent(j.Owner.UID, j.Request.Dedup, j.ID)
 	}
 	if j.State.Live() {
-		c.noteStuck(l)
+		c.gpus.noteStuck(l)
 		c.jobs.sort(l)
 		c.charge(l, time.Time{})
 	}
@@ -136,7 +136,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Command:
 		c.command(e, now)
 	case Sampled:
-		c.sampled(e, now)
+		c.sampled(&e, now)
 	case Started:
 		c.started(e, now)
 	case StartFailed:
@@ -155,7 +155,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Measured:
 		c.measured(e)
 	case Faulted:
-		c.faulted(e)
+		c.gpus.faulted(e)
+		c.decide(now)
 	case Tick:
 		c.tick(e, now)
 	case Configured:

@@ -96,15 +96,21 @@ func warnAt(j *job.Job) time.Time {
 
 // expire ends pauses and reservations whose time is over.
 func (c *Core) expire(now time.Time) {
-	for _, d := range c.gpus.devices {
-		g := c.gpus.controls[d.UUID]
-		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
-			c.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
-		}
-	}
+	c.gpus.expire(now)
+	c.decide(now)
 	for _, id := range c.reservations.expire(now) {
 		c.step.record(job.Record{Unreserve: id})
 		c.step.replan()
+	}
+}
+
+// expire ends pauses whose time is over.
+func (b *gpuBook) expire(now time.Time) {
+	for _, d := range b.devices {
+		g := b.controls[d.UUID]
+		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
+			b.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
+		}
 	}
 }
 

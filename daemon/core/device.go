@@ -65,51 +65,46 @@ func (b *gpuBook) unaccounted(d *device) int64 {
 	return max(0, rest)
 }
 
-func (c *Core) sampled(e Sampled, now time.Time) {
-	c.step.replan()
-	c.gpus.seen = true
-	c.gpus.problem, c.gpus.detail = e.Snap.Problem, e.Snap.Detail
-	for _, d := range c.gpus.devices {
+// sampled takes in a sample. What it shows of a GPU or its processes becomes
+// findings.
+func (b *gpuBook) sampled(e *Sampled, now time.Time) {
+	b.seen, b.problem, b.detail = true, e.Snap.Problem, e.Snap.Detail
+	for _, d := range b.devices {
 		d.present = false
 	}
-	if c.gpus.problem != "" {
-		c.gpus.unwatch()
-		c.checked(e.Number, now)
+	if b.problem != "" {
 		return
 	}
-	c.gpus.taken, c.gpus.driver, c.gpus.cuda, c.gpus.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
+	b.taken, b.driver, b.cuda, b.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, g := range e.Snap.Devices {
-		if c.gpus.offered(&device{Device: g}) || c.gpus.find(g) != nil { // which may have had another number
-			c.merge(g, &e, now)
+		if b.offered(&device{Device: g}) || b.find(g) != nil { // which may have had another number
+			b.merge(g, e, now)
 		}
 	}
-	c.gpus.withdraw()
-	c.gpus.forgetMembers()
-	c.gpus.arrange()
-	for _, d := range c.gpus.devices {
-		c.inspectDeparture(d, e.Number, now)
+	b.withdraw()
+	b.forgetMembers()
+	b.arrange()
+	for _, d := range b.devices {
+		b.inspectDeparture(d, e.Number, now)
 	}
-	c.confirm(e.Number)
-	c.endLost(now)
-	c.replay()
-	c.checked(e.Number, now)
-	c.noteStrays()
-	c.watch(now)
+	b.confirm(e.Number)
+	b.findLost(now)
+	b.replay()
 }
 
 // merge takes in one device of a sample. A GPU that answers with an error
 // keeps the figures it had; one that was never read has no UUID and is known
 // by its index until it says who it is.
-func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
-	d := c.gpus.find(g)
+func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
+	d := b.find(g)
 	if d == nil {
 		d = &device{Device: g, base: -1}
-		c.gpus.devices = append(c.gpus.devices, d)
-		c.gpus.machine++
+		b.devices = append(b.devices, d)
+		b.machine++
 	}
 	if d.Index != g.Index { // the driver counts only those that are there
 		d.Index = g.Index
-		c.gpus.machine++
+		b.machine++
 	}
 	d.present = true
 	if g.Health != gpu.HealthOK {
@@ -117,30 +112,30 @@ func (c *Core) merge(g gpu.Device, e *Sampled, now time.Time) {
 		return
 	}
 	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
-		c.gpus.machine++
+		b.machine++
 	}
 	if d.RowsPending && !g.RowsPending { // which nothing but a reset does
-		c.wasReset(d)
+		b.wasReset(d)
 	}
 	first, before := d.jobs == nil, d.jobs
 	d.Device, d.jobs, d.strays, d.outside = g, map[int]job.ID{}, map[int]bool{}, nil
 	if first {
-		c.recall(d)
+		b.recall(d)
 	}
-	c.gpus.rejoin(d)
+	b.rejoin(d)
 	for i := range g.Processes {
 		p := &g.Processes[i]
 		id, ok := e.Jobs[p.PID]
 		if ok {
-			c.gpus.join(p, id)
-		} else if id, ok = c.stray(d, p, before[p.PID], e.began(p, now)); ok {
+			b.join(p, id)
+		} else if id, ok = b.stray(d, p, before[p.PID], e.began(p, now)); ok {
 			d.strays[p.PID] = !p.Dead
 		}
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		away := first && p.Dead && c.jobs.shareHeld(d.UUID) < job.WholeGPU // it was left while we were
-		if d.after == nil && (away || ok && !c.jobs.holds(id, d.UUID)) {
+		away := first && p.Dead && b.jobs.shareHeld(d.UUID) < job.WholeGPU // it was left while we were
+		if d.after == nil && (away || ok && !b.jobs.holds(id, d.UUID)) {
 			d.after = &departure{job: id, since: now}
 		}
 	}
@@ -191,19 +186,19 @@ func (b *gpuBook) find(g gpu.Device) *device {
 
 // inspectDeparture gives a GPU free again when a sample taken after the job
 // left shows it clean, or plans the next look.
-func (c *Core) inspectDeparture(d *device, number uint64, now time.Time) {
+func (b *gpuBook) inspectDeparture(d *device, number uint64, now time.Time) {
 	dep := d.after
 	if dep == nil || number < dep.number || !d.present || d.Health != gpu.HealthOK {
 		return
 	}
-	if c.gpus.clean(d) {
+	if b.clean(d) {
 		d.after = nil
-		c.cleared(d)
+		b.cleared(d)
 		return
 	}
-	c.endStrays(d, now)
-	if now.Sub(dep.since) > c.policy.CleaningTimeout {
-		c.ghost(d)
+	b.endStrays(d, now)
+	if now.Sub(dep.since) > b.policy.CleaningTimeout {
+		b.ghost(d)
 	}
 	dep.retry = min(max(2*dep.retry, firstRetry), lastRetry)
 	dep.next = now.Add(dep.retry)
@@ -222,31 +217,26 @@ func (b *gpuBook) clean(d *device) bool {
 	return rest < 0 || d.base < 0 || rest <= d.base+b.policy.MemSlackBytes
 }
 
-// leave marks the GPUs of a job that ended and asks for a look at them.
-func (c *Core) leave(l *live, now time.Time) {
-	if len(l.job.Attempt.GPUs) == 0 {
-		return
-	}
-	number := c.look()
+// leave marks the GPUs of a job that ended, until the sample with the number.
+func (b *gpuBook) leave(l *live, number uint64, now time.Time) {
 	for _, r := range l.job.Attempt.GPUs {
-		c.gpus.stuckOn[r.UUID] = slices.DeleteFunc(c.gpus.stuckOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
+		b.stuckOn[r.UUID] = slices.DeleteFunc(b.stuckOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
 		left := &departure{
 			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1,
 			uid: l.job.Owner.UID, began: l.began(),
 		}
-		if at := c.gpus.position(&r); at >= 0 {
-			c.gpus.devices[at].after = left
+		if at := b.position(&r); at >= 0 {
+			b.devices[at].after = left
 		} else {
-			c.gpus.departed[r.UUID] = left // no sample has shown it yet
+			b.departed[r.UUID] = left // no sample has shown it yet
 		}
 	}
 }
 
-// look asks for a sample and returns its number.
-func (c *Core) look() uint64 {
-	c.gpus.asked++
-	c.step.act(Sample{Number: c.gpus.asked})
-	return c.gpus.asked
+// ask returns the number of a new look at the GPUs, which the caller asks for.
+func (b *gpuBook) ask() uint64 {
+	b.asked++
+	return b.asked
 }
 
 // isFresh reports whether the last sample is good for a memory promise.

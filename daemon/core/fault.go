@@ -15,31 +15,31 @@ const maxEarly = 1024
 // faulted takes in an error report of the driver: it is written down with the
 // job that it hit, and the GPU takes no job where it needs something first. A
 // report that was counted before comes again after every start.
-func (c *Core) faulted(e Faulted) {
-	if c.gpus.taken.IsZero() {
+func (b *gpuBook) faulted(e Faulted) {
+	if b.taken.IsZero() {
 		same := func(o Faulted) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
-		if c.gpus.early = slices.DeleteFunc(c.gpus.early, same); len(c.gpus.early) < maxEarly {
-			c.gpus.early = append(c.gpus.early, e)
+		if b.early = slices.DeleteFunc(b.early, same); len(b.early) < maxEarly {
+			b.early = append(b.early, e)
 		}
 		return
 	}
-	at := slices.IndexFunc(c.gpus.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
+	at := slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
 	if at < 0 {
 		return
 	}
-	d := c.gpus.devices[at]
-	c.gpus.heard = max(c.gpus.heard, e.Seq)
-	l := c.struck(d, e)
+	d := b.devices[at]
+	b.heard = max(b.heard, e.Seq)
+	l := b.struck(d, e)
 	if l != nil && e.Xid.Code != gpu.XidRecovery {
-		c.blame(l, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At})
+		b.note(hit{l.job.ID, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At}})
 	}
-	g := c.gpus.controls[d.UUID]
+	g := b.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
 		g.Fault = g.Fault.Anew()
 	} else if e.Seq <= g.Fault.Seq {
 		return
 	}
-	needs, before := c.policy.Xids.Of(e.Xid), gpu.Recovery(g.Fault.Recovery)
+	needs, before := b.policy.Xids.Of(e.Xid), gpu.Recovery(g.Fault.Recovery)
 	if needs.Sick() {
 		d.revoked = revocation{}
 	}
@@ -50,13 +50,14 @@ func (c *Core) faulted(e Faulted) {
 			g.Fault.Job = l.job.ID
 		}
 	case e.Xid.Code == gpu.XidRecovery && needs == gpu.RecoverNothing && before.Sick():
-		d.revoked = revocation{seq: e.Seq, number: c.look()}
+		d.revoked = revocation{seq: e.Seq, number: b.ask()}
+		b.note(Sample{Number: d.revoked.number})
 		return
 	default:
 		return
 	}
 	g.UUID, g.Fault.Boot, g.Fault.Seq = d.UUID, e.Boot, e.Seq
-	c.control(g)
+	b.control(g)
 }
 
 // revocation is a line by which the driver takes back what it said a GPU needs.
@@ -69,23 +70,22 @@ type revocation struct {
 
 // confirm puts those GPUs back into service that the driver calls well by both
 // of its ways. The others stay out until an administrator says otherwise.
-func (c *Core) confirm(number uint64) {
-	for _, d := range c.gpus.devices {
+func (b *gpuBook) confirm(number uint64) {
+	for _, d := range b.devices {
 		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
 			continue
 		}
-		g := c.gpus.controls[d.UUID]
-		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(d.revoked.seq, g.Fault.Seq)})
+		g := b.controls[d.UUID]
+		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(d.revoked.seq, g.Fault.Seq)})
 		d.revoked = revocation{}
-		c.control(g)
+		b.control(g)
 	}
 }
 
-// control takes on and records what holds for a GPU from now on.
-func (c *Core) control(g job.GPUControl) {
-	c.gpus.controls[g.UUID] = g
-	c.step.record(job.Record{GPU: &g})
-	c.step.replan()
+// control takes on what holds for a GPU from now on.
+func (b *gpuBook) control(g job.GPUControl) {
+	b.controls[g.UUID] = g
+	b.note(g)
 }
 
 func heavier(a, b gpu.Recovery) bool {
@@ -94,17 +94,17 @@ func heavier(a, b gpu.Recovery) bool {
 }
 
 // replay takes in the reports that came before the GPUs were known.
-func (c *Core) replay() {
-	early := c.gpus.early
-	c.gpus.early = nil
+func (b *gpuBook) replay() {
+	early := b.early
+	b.early = nil
 	for _, e := range early {
-		c.faulted(e)
+		b.faulted(e)
 	}
 }
 
 // struck finds the job that an error hit: the one whose process the driver
 // names, or, where that says nothing, the only one that had the GPU.
-func (c *Core) struck(d *device, e Faulted) *live {
+func (b *gpuBook) struck(d *device, e Faulted) *live {
 	id := e.Job
 	if id == 0 {
 		id = d.jobs[e.Xid.PID]
@@ -113,9 +113,9 @@ func (c *Core) struck(d *device, e Faulted) *live {
 		return nil
 	}
 	var only *live
-	for _, at := range c.jobs.activeIDs() {
-		l := c.jobs.active(at)
-		if !c.jobs.holds(at, d.UUID) || e.At.Before(l.job.Attempt.PlacedAt) {
+	for _, at := range b.jobs.activeIDs() {
+		l := b.jobs.active(at)
+		if !b.jobs.holds(at, d.UUID) || e.At.Before(l.job.Attempt.PlacedAt) {
 			continue
 		}
 		if at == id {
@@ -172,34 +172,31 @@ func (b *gpuBook) needs(d *device) (gpu.Recovery, string) {
 }
 
 // wasReset ends what a reset cures.
-func (c *Core) wasReset(d *device) {
-	g := c.gpus.controls[d.UUID]
-	if g.Fault.Boot == c.systemd.bootID() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
-		g.Fault = g.Fault.With(job.GPUFault{Boot: c.systemd.bootID(), Seq: max(c.gpus.heard, g.Fault.Seq)})
-		c.control(g)
+func (b *gpuBook) wasReset(d *device) {
+	g := b.controls[d.UUID]
+	if g.Fault.Boot == b.boot() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
+		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.heard, g.Fault.Seq)})
+		b.control(g)
 	}
 }
 
-// endLost stops the jobs of GPUs that the driver has called lost for a while.
-func (c *Core) endLost(now time.Time) {
-	for _, d := range c.gpus.devices {
-		if (d.present && d.Health != gpu.HealthLost) || !c.gpus.offered(d) {
+// findLost finds the jobs of GPUs that the driver has called lost for a while.
+func (b *gpuBook) findLost(now time.Time) {
+	for _, d := range b.devices {
+		if (d.present && d.Health != gpu.HealthLost) || !b.offered(d) {
 			d.lostSince = time.Time{}
 			continue
 		}
 		if d.lostSince.IsZero() {
 			d.lostSince = now
 		}
-		if c.policy.LostAfter == 0 || now.Sub(d.lostSince) < c.policy.LostAfter {
+		if b.policy.LostAfter == 0 || now.Sub(d.lostSince) < b.policy.LostAfter {
 			continue
 		}
-		_, why := c.gpus.state(d, now)
-		for _, id := range slices.Clone(c.jobs.activeIDs()) {
-			if l := c.jobs.active(id); c.jobs.holds(id, d.UUID) && l.job.Stop == "" && l.job.State != job.Ending {
-				if was := l.job.GPUError; was == nil || was.GPU != d.Index {
-					l.job.GPUError = &job.GPUError{GPU: d.Index, What: why, At: now}
-				}
-				c.halt(l, job.StopGPULost, "", now)
+		_, why := b.state(d, now)
+		for _, id := range b.jobs.activeIDs() {
+			if b.jobs.holds(id, d.UUID) {
+				b.note(toStop{job: id, cause: job.StopGPULost, fault: &job.GPUError{GPU: d.Index, What: why, At: now}})
 			}
 		}
 	}

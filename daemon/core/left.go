@@ -34,56 +34,56 @@ func (b *gpuBook) remains(d *device) (what string, ghost bool) {
 
 // ghost takes note, once, that what a job left on a GPU does not go away: it is
 // out of service from now on, and the job's result tells.
-func (c *Core) ghost(d *device) {
-	what, ghost := c.gpus.remains(d)
-	g := c.gpus.controls[d.UUID]
-	if !ghost || (g.Fault.Boot == c.systemd.bootID() && g.Fault.Left.What != "") {
+func (b *gpuBook) ghost(d *device) {
+	what, ghost := b.remains(d)
+	g := b.controls[d.UUID]
+	if !ghost || (g.Fault.Boot == b.boot() && g.Fault.Left.What != "") {
 		return
 	}
 	dep := d.after
-	c.holdFault(&g, d)
+	b.holdFault(&g, d)
 	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.base, At: dep.since}
-	c.control(g)
-	c.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
+	b.control(g)
+	b.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
 }
 
 // holdFault has what is on record of a GPU be of this boot, so that something can
 // be added.
-func (c *Core) holdFault(g *job.GPUControl, d *device) {
+func (b *gpuBook) holdFault(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
-	if g.Fault.Boot != c.systemd.bootID() {
+	if g.Fault.Boot != b.boot() {
 		g.Fault = g.Fault.Anew()
-		g.Fault.Boot, g.Fault.Seq = c.systemd.bootID(), c.gpus.heard
+		g.Fault.Boot, g.Fault.Seq = b.boot(), b.heard
 	}
 }
 
 // leftBehind adds to the result of an attempt that has ended.
-func (c *Core) leftBehind(dep *departure, what string) {
-	if l := c.jobs.get(dep.job); l != nil && l.job.Attempt != nil && l.job.Attempt.Number == dep.attempt {
+func (c *Core) leftBehind(f job.Leftover) {
+	if l := c.jobs.get(f.Job); l != nil && l.job.Attempt != nil && l.job.Attempt.Number == f.Attempt {
 		c.edit(l, func(a *job.Attempt) {
 			r := *a.Result
-			r.Left = what
+			r.Left = f.What
 			a.Result = &r
 		})
 		return
 	}
-	if dep.attempt != 0 {
-		c.step.record(job.Record{Left: &job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what}})
+	if f.Attempt != 0 {
+		c.step.record(job.Record{Left: &f})
 	}
 }
 
 // cleared ends what ghost took note of.
-func (c *Core) cleared(d *device) {
-	if g := c.gpus.controls[d.UUID]; g.Fault.Left.What != "" {
+func (b *gpuBook) cleared(d *device) {
+	if g := b.controls[d.UUID]; g.Fault.Left.What != "" {
 		g.Fault.Left = job.GPULeft{}
-		c.control(g)
+		b.control(g)
 	}
 }
 
 // recall goes on looking at a GPU on which something was left before we were
 // started.
-func (c *Core) recall(d *device) {
-	if f := c.gpus.controls[d.UUID].Fault; f.Boot == c.systemd.bootID() && f.Left.What != "" {
+func (b *gpuBook) recall(d *device) {
+	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && f.Left.What != "" {
 		d.after, d.base = &departure{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
 	}
 }
@@ -95,18 +95,18 @@ func (c *Core) stuck(l *live, left string, now time.Time) {
 		return
 	}
 	l.job.Left = left
-	c.noteStuck(l)
+	c.gpus.noteStuck(l)
 	c.step.touch(l)
 	c.step.replan()
 }
 
-func (c *Core) noteStuck(l *live) {
+func (b *gpuBook) noteStuck(l *live) {
 	if l.job.Left == "" || l.job.State != job.Ending {
 		return
 	}
 	for _, ref := range l.job.Attempt.GPUs {
-		if on := c.gpus.stuckOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
-			c.gpus.stuckOn[ref.UUID] = append(on, l.job.ID)
+		if on := b.stuckOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
+			b.stuckOn[ref.UUID] = append(on, l.job.ID)
 		}
 	}
 }

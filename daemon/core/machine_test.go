@@ -44,7 +44,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: noon, OverTold: noon, Over: time.Minute}}
 		return part{l: &live{job: job.Job{ID: id, State: job.Running}}, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: use}
 	}
-	c := &Core{policy: Policy{Watch: Watch{Memory: StopIt, Patience: time.Minute}}}
+	b := &gpuBook{policy: &Policy{Watch: Watch{Memory: StopIt, Patience: time.Minute}}}
 	for name, w := range map[string]struct {
 		parts []part
 		want  job.ID
@@ -54,7 +54,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 		"the first": {[]part{over(1, 10, 13), over(2, 20, 23)}, 1},
 	} {
 		got := job.ID(0)
-		if p := c.worst(w.parts); p != nil {
+		if p := b.worst(w.parts); p != nil {
 			got = p.l.job.ID
 		}
 		if got != w.want {
@@ -90,12 +90,12 @@ func TestSpanOfTwoSamples(t *testing.T) {
 		{time.Minute, 30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute, time.Minute},
 		{time.Minute, time.Minute + 1, 0}, {time.Minute, -time.Second, 0}, {0, time.Hour, time.Hour},
 	} {
-		core := &Core{policy: Policy{StaleAfter: c.stale}}
-		if got := core.span(noon, noon.Add(c.passed)); got != c.want {
+		b := &gpuBook{policy: &Policy{StaleAfter: c.stale}}
+		if got := b.span(noon, noon.Add(c.passed)); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	if got := (&Core{}).span(time.Time{}, noon); got != 0 {
+	if got := (&gpuBook{}).span(time.Time{}, noon); got != 0 {
 		t.Errorf("after no sample: %s", got)
 	}
 }
@@ -199,7 +199,7 @@ func TestProcessesBeganWithTheirJob(t *testing.T) {
 
 // What root runs is the machine's, also where root's job left the GPU last.
 func TestProcessesOfRootAreNoStrays(t *testing.T) {
-	c := &Core{}
+	b := newGPUBook(&Policy{}, &jobBook{}, nil)
 	for uid, want := range map[int]job.ID{0: 0, 1001: 7, 1002: 0} {
 		owner := uid
 		if uid == 1002 {
@@ -207,7 +207,7 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 		}
 		d := &device{after: &departure{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
-		if got := c.during(d, p, (&Sampled{}).began(p, noon)); got != want {
+		if got := b.during(d, p, (&Sampled{}).began(p, noon)); got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
 		}
 	}
@@ -228,10 +228,10 @@ func TestAnotherMachine(t *testing.T) {
 		"reserved": {func(g *gpu.Device) { g.MemReservedBytes = 1 }, true},
 	} {
 		c := started(Policy{}, job.Restored{})
-		c.merge(seen, nil, noon)
+		c.gpus.merge(seen, nil, noon)
 		before, now := c.gpus.machine, seen
 		w.change(&now)
-		c.merge(now, nil, noon)
+		c.gpus.merge(now, nil, noon)
 		if (c.gpus.machine != before) != w.other || len(c.gpus.devices) != 1 || c.gpus.devices[0].Index != now.Index {
 			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.gpus.machine, len(c.gpus.devices))
 		}

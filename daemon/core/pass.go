@@ -124,24 +124,29 @@ func (b *gpuBook) weigh(s *sched.Snapshot) {
 	n := len(b.devices)
 	s.Links = append(s.Links, make([]int32, n*n)...)
 	for _, link := range b.links {
-		a, b := b.at(link.A), b.at(link.B)
-		if a >= 0 && b >= 0 {
-			s.Links[a*n+b], s.Links[b*n+a] = int32(link.Weight()), int32(link.Weight())
+		i, j := slices.Index(b.devices, b.byIndex(link.A)), slices.Index(b.devices, b.byIndex(link.B))
+		if i >= 0 && j >= 0 {
+			s.Links[i*n+j], s.Links[j*n+i] = int32(link.Weight()), int32(link.Weight())
 		}
 	}
 }
 
-// at finds the GPU that has the index now; -1: none.
-func (b *gpuBook) at(index int) int {
-	return slices.IndexFunc(b.devices, func(d *device) bool { return d.Index == index })
-}
-
 // byIndex finds the GPU that has the index now; nil: none.
 func (b *gpuBook) byIndex(index int) *device {
-	if at := b.at(index); at >= 0 {
-		return b.devices[at]
+	for _, d := range b.devices {
+		if d.Index == index {
+			return d
+		}
 	}
 	return nil
+}
+
+// ref names the GPU that has the index now, without a UUID where there is none.
+func (b *gpuBook) ref(index int) (r job.GPURef) {
+	if d := b.byIndex(index); d != nil {
+		r = job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor}
+	}
+	return r
 }
 
 // count is how many GPUs there are.

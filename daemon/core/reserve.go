@@ -18,11 +18,10 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	r := *e.What.Reservation
 	r.GPUs = slices.Clone(r.GPUs)
 	for i := range r.GPUs {
-		d := c.gpus.byIndex(r.GPUs[i].Index)
-		if d == nil || d.UUID == "" {
-			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", r.GPUs[i].Index), "see 'gpusched gpus'")
+		index := r.GPUs[i].Index
+		if r.GPUs[i] = c.gpus.ref(index); r.GPUs[i].UUID == "" {
+			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", index), "see 'gpusched gpus'")
 		}
-		r.GPUs[i] = job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor}
 	}
 	switch {
 	case len(r.GPUs) == 0:

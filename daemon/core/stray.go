@@ -59,20 +59,20 @@ func (e *Sampled) began(p *gpu.Process, now time.Time) span {
 
 // stray finds the job of a process that is in no job's unit. What is dead stays
 // of the job that it was of when it was last seen on the GPU.
-func (c *Core) stray(d *device, p *gpu.Process, before job.ID, began span) (job.ID, bool) {
+func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (job.ID, bool) {
 	id := job.ID(0)
 	switch {
 	case p.Dead:
 		id = before
 	case p.Start != 0:
-		if id = c.gpus.members[process{p.PID, p.Start}]; id == 0 {
-			id = c.during(d, p, began)
-			c.gpus.join(p, id)
+		if id = b.members[process{p.PID, p.Start}]; id == 0 {
+			id = b.during(d, p, began)
+			b.join(p, id)
 		}
 	}
-	if id != 0 && c.policy.Strays == TellStrays && !p.Dead && !c.jobs.holds(id, d.UUID) {
+	if id != 0 && b.policy.Strays == TellStrays && !p.Dead && !b.jobs.holds(id, d.UUID) {
 		if dep := d.after; dep != nil && dep.job == id && dep.notes(p.PID) {
-			c.leftBehind(dep, fmt.Sprintf("process %d had left its unit and still used GPU %d", p.PID, d.Index))
+			b.leftBehind(dep, fmt.Sprintf("process %d had left its unit and still used GPU %d", p.PID, d.Index))
 		}
 		return 0, false
 	}
@@ -91,14 +91,14 @@ func (dep *departure) notes(pid int) bool {
 // during is the job of the process's user that has the GPU, or left it last, and
 // during which the process began; 0: none. A program that only draws is somebody's
 // desktop, and what root runs is the machine's.
-func (c *Core) during(d *device, p *gpu.Process, began span) job.ID {
+func (b *gpuBook) during(d *device, p *gpu.Process, began span) job.ID {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return 0
 	}
 	last := (*live)(nil)
-	for _, id := range c.jobs.activeIDs() {
-		l := c.jobs.active(id)
-		if l.job.Owner.UID == p.UID && c.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
+	for _, id := range b.jobs.activeIDs() {
+		l := b.jobs.active(id)
+		if l.job.Owner.UID == p.UID && b.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
 			last = l
 		}
 	}
@@ -150,19 +150,19 @@ const maxStrays = 256
 
 // noteStrays writes down which strays are on the GPUs, where that is news: only who
 // saw a process in its unit knows of which job it is.
-func (c *Core) noteStrays() {
-	for _, d := range c.gpus.devices {
+func (b *gpuBook) noteStrays() {
+	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
 			continue
 		}
-		g := c.gpus.controls[d.UUID]
-		if g.Fault.Boot != c.systemd.bootID() {
+		g := b.controls[d.UUID]
+		if g.Fault.Boot != b.boot() {
 			g.Fault.Strays = nil
 		}
 		if list := d.listStrays(); !slices.Equal(list, g.Fault.Strays) {
-			c.holdFault(&g, d)
+			b.holdFault(&g, d)
 			g.Fault.Strays = list
-			c.control(g)
+			b.control(g)
 		}
 	}
 }
@@ -192,22 +192,11 @@ func (b *gpuBook) restore(g job.GPUControl) {
 // strayGrace is how long a stray has between SIGTERM and SIGKILL.
 const strayGrace = 2 * time.Second
 
-// trespassed stops a job whose process uses a GPU which the job does not have,
-// unless the driver still lists it from an earlier attempt.
-func (c *Core) trespassed(id job.ID, d *device, p *gpu.Process, now time.Time) {
-	l := c.jobs.active(id)
-	if l == nil || l.job.Stop != "" || l.job.State == job.Ending || p.Age == 0 || now.Add(-p.Age).Before(l.began()) {
-		return
-	}
-	l.job.Breach = &job.Breach{GPU: d.Index}
-	c.halt(l, job.StopTrespass, "", now)
-}
-
 // endStrays ends, where the site wants that, what runs on a GPU of a job that
 // does not have it: at once what is outside of its job's unit, and after a while
 // the running job in whose unit it is, which was given an open device.
-func (c *Core) endStrays(d *device, now time.Time) {
-	if c.policy.Strays != EndStrays {
+func (b *gpuBook) endStrays(d *device, now time.Time) {
+	if b.policy.Strays != EndStrays {
 		return
 	}
 	dep, signal := d.after, sigterm
@@ -218,26 +207,27 @@ func (c *Core) endStrays(d *device, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		if id == 0 || p.Dead || c.jobs.holds(id, d.UUID) {
+		if id == 0 || p.Dead || b.jobs.holds(id, d.UUID) {
 			continue
 		}
 		if !d.strays[p.PID] {
-			if now.Sub(dep.since) > c.policy.CleaningTimeout {
-				c.trespassed(id, d, p, now)
+			l := b.jobs.active(id) // unless the driver still lists it from an earlier attempt
+			if now.Sub(dep.since) > b.policy.CleaningTimeout && l != nil && p.Age != 0 && !now.Add(-p.Age).Before(l.began()) {
+				b.note(toStop{job: id, cause: job.StopTrespass, breach: &job.Breach{GPU: d.Index}})
 			}
 			continue
 		}
-		c.step.act(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
+		b.note(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
 		if !dep.notes(p.PID) {
 			continue
 		}
-		if l := c.jobs.active(id); l != nil {
-			c.step.tell(l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index))
+		if l := b.jobs.active(id); l != nil {
+			b.note(told{l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index)})
 		} else if id == dep.job {
 			pids = append(pids, strconv.Itoa(p.PID))
 		}
 	}
 	if len(pids) > 0 {
-		c.leftBehind(dep, fmt.Sprintf("process %s had left its unit, still used GPU %d and was ended", strings.Join(pids, ", "), d.Index))
+		b.leftBehind(dep, fmt.Sprintf("process %s had left its unit, still used GPU %d and was ended", strings.Join(pids, ", "), d.Index))
 	}
 }

@@ -33,7 +33,11 @@ func (c *Core) checked(number uint64, now time.Time) {
 			continue
 		}
 		l.busy = idle
-		if why := c.denied(l, now); why != "" {
+		why := c.gpus.denied(l.job.Attempt.GPUs, now)
+		if c.systemd.leaving() {
+			why = "the machine goes down"
+		}
+		if why != "" {
 			c.takeBack(l, why, now)
 		} else {
 			c.start(l)
@@ -48,14 +52,6 @@ func (c *Core) takeBack(l *live, why string, now time.Time) {
 }
 
 // denied says why a job can't have the GPUs alone that it was given; "" if it can.
-func (c *Core) denied(l *live, now time.Time) string {
-	if c.systemd.leaving() {
-		return "the machine goes down"
-	}
-	return c.gpus.denied(l.job.Attempt.GPUs, now)
-}
-
-// denied says why a job can't have its GPUs alone; "" if it can.
 func (b *gpuBook) denied(refs []job.GPURef, now time.Time) string {
 	for i := range refs {
 		ref := &refs[i]

@@ -353,8 +353,8 @@ func (c *Core) ended(l *live, now time.Time) {
 	r.GPUError, r.Left = l.job.GPUError, l.job.Left
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
-	if r.Cause != job.StopTaken { // it was on none
-		c.leave(l, now)
+	if r.Cause != job.StopTaken && len(l.job.Attempt.GPUs) > 0 { // else it was on none
+		c.gpus.leave(l, c.look(), now)
 	}
 	c.step.act(Forget{Job: l.job.ID})
 	if c.comesBack(l, &r, now) {

@@ -15,6 +15,7 @@ type part struct {
 	ref  *job.GPURef
 	use  *job.GPUNow
 	span time.Duration // for which the sample vouches
+	over bool          // its job is to be stopped for what it uses
 }
 
 // unseen is the use of a GPU that no sample showed since the attempt began, or
@@ -41,71 +42,59 @@ const peakStep = 10
 // unknownTotal stands for the memory of a GPU that has none but the host's.
 const unknownTotal = 64 << 30
 
-// watch takes in what the jobs use of the GPUs, and does what the site wants
-// done about it. Only what a good sample shows counts, and only the time between
-// two of them: never what nobody saw.
-func (c *Core) watch(now time.Time) {
-	c.gather()
-	for at, d := range c.gpus.devices {
-		if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
-			d.watched, d.short = time.Time{}, false
-			continue
-		}
-		span := c.span(d.watched, now)
-		d.watched = now
-		clear(c.gpus.watcher.tallies)
-		for i := range d.Processes {
-			p := &d.Processes[i]
-			if id := d.jobs[p.PID]; id != 0 {
-				t := c.gpus.watcher.tallies[id]
-				t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0
-				c.gpus.watcher.tallies[id] = t
-			}
-		}
-		for i := range c.gpus.watcher.parts[at] {
-			c.take(&c.gpus.watcher.parts[at][i], d, span)
-		}
-		c.keepBudgets(d, c.gpus.watcher.parts[at], now)
-	}
-	c.endIdle(now)
-}
-
-// unwatch is for a look that showed nothing: no time counts that passes until
-// the next good one.
-func (b *gpuBook) unwatch() {
-	for _, d := range b.devices {
+// watch takes in what the jobs use of a GPU. Only what a good sample shows counts,
+// and only the time between two of them: never what nobody saw.
+func (b *gpuBook) watch(at int, now time.Time) {
+	d, parts := b.devices[at], b.watcher.parts[at]
+	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
 		d.watched, d.short = time.Time{}, false
+		return
 	}
+	span := b.span(d.watched, now)
+	d.watched = now
+	clear(b.watcher.tallies)
+	for i := range d.Processes {
+		p := &d.Processes[i]
+		if id := d.jobs[p.PID]; id != 0 {
+			t := b.watcher.tallies[id]
+			t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0
+			b.watcher.tallies[id] = t
+		}
+	}
+	for i := range parts {
+		b.take(&parts[i], d, span)
+	}
+	b.keepBudgets(d, parts, now)
 }
 
 // span is the time that two good samples of a GPU vouch for: none where a clock
 // jumped, or where they are too far apart to tell what was in between.
-func (c *Core) span(last, now time.Time) time.Duration {
+func (b *gpuBook) span(last, now time.Time) time.Duration {
 	span := now.Sub(last)
-	if last.IsZero() || span < 0 || c.policy.StaleAfter > 0 && span > c.policy.StaleAfter {
+	if last.IsZero() || span < 0 || b.policy.StaleAfter > 0 && span > b.policy.StaleAfter {
 		return 0
 	}
 	return span
 }
 
 // gather sorts the parts of all jobs by GPU.
-func (c *Core) gather() {
-	w := &c.gpus.watcher
+func (b *gpuBook) gather() {
+	w := &b.watcher
 	if w.tallies == nil {
 		w.tallies = map[job.ID]tally{}
 	}
-	for len(w.parts) < len(c.gpus.devices) {
+	for len(w.parts) < len(b.devices) {
 		w.parts = append(w.parts, nil)
 	}
 	for i := range w.parts {
 		w.parts[i] = w.parts[i][:0]
 	}
-	for _, id := range c.jobs.activeIDs() {
-		l := c.jobs.active(id)
+	for _, id := range b.jobs.activeIDs() {
+		l := b.jobs.active(id)
 		uses := l.track()
 		for i := range l.job.Attempt.GPUs {
 			ref := &l.job.Attempt.GPUs[i]
-			if at := c.gpus.position(ref); at >= 0 {
+			if at := b.position(ref); at >= 0 {
 				w.parts[at] = append(w.parts[at], part{l: l, ref: ref, use: &uses[i]})
 			}
 		}
@@ -113,17 +102,17 @@ func (c *Core) gather() {
 }
 
 // take notes what a job uses of a GPU.
-func (c *Core) take(p *part, d *device, span time.Duration) {
+func (b *gpuBook) take(p *part, d *device, span time.Duration) {
 	u, before := p.use, p.use.UsedBytes
 	if before != unseen {
 		p.span = span
 	}
-	t, there := c.gpus.watcher.tallies[p.l.job.ID]
+	t, there := b.watcher.tallies[p.l.job.ID]
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}
 	if u.PeakBytes = max(u.PeakBytes, u.UsedBytes); u.PeakBytes-p.ref.Use.PeakBytes > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
-		c.step.touchQuietly(p.l)
+		b.note(used{p.l})
 	}
 	if p.l.job.State != job.Running {
 		return
@@ -135,7 +124,7 @@ func (c *Core) take(p *part, d *device, span time.Duration) {
 	// Nobody can say for whom a GPU computes that several jobs have.
 	moved := u.UsedBytes != before && before >= 0
 	u.Computing = there && (d.UtilGPUPercent != 0 || u.UsedBytes < 0 || moved)
-	c.countIdle(p)
+	b.countIdle(p)
 }
 
 // track returns what is known of the use of the GPUs of the current attempt.
