@@ -1,12 +1,10 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
-	"github.com/gpusched/gpusched/gpu"
 )
 
 // snapshot is the core as placement sees it, valid until the next call.
@@ -28,23 +26,6 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	c.lane.move(c.gpus.count(), &c.policy.Sched, now)
 	s.GuardOpen = c.lane.open()
 	return s
-}
-
-// fill puts the GPUs into a snapshot.
-func (b *gpuBook) fill(s *sched.Snapshot, now time.Time) {
-	s.Machine, s.Host.GPUsSeen = b.machine, b.seen && b.problem == ""
-	switch b.problem {
-	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
-		s.Host.NoGPUs = b.problem.Sentence()
-	}
-	for _, d := range b.devices {
-		g := b.schedGPU(d, now)
-		if n := len(s.GPUs); n < cap(s.GPUs) {
-			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
-		}
-		s.GPUs = append(s.GPUs, g)
-	}
-	b.weigh(s)
 }
 
 // running is an active job as placement sees it; its parts are put on the GPUs.
@@ -77,99 +58,6 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 	}
 	r.Grants = c.planning.grantedSince(first)
 	return r
-}
-
-// position finds a GPU among the devices, as a rule where it was; -1 where it
-// is gone.
-func (b *gpuBook) position(ref *job.GPURef) int {
-	if i := ref.Index; i >= 0 && i < len(b.devices) && b.devices[i].UUID == ref.UUID {
-		return i
-	}
-	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
-}
-
-func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
-	g := sched.GPU{
-		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
-		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
-		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
-	}
-	b.foreignUse(d, &g)
-	g.State, g.Detail = b.state(d, now)
-	if d.after != nil {
-		g.After = d.after.job
-	}
-	switch g.State {
-	case sched.Cleaning:
-		g.BackAt = sched.At(now.Add(time.Second))
-	case sched.Paused, sched.Drained:
-		if until := b.controls[d.UUID].Until; !until.IsZero() {
-			g.BackAt = sched.At(until)
-		}
-	}
-	return g
-}
-
-// total is the memory that jobs could have on an idle GPU: the driver's figure
-// less what it keeps for itself, which version 2 of its answer counts neither as
-// used nor as free (0.3 to 2.3 GiB, by model and driver).
-func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
-
-// weigh fills in the links between the GPUs.
-func (b *gpuBook) weigh(s *sched.Snapshot) {
-	s.Links = s.Links[:0]
-	if len(b.links) == 0 {
-		return
-	}
-	n := len(b.devices)
-	s.Links = append(s.Links, make([]int32, n*n)...)
-	for _, link := range b.links {
-		i, j := slices.Index(b.devices, b.byIndex(link.A)), slices.Index(b.devices, b.byIndex(link.B))
-		if i >= 0 && j >= 0 {
-			s.Links[i*n+j], s.Links[j*n+i] = int32(link.Weight()), int32(link.Weight())
-		}
-	}
-}
-
-// byIndex finds the GPU that has the index now; nil: none.
-func (b *gpuBook) byIndex(index int) *device {
-	for _, d := range b.devices {
-		if d.Index == index {
-			return d
-		}
-	}
-	return nil
-}
-
-// ref names the GPU that has the index now, without a UUID where there is none.
-func (b *gpuBook) ref(index int) (r job.GPURef) {
-	if d := b.byIndex(index); d != nil {
-		r = job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor}
-	}
-	return r
-}
-
-// count is how many GPUs there are.
-func (b *gpuBook) count() int { return len(b.devices) }
-
-// among reports of each GPU whether it is one of these.
-func (b *gpuBook) among(refs []job.GPURef) []bool {
-	list := make([]bool, len(b.devices))
-	for i, d := range b.devices {
-		list[i] = slices.ContainsFunc(refs, func(r job.GPURef) bool { return r.UUID == d.UUID })
-	}
-	return list
-}
-
-// seenBytes is the memory that a job was last seen to use on a GPU.
-func (b *gpuBook) seenBytes(at int, id job.ID) int64 {
-	d, sum := b.devices[at], int64(0)
-	for _, p := range d.Processes {
-		if d.jobs[p.PID] == id {
-			sum += max(0, p.UsedBytes)
-		}
-	}
-	return sum
 }
 
 // plan decides without doing anything.
@@ -234,33 +122,4 @@ func (c *Core) keepLast(l *live, now time.Time) {
 		j := l.job
 		c.step.record(job.Record{Job: &j})
 	}
-}
-
-// rebase notes what is in use of GPUs before the first job comes.
-func (b *gpuBook) rebase(grants []sched.Grant) {
-	for _, g := range grants {
-		if d := b.devices[g.GPU]; !b.jobs.held(d.UUID) {
-			d.base = b.unaccounted(d)
-		}
-	}
-}
-
-// refs names the GPUs of grants, which are in order.
-func (b *gpuBook) refs(grants []sched.Grant) []job.GPURef {
-	refs := make([]job.GPURef, 0, len(grants))
-	for _, g := range grants {
-		d := b.devices[g.GPU]
-		ref := job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}
-		if g.Milli != job.WholeGPU {
-			ref.Milli = g.Milli
-			if total := int64(d.MemTotalBytes); total > 0 {
-				ref.ChargeMilli = max(g.Milli, int(g.Bytes*job.WholeGPU/total))
-			}
-		}
-		if b.policy.CPUAffinity {
-			ref.CPUs = d.CPUs
-		}
-		refs = append(refs, ref)
-	}
-	return refs
 }

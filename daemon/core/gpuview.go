@@ -1,0 +1,87 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+func (b *gpuBook) outOfService(now time.Time) map[string]int {
+	out := map[string]int{}
+	for _, d := range b.devices {
+		switch state, _ := b.state(d, now); state {
+		case sched.Lost, sched.Sick, sched.Suspect:
+			out[d.UUID] = d.Index
+		}
+	}
+	return out
+}
+
+// show fills in what a view has of the GPUs.
+func (b *gpuBook) show(v *job.View, reserved *reservations, now time.Time) {
+	v.Driver, v.CUDA, v.SampledAt = b.driver, b.cuda, b.taken
+	v.GPUs, v.Links = b.gpuViews(reserved, now), b.linkViews()
+	if v.Problem = string(b.problem); b.problem != "" {
+		v.ProblemDetail, v.ProblemCause = b.problem.Sentence(), b.detail
+	}
+}
+
+func (b *gpuBook) linkViews() []job.GPULink {
+	var list []job.GPULink
+	for _, l := range b.links {
+		list = append(list, job.GPULink{A: l.A, B: l.B, Kind: string(l.Kind), Lanes: l.Lanes})
+	}
+	return list
+}
+
+func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView {
+	views := make([]job.GPUView, 0, len(b.devices))
+	for _, d := range b.devices {
+		v := job.GPUView{
+			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, Control: b.controls[d.UUID],
+			MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
+			UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
+		}
+		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
+		for _, id := range b.jobs.activeIDs() {
+			l := b.jobs.active(id)
+			uses := l.usesNow()
+			for i, ref := range l.job.Attempt.GPUs {
+				if ref.UUID == d.UUID {
+					v.Jobs = append(v.Jobs, id)
+					v.Shares = append(v.Shares, job.GPUShare{Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i]})
+					v.FreeMilli -= ref.Share()
+				}
+			}
+		}
+		state, detail := b.state(d, now)
+		if state == sched.OK && detail == "" {
+			detail = reserved.on(d.UUID, now)
+		}
+		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
+		needs, _ := b.needs(d)
+		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
+		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, b.stuckJob(d)
+		for _, p := range d.Processes {
+			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID]})
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// gpuWord is the state of a GPU for people.
+func gpuWord(state sched.GPUState, free int) job.GPUState {
+	switch {
+	case state == sched.Drained && free < job.WholeGPU:
+		return job.GPUDraining
+	case state != sched.OK:
+		return job.GPUState(state)
+	case free == job.WholeGPU:
+		return job.GPUFree
+	case free > 0:
+		return job.GPUShared
+	}
+	return job.GPUBusy
+}
