@@ -42,6 +42,7 @@ func audited(t *testing.T, words string) []string {
 // each with its fields, a reload too; no command or environment is with it.
 func TestAuditLog(t *testing.T) {
 	begin(t)
+	sh(t, "", "systemctl restart gpusched") // which forgets how many refusals of bob it has logged lately
 	since := sh(t, "", "date '+%F %T.%6N'")
 	id := submit(t, "alice", "-g 0 -m 50M -- env VERY=secret sleep 1000")
 	running(t, id)
