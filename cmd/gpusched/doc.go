@@ -9,7 +9,7 @@
 //
 //  1. Data goes to stdout, talk to stderr. JSON is the daemon's document,
 //     schema "gpusched.v1"; times for machines are RFC 3339 in UTC.
-//  2. The exit status is that of the table in manual/guide.go, or the job's own
+//  2. The exit status is that of the table in manual/tables.go, or the job's own
 //     where a job is waited for.
 //  3. From the command's first word on, everything belongs to the command, byte
 //     for byte; before it, an unknown flag is an error.

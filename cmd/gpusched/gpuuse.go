@@ -36,8 +36,8 @@ func useLine(g api.GPURef, named bool) string {
 	return text
 }
 
-// warned is the short form of warnings, behind the state.
-func warned(list []api.Warning) string {
+// warningWords is the short form of warnings, behind the state.
+func warningWords(list []api.Warning) string {
 	var words []string
 	seen := map[string]bool{}
 	for _, w := range list {

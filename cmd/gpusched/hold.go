@@ -43,7 +43,7 @@ func (releaseCmd) Help() string {
 // Run releases the jobs.
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Release, func(j api.Job) string {
-		return "released" + a.standing(j)
+		return "released" + a.queuePosition(j)
 	})
 }
 
@@ -67,8 +67,8 @@ func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// standing is where a job stands after something was done to it.
-func (a *app) standing(j api.Job) string {
+// queuePosition is where a job stands after something was done to it.
+func (a *app) queuePosition(j api.Job) string {
 	switch {
 	case j.State == string(job.Queued):
 		return waiting(a.out, j)

@@ -80,7 +80,7 @@ func stateWord(j api.Job) string {
 	case live && j.StopRequested != "":
 		return j.State + " (ending)"
 	case live && len(j.Warnings) > 0:
-		return j.State + warned(j.Warnings)
+		return j.State + warningWords(j.Warnings)
 	case live && j.HeldBy != "":
 		return j.State + " (held)" + progress(j.Array)
 	case live:

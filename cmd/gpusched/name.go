@@ -14,12 +14,12 @@ func nameOf(argv []string) string {
 	program := filepath.Base(argv[0])
 	name := program
 	if job.IsWrapper(program) {
-		name = carried(argv[1:], program)
+		name = wrapped(argv[1:], program)
 	}
 	return printableName(name)
 }
 
-func carried(args []string, program string) string {
+func wrapped(args []string, program string) string {
 	for i, arg := range args {
 		if job.IsScript(arg) {
 			return filepath.Base(arg)

@@ -54,11 +54,11 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup:         startDaemon,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":        scriptExits,
-			"end":          scriptEnd,
-			"submissions":  scriptSubmissions,
-			"await":        scriptAwait,
-			"surroundings": scriptSurroundings,
+			"exits":       scriptExits,
+			"end":         scriptEnd,
+			"submissions": scriptSubmissions,
+			"await":       scriptAwait,
+			"environment": scriptEnvironment,
 		},
 	})
 }
@@ -179,8 +179,8 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
-// scriptSurroundings prints what the last submission took from around it.
-func scriptSurroundings(ts *testscript.TestScript, neg bool, args []string) {
+// scriptEnvironment prints the environment, umask, limit and directory of the last submission.
+func scriptEnvironment(ts *testscript.TestScript, neg bool, args []string) {
 	all := ts.Value(daemonKey{}).(*servertest.Backend).Submissions()
 	y := all[len(all)-1].Payload
 	for _, l := range y.Limits {

@@ -169,7 +169,7 @@ func asks(j api.Job) string {
 	parts.add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
 	parts.add(true, "priority %s", j.Priority)
 	parts.add(j.Requeue, "again after a reboot")
-	parts = append(parts, treatment(j)...)
+	parts = append(parts, lifecycle(j)...)
 	return strings.Join(parts, ", ")
 }
 

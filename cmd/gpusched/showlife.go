@@ -20,8 +20,8 @@ func (p *phrases) add(yes bool, format string, args ...any) {
 	}
 }
 
-// treatment says how a job is treated beyond the usual.
-func treatment(j api.Job) (parts phrases) {
+// lifecycle says what a job asks of its life beyond the usual.
+func lifecycle(j api.Job) (parts phrases) {
 	parts.add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
 	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), j.WarnBefore)
 	parts.add(j.Preemptible, "preemptible")

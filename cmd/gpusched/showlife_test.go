@@ -29,7 +29,7 @@ func TestArrayLine(t *testing.T) {
 // All tasks of an array can have started at once.
 func TestFateOfAnArrayThatStarts(t *testing.T) {
 	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
-	if got := (&submitCmd{}).fate(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
+	if got := (&submitCmd{}).outcome(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
 		t.Errorf("submit says %q", got)
 	}
 }

@@ -94,7 +94,7 @@ func (c *submitCmd) BeforeApply() error {
 	return nil
 }
 
-// request makes the request from the options and the surroundings.
+// request makes the request from the options and the environment.
 func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
 	argv, err := c.argv(a)
 	if err != nil {
@@ -116,13 +116,13 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 		req.Grace = &c.Request.Grace
 	}
 	req.WarnSignal, req.WarnBefore = c.Signal.signal, job.Span(c.Signal.before)
-	if err := c.surround(a, argv, &req); err != nil {
+	if err := c.setEnvironment(a, argv, &req); err != nil {
 		return req, err
 	}
 	if req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny); err != nil {
 		return req, err
 	}
-	req.Array, err = arrayWish(c.Tasks, c.Param)
+	req.Array, err = arraySpec(c.Tasks, c.Param)
 	return req, err
 }
 
@@ -139,9 +139,9 @@ func (c *submitCmd) argv(a *app) ([]string, error) {
 	return argv, nil
 }
 
-// surround puts in what the job finds around it, and the hash of the content,
-// to which that belongs.
-func (c *submitCmd) surround(a *app, argv []string, req *api.SubmitRequest) error {
+// setEnvironment fills in the directory and the environment, and the hash of the
+// content, to which they belong.
+func (c *submitCmd) setEnvironment(a *app, argv []string, req *api.SubmitRequest) error {
 	dir, err := a.workDir(c.Chdir)
 	if err != nil {
 		return err

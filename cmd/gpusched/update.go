@@ -42,7 +42,7 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 		a.hintCPUs(*c.Change.CPUs, onlineFile)
 	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
-	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.standing(j) })
+	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.queuePosition(j) })
 }
 
 func (c *updateCmd) request(ctx context.Context, a *app) (job.Change, error) {

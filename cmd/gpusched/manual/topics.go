@@ -1,6 +1,6 @@
 package manual
 
-// topics are the sections of gpusched(1) that are about no single command:
+// topics are the topics of gpusched(1) that are about no single command:
 // titles, and what is below them.
 var topics = []Entry{
 	{"FRACTIONS OF A GPU", `A job may ask for a part of a GPU, such as -g 0.5, in steps of one hundredth, or for whole GPUs and a part of one more, such as -g 1.5. A whole GPU is the job's alone; a fraction shares its GPU with other fractions, as long as their shares add up to no more than 1 and their memory fits.

@@ -7,15 +7,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// arrayWish is what --array and --param ask for; nil means no array. With
+// arraySpec is what --array and --param ask for; nil means no array. With
 // parameters the tasks follow from these, and --array gives the limit alone.
-func arrayWish(text string, params []string) (*api.ArrayWish, error) {
-	wish := &api.ArrayWish{Spec: text}
+func arraySpec(text string, params []string) (*api.ArrayWish, error) {
+	spec := &api.ArrayWish{Spec: text}
 	switch {
 	case len(params) == 0 && text == "":
 		return nil, nil
 	case len(params) == 0:
-		return wish, usageOf(job.ParseArray(text))
+		return spec, usageOf(job.ParseArray(text))
 	case text != "" && !strings.HasPrefix(text, "%"):
 		return nil, refuse(api.CodeUsage, "such as --array %4", "with --param there is one task "+
 			"for each combination of the values, so --array only says how many run at once")
@@ -29,9 +29,9 @@ func arrayWish(text string, params []string) (*api.ArrayWish, error) {
 		if err != nil {
 			return nil, usagef("%s", err)
 		}
-		wish.Params = append(wish.Params, p)
+		spec.Params = append(spec.Params, p)
 	}
-	return wish, usageOf(job.SweepArray(wish.Params, 0))
+	return spec, usageOf(job.SweepArray(spec.Params, 0))
 }
 
 func usageOf(_ *job.Array, err error) error {

@@ -27,13 +27,13 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 				writePlan(a.out, reply)
 				return
 			}
-			a.out.Printf("job %d %s\n", j.ID, term.Clean(c.fate(a.out, reply)))
+			a.out.Printf("job %d %s\n", j.ID, term.Clean(c.outcome(a.out, reply)))
 		},
 	})
 }
 
-// fate says in a few words where a job just submitted stands.
-func (c *submitCmd) fate(t *term.Terminal, reply api.SubmitReply) string {
+// outcome says in a few words what became of a job just submitted.
+func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
 	case reply.Known && c.Once && j.State == string(job.Completed):
