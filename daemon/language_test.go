@@ -69,7 +69,7 @@ func prose(t *testing.T, path string) []string {
 			t.Fatal(err)
 		}
 		return comments(file)
-	case ".md", ".8", ".service", ".socket", ".slice", ".sh":
+	case ".md", ".txt", ".8", ".service", ".socket", ".slice", ".sh":
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -23,22 +23,6 @@ type cancelCmd struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-// Help is the text below the options.
-func (cancelCmd) Help() string {
-	return `A waiting job is taken from the queue. A running one gets SIGTERM and, after its grace, SIGKILL, together with everything it started. An array ends with all its tasks, also those that have not started. A task can be ended alone (7_3, or 7_3-5 for several); one that has not started never will, and its array then counts as failed, as after any task that did not complete. Jobs of others can be ended by administrators only.
-
-Examples:
-
-    gpusched cancel 42
-    gpusched cancel 12,14-16
-    gpusched cancel 7_3
-    gpusched cancel 7_100-199
-    gpusched cancel --signal USR1 @
-    gpusched cancel --mine -y
-
-` + aboutIDs
-}
-
 // Run ends the jobs, also those after one that could not be ended; the exit
 // status is then that of the first problem.
 func (c *cancelCmd) Run(ctx context.Context, a *app) error {

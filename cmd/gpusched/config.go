@@ -46,15 +46,6 @@ type configCheckCmd struct {
 	configFiles
 }
 
-// Help is the text below the options.
-func (configCheckCmd) Help() string {
-	return `Every mistake in every file is printed with its place, and the exit status is then 1. A file of the machine must also be such that only root can change it. A quota for an account, a group of administrators or a GPU that is not there gets a warning.
-
-Example:
-
-    gpusched config check && sudo systemctl reload gpusched`
-}
-
 // Run checks.
 func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	cfg, _, paths, err := c.read()
@@ -121,11 +112,6 @@ func (a *app) warnUnknown(q job.Quotas) {
 type configShowCmd struct {
 	Origin bool `name:"origin" help:"Say which file and line each setting comes from."`
 	configFiles
-}
-
-// Help is the text below the options.
-func (configShowCmd) Help() string {
-	return `The settings as the files say, in a form that reads the same again. The scheduler has them since it was last started or reloaded.`
 }
 
 // Run prints the settings.

@@ -81,18 +81,6 @@ type gpuPauseCmd struct {
 	controlFlags
 }
 
-// Help is the text below the options.
-func (gpuPauseCmd) Help() string {
-	return `A job that runs on the GPU goes on. The pause stays over restarts and reboots, until 'gpusched gpu resume' or the time given. For administrators: root and the members of the admin group.
-
-Examples:
-
-    gpusched gpu pause 2 --reason "fan is being replaced"
-    gpusched gpu pause 0-3 --until "tomorrow 8:00"
-
-` + aboutMoments
-}
-
 // Run pauses the GPUs.
 func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
 	return c.control(ctx, a, func(api.GPU) string { return "paused" }, a.client.PauseGPU)
@@ -101,17 +89,6 @@ func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
 // gpuDrainCmd takes GPUs out of service.
 type gpuDrainCmd struct {
 	controlFlags
-}
-
-// Help is the text below the options.
-func (gpuDrainCmd) Help() string {
-	return `Like 'gpusched gpu pause', and its state says when the GPU may be taken out: draining while a job has it, drained when none has. Jobs are not started on it in the expectation that it comes back. For administrators: root and the members of the admin group.
-
-Example:
-
-    gpusched gpu drain 2 --reason "to be replaced"
-
-` + aboutMoments
 }
 
 // Run drains the GPUs.
@@ -148,11 +125,6 @@ type gpuResumeCmd struct {
 	gpuFlags
 }
 
-// Help is the text below the options.
-func (gpuResumeCmd) Help() string {
-	return `This undoes 'gpusched gpu pause'. For administrators: root and the members of the admin group.`
-}
-
 // Run resumes the GPUs.
 func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
 	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, a.client.ResumeGPU)
@@ -161,11 +133,6 @@ func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
 // gpuUndrainCmd puts GPUs back into service.
 type gpuUndrainCmd struct {
 	gpuFlags
-}
-
-// Help is the text below the options.
-func (gpuUndrainCmd) Help() string {
-	return `This undoes 'gpusched gpu drain'. For administrators: root and the members of the admin group.`
 }
 
 // Run undrains the GPUs.

@@ -14,17 +14,6 @@ type gpusCmd struct {
 	outputFlags
 }
 
-// Help is the text below the options.
-func (gpusCmd) Help() string {
-	return `What the driver says of each GPU and which jobs have it. FOREIGN is memory held by processes that belong to no job; gpusched leaves them alone and counts their memory as used; 'gpusched why' names them to a job that waits for it. A GPU whose state is foreign has such processes and no job; a fraction, or a job that says with --gpu-mem or --max-used what it needs, is placed beside them, and others on it only where they neither compute nor have much memory (gpus.max_foreign_memory). MEM OF JOBS (-w) is what each job uses, and what it was promised where it has a fraction. The names of programs are shown to their users and to administrators only.
-
-JOBS are the jobs on a GPU, 12:0.5 is one with half of it; FREE is how much is not given out, where GPUs are shared. A GPU that is reserved at the moment says for whom; all reservations that have not ended are listed below.
-
-How two GPUs are connected: NV4 (NVLink with four lanes), switch (the same PCIe switch), bridge (the same host bridge), node (the same NUMA node), cross (between NUMA nodes).
-
-States of a GPU: free, shared (fractions have a part of it), busy (no part is free), paused (by an administrator, see 'gpusched gpu pause'), draining and drained (to be taken out of service, see 'gpusched gpu drain'), cleaning (being checked after a job), suspect (something of a job is still on it), sick (after an error, or since a job left something on it, it needs a look, a reset or a reboot, see 'gpusched health'), lost (the driver says so) and unknown (the driver does not answer).`
-}
-
 // Run lists the GPUs.
 func (c *gpusCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.GPUs(ctx)

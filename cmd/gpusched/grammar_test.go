@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +24,37 @@ func model(t *testing.T) *kong.Application {
 		t.Fatal(err)
 	}
 	return k.Model
+}
+
+var bracketed = regexp.MustCompile(`\[[a-z]+\]`)
+
+// A text that no command has is one with a wrong name.
+func TestEveryTextIsOfACommand(t *testing.T) {
+	files, err := filepath.Glob("manual/text/*.txt")
+	if err != nil || len(files) < 20 {
+		t.Fatal(files, err)
+	}
+	known := []string{"ids", "moments", "values", "topics"}
+	for _, n := range model(t).Leaves(true) {
+		name := strings.TrimPrefix(strings.ReplaceAll(manual.CommandPath(n), " ", "-"), "gpusched-")
+		if known = append(known, name); bracketed.MatchString(n.Detail) {
+			t.Errorf("the text of %s has a part that does not exist: %s", name, n.Detail)
+		}
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); !slices.Contains(known, name) {
+			t.Errorf("%s is of no command", file)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if n := len([]rune(line)); n > 121 {
+				t.Errorf("%s: %d columns: %s", file, n, line)
+			}
+		}
+	}
 }
 
 func TestEveryCommandAndOptionIsExplained(t *testing.T) {
@@ -116,8 +149,8 @@ func TestTheManualIsWholeAndReproducible(t *testing.T) {
 			t.Errorf("gpusched(1) does not point to %s", name)
 		}
 	}
-	for _, text := range []string{aboutProgram, aboutIDs, aboutMoments} {
-		if !strings.Contains(main, text[:20]) {
+	for _, text := range []string{aboutProgram[:20], "ID is a number", "A moment is a time of day"} {
+		if !strings.Contains(main, text) {
 			t.Errorf("gpusched(1) lacks %q", text)
 		}
 	}

@@ -15,13 +15,6 @@ type healthCmd struct {
 	outputFlags
 }
 
-// Help is the text below the options.
-func (healthCmd) Help() string {
-	return `Each part is HEALTHY, DEGRADED (it works, but not as it should) or FAILING, and what is not healthy comes with what to do next. 'gpusched doctor' looks further.
-
-` + healthStatuses + ", and 5 when the scheduler does not answer."
-}
-
 // healthLine is one check on a line of its own.
 type healthLine struct {
 	Schema string `json:"schema"`
@@ -40,10 +33,6 @@ func (c *healthCmd) Run(ctx context.Context, a *app) error {
 // statusDegraded is the exit status where everything works, and not all as it
 // should.
 const statusDegraded = 9
-
-// healthStatuses says what monitoring can rely on.
-const healthStatuses = "The exit status is 0 when everything is HEALTHY, 9 when something is DEGRADED, " +
-	"1 when something is FAILING"
 
 // showHealth prints checks, and gives the exit status that they mean.
 func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {

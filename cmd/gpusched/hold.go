@@ -11,18 +11,6 @@ import (
 // holdCmd keeps waiting jobs from starting.
 type holdCmd struct{ jobsFlags }
 
-// Help is the text below the options.
-func (holdCmd) Help() string {
-	return `A job that is held stays in the queue and is passed over until 'gpusched release'. Of an array no further tasks start; those that run go on. A job that an administrator holds can be released by administrators only.
-
-Examples:
-
-    gpusched hold 42
-    gpusched hold 12,14-16
-
-` + aboutIDs
-}
-
 // Run holds the jobs.
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Hold, func(j api.Job) string {
@@ -33,13 +21,6 @@ func (c *holdCmd) Run(ctx context.Context, a *app) error {
 // releaseCmd undoes hold.
 type releaseCmd struct{ jobsFlags }
 
-// Help is the text below the options.
-func (releaseCmd) Help() string {
-	return `This undoes 'gpusched hold' and 'gpusched submit --hold'. The time for which a job was held does not count as waiting.
-
-` + aboutIDs
-}
-
 // Run releases the jobs.
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Release, func(j api.Job) string {
@@ -49,13 +30,6 @@ func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 
 // requeueCmd sends running jobs back to the queue.
 type requeueCmd struct{ jobsFlags }
-
-// Help is the text below the options.
-func (requeueCmd) Help() string {
-	return `A running job is stopped as 'gpusched cancel' does it, SIGTERM and after its grace SIGKILL, and then waits again at the end of the queue. It starts from the beginning unless its command can go on from what it saved. Its earlier starts are in 'gpusched show'.
-
-` + aboutIDs
-}
 
 // Run requeues the jobs.
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {

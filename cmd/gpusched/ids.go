@@ -11,11 +11,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// aboutIDs explains what resolve understands, for help and manual.
-const aboutIDs = "ID is a number as in 'gpusched list' (42), a list (12,14-16), a task of an array (7_3, or 7_3-5 " +
-	"for several), @ for the job you submitted last (@_3 for a task of it), @~1 for the one before it, " +
-	"or name:NAME for your jobs of that name: all that wait or run, else the last that ended."
-
 // resolve turns the words for jobs into the names that the daemon knows, "12"
 // or "7_3", in the order given, each once.
 func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {

@@ -25,36 +25,6 @@ type listCmd struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
 }
 
-// Help is the text below the options.
-func (listCmd) Help() string {
-	return `The GPUs come first, then jobs that run, then those that wait, in the order of the queue. WHY says what a job waits for, or how it ended; of a long queue the first 1000 jobs say so. A number of GPUs in brackets is asked for, without brackets these are the job's GPUs; 2:0.5 is half of GPU 2. START is when a waiting job is expected to start, by how long jobs like those that run and wait have taken; nobody promises it.
-
-An array is one line, such as 7_[0-199%4]: "queued 160/200, 4 run" means that 160 of its 200 tasks are still to start. Tasks that have are lines of their own, such as 7_3.
-
-Everybody sees all jobs, but not their commands.
-
-Examples:
-
-    gpusched list
-    gpusched list --mine -a
-    gpusched list -s failed -u alice
-    gpusched list 7       (an array and its tasks)
-    gpusched list 7 -s failed
-    gpusched list --json | jq -r '.jobs[] | select(.state == "queued") | .why'
-
-States: ` + strings.Join(stateNames(), ", ") + `.
-
-` + aboutIDs
-}
-
-func stateNames() []string {
-	var names []string
-	for _, s := range job.States() {
-		names = append(names, string(s))
-	}
-	return names
-}
-
 // firstWaiting is how many waiting jobs a table shows that nobody asked for more.
 const firstWaiting = 200
 

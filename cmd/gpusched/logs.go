@@ -22,23 +22,6 @@ type logsCmd struct {
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
-// Help is the text below the options.
-func (logsCmd) Help() string {
-	return `A job's standard output and error go to the systemd journal. This runs journalctl on what the job wrote; 'journalctl -u gpujob-ID' works as well, with all of journalctl's options. You can read the output of your own jobs; that of others is for root and the groups that may read the journal, and on a terminal it is shown without control characters.
-
-The journal takes whole lines: a progress bar that only returns to the start of its line appears with the next line end. A job has no terminal, so many programs keep what they print for a while; PYTHONUNBUFFERED=1 keeps Python from it.
-
-Examples:
-
-    gpusched logs 42
-    gpusched logs -f @
-    gpusched logs -n 100 -T name:train
-    gpusched logs --attempt 1 42
-    gpusched logs 7_3
-
-` + aboutIDs
-}
-
 // startPoll is how often a job that waits is looked at by logs -f.
 const startPoll = time.Second
 

@@ -21,7 +21,7 @@ func writeManual(_ context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := manual.Source{Grammar: parser.Model, Version: version, IDs: aboutIDs, Moments: aboutMoments}
+	source := manual.Source{Grammar: parser.Model, Version: version}
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {

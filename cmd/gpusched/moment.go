@@ -8,11 +8,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// aboutMoments explains what parseMoment reads, for help and manual.
-const aboutMoments = "A moment is a time of day (22:00, which is tomorrow where it is past), 'tomorrow 8:00', " +
-	"a date (2026-11-22, 2026-11-22T08:00), a time from now (+2h), now, or RFC 3339 (2026-11-22T08:00:00Z). " +
-	"Without a zone it is local time."
-
 // dateForms are the dates that parseMoment reads as local time.
 var dateForms = []string{
 	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,

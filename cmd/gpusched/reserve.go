@@ -31,18 +31,6 @@ type reserveMakeCmd struct {
 	outputFlags
 }
 
-// Help is the text below the options.
-func (reserveMakeCmd) Help() string {
-	return `Over that time only jobs of the users named start on the GPUs. Before it, a job of somebody else starts on them only if it ends in time by its time limit. What runs on them when it begins goes on: nothing is stopped for a reservation. A GPU has one reservation at a time. The members of a group are those who were in it when they last submitted a job. Without a user or group the GPUs are kept from everybody, as for maintenance.
-
-Examples:
-
-    gpusched reserve make --gpus 0-3 --from 22:00 --for 8h --user alice,bob --group lab
-    gpusched reserve make --gpus 2 --for 2h --reason "new cable"
-
-` + aboutMoments
-}
-
 // Run makes the reservation.
 func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 	to, err := c.end(a.out.Now)
@@ -88,11 +76,6 @@ type reserveListCmd struct {
 	outputFlags
 }
 
-// Help is the text below the options.
-func (reserveListCmd) Help() string {
-	return `Those that have not ended, by their beginning.`
-}
-
 // Run lists them.
 func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.Reservations(ctx)
@@ -107,11 +90,6 @@ type reserveCancelCmd struct {
 	outputFlags
 
 	IDs []int64 `arg:"" name:"reservation" help:"Their numbers, see 'gpusched reserve list'."`
-}
-
-// Help is the text below the options.
-func (reserveCancelCmd) Help() string {
-	return `The GPUs are free for everybody from then on. Jobs that run on them go on.`
 }
 
 // Run ends them.

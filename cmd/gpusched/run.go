@@ -64,6 +64,7 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		return nil, fmt.Errorf("build the command line: %w", err)
 	}
 	k.Model.HelpFlag.Help = "Show this help."
+	manual.Describe(k.Model.Node)
 	return k, nil
 }
 

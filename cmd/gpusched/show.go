@@ -19,19 +19,6 @@ type showCmd struct {
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
-// Help is the text below the options.
-func (showCmd) Help() string {
-	return `The command, the directory and the environment of a job are shown to its owner and to administrators only.
-
-Examples:
-
-    gpusched show 42
-    gpusched show @ --json | jq .job.result
-    gpusched show --env name:train
-
-` + aboutIDs
-}
-
 // Run shows the job.
 func (c *showCmd) Run(ctx context.Context, a *app) error {
 	id, err := a.resolveOne(ctx, c.ID)

@@ -15,11 +15,6 @@ type statusCmd struct {
 	outputFlags
 }
 
-// Help is the text below the options.
-func (statusCmd) Help() string {
-	return `The GPUs, what runs on them, and the first jobs that wait, with why. This is also what 'gpusched' alone shows. 'gpusched list' shows all jobs, 'gpusched health' what is wrong where it does not say HEALTHY.`
-}
-
 // Run shows the status.
 func (c *statusCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.Status(ctx)

@@ -40,34 +40,6 @@ type submitCmd struct {
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
-// Help is the text below the options.
-func (submitCmd) Help() string {
-	return `The job waits until it is its turn and fits, and then runs as you, with your groups and resource limits, as the systemd unit gpujob-ID.service. In that unit it can open no GPU but its own. Its output is in the journal ('gpusched logs').
-
-Options for gpusched come before the command. To pass a command that starts with a dash, put -- before it.
-
-Examples:
-
-    gpusched submit -- python train.py --lr 1e-3
-    gpusched submit -g 2 --gpu-mem 40G -t 12h -n big-run -- torchrun --standalone --nproc-per-node 2 train.py
-    gpusched submit -g 0 -m 64G -c 16 -- ./preprocess.sh
-    gpusched submit --gpu-ids 0,2 --env clean -e WANDB_MODE=offline -- ./run.sh
-    id=$(gpusched submit -q -- ./run.sh); gpusched logs -f "$id"
-    gpusched submit --wait -- make test; echo "it ended with $?"
-    gpusched submit -g 0.5 --gpu-mem 20G -- python serve.py
-    gpusched submit -g 2 -t 4h --on-timeout requeue --signal USR1@2m -- ./train.sh
-    gpusched submit --retries 3 --backoff 30s --after-ok @ -- ./evaluate.sh
-    gpusched submit --begin 22:00 -p scavenger -- ./long-run.sh
-    gpusched submit --array 0-199%4 -- ./fold.sh
-    gpusched submit --array %2 --param lr=1e-3,1e-4 --param seed=1,2,3 -- python train.py --lr {lr} --seed {seed}
-
-The tasks of an array are jobs of their own, named like 7_3: the array is 7, the number 3 is in GPUSCHED_ARRAY_TASK.
-
-` + aboutMoments + `
-
-With --wait the exit status is the job's own, 128+N if signal N ended it, 124 at its time limit, 125 if gpusched itself failed.`
-}
-
 // Run queues the job.
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	req, err := c.request(ctx, a)

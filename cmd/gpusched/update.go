@@ -19,19 +19,6 @@ type updateCmd struct {
 	jobsFlags
 }
 
-// Help is the text below the options.
-func (updateCmd) Help() string {
-	return `What is not named stays as it is. Only a job that waits can be changed; of an array that is what its further tasks ask. One that then asks for more GPUs, CPUs, memory or time has waited from now on only. An administrator may raise a priority above normal; the owner does not make such a job larger or longer.
-
-Examples:
-
-    gpusched update 42 --priority 5 --time 4h
-    gpusched update 42 --begin now --after none
-    gpusched update 7 --array-limit 8
-
-` + aboutMoments + "\n\n" + aboutIDs
-}
-
 // Run changes the jobs.
 func (c *updateCmd) Run(ctx context.Context, a *app) error {
 	req, err := c.request(ctx, a)

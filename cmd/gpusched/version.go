@@ -16,11 +16,6 @@ type versionCmd struct {
 	outputFlags
 }
 
-// Help is the text below the options.
-func (versionCmd) Help() string {
-	return `Without a scheduler that answers, the version of this program is printed all the same, and the exit status is 5.`
-}
-
 // versionsDoc is the document of this command. Daemon is absent where it was
 // not asked or did not answer.
 type versionsDoc struct {

@@ -20,22 +20,6 @@ type waitCmd struct {
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
-// Help is the text below the options.
-func (waitCmd) Help() string {
-	return `Waiting goes on over a restart of the scheduler. Ctrl-C ends the waiting, not the job.
-
-The exit status is the job's own: that of its command, 128+N if signal N ended it, 124 at its time limit, 137 for want of memory, 125 if it never started or gpusched itself failed. Of several jobs it is that of the first one given that did not end with 0. A wait that timed out gives 7, a job that does not exist 3.
-
-Examples:
-
-    gpusched wait @
-    gpusched wait 12-20 && ./collect-results.sh
-    gpusched wait --any --timeout 1h name:sweep
-    gpusched wait 7       (an array: until every task has ended)
-
-` + aboutIDs
-}
-
 // maxAny bounds how many waits one command keeps open.
 const maxAny = 48
 

@@ -20,13 +20,6 @@ type whyCmd struct {
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
-// Help is the text below the options.
-func (whyCmd) Help() string {
-	return `What the job lacks on the machine as a whole comes first, then each GPU with what keeps the job off it; then when it is expected to start, and what is before it in the queue. A reason goes away by itself, except where it names an administrator or a fault.
-
-` + aboutIDs
-}
-
 // Run says why.
 func (c *whyCmd) Run(ctx context.Context, a *app) error {
 	id, err := a.resolveOne(ctx, c.ID)

@@ -1,4 +1,4 @@
-// Package manual makes gpusched(1) and a page for each command: from the grammar
-// of the command line, which it is given, and from what people read about jobs, of
-// which it has the tables. It only makes text.
+// Package manual has what people read about commands and jobs, as texts and tables,
+// and makes gpusched(1) and a page for each command of these and of the grammar of
+// the command line, which it is given. It only makes text.
 package manual

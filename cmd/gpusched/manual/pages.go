@@ -12,8 +12,6 @@ type Source struct {
 	Grammar *kong.Application
 	Version string
 	Date    string // of the release, "" where nobody said
-	IDs     string // how jobs are named on the command line
-	Moments string // how moments are written there
 }
 
 // Pages returns one page for the program and one for each command, by name.
@@ -39,15 +37,15 @@ func (s Source) program(leaves []*kong.Node) string {
 		words := strings.TrimPrefix(CommandPath(n), "gpusched ")
 		fmt.Fprintf(p, ".TP\n.B %s\n%s See\n.BR %s (1).\n", Roff(words), emphasised(n.Help), Roff(pageName(n)))
 	}
-	p.prose("JOBS", s.IDs)
-	p.prose("VALUES AND OUTPUT", fmt.Sprintf(formats, s.Moments))
+	p.prose("JOBS", text("ids"))
+	p.prose("VALUES AND OUTPUT", text("values"))
 	p.terms("STATES OF A JOB", states)
 	p.terms("WHY A JOB WAITS", reasons)
 	p.terms("EXIT STATUS", exitStatuses)
 	p.terms("ENVIRONMENT OF A JOB", jobVariables)
 	p.terms("ENVIRONMENT", ownSettings)
 	p.terms("FILES", files)
-	for _, t := range topics {
+	for _, t := range topics() {
 		p.prose(t.Word, t.Text)
 	}
 	p.section("SEE ALSO")

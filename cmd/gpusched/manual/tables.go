@@ -109,8 +109,3 @@ var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
 	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
 }
-
-// formats says how values are written; how moments are is said by the command line.
-const formats = `Sizes are numbers with K, M, G or T, which are powers of 1024: 512M, 20G, 1.5T; a number alone is refused. Times are 90s, 10m, 2h, 1h30m, 2d, 2:00:00, 1-12 (days-hours) or plain seconds. Lists of GPUs and jobs are 0,2-3. %s
-
-Everything for programs is JSON with "schema":"gpusched.v1": fields are only ever added; times are RFC 3339 in UTC, sizes bytes, durations seconds. Arguments, variables and directories are bytes, so they are base64.`

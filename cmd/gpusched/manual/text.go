@@ -1,0 +1,66 @@
+package manual
+
+import (
+	"embed"
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// texts are what is not about a single option: a file for each command, named
+// like its page; topics.txt, the further sections of gpusched(1); and parts that
+// others name in brackets.
+//
+//go:embed text
+var texts embed.FS
+
+// Describe gives each command below the node the text under its options.
+func Describe(n *kong.Node) {
+	if len(n.Children) == 0 {
+		n.Detail = text(strings.TrimPrefix(pageName(n), "gpusched-"))
+	}
+	for _, child := range n.Children {
+		Describe(child)
+	}
+}
+
+// text returns the text of a file, "" where there is none. A paragraph of the file
+// is lines, and one long line here; what is indented by four is left alone.
+func text(name string) string {
+	if name == "states" {
+		return stateNames()
+	}
+	file, _ := texts.ReadFile("text/" + name + ".txt")
+	blocks := strings.Split(strings.Trim(string(file), "\n"), "\n\n")
+	for i, block := range blocks {
+		if !strings.HasPrefix(block, "    ") {
+			blocks[i] = strings.ReplaceAll(block, "\n", " ")
+		}
+	}
+	return parts.ReplaceAllStringFunc(strings.Join(blocks, "\n\n"), func(part string) string {
+		return text(strings.Trim(part, "[]"))
+	})
+}
+
+// parts are the names in brackets.
+var parts = regexp.MustCompile(`\[(ids|moments|states)\]`)
+
+func stateNames() string {
+	var names []string
+	for _, s := range job.States() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// topics are the sections of gpusched(1) that are about no single command.
+func topics() (list []Entry) {
+	for section := range strings.SplitSeq(strings.TrimPrefix(text("topics"), "# "), "\n\n# ") {
+		title, about, _ := strings.Cut(section, "\n\n")
+		list = append(list, Entry{title, about})
+	}
+	return list
+}
