@@ -1,0 +1,113 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"hash/crc32"
+	"os"
+	"reflect"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
+
+// distinct sets every exported field below v to a value that follows from its name,
+// so that where it stands in its struct does not matter.
+func distinct(v reflect.Value, name string) {
+	n := int64(crc32.ChecksumIEEE([]byte(name)) % 100_000)
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		distinct(v.Elem(), name)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(noon.Add(time.Duration(n) * time.Second).In(time.FixedZone("far", 3600))))
+			return
+		}
+		for i := range v.NumField() {
+			distinct(v.Field(i), v.Type().Field(i).Name)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		distinct(v.Index(0), name)
+		distinct(v.Index(1), name+" again")
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("k"), reflect.ValueOf("v"))
+	case reflect.String:
+		v.SetString("a " + name)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int64:
+		v.SetInt(n * int64(time.Second))
+	case reflect.Uint64:
+		v.SetUint(uint64(n))
+	default:
+		v.SetInt(n)
+	}
+}
+
+// sorted is a document with its keys in order.
+func sorted(t *testing.T, doc any) []byte {
+	t.Helper()
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&plain); err != nil {
+		t.Fatal(err)
+	}
+	text, err = json.MarshalIndent(plain, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(words.ReplaceAll(text, []byte(`"$1": "…"`)), '\n')
+}
+
+// words are sentences: other tests hold those.
+var words = regexp.MustCompile(`"(sentence|why)": ".*"`)
+
+// The JSON that the daemon sends of a job, a task, an array and a GPU in which
+// everything is set, and of a GPU and a job in which nothing is.
+func TestTheWireIsTheGolden(t *testing.T) {
+	var v job.JobView
+	distinct(reflect.ValueOf(&v).Elem(), "")
+	v.State, v.Request.Priority = job.Running, job.Priority{Class: job.High}
+	v.Request.Array.Ranges = []job.Range{{First: 1, Last: 9, Step: 2}}
+	task := v
+	v.Task = nil
+	ended := v
+	ended.State, ended.Request.Array = job.Failed, nil
+	var views [2]job.GPUView
+	distinct(reflect.ValueOf(&views[0]).Elem(), "")
+	var reserved job.Reservation
+	distinct(reflect.ValueOf(&reserved).Elem(), "")
+	s := testServer(queue(), nil)
+	got := sorted(t, map[string]any{
+		"array": renderJob(v), "task": renderJob(task), "ended": renderJob(ended), "empty": renderJob(job.JobView{}),
+		"gpus for an administrator": s.renderGPUs(views[:], job.Actor{Admin: true}),
+		"gpus for another":          s.renderGPUs(views[:1], job.Actor{UID: -2}),
+		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
+		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
+		"unit":                      api.SubmitReply{Unit: []api.Property{{Name: "n", Value: "v"}}},
+	})
+	const golden = "testdata/wire.json"
+	if *rewrite {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the wire is not %s (%v), which -rewrite writes anew:\n%s", golden, err, got)
+	}
+}
