@@ -197,11 +197,7 @@ func (s *diskStore) Commit(ctx context.Context, records []job.Record) error {
 	if s.torn.Load() {
 		return fmt.Errorf("commit: %w", daemon.ErrDamaged)
 	}
-	rows := make([]job.Record, len(records))
-	for i, r := range records {
-		rows[i] = job.Record(r)
-	}
-	return s.Store.Commit(ctx, rows)
+	return s.Store.Commit(ctx, records)
 }
 
 func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
@@ -209,21 +205,6 @@ func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error)
 		id = -1
 	}
 	return s.Store.Payload(ctx, id)
-}
-
-func (s *diskStore) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	return s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Limit: q.Ended})
-}
-
-func (s *diskStore) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
-	found, err := s.States(ctx, ids)
-	ends := map[job.ID]job.End{}
-	for id, st := range found {
-		if st.State.Terminal() {
-			ends[id] = job.End{State: st.State, Started: st.Started}
-		}
-	}
-	return ends, err
 }
 
 func (s *diskStore) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {

@@ -80,7 +80,7 @@ func (s stored) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) 
 }
 
 func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	list, err := s.Store.Ended(ctx, store.Filter{UID: q.UID, State: q.State, Name: q.Name, Array: q.Array, Limit: q.Ended})
+	list, err := s.Store.Ended(ctx, q)
 	return list, s.unread.see(err)
 }
 
@@ -95,13 +95,7 @@ func (s stored) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, e
 }
 
 func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
-	found, err := s.States(ctx, ids)
-	ends := map[job.ID]job.End{}
-	for id, st := range found {
-		if st.State.Terminal() {
-			ends[id] = job.End{State: st.State, Started: st.Started}
-		}
-	}
+	ends, err := s.Store.Ends(ctx, ids)
 	return ends, s.unread.see(err)
 }
 

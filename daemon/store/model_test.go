@@ -119,10 +119,10 @@ func (m *model) live() []job.Job {
 }
 
 // ended answers a filter.
-func (m *model) ended(f Filter) []job.Job {
+func (m *model) ended(q job.Query) []job.Job {
 	list := []job.Job{}
 	for _, j := range m.jobs {
-		if j.Result != nil && (f.UID == nil || j.Owner.UID == *f.UID) && (f.State == "" || j.State == f.State) && (f.Name == "" || j.Label.Name == f.Name) {
+		if j.Result != nil && (q.UID == nil || j.Owner.UID == *q.UID) && (q.State == "" || j.State == q.State) && (q.Name == "" || j.Label.Name == q.Name) {
 			list = append(list, j)
 		}
 	}
@@ -132,8 +132,8 @@ func (m *model) ended(f Filter) []job.Job {
 		}
 		return int(b.ID - a.ID)
 	})
-	if f.Limit > 0 && len(list) > f.Limit {
-		list = list[:f.Limit]
+	if q.Ended > 0 && len(list) > q.Ended {
+		list = list[:q.Ended]
 	}
 	return list
 }
@@ -192,7 +192,7 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		}
 	}
 	uid := rapid.IntRange(1001, 1004).Draw(t, "filter uid")
-	for _, f := range []Filter{{}, {Limit: 3}, {UID: &uid}, {UID: &uid, Limit: 2}, {State: job.Cancelled}, {Name: "größe", UID: &uid, State: job.Completed}} {
+	for _, f := range []job.Query{{}, {Ended: 3}, {UID: &uid}, {UID: &uid, Ended: 2}, {State: job.Cancelled}, {Name: "größe", UID: &uid, State: job.Completed}} {
 		list, err := s.Ended(ctx, f)
 		same(t, err, list, m.ended(f))
 	}

@@ -158,7 +158,7 @@ func TestReadOnly(t *testing.T) {
 	defer r.Close()
 	mustCheck(t, r)
 	commit(t, s, job.Record{Job: ended(2, job.Failed), Payload: payload()})
-	list, err := r.Ended(context.Background(), Filter{})
+	list, err := r.Ended(context.Background(), job.Query{})
 	requireEqual(t, err, list, []job.Job{*ended(2, job.Failed), *ended(1, job.Completed)})
 	if err := r.Commit(context.Background(), []job.Record{{Job: queued(3), Payload: payload()}}); err == nil {
 		t.Fatal("a read-only store took a record")

@@ -39,30 +39,30 @@ func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) 
 	return list, nil
 }
 
-// Ended returns the jobs that have ended and match f, newest first.
-func (s *Store) Ended(ctx context.Context, f Filter) ([]job.Job, error) {
+// Ended returns the jobs that have ended and match, newest first, at most q.Ended of them; 0: all.
+func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	where := []string{"j.result IS NOT NULL"}
 	var args []any
 	add := func(cond string, arg any) {
 		where = append(where, cond)
 		args = append(args, arg)
 	}
-	if f.UID != nil {
-		add("j.uid = ?", *f.UID)
+	if q.UID != nil {
+		add("j.uid = ?", *q.UID)
 	}
-	if f.State != "" {
-		add("j.state = ?", string(f.State))
+	if q.State != "" {
+		add("j.state = ?", string(q.State))
 	}
-	if f.Name != "" {
-		add("j.name = ?", f.Name)
+	if q.Name != "" {
+		add("j.name = ?", q.Name)
 	}
-	if f.Array != 0 {
-		add("j.array_id = ?", int64(f.Array))
+	if q.Array != 0 {
+		add("j.array_id = ?", int64(q.Array))
 	}
 	clause := "WHERE " + strings.Join(where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
-	if f.Limit > 0 {
+	if q.Ended > 0 {
 		clause += " LIMIT ?"
-		args = append(args, f.Limit)
+		args = append(args, q.Ended)
 	}
 	list, err := s.jobs(ctx, clause, args...)
 	if err != nil {

@@ -91,7 +91,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	requireEqual(t, err, st.Usage, []job.Usage{*other.Usage})
 	requireEqual(t, err, st.Predictions, []job.Prediction{*other.Prediction})
 	requireEqual(t, err, st.Reservations, []job.Reservation{*other.Reservation})
-	list, err := s.Ended(ctx, Filter{})
+	list, err := s.Ended(ctx, job.Query{})
 	requireEqual(t, err, list, []job.Job{j})
 
 	j.State, j.Result = job.Queued, nil

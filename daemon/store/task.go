@@ -12,9 +12,9 @@ import (
 const (
 	taskQuery = "SELECT id FROM jobs WHERE array_id = ? AND task_index = ?"
 
-	statesQuery = `SELECT j.id, j.state, EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.started_at <> '') OR
+	endsQuery = `SELECT j.id, j.state, EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.started_at <> '') OR
  EXISTS (SELECT 1 FROM jobs t JOIN attempts a ON a.job_id = t.id WHERE t.array_id = j.id AND a.started_at <> '')
- FROM jobs j WHERE j.id IN (SELECT value FROM json_each(?))`
+ FROM jobs j WHERE j.result IS NOT NULL AND j.id IN (SELECT value FROM json_each(?))`
 )
 
 // Task returns the job that a task of an array became, such as the one that
@@ -28,24 +28,25 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (job.ID, erro
 	return id, nil
 }
 
-// States reports how those of the jobs that exist are doing.
-func (s *Store) States(ctx context.Context, ids []job.ID) (map[job.ID]Status, error) {
+// Ends says how those of the jobs that have ended did. An array has started when
+// any of its tasks has.
+func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[job.ID]Status, len(ids))
-	err = each(ctx, s.read, statesQuery, func(rows *sql.Rows) error {
+	found := make(map[job.ID]job.End, len(ids))
+	err = each(ctx, s.read, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
-		var st Status
-		if err := rows.Scan(&id, &st.State, &st.Started); err != nil {
+		var end job.End
+		if err := rows.Scan(&id, &end.State, &end.Started); err != nil {
 			return err
 		}
-		found[id] = st
+		found[id] = end
 		return nil
 	}, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("read the states of %d jobs: %w", len(ids), classify(s.path, err))
+		return nil, fmt.Errorf("read the ends of %d jobs: %w", len(ids), classify(s.path, err))
 	}
 	return found, nil
 }

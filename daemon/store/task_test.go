@@ -28,24 +28,28 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A job has started when any of its attempts has, an array when any of its
-// tasks has.
-func TestStates(t *testing.T) {
+// A job that ended has started when any of its attempts has, an array when any of
+// its tasks has. One that has not ended, or is not there, has no end.
+func TestEnds(t *testing.T) {
 	s := openNew(t)
-	again := running(3)
-	again.State = job.Queued
-	again.Attempt.EndedAt = epoch
-	placed := running(4)
-	placed.State, placed.Attempt.StartedAt = job.Starting, time.Time{}
+	over := func(j *job.Job, how job.State) *job.Job {
+		j.State, j.Result = how, &job.Result{Outcome: how}
+		return j
+	}
+	again := over(running(3), job.Cancelled) // after it had run, while it waited to run again
+	placed := over(running(4), job.Cancelled)
+	placed.Attempt.StartedAt = time.Time{}
 	commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()}, job.Record{Job: again, Payload: payload()},
-		job.Record{Job: placed, Payload: payload()}, job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(running(6), 5, 0)},
-		job.Record{Job: array(7, 1), Payload: payload()}, job.Record{Job: taskOf(queued(8), 7, 0)})
-	got, err := s.States(context.Background(), []job.ID{1, 2, 3, 4, 5, 7, 99, 2})
-	requireEqual(t, err, got, map[job.ID]Status{
-		1: {job.Queued, false}, 2: {job.Failed, true}, 3: {job.Queued, true}, 4: {job.Starting, false}, 5: {job.Queued, true}, 7: {job.Queued, false},
+		job.Record{Job: placed, Payload: payload()}, job.Record{Job: over(array(5, 1), job.Completed), Payload: payload()}, job.Record{Job: taskOf(ended(6, job.Completed), 5, 0)},
+		job.Record{Job: over(array(7, 1), job.Cancelled), Payload: payload()}, job.Record{Job: taskOf(over(queued(8), job.Cancelled), 7, 0)},
+		job.Record{Job: running(9), Payload: payload()})
+	got, err := s.Ends(context.Background(), []job.ID{1, 2, 3, 4, 5, 7, 9, 99, 2})
+	requireEqual(t, err, got, map[job.ID]job.End{
+		2: {State: job.Failed, Started: true}, 3: {State: job.Cancelled, Started: true}, 4: {State: job.Cancelled},
+		5: {State: job.Completed, Started: true}, 7: {State: job.Cancelled},
 	})
-	got, err = s.States(context.Background(), nil)
-	requireEqual(t, err, got, map[job.ID]Status{})
+	got, err = s.Ends(context.Background(), nil)
+	requireEqual(t, err, got, map[job.ID]job.End{})
 }
 
 // Ended jobs are selected by their array.
@@ -54,6 +58,6 @@ func TestEndedFilters(t *testing.T) {
 	ctx := context.Background()
 	task := taskOf(ended(6, job.Failed), 5, 2)
 	commit(t, s, job.Record{Job: array(5, 0), Payload: payload()}, job.Record{Job: task})
-	list, err := s.Ended(ctx, Filter{Array: 5})
+	list, err := s.Ended(ctx, job.Query{Array: 5})
 	requireEqual(t, err, list, []job.Job{*task})
 }
