@@ -33,8 +33,8 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	end := func(id string) (api.JobReply, error) {
 		return a.client.Cancel(ctx, id, api.CancelRequest{Signal: int(c.Signal)})
 	}
-	jobs, first := a.each(ids[:waiting], together, end)
-	more, second := a.each(ids[waiting:], 1, end)
+	jobs, first := a.actOn(ids[:waiting], together, end)
+	more, second := a.actOn(ids[waiting:], 1, end)
 	return errors.Join(a.showActed(c.outputFlags, append(jobs, more...), c.said), cmp.Or(first, second))
 }
 

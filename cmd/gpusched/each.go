@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// each does something to every job, to so many at once, also to those after one
+// actOn does something to every job, to so many at once, also to those after one
 // that it could not be done to. That is said, and the error is the exit status of
 // the first. Nothing more is done when the scheduler can't be reached.
-func (a *app) each(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
+func (a *app) actOn(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
 	for some := range slices.Chunk(ids, atOnce) {
 		replies, errs := make([]api.JobReply, len(some)), make([]error, len(some))
 		var all sync.WaitGroup
@@ -53,20 +53,20 @@ func (c *jobsFlags) act(ctx context.Context, a *app, do func(ctx context.Context
 	if err != nil {
 		return err
 	}
-	jobs, first := a.each(ids, 1, func(id string) (api.JobReply, error) { return do(ctx, id) })
+	jobs, first := a.actOn(ids, 1, func(id string) (api.JobReply, error) { return do(ctx, id) })
 	return errors.Join(a.showActed(c.outputFlags, jobs, said), first)
 }
 
 func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {
-	items, ids := jobLines(jobs)
-	return a.show(o, report{
-		doc: jobsDoc{api.Schema, jobs}, items: items, ids: ids, csv: a.jobsCSV(jobs),
-		text: func(bool) {
-			for _, j := range jobs {
-				a.out.Printf("job %s %s\n", term.Clean(nameOfJob(j)), term.Clean(said(j)))
-			}
-		},
-	})
+	doc := struct {
+		Schema string    `json:"schema"`
+		Jobs   []api.Job `json:"jobs"`
+	}{api.Schema, jobs}
+	return a.jobReport(doc, jobs, func(bool) {
+		for _, j := range jobs {
+			a.out.Printf("job %s %s\n", term.Clean(nameOfJob(j)), term.Clean(said(j)))
+		}
+	}).show(a, o)
 }
 
 // nameOfJob is what people call the job: its number, or as a task "7_3".

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -31,11 +32,11 @@ func (c *gpusCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
-	items, ids := gpuLines(reply.GPUs)
-	return a.show(o, report{
-		doc: reply, items: items, ids: ids, csv: a.gpusCSV(reply.GPUs),
+	return report[api.GPU]{
+		doc: reply, rows: reply.GPUs, cols: gpuColumns(a.out),
+		ids:  each(reply.GPUs, func(g api.GPU) string { return strconv.Itoa(g.Index) }),
 		text: func(wide bool) { a.writeDriver(reply, wide) },
-	})
+	}.show(a, o)
 }
 
 func (a *app) writeDriver(reply api.GPUsReply, wide bool) {

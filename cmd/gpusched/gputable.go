@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,10 +185,6 @@ func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
 		return c.Key == "free_milli" && !shared && !wide
 	})
 	term.WriteTable(a.out, cols, gpus, wide)
-}
-
-func (a *app) gpusCSV(gpus []api.GPU) func(io.Writer) error {
-	return func(w io.Writer) error { return term.WriteCSV(w, gpuColumns(a.out), gpus) }
 }
 
 // gpuProcess is a process with the GPU it is on.

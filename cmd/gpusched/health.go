@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -13,12 +12,6 @@ import (
 // healthCmd checks the scheduler.
 type healthCmd struct {
 	outputFlags
-}
-
-// healthLine is one check on a line of its own.
-type healthLine struct {
-	Schema string `json:"schema"`
-	job.Check
 }
 
 // Run shows the checks.
@@ -36,19 +29,16 @@ const statusDegraded = 9
 
 // showHealth prints checks, and gives the exit status that they mean.
 func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
-	var items []any
 	var bad []string
 	for _, check := range reply.Checks {
-		items = append(items, healthLine{api.Schema, check})
 		if check.Health != job.Healthy && check.Health != doctor.Unseen {
 			bad = append(bad, check.Name)
 		}
 	}
-	err := a.show(f, report{
-		doc: reply, items: items, ids: bad,
-		csv:  func(w io.Writer) error { return term.WriteCSV(w, healthColumns, reply.Checks) },
+	err := report[job.Check]{
+		doc: reply, rows: reply.Checks, cols: healthColumns, ids: bad,
 		text: func(wide bool) { a.writeHealth(reply, wide) },
-	})
+	}.show(a, f)
 	if err != nil {
 		return err
 	}

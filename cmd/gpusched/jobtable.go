@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -41,11 +40,6 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Key: "exit_code", Cell: exitCodeOf},
 		{Title: "WHY", Key: "why", Least: 16, Cell: func(j api.Job) string { return t.Local(whyOf(j)) }, Raw: whyOf},
 	}
-}
-
-// jobsCSV is a table of jobs for machines.
-func (a *app) jobsCSV(jobs []api.Job) func(io.Writer) error {
-	return func(w io.Writer) error { return term.WriteCSV(w, a.jobColumns(), jobs) }
 }
 
 // idOf is how the job is named in a table: an array with its tasks, as far as

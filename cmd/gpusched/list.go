@@ -47,28 +47,24 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	items, ids := jobLines(reply.Jobs)
-	return a.show(c.outputFlags, report{
-		doc: reply, items: items, ids: ids, csv: a.jobsCSV(reply.Jobs),
-		text: func(wide bool) {
-			if len(reply.GPUs) > 0 {
-				a.writeGPUs(reply.GPUs, false)
-				a.out.Printf("\n")
-			}
-			if len(reply.Jobs) == 0 {
-				a.out.Printf("no jobs\n")
-				return
-			}
-			term.WriteTable(a.out, a.jobColumns(), reply.Jobs, wide)
-			if reply.Omitted > 0 {
-				a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
-			}
-			if beyond > 0 {
-				a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n",
-					moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
-			}
-		},
-	})
+	return a.jobReport(reply, reply.Jobs, func(wide bool) {
+		if len(reply.GPUs) > 0 {
+			a.writeGPUs(reply.GPUs, false)
+			a.out.Printf("\n")
+		}
+		if len(reply.Jobs) == 0 {
+			a.out.Printf("no jobs\n")
+			return
+		}
+		term.WriteTable(a.out, a.jobColumns(), reply.Jobs, wide)
+		if reply.Omitted > 0 {
+			a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
+		}
+		if beyond > 0 {
+			a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n",
+				moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
+		}
+	}).show(a, c.outputFlags)
 }
 
 func moreTasks(n int) string {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -23,34 +26,46 @@ func (o outputFlags) form() string {
 }
 
 // report is what a command found, in every form that can be asked for.
-type report struct {
-	doc   any                   // json
-	items []any                 // jsonl
-	ids   []string              // ids
-	csv   func(io.Writer) error // csv
-	text  func(wide bool)       // table and wide
+type report[T any] struct {
+	doc   any              // json
+	whole bool             // jsonl is the document, too, on one line
+	rows  []T              // jsonl, and the rows of csv
+	cols  []term.Column[T] // csv
+	ids   []string         // ids
+	text  func(wide bool)  // table and wide
 }
 
 // show prints the report in the form that was asked for (invariant 1).
-func (a *app) show(o outputFlags, r report) error {
+func (r report[T]) show(a *app, o outputFlags) error {
 	w := a.out.W
 	switch o.form() {
 	case "json":
 		return writeJSON(w, r.doc, "  ")
 	case "jsonl":
-		for _, item := range r.items {
-			if err := writeJSON(w, item, ""); err != nil {
-				return err
-			}
-		}
+		return r.lines(w)
 	case "csv":
-		return r.csv(w)
+		return term.WriteCSV(w, r.cols, r.rows)
 	case "ids":
 		for _, id := range r.ids {
 			fmt.Fprintln(w, id)
 		}
 	default:
 		r.text(o.form() == "wide")
+	}
+	return nil
+}
+
+// lines prints each row on a line of its own, which names its schema.
+func (r report[T]) lines(w io.Writer) error {
+	if r.whole {
+		return writeJSON(w, r.doc, "")
+	}
+	for _, row := range r.rows {
+		var line bytes.Buffer
+		if err := writeJSON(&line, row, ""); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, `{"schema":%q,%s`, api.Schema, line.Bytes()[1:])
 	}
 	return nil
 }
@@ -62,34 +77,21 @@ func writeJSON(w io.Writer, v any, indent string) error {
 	return enc.Encode(v)
 }
 
-// jobLine is one job on a line of its own, which names its schema.
-type jobLine struct {
-	Schema string `json:"schema"`
-	api.Job
+// jobReport is a report of jobs.
+func (a *app) jobReport(doc any, jobs []api.Job, text func(wide bool)) report[api.Job] {
+	return report[api.Job]{doc: doc, rows: jobs, cols: a.jobColumns(), ids: each(jobs, nameOfJob), text: text}
 }
 
-// gpuLine is one GPU on a line of its own.
-type gpuLine struct {
-	Schema string `json:"schema"`
-	api.GPU
-}
-
-func jobLines(jobs []api.Job) (items []any, ids []string) {
-	for _, j := range jobs {
-		items, ids = append(items, jobLine{api.Schema, j}), append(ids, nameOfJob(j))
+// each returns what f makes of each of a list.
+func each[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, x := range list {
+		out[i] = f(x)
 	}
-	return items, ids
+	return out
 }
 
-func gpuLines(gpus []api.GPU) (items []any, ids []string) {
-	for _, g := range gpus {
-		items, ids = append(items, gpuLine{api.Schema, g}), append(ids, fmt.Sprint(g.Index))
-	}
-	return items, ids
-}
-
-// jobsDoc is the document of commands that act on several jobs.
-type jobsDoc struct {
-	Schema string    `json:"schema"`
-	Jobs   []api.Job `json:"jobs"`
+// joined is each with the texts joined.
+func joined[T any](list []T, sep string, f func(T) string) string {
+	return strings.Join(each(list, f), sep)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -110,29 +109,19 @@ func (c *reserveCancelCmd) Run(ctx context.Context, a *app) error {
 	return a.showReservations(c.outputFlags, last)
 }
 
-// reservationLine is one reservation on a line of its own.
-type reservationLine struct {
-	Schema string `json:"schema"`
-	api.Reservation
-}
-
 func (a *app) showReservations(o outputFlags, reply api.ReservationsReply) error {
-	var items []any
-	var ids []string
-	for _, r := range reply.Reservations {
-		items, ids = append(items, reservationLine{api.Schema, r}), append(ids, number(r.ID))
-	}
-	return a.show(o, report{
-		doc: reply, items: items, ids: ids,
-		csv: func(w io.Writer) error { return term.WriteCSV(w, a.reservationColumns(), reply.Reservations) },
+	cols := a.reservationColumns()
+	return report[api.Reservation]{
+		doc: reply, rows: reply.Reservations, cols: cols,
+		ids: each(reply.Reservations, func(r api.Reservation) string { return number(r.ID) }),
 		text: func(wide bool) {
 			if len(reply.Reservations) == 0 {
 				a.out.Printf("no reservations\n")
 				return
 			}
-			term.WriteTable(a.out, a.reservationColumns(), reply.Reservations, wide)
+			term.WriteTable(a.out, cols, reply.Reservations, wide)
 		},
-	})
+	}.show(a, o)
 }
 
 func (a *app) reservationColumns() []term.Column[api.Reservation] {

@@ -33,10 +33,10 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 	if c.Env {
 		return a.writeEnv(j)
 	}
-	return a.show(c.outputFlags, report{
-		doc: reply, items: []any{reply}, ids: []string{number(j.ID)}, csv: a.jobsCSV([]api.Job{j}),
+	return report[api.Job]{
+		doc: reply, whole: true, rows: []api.Job{j}, cols: a.jobColumns(), ids: []string{number(j.ID)},
 		text: func(bool) { a.writeJob(j, reply.Attempts) },
-	})
+	}.show(a, c.outputFlags)
 }
 
 func (a *app) writeEnv(j api.Job) error {

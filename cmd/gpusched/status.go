@@ -22,11 +22,8 @@ func (c *statusCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	jobs := append(append([]api.Job{}, reply.Running...), reply.Waiting...)
-	items, ids := jobLines(jobs)
-	return a.show(c.outputFlags, report{
-		doc: reply, items: items, ids: ids, csv: a.jobsCSV(jobs),
-		text: func(wide bool) { a.writeStatus(reply, jobs, wide) },
-	})
+	text := func(wide bool) { a.writeStatus(reply, jobs, wide) }
+	return a.jobReport(reply, jobs, text).show(a, c.outputFlags)
 }
 
 func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {

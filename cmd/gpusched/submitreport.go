@@ -18,18 +18,13 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 		}
 		return nil
 	}
-	items, ids := jobLines([]api.Job{j})
-	return a.show(c.outputFlags, report{
-		doc: reply, items: items, ids: ids,
-		csv: a.jobsCSV([]api.Job{j}),
-		text: func(bool) {
-			if c.DryRun {
-				writePlan(a.out, reply)
-				return
-			}
-			a.out.Printf("job %d %s\n", j.ID, term.Clean(c.outcome(a.out, reply)))
-		},
-	})
+	return a.jobReport(reply, []api.Job{j}, func(bool) {
+		if c.DryRun {
+			writePlan(a.out, reply)
+			return
+		}
+		a.out.Printf("job %d %s\n", j.ID, term.Clean(c.outcome(a.out, reply)))
+	}).show(a, c.outputFlags)
 }
 
 // outcome says in a few words what became of a job just submitted.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -43,19 +42,15 @@ func (c *versionCmd) Run(ctx context.Context, a *app) error {
 			list = append(list, program{"gpuschedd", reply})
 		}
 	}
-	var ids []string
-	for _, p := range list {
-		ids = append(ids, p.Version)
-	}
-	err := a.show(c.outputFlags, report{
-		doc: doc, items: []any{doc}, ids: ids,
-		csv: func(w io.Writer) error { return term.WriteCSV(w, versionColumns, list) },
+	err := report[program]{
+		doc: doc, whole: true, rows: list, cols: versionColumns,
+		ids: each(list, func(p program) string { return p.Version }),
 		text: func(bool) {
 			for _, p := range list {
 				a.out.Printf("%s %s%s\n", p.name, term.Clean(p.Version), inBrackets(term.Clean(p.Commit)))
 			}
 		},
-	})
+	}.show(a, c.outputFlags)
 	if err == nil && doc.Daemon != nil && doc.Daemon.Version != version {
 		a.note("the scheduler runs another version than this program: " +
 			"it was probably not restarted after an upgrade (systemctl restart gpusched; jobs go on)")

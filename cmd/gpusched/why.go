@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,21 +30,10 @@ func (c *whyCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	j := reply.Job
-	items := make([]any, len(j.Reasons))
-	for i, r := range j.Reasons {
-		items[i] = reasonLine{api.Schema, r}
-	}
-	return a.show(c.outputFlags, report{
-		doc: reply, items: items, ids: []string{number(j.ID)},
-		csv:  func(w io.Writer) error { return term.WriteCSV(w, reasonColumns, j.Reasons) },
+	return report[api.Reason]{
+		doc: reply, rows: j.Reasons, cols: reasonColumns, ids: []string{number(j.ID)},
 		text: func(bool) { a.writeWhy(j, a.ahead(ctx, j)) },
-	})
-}
-
-// reasonLine is one reason on a line of its own.
-type reasonLine struct {
-	Schema string `json:"schema"`
-	api.Reason
+	}.show(a, c.outputFlags)
 }
 
 func (a *app) writeWhy(j api.Job, first []api.Job) {
