@@ -51,12 +51,5 @@ func (a *app) numberOf(ctx context.Context, name string) (int64, error) {
 
 // dependencyLine is a list of dependencies for people.
 func dependencyLine(list []job.Dependency) string {
-	text := ""
-	for i, d := range list {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("--%s %d", d.Kind, d.Job)
-	}
-	return text
+	return joined(list, ", ", func(d job.Dependency) string { return fmt.Sprintf("--%s %d", d.Kind, d.Job) })
 }

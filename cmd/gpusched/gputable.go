@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,18 +80,15 @@ func controlWord(g api.GPU) string {
 
 // sharesOf are the jobs on a GPU, with the shares of those that have a part.
 func sharesOf(g api.GPU) string {
-	var parts []string
-	for _, s := range g.Shares {
-		word := wordOf(s)
-		if s.Milli < job.WholeGPU {
-			word += ":" + job.FormatGPUs(s.Milli)
-		}
-		parts = append(parts, word)
-	}
-	if len(parts) == 0 {
+	if len(g.Shares) == 0 {
 		return dash(idList(g.Jobs))
 	}
-	return strings.Join(parts, ",")
+	return joined(g.Shares, ",", func(s api.Share) string {
+		if s.Milli < job.WholeGPU {
+			return wordOf(s) + ":" + job.FormatGPUs(s.Milli)
+		}
+		return wordOf(s)
+	})
 }
 
 // wordOf is what people call the job that has a share.
@@ -104,8 +102,7 @@ func wordOf(s api.Share) string {
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
 // promised to those that have a part.
 func memoryOfJobs(g api.GPU) string {
-	var parts []string
-	for _, s := range g.Shares {
+	return joined(g.Shares, ",", func(s api.Share) string {
 		used := "?"
 		if s.UsedBytes >= 0 {
 			used = job.FormatSize(s.UsedBytes)
@@ -113,9 +110,8 @@ func memoryOfJobs(g api.GPU) string {
 		if s.Milli < job.WholeGPU && s.PromiseBytes > 0 {
 			used += "/" + job.FormatSize(s.PromiseBytes)
 		}
-		parts = append(parts, wordOf(s)+":"+used)
-	}
-	return strings.Join(parts, ",")
+		return wordOf(s) + ":" + used
+	})
 }
 
 func gpuStyle(state job.GPUState) term.Style {
@@ -170,12 +166,7 @@ func known(n int, unit string) string {
 	return "-"
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func dash(s string) string { return cmp.Or(s, "-") }
 
 // writeGPUs prints the GPUs. How much of each is free is shown where some are
 // shared; elsewhere the state says it.

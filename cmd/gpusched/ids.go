@@ -74,11 +74,7 @@ func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
 	if err != nil {
 		return nil, usagef("%s", err)
 	}
-	ids := make([]string, len(list))
-	for i, id := range list {
-		ids[i] = id.String()
-	}
-	return ids, nil
+	return each(list, job.ID.String), nil
 }
 
 // maxTaskRange bounds what 7_0-999999 may expand to.
@@ -181,7 +177,7 @@ func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, notFoundf("you have no job named %q", name)
 	}
-	return strings.Split(idList(ids), ","), nil
+	return each(ids, number), nil
 }
 
 // mine lists the caller's own jobs.
@@ -192,10 +188,4 @@ func (a *app) mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
 }
 
 // idList joins ids for a query.
-func idList(ids []int64) string {
-	parts := make([]string, len(ids))
-	for i, id := range ids {
-		parts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(parts, ",")
-}
+func idList(ids []int64) string { return joined(ids, ",", number) }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -121,30 +120,25 @@ func stateStyle(state string) term.Style {
 // gpusOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
 // of GPU 2.
 func gpusOf(j api.Job) string {
-	if len(j.GPUs) > 0 {
-		parts := make([]string, len(j.GPUs))
-		for i, g := range j.GPUs {
-			if parts[i] = strconv.Itoa(g.Index); partial(g) {
-				parts[i] += ":" + job.FormatGPUs(g.Milli)
-			}
-		}
-		return strings.Join(parts, ",")
-	}
-	if j.GPUMilli == 0 {
+	switch {
+	case len(j.GPUs) == 0 && j.GPUMilli == 0:
 		return "-"
+	case len(j.GPUs) == 0:
+		return "(" + job.FormatGPUs(j.GPUMilli) + ")"
 	}
-	return "(" + job.FormatGPUs(j.GPUMilli) + ")"
+	return joined(j.GPUs, ",", func(g api.GPURef) string {
+		if partial(g) {
+			return strconv.Itoa(g.Index) + ":" + job.FormatGPUs(g.Milli)
+		}
+		return strconv.Itoa(g.Index)
+	})
 }
 
 // partial reports whether the job has a part of the GPU only.
 func partial(g api.GPURef) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func gpuIndexes(list []api.GPURef) string {
-	parts := make([]string, len(list))
-	for i, g := range list {
-		parts[i] = strconv.Itoa(g.Index)
-	}
-	return strings.Join(parts, ",")
+	return joined(list, ",", func(g api.GPURef) string { return strconv.Itoa(g.Index) })
 }
 
 // changedAt is since when the job is in its state.

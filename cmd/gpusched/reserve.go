@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,24 +142,12 @@ func (a *app) reservationColumns() []term.Column[api.Reservation] {
 
 // reservedFor says who may use the GPUs.
 func reservedFor(r api.Reservation) string {
-	parts := append([]string{}, r.Users...)
-	for _, g := range r.Groups {
-		parts = append(parts, "group "+g)
-	}
-	if len(parts) == 0 {
-		return "nobody"
-	}
-	return strings.Join(parts, ", ")
+	parts := append(slices.Clone(r.Users), each(r.Groups, func(g string) string { return "group " + g })...)
+	return cmp.Or(strings.Join(parts, ", "), "nobody")
 }
 
 // reservationWord is a reservation for completion.
 func reservationWord(r api.Reservation) candidate {
-	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", job.FormatGPUList(indexesOf(r.GPUs)), reservedFor(r))}
-}
-
-func indexesOf(list []api.GPURef) (out []int) {
-	for _, g := range list {
-		out = append(out, g.Index)
-	}
-	return out
+	gpus := job.FormatGPUList(each(r.GPUs, func(g api.GPURef) int { return g.Index }))
+	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, reservedFor(r))}
 }

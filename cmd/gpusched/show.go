@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -109,14 +110,11 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 func (a *app) stateLine(j api.Job) string {
 	text := stateWord(j)
 	if len(j.GPUs) > 0 {
-		var uuids []string
-		for _, g := range j.GPUs {
-			uuids = append(uuids, g.UUID)
-		}
+		uuids := joined(j.GPUs, ", ", func(g api.GPURef) string { return g.UUID })
 		if text += " on "; job.State(j.State).Terminal() {
 			text = stateWord(j) + ", ran on "
 		}
-		text += gpuNames(j.GPUs) + " (" + strings.Join(uuids, ", ") + ")"
+		text += gpuNames(j.GPUs) + " (" + uuids + ")"
 		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets
 	}
 	if j.StopFor != 0 && !job.State(j.State).Terminal() {
@@ -169,11 +167,8 @@ func used(j api.Job) string {
 }
 
 func tagLine(list map[string]string) string {
-	var parts []string
-	for k, v := range list {
-		parts = append(parts, k+"="+v)
-	}
-	sort.Strings(parts)
+	parts := each(slices.Collect(maps.Keys(list)), func(k string) string { return k + "=" + list[k] })
+	slices.Sort(parts)
 	return strings.Join(parts, " ")
 }
 

@@ -103,19 +103,13 @@ func times(n int) string {
 
 // promiseLine is the GPU memory that is kept for the job.
 func promiseLine(list []api.GPURef) string {
-	var parts []string
+	var parts phrases
 	for _, g := range list {
-		if g.PromiseBytes > 0 {
-			parts = append(parts, fmt.Sprintf("%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index))
-		}
+		parts.add(g.PromiseBytes > 0, "%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index)
 	}
 	return strings.Join(parts, ", ")
 }
 
 func parameterLine(list []job.Param) string {
-	var parts []string
-	for _, p := range list {
-		parts = append(parts, p.Name+"="+strings.Join(p.Values, ","))
-	}
-	return strings.Join(parts, " ")
+	return joined(list, " ", func(p job.Param) string { return p.Name + "=" + strings.Join(p.Values, ",") })
 }

@@ -148,10 +148,4 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-func bytesOf(list []string) [][]byte {
-	out := make([][]byte, len(list))
-	for i, s := range list {
-		out[i] = []byte(s)
-	}
-	return out
-}
+func bytesOf(list []string) [][]byte { return each(list, func(s string) []byte { return []byte(s) }) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -80,11 +79,10 @@ func (a *app) writeOutlook(j api.Job, first []api.Job) {
 	case place < 0:
 		a.out.Printf("at least %d jobs are before it in the queue\n", len(first))
 	default:
-		var before []string
-		for _, w := range first[:place] {
-			before = append(before, fmt.Sprintf("%s (%s, %s)", nameOfJob(w), w.User, w.Name))
-		}
-		a.out.Printf("before it in the queue: %s\n", term.Clean(strings.Join(before, ", ")))
+		before := joined(first[:place], ", ", func(w api.Job) string {
+			return fmt.Sprintf("%s (%s, %s)", nameOfJob(w), w.User, w.Name)
+		})
+		a.out.Printf("before it in the queue: %s\n", term.Clean(before))
 	}
 }
 
