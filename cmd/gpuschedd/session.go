@@ -80,7 +80,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: stored{s.store, &s.unread}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
-		Kernel: kernel, UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred, StartUnit: s.units.StartPlain,
+		Kernel: kernel, UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred, StartUnit: s.units.StartSiteUnit,
 		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, EndProcess: host.EndProcess, Origin: s.units.Origin, System: s.units.System,
 		Tell:   notes.NewWriter(s.paths.specs, s.units).Tell,
 		Forget: func(ctx context.Context) (int, error) { return s.store.Forget(ctx, *s.history.Load(), time.Now()) },

@@ -18,7 +18,7 @@ const lookAgain = time.Second
 
 // await waits until job has ended and returns its result, or jobUnknown if it
 // has ended unheard.
-func (m *Manager) await(ctx context.Context, l *link, w *wait, job dbus.ObjectPath) (string, error) {
+func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) (string, error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) { return false, nil })
 }
 
@@ -26,7 +26,7 @@ func (m *Manager) await(ctx context.Context, l *link, w *wait, job dbus.ObjectPa
 // says STOPPING=1 before systemd has taken notice of its start takes the unit from
 // starting to deactivating, and then that job ends only with the unit. The start
 // is over all the same.
-func (m *Manager) awaitStart(ctx context.Context, l *link, w *wait, name string, job dbus.ObjectPath) (string, error) {
+func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string, error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {
 		var state dbus.Variant
 		object := l.conn.Object(destination, objectPath(name))
@@ -37,7 +37,7 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *wait, name string,
 
 // awaitUnless waits for the end of job, or until over is true, which it asks each
 // time that it looks.
-func awaitUnless(ctx context.Context, l *link, w *wait, job dbus.ObjectPath, over func() (bool, error)) (string, error) {
+func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string, error) {
 	timer := time.NewTimer(lookAgain)
 	defer timer.Stop()
 	for {
@@ -45,7 +45,7 @@ func awaitUnless(ctx context.Context, l *link, w *wait, job dbus.ObjectPath, ove
 			return r, nil
 		}
 		select {
-		case <-w.poked:
+		case <-w.woken:
 			if r, ok := w.result(job); ok {
 				return r, nil
 			}

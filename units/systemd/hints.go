@@ -14,7 +14,7 @@ func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
-	if !m.waits.finish(unit, job, result) {
+	if !m.waiters.finish(unit, job, result) {
 		m.changes.add(unit)
 	}
 }
@@ -28,7 +28,7 @@ func (m *Manager) unitChanged(unit, active, sub string) {
 	}
 	m.seen.add(unit)
 	if active == units.ActiveDeactivating {
-		m.waits.pokeStarts(unit)
+		m.waiters.wakeStarters(unit)
 	}
 	if sub != units.SubRunning && sub != units.SubStart {
 		m.changes.add(unit)
@@ -41,12 +41,12 @@ func (m *Manager) unitRemoved(unit string) {
 		return
 	}
 	m.seen.remove(unit)
-	if !m.waits.poke(unit) {
+	if !m.waiters.wake(unit) {
 		m.changes.add(unit)
 	}
 }
 
 func (m *Manager) reloaded() {
-	m.waits.pokeAll()
+	m.waiters.wakeAll()
 	m.changes.resync()
 }

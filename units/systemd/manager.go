@@ -30,7 +30,7 @@ type Manager struct {
 	address string
 	dialBus dialer
 	changes *changes
-	waits   *waits
+	waiters *waiters
 	seen    *names // units that systemd was last known to have
 	compat  *compat
 	tidy    *tidy
@@ -49,7 +49,7 @@ type Manager struct {
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), dialBus: o.dial,
-		changes: newChanges(), waits: newWaits(), seen: newNames(), compat: newCompat(), tidy: newTidy(), since: time.Now(),
+		changes: newChanges(), waiters: newWaiters(), seen: newNames(), compat: newCompat(), tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
 		m.dialBus = dbus.Dial

@@ -20,8 +20,8 @@ func (m *Manager) Reload(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("reload unit %q: %w", name, err)
 	}
-	w := m.waits.enter(name)
-	defer m.waits.leave(name, w)
+	w := m.waiters.enter(name)
+	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath
 	err = l.manager(ctx, "ReloadUnit", name, "fail").Store(&job)
 	switch {

@@ -32,8 +32,8 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	if err != nil {
 		return none, fmt.Errorf("start unit %q: %w", name, err)
 	}
-	w := m.waits.enterStart(name)
-	defer m.waits.leave(name, w)
+	w := m.waiters.enterStart(name)
+	defer m.waiters.leave(name, w)
 	m.tidy.starting(name)
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {

@@ -43,8 +43,8 @@ func (m *Manager) end(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("stop unit %q: %w", name, err)
 	}
-	w := m.waits.enter(name)
-	defer m.waits.leave(name, w)
+	w := m.waiters.enter(name)
+	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath
 	err = l.manager(ctx, "StopUnit", name, "replace").Store(&job)
 	switch {
@@ -60,7 +60,7 @@ func (m *Manager) end(ctx context.Context, name string) error {
 }
 
 // awaitStop waits for the stop, however it ends: collect looks at what is left.
-func (m *Manager) awaitStop(ctx context.Context, l *link, w *wait, name string, job dbus.ObjectPath) error {
+func (m *Manager) awaitStop(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) error {
 	err := m.awaitFor(ctx, stopPatience, l, w, job)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return err
@@ -83,7 +83,7 @@ func (m *Manager) awaitStop(ctx context.Context, l *link, w *wait, name string, 
 	return err
 }
 
-func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *wait, job dbus.ObjectPath) error {
+func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *waiter, job dbus.ObjectPath) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	_, err := m.await(ctx, l, w, job)
@@ -106,7 +106,7 @@ func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
 
 // collect makes systemd forget the stopped unit. It keeps a failed one until
 // the failure is reset, and any one as long as a process of it lives.
-func (m *Manager) collect(ctx context.Context, l *link, w *wait, name string) error {
+func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) error {
 	err := l.manager(ctx, "ResetFailedUnit", name).Err
 	if code(err) == errNoSuchUnit {
 		return nil
@@ -132,11 +132,11 @@ const (
 	collectPause = 20 * time.Millisecond
 )
 
-func pause(ctx context.Context, l *link, w *wait, d time.Duration) error {
+func pause(ctx context.Context, l *link, w *waiter, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-w.poked:
+	case <-w.woken:
 	case <-t.C:
 	case <-l.closed():
 		return errLost

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// StartPlain starts a unit of the site's, which is no job's, and waits until it
+// StartSiteUnit starts a unit of the site's, which is no job's, and waits until it
 // has begun, or ended where it ends at once. One that takes longer than ctx has
 // begun. One that is active already is left as it is.
-func (m *Manager) StartPlain(ctx context.Context, name string) error {
+func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if _, ok := units.ParseName(name); ok || strings.ContainsAny(name, "/ \n\x00") {
 		return fmt.Errorf("start unit %q: not a unit of the site's", name)
 	}
@@ -22,8 +22,8 @@ func (m *Manager) StartPlain(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("start unit %q: %w", name, err)
 	}
-	w := m.waits.enter(name)
-	defer m.waits.leave(name, w)
+	w := m.waiters.enter(name)
+	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath
 	if err := l.manager(ctx, "StartUnit", name, "fail").Store(&job); err != nil {
 		return wrap("start unit", name, err)

@@ -1,0 +1,113 @@
+package systemd
+
+import (
+	"sync"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// waiters are the callers that wait for something to happen to a unit. A caller
+// enters before it makes its call, so that a job which ends before the call
+// returns is not missed.
+type waiters struct {
+	mu   sync.Mutex
+	unit map[string]map[*waiter]struct{}
+}
+
+// waiter is one caller. woken means that something happened: look again.
+type waiter struct {
+	woken  chan struct{} // holds at most one token
+	starts bool          // its caller starts the unit
+
+	mu      sync.Mutex
+	results map[dbus.ObjectPath]string
+}
+
+func newWaiters() *waiters { return &waiters{unit: map[string]map[*waiter]struct{}{}} }
+
+func (w *waiters) enter(unit string) *waiter { return w.join(unit, &waiter{}) }
+
+// enterStart is enter for a caller that starts the unit.
+func (w *waiters) enterStart(unit string) *waiter { return w.join(unit, &waiter{starts: true}) }
+
+func (w *waiters) join(unit string, one *waiter) *waiter {
+	one.woken, one.results = make(chan struct{}, 1), map[dbus.ObjectPath]string{}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.unit[unit] == nil {
+		w.unit[unit] = map[*waiter]struct{}{}
+	}
+	w.unit[unit][one] = struct{}{}
+	return one
+}
+
+func (w *waiters) leave(unit string, one *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.unit[unit], one)
+	if len(w.unit[unit]) == 0 {
+		delete(w.unit, unit)
+	}
+}
+
+// finish tells the callers at unit how a job ended, and whether there is any.
+func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.unit[unit] {
+		one.finish(job, result)
+	}
+	return len(w.unit[unit]) > 0
+}
+
+// wake makes the callers at unit look again, and reports whether there is any.
+func (w *waiters) wake(unit string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.unit[unit] {
+		one.wake()
+	}
+	return len(w.unit[unit]) > 0
+}
+
+// wakeStarters makes those look again that wait for a start of unit.
+func (w *waiters) wakeStarters(unit string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.unit[unit] {
+		if one.starts {
+			one.wake()
+		}
+	}
+}
+
+func (w *waiters) wakeAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, all := range w.unit {
+		for one := range all {
+			one.wake()
+		}
+	}
+}
+
+func (one *waiter) finish(job dbus.ObjectPath, result string) {
+	one.mu.Lock()
+	one.results[job] = result
+	one.mu.Unlock()
+	one.wake()
+}
+
+func (one *waiter) wake() {
+	select {
+	case one.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	r, ok := one.results[job]
+	return r, ok
+}
