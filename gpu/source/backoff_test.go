@@ -39,23 +39,23 @@ func TestBackoff(t *testing.T) {
 // Invariant 5.
 func TestTalkRate(t *testing.T) {
 	now := time.Unix(0, 0)
-	talk := newTalk(slog.New(slog.DiscardHandler))
-	talk.now = func() time.Time { return now }
-	for i := range talkBurst + 5 {
-		if _, ok := talk.take(); ok != (i < talkBurst) {
+	log := newChildLog(slog.New(slog.DiscardHandler))
+	log.now = func() time.Time { return now }
+	for i := range logBurst + 5 {
+		if _, ok := log.take(); ok != (i < logBurst) {
 			t.Errorf("line %d is let through: %t", i, ok)
 		}
 	}
 	now = now.Add(time.Second)
-	if suppressed, ok := talk.take(); !ok || suppressed != 5 {
+	if suppressed, ok := log.take(); !ok || suppressed != 5 {
 		t.Errorf("a second later: %t with %d suppressed", ok, suppressed)
 	}
-	if _, ok := talk.take(); ok {
+	if _, ok := log.take(); ok {
 		t.Error("two lines in a second")
 	}
 	now = now.Add(time.Hour)
-	for i := range talkBurst + 1 {
-		if _, ok := talk.take(); ok != (i < talkBurst) {
+	for i := range logBurst + 1 {
+		if _, ok := log.take(); ok != (i < logBurst) {
 			t.Errorf("an hour later, line %d is let through: %t", i, ok)
 		}
 	}

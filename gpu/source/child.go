@@ -30,17 +30,17 @@ type child struct {
 	since   time.Time     // of pending
 	looked  time.Duration // for its answer, after its time had passed
 
-	ended chan struct{} // closed when it was reaped
-	how   string        // how it ended; to be read after ended
-	quiet chan struct{} // closed when nobody reads its talk any more
-	said  string        // the last line of its talk; to be read after quiet
-	hush  func()        // makes that happen
+	ended     chan struct{} // closed when it was reaped
+	how       string        // how it ended; to be read after ended
+	logClosed chan struct{} // closed when its stderr is read no more
+	lastLine  string        // the last line of its stderr; to be read after logClosed
+	closeLog  func()        // makes that happen
 }
 
 // start runs the program with three pipes. The goroutine that waits for it keeps
 // its thread: the kernel sends the death signal when the thread that started the
 // child ends.
-func start(o Options, t *talk) (*child, error) {
+func start(o Options, log *childLog) (*child, error) {
 	cmd := exec.Command(o.Path, o.Args...)
 	cmd.Dir, cmd.Env = "/", o.Env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -50,7 +50,7 @@ func start(o Options, t *talk) (*child, error) {
 		p.closeOurs()
 		return nil, err
 	}
-	c := &child{ended: make(chan struct{}), quiet: make(chan struct{}), stdin: p.ours[0], stdout: p.ours[1]}
+	c := &child{ended: make(chan struct{}), logClosed: make(chan struct{}), stdin: p.ours[0], stdout: p.ours[1]}
 	c.lines = newLines(c.stdout)
 	started := make(chan error)
 	go func() {
@@ -70,10 +70,10 @@ func start(o Options, t *talk) (*child, error) {
 	}
 	c.pid, c.kill = cmd.Process.Pid, func() { _ = cmd.Process.Kill() } // an error means that it has ended
 	stderr := p.ours[2]
-	c.hush = func() { _ = stderr.Close() }
+	c.closeLog = func() { _ = stderr.Close() }
 	go func() {
-		defer close(c.quiet)
-		c.said = t.copy(stderr, c.pid)
+		defer close(c.logClosed)
+		c.lastLine = log.copy(stderr, c.pid)
 	}()
 	return c, nil
 }
@@ -131,13 +131,13 @@ func (c *child) end() bool {
 	select {
 	case <-c.ended:
 		select {
-		case <-c.quiet:
+		case <-c.logClosed:
 		case <-timer.C:
 		}
 	case <-timer.C:
 	}
-	c.hush()
-	<-c.quiet
+	c.closeLog()
+	<-c.logClosed
 	return c.hasEnded()
 }
 

@@ -15,7 +15,7 @@
 //  3. After a failure the next start is at once, then after 100 ms, doubling to
 //     30 s; an answer, even one with a Problem, ends that.
 //  4. A child does not outlive the daemon, however that ends.
-//  5. What a child writes is bounded: a line by gpu.MaxLineBytes, its talk by a
+//  5. What a child writes is bounded: a line by gpu.MaxLineBytes, its stderr by a
 //     rate.
 //  6. Close ends every goroutine but one per abandoned child, which ends with it.
 package source

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ type Options struct {
 	Args    []string      // for it
 	Env     []string      // its environment; nil: ours
 	Timeout time.Duration // how long it may take to answer; 0: 10 s
-	Log     *slog.Logger  // for its talk; nil: slog.Default
+	Log     *slog.Logger  // for its stderr; nil: slog.Default
 }
 
 // MaxAbandoned is how many killed children may be left in the driver before no
@@ -41,16 +42,16 @@ var (
 // Source asks a child. Its methods may be called by several goroutines; they
 // take turns.
 type Source struct {
-	opts  Options
-	now   func() time.Time
-	spawn func(Options, *talk) (*child, error)
-	talk  *talk
+	opts     Options
+	now      func() time.Time
+	spawn    func(Options, *childLog) (*child, error)
+	childLog *childLog
 
-	turn    chan struct{} // holds one token: whoever has it owns the fields up to mu
-	seq     uint64
-	child   *child // nil: none
-	left    []*child
-	backoff backoff
+	turn      chan struct{} // holds one token: whoever has it owns the fields up to mu
+	seq       uint64
+	child     *child // nil: none
+	abandoned []*child
+	backoff   backoff
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -66,7 +67,7 @@ func New(o Options) *Source {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Source{opts: o, now: time.Now, spawn: start, talk: newTalk(o.Log), turn: make(chan struct{}, 1), closing: make(chan struct{})}
+	s := &Source{opts: o, now: time.Now, spawn: start, childLog: newChildLog(o.Log), turn: make(chan struct{}, 1), closing: make(chan struct{})}
 	s.turn <- struct{}{}
 	return s
 }
@@ -136,10 +137,10 @@ func (s *Source) sample(ctx context.Context) (gpu.Snapshot, error) {
 		case errors.Is(err, errCut): // the next Sample gives the child the rest of its time
 			return gpu.Snapshot{}, err
 		case errors.Is(err, errGone) && !fresh:
-			s.noteEnd(s.drop())
+			s.noteEnd(s.killChild())
 		default:
 			pid := s.child.pid
-			err = fmt.Errorf("child %d: %w%s", pid, err, s.drop())
+			err = fmt.Errorf("child %d: %w%s", pid, err, s.killChild())
 			s.backoff.failed(s.now(), err)
 			return gpu.Snapshot{}, err
 		}
@@ -152,13 +153,13 @@ func (s *Source) ensure() (fresh bool, err error) {
 		return false, nil
 	}
 	s.forget()
-	if len(s.left) >= MaxAbandoned {
-		return false, fmt.Errorf("%w (%d; look at \"dmesg | grep -i nvrm\")", ErrAbandoned, len(s.left))
+	if len(s.abandoned) >= MaxAbandoned {
+		return false, fmt.Errorf("%w (%d; look at \"dmesg | grep -i nvrm\")", ErrAbandoned, len(s.abandoned))
 	}
 	if err := s.backoff.check(s.now()); err != nil {
 		return false, err
 	}
-	c, err := s.spawn(s.opts, s.talk)
+	c, err := s.spawn(s.opts, s.childLog)
 	if err != nil {
 		err = fmt.Errorf("starting %q: %w", s.opts.Path, err)
 		s.backoff.failed(s.now(), err)
@@ -169,30 +170,24 @@ func (s *Source) ensure() (fresh bool, err error) {
 	return true, nil
 }
 
-// drop kills the child and returns how it ended, as words to append: also what it
+// killChild kills the child and returns how it ended, as words to append: also what it
 // said last, where that is known by now.
-func (s *Source) drop() string {
+func (s *Source) killChild() string {
 	c := s.child
 	s.child = nil
 	if !c.end() {
-		s.left = append(s.left, c)
+		s.abandoned = append(s.abandoned, c)
 		return " (killed, and has not ended yet)"
 	}
-	if c.said == "" {
+	if c.lastLine == "" {
 		return c.how
 	}
-	return c.how + ", and said last: " + c.said
+	return c.how + ", and said last: " + c.lastLine
 }
 
 // forget strikes off the abandoned children that have ended.
 func (s *Source) forget() {
-	var left []*child
-	for _, c := range s.left {
-		if !c.hasEnded() {
-			left = append(left, c)
-		}
-	}
-	s.left = left
+	s.abandoned = slices.DeleteFunc(s.abandoned, (*child).hasEnded)
 }
 
 // noteEnd logs the end of a child that had answered before. Success is its way
@@ -222,11 +217,11 @@ func (s *Source) Close() error {
 	<-s.turn
 	defer func() { s.turn <- struct{}{} }()
 	if s.child != nil {
-		s.drop()
+		s.killChild()
 	}
 	s.forget()
-	if len(s.left) > 0 {
-		return fmt.Errorf("closing the source of GPU samples: %d killed children hang in the driver", len(s.left))
+	if len(s.abandoned) > 0 {
+		return fmt.Errorf("closing the source of GPU samples: %d killed children hang in the driver", len(s.abandoned))
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestUnkillableChildren(t *testing.T) {
 	s := New(o)
 	s.now = func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.backoff.failures) * time.Hour) } // no back-off
 	var hung []*child
-	s.spawn = func(Options, *talk) (*child, error) {
+	s.spawn = func(Options, *childLog) (*child, error) {
 		hung = append(hung, unkillable(t))
 		return hung[len(hung)-1], nil
 	}
@@ -159,9 +159,9 @@ func unkillable(t *testing.T) *child {
 		p.closeTheirs()
 		p.closeOurs()
 	})
-	quiet := make(chan struct{})
-	close(quiet)
-	c := &child{pid: 1, kill: func() {}, hush: func() {}, ended: make(chan struct{}), quiet: quiet, stdin: p.ours[0], stdout: p.ours[1]}
+	logClosed := make(chan struct{})
+	close(logClosed)
+	c := &child{pid: 1, kill: func() {}, closeLog: func() {}, ended: make(chan struct{}), logClosed: logClosed, stdin: p.ours[0], stdout: p.ours[1]}
 	c.lines = newLines(c.stdout)
 	return c
 }
@@ -333,7 +333,7 @@ func TestTalkIsBounded(t *testing.T) {
 	}
 	text := log.String()
 	n := strings.Count(text, "nvml child says")
-	if n < talkBurst || n > talkBurst+10 || len(text) > 2*n*maxTalk {
+	if n < logBurst || n > logBurst+10 || len(text) > 2*n*maxLogLine {
 		t.Errorf("%d lines, %d bytes", n, len(text))
 	}
 	if !strings.Contains(text, `line="line 0? yyy`) {

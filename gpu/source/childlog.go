@@ -12,15 +12,15 @@ import (
 	"unicode"
 )
 
-// The rate of lines of talk: so many at once, then one a second; a line is cut
-// at maxTalk bytes.
+// The rate of lines that children log: so many at once, then one a second; a line is cut
+// at maxLogLine bytes.
 const (
-	talkBurst = 20
-	maxTalk   = 512
+	logBurst   = 20
+	maxLogLine = 512
 )
 
-// talk logs what children say on stderr.
-type talk struct {
+// childLog logs what children say on stderr.
+type childLog struct {
 	log *slog.Logger
 	now func() time.Time
 
@@ -30,18 +30,18 @@ type talk struct {
 	suppressed int
 }
 
-func newTalk(log *slog.Logger) *talk {
-	return &talk{log: log, now: time.Now, tokens: talkBurst}
+func newChildLog(log *slog.Logger) *childLog {
+	return &childLog{log: log, now: time.Now, tokens: logBurst}
 }
 
 // copy logs the lines of r until it ends, or is closed, and returns the last that
 // is not empty.
-func (t *talk) copy(r io.Reader, pid int) (last string) {
-	lines := bufio.NewReaderSize(r, maxTalk)
+func (l *childLog) copy(r io.Reader, pid int) (last string) {
+	lines := bufio.NewReaderSize(r, maxLogLine)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
-			t.say(string(line), pid)
+			l.say(string(line), pid)
 			last = cmp.Or(clean(string(line)), last)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
@@ -53,8 +53,8 @@ func (t *talk) copy(r io.Reader, pid int) (last string) {
 	}
 }
 
-func (t *talk) say(line string, pid int) {
-	suppressed, ok := t.take()
+func (l *childLog) say(line string, pid int) {
+	suppressed, ok := l.take()
 	if !ok {
 		return
 	}
@@ -62,25 +62,25 @@ func (t *talk) say(line string, pid int) {
 	if suppressed > 0 {
 		args = append(args, "suppressed", suppressed)
 	}
-	t.log.Warn("nvml child says", args...)
+	l.log.Warn("nvml child says", args...)
 }
 
 // take spends a token if there is one, and returns how many lines were dropped
 // since the last that was not.
-func (t *talk) take() (suppressed int, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	if !t.at.IsZero() {
-		t.tokens = min(talkBurst, t.tokens+now.Sub(t.at).Seconds())
+func (l *childLog) take() (suppressed int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if !l.at.IsZero() {
+		l.tokens = min(logBurst, l.tokens+now.Sub(l.at).Seconds())
 	}
-	t.at = now
-	if t.tokens < 1 {
-		t.suppressed++
+	l.at = now
+	if l.tokens < 1 {
+		l.suppressed++
 		return 0, false
 	}
-	t.tokens--
-	suppressed, t.suppressed = t.suppressed, 0
+	l.tokens--
+	suppressed, l.suppressed = l.suppressed, 0
 	return suppressed, true
 }
 
