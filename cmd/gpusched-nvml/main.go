@@ -39,7 +39,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	case *once:
 		err = printOnce(out, lib)
 	case *census:
-		err = printCensus(out, lib)
+		err = printSymbols(out, lib)
 	default:
 		err = child.Serve(in, out, talk, lib)
 	}
@@ -61,10 +61,10 @@ func printOnce(out io.Writer, lib *nvml.Library) error {
 	return nil
 }
 
-func printCensus(out io.Writer, lib *nvml.Library) error {
-	symbols, err := lib.Census()
+func printSymbols(out io.Writer, lib *nvml.Library) error {
+	symbols, err := lib.Symbols()
 	if err != nil {
 		return err
 	}
-	return child.PrintCensus(out, symbols)
+	return child.PrintSymbols(out, symbols)
 }

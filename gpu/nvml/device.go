@@ -51,7 +51,7 @@ func (r *reader) device() (d gpu.Device) {
 	})
 	if ok {
 		r.identity(dev)
-		r.surroundings(dev)
+		r.affinity(dev)
 		r.memory(dev)
 		r.gauges(dev)
 		r.processes(dev)

@@ -14,7 +14,7 @@
 //     usual, and one that hangs is not asked again until the call returned.
 //  3. The library is never unmapped and a process loads only one: the linker
 //     binds each function at its first call, for good. Another library (after a
-//     driver upgrade) needs another process: see Spent.
+//     driver upgrade) needs another process: see NeedsRestart.
 //  4. While there is no library or no driver, every Snapshot looks again.
 //  5. Drivers 535.43 to 535.86 write past the buffer of a process list: there
 //     the lists are not read, and HealthDetail says so.

@@ -54,11 +54,11 @@ type Library struct {
 	opts Options
 	nv   nvml.Interface
 
-	held  *dl.DynamicLibrary // our own hold on the library, so that go-nvml never unmaps it; nil: not loaded
-	has   symbols
-	ready bool      // initialised
-	since time.Time // the last initialisation
-	spent bool
+	held         *dl.DynamicLibrary // our own hold on the library, so that go-nvml never unmaps it; nil: not loaded
+	has          symbols
+	ready        bool      // initialised
+	since        time.Time // the last initialisation
+	needsRestart bool
 
 	driver, version, cuda string
 
@@ -73,10 +73,10 @@ func Open(o Options) *Library {
 	return &Library{opts: o, nv: nvml.New(nvml.WithLibraryPath(o.Path))}
 }
 
-// Spent says that a loaded library refused to work. A fresh process may do
+// NeedsRestart says that a loaded library refused to work. A fresh process may do
 // better: the file may be another one by now.
-func (l *Library) Spent() bool {
-	return l.spent
+func (l *Library) NeedsRestart() bool {
+	return l.needsRestart
 }
 
 // Close ends the use of the driver. A GPU that hangs is left alone.
@@ -84,13 +84,13 @@ func (l *Library) Close() {
 	l.drop()
 }
 
-// Census says which functions that we need the library has, or why it cannot
+// Symbols says which functions that we need the library has, or why it cannot
 // be loaded.
-func (l *Library) Census() ([]Symbol, error) {
+func (l *Library) Symbols() ([]Symbol, error) {
 	if err := l.load(); err != nil {
 		return nil, err
 	}
-	return l.has.census(), nil
+	return l.has.list(), nil
 }
 
 // load maps the library and looks its functions up, once.
@@ -115,14 +115,14 @@ func (l *Library) ensure() (gpu.Problem, error) {
 		return gpu.ProblemLibraryMissing, err
 	}
 	if names := l.has.missing(); names != "" {
-		l.spent = true
+		l.needsRestart = true
 		return gpu.ProblemUnsupported, errors.New("the library lacks " + names)
 	}
 	if ret := l.nv.Init(); ret != nvml.SUCCESS {
-		l.spent = true
+		l.needsRestart = true
 		return problemOf(ret), fmt.Errorf("initialising: %s", l.words(ret))
 	}
-	l.ready, l.since, l.spent = true, l.opts.Now(), false
+	l.ready, l.since, l.needsRestart = true, l.opts.Now(), false
 	l.readVersions()
 	return gpu.ProblemNone, nil
 }

@@ -55,7 +55,7 @@ func TestADriverThatAppears(t *testing.T) {
 }
 
 // Invariant 3: a library that refuses is not kept, the process ends instead.
-func TestARefusingLibraryIsSpent(t *testing.T) {
+func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	r := newRig(t).start()
 	r.init("18")
 	r.sample()
@@ -64,15 +64,15 @@ func TestARefusingLibraryIsSpent(t *testing.T) {
 	}
 }
 
-// Invariant 1: leaving any function out costs what the census says and nothing more.
+// Invariant 1: leaving any function out costs what Symbols says and nothing more.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
 	lib := nvml.Open(nvml.Options{Path: built.lib})
-	census, err := lib.Census()
+	symbols, err := lib.Symbols()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, symbol := range census {
+	for _, symbol := range symbols {
 		t.Run(symbol.Name, func(t *testing.T) {
 			r := &rig{t: t, lib: built.lib, state: built.state}
 			s := r.hide(versions(symbol.Name)...).start().sample()
@@ -156,7 +156,7 @@ func TestNotALibrary(t *testing.T) {
 	if s := r.start().sample(); s.Problem != gpu.ProblemLibraryMissing {
 		t.Errorf("problem %q: %s", s.Problem, s.Detail)
 	}
-	if _, err := nvml.Open(nvml.Options{Path: r.lib}).Census(); err == nil {
-		t.Error("a census of no library")
+	if _, err := nvml.Open(nvml.Options{Path: r.lib}).Symbols(); err == nil {
+		t.Error("symbols of no library")
 	}
 }

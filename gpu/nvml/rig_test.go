@@ -71,7 +71,7 @@ func serve(path string) int {
 
 type stays struct{ *nvml.Library }
 
-func (stays) Spent() bool { return false }
+func (stays) NeedsRestart() bool { return false }
 
 // rig is a served library with a state directory.
 type rig struct {

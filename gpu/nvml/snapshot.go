@@ -18,7 +18,7 @@ func (l *Library) Snapshot(seq uint64) gpu.Snapshot {
 		err = l.readDevices(&s)
 		if err != nil {
 			problem = gpu.ProblemInitFailed
-			l.spent = true
+			l.needsRestart = true
 			l.drop()
 		}
 	}
@@ -52,7 +52,7 @@ func (l *Library) readDevices(s *gpu.Snapshot) error {
 			s.Devices = append(s.Devices, slot.hung(i))
 		}
 	}
-	forgetDoubles(s.Devices)
+	dropDuplicates(s.Devices)
 	s.Links = l.readLinks(s.Devices, expired)
 	return nil
 }
@@ -73,8 +73,8 @@ func (l *Library) resize(n int) {
 	l.slots = slots
 }
 
-// forgetDoubles takes a recalled identity back if a GPU that answers has it now.
-func forgetDoubles(devices []gpu.Device) {
+// dropDuplicates takes a recalled identity back if a GPU that answers has it now.
+func dropDuplicates(devices []gpu.Device) {
 	answers := make(map[string]bool)
 	for _, d := range devices {
 		answers[d.UUID] = answers[d.UUID] || d.Health == gpu.HealthOK

@@ -98,7 +98,7 @@ func newest(name string, versions ...string) []string {
 	return append(names, name)
 }
 
-// Symbol is one line of a Census.
+// Symbol is one line of a Symbols.
 type Symbol struct {
 	Name    string // the newest that is there, or the newest there could be
 	Present bool
@@ -142,7 +142,7 @@ func (has symbols) overruns() bool {
 	return has.any(needOf535) && !has.any(needOf535Fixed)
 }
 
-func (has symbols) census() []Symbol {
+func (has symbols) list() []Symbol {
 	var lines []Symbol
 	for n, e := range entries() {
 		name := e.names[0]

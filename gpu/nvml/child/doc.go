@@ -13,7 +13,7 @@
 //  1. Every sample request gets exactly one line with its seq; anything else
 //     gets a line on stderr and the next request is served.
 //  2. The end of the input is the end of the program, with success; so is the
-//     answer after which the library is Spent, because only a fresh process can
+//     answer after which the library NeedsRestart, because only a fresh process can
 //     load another one.
 //  3. What it holds of a request is bounded by MaxRequestBytes.
 package child

@@ -17,7 +17,7 @@ const MaxRequestBytes = 4096
 // Reader is what Serve asks; *nvml.Library is one.
 type Reader interface {
 	Snapshot(seq uint64) gpu.Snapshot
-	Spent() bool
+	NeedsRestart() bool
 }
 
 type request struct {
@@ -25,7 +25,7 @@ type request struct {
 	Seq uint64 `json:"seq"`
 }
 
-// Serve answers the requests on in until it ends or r is spent. Its error is
+// Serve answers the requests on in until it ends or r needs a restart. Its error is
 // one of in or out.
 func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
 	lines := bufio.NewReaderSize(in, MaxRequestBytes)
@@ -48,7 +48,7 @@ func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
 		if err := answer(out, r.Snapshot(req.Seq)); err != nil {
 			return err
 		}
-		if r.Spent() {
+		if r.NeedsRestart() {
 			return nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// scripted answers with nothing but the seq; it is spent after so many answers.
+// scripted answers with nothing but the seq; it needs a restart after so many answers.
 type scripted struct {
 	spentAfter, answered int
 	devices              []gpu.Device
@@ -21,7 +21,7 @@ func (s *scripted) Snapshot(seq uint64) gpu.Snapshot {
 	return gpu.Snapshot{Seq: seq, Devices: s.devices}
 }
 
-func (s *scripted) Spent() bool {
+func (s *scripted) NeedsRestart() bool {
 	return s.spentAfter > 0 && s.answered >= s.spentAfter
 }
 

@@ -38,9 +38,9 @@ func TestPrintProblem(t *testing.T) {
 	}
 }
 
-func TestPrintCensus(t *testing.T) {
+func TestPrintSymbols(t *testing.T) {
 	var out bytes.Buffer
-	if err := PrintCensus(&out, []nvml.Symbol{{Name: "a", Present: true}, {Name: "b"}, {Name: "c", Loss: "power"}}); err != nil {
+	if err := PrintSymbols(&out, []nvml.Symbol{{Name: "a", Present: true}, {Name: "b"}, {Name: "c", Loss: "power"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "a  present\nb  MISSING: nothing works without it\nc  missing: without it we lose power\n"

@@ -56,9 +56,9 @@ func printNotes(w io.Writer, devices []gpu.Device) error {
 	return t.Flush()
 }
 
-// PrintCensus writes which functions of the library are there and what is lost
+// PrintSymbols writes which functions of the library are there and what is lost
 // without the others.
-func PrintCensus(w io.Writer, symbols []nvml.Symbol) error {
+func PrintSymbols(w io.Writer, symbols []nvml.Symbol) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range symbols {
 		state := "present"

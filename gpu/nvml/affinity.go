@@ -20,9 +20,9 @@ const (
 	askNodes = 64
 )
 
-// surroundings reads which NUMA node and CPUs are next to the GPU. That never
+// affinity reads which NUMA node and CPUs are next to the GPU. That never
 // changes, so of a GPU that was seen before it is what it was.
-func (r *reader) surroundings(dev nvml.Device) {
+func (r *reader) affinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
 		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs
 		return
