@@ -22,14 +22,8 @@ type Fake struct {
 	links   []gpu.Link
 	claims  []claim
 	lost    map[int]bool // by minor
-	problem gpu.Problem
-	detail  string
-	err     error
-	delay   time.Duration
-	gate    chan struct{} // Samples wait until it is closed; nil: they do not
 	seq     uint64
 	closed  bool
-	closing chan struct{} // closed with closed
 }
 
 // claim is a process on a GPU. A real one counts while the pid lives and is
@@ -54,7 +48,7 @@ func A100(index int) gpu.Device {
 
 // NewFake has n idle A100 on one NUMA node.
 func NewFake(n int) *Fake {
-	f := &Fake{lost: make(map[int]bool), closing: make(chan struct{})}
+	f := &Fake{lost: make(map[int]bool)}
 	f.set(n)
 	return f
 }
@@ -75,14 +69,6 @@ func (f *Fake) SetGPUs(n int) error {
 	f.claims = nil
 	clear(f.lost)
 	return nil
-}
-
-// SetDevices makes the GPUs those given; the links stay. What claims use is added to their
-// MemUsedBytes and taken off their MemFreeBytes.
-func (f *Fake) SetDevices(devices ...gpu.Device) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.devices = slices.Clone(devices)
 }
 
 // Change changes the GPU of that minor, if there is one.
@@ -133,125 +119,34 @@ func (f *Fake) Lose(minor int, lost bool) error {
 	return nil
 }
 
-// SetProblem makes Snapshots have that Problem; ProblemNone ends it.
-func (f *Fake) SetProblem(p gpu.Problem, detail string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.problem, f.detail = p, detail
-}
-
-// Fail makes Samples fail with err; nil ends it.
-func (f *Fake) Fail(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.err = err
-}
-
-// Delay makes each Sample take d.
-func (f *Fake) Delay(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.delay = d
-}
-
-// Hold makes Samples that begin from now on wait until release is called, once.
-func (f *Fake) Hold() (release func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	gate := make(chan struct{})
-	f.gate = gate
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		close(gate)
-		if f.gate == gate {
-			f.gate = nil
-		}
-	}
-}
-
-// Samples is how many Samples began.
-func (f *Fake) Samples() uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.seq
-}
-
-// Close ends the Samples under way and fails those to come.
+// Close fails the Samples to come.
 func (f *Fake) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.closed {
-		f.closed = true
-		close(f.closing)
-	}
+	f.closed = true
 	return nil
 }
 
 // Sample behaves like that of package source, errors and all.
 func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
-	taken := time.Now().UnixNano()
-	seq, err := f.wait(ctx)
-	if err == nil {
-		var s gpu.Snapshot
-		if s, err = f.snapshot(seq); err == nil {
-			s.TakenUnixNano = taken
-			return s, nil
-		}
-	}
-	err = fmt.Errorf("sampling the GPUs: %w", err)
-	return gpu.Snapshot{TakenUnixNano: taken, Problem: gpu.ProblemStale, Detail: err.Error(), Devices: []gpu.Device{}}, err
-}
-
-// wait counts a Sample and spends the time it is to take.
-func (f *Fake) wait(ctx context.Context) (seq uint64, err error) {
-	f.mu.Lock()
-	f.seq++
-	seq, delay, gate := f.seq, f.delay, f.gate
-	f.mu.Unlock()
-	if gate != nil {
-		if err := until(ctx, f.closing, gate); err != nil {
-			return seq, err
-		}
-	}
-	if delay > 0 {
-		timer := time.NewTimer(delay)
-		defer timer.Stop()
-		if err := until(ctx, f.closing, timer.C); err != nil {
-			return seq, err
-		}
-	}
-	return seq, context.Cause(ctx)
-}
-
-func until[T any](ctx context.Context, closing <-chan struct{}, event <-chan T) error {
-	select {
-	case <-event:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-closing:
-		return ErrClosed
-	}
-}
-
-func (f *Fake) snapshot(seq uint64) (gpu.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.closed:
-		return gpu.Snapshot{}, ErrClosed
-	case f.err != nil:
-		return gpu.Snapshot{}, f.err
+	f.seq++
+	s := gpu.Snapshot{Seq: f.seq, TakenUnixNano: time.Now().UnixNano(), Devices: []gpu.Device{}}
+	err := context.Cause(ctx)
+	if err == nil && f.closed {
+		err = ErrClosed
 	}
-	s := gpu.Snapshot{Seq: seq, Driver: "550.54.14", NVMLVersion: "12.550.54.14", CUDAVersion: "12.4", Devices: []gpu.Device{}}
-	if f.problem != gpu.ProblemNone {
-		return gpu.Snapshot{Seq: seq, Problem: f.problem, Detail: f.detail, Devices: s.Devices}, nil
+	if err != nil {
+		err = fmt.Errorf("sampling the GPUs: %w", err)
+		s.Problem, s.Detail = gpu.ProblemStale, err.Error()
+		return s, err
 	}
+	s.Driver, s.NVMLVersion, s.CUDAVersion = "550.54.14", "12.550.54.14", "12.4"
 	for _, d := range f.devices {
 		s.Devices = append(s.Devices, f.device(d))
 	}
-	s.Links = f.linksOf(s.Devices)
+	s.Links = slices.Clone(f.links)
 	return s, nil
 }
 

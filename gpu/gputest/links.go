@@ -1,7 +1,6 @@
 package gputest
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/gpusched/gpusched/gpu"
@@ -46,28 +45,8 @@ func (f *Fake) SetIslands() error {
 	for i := range 8 {
 		f.Change(i, func(d *gpu.Device) { d.NUMANode, d.CPUs = i/4, strconv.Itoa(i/4) })
 	}
-	f.SetLinks(IslandLinks()...)
-	return nil
-}
-
-// SetLinks makes the links those given, in order of A, then B. They are told about
-// GPUs that are there.
-func (f *Fake) SetLinks(links ...gpu.Link) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.links = slices.Clone(links)
-}
-
-// linksOf are the links among devices; f.mu is held.
-func (f *Fake) linksOf(devices []gpu.Device) []gpu.Link {
-	there := func(index int) bool {
-		return slices.ContainsFunc(devices, func(d gpu.Device) bool { return d.Index == index })
-	}
-	var links []gpu.Link
-	for _, l := range f.links {
-		if there(l.A) && there(l.B) {
-			links = append(links, l)
-		}
-	}
-	return links
+	f.links = IslandLinks()
+	return nil
 }

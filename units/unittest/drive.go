@@ -2,11 +2,11 @@ package unittest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"syscall"
 
 	"github.com/gpusched/gpusched/units"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Exit ends the running main process of name with an exit status.
@@ -28,14 +28,6 @@ func (s *Systemd) OOM(name string) {
 // Timeout lets name meet its RuntimeMaxUSec.
 func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
-}
-
-// FailLaunch lets the launcher of name give up with its word and its status.
-func (s *Systemd) FailLaunch(name string, l contract.Step, code, errno int) {
-	s.drive(name, func(u *unit) {
-		u.status.StatusText, u.status.StatusErrno = contract.StatusPrefix+string(l), int32(errno)
-		s.exit(u, code)
-	})
 }
 
 // drive panics where there is nothing to drive: the test is wrong then.
@@ -108,12 +100,7 @@ func (s *Systemd) Reboot() {
 func (s *Systemd) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var names []string
-	for name := range s.units {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(s.units))
 }
 
 // Started counts the starts of name that took effect, since New.

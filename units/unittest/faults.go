@@ -66,21 +66,6 @@ func (s *Systemd) Reconnect() {
 	s.send(units.Change{Resync: true})
 }
 
-// LoseSignals keeps changes from being heard, or lets them be heard again.
-// What was lost stays lost.
-func (s *Systemd) LoseSignals(lose bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.silent = lose
-}
-
-// DoubleSignals makes every change be heard twice, or once again.
-func (s *Systemd) DoubleSignals(double bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.doubled = double
-}
-
 // Signal announces a change of name though nothing happened, as systemd does
 // for all units when it reloads.
 func (s *Systemd) Signal(name string) {
