@@ -28,10 +28,8 @@ func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.Object
 // is over all the same.
 func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string, error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {
-		var state dbus.Variant
-		object := l.conn.Object(destination, objectPath(name))
-		err := object.CallWithContext(ctx, propertyIface+".Get", 0, unitIface, "ActiveState").Store(&state)
-		return state.Value() == units.ActiveDeactivating, err
+		p, err := l.properties(ctx, objectPath(name), unitIface, "ActiveState")
+		return get[string](p, "ActiveState") == units.ActiveDeactivating, err
 	})
 }
 

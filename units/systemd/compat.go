@@ -28,8 +28,6 @@ type compat struct {
 	dropped []string // sorted
 }
 
-func newCompat() *compat { return &compat{} }
-
 func (c *compat) degraded() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,7 @@ func (m *Manager) unitChanged(unit, active, sub string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
-	m.seen.add(unit)
+	m.seen.Store(unit, true)
 	if active == units.ActiveDeactivating {
 		m.waiters.wakeStarters(unit)
 	}
@@ -40,7 +40,7 @@ func (m *Manager) unitRemoved(unit string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
-	m.seen.remove(unit)
+	m.seen.Delete(unit)
 	if !m.waiters.wake(unit) {
 		m.changes.add(unit)
 	}

@@ -10,12 +10,9 @@ import (
 // Kill sends signal to every process of the unit name; units.ErrAbsent where
 // there is none of that name. A unit without processes is not an error.
 func (m *Manager) Kill(ctx context.Context, name string, signal int) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	l, err := m.current()
+	l, err := m.linkFor("kill", name)
 	if err != nil {
-		return fmt.Errorf("kill unit %q: %w", name, err)
+		return err
 	}
 	err = l.manager(ctx, "KillUnit", name, "all", int32(signal)).Err
 	switch {

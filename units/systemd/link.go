@@ -16,6 +16,7 @@ const (
 	unitPath      = "/org/freedesktop/systemd1/unit"
 	managerIface  = "org.freedesktop.systemd1.Manager"
 	unitIface     = "org.freedesktop.systemd1.Unit"
+	serviceIface  = "org.freedesktop.systemd1.Service"
 	propertyIface = "org.freedesktop.DBus.Properties"
 	busIface      = "org.freedesktop.DBus"
 )
@@ -102,6 +103,20 @@ func matches() [][]dbus.MatchOption {
 // manager calls a method of systemd's manager.
 func (l *link) manager(ctx context.Context, method string, args ...any) *dbus.Call {
 	return l.conn.Object(destination, managerPath).CallWithContext(ctx, managerIface+"."+method, 0, args...)
+}
+
+// properties asks for some properties of an object, one by one.
+func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties, error) {
+	p := properties{}
+	for _, name := range names {
+		var v dbus.Variant
+		call := l.conn.Object(destination, path).CallWithContext(ctx, propertyIface+".Get", 0, iface, name)
+		if err := call.Store(&v); err != nil {
+			return nil, err
+		}
+		p[name] = v
+	}
+	return p, nil
 }
 
 func (l *link) closed() <-chan struct{} { return l.conn.Context().Done() }

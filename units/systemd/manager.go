@@ -31,9 +31,14 @@ type Manager struct {
 	dialBus dialer
 	changes *changes
 	waiters *waiters
-	seen    *names // units that systemd was last known to have
 	compat  *compat
 	tidy    *tidy
+
+	// seen are the units that systemd was last known to have. It only saves work: a
+	// unit in it is asked about directly, any other one is looked up first, because
+	// asking systemd about a unit that it does not have makes it load and drop an
+	// empty one, and that sends the same signals as a real change.
+	seen sync.Map
 
 	stop context.CancelFunc // ends the goroutines of the manager
 	done sync.WaitGroup
@@ -49,7 +54,7 @@ type Manager struct {
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), dialBus: o.dial,
-		changes: newChanges(), waiters: newWaiters(), seen: newNames(), compat: newCompat(), tidy: newTidy(), since: time.Now(),
+		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
 		m.dialBus = dbus.Dial
@@ -91,13 +96,11 @@ func (m *Manager) Version(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var v dbus.Variant
-	err = l.conn.Object(destination, managerPath).CallWithContext(ctx, propertyIface+".Get", 0, managerIface, "Version").Store(&v)
+	p, err := l.properties(ctx, managerPath, managerIface, "Version")
 	if err != nil {
 		return "", fmt.Errorf("ask systemd for its version: %w", err)
 	}
-	text, _ := v.Value().(string)
-	return text, nil
+	return get[string](p, "Version"), nil
 }
 
 // Changes returns the channel of hints that a unit may have changed. There is
@@ -139,7 +142,20 @@ func (m *Manager) setLink(l *link, err error) {
 	}
 }
 
-// checkName refuses what is not a job's unit (invariant 1).
+// linkFor returns the connection for a call about the unit name, which must be a
+// job's (invariant 1).
+func (m *Manager) linkFor(what, name string) (*link, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	l, err := m.current()
+	if err != nil {
+		return nil, fmt.Errorf("%s unit %q: %w", what, name, err)
+	}
+	return l, nil
+}
+
+// checkName refuses what is not a job's unit.
 func checkName(name string) error {
 	if _, ok := units.ParseName(name); !ok {
 		return fmt.Errorf("%q is not the unit of a job", name)

@@ -4,20 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/godbus/dbus/v5"
-
 	"github.com/gpusched/gpusched/units"
 )
 
 // Origin reads what tells from which units.Spec the unit name was made;
 // units.ErrAbsent where there is none of that name.
 func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error) {
-	if err := checkName(name); err != nil {
-		return units.Origin{}, err
-	}
-	l, err := m.current()
+	l, err := m.linkFor("origin of", name)
 	if err != nil {
-		return units.Origin{}, fmt.Errorf("origin of unit %q: %w", name, err)
+		return units.Origin{}, err
 	}
 	there, err := unitThere(ctx, l, name)
 	if err != nil {
@@ -26,15 +21,11 @@ func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error)
 	if !there {
 		return units.Origin{}, fmt.Errorf("origin of unit %q: %w", name, units.ErrAbsent)
 	}
-	call := l.conn.Object(destination, objectPath(name)).CallWithContext(ctx, propertyIface+".GetAll", 0, "")
-	if call.Err != nil {
-		return units.Origin{}, wrap("origin of unit", name, call.Err)
+	p, err := l.allProperties(ctx, "origin of unit", name, "")
+	if err != nil {
+		return units.Origin{}, err
 	}
-	p, ok := only[map[string]dbus.Variant](call.Body)
-	if !ok {
-		return units.Origin{}, fmt.Errorf("origin of unit %q: %w: properties of another shape", name, units.ErrBus)
-	}
-	return properties(p).origin(), nil
+	return p.origin(), nil
 }
 
 func (p properties) origin() units.Origin {

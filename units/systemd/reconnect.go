@@ -41,7 +41,7 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 		}
 		m.setLink(nil, errLost)
 		l.close()
-		m.seen.clear()
+		m.seen.Clear()
 	}
 }
 

@@ -13,12 +13,9 @@ import (
 // that was put beside its spec, and waits for its end. The main process does not
 // notice. units.ErrAbsent where there is no such unit.
 func (m *Manager) Reload(ctx context.Context, name string) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	l, err := m.current()
+	l, err := m.linkFor("reload", name)
 	if err != nil {
-		return fmt.Errorf("reload unit %q: %w", name, err)
+		return err
 	}
 	w := m.waiters.enter(name)
 	defer m.waiters.leave(name, w)

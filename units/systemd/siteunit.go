@@ -35,12 +35,11 @@ func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	case err != nil:
 		return wrap("start unit", name, err)
 	}
-	var state dbus.Variant
-	object := l.conn.Object(destination, objectPath(name))
-	if err := object.CallWithContext(ctx, propertyIface+".Get", 0, "org.freedesktop.systemd1.Unit", "ActiveState").Store(&state); err != nil {
+	p, err := l.properties(ctx, objectPath(name), unitIface, "ActiveState")
+	if err != nil {
 		return wrap("state of unit", name, err)
 	}
-	if state.Value() == "failed" {
+	if get[string](p, "ActiveState") == units.ActiveFailed {
 		return fmt.Errorf("start unit %q: it failed", name)
 	}
 	return nil

@@ -25,12 +25,9 @@ const jobUnknown = "unknown"
 // stop the unit to clear it away).
 func (m *Manager) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
-	if err := checkName(name); err != nil {
-		return none, err
-	}
-	l, err := m.current()
+	l, err := m.linkFor("start", name)
 	if err != nil {
-		return none, fmt.Errorf("start unit %q: %w", name, err)
+		return none, err
 	}
 	w := m.waiters.enterStart(name)
 	defer m.waiters.leave(name, w)
@@ -43,7 +40,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	if err != nil {
 		return none, wrap("start unit", name, err)
 	}
-	m.seen.add(name)
+	m.seen.Store(name, true)
 	status, err := readBegun(ctx, l, name)
 	if err != nil {
 		return none, err

@@ -17,14 +17,11 @@ import (
 // Load is units.LoadNotFound, not an error.
 func (m *Manager) Status(ctx context.Context, name string) (units.Status, error) {
 	absent := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
-	if err := checkName(name); err != nil {
+	l, err := m.linkFor("status of", name)
+	if err != nil {
 		return absent, err
 	}
-	l, err := m.current()
-	if err != nil {
-		return absent, fmt.Errorf("status of unit %q: %w", name, err)
-	}
-	if !m.seen.has(name) {
+	if _, seen := m.seen.Load(name); !seen {
 		there, err := unitThere(ctx, l, name)
 		if err != nil || !there {
 			return absent, err
@@ -35,7 +32,7 @@ func (m *Manager) Status(ctx context.Context, name string) (units.Status, error)
 		return absent, err
 	}
 	if status.Load == units.LoadNotFound {
-		m.seen.remove(name)
+		m.seen.Delete(name)
 		return absent, nil
 	}
 	return status, nil
@@ -72,24 +69,25 @@ func readBegun(ctx context.Context, l *link, name string) (units.Status, error) 
 }
 
 func readInterface(ctx context.Context, l *link, name, iface string) (units.Status, error) {
-	object := l.conn.Object(destination, objectPath(name))
-	call := object.CallWithContext(ctx, propertyIface+".GetAll", 0, iface)
-	if call.Err != nil {
-		return units.Status{Name: name}, wrap("status of unit", name, call.Err)
+	p, err := l.allProperties(ctx, "status of unit", name, iface)
+	if err != nil {
+		return units.Status{Name: name}, err
 	}
-	p, ok := only[map[string]dbus.Variant](call.Body) // Store would copy some 400 properties one by one
-	if !ok {
-		return units.Status{Name: name}, fmt.Errorf("status of unit %q: %w: properties of another shape", name, units.ErrBus)
-	}
-	return properties(p).status(name), nil
+	return p.status(name), nil
 }
 
-// only returns the one value of a body, if it is one and of this type.
-func only[T any](body []any) (v T, ok bool) {
-	if len(body) == 1 {
-		v, ok = body[0].(T)
+// allProperties fetches those of a unit, of one interface or ("") of all at once.
+func (l *link) allProperties(ctx context.Context, what, name, iface string) (properties, error) {
+	call := l.conn.Object(destination, objectPath(name)).CallWithContext(ctx, propertyIface+".GetAll", 0, iface)
+	if call.Err != nil {
+		return nil, wrap(what, name, call.Err)
 	}
-	return v, ok
+	if len(call.Body) == 1 { // Store would copy some 400 properties one by one
+		if p, ok := call.Body[0].(map[string]dbus.Variant); ok {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("%s %q: %w: properties of another shape", what, name, units.ErrBus)
 }
 
 func objectPath(name string) dbus.ObjectPath {

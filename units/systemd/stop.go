@@ -27,9 +27,6 @@ const (
 // units.ErrProcesses means that processes outlived even SIGKILL; systemd may
 // still be waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
 	err := m.end(ctx, name)
 	if err == nil {
 		m.tidy.keep(name)
@@ -39,9 +36,9 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 
 // end is Stop but for what journald is told.
 func (m *Manager) end(ctx context.Context, name string) error {
-	l, err := m.current()
+	l, err := m.linkFor("stop", name)
 	if err != nil {
-		return fmt.Errorf("stop unit %q: %w", name, err)
+		return err
 	}
 	w := m.waiters.enter(name)
 	defer m.waiters.leave(name, w)
@@ -94,14 +91,11 @@ func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *wai
 const maxGrace = 24 * time.Hour
 
 func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
-	const property = "TimeoutStopUSec"
-	var v dbus.Variant
-	object := l.conn.Object(destination, objectPath(name))
-	if err := object.CallWithContext(ctx, propertyIface+".Get", 0, "org.freedesktop.systemd1.Service", property).Store(&v); err != nil {
+	p, err := l.properties(ctx, objectPath(name), serviceIface, "TimeoutStopUSec")
+	if err != nil {
 		return 0, err
 	}
-	usec := properties{property: v}.amount(property)
-	return time.Duration(min(usec, uint64(maxGrace/time.Microsecond))) * time.Microsecond, nil
+	return time.Duration(min(p.amount("TimeoutStopUSec"), uint64(maxGrace/time.Microsecond))) * time.Microsecond, nil
 }
 
 // collect makes systemd forget the stopped unit. It keeps a failed one until

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/godbus/dbus/v5"
-
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -17,14 +15,9 @@ func (m *Manager) System(ctx context.Context) (units.System, error) {
 	if err != nil {
 		return units.System{}, wrap("state of", "systemd", err)
 	}
-	p := properties{}
-	for _, name := range []string{"UserspaceTimestampMonotonic", "SystemState"} {
-		var v dbus.Variant
-		object := l.conn.Object(destination, managerPath)
-		if err := object.CallWithContext(ctx, propertyIface+".Get", 0, managerIface, name).Store(&v); err != nil {
-			return units.System{}, wrap("state of", "systemd", err)
-		}
-		p[name] = v
+	p, err := l.properties(ctx, managerPath, managerIface, "UserspaceTimestampMonotonic", "SystemState")
+	if err != nil {
+		return units.System{}, wrap("state of", "systemd", err)
 	}
 	return units.System{
 		Run:      strconv.FormatUint(get[uint64](p, "UserspaceTimestampMonotonic"), 10),
