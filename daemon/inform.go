@@ -16,7 +16,7 @@ const (
 
 // inform puts a note into a job's journal, and into ours. What can't be told is
 // seen in 'gpusched show' all the same.
-func (d *Daemon) inform(ctx context.Context, t core.Tell, patience time.Duration) {
+func (d *Daemon) inform(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
 	if t.Text == "" {
 		return
 	}

@@ -49,7 +49,7 @@ func (n *told) all() []string {
 func (r *rig) endIdle() {
 	s := r.settings
 	s.SampleInterval = time.Millisecond
-	s.Policy.Watch = core.Watch{Idle: core.StopIt, IdleAfter: time.Millisecond, IdlePatience: time.Millisecond}
+	s.Policy.Usage = core.UsagePolicy{Idle: core.WarnAndStop, IdleAfter: time.Millisecond, IdleGrace: time.Millisecond}
 	r.d.Reload(s)
 }
 

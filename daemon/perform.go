@@ -33,7 +33,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.workers.Go(func() { d.post(d.stop(ctx, a)) })
 	case core.Inspect:
 		d.workers.Go(func() { d.post(d.inspect(ctx, a)) })
-	case core.Tell:
+	case core.NotifyOwner:
 		d.workers.Go(func() { d.inform(ctx, a, tellTime) })
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
@@ -167,7 +167,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, a.Grace+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
-	d.inform(ctx, a.Tell, farewellTime) // before the look, which nothing may come after but the stop
+	d.inform(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
 	if a.Look {
 		before := d.inspect(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt})
 		if ev.Before = before.Unit; !before.OK || ev.Before.Phase == core.Exited {

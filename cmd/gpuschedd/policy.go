@@ -30,7 +30,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		Sched: order(cfg), Quotas: cfg.Quotas,
 		Xids: cfg.Xids, LostAfter: lostAfter,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
-		Watch: watch(cfg), Strays: strays(g.Strays),
+		Usage: watch(cfg), Strays: strays(g.Strays),
 		MaxForeignBytes: g.MaxForeign,
 		OnlyGPUs:        g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
@@ -43,13 +43,13 @@ func strays(a config.StrayAction) core.Strays {
 }
 
 // watch is what is done about jobs that overuse or do not use their GPUs.
-func watch(cfg config.Config) core.Watch {
+func watch(cfg config.Config) core.UsagePolicy {
 	m, i := cfg.GPUMemory, cfg.Idle
-	return core.Watch{
-		Memory:    map[config.MemoryPolicy]core.Response{config.MemoryWarn: core.Warn, config.MemoryEnforce: core.StopIt}[m.Policy],
-		Tolerance: m.Tolerance, Patience: m.Grace,
-		Idle:      map[config.IdleAction]core.Response{config.IdleWarn: core.Warn, config.IdleStop: core.StopIt}[i.Action],
-		IdleAfter: i.After, IdlePatience: i.Grace,
+	return core.UsagePolicy{
+		Memory:    map[config.MemoryPolicy]core.Response{config.MemoryWarn: core.Warn, config.MemoryEnforce: core.WarnAndStop}[m.Policy],
+		Tolerance: m.Tolerance, MemoryGrace: m.Grace,
+		Idle:      map[config.IdleAction]core.Response{config.IdleWarn: core.Warn, config.IdleStop: core.WarnAndStop}[i.Action],
+		IdleAfter: i.After, IdleGrace: i.Grace,
 	}
 }
 

@@ -61,8 +61,8 @@ func TestPolicy(t *testing.T) {
 	if p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
 	}
-	if want := (core.Watch{Memory: core.StopIt, Tolerance: 1 << 30, Patience: 2 * time.Minute, Idle: core.StopIt, IdleAfter: time.Hour, IdlePatience: 5 * time.Minute}); p.Watch != want {
-		t.Errorf("got %+v", p.Watch)
+	if want := (core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
+		t.Errorf("got %+v", p.Usage)
 	}
 	if s := site(cfg); p.MaxMemBytes != 9<<30 || !slices.Equal(s.AllowedPaths, []string{"/srv"}) || s.Limits != config.Default().Limits {
 		t.Errorf("got %d, %+v", p.MaxMemBytes, s)
@@ -94,8 +94,8 @@ func TestPolicyDefault(t *testing.T) {
 		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
-	if p.Watch.Memory != core.Warn || p.Watch.Idle != core.Warn || p.Watch.IdleAfter != 30*time.Minute {
-		t.Errorf("got %+v", p.Watch)
+	if p.Usage.Memory != core.Warn || p.Usage.Idle != core.Warn || p.Usage.IdleAfter != 30*time.Minute {
+		t.Errorf("got %+v", p.Usage)
 	}
 	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
 		t.Errorf("got %+v", p)

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// ledger has the accounts of users and groups.
-type ledger struct {
+// accountBook has the accounts of users and groups.
+type accountBook struct {
 	quotas job.Quotas
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
@@ -19,8 +19,8 @@ type ledger struct {
 	gids   map[int]job.GIDs     // of users, as of the last job of each
 }
 
-func newLedger(q job.Quotas, past []job.Usage) ledger {
-	l := ledger{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}, gids: map[int]job.GIDs{}}
+func newAccountBook(q job.Quotas, past []job.Usage) accountBook {
+	l := accountBook{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}, gids: map[int]job.GIDs{}}
 	for _, u := range past {
 		l.past[u.Account] = u
 	}
@@ -39,7 +39,7 @@ func accountKey(a *sched.Account) string {
 
 // of returns the account that an owner's jobs count for: the principal's, if
 // there is one.
-func (l *ledger) of(o job.Owner, principal *job.Account) *sched.Account {
+func (l *accountBook) of(o job.Owner, principal *job.Account) *sched.Account {
 	if principal != nil {
 		o.UID, o.User = principal.UID, principal.User
 	}
@@ -54,10 +54,10 @@ func (l *ledger) of(o job.Owner, principal *job.Account) *sched.Account {
 }
 
 // user returns a user's account; nil: nobody has asked for it yet.
-func (l *ledger) user(uid int) *sched.Account { return l.users[uid] }
+func (l *accountBook) user(uid int) *sched.Account { return l.users[uid] }
 
 // join notes which groups a user is in. Equal lists share their memory.
-func (l *ledger) join(uid int, gids job.GIDs) job.GIDs {
+func (l *accountBook) join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(l.gids[uid], gids) {
 		l.gids[uid] = gids
 	}
@@ -68,7 +68,7 @@ func (l *ledger) join(uid int, gids job.GIDs) job.GIDs {
 }
 
 // members returns the users who are in the group, ascending.
-func (l *ledger) members(gid int) []int {
+func (l *accountBook) members(gid int) []int {
 	var uids []int
 	for uid, gids := range l.gids {
 		if slices.Contains(gids, gid) {
@@ -79,7 +79,7 @@ func (l *ledger) members(gid int) []int {
 	return uids
 }
 
-func (l *ledger) group(name string) *sched.Account {
+func (l *accountBook) group(name string) *sched.Account {
 	g := l.groups[name]
 	if g == nil {
 		g = &sched.Account{UID: -1, Name: name}
@@ -90,7 +90,7 @@ func (l *ledger) group(name string) *sched.Account {
 	return g
 }
 
-func (l *ledger) recall(key string, a *sched.Account) {
+func (l *accountBook) recall(key string, a *sched.Account) {
 	if u, ok := l.past[key]; ok {
 		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
 		delete(l.past, key)
@@ -98,7 +98,7 @@ func (l *ledger) recall(key string, a *sched.Account) {
 }
 
 // open lets the accounts count from now on.
-func (l *ledger) open(now time.Time, half time.Duration) {
+func (l *accountBook) open(now time.Time, half time.Duration) {
 	for _, a := range l.all() {
 		a.Open(sched.At(now), half)
 	}
@@ -111,7 +111,7 @@ func (l *ledger) open(now time.Time, half time.Duration) {
 }
 
 // shift moves the time of all accounts with a clock that was set.
-func (l *ledger) shift(by time.Duration) {
+func (l *accountBook) shift(by time.Duration) {
 	for _, a := range l.all() {
 		a.Shift(by)
 	}
@@ -122,12 +122,12 @@ func (l *ledger) shift(by time.Duration) {
 }
 
 // all returns the accounts in no order.
-func (l *ledger) all() []*sched.Account {
+func (l *accountBook) all() []*sched.Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(l.users)), maps.Values(l.groups))
 }
 
 // quota is what bounds an account.
-func (l *ledger) quota(a *sched.Account) job.Quota {
+func (l *accountBook) quota(a *sched.Account) job.Quota {
 	if a.UID < 0 {
 		return l.quotas.Groups[a.Name]
 	}
@@ -138,14 +138,14 @@ func (l *ledger) quota(a *sched.Account) job.Quota {
 }
 
 // apply gives an account its bounds.
-func (l *ledger) apply(a *sched.Account) {
+func (l *accountBook) apply(a *sched.Account) {
 	q := l.quota(a)
 	a.MaxMilli, a.MaxJobs, a.Share = q.GPUMilli, q.Running, q.Share
 	a.MaxUsage = time.Duration(q.GPUHours) * time.Hour
 }
 
 // configure takes on new quotas.
-func (l *ledger) configure(q job.Quotas) {
+func (l *accountBook) configure(q job.Quotas) {
 	l.quotas = q
 	for _, a := range l.users {
 		l.apply(a)
@@ -165,7 +165,7 @@ func chargeRate(a *job.Attempt) float64 {
 }
 
 // accounts are all that a job counts for.
-func (l *live) accounts() []*sched.Account {
+func (l *trackedJob) accounts() []*sched.Account {
 	return append([]*sched.Account{l.account}, l.account.Groups...)
 }
 
@@ -190,7 +190,7 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 
 // count puts a running job on an account. Before the first listing nobody knows
 // for how long it has run: see open.
-func (c *Core) count(l *live, a *sched.Account, now time.Time) {
+func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
 	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
 	} else {
@@ -199,23 +199,23 @@ func (c *Core) count(l *live, a *sched.Account, now time.Time) {
 }
 
 // charge counts a job that holds what it asked for since its placement.
-func (c *Core) charge(l *live, now time.Time) {
+func (c *Core) charge(l *trackedJob, now time.Time) {
 	for _, acc := range l.accounts() {
 		c.count(l, acc, now)
 	}
 	if c.systemd.listed() {
 		c.chargePast(l, now)
 	}
-	c.guard(l, 1, now)
-	if l.gate != nil {
-		l.gate.Left--
+	c.countGuarded(l, 1, now)
+	if l.throttle != nil {
+		l.throttle.Left--
 	}
 }
 
-// open begins to count use: what jobs on record have used since then is charged
+// startCharging begins to count use: what jobs on record have used since then is charged
 // by how long their units have run.
-func (c *Core) open(now time.Time) {
-	c.lane.start(now)
+func (c *Core) startCharging(now time.Time) {
+	c.starvation.start(now)
 	c.accounts.open(now, c.policy.Sched.HalfLife)
 	for _, id := range c.jobs.activeIDs() {
 		c.chargePast(c.jobs.active(id), now)
@@ -223,15 +223,15 @@ func (c *Core) open(now time.Time) {
 }
 
 // chargePast charges a job for the time since its placement.
-func (c *Core) chargePast(l *live, now time.Time) {
+func (c *Core) chargePast(l *trackedJob, now time.Time) {
 	for _, acc := range l.accounts() {
 		acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
 	}
 }
 
-// openEarly charges all jobs of an account up to now, where one of them ends before
+// startChargingEarly charges all jobs of an account up to now, where one of them ends before
 // open: what is recorded of an account is of those that run, too.
-func (c *Core) openEarly(acc *sched.Account, now time.Time) {
+func (c *Core) startChargingEarly(acc *sched.Account, now time.Time) {
 	half := c.policy.Sched.HalfLife
 	acc.Open(sched.At(now), half)
 	for _, id := range c.jobs.activeIDs() {
@@ -243,22 +243,22 @@ func (c *Core) openEarly(acc *sched.Account, now time.Time) {
 }
 
 // settle undoes charge at the end of an attempt and records the use.
-func (c *Core) settle(l *live, now time.Time) {
-	c.guard(l, -1, now)
+func (c *Core) settle(l *trackedJob, now time.Time) {
+	c.countGuarded(l, -1, now)
 	a, half := l.job.Attempt, c.policy.Sched.HalfLife
 	for _, acc := range l.accounts() {
 		if !c.systemd.listed() {
-			c.openEarly(acc, now)
+			c.startChargingEarly(acc, now)
 		}
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
 		if l.job.Request.GPUMilli > 0 {
 			c.step.record(job.Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})
 		}
 	}
-	if l.gate == nil {
+	if l.throttle == nil {
 		return
 	}
-	if l.gate.Left++; l.gate.Left == 1 {
+	if l.throttle.Left++; l.throttle.Left == 1 {
 		if array := c.jobs.get(l.job.Task.Array); array != nil && array.job.State == job.Queued {
 			c.turn(array, now)
 		}

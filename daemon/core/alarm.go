@@ -6,53 +6,53 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// alarm is the moment that a job waits for.
-type alarm struct {
+// timer is the moment that a job waits for.
+type timer struct {
 	at time.Time
 	id job.ID
 }
 
 // before compares by the wall clock alone: a time that was read from the steady
 // one, too, would come before some others by the one and after them by the other.
-func (a alarm) before(b alarm) bool {
+func (a timer) before(b timer) bool {
 	if by := a.at.Round(0).Compare(b.at.Round(0)); by != 0 {
 		return by < 0
 	}
 	return a.id < b.id
 }
 
-// alarms are jobs that wait for a time, the next one first: a heap, and where
+// timers are jobs that wait for a time, the next one first: a heap, and where
 // each job is in it.
-type alarms struct {
-	heap []alarm
+type timers struct {
+	heap []timer
 	at   map[job.ID]int
 }
 
-func newAlarms() alarms { return alarms{at: map[job.ID]int{}} }
+func newTimers() timers { return timers{at: map[job.ID]int{}} }
 
-func (a *alarms) has(id job.ID) bool {
+func (a *timers) has(id job.ID) bool {
 	_, ok := a.at[id]
 	return ok
 }
 
 // first returns the next alarm; zero where there is none.
-func (a *alarms) first() alarm {
+func (a *timers) first() timer {
 	if len(a.heap) == 0 {
-		return alarm{}
+		return timer{}
 	}
 	return a.heap[0]
 }
 
 // set has a job wait for a time.
-func (a *alarms) set(id job.ID, at time.Time) {
+func (a *timers) set(id job.ID, at time.Time) {
 	a.remove(id)
-	a.heap = append(a.heap, alarm{at, id})
+	a.heap = append(a.heap, timer{at, id})
 	a.at[id] = len(a.heap) - 1
 	a.up(len(a.heap) - 1)
 }
 
 // remove forgets a job; one that does not wait changes nothing.
-func (a *alarms) remove(id job.ID) {
+func (a *timers) remove(id job.ID) {
 	i, ok := a.at[id]
 	if !ok {
 		return
@@ -67,19 +67,19 @@ func (a *alarms) remove(id job.ID) {
 	}
 }
 
-func (a *alarms) swap(i, k int) {
+func (a *timers) swap(i, k int) {
 	a.heap[i], a.heap[k] = a.heap[k], a.heap[i]
 	a.at[a.heap[i].id], a.at[a.heap[k].id] = i, k
 }
 
-func (a *alarms) up(i int) {
+func (a *timers) up(i int) {
 	for parent := (i - 1) / 2; i > 0 && a.heap[i].before(a.heap[parent]); parent = (i - 1) / 2 {
 		a.swap(i, parent)
 		i = parent
 	}
 }
 
-func (a *alarms) down(i int) {
+func (a *timers) down(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(a.heap); child++ {

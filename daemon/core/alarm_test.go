@@ -12,17 +12,17 @@ import (
 // the lowest id, whatever was set, moved and removed before.
 func TestAlarmsComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, model := newAlarms(), map[job.ID]alarm{}
+		a, model := newTimers(), map[job.ID]timer{}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			id := job.ID(rapid.IntRange(1, 12).Draw(t, "job"))
 			if rapid.Bool().Draw(t, "set") {
-				model[id] = alarm{time.Unix(int64(rapid.IntRange(0, 5).Draw(t, "at")), 0), id}
+				model[id] = timer{time.Unix(int64(rapid.IntRange(0, 5).Draw(t, "at")), 0), id}
 				a.set(id, model[id].at)
 			} else {
 				delete(model, id)
 				a.remove(id)
 			}
-			want := alarm{}
+			want := timer{}
 			for _, m := range model {
 				if earlier := m.at.Compare(want.at); want.id == 0 || earlier < 0 || earlier == 0 && m.id < want.id {
 					want = m

@@ -9,7 +9,7 @@ import (
 
 // spawn makes the next task of an array a job of its own, which is about to be
 // placed.
-func (c *Core) spawn(array *live, now time.Time) *live {
+func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	a := &array.job
 	t := job.Job{
 		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request, SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
@@ -29,7 +29,7 @@ func (c *Core) spawn(array *live, now time.Time) *live {
 }
 
 // taskEnded counts the end of a task, and ends the array with its last one.
-func (c *Core) taskEnded(l *live, now time.Time) {
+func (c *Core) taskEnded(l *trackedJob, now time.Time) {
 	array := c.jobs.get(l.job.Task.Array)
 	if array == nil {
 		return
@@ -40,12 +40,12 @@ func (c *Core) taskEnded(l *live, now time.Time) {
 		counts.Failed++
 	}
 	array.job.Tasks = &counts
-	c.step.touchQuietly(array)
+	c.step.markDirtyQuietly(array)
 	c.endArray(array, now)
 }
 
 // endArray ends an array none of whose tasks is left.
-func (c *Core) endArray(array *live, now time.Time) {
+func (c *Core) endArray(array *trackedJob, now time.Time) {
 	j := &array.job
 	if j.State != job.Spawned || j.Tasks.Live > 0 {
 		return
@@ -73,7 +73,7 @@ func arrayResult(j *job.Job) job.Result {
 
 // cancelTask ends one task of an array: the job that it has become, or, where it
 // has become none, the claim to become one.
-func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job.Refusal {
+func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time) *job.Refusal {
 	j, at := &array.job, -1
 	if j.Tasks != nil {
 		at = j.Request.Array.Position(index)
@@ -97,7 +97,7 @@ func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job
 			"cancel tasks next to these, or the whole array")
 	}
 	j.Tasks = &counts
-	c.step.touch(array)
+	c.step.markDirty(array)
 	c.planning.take(j.ID)
 	if counts.Next == j.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
@@ -110,7 +110,7 @@ func (c *Core) cancelTask(array *live, index int, by string, now time.Time) *job
 func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refusal {
 	for _, l := range c.jobs.tasks(name.Array) {
 		if l.job.Task.Index == name.Index {
-			c.end(l, by, now)
+			c.cancelJob(l, by, now)
 			return nil
 		}
 	}
@@ -118,15 +118,15 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 }
 
 // cancelArray starts no more tasks and ends those there are.
-func (c *Core) cancelArray(array *live, by string, now time.Time) {
+func (c *Core) cancelArray(array *trackedJob, by string, now time.Time) {
 	j := &array.job
 	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, ""
-	c.step.touch(array)
+	c.step.markDirty(array)
 	if j.State == job.Queued {
 		c.move(array, job.Spawned, now)
 	}
 	for _, l := range c.jobs.tasks(j.ID) {
-		c.end(l, by, now)
+		c.cancelJob(l, by, now)
 	}
 	c.endArray(array, now)
 }

@@ -13,19 +13,19 @@ type Response int
 const (
 	Ignore Response = iota
 	Warn
-	StopIt
+	WarnAndStop
 )
 
-// Watch is what the site does about jobs that use more memory of a GPU than
+// UsagePolicy is what the site does about jobs that use more memory of a GPU than
 // they were promised, or nothing of a GPU that they hold.
-type Watch struct {
-	Memory    Response
-	Tolerance int64         // bytes above the budget that nobody minds
-	Patience  time.Duration // seen over the budget for so long after the warning, before a stop
+type UsagePolicy struct {
+	Memory      Response
+	Tolerance   int64         // bytes above the budget that nobody minds
+	MemoryGrace time.Duration // seen over the budget for so long after the warning, before a stop
 
-	Idle         Response
-	IdleAfter    time.Duration // seen unused for so long, before the warning
-	IdlePatience time.Duration // and for so long after it, before a stop
+	Idle      Response
+	IdleAfter time.Duration // seen unused for so long, before the warning
+	IdleGrace time.Duration // and for so long after it, before a stop
 }
 
 // tellAgain is how long a job that goes over its budget again and again is left
@@ -33,25 +33,25 @@ type Watch struct {
 const tellAgain = time.Hour
 
 // keepBudgets looks at who uses more of a GPU's memory than its budget.
-func (b *gpuBook) keepBudgets(d *device, parts []part, now time.Time) {
+func (b *gpuBook) keepBudgets(d *device, parts []gpuUse, now time.Time) {
 	for i := range parts {
 		b.countOver(&parts[i], now)
 	}
-	if b.policy.Watch.Memory == StopIt {
-		b.defend(d, parts)
+	if b.policy.Usage.Memory == WarnAndStop {
+		b.enforceBudgets(d, parts)
 	}
 }
 
 // bounded reports whether the part has a budget that can be held against it now.
-func (p *part) bounded() bool {
+func (p *gpuUse) bounded() bool {
 	return !p.over && p.l.job.State == job.Running && p.l.job.Stop == "" && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
 // countOver notes how long a job is over its budget, and warns it once. It is
 // over when it is so by more than the tolerance, and until it is within again.
-func (b *gpuBook) countOver(p *part, now time.Time) {
-	u, w := p.use, &b.policy.Watch
-	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.breaks(u.OverGrace, w.Patience)
+func (b *gpuBook) countOver(p *gpuUse, now time.Time) {
+	u, w := p.use, &b.policy.Usage
+	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.breaks(u.OverGrace, w.MemoryGrace)
 	switch {
 	case w.Memory == Ignore || p.bounded() && u.UsedBytes <= p.ref.Budget():
 		u.OverSince, u.Over = time.Time{}, 0
@@ -61,8 +61,8 @@ func (b *gpuBook) countOver(p *part, now time.Time) {
 	case over || u.UsedBytes > p.ref.Budget()+w.Tolerance:
 		u.OverSince, u.Over = now, 0
 		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {
-			u.OverTold, u.OverGrace = now, w.Memory.grace(w.Patience)
-			b.note(told{p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace)})
+			u.OverTold, u.OverGrace = now, w.Memory.grace(w.MemoryGrace)
+			b.addFinding(noticeFound{p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace)})
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (b *gpuBook) countOver(p *part, now time.Time) {
 // grace is how long a warning says that a job has until a stop; negative: none
 // comes.
 func (r Response) grace(d time.Duration) time.Duration {
-	if r == StopIt {
+	if r == WarnAndStop {
 		return d
 	}
 	return -1
@@ -79,15 +79,15 @@ func (r Response) grace(d time.Duration) time.Duration {
 // breaks reports whether a stop would come that a warning did not report, or
 // sooner than it said: the settings are others now.
 func (r Response) breaks(told, d time.Duration) bool {
-	return r == StopIt && (told < 0 || told > d)
+	return r == WarnAndStop && (told < 0 || told > d)
 }
 
-// defend finds jobs to stop that are over their budgets, the worst first, until what
+// enforceBudgets finds jobs to stop that are over their budgets, the worst first, until what
 // the others were promised and do not use yet is free. It takes two samples to
 // say that it is not: the driver does not tell at one moment what is free and
 // what each process has, so that one which takes or gives back memory just then
 // would look as if it were short.
-func (b *gpuBook) defend(d *device, parts []part) {
+func (b *gpuBook) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
 			d.short = false // nobody can say whose memory that is
@@ -95,21 +95,21 @@ func (b *gpuBook) defend(d *device, parts []part) {
 		}
 	}
 	was := d.short
-	victim := short(d, parts)
-	for d.short = victim != 0; was && victim != 0; victim = short(d, parts) {
-		worst := b.worst(parts)
+	victim := shortestJob(d, parts)
+	for d.short = victim != 0; was && victim != 0; victim = shortestJob(d, parts) {
+		worst := b.worstOffender(parts)
 		if worst == nil {
 			return
 		}
 		worst.over = true
 		breach := &job.Breach{GPU: worst.ref.Index, UsedBytes: worst.use.UsedBytes, BudgetBytes: worst.ref.Budget()}
-		b.note(toStop{job: worst.l.job.ID, cause: job.StopGPUMem, breach: breach, victim: victim})
+		b.addFinding(stopFound{job: worst.l.job.ID, cause: job.StopGPUMem, breach: breach, victim: victim})
 	}
 }
 
-// short returns the job that lacks most of what it was promised, 0 where there
+// shortestJob returns the job that lacks most of what it was promised, 0 where there
 // is enough for all. What jobs use that are being stopped will be free.
-func short(d *device, parts []part) job.ID {
+func shortestJob(d *device, parts []gpuUse) job.ID {
 	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
 	for i := range parts {
 		p := &parts[i]
@@ -134,15 +134,15 @@ func short(d *device, parts []part) job.ID {
 	return victim
 }
 
-// worst returns the part that is furthest over its budget of those that have
+// worstOffender returns the part that is furthest over its budget of those that have
 // been warned and given their time; nil where there is none.
-func (b *gpuBook) worst(parts []part) *part {
-	var worst *part
+func (b *gpuBook) worstOffender(parts []gpuUse) *gpuUse {
+	var worst *gpuUse
 	most := int64(0)
 	for i := range parts {
 		p := &parts[i]
 		u := p.use
-		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < b.policy.Watch.Patience {
+		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < b.policy.Usage.MemoryGrace {
 			continue
 		}
 		if over := u.UsedBytes - p.ref.Budget(); over > most {

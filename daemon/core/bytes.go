@@ -6,14 +6,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// stow counts what a job weighs among its person's bytes until lift.
-func (b *jobBook) stow(l *live) {
+// addBytes counts what a job weighs among its person's bytes until lift.
+func (b *jobBook) addBytes(l *trackedJob) {
 	l.weight = l.job.Weight()
 	b.bytes[l.job.Person().UID] += l.weight
 }
 
-// lift undoes stow.
-func (b *jobBook) lift(l *live) {
+// removeBytes undoes stow.
+func (b *jobBook) removeBytes(l *trackedJob) {
 	uid := l.job.Person().UID
 	if b.bytes[uid] -= l.weight; b.bytes[uid] == 0 {
 		delete(b.bytes, uid)

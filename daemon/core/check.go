@@ -23,17 +23,17 @@ func (c *Core) Check() error {
 	}
 	c.checkHeld(breach)
 	c.jobs.checkCounts(breach)
-	c.jobs.checkGates(breach)
+	c.jobs.checkThrottles(breach)
 	c.jobs.checkPlaces(breach)
 	c.checkQueue(breach)
-	c.gpus.checkStuck(breach)
+	c.gpus.checkUnkillable(breach)
 	c.deps.check(&c.jobs, breach)
 	c.checkAccounts(breach)
 	return p.Err()
 }
 
 // checkJob verifies that what is known of one job goes together.
-func (c *Core) checkJob(id job.ID, l *live, breach breach) {
+func (c *Core) checkJob(id job.ID, l *trackedJob, breach breach) {
 	j := &l.job
 	if j.ID != id || !j.State.Valid() || j.State.Terminal() {
 		breach(1, "job %d is kept as %d in state %s", id, j.ID, j.State)
@@ -48,10 +48,10 @@ func (c *Core) checkJob(id job.ID, l *live, breach breach) {
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
-		if free := j.Held == "" && len(j.Pending) == 0; c.planning.has(id) != (free && !c.jobs.hasAlarm(id)) {
-			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.planning.has(id), j.Held, len(j.Pending), c.jobs.hasAlarm(id))
+		if free := j.Held == "" && len(j.Pending) == 0; c.planning.has(id) != (free && !c.jobs.hasTimer(id)) {
+			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.planning.has(id), j.Held, len(j.Pending), c.jobs.hasTimer(id))
 		}
-		if l.busy != idle {
+		if l.action != noAction {
 			breach(3, "job %d is queued with an action under way", id)
 		}
 		if open {
@@ -101,8 +101,8 @@ func (b *jobBook) checkCounts(breach breach) {
 	}
 }
 
-// checkGates counts anew how many more tasks of each array may run.
-func (b *jobBook) checkGates(breach breach) {
+// checkThrottles counts anew how many more tasks of each array may run.
+func (b *jobBook) checkThrottles(breach breach) {
 	left := map[job.ID]int{}
 	for _, l := range b.byID {
 		j, id := &l.job, l.job.ID
@@ -110,16 +110,16 @@ func (b *jobBook) checkGates(breach breach) {
 			id = j.Task.Array
 		}
 		switch {
-		case l.gate != b.gates[id]:
+		case l.throttle != b.throttles[id]:
 			breach(11, "job %d is held back by another limit than array %d", j.ID, id)
 		case j.Tasks != nil && j.Request.Array.Limit > 0:
 			left[id] += j.Request.Array.Limit
-		case j.Task != nil && j.State.Live() && l.gate != nil:
+		case j.Task != nil && j.State.Live() && l.throttle != nil:
 			left[id]--
 		}
 	}
 	is := map[job.ID]int{}
-	for id, g := range b.gates {
+	for id, g := range b.throttles {
 		is[id] = g.Left
 	}
 	if !maps.Equal(is, left) {
@@ -151,9 +151,9 @@ func (b *jobBook) checkPlaces(breach breach) {
 	}
 }
 
-// checkStuck verifies that only jobs that do not end are noted as such.
-func (b *gpuBook) checkStuck(breach breach) {
-	for uuid, ids := range b.stuckOn {
+// checkUnkillable verifies that only jobs that do not end are noted as such.
+func (b *gpuBook) checkUnkillable(breach breach) {
+	for uuid, ids := range b.unkillableOn {
 		for _, id := range ids {
 			if l := b.jobs.active(id); l == nil || l.job.State != job.Ending || l.job.Left == "" {
 				breach(11, "job %d is noted on GPU %s as one that does not end", id, uuid)
@@ -177,8 +177,8 @@ func (c *Core) checkQueue(breach breach) {
 	if queue != c.planning.waiting() {
 		breach(11, "the queue has %d jobs of which %d are known", c.planning.waiting(), queue)
 	}
-	if guarded != c.lane.held() {
-		breach(11, "the lane counts %d milli, and its jobs hold %d", c.lane.held(), guarded)
+	if guarded != c.starvation.held() {
+		breach(11, "the lane counts %d milli, and its jobs hold %d", c.starvation.held(), guarded)
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 
 // What Check finds has the number of the invariant that does not hold.
 func TestCheckNamesTheInvariant(t *testing.T) {
-	for number, damage := range map[string]func(c *Core, l *live){
-		"1": func(c *Core, l *live) { c.planning.remove(l.job.ID) },
-		"2": func(c *Core, l *live) {
+	for number, damage := range map[string]func(c *Core, l *trackedJob){
+		"1": func(c *Core, l *trackedJob) { c.planning.remove(l.job.ID) },
+		"2": func(c *Core, l *trackedJob) {
 			l.job.State, l.job.Attempt, c.jobs.placed[l.job.ID] = job.Running, &job.Attempt{Number: 1}, l
 		},
-		"3":  func(_ *Core, l *live) { l.busy = inspecting },
-		"4":  func(_ *Core, l *live) { l.job.Attempt = &job.Attempt{Number: 1} },
-		"11": func(c *Core, _ *live) { c.jobs.queued++ },
+		"3":  func(_ *Core, l *trackedJob) { l.action = inspecting },
+		"4":  func(_ *Core, l *trackedJob) { l.job.Attempt = &job.Attempt{Number: 1} },
+		"11": func(c *Core, _ *trackedJob) { c.jobs.queued++ },
 	} {
 		c := started(Policy{}, job.Restored{})
 		c.Step(Submit{Submission: job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU}}}, noon)

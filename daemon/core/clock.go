@@ -10,12 +10,12 @@ import (
 // did before: waits, run times, back-offs and the use of GPUs. Begin times,
 // reservations and the ends of pauses are moments by the clock and stay.
 
-// reset notes that the clock was set by so much.
-func (c *Core) reset(by time.Duration, now time.Time) {
+// clockSet notes that the clock was set by so much.
+func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.accounts.shift(by)
-	c.lane.shift(by, now)
+	c.starvation.shift(by, now)
 	c.systemd.shift(by, now)
-	c.jobs.clearAlarms() // its order was by the other clock
+	c.jobs.clearTimers() // its order was by the other clock
 	for _, id := range c.jobs.sortedIDs() {
 		l := c.jobs.get(id)
 		j := &l.job
@@ -31,7 +31,7 @@ func (c *Core) reset(by time.Duration, now time.Time) {
 			})
 			l.job.StopAt = moved(l.job.StopAt, by, now)
 		}
-		c.step.touchQuietly(l)
+		c.step.markDirtyQuietly(l)
 		if l.job.State == job.Queued {
 			c.consider(l, now)
 		}

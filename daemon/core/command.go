@@ -16,7 +16,7 @@ func (c *Core) command(e Command, now time.Time) {
 		r.Refusal = c.signal(e)
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		r.Refusal = c.gpus.pause(e, now)
-		c.decide(now)
+		c.applyFindings(now)
 	case job.CommandHold, job.CommandRelease:
 		r.Refusal = c.hold(e, now)
 	case job.CommandRequeue:
@@ -33,8 +33,8 @@ func (c *Core) command(e Command, now time.Time) {
 	c.step.reply(r)
 }
 
-// mine finds the live job a command names and checks the right to act on it.
-func (c *Core) mine(e Command) (*live, *job.Refusal) {
+// authorize finds the live job a command names and checks the right to act on it.
+func (c *Core) authorize(e Command) (*trackedJob, *job.Refusal) {
 	l := c.jobs.get(e.What.Job)
 	if l == nil {
 		return nil, refuse(job.RefusedNotFound, fmt.Sprintf("there is no job %d that waits or runs", e.What.Job), "see 'gpusched list -a'")
@@ -46,19 +46,19 @@ func (c *Core) mine(e Command) (*live, *job.Refusal) {
 }
 
 func (c *Core) cancel(e Command, now time.Time) *job.Refusal {
-	l, refusal := c.mine(e)
+	l, refusal := c.authorize(e)
 	if refusal != nil {
 		return refusal
 	}
 	if e.What.Task != nil {
 		return c.cancelTask(l, *e.What.Task, e.Who.User, now)
 	}
-	c.end(l, e.Who.User, now)
+	c.cancelJob(l, e.Who.User, now)
 	return nil
 }
 
-// end cancels a job, wherever it is.
-func (c *Core) end(l *live, by string, now time.Time) {
+// cancelJob cancels a job, wherever it is.
+func (c *Core) cancelJob(l *trackedJob, by string, now time.Time) {
 	switch {
 	case l.job.Tasks != nil:
 		c.cancelArray(l, by, now)
@@ -66,15 +66,15 @@ func (c *Core) end(l *live, by string, now time.Time) {
 		l.job.Result = &job.Result{Outcome: job.Cancelled, By: by}
 		c.move(l, job.Cancelled, now)
 	default:
-		c.halt(l, job.StopCancel, by, now)
+		c.requestStop(l, job.StopCancel, by, now)
 	}
 }
 
-// halt tells a live job to stop. The first cause stays, but a cancel goes over
+// requestStop tells a live job to stop. The first cause stays, but a cancel goes over
 // one after which the job would run again, and keeps one that has ended by itself
 // from another attempt. A start that is under way is let finish, so that its unit
 // is known.
-func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
+func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now time.Time) {
 	if l.job.State == job.Ending && cause != job.StopCancel {
 		return
 	}
@@ -82,12 +82,12 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 		return
 	}
 	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
-	c.step.touch(l)
+	c.step.markDirty(l)
 	switch {
 	case l.job.State == job.Running && !c.warnFirst(l, now):
-		c.wind(l, now)
-	case l.busy == checking:
-		c.wind(l, now)
+		c.teardown(l, now)
+	case l.action == checking:
+		c.teardown(l, now)
 	case l.job.State == job.Starting && c.systemd.listed():
 		c.inspect(l) // where no start is under way nothing else would come
 	}
@@ -95,7 +95,7 @@ func (c *Core) halt(l *live, cause job.StopCause, by string, now time.Time) {
 
 // warnFirst warns a job that is to make room for another, if it asked for a
 // warning and has not had it, and leaves it its notice.
-func (c *Core) warnFirst(l *live, now time.Time) bool {
+func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
 	j := &l.job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
@@ -125,7 +125,7 @@ func (c *Core) longestWarning() time.Duration {
 }
 
 func (c *Core) signal(e Command) *job.Refusal {
-	l, refusal := c.mine(e)
+	l, refusal := c.authorize(e)
 	if refusal != nil {
 		return refusal
 	}
@@ -149,19 +149,19 @@ func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {
 	if g.Paused {
 		g.Reason, g.Until = e.What.Reason, e.What.Until
 	} else {
-		b.accept(&g, d)
+		b.acceptFault(&g, d)
 	}
 	b.control(g)
 	return nil
 }
 
-// accept takes an administrator's word for it that the GPU is well.
-func (b *gpuBook) accept(g *job.GPUControl, d *device) {
+// acceptFault takes an administrator's word for it that the GPU is well.
+func (b *gpuBook) acceptFault(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == b.boot() {
-		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.heard, g.Fault.Seq), g.Fault.Strays
+		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
 		if g.Fault.Left.What != "" { // somebody looked at it instead of us
-			d.after = nil
+			d.cleanup = nil
 		}
 	}
 	fault.RowsAccepted = fault.RowsAccepted || d.RowsFailed

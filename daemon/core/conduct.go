@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// decide acts on what the book of GPUs has found, in the order in which it did.
-func (c *Core) decide(now time.Time) {
+// applyFindings acts on what the book of GPUs has found, in the order in which it did.
+func (c *Core) applyFindings(now time.Time) {
 	for _, f := range c.gpus.findings() {
 		switch f := f.(type) {
 		case Action:
@@ -17,22 +17,22 @@ func (c *Core) decide(now time.Time) {
 			c.step.replan()
 		case job.Leftover:
 			c.leftBehind(f)
-		case hit:
+		case errorFound:
 			if l := c.jobs.active(f.job); l != nil {
-				c.blame(l, f.what)
+				c.recordGPUError(l, f.what)
 			}
-		case told:
-			c.step.tell(f.l, f.text)
-		case used:
-			c.step.touchQuietly(f.l)
-		case toStop:
+		case noticeFound:
+			c.step.notifyOwner(f.l, f.text)
+		case useFound:
+			c.step.markDirtyQuietly(f.l)
+		case stopFound:
 			c.stopFor(&f, now)
 		}
 	}
 }
 
 // stopFor stops a job for what was found, unless it is being stopped already.
-func (c *Core) stopFor(f *toStop, now time.Time) {
+func (c *Core) stopFor(f *stopFound, now time.Time) {
 	l := c.jobs.active(f.job)
 	if l == nil || l.job.Stop != "" || l.job.State == job.Ending {
 		return
@@ -43,7 +43,7 @@ func (c *Core) stopFor(f *toStop, now time.Time) {
 	if f.breach != nil {
 		l.job.Breach, l.job.StopFor = f.breach, f.victim
 	}
-	c.halt(l, f.cause, "", now)
+	c.requestStop(l, f.cause, "", now)
 }
 
 // sampled takes in a look at the GPUs. What it shows of one is decided before what
@@ -51,22 +51,22 @@ func (c *Core) stopFor(f *toStop, now time.Time) {
 func (c *Core) sampled(e *Sampled, now time.Time) {
 	c.step.replan()
 	c.gpus.sampled(e, now)
-	c.decide(now)
+	c.applyFindings(now)
 	c.checked(e.Number, now)
 	c.gpus.noteStrays()
-	c.decide(now)
-	c.gpus.gather()
+	c.applyFindings(now)
+	c.gpus.gatherUses()
 	for at := range c.gpus.count() {
-		c.gpus.watch(at, now)
-		c.decide(now)
+		c.gpus.recordUses(at, now)
+		c.applyFindings(now)
 	}
 	c.gpus.findIdle(now)
-	c.decide(now)
+	c.applyFindings(now)
 }
 
-// look asks for a sample and returns its number.
-func (c *Core) look() uint64 {
-	number := c.gpus.ask()
+// requestSample asks for a sample and returns its number.
+func (c *Core) requestSample() uint64 {
+	number := c.gpus.nextSample()
 	c.step.act(Sample{Number: number})
 	return number
 }

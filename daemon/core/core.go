@@ -7,34 +7,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// busy is the action that is under way for a job.
-type busy int8
+// pendingAction is the action that is under way for a job.
+type pendingAction int8
 
 const (
-	idle busy = iota
+	noAction pendingAction = iota
 	starting
 	stopping
 	inspecting
 	checking // the GPUs, before a start
 )
 
-// live is a job that has not ended. Only job is durable.
-type live struct {
-	job   job.Job
-	busy  busy
-	again bool // the unit changed while it was being started or inspected
+// trackedJob is a job that has not ended. Only job is durable.
+type trackedJob struct {
+	job     job.Job
+	action  pendingAction
+	recheck bool // the unit changed while it was being started or inspected
 
-	look    uint64 // while checking: the number of the sample that it waits for
-	touched bool   // in this step
-	hit     bool   // a stop of ours may have reached it already
+	awaits   uint64 // while checking: the number of the sample that it waits for
+	dirty    bool   // in this step
+	stopSent bool   // a stop of ours may have reached it already
 
-	tries   int          // starts before this one in a row that are to be tried again
-	uses    []job.GPUNow // of the GPUs of the attempt with the number tracked
-	tracked int
+	tries  int          // starts before this one in a row that are to be tried again
+	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
+	usesOf int
 
-	account *sched.Account
-	gate    *sched.Gate // of its array; nil: none
-	weight  int64       // as counted in bytes
+	account  *sched.Account
+	throttle *sched.Gate // of its array; nil: none
+	weight   int64       // as counted in bytes
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.
@@ -47,8 +47,8 @@ type Core struct {
 	deps         dependencies
 	reservations reservations
 	gpus         gpuBook
-	lane         lane
-	accounts     ledger
+	starvation   starvationGuard
+	accounts     accountBook
 	step         stepBuffer
 }
 
@@ -61,7 +61,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
 	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
-	c.accounts = newLedger(p.Quotas, r.Usage)
+	c.accounts = newAccountBook(p.Quotas, r.Usage)
 	for _, j := range r.Jobs {
 		c.restore(j)
 	}
@@ -91,22 +91,22 @@ func (c *Core) restore(j job.Job) {
 	}
 	c.enroll(j.Owner, j.Principal, time.Time{})
 	l := c.adopt(j)
-	l.hit = j.State == job.Ending
-	c.requests.keep(j.Owner.UID, j.Key, j.ID)
+	l.stopSent = j.State == job.Ending
+	c.requests.remember(j.Owner.UID, j.Key, j.ID)
 	c.jobs.claim(j.ID)
 	if j.Task == nil { // a task has it of its array
-		c.requests.keepContent(j.Owner.UID, j.Request.Dedup, j.ID)
+		c.requests.rememberDedup(j.Owner.UID, j.Request.Dedup, j.ID)
 	}
 	if j.State.Live() {
-		c.gpus.noteStuck(l)
+		c.gpus.recordUnkillable(l)
 		c.jobs.sort(l)
 		c.charge(l, time.Time{})
 	}
 }
 
 // adopt makes a job known.
-func (c *Core) adopt(j job.Job) *live {
-	l := &live{job: j, account: c.accounts.of(j.Owner, j.Principal)}
+func (c *Core) adopt(j job.Job) *trackedJob {
+	l := &trackedJob{job: j, account: c.accounts.of(j.Owner, j.Principal)}
 	l.job.GIDs = c.accounts.join(j.Owner.UID, j.GIDs)
 	c.jobs.add(l)
 	array := j.ID
@@ -114,7 +114,7 @@ func (c *Core) adopt(j job.Job) *live {
 		array = j.Task.Array
 	}
 	if a := j.Request.Array; a != nil && a.Limit > 0 {
-		l.gate = c.jobs.gate(array, a.Limit)
+		l.throttle = c.jobs.throttle(array, a.Limit)
 	}
 	return l
 }
@@ -123,8 +123,8 @@ func (c *Core) adopt(j job.Job) *live {
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
-	for c.step.takeNews() { // a pass may be news itself, for who waits for a job's start
-		c.pass(now)
+	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
+		c.schedule(now)
 	}
 	return c.finish(now)
 }
@@ -156,7 +156,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.measured(e)
 	case Faulted:
 		c.gpus.faulted(e)
-		c.decide(now)
+		c.applyFindings(now)
 	case Tick:
 		c.tick(e, now)
 	case Configured:
@@ -185,7 +185,7 @@ func (c *Core) viewOf(id job.ID, now time.Time) *job.JobView {
 
 // move takes the job to another state of the transition table. A move that the
 // table does not allow is a fault of the program, found by the tests.
-func (c *Core) move(l *live, to job.State, now time.Time) {
+func (c *Core) move(l *trackedJob, to job.State, now time.Time) {
 	if !l.job.State.Next(to) {
 		panic("core: job " + l.job.ID.String() + " can't go from " + string(l.job.State) + " to " + string(to))
 	}
@@ -199,14 +199,14 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 		c.enqueue(l, now)
 	}
 	c.jobs.sort(l)
-	c.step.touch(l)
+	c.step.markDirty(l)
 	if to != job.Starting && to != job.Running { // a start frees nothing
 		c.step.replan()
 	}
 	c.tellFollowers(l, now)
 	if to.Terminal() {
-		c.jobs.dropGate(l.job.ID)
-		c.requests.forgetTwin(&l.job)
+		c.jobs.dropThrottle(l.job.ID)
+		c.requests.forgetDedup(&l.job)
 		if l.job.Task != nil {
 			c.taskEnded(l, now)
 		}
@@ -215,10 +215,10 @@ func (c *Core) move(l *live, to job.State, now time.Time) {
 
 // edit changes the current attempt. Attempts are never changed in place, since
 // records and views share them.
-func (c *Core) edit(l *live, change func(*job.Attempt)) {
+func (c *Core) edit(l *trackedJob, change func(*job.Attempt)) {
 	l.keepUse()
 	a := *l.job.Attempt
 	change(&a)
 	l.job.Attempt = &a
-	c.step.touch(l)
+	c.step.markDirty(l)
 }

@@ -10,18 +10,18 @@ import (
 // tick does what has come due.
 func (c *Core) tick(e Tick, now time.Time) {
 	if e.Clock != 0 {
-		c.reset(e.Clock, now)
+		c.clockSet(e.Clock, now)
 	}
 	c.due(now)
 	c.expire(now)
-	if !c.planning.wakeAt().IsZero() && !now.Before(c.planning.wakeAt()) {
+	if !c.planning.replanAt().IsZero() && !now.Before(c.planning.replanAt()) {
 		c.step.replan()
 	}
 	if c.systemd.listed() { // else a unit may still tell how long it has really run
 		c.tickActive(e.Retry, now)
 	}
 	if c.gpus.dueAgain(now) {
-		c.look()
+		c.requestSample()
 	}
 }
 
@@ -32,26 +32,26 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		l := c.jobs.get(id)
 		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true
-			c.step.touch(l)
+			c.step.markDirty(l)
 			c.step.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
 		}
 		if due := stopAt(&l.job); !due.IsZero() && !now.Before(due) {
-			c.wind(l, now)
+			c.teardown(l, now)
 		}
 		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
-			c.halt(l, job.StopTime, "", now)
+			c.requestStop(l, job.StopTime, "", now)
 		}
-		if retry && l.busy == idle {
-			c.again(l, now)
+		if retry && l.action == noAction {
+			c.retryPending(l, now)
 		}
 	}
 }
 
-// again repeats what failed or was left undone.
-func (c *Core) again(l *live, now time.Time) {
+// retryPending repeats what failed or was left undone.
+func (c *Core) retryPending(l *trackedJob, now time.Time) {
 	switch {
 	case l.job.State == job.Ending:
-		c.wind(l, now)
+		c.teardown(l, now)
 	case l.job.State == job.Starting:
 		c.inspect(l)
 	}
@@ -60,8 +60,8 @@ func (c *Core) again(l *live, now time.Time) {
 // dueAgain reports whether a GPU is due to be looked at again.
 func (b *gpuBook) dueAgain(now time.Time) (due bool) {
 	for _, d := range b.devices {
-		if d.after != nil && !d.after.next.IsZero() && !now.Before(d.after.next) {
-			d.after.next = time.Time{}
+		if d.cleanup != nil && !d.cleanup.next.IsZero() && !now.Before(d.cleanup.next) {
+			d.cleanup.next = time.Time{}
 			due = true
 		}
 	}
@@ -97,7 +97,7 @@ func warnAt(j *job.Job) time.Time {
 // expire ends pauses and reservations whose time is over.
 func (c *Core) expire(now time.Time) {
 	c.gpus.expire(now)
-	c.decide(now)
+	c.applyFindings(now)
 	for _, id := range c.reservations.expire(now) {
 		c.step.record(job.Record{Unreserve: id})
 		c.step.replan()
@@ -130,11 +130,11 @@ func (c *Core) Deadline() time.Time {
 			sooner(stopAt(&l.job))
 		}
 	}
-	sooner(c.jobs.nextAlarm().at)
+	sooner(c.jobs.nextTimer().at)
 	for _, r := range c.reservations.all() {
 		sooner(r.To)
 	}
-	sooner(c.planning.wakeAt())
+	sooner(c.planning.replanAt())
 	c.gpus.deadlines(sooner)
 	return first
 }
@@ -142,8 +142,8 @@ func (c *Core) Deadline() time.Time {
 // deadlines are when something of a GPU comes due.
 func (b *gpuBook) deadlines(of func(time.Time)) {
 	for _, d := range b.devices {
-		if d.after != nil {
-			of(d.after.next)
+		if d.cleanup != nil {
+			of(d.cleanup.next)
 		}
 		if g := b.controls[d.UUID]; g.Paused {
 			of(g.Until)

@@ -13,7 +13,7 @@ func TestNextTick(t *testing.T) {
 	in := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	runs := func(j job.Job) func(*Core) {
 		j.ID, j.State, j.Attempt = 1, job.Running, &job.Attempt{StartedAt: noon}
-		return func(c *Core) { c.jobs.placed[1] = &live{job: j} }
+		return func(c *Core) { c.jobs.placed[1] = &trackedJob{job: j} }
 	}
 	limited := job.Request{TimeLimit: job.Span(9 * time.Minute), WarnSignal: 10, WarnBefore: job.Span(2 * time.Minute)}
 	for name, c := range map[string]struct {
@@ -28,12 +28,12 @@ func TestNextTick(t *testing.T) {
 		"no limit":            {runs(job.Job{}), time.Time{}},
 		"not listed": {func(c *Core) {
 			runs(job.Job{Request: limited})(c)
-			c.systemd.seen = false
+			c.systemd.wasListed = false
 		}, time.Time{}},
 		"one that waits":   {func(c *Core) { c.jobs.timed.set(1, in(5)) }, in(5)},
 		"a reservation":    {func(c *Core) { c.reservations.list = []job.Reservation{{To: in(6)}, {To: in(4)}} }, in(4)},
-		"another plan":     {func(c *Core) { c.planning.wake = in(2) }, in(2)},
-		"a GPU to look at": {func(c *Core) { c.gpus.devices = []*device{{}, {after: &departure{next: in(1)}}} }, in(1)},
+		"another plan":     {func(c *Core) { c.planning.replanTime = in(2) }, in(2)},
+		"a GPU to look at": {func(c *Core) { c.gpus.devices = []*device{{}, {cleanup: &cleanup{next: in(1)}}} }, in(1)},
 		"a pause": {func(c *Core) {
 			c.gpus.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
 			c.gpus.controls["a"] = job.GPUControl{UUID: "a", Paused: true, Until: in(8)}
@@ -45,7 +45,7 @@ func TestNextTick(t *testing.T) {
 		"the first of all": {func(c *Core) {
 			runs(job.Job{Request: limited})(c)
 			c.jobs.timed.set(2, in(5))
-			c.gpus.devices = []*device{{after: &departure{next: in(6)}}}
+			c.gpus.devices = []*device{{cleanup: &cleanup{next: in(6)}}}
 		}, in(5)},
 	} {
 		core := started(Policy{}, job.Restored{})

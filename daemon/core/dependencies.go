@@ -10,13 +10,13 @@ import (
 
 // dependencies has which queued jobs wait for which others.
 type dependencies struct {
-	followers map[job.ID][]job.ID   // who waits for a job, by id
-	edges     map[int]int           // dependencies that are not met, by person
-	recent    ring[job.ID, job.End] // how the last jobs ended
+	followers map[job.ID][]job.ID        // who waits for a job, by id
+	edges     map[int]int                // dependencies that are not met, by person
+	recent    recentSet[job.ID, job.End] // how the last jobs ended
 }
 
 func newDependencies() dependencies {
-	return dependencies{followers: map[job.ID][]job.ID{}, edges: map[int]int{}, recent: newRing[job.ID, job.End](endsSize)}
+	return dependencies{followers: map[job.ID][]job.ID{}, edges: map[int]int{}, recent: newRecentSet[job.ID, job.End](endsSize)}
 }
 
 // endsSize is how many jobs are remembered after their end: a submission may
@@ -33,7 +33,7 @@ func (d *dependencies) endOf(id job.ID) (job.End, bool) { return d.recent.get(id
 func (d *dependencies) followersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
 
 // follow has a queued job told about what it waits for.
-func (d *dependencies) follow(l *live) {
+func (d *dependencies) follow(l *trackedJob) {
 	for _, on := range l.job.Pending {
 		list := d.followers[on.Job]
 		if at, known := slices.BinarySearch(list, l.job.ID); !known {
@@ -44,7 +44,7 @@ func (d *dependencies) follow(l *live) {
 }
 
 // unfollow ends that, for a job that waits for nothing any more or for others.
-func (d *dependencies) unfollow(l *live) {
+func (d *dependencies) unfollow(l *trackedJob) {
 	for _, on := range l.job.Pending {
 		d.removeFollower(on.Job, l.job.ID)
 	}
@@ -63,7 +63,7 @@ func (d *dependencies) removeFollower(of, id job.ID) {
 }
 
 // countEdges counts dependencies that are not met, by person.
-func (d *dependencies) countEdges(l *live, n int) {
+func (d *dependencies) countEdges(l *trackedJob, n int) {
 	uid := l.job.Person().UID
 	if d.edges[uid] += n; d.edges[uid] == 0 {
 		delete(d.edges, uid)

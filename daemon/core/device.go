@@ -14,11 +14,11 @@ import (
 // first sample tells.
 type device struct {
 	gpu.Device
-	present bool           // in the last sample
-	jobs    map[int]job.ID // pid → job, of its processes
-	strays  map[int]bool   // those of these that are outside the unit of their job
-	after   *departure     // the job that left it, until it is clean
-	base    int64          // memory that no process accounted for when the last job came; -1 unknown
+	present       bool           // in the last sample
+	jobs          map[int]job.ID // pid → job, of its processes
+	strays        map[int]bool   // those of these that are outside the unit of their job
+	cleanup       *cleanup       // the job that left it, until it is clean
+	baselineBytes int64          // memory that no process accounted for when the last job came; -1 unknown
 
 	revoked   revocation
 	lostSince time.Time     // zero: it is not
@@ -27,18 +27,18 @@ type device struct {
 	short     bool          // by the last sample less was free of it than jobs on it lacked
 }
 
-// departure is a job that left a GPU which is not known to be clean yet.
-type departure struct {
-	job     job.ID // 0 unknown
-	attempt int    // 0 unknown
-	since   time.Time
-	number  uint64        // a sample of this number or later counts
-	retry   time.Duration // until the next look
-	next    time.Time
-	base    int64     // of a GPU that is not among the devices meanwhile; -1 unknown
-	uid     int       // of the job's owner
-	began   time.Time // when the attempt of the job did
-	noted   []int     // processes outside of their unit that were reported
+// cleanup is a job that left a GPU which is not known to be clean yet.
+type cleanup struct {
+	job           job.ID // 0 unknown
+	attempt       int    // 0 unknown
+	since         time.Time
+	sampleSeq     uint64        // a sample of this number or later counts
+	retry         time.Duration // until the next look
+	next          time.Time
+	baselineBytes int64     // of a GPU that is not among the devices meanwhile; -1 unknown
+	uid           int       // of the job's owner
+	began         time.Time // when the attempt of the job did
+	noted         []int     // processes outside of their unit that were reported
 }
 
 // The times between looks at a GPU that is not clean.
@@ -75,7 +75,7 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	if b.problem != "" {
 		return
 	}
-	b.taken, b.driver, b.cuda, b.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
+	b.lastGoodSample, b.driver, b.cuda, b.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
 	for _, g := range e.Snap.Devices {
 		if b.offered(&device{Device: g}) || b.find(g) != nil { // which may have had another number
 			b.merge(g, e, now)
@@ -85,11 +85,11 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	b.forgetMembers()
 	b.arrange()
 	for _, d := range b.devices {
-		b.inspectDeparture(d, e.Number, now)
+		b.checkCleanup(d, e.Number, now)
 	}
-	b.confirm(e.Number)
+	b.confirmRecovery(e.Number)
 	b.findLost(now)
-	b.replay()
+	b.replayPendingFaults()
 }
 
 // merge takes in one device of a sample. A GPU that answers with an error
@@ -98,13 +98,13 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 	d := b.find(g)
 	if d == nil {
-		d = &device{Device: g, base: -1}
+		d = &device{Device: g, baselineBytes: -1}
 		b.devices = append(b.devices, d)
-		b.machine++
+		b.inventoryVersion++
 	}
 	if d.Index != g.Index { // the driver counts only those that are there
 		d.Index = g.Index
-		b.machine++
+		b.inventoryVersion++
 	}
 	d.present = true
 	if g.Health != gpu.HealthOK {
@@ -112,7 +112,7 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 		return
 	}
 	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
-		b.machine++
+		b.inventoryVersion++
 	}
 	if d.RowsPending && !g.RowsPending { // which nothing but a reset does
 		b.wasReset(d)
@@ -120,9 +120,9 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 	first, before := d.jobs == nil, d.jobs
 	d.Device, d.jobs, d.strays, d.outside = g, map[int]job.ID{}, map[int]bool{}, nil
 	if first {
-		b.recall(d)
+		b.restoreLeak(d)
 	}
-	b.rejoin(d)
+	b.restoreCleanup(d)
 	for i := range g.Processes {
 		p := &g.Processes[i]
 		id, ok := e.Jobs[p.PID]
@@ -135,23 +135,23 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 			d.jobs[p.PID] = id
 		}
 		away := first && p.Dead && b.jobs.shareHeld(d.UUID) < job.WholeGPU // it was left while we were
-		if d.after == nil && (away || ok && !b.jobs.holds(id, d.UUID)) {
-			d.after = &departure{job: id, since: now}
+		if d.cleanup == nil && (away || ok && !b.jobs.holds(id, d.UUID)) {
+			d.cleanup = &cleanup{job: id, since: now}
 		}
 	}
 }
 
-// rejoin has a GPU be cleaned that a job left while no sample showed it.
-func (b *gpuBook) rejoin(d *device) {
-	left := b.departed[d.UUID]
+// restoreCleanup has a GPU be cleaned that a job left while no sample showed it.
+func (b *gpuBook) restoreCleanup(d *device) {
+	left := b.cleanups[d.UUID]
 	if left == nil {
 		return
 	}
-	d.after = left
-	if left.base >= 0 {
-		d.base = left.base
+	d.cleanup = left
+	if left.baselineBytes >= 0 {
+		d.baselineBytes = left.baselineBytes
 	}
-	delete(b.departed, d.UUID)
+	delete(b.cleanups, d.UUID)
 }
 
 // arrange puts the devices in the order of their indexes. One that has gone keeps
@@ -169,7 +169,7 @@ func (b *gpuBook) arrange() {
 	}
 	if !slices.IsSortedFunc(b.devices, byIndex) {
 		slices.SortStableFunc(b.devices, byIndex)
-		b.machine++
+		b.inventoryVersion++
 	}
 }
 
@@ -184,21 +184,21 @@ func (b *gpuBook) find(g gpu.Device) *device {
 	return nil
 }
 
-// inspectDeparture gives a GPU free again when a sample taken after the job
+// checkCleanup gives a GPU free again when a sample taken after the job
 // left shows it clean, or plans the next look.
-func (b *gpuBook) inspectDeparture(d *device, number uint64, now time.Time) {
-	dep := d.after
-	if dep == nil || number < dep.number || !d.present || d.Health != gpu.HealthOK {
+func (b *gpuBook) checkCleanup(d *device, number uint64, now time.Time) {
+	dep := d.cleanup
+	if dep == nil || number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
 		return
 	}
 	if b.clean(d) {
-		d.after = nil
-		b.cleared(d)
+		d.cleanup = nil
+		b.clearLeak(d)
 		return
 	}
 	b.endStrays(d, now)
 	if now.Sub(dep.since) > b.policy.CleaningTimeout {
-		b.ghost(d)
+		b.recordLeak(d)
 	}
 	dep.retry = min(max(2*dep.retry, firstRetry), lastRetry)
 	dep.next = now.Add(dep.retry)
@@ -214,33 +214,33 @@ func (b *gpuBook) clean(d *device) bool {
 		}
 	}
 	rest := b.unaccounted(d)
-	return rest < 0 || d.base < 0 || rest <= d.base+b.policy.MemSlackBytes
+	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
 // leave marks the GPUs of a job that ended, until the sample with the number.
-func (b *gpuBook) leave(l *live, number uint64, now time.Time) {
+func (b *gpuBook) leave(l *trackedJob, number uint64, now time.Time) {
 	for _, r := range l.job.Attempt.GPUs {
-		b.stuckOn[r.UUID] = slices.DeleteFunc(b.stuckOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
-		left := &departure{
-			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, number: number, base: -1,
+		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
+		left := &cleanup{
+			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, sampleSeq: number, baselineBytes: -1,
 			uid: l.job.Owner.UID, began: l.began(),
 		}
 		if at := b.position(&r); at >= 0 {
-			b.devices[at].after = left
+			b.devices[at].cleanup = left
 		} else {
-			b.departed[r.UUID] = left // no sample has shown it yet
+			b.cleanups[r.UUID] = left // no sample has shown it yet
 		}
 	}
 }
 
-// ask returns the number of a new look at the GPUs, which the caller asks for.
-func (b *gpuBook) ask() uint64 {
-	b.asked++
-	return b.asked
+// nextSample returns the number of a new look at the GPUs, which the caller asks for.
+func (b *gpuBook) nextSample() uint64 {
+	b.sampleSeq++
+	return b.sampleSeq
 }
 
 // isFresh reports whether the last sample is good for a memory promise.
-func (b *gpuBook) isFresh(now time.Time) bool { return now.Sub(b.taken) <= b.policy.FreshFor }
+func (b *gpuBook) isFresh(now time.Time) bool { return now.Sub(b.lastGoodSample) <= b.policy.FreshFor }
 
 // state is what placement may do with the GPU, with a word of explanation.
 func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, string) {
@@ -257,7 +257,7 @@ func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, string) {
 		return sched.Lost, strings.Trim(d.HealthDetail+"; "+fault, "; ")
 	case d.MIG:
 		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
-	case b.policy.StaleAfter > 0 && now.Sub(b.taken) > b.policy.StaleAfter:
+	case b.policy.StaleAfter > 0 && now.Sub(b.lastGoodSample) > b.policy.StaleAfter:
 		return sched.Unknown, "the last sample is too old"
 	case fault != "":
 		return sched.Sick, fault
@@ -266,10 +266,10 @@ func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, string) {
 			return sched.Drained, control.Reason
 		}
 		return sched.Paused, control.Reason
-	case d.after == nil:
+	case d.cleanup == nil:
 		return sched.OK, ""
-	case now.Sub(d.after.since) > b.policy.CleaningTimeout:
-		what, _ := b.remains(d)
+	case now.Sub(d.cleanup.since) > b.policy.CleaningTimeout:
+		what, _ := b.residue(d)
 		return sched.Suspect, what
 	}
 	return sched.Cleaning, ""

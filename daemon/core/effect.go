@@ -29,7 +29,7 @@ type Stop struct {
 	Attempt int
 	Grace   time.Duration // that its unit leaves the processes
 	Look    bool
-	Tell    Tell // before it; without a text nothing
+	Notice  NotifyOwner // before it; without a text nothing
 }
 
 // Inspect asks systemd about one unit; answered by Inspected.
@@ -44,9 +44,9 @@ type Signal struct {
 	Signal int
 }
 
-// Tell has a running job's owner find some sentences, a line each, in the job's
+// NotifyOwner has a running job's owner find some sentences, a line each, in the job's
 // journal; not answered. It may be lost, and says nothing that views do not show.
-type Tell struct {
+type NotifyOwner struct {
 	Job  job.ID
 	UID  int // the owner
 	Text string
@@ -75,14 +75,14 @@ type EndProcess struct {
 // not answered.
 type Orphan struct{ Job job.ID }
 
-func (Start) action()   {}
-func (Stop) action()    {}
-func (Inspect) action() {}
-func (Signal) action()  {}
-func (Tell) action()    {}
-func (Sample) action()  {}
-func (Forget) action()  {}
-func (Orphan) action()  {}
+func (Start) action()       {}
+func (Stop) action()        {}
+func (Inspect) action()     {}
+func (Signal) action()      {}
+func (NotifyOwner) action() {}
+func (Sample) action()      {}
+func (Forget) action()      {}
+func (Orphan) action()      {}
 
 func (EndProcess) action() {}
 

@@ -8,18 +8,18 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// maxEarly bounds the error reports kept until the GPUs are known: of each GPU
+// maxPendingFaults bounds the error reports kept until the GPUs are known: of each GPU
 // the last of each kind.
-const maxEarly = 1024
+const maxPendingFaults = 1024
 
 // faulted takes in an error report of the driver: it is written down with the
 // job that it hit, and the GPU takes no job where it needs something first. A
 // report that was counted before comes again after every start.
 func (b *gpuBook) faulted(e Faulted) {
-	if b.taken.IsZero() {
+	if b.lastGoodSample.IsZero() {
 		same := func(o Faulted) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
-		if b.early = slices.DeleteFunc(b.early, same); len(b.early) < maxEarly {
-			b.early = append(b.early, e)
+		if b.pendingFaults = slices.DeleteFunc(b.pendingFaults, same); len(b.pendingFaults) < maxPendingFaults {
+			b.pendingFaults = append(b.pendingFaults, e)
 		}
 		return
 	}
@@ -28,10 +28,10 @@ func (b *gpuBook) faulted(e Faulted) {
 		return
 	}
 	d := b.devices[at]
-	b.heard = max(b.heard, e.Seq)
-	l := b.struck(d, e)
+	b.kernelSeq = max(b.kernelSeq, e.Seq)
+	l := b.affectedJob(d, e)
 	if l != nil && e.Xid.Code != gpu.XidRecovery {
-		b.note(hit{l.job.ID, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At}})
+		b.addFinding(errorFound{l.job.ID, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At}})
 	}
 	g := b.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
@@ -50,8 +50,8 @@ func (b *gpuBook) faulted(e Faulted) {
 			g.Fault.Job = l.job.ID
 		}
 	case e.Xid.Code == gpu.XidRecovery && needs == gpu.RecoverNothing && before.Sick():
-		d.revoked = revocation{seq: e.Seq, number: b.ask()}
-		b.note(Sample{Number: d.revoked.number})
+		d.revoked = revocation{seq: e.Seq, number: b.nextSample()}
+		b.addFinding(Sample{Number: d.revoked.number})
 		return
 	default:
 		return
@@ -68,9 +68,9 @@ type revocation struct {
 	number uint64 // of the sample, or a later one
 }
 
-// confirm puts those GPUs back into service that the driver calls well by both
+// confirmRecovery puts those GPUs back into service that the driver calls well by both
 // of its ways. The others stay out until an administrator says otherwise.
-func (b *gpuBook) confirm(number uint64) {
+func (b *gpuBook) confirmRecovery(number uint64) {
 	for _, d := range b.devices {
 		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
 			continue
@@ -85,7 +85,7 @@ func (b *gpuBook) confirm(number uint64) {
 // control takes on what holds for a GPU from now on.
 func (b *gpuBook) control(g job.GPUControl) {
 	b.controls[g.UUID] = g
-	b.note(g)
+	b.addFinding(g)
 }
 
 func heavier(a, b gpu.Recovery) bool {
@@ -93,18 +93,18 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// replay takes in the reports that came before the GPUs were known.
-func (b *gpuBook) replay() {
-	early := b.early
-	b.early = nil
+// replayPendingFaults takes in the reports that came before the GPUs were known.
+func (b *gpuBook) replayPendingFaults() {
+	early := b.pendingFaults
+	b.pendingFaults = nil
 	for _, e := range early {
 		b.faulted(e)
 	}
 }
 
-// struck finds the job that an error hit: the one whose process the driver
+// affectedJob finds the job that an error hit: the one whose process the driver
 // names, or, where that says nothing, the only one that had the GPU.
-func (b *gpuBook) struck(d *device, e Faulted) *live {
+func (b *gpuBook) affectedJob(d *device, e Faulted) *trackedJob {
 	id := e.Job
 	if id == 0 {
 		id = d.jobs[e.Xid.PID]
@@ -112,7 +112,7 @@ func (b *gpuBook) struck(d *device, e Faulted) *live {
 	if id == 0 && len(d.foreigners()) > 0 {
 		return nil
 	}
-	var only *live
+	var only *trackedJob
 	for _, at := range b.jobs.activeIDs() {
 		l := b.jobs.active(at)
 		if !b.jobs.holds(at, d.UUID) || e.At.Before(l.job.Attempt.PlacedAt) {
@@ -135,14 +135,14 @@ func (b *gpuBook) struck(d *device, e Faulted) *live {
 // xidRemoved follows another error and says less.
 const xidRemoved = 45
 
-// blame notes the first error of a job's attempt, also for its owner.
-func (c *Core) blame(l *live, e job.GPUError) {
+// recordGPUError notes the first error of a job's attempt, also for its owner.
+func (c *Core) recordGPUError(l *trackedJob, e job.GPUError) {
 	if was := l.job.GPUError; was != nil && (was.Xid != xidRemoved || e.Xid == xidRemoved) {
 		return
 	}
 	l.job.GPUError = &e
-	c.step.touch(l)
-	c.step.tell(l, e.Sentence())
+	c.step.markDirty(l)
+	c.step.notifyOwner(l, e.Sentence())
 }
 
 // needs is what a GPU needs before it takes jobs again, and why, for people.
@@ -162,7 +162,7 @@ func (b *gpuBook) needs(d *device) (gpu.Recovery, string) {
 	if b.policy.DrainFailed && d.RowsFailed && !b.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
 		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced, and it has none to spare"
 	}
-	if left, what := b.left(d); heavier(left, needs) {
+	if left, what := b.leakRecovery(d); heavier(left, needs) {
 		needs, why = left, what
 	}
 	if why != "" {
@@ -175,7 +175,7 @@ func (b *gpuBook) needs(d *device) (gpu.Recovery, string) {
 func (b *gpuBook) wasReset(d *device) {
 	g := b.controls[d.UUID]
 	if g.Fault.Boot == b.boot() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
-		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.heard, g.Fault.Seq)})
+		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.kernelSeq, g.Fault.Seq)})
 		b.control(g)
 	}
 }
@@ -196,7 +196,7 @@ func (b *gpuBook) findLost(now time.Time) {
 		_, why := b.state(d, now)
 		for _, id := range b.jobs.activeIDs() {
 			if b.jobs.holds(id, d.UUID) {
-				b.note(toStop{job: id, cause: job.StopGPULost, fault: &job.GPUError{GPU: d.Index, What: why, At: now}})
+				b.addFinding(stopFound{job: id, cause: job.StopGPULost, fault: &job.GPUError{GPU: d.Index, What: why, At: now}})
 			}
 		}
 	}

@@ -10,14 +10,14 @@ import (
 // began notes that the job's command runs, and that its array has started with
 // its first. An attempt alone says nothing of that: systemd may have been unable to
 // start it.
-func (c *Core) began(l *live, now time.Time) {
+func (c *Core) began(l *trackedJob, now time.Time) {
 	l.job.Began = true
 	if l.job.Task == nil {
 		return
 	}
 	if array := c.jobs.get(l.job.Task.Array); array != nil && !array.job.Began {
 		array.job.Began = true
-		c.step.touchQuietly(array)
+		c.step.markDirtyQuietly(array)
 		c.tellFollowers(array, now)
 	}
 }
@@ -68,20 +68,20 @@ func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
 }
 
 // tellFollowers lets the jobs that wait for this one know where it stands.
-func (c *Core) tellFollowers(l *live, now time.Time) {
+func (c *Core) tellFollowers(l *trackedJob, now time.Time) {
 	j := &l.job
 	end := job.End{State: j.State, Started: j.Began}
 	if j.State.Terminal() {
 		c.deps.remember(j.ID, end)
 	}
 	for _, id := range c.deps.followersOf(j.ID) {
-		c.judge(c.jobs.get(id), j.ID, end, now)
+		c.updateFollower(c.jobs.get(id), j.ID, end, now)
 	}
 }
 
-// judge strikes out what is met of a follower's dependencies on a job, or ends
+// updateFollower strikes out what is met of a follower's dependencies on a job, or ends
 // the follower where one can't be met any more.
-func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
+func (c *Core) updateFollower(f *trackedJob, on job.ID, end job.End, now time.Time) {
 	if f == nil || f.job.State != job.Queued {
 		return // it has ended for another that ended in this step
 	}
@@ -96,7 +96,7 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		case job.Unmet:
 			open, waits = append(open, d), true
 		case job.Impossible:
-			c.endInVain(f, fmt.Sprintf("job %s is %s, and %s asked otherwise", c.jobs.called(on), end.State, d), now)
+			c.endUnmet(f, fmt.Sprintf("job %s is %s, and %s asked otherwise", c.jobs.called(on), end.State, d), now)
 			return
 		}
 	}
@@ -109,14 +109,14 @@ func (c *Core) judge(f *live, on job.ID, end job.End, now time.Time) {
 		c.deps.removeFollower(on, f.job.ID)
 	}
 	if len(open) == 0 {
-		c.step.touchQuietly(f) // the others' rows are as they were, see stillOpen
+		c.step.markDirtyQuietly(f) // the others' rows are as they were, see stillOpen
 		c.consider(f, now)
 	}
 }
 
-// endInVain ends a job that waits for what can't come. An array with tasks that
+// endUnmet ends a job that waits for what can't come. An array with tasks that
 // have not ended starts no more, and ends after them: they need it.
-func (c *Core) endInVain(l *live, why string, now time.Time) {
+func (c *Core) endUnmet(l *trackedJob, why string, now time.Time) {
 	j := &l.job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
 		j.Result = &job.Result{Outcome: job.Cancelled, Detail: why}
@@ -127,12 +127,12 @@ func (c *Core) endInVain(l *live, why string, now time.Time) {
 	c.move(l, job.Spawned, now)
 }
 
-// circle reports whether a job would wait for itself if it waited for these. An
+// isCycle reports whether a job would wait for itself if it waited for these. An
 // array waits for its tasks, whatever they wait for.
-func (c *Core) circle(id job.ID, list []job.Dependency) bool {
+func (c *Core) isCycle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}
-	var todo []*live
-	meet := func(l *live) {
+	var todo []*trackedJob
+	meet := func(l *trackedJob) {
 		if l != nil && !seen[l.job.ID] {
 			seen[l.job.ID] = true
 			todo = append(todo, l)
@@ -141,7 +141,7 @@ func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 	for _, d := range list {
 		meet(c.jobs.get(d.Job))
 	}
-	var waiting map[job.ID][]*live
+	var waiting map[job.ID][]*trackedJob
 	for ; len(todo) > 0; todo = todo[1:] {
 		j := &todo[0].job
 		if j.ID == id || j.Task != nil && j.Task.Array == id {
@@ -162,8 +162,8 @@ func (c *Core) circle(id job.ID, list []job.Dependency) bool {
 
 // waitingTasks returns, by array, the tasks that wait for a job, and the one with
 // an id.
-func (c *Core) waitingTasks(id job.ID) map[job.ID][]*live {
-	found := map[job.ID][]*live{}
+func (c *Core) waitingTasks(id job.ID) map[job.ID][]*trackedJob {
+	found := map[job.ID][]*trackedJob{}
 	for _, l := range c.jobs.all() {
 		if t := l.job.Task; t != nil && (len(l.job.Pending) > 0 || l.job.ID == id) {
 			found[t.Array] = append(found[t.Array], l)

@@ -32,8 +32,8 @@ func (b *gpuBook) foreignUse(d *device, g *sched.GPU) {
 func (b *gpuBook) unlisted(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unaccounted(d)
-	if rest > most && (d.after != nil || b.jobs.held(d.UUID)) {
-		rest = min(rest, d.base)
+	if rest > most && (d.cleanup != nil || b.jobs.held(d.UUID)) {
+		rest = min(rest, d.baselineBytes)
 	}
 	if most == 0 || rest <= most {
 		return 0

@@ -20,7 +20,7 @@ func (b *gpuBook) outOfService(now time.Time) map[string]int {
 
 // show fills in what a view has of the GPUs.
 func (b *gpuBook) show(v *job.View, reserved *reservations, now time.Time) {
-	v.Driver, v.CUDA, v.SampledAt = b.driver, b.cuda, b.taken
+	v.Driver, v.CUDA, v.SampledAt = b.driver, b.cuda, b.lastGoodSample
 	v.GPUs, v.Links = b.gpuViews(reserved, now), b.linkViews()
 	if v.Problem = string(b.problem); b.problem != "" {
 		v.ProblemDetail, v.ProblemCause = b.problem.Sentence(), b.detail
@@ -62,7 +62,7 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		needs, _ := b.needs(d)
 		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
-		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, b.stuckJob(d)
+		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, b.unkillableJob(d)
 		for _, p := range d.Processes {
 			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID]})
 		}

@@ -13,32 +13,32 @@ import (
 
 // jobBook has the jobs that have not ended, and counts them.
 type jobBook struct {
-	byID    map[job.ID]*live
-	placed  map[job.ID]*live // those that have a unit or may have one
-	ids     []job.ID         // scratch
-	nextID  job.ID
-	timed   alarms // queued ones that wait for a time
-	queued  int
-	perUser map[int]int            // queued jobs by person
-	bytes   map[int]int64          // what the jobs of a person weigh
-	gates   map[job.ID]*sched.Gate // of arrays with a limit
+	byID      map[job.ID]*trackedJob
+	placed    map[job.ID]*trackedJob // those that have a unit or may have one
+	ids       []job.ID               // scratch
+	nextID    job.ID
+	timed     timers // queued ones that wait for a time
+	queued    int
+	perUser   map[int]int            // queued jobs by person
+	bytes     map[int]int64          // what the jobs of a person weigh
+	throttles map[job.ID]*sched.Gate // of arrays with a limit
 }
 
 func newJobBook(next job.ID) jobBook {
 	return jobBook{
-		byID: map[job.ID]*live{}, placed: map[job.ID]*live{}, nextID: max(next, 1), timed: newAlarms(),
-		perUser: map[int]int{}, bytes: map[int]int64{}, gates: map[job.ID]*sched.Gate{},
+		byID: map[job.ID]*trackedJob{}, placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
+		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Gate{},
 	}
 }
 
 // get returns a job that has not ended; nil: there is none.
-func (b *jobBook) get(id job.ID) *live { return b.byID[id] }
+func (b *jobBook) get(id job.ID) *trackedJob { return b.byID[id] }
 
 // active returns a job that has a unit or may have one; nil: there is none.
-func (b *jobBook) active(id job.ID) *live { return b.placed[id] }
+func (b *jobBook) active(id job.ID) *trackedJob { return b.placed[id] }
 
-func (b *jobBook) all() iter.Seq2[job.ID, *live]       { return maps.All(b.byID) }
-func (b *jobBook) allActive() iter.Seq2[job.ID, *live] { return maps.All(b.placed) }
+func (b *jobBook) all() iter.Seq2[job.ID, *trackedJob]       { return maps.All(b.byID) }
+func (b *jobBook) allActive() iter.Seq2[job.ID, *trackedJob] { return maps.All(b.placed) }
 
 // next is the id of the next new job, until it is claimed.
 func (b *jobBook) next() job.ID { return b.nextID }
@@ -47,19 +47,19 @@ func (b *jobBook) next() job.ID { return b.nextID }
 func (b *jobBook) claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
 
 // add makes a job known.
-func (b *jobBook) add(l *live) {
+func (b *jobBook) add(l *trackedJob) {
 	b.byID[l.job.ID] = l
-	b.stow(l)
+	b.addBytes(l)
 }
 
 // remove forgets a job that has ended.
-func (b *jobBook) remove(l *live) {
-	b.lift(l)
+func (b *jobBook) remove(l *trackedJob) {
+	b.removeBytes(l)
 	delete(b.byID, l.job.ID)
 }
 
 // sort puts a job among those that have a unit, or takes it from them, by its state.
-func (b *jobBook) sort(l *live) {
+func (b *jobBook) sort(l *trackedJob) {
 	if l.job.State.Live() {
 		b.placed[l.job.ID] = l
 	} else {
@@ -115,38 +115,38 @@ func (b *jobBook) called(id job.ID) string {
 }
 
 // tasks returns the live tasks of an array, by id.
-func (b *jobBook) tasks(array job.ID) []*live {
-	var list []*live
+func (b *jobBook) tasks(array job.ID) []*trackedJob {
+	var list []*trackedJob
 	for _, l := range b.byID {
 		if l.job.Task != nil && l.job.Task.Array == array {
 			list = append(list, l)
 		}
 	}
-	slices.SortFunc(list, func(x, y *live) int { return cmp.Compare(x.job.ID, y.job.ID) })
+	slices.SortFunc(list, func(x, y *trackedJob) int { return cmp.Compare(x.job.ID, y.job.ID) })
 	return list
 }
 
-// gate returns what bounds the tasks of an array that run; nil where nothing does.
-func (b *jobBook) gate(array job.ID, limit int) *sched.Gate {
+// throttle returns what bounds the tasks of an array that run; nil where nothing does.
+func (b *jobBook) throttle(array job.ID, limit int) *sched.Gate {
 	if limit <= 0 {
 		return nil
 	}
-	if b.gates[array] == nil {
-		b.gates[array] = &sched.Gate{Left: limit}
+	if b.throttles[array] == nil {
+		b.throttles[array] = &sched.Gate{Left: limit}
 	}
-	return b.gates[array]
+	return b.throttles[array]
 }
 
-func (b *jobBook) dropGate(array job.ID) { delete(b.gates, array) }
+func (b *jobBook) dropThrottle(array job.ID) { delete(b.throttles, array) }
 
 // enterQueue counts a job among the queued ones.
-func (b *jobBook) enterQueue(l *live) {
+func (b *jobBook) enterQueue(l *trackedJob) {
 	b.queued++
 	b.perUser[l.job.Person().UID]++
 }
 
 // leaveQueue undoes enterQueue.
-func (b *jobBook) leaveQueue(l *live) {
+func (b *jobBook) leaveQueue(l *trackedJob) {
 	b.timed.remove(l.job.ID)
 	b.queued--
 	uid := l.job.Person().UID
@@ -161,11 +161,11 @@ func (b *jobBook) queuedOf(uid int) int                { return b.perUser[uid] }
 func (b *jobBook) queuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
 
 // The alarms of queued jobs that wait for a time.
-func (b *jobBook) setAlarm(id job.ID, at time.Time) { b.timed.set(id, at) }
-func (b *jobBook) stopAlarm(id job.ID)              { b.timed.remove(id) }
-func (b *jobBook) hasAlarm(id job.ID) bool          { return b.timed.has(id) }
-func (b *jobBook) nextAlarm() alarm                 { return b.timed.first() }
-func (b *jobBook) clearAlarms()                     { b.timed = newAlarms() }
+func (b *jobBook) setTimer(id job.ID, at time.Time) { b.timed.set(id, at) }
+func (b *jobBook) stopTimer(id job.ID)              { b.timed.remove(id) }
+func (b *jobBook) hasTimer(id job.ID) bool          { return b.timed.has(id) }
+func (b *jobBook) nextTimer() timer                 { return b.timed.first() }
+func (b *jobBook) clearTimers()                     { b.timed = newTimers() }
 
 // holds reports whether the job holds a part of the GPU.
 func (b *jobBook) holds(id job.ID, uuid string) bool {

@@ -78,7 +78,7 @@ func (w *world) look(s gpu.Snapshot) {
 
 func (w *world) noBreach(j *job.Job) string {
 	at := slices.IndexFunc(j.Attempt.GPUs, func(r job.GPURef) bool { return r.Index == j.Breach.GPU })
-	if w.policy.Watch.Memory != core.StopIt || at < 0 {
+	if w.policy.Usage.Memory != core.WarnAndStop || at < 0 {
 		return "nobody wants that"
 	}
 	ref := &j.Attempt.GPUs[at]
@@ -92,7 +92,7 @@ func (w *world) noBreach(j *job.Job) string {
 	if n := w.overs[fmt.Sprint(j.ID, ref.UUID)]; n < 2 {
 		return fmt.Sprintf("%d samples showed that", n)
 	}
-	if ref.Use.OverTold.IsZero() || ref.Use.Over < w.policy.Watch.Patience {
+	if ref.Use.OverTold.IsZero() || ref.Use.Over < w.policy.Usage.MemoryGrace {
 		return "it was not warned, or not long ago"
 	}
 	if owed := w.owed(d); owed <= int64(d.MemFreeBytes) {
@@ -120,8 +120,8 @@ func (w *world) owed(d *gpu.Device) (owed int64) {
 }
 
 func (w *world) notIdle(j *job.Job) string {
-	p := w.policy.Watch
-	if p.Idle != core.StopIt {
+	p := w.policy.Usage
+	if p.Idle != core.WarnAndStop {
 		return "nobody wants that"
 	}
 	for _, r := range j.Attempt.GPUs {
@@ -132,7 +132,7 @@ func (w *world) notIdle(j *job.Job) string {
 		if used, n := has(d, j.ID); n > 0 && (used < 0 || d.UtilGPUPercent != 0) {
 			return fmt.Sprintf("GPU %d is used", r.Index)
 		}
-		if u := r.Use; u.IdleTold < p.IdleAfter || u.Idle < u.IdleTold+p.IdlePatience {
+		if u := r.Use; u.IdleTold < p.IdleAfter || u.Idle < u.IdleTold+p.IdleGrace {
 			return fmt.Sprintf("GPU %d was idle for %s, warned at %s", r.Index, u.Idle, u.IdleTold)
 		}
 	}
@@ -168,7 +168,7 @@ func TestJustice(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(1, 2).Draw(t, "machine"))
-		c.policy.Watch = core.Watch{Memory: core.StopIt, Tolerance: gib, Patience: 5 * time.Second, Idle: core.StopIt, IdleAfter: 15 * time.Second, IdlePatience: 5 * time.Second}
+		c.policy.Usage = core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: gib, MemoryGrace: 5 * time.Second, Idle: core.WarnAndStop, IdleAfter: 15 * time.Second, IdleGrace: 5 * time.Second}
 		c.policy.Quotas = job.Quotas{}
 		c.restart()
 		for i := range rapid.IntRange(2, 5).Draw(t, "jobs") {

@@ -7,18 +7,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lane is the account of jobs that go first since they have waited long
+// starvationGuard is the account of jobs that go first since they have waited long
 // (Policy.GuardAfter). It earns a part of the machine's time and pays for what
 // such jobs hold. While it owes nothing they go first and make no room for
 // others. A daemon that starts again forgets the debt.
-type lane struct {
+type starvationGuard struct {
 	credit time.Duration // GPU time, at most 0
 	at     time.Time     // up to which it has earned and paid
 	milli  int           // that such jobs hold
 }
 
-// move earns and pays up to now.
-func (l *lane) move(gpus int, p *sched.Policy, now time.Time) {
+// advance earns and pays up to now.
+func (l *starvationGuard) advance(gpus int, p *sched.Policy, now time.Time) {
 	passed := now.Sub(l.at)
 	if passed <= 0 {
 		return // a clock that went back changes nothing
@@ -33,27 +33,27 @@ func (l *lane) move(gpus int, p *sched.Policy, now time.Time) {
 }
 
 // open reports whether the lane owes nothing.
-func (l *lane) open() bool { return l.credit >= 0 }
+func (l *starvationGuard) open() bool { return l.credit >= 0 }
 
 // start begins to earn and pay.
-func (l *lane) start(now time.Time) { l.at = now }
+func (l *starvationGuard) start(now time.Time) { l.at = now }
 
 // shift moves the time up to which it has earned and paid with a clock that was set.
-func (l *lane) shift(by time.Duration, now time.Time) { l.at = moved(l.at, by, now) }
+func (l *starvationGuard) shift(by time.Duration, now time.Time) { l.at = moved(l.at, by, now) }
 
-// hold counts what jobs that went first come to hold, or no longer do.
-func (l *lane) hold(milli int) { l.milli += milli }
+// addHeld counts what jobs that went first come to hold, or no longer do.
+func (l *starvationGuard) addHeld(milli int) { l.milli += milli }
 
 // held is what such jobs hold.
-func (l *lane) held() int { return l.milli }
+func (l *starvationGuard) held() int { return l.milli }
 
-// guard counts what a job that went first comes to hold, or no longer does.
-func (c *Core) guard(l *live, sign int, now time.Time) {
+// countGuarded counts what a job that went first comes to hold, or no longer does.
+func (c *Core) countGuarded(l *trackedJob, sign int, now time.Time) {
 	if !l.job.Guarded {
 		return
 	}
 	if c.systemd.listed() {
-		c.lane.move(c.gpus.count(), &c.policy.Sched, now)
+		c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
 	}
-	c.lane.hold(sign * l.job.Request.GPUMilli)
+	c.starvation.addHeld(sign * l.job.Request.GPUMilli)
 }

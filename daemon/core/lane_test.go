@@ -25,8 +25,8 @@ func TestLaneAfterARestart(t *testing.T) {
 	c.Step(Listed{Boot: "boot1", Units: []Unit{{Job: 1, Phase: Active, Invocation: "inv1", Age: 72 * time.Hour}}}, now)
 	for range 3 {
 		now = now.Add(time.Minute)
-		if s := c.snapshot(now); !s.GuardOpen || c.lane.milli != 4000 {
-			t.Fatalf("the lane is owed %s for %d milli", -c.lane.credit, c.lane.milli)
+		if s := c.snapshot(now); !s.GuardOpen || c.starvation.milli != 4000 {
+			t.Fatalf("the lane is owed %s for %d milli", -c.starvation.credit, c.starvation.milli)
 		}
 	}
 }

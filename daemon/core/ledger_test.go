@@ -13,7 +13,7 @@ import (
 // Root is a user like others, and no group has its account.
 func TestAccountsOfUsersAndGroups(t *testing.T) {
 	q := job.Quotas{Default: job.Quota{GPUHours: 2}, Groups: map[string]job.Quota{"root": {Running: 1}}}
-	l := newLedger(q, []job.Usage{{Account: "u0", Micro: time.Hour.Microseconds(), At: noon}})
+	l := newAccountBook(q, []job.Usage{{Account: "u0", Micro: time.Hour.Microseconds(), At: noon}})
 	root, group := l.of(job.Owner{User: "root"}, nil), l.group("root")
 	if accountKey(root) != "u0" || accountKey(group) != "groot" {
 		t.Errorf("they are recorded as %s and %s", accountKey(root), accountKey(group))
@@ -45,8 +45,8 @@ func TestLaneEarnsAndPays(t *testing.T) {
 		"clock set back":     {4, 3500, -time.Hour, -time.Hour, -time.Hour},
 		"no GPU known":       {0, 3500, -time.Hour, time.Hour, -time.Hour},
 	} {
-		l := lane{credit: c.credit, at: noon, milli: c.milli}
-		l.move(c.gpus, &sched.Policy{GuardPercent: 50}, noon.Add(c.pass))
+		l := starvationGuard{credit: c.credit, at: noon, milli: c.milli}
+		l.advance(c.gpus, &sched.Policy{GuardPercent: 50}, noon.Add(c.pass))
 		if l.credit != c.want || l.open() != (c.want == 0) || !l.at.Equal(noon.Add(max(0, c.pass))) {
 			t.Errorf("%s: it owes %s, want %s, up to %s", name, -l.credit, -c.want, l.at)
 		}
@@ -56,12 +56,12 @@ func TestLaneEarnsAndPays(t *testing.T) {
 // A guarded job that ends holds nothing of the lane any more.
 func TestLaneIsGivenBack(t *testing.T) {
 	c := started(Policy{}, job.Restored{})
-	l := &live{job: job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, account: &sched.Account{}}
+	l := &trackedJob{job: job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, account: &sched.Account{}}
 	c.charge(l, noon)
-	held := c.lane.milli
+	held := c.starvation.milli
 	c.settle(l, noon)
-	if held != 2000 || c.lane.milli != 0 {
-		t.Errorf("%d milli, at the end %d", held, c.lane.milli)
+	if held != 2000 || c.starvation.milli != 0 {
+		t.Errorf("%d milli, at the end %d", held, c.starvation.milli)
 	}
 }
 
@@ -85,13 +85,13 @@ func TestChargeOfAPart(t *testing.T) {
 // A job keeps its place, or goes to the end, or begins anew. What it ran counts as
 // served, and not as waited for.
 func TestSentBack(t *testing.T) {
-	for how, want := range map[back]struct {
+	for how, want := range map[requeueAt]struct {
 		since  time.Time
 		served time.Duration
 	}{
-		inPlace: {noon.Add(-2 * time.Hour), 90 * time.Minute},
-		toEnd:   {noon, 90 * time.Minute},
-		anew:    {noon, 0},
+		samePlace: {noon.Add(-2 * time.Hour), 90 * time.Minute},
+		tail:      {noon, 90 * time.Minute},
+		fresh:     {noon, 0},
 	} {
 		j := job.Job{
 			ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Ending, SubmittedAt: noon.Add(-3 * time.Hour), Stop: job.StopRequeue,
@@ -100,7 +100,7 @@ func TestSentBack(t *testing.T) {
 		}
 		c := New(Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 		l := c.jobs.get(1)
-		c.sendBack(l, how, noon)
+		c.requeueAfter(l, how, noon)
 		if l.job.State != job.Queued || l.job.Stop != "" || l.job.Requeues != 2 || !l.job.QueuedAt.Equal(want.since) || l.job.Served != want.served {
 			t.Errorf("%d: %s, %d times, waits since %s, served %s", how, l.job.State, l.job.Requeues, l.job.QueuedAt, l.job.Served)
 		}

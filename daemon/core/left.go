@@ -14,9 +14,9 @@ import (
 // (the job is then stuck, and keeps what it holds). Both end by themselves when
 // the driver or the kernel comes to it.
 
-// remains says what keeps a GPU from being clean, and whether it is a ghost
+// residue says what keeps a GPU from being clean, and whether it is a ghost
 // rather than a process.
-func (b *gpuBook) remains(d *device) (what string, ghost bool) {
+func (b *gpuBook) residue(d *device) (what string, ghost bool) {
 	for _, p := range d.Processes {
 		if p.Dead {
 			return "a dead process still holds its memory", true
@@ -29,31 +29,31 @@ func (b *gpuBook) remains(d *device) (what string, ghost bool) {
 			return fmt.Sprintf("process %d of job %d, which has ended, still runs on it", p.PID, id), false
 		}
 	}
-	return job.FormatSize(b.unaccounted(d)-max(0, d.base)) + " of its memory is in use by no process", true
+	return job.FormatSize(b.unaccounted(d)-max(0, d.baselineBytes)) + " of its memory is in use by no process", true
 }
 
-// ghost takes note, once, that what a job left on a GPU does not go away: it is
+// recordLeak takes note, once, that what a job left on a GPU does not go away: it is
 // out of service from now on, and the job's result tells.
-func (b *gpuBook) ghost(d *device) {
-	what, ghost := b.remains(d)
+func (b *gpuBook) recordLeak(d *device) {
+	what, ghost := b.residue(d)
 	g := b.controls[d.UUID]
 	if !ghost || (g.Fault.Boot == b.boot() && g.Fault.Left.What != "") {
 		return
 	}
-	dep := d.after
-	b.holdFault(&g, d)
-	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.base, At: dep.since}
+	dep := d.cleanup
+	b.faultOfThisBoot(&g, d)
+	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.baselineBytes, At: dep.since}
 	b.control(g)
 	b.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
 }
 
-// holdFault has what is on record of a GPU be of this boot, so that something can
+// faultOfThisBoot has what is on record of a GPU be of this boot, so that something can
 // be added.
-func (b *gpuBook) holdFault(g *job.GPUControl, d *device) {
+func (b *gpuBook) faultOfThisBoot(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
 	if g.Fault.Boot != b.boot() {
 		g.Fault = g.Fault.Anew()
-		g.Fault.Boot, g.Fault.Seq = b.boot(), b.heard
+		g.Fault.Boot, g.Fault.Seq = b.boot(), b.kernelSeq
 	}
 }
 
@@ -72,57 +72,57 @@ func (c *Core) leftBehind(f job.Leftover) {
 	}
 }
 
-// cleared ends what ghost took note of.
-func (b *gpuBook) cleared(d *device) {
+// clearLeak ends what ghost took note of.
+func (b *gpuBook) clearLeak(d *device) {
 	if g := b.controls[d.UUID]; g.Fault.Left.What != "" {
 		g.Fault.Left = job.GPULeft{}
 		b.control(g)
 	}
 }
 
-// recall goes on looking at a GPU on which something was left before we were
+// restoreLeak goes on looking at a GPU on which something was left before we were
 // started.
-func (b *gpuBook) recall(d *device) {
+func (b *gpuBook) restoreLeak(d *device) {
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && f.Left.What != "" {
-		d.after, d.base = &departure{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
+		d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
 	}
 }
 
-// stuck takes note of processes of an ending job that outlive SIGKILL. The result
+// recordSurvivors takes note of processes of an ending job that outlive SIGKILL. The result
 // tells: a unit that is stopping takes no note for its journal.
-func (c *Core) stuck(l *live, left string, now time.Time) {
+func (c *Core) recordSurvivors(l *trackedJob, left string, now time.Time) {
 	if left == "" || left == l.job.Left || now.Sub(l.job.ChangedAt) <= c.policy.CleaningTimeout {
 		return
 	}
 	l.job.Left = left
-	c.gpus.noteStuck(l)
-	c.step.touch(l)
+	c.gpus.recordUnkillable(l)
+	c.step.markDirty(l)
 	c.step.replan()
 }
 
-func (b *gpuBook) noteStuck(l *live) {
+func (b *gpuBook) recordUnkillable(l *trackedJob) {
 	if l.job.Left == "" || l.job.State != job.Ending {
 		return
 	}
 	for _, ref := range l.job.Attempt.GPUs {
-		if on := b.stuckOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
-			b.stuckOn[ref.UUID] = append(on, l.job.ID)
+		if on := b.unkillableOn[ref.UUID]; !slices.Contains(on, l.job.ID) {
+			b.unkillableOn[ref.UUID] = append(on, l.job.ID)
 		}
 	}
 }
 
-// stuckJob returns a job that holds the GPU and can't be ended, 0 where there is
+// unkillableJob returns a job that holds the GPU and can't be ended, 0 where there is
 // none.
-func (b *gpuBook) stuckJob(d *device) job.ID {
-	for _, id := range b.stuckOn[d.UUID] {
+func (b *gpuBook) unkillableJob(d *device) job.ID {
+	for _, id := range b.unkillableOn[d.UUID] {
 		return id
 	}
 	return 0
 }
 
-// left is what a GPU needs for what was left on it, and why.
-func (b *gpuBook) left(d *device) (gpu.Recovery, string) {
-	if id := b.stuckJob(d); id != 0 {
+// leakRecovery is what a GPU needs for what was left on it, and why.
+func (b *gpuBook) leakRecovery(d *device) (gpu.Recovery, string) {
+	if id := b.unkillableJob(d); id != 0 {
 		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", b.jobs.called(id))
 	}
 	f := b.controls[d.UUID].Fault

@@ -13,26 +13,26 @@ import (
 // What a job lacks of its promise counts against what is free, and the one that
 // lacks most is short of it.
 func TestShortOfPromisedMemory(t *testing.T) {
-	has := func(id job.ID, promise, uses int64, stop job.StopCause) part {
-		l := &live{job: job.Job{ID: id, State: job.Running, Stop: stop}}
-		return part{l: l, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: &job.GPUNow{UsedBytes: uses}}
+	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
+		l := &trackedJob{job: job.Job{ID: id, State: job.Running, Stop: stop}}
+		return gpuUse{l: l, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: &job.GPUNow{UsedBytes: uses}}
 	}
 	for name, c := range map[string]struct {
 		free  uint64
-		parts []part
+		parts []gpuUse
 		want  job.ID
 	}{
-		"enough":          {5, []part{has(1, 10, 5, "")}, 0},
-		"too little":      {4, []part{has(1, 10, 5, "")}, 1},
-		"the most":        {4, []part{has(1, 10, 9, ""), has(2, 10, 5, ""), has(3, 10, 7, "")}, 2},
-		"the first":       {4, []part{has(1, 10, 5, ""), has(2, 10, 5, "")}, 1},
-		"over its own":    {0, []part{has(1, 10, 15, "")}, 0},
-		"unknown":         {0, []part{has(1, 10, -1, "")}, 0},
-		"soon enough":     {0, []part{has(1, 10, 5, ""), has(2, 10, 5, job.StopCancel)}, 0},
-		"soon too little": {0, []part{has(1, 10, 5, ""), has(2, 10, 4, job.StopCancel)}, 1},
+		"enough":          {5, []gpuUse{has(1, 10, 5, "")}, 0},
+		"too little":      {4, []gpuUse{has(1, 10, 5, "")}, 1},
+		"the most":        {4, []gpuUse{has(1, 10, 9, ""), has(2, 10, 5, ""), has(3, 10, 7, "")}, 2},
+		"the first":       {4, []gpuUse{has(1, 10, 5, ""), has(2, 10, 5, "")}, 1},
+		"over its own":    {0, []gpuUse{has(1, 10, 15, "")}, 0},
+		"unknown":         {0, []gpuUse{has(1, 10, -1, "")}, 0},
+		"soon enough":     {0, []gpuUse{has(1, 10, 5, ""), has(2, 10, 5, job.StopCancel)}, 0},
+		"soon too little": {0, []gpuUse{has(1, 10, 5, ""), has(2, 10, 4, job.StopCancel)}, 1},
 	} {
 		d := &device{Device: gpu.Device{MemFreeBytes: c.free}}
-		if got := short(d, c.parts); got != c.want {
+		if got := shortestJob(d, c.parts); got != c.want {
 			t.Errorf("%s: job %d is short, want %d", name, got, c.want)
 		}
 	}
@@ -40,21 +40,21 @@ func TestShortOfPromisedMemory(t *testing.T) {
 
 // The worst is furthest over its own budget, whoever uses most.
 func TestWorstOverItsBudget(t *testing.T) {
-	over := func(id job.ID, promise, uses int64) part {
+	over := func(id job.ID, promise, uses int64) gpuUse {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: noon, OverTold: noon, Over: time.Minute}}
-		return part{l: &live{job: job.Job{ID: id, State: job.Running}}, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: use}
+		return gpuUse{l: &trackedJob{job: job.Job{ID: id, State: job.Running}}, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: use}
 	}
-	b := &gpuBook{policy: &Policy{Watch: Watch{Memory: StopIt, Patience: time.Minute}}}
+	b := &gpuBook{policy: &Policy{Usage: UsagePolicy{Memory: WarnAndStop, MemoryGrace: time.Minute}}}
 	for name, w := range map[string]struct {
-		parts []part
+		parts []gpuUse
 		want  job.ID
 	}{
-		"none":      {[]part{over(1, 10, 10)}, 0},
-		"furthest":  {[]part{over(1, 10, 13), over(2, 20, 22)}, 1},
-		"the first": {[]part{over(1, 10, 13), over(2, 20, 23)}, 1},
+		"none":      {[]gpuUse{over(1, 10, 10)}, 0},
+		"furthest":  {[]gpuUse{over(1, 10, 13), over(2, 20, 22)}, 1},
+		"the first": {[]gpuUse{over(1, 10, 13), over(2, 20, 23)}, 1},
 	} {
 		got := job.ID(0)
-		if p := b.worst(w.parts); p != nil {
+		if p := b.worstOffender(w.parts); p != nil {
 			got = p.l.job.ID
 		}
 		if got != w.want {
@@ -73,8 +73,8 @@ func TestWarningsSaidEnough(t *testing.T) {
 		told, d time.Duration
 		want    bool
 	}{
-		{StopIt, -1, 0, true}, {StopIt, 0, 0, false}, {StopIt, 0, time.Minute, false}, {StopIt, time.Minute, time.Minute, false},
-		{StopIt, time.Hour, time.Minute, true}, {Ignore, -1, 0, false},
+		{WarnAndStop, -1, 0, true}, {WarnAndStop, 0, 0, false}, {WarnAndStop, 0, time.Minute, false}, {WarnAndStop, time.Minute, time.Minute, false},
+		{WarnAndStop, time.Hour, time.Minute, true}, {Ignore, -1, 0, false},
 	} {
 		if got := c.r.breaks(c.told, c.d); got != c.want {
 			t.Errorf("%+v: %t", c, got)
@@ -109,13 +109,13 @@ func TestLinksBetweenGPUs(t *testing.T) {
 	near, far := gpu.Link{A: 0, B: 5, Kind: gpu.LinkNode}, gpu.Link{A: 2, B: 0, Kind: gpu.LinkCross}
 	c.gpus.links = []gpu.Link{near, far, {A: 5, B: 7, Kind: gpu.LinkSwitch}, {A: 1, B: 2, Kind: gpu.LinkSwitch}}
 	var s sched.Snapshot
-	c.gpus.weigh(&s)
+	c.gpus.fillLinks(&s)
 	n, f := int32(near.Weight()), int32(far.Weight())
 	if want := []int32{0, f, n, f, 0, 0, n, 0, 0}; !slices.Equal(s.Links, want) {
 		t.Errorf("%v, want %v", s.Links, want)
 	}
 	c.gpus.links = nil
-	if c.gpus.weigh(&s); len(s.Links) != 0 {
+	if c.gpus.fillLinks(&s); len(s.Links) != 0 {
 		t.Errorf("without links: %v", s.Links)
 	}
 }
@@ -148,17 +148,17 @@ func TestEarlyReports(t *testing.T) {
 	report("b", 31, 3)
 	report("a", 31, 4)
 	var seqs []uint64
-	for _, e := range c.gpus.early {
+	for _, e := range c.gpus.pendingFaults {
 		seqs = append(seqs, e.Seq)
 	}
 	if !slices.Equal(seqs, []uint64{2, 3, 4}) {
 		t.Errorf("kept are those of lines %v", seqs)
 	}
-	for i := range 2 * maxEarly {
+	for i := range 2 * maxPendingFaults {
 		report("c", i, uint64(5+i))
 	}
-	if len(c.gpus.early) != maxEarly {
-		t.Errorf("%d are kept", len(c.gpus.early))
+	if len(c.gpus.pendingFaults) != maxPendingFaults {
+		t.Errorf("%d are kept", len(c.gpus.pendingFaults))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestForgottenMembers(t *testing.T) {
 // for a little.
 func TestProcessesBeganWithTheirJob(t *testing.T) {
 	for _, c := range []struct{ started, want time.Duration }{{5 * time.Second, 4 * time.Second}, {startSlack / 2, 0}, {-time.Hour, 0}} {
-		l := &live{job: job.Job{Attempt: &job.Attempt{PlacedAt: noon, StartedAt: noon.Add(c.started)}}}
+		l := &trackedJob{job: job.Job{Attempt: &job.Attempt{PlacedAt: noon, StartedAt: noon.Add(c.started)}}}
 		if got := l.began().Sub(noon); got != c.want {
 			t.Errorf("started %s after its placement: not before %s", c.started, got)
 		}
@@ -205,9 +205,9 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 		if uid == 1002 {
 			owner = 1001
 		}
-		d := &device{after: &departure{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
+		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
-		if got := b.during(d, p, (&Sampled{}).began(p, noon)); got != want {
+		if got := b.jobOfStray(d, p, (&Sampled{}).began(p, noon)); got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
 		}
 	}
@@ -229,11 +229,11 @@ func TestAnotherMachine(t *testing.T) {
 	} {
 		c := started(Policy{}, job.Restored{})
 		c.gpus.merge(seen, nil, noon)
-		before, now := c.gpus.machine, seen
+		before, now := c.gpus.inventoryVersion, seen
 		w.change(&now)
 		c.gpus.merge(now, nil, noon)
-		if (c.gpus.machine != before) != w.other || len(c.gpus.devices) != 1 || c.gpus.devices[0].Index != now.Index {
-			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.gpus.machine, len(c.gpus.devices))
+		if (c.gpus.inventoryVersion != before) != w.other || len(c.gpus.devices) != 1 || c.gpus.devices[0].Index != now.Index {
+			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.gpus.inventoryVersion, len(c.gpus.devices))
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestCleanGPU(t *testing.T) {
 		used  uint64
 		clean bool
 	}{{0, 0, true}, {0, 5, true}, {0, 6, false}, {10, 15, true}, {10, 16, false}, {-1, 90, true}} {
-		d := &device{Device: gpu.Device{MemTotalBytes: 100, MemUsedBytes: w.used, MemFreeBytes: 100 - w.used}, base: w.base}
+		d := &device{Device: gpu.Device{MemTotalBytes: 100, MemUsedBytes: w.used, MemFreeBytes: 100 - w.used}, baselineBytes: w.base}
 		if got := c.gpus.clean(d); got != w.clean {
 			t.Errorf("%+v: %t", w, got)
 		}
@@ -281,8 +281,8 @@ func TestStartBySteadyClock(t *testing.T) {
 		"no steady clock":   {steady.Round(0).Add(-time.Minute), steady.Round(0), steady.Round(0).Add(-time.Minute)},
 		"the clock was set": {steady.Add(-time.Hour), steady, steady.Add(-50 * time.Second)},
 	} {
-		l := &live{job: job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
-		started(Policy{}, job.Restored{}).rebase(l, 50*time.Second, c.now)
+		l := &trackedJob{job: job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
+		started(Policy{}, job.Restored{}).correctStart(l, 50*time.Second, c.now)
 		if a := l.job.Attempt; a.StartedAt != c.want || a.StartedAt.Sub(a.PlacedAt) != time.Second {
 			t.Errorf("%s: placed %s, started %s, want %s", name, a.PlacedAt, a.StartedAt, c.want)
 		}
@@ -293,7 +293,7 @@ func TestStartBySteadyClock(t *testing.T) {
 func TestReasonOfAJobThatFits(t *testing.T) {
 	c := started(Policy{}, job.Restored{})
 	c.plan(noon)
-	l := &live{job: job.Job{ID: 1, State: job.Queued}, account: c.accounts.of(job.Owner{UID: 1001}, nil)}
+	l := &trackedJob{job: job.Job{ID: 1, State: job.Queued}, account: c.accounts.of(job.Owner{UID: 1001}, nil)}
 	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {
 		t.Errorf("%+v", why)
 	}

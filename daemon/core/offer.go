@@ -11,7 +11,7 @@ import (
 
 // fill puts the GPUs into a snapshot.
 func (b *gpuBook) fill(s *sched.Snapshot, now time.Time) {
-	s.Machine, s.Host.GPUsSeen = b.machine, b.seen && b.problem == ""
+	s.Machine, s.Host.GPUsSeen = b.inventoryVersion, b.seen && b.problem == ""
 	switch b.problem {
 	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
 		s.Host.NoGPUs = b.problem.Sentence()
@@ -23,7 +23,7 @@ func (b *gpuBook) fill(s *sched.Snapshot, now time.Time) {
 		}
 		s.GPUs = append(s.GPUs, g)
 	}
-	b.weigh(s)
+	b.fillLinks(s)
 }
 
 func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
@@ -34,8 +34,8 @@ func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 	}
 	b.foreignUse(d, &g)
 	g.State, g.Detail = b.state(d, now)
-	if d.after != nil {
-		g.After = d.after.job
+	if d.cleanup != nil {
+		g.After = d.cleanup.job
 	}
 	switch g.State {
 	case sched.Cleaning:
@@ -64,8 +64,8 @@ func (b *gpuBook) seenBytes(at int, id job.ID) int64 {
 	return sum
 }
 
-// weigh fills in the links between the GPUs.
-func (b *gpuBook) weigh(s *sched.Snapshot) {
+// fillLinks fills in the links between the GPUs.
+func (b *gpuBook) fillLinks(s *sched.Snapshot) {
 	s.Links = s.Links[:0]
 	if len(b.links) == 0 {
 		return
@@ -80,11 +80,11 @@ func (b *gpuBook) weigh(s *sched.Snapshot) {
 	}
 }
 
-// rebase notes what is in use of GPUs before the first job comes.
-func (b *gpuBook) rebase(grants []sched.Grant) {
+// recordBaseline notes what is in use of GPUs before the first job comes.
+func (b *gpuBook) recordBaseline(grants []sched.Grant) {
 	for _, g := range grants {
 		if d := b.devices[g.GPU]; !b.jobs.held(d.UUID) {
-			d.base = b.unaccounted(d)
+			d.baselineBytes = b.unaccounted(d)
 		}
 	}
 }

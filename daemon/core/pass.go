@@ -23,13 +23,13 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		s.Host.PromisedMem += l.job.Request.MemBytes
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
-	c.lane.move(c.gpus.count(), &c.policy.Sched, now)
-	s.GuardOpen = c.lane.open()
+	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
+	s.GuardOpen = c.starvation.open()
 	return s
 }
 
 // running is an active job as placement sees it; its parts are put on the GPUs.
-func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running {
+func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Running {
 	j := &l.job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
@@ -63,15 +63,15 @@ func (c *Core) running(l *live, s *sched.Snapshot, now time.Time) sched.Running 
 // plan decides without doing anything.
 func (c *Core) plan(now time.Time) *sched.Plan { return c.planning.plan(c.snapshot(now)) }
 
-// pass plans and carries out the plan. A placement that rests on free GPU
+// schedule plans and carries out the plan. A placement that rests on free GPU
 // memory waits for a fresh look at it, and so does everything behind it.
-func (c *Core) pass(now time.Time) {
-	c.planning.setWake(time.Time{})
+func (c *Core) schedule(now time.Time) {
+	c.planning.setReplanAt(time.Time{})
 	if !c.systemd.listed() || c.systemd.leaving() || c.planning.waiting() == 0 {
 		return
 	}
 	if at := c.systemd.startsAt(); now.Before(at) {
-		c.planning.setWake(at)
+		c.planning.setReplanAt(at)
 		return
 	}
 	wake := c.systemd.unbar(now)
@@ -79,11 +79,11 @@ func (c *Core) pass(now time.Time) {
 	if p.Wake != sched.Eternity && (wake.IsZero() || p.Wake.Time().Before(wake)) {
 		wake = p.Wake.Time()
 	}
-	c.planning.setWake(wake)
+	c.planning.setReplanAt(wake)
 	for i := range p.Place {
 		l := c.jobs.get(p.Place[i].Job)
 		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && !c.gpus.isFresh(now) {
-			c.look()
+			c.requestSample()
 			return
 		}
 		c.place(l, &p.Place[i], now)
@@ -91,11 +91,11 @@ func (c *Core) pass(now time.Time) {
 	for _, v := range p.Preempt {
 		l := c.jobs.get(v.Victim)
 		l.job.StopFor = v.For
-		c.halt(l, job.StopPreempt, "", now)
+		c.requestStop(l, job.StopPreempt, "", now)
 	}
 }
 
-func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
+func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	if l.job.Tasks != nil {
 		l = c.spawn(l, now)
 	}
@@ -104,7 +104,7 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 		number = l.job.Attempt.Number + 1
 		c.keepLast(l, now)
 	}
-	c.gpus.rebase(p.Grants)
+	c.gpus.recordBaseline(p.Grants)
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: c.gpus.refs(p.Grants), BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
 	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
@@ -117,8 +117,8 @@ func (c *Core) place(l *live, p *sched.Placement, now time.Time) {
 
 // keepLast records the end of an attempt that the next one follows in the same
 // step.
-func (c *Core) keepLast(l *live, now time.Time) {
-	if l.job.Attempt.EndedAt.Equal(now) && l.touched {
+func (c *Core) keepLast(l *trackedJob, now time.Time) {
+	if l.job.Attempt.EndedAt.Equal(now) && l.dirty {
 		j := l.job
 		c.step.record(job.Record{Job: &j})
 	}

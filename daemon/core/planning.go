@@ -10,12 +10,12 @@ import (
 // planning is the queue of jobs that may start as soon as they fit, and what
 // decides in which order and where they do.
 type planning struct {
-	planner   *sched.Planner
-	queue     *sched.Queue
-	snap      sched.Snapshot // of the last pass; its memory is used again
-	grants    []sched.Grant  // of its running jobs
-	wake      time.Time      // when to plan again though nothing happens
-	predictor *sched.Predictor
+	planner    *sched.Planner
+	queue      *sched.Queue
+	snap       sched.Snapshot // of the last pass; its memory is used again
+	grants     []sched.Grant  // of its running jobs
+	replanTime time.Time      // when to plan again though nothing happens
+	predictor  *sched.Predictor
 }
 
 func newPlanning(past []job.Prediction) planning {
@@ -69,8 +69,8 @@ func (p *planning) isPlaced(id job.ID) bool               { return p.planner.Pla
 func (p *planning) explain(w *sched.Waiting) []job.Reason { return p.planner.Explain(w) }
 
 // The time at which to plan again.
-func (p *planning) wakeAt() time.Time    { return p.wake }
-func (p *planning) setWake(at time.Time) { p.wake = at }
+func (p *planning) replanAt() time.Time      { return p.replanTime }
+func (p *planning) setReplanAt(at time.Time) { p.replanTime = at }
 
 // Run times.
 func (p *planning) expect(uid int, r *job.Request) time.Duration { return p.predictor.Expect(uid, r) }

@@ -51,7 +51,7 @@ type Policy struct {
 
 	LostAfter time.Duration // a GPU lost for so long ends its jobs; 0: never
 
-	Watch Watch // what is done about jobs that overuse or do not use their GPUs
+	Usage UsagePolicy // what is done about jobs that overuse or do not use their GPUs
 
 	Strays Strays // what is done about processes that jobs leave behind outside of their units
 
@@ -71,12 +71,12 @@ func (c *Core) configure(p Policy) {
 	c.accounts.configure(p.Quotas)
 	c.systemd.unbarAll()
 	c.gpus.configured()
-	c.look()
+	c.requestSample()
 }
 
 // configured takes on a new policy.
 func (b *gpuBook) configured() {
-	b.machine++
+	b.inventoryVersion++
 	b.withdraw()
 }
 
@@ -87,11 +87,11 @@ func (b *gpuBook) withdraw() {
 		if b.offered(d) || b.jobs.held(d.UUID) {
 			return false
 		}
-		if d.after != nil {
-			d.after.base = d.base
-			b.departed[d.UUID] = d.after
+		if d.cleanup != nil {
+			d.cleanup.baselineBytes = d.baselineBytes
+			b.cleanups[d.UUID] = d.cleanup
 		}
-		b.machine++
+		b.inventoryVersion++
 		return true
 	})
 }

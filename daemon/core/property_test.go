@@ -30,9 +30,9 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.log = func(format string, args ...any) { c.trail = append(c.trail, fmt.Sprintf(format, args...)) }
 	c.policy.HostMemBytes = 64 * gib
 	c.policy.MaxRunning = 5
-	c.policy.Watch = core.Watch{
-		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, Patience: 10 * time.Second,
-		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdlePatience: 10 * time.Second,
+	c.policy.Usage = core.UsagePolicy{
+		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
+		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
 	}
 	quota := func(name string) job.Quota {
 		return job.Quota{GPUMilli: rapid.SampledFrom([]int{0, 1500, 3000}).Draw(t, name), Running: rapid.IntRange(0, 3).Draw(t, name), GPUHours: rapid.IntRange(0, 1).Draw(t, name)}

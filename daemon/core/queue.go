@@ -8,12 +8,12 @@ import (
 )
 
 // enqueue counts a job among the queued ones and considers it.
-func (c *Core) enqueue(l *live, now time.Time) {
+func (c *Core) enqueue(l *trackedJob, now time.Time) {
 	c.jobs.enterQueue(l)
 	c.consider(l, now)
 }
 
-func (c *Core) dequeue(l *live) {
+func (c *Core) dequeue(l *trackedJob) {
 	c.planning.remove(l.job.ID)
 	c.jobs.leaveQueue(l)
 	l.job.AwayAt = time.Time{}
@@ -22,10 +22,10 @@ func (c *Core) dequeue(l *live) {
 // consider puts a queued job where it belongs: to those that may start as soon
 // as they fit, to those that wait for a time, or to neither while it is held
 // back or waits for another. A zero now believes in no time's having come.
-func (c *Core) consider(l *live, now time.Time) {
+func (c *Core) consider(l *trackedJob, now time.Time) {
 	j := &l.job
 	c.planning.remove(j.ID)
-	c.jobs.stopAlarm(j.ID)
+	c.jobs.stopTimer(j.ID)
 	if j.State != job.Queued {
 		return
 	}
@@ -36,7 +36,7 @@ func (c *Core) consider(l *live, now time.Time) {
 	case !free:
 		return
 	case at.After(now):
-		c.jobs.setAlarm(j.ID, at)
+		c.jobs.setTimer(j.ID, at)
 		return
 	}
 	if j.Expected == 0 {
@@ -77,12 +77,12 @@ func (c *Core) since(j *job.Job) time.Time {
 }
 
 // turn lets the next task of an array wait from now on.
-func (c *Core) turn(array *live, now time.Time) {
+func (c *Core) turn(array *trackedJob, now time.Time) {
 	j := &array.job
 	counts := *j.Tasks
 	counts.TurnAt = now
 	j.Tasks = &counts
-	c.step.touchQuietly(array)
+	c.step.markDirtyQuietly(array)
 	if c.planning.has(j.ID) {
 		c.planning.remove(j.ID)
 		c.planning.push(c.waiting(array))
@@ -112,9 +112,9 @@ func expectedEnd(j *job.Job, now time.Time) time.Time {
 }
 
 // waiting is the job as the queue takes it.
-func (c *Core) waiting(l *live) sched.Waiting {
+func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
-	w := sched.Waiting{ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)), Expected: j.Expected, Gate: l.gate, Count: 1}
+	w := sched.Waiting{ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)), Expected: j.Expected, Gate: l.throttle, Count: 1}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
 	}
@@ -131,34 +131,34 @@ func notBefore(j *job.Job) time.Time {
 
 // due considers the jobs whose time has come.
 func (c *Core) due(now time.Time) {
-	for a := c.jobs.nextAlarm(); a.id != 0 && !a.at.After(now); a = c.jobs.nextAlarm() {
+	for a := c.jobs.nextTimer(); a.id != 0 && !a.at.After(now); a = c.jobs.nextTimer() {
 		l := c.jobs.get(a.id)
 		c.consider(l, now)
-		c.step.touchQuietly(l)
+		c.step.markDirtyQuietly(l)
 	}
 }
 
 // How a job returns to the queue after an attempt.
-type back int
+type requeueAt int
 
 const (
-	inPlace back = iota // it keeps the time that it has waited
-	toEnd               // it waits from now on
-	anew                // the same, and nothing of what it did counts
+	samePlace requeueAt = iota // it keeps the time that it has waited
+	tail                       // it waits from now on
+	fresh                      // the same, and nothing of what it did counts
 )
 
-// sendBack returns a job to the queue after an attempt.
-func (c *Core) sendBack(l *live, how back, now time.Time) {
+// requeueAfter returns a job to the queue after an attempt.
+func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := &l.job
 	ran := ranFor(j.Attempt, now)
 	j.Served += ran
 	j.Requeues++
 	j.Expected = 0
 	j.QueuedAt = j.QueuedAt.Add(ran)
-	if how != inPlace || j.QueuedAt.After(now) { // the clock was set back while we were away
+	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while we were away
 		j.QueuedAt = now
 	}
-	if how == anew {
+	if how == fresh {
 		j.Served = 0
 	}
 	j.Stop, j.StopBy, j.StopFor, j.StopAt, j.Warned = "", "", 0, time.Time{}, false
@@ -173,9 +173,9 @@ func ranFor(a *job.Attempt, now time.Time) time.Duration {
 	return max(0, now.Sub(a.PlacedAt))
 }
 
-// shorten ends back-offs that would last longer than they were meant to, since the
+// clampBackoffs ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets nobody wait from a moment to come.
-func (c *Core) shorten(now time.Time) {
+func (c *Core) clampBackoffs(now time.Time) {
 	for _, id := range c.jobs.sortedIDs() {
 		l := c.jobs.get(id)
 		if l.job.State != job.Queued {
@@ -183,7 +183,7 @@ func (c *Core) shorten(now time.Time) {
 		}
 		if l.job.QueuedAt.After(now) {
 			l.job.QueuedAt = now
-			c.step.touchQuietly(l)
+			c.step.markDirtyQuietly(l)
 			c.consider(l, now)
 		}
 		if t := l.job.Tasks; t != nil && t.TurnAt.After(now) {
@@ -200,7 +200,7 @@ func (c *Core) shorten(now time.Time) {
 		}
 		if latest := now.Add(longest); l.job.NotBefore.After(latest) {
 			l.job.NotBefore = latest
-			c.step.touch(l)
+			c.step.markDirty(l)
 			c.consider(l, now)
 		}
 	}

@@ -40,13 +40,13 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	c.jobs.sort(l)
 	c.step.store(j.ID, &job.Payload{EnvMode: job.EnvClean, Dir: "/"})
 	c.charge(l, now)
-	c.step.touch(l)
+	c.step.markDirty(l)
 }
 
 // reclaim notes that a job which is on record as waiting has a unit of a later
 // attempt than any on record: an older copy of the state file was put back. The
 // unit has the GPUs that it has, wherever the job would be placed now.
-func (c *Core) reclaim(l *live, found *job.Job, now time.Time) {
+func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 	j := &l.job
 	if j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID || j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number {
 		return

@@ -1,7 +1,7 @@
 package core
 
-// ring remembers the last so many values by their keys.
-type ring[K comparable, V any] struct {
+// recentSet remembers the last so many values by their keys.
+type recentSet[K comparable, V any] struct {
 	size  int
 	of    map[K]slot[V]
 	order []K // as they came; the oldest is at next once it is full; one that was removed is still there
@@ -14,18 +14,18 @@ type slot[V any] struct {
 	at    int
 }
 
-func newRing[K comparable, V any](size int) ring[K, V] {
-	return ring[K, V]{size: size, of: map[K]slot[V]{}}
+func newRecentSet[K comparable, V any](size int) recentSet[K, V] {
+	return recentSet[K, V]{size: size, of: map[K]slot[V]{}}
 }
 
-func (r *ring[K, V]) get(key K) (V, bool) {
+func (r *recentSet[K, V]) get(key K) (V, bool) {
 	s, known := r.of[key]
 	return s.value, known
 }
 
 // add remembers a value, and forgets the oldest where there are too many. A key
 // that is known keeps its place.
-func (r *ring[K, V]) add(key K, value V) {
+func (r *recentSet[K, V]) add(key K, value V) {
 	if s, known := r.of[key]; known {
 		r.of[key] = slot[V]{value, s.at}
 		return
@@ -45,4 +45,4 @@ func (r *ring[K, V]) add(key K, value V) {
 }
 
 // remove forgets a key, which takes a place in the order until its turn comes.
-func (r *ring[K, V]) remove(key K) { delete(r.of, key) }
+func (r *recentSet[K, V]) remove(key K) { delete(r.of, key) }

@@ -3,7 +3,7 @@ package core
 import "testing"
 
 func TestARingForgetsTheOldest(t *testing.T) {
-	r := newRing[int, string](2)
+	r := newRecentSet[int, string](2)
 	for i, step := range []struct {
 		key  int
 		left []int
@@ -22,7 +22,7 @@ func TestARingForgetsTheOldest(t *testing.T) {
 
 // A key that was removed and came again is as young as when it came again.
 func TestARingForgetsWhatWasRemovedOnce(t *testing.T) {
-	r := newRing[int, string](3)
+	r := newRecentSet[int, string](3)
 	r.add(1, "old")
 	r.remove(1)
 	r.add(2, "v")

@@ -89,7 +89,7 @@ func TestDefaultsKeepToTheRules(t *testing.T) {
 		"of the machine":      {Policy{DefaultMem: perGPU, HostMemBytes: 12}, job.Normal, 0, 12},
 	} {
 		s := asks(func(r *job.Request) { r.GPUMilli, r.Priority.Class = 2000, c.class })
-		started(c.policy, job.Restored{}).complete(&s)
+		started(c.policy, job.Restored{}).applyDefaults(&s)
 		if s.Request.TimeLimit.Duration() != c.time || s.Request.MemBytes != c.mem || s.Request.DefaultedMem != (c.mem > 0) {
 			t.Errorf("%s: %s and %d bytes (by default: %t), want %s and %d", name, s.Request.TimeLimit, s.Request.MemBytes, s.Request.DefaultedMem, c.time, c.mem)
 		}

@@ -231,10 +231,10 @@ var verbs = map[string]func(*script){
 	},
 	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=; down: from the next start on
 	"watch": func(s *script) {
-		words := map[string]core.Response{"": core.Ignore, "warn": core.Warn, "stop": core.StopIt}
-		s.w.policy.Watch = core.Watch{
-			Memory: words[s.args["memory"]], Tolerance: s.size("tolerance"), Patience: s.duration("patience"),
-			Idle: words[s.args["idle"]], IdleAfter: s.duration("after"), IdlePatience: s.duration("idle-patience"),
+		words := map[string]core.Response{"": core.Ignore, "warn": core.Warn, "stop": core.WarnAndStop}
+		s.w.policy.Usage = core.UsagePolicy{
+			Memory: words[s.args["memory"]], Tolerance: s.size("tolerance"), MemoryGrace: s.duration("patience"),
+			Idle: words[s.args["idle"]], IdleAfter: s.duration("after"), IdleGrace: s.duration("idle-patience"),
 		}
 		if _, down := s.args["down"]; !down {
 			s.feed(core.Configured{Policy: s.w.policy})

@@ -8,13 +8,13 @@ import (
 
 // stepBuffer collects what one step wants done.
 type stepBuffer struct {
-	out     Effects
-	touched []*live         // jobs to record, in the order first touched
-	quiet   map[job.ID]bool // of these, those of which there is no news
-	payload map[job.ID]*job.Payload
-	replies []pendingReply
-	news    bool // that a pass has not seen; only takeNews clears it
-	sampled bool // this step has brought a sample
+	out          Effects
+	dirty        []*trackedJob   // jobs to record, in the order first touched
+	unlogged     map[job.ID]bool // of these, those of which there is no news
+	payload      map[job.ID]*job.Payload
+	replies      []pendingReply
+	replanNeeded bool // that a pass has not seen; only takeNews clears it
+	sampled      bool // this step has brought a sample
 }
 
 // pendingReply is a reply whose job is read at the end of the step.
@@ -24,12 +24,12 @@ type pendingReply struct {
 }
 
 func newStepBuffer() stepBuffer {
-	return stepBuffer{quiet: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
+	return stepBuffer{unlogged: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
 }
 
 // begin forgets what the last step wanted, but not news that no pass has seen.
 func (s *stepBuffer) begin(ev Event) {
-	s.out, s.touched, s.replies = Effects{}, nil, nil
+	s.out, s.dirty, s.replies = Effects{}, nil, nil
 	_, s.sampled = ev.(Sampled)
 }
 
@@ -43,67 +43,67 @@ func (s *stepBuffer) refuse(to Token, why *job.Refusal) {
 }
 
 // replan has the step plan once more before it ends.
-func (s *stepBuffer) replan() { s.news = true }
+func (s *stepBuffer) replan() { s.replanNeeded = true }
 
-// takeNews reports whether there was news since it was last asked.
-func (s *stepBuffer) takeNews() bool {
-	news := s.news
-	s.news = false
-	return news
+// takeReplan reports whether there was news since it was last asked.
+func (s *stepBuffer) takeReplan() bool {
+	needed := s.replanNeeded
+	s.replanNeeded = false
+	return needed
 }
 
 // fresh reports whether this step has brought a sample.
 func (s *stepBuffer) fresh() bool { return s.sampled }
 
-// touch has the job recorded at the end of the step.
-func (s *stepBuffer) touch(l *live) {
-	if !l.touched { // a step may touch every job
-		l.touched = true
-		s.touched = append(s.touched, l)
+// markDirty has the job recorded at the end of the step.
+func (s *stepBuffer) markDirty(l *trackedJob) {
+	if !l.dirty { // a step may touch every job
+		l.dirty = true
+		s.dirty = append(s.dirty, l)
 	}
-	delete(s.quiet, l.job.ID)
+	delete(s.unlogged, l.job.ID)
 }
 
-// touchQuietly is touch for what is no news to anybody.
-func (s *stepBuffer) touchQuietly(l *live) {
-	if !l.touched {
-		l.touched = true
-		s.touched = append(s.touched, l)
-		s.quiet[l.job.ID] = true
+// markDirtyQuietly is touch for what is no news to anybody.
+func (s *stepBuffer) markDirtyQuietly(l *trackedJob) {
+	if !l.dirty {
+		l.dirty = true
+		s.dirty = append(s.dirty, l)
+		s.unlogged[l.job.ID] = true
 	}
 }
 
 // store has the payload of a new job recorded with it.
 func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 
-// tell has the job's owner find a sentence in the job's journal, together with
+// notifyOwner has the job's owner find a sentence in the job's journal, together with
 // what else this step has to say.
-func (s *stepBuffer) tell(l *live, text string) {
-	s.touchQuietly(l)
+func (s *stepBuffer) notifyOwner(l *trackedJob, text string) {
+	s.markDirtyQuietly(l)
 	for i, a := range s.out.Actions {
-		if t, ok := a.(Tell); ok && t.Job == l.job.ID {
+		if t, ok := a.(NotifyOwner); ok && t.Job == l.job.ID {
 			t.Text += "\n" + text
 			s.out.Actions[i] = t
 			return
 		}
 	}
-	s.act(Tell{Job: l.job.ID, UID: l.job.Owner.UID, Text: text})
+	s.act(NotifyOwner{Job: l.job.ID, UID: l.job.Owner.UID, Text: text})
 }
 
 // end turns what the step touched into records and replies. It returns the
 // effects and the jobs that have ended.
-func (s *stepBuffer) end(view func(job.ID, time.Time) *job.JobView, now time.Time) (out Effects, over []*live) {
-	for _, l := range s.touched {
-		l.touched = false
+func (s *stepBuffer) end(view func(job.ID, time.Time) *job.JobView, now time.Time) (out Effects, over []*trackedJob) {
+	for _, l := range s.dirty {
+		l.dirty = false
 		l.keepUse()
 		j := l.job
-		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.quiet[j.ID]})
+		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID]})
 		delete(s.payload, j.ID)
 		if j.State.Terminal() {
 			over = append(over, l)
 		}
 	}
-	clear(s.quiet)
+	clear(s.unlogged)
 	for _, r := range s.replies {
 		r.ID, r.Job = r.id, view(r.id, now)
 		s.out.Replies = append(s.out.Replies, r.Reply)

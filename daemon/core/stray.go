@@ -66,12 +66,12 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 		id = before
 	case p.Start != 0:
 		if id = b.members[process{p.PID, p.Start}]; id == 0 {
-			id = b.during(d, p, began)
+			id = b.jobOfStray(d, p, began)
 			b.join(p, id)
 		}
 	}
 	if id != 0 && b.policy.Strays == TellStrays && !p.Dead && !b.jobs.holds(id, d.UUID) {
-		if dep := d.after; dep != nil && dep.job == id && dep.notes(p.PID) {
+		if dep := d.cleanup; dep != nil && dep.job == id && dep.firstNoted(p.PID) {
 			b.leftBehind(dep, fmt.Sprintf("process %d had left its unit and still used GPU %d", p.PID, d.Index))
 		}
 		return 0, false
@@ -79,8 +79,8 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 	return id, id != 0
 }
 
-// notes reports whether this is the first time that it is asked for a process.
-func (dep *departure) notes(pid int) bool {
+// firstNoted reports whether this is the first time that it is asked for a process.
+func (dep *cleanup) firstNoted(pid int) bool {
 	if slices.Contains(dep.noted, pid) {
 		return false
 	}
@@ -88,14 +88,14 @@ func (dep *departure) notes(pid int) bool {
 	return true
 }
 
-// during is the job of the process's user that has the GPU, or left it last, and
+// jobOfStray is the job of the process's user that has the GPU, or left it last, and
 // during which the process began; 0: none. A program that only draws is somebody's
 // desktop, and what root runs is the machine's.
-func (b *gpuBook) during(d *device, p *gpu.Process, began span) job.ID {
+func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return 0
 	}
-	last := (*live)(nil)
+	last := (*trackedJob)(nil)
 	for _, id := range b.jobs.activeIDs() {
 		l := b.jobs.active(id)
 		if l.job.Owner.UID == p.UID && b.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
@@ -105,7 +105,7 @@ func (b *gpuBook) during(d *device, p *gpu.Process, began span) job.ID {
 	if last != nil {
 		return last.job.ID
 	}
-	if dep := d.after; dep != nil && dep.attempt != 0 && dep.uid == p.UID && !began.from.Before(dep.began) && !began.to.After(dep.since) {
+	if dep := d.cleanup; dep != nil && dep.attempt != 0 && dep.uid == p.UID && !began.from.Before(dep.began) && !began.to.After(dep.since) {
 		return dep.job
 	}
 	return 0
@@ -116,7 +116,7 @@ const startSlack = time.Second
 
 // began is the moment before which no process of the attempt began. The start of
 // a job is put right after somebody has set the clock, its placement is not.
-func (l *live) began() time.Time {
+func (l *trackedJob) began() time.Time {
 	placed, started := l.job.Attempt.PlacedAt, l.job.Attempt.StartedAt.Add(-startSlack)
 	if started.After(placed) {
 		return started
@@ -160,7 +160,7 @@ func (b *gpuBook) noteStrays() {
 			g.Fault.Strays = nil
 		}
 		if list := d.listStrays(); !slices.Equal(list, g.Fault.Strays) {
-			b.holdFault(&g, d)
+			b.faultOfThisBoot(&g, d)
 			g.Fault.Strays = list
 			b.control(g)
 		}
@@ -199,7 +199,7 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 	if b.policy.Strays != EndStrays {
 		return
 	}
-	dep, signal := d.after, sigterm
+	dep, signal := d.cleanup, sigterm
 	if now.Sub(dep.since) >= strayGrace {
 		signal = sigkill
 	}
@@ -213,16 +213,16 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 		if !d.strays[p.PID] {
 			l := b.jobs.active(id) // unless the driver still lists it from an earlier attempt
 			if now.Sub(dep.since) > b.policy.CleaningTimeout && l != nil && p.Age != 0 && !now.Add(-p.Age).Before(l.began()) {
-				b.note(toStop{job: id, cause: job.StopTrespass, breach: &job.Breach{GPU: d.Index}})
+				b.addFinding(stopFound{job: id, cause: job.StopTrespass, breach: &job.Breach{GPU: d.Index}})
 			}
 			continue
 		}
-		b.note(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
-		if !dep.notes(p.PID) {
+		b.addFinding(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
+		if !dep.firstNoted(p.PID) {
 			continue
 		}
 		if l := b.jobs.active(id); l != nil {
-			b.note(told{l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index)})
+			b.addFinding(noticeFound{l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index)})
 		} else if id == dep.job {
 			pids = append(pids, strconv.Itoa(p.PID))
 		}

@@ -20,7 +20,7 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.step.refuse(e.Token, refusal)
 		return
 	}
-	if id, ok := c.requests.twin(&s); ok && id != e.Forgotten {
+	if id, ok := c.requests.duplicateOf(&s); ok && id != e.Forgotten {
 		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
@@ -38,11 +38,11 @@ func (c *Core) submit(e Submit, now time.Time) {
 	c.jobs.claim(j.ID)
 	l.job.Pending = open
 	c.deps.follow(l)
-	c.requests.keep(s.Owner.UID, s.Key, l.job.ID)
-	c.requests.keepContent(s.Owner.UID, s.Request.Dedup, l.job.ID)
+	c.requests.remember(s.Owner.UID, s.Key, l.job.ID)
+	c.requests.rememberDedup(s.Owner.UID, s.Request.Dedup, l.job.ID)
 	c.step.store(l.job.ID, &s.Payload)
 	c.enqueue(l, now)
-	c.step.touch(l)
+	c.step.markDirty(l)
 	c.step.replan()
 	c.step.reply(pendingReply{Reply{Token: e.Token}, l.job.ID})
 }
@@ -78,7 +78,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	if refusal := c.deps.edgesQuota(&j, len(open), 0); refusal != nil {
 		return job.JobView{}, refusal
 	}
-	l := &live{job: j, account: c.accounts.of(s.Owner, s.Principal)}
+	l := &trackedJob{job: j, account: c.accounts.of(s.Owner, s.Principal)}
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l)
@@ -94,7 +94,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 
 // admit fills in the site's defaults and says whether the job may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
-	c.complete(s)
+	c.applyDefaults(s)
 	c.enroll(s.Owner, s.Principal, now)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return refusal
@@ -172,8 +172,8 @@ func (c *Core) queueQuota(j *job.Job) *job.Refusal {
 	return nil
 }
 
-// complete fills in what the submitter left to the site.
-func (c *Core) complete(s *job.Submission) {
+// applyDefaults fills in what the submitter left to the site.
+func (c *Core) applyDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.TimeLimit == 0 {
 		limit := cmp.Or(p.DefaultTime, p.MaxTime)
@@ -185,7 +185,7 @@ func (c *Core) complete(s *job.Submission) {
 	if r.OnTimeout == "" {
 		r.OnTimeout = p.DefaultOnTimeout
 	}
-	c.imply(r)
+	c.applyDerivedDefaults(r)
 	r.Grace, r.Requeue = job.Span(p.DefaultGrace), p.DefaultRequeue
 	if s.Grace != nil {
 		r.Grace = *s.Grace
@@ -195,8 +195,8 @@ func (c *Core) complete(s *job.Submission) {
 	}
 }
 
-// imply fills in what follows from the rest of a request, a changed one too.
-func (c *Core) imply(r *job.Request) {
+// applyDerivedDefaults fills in what follows from the rest of a request, a changed one too.
+func (c *Core) applyDerivedDefaults(r *job.Request) {
 	p := &c.policy
 	if r.MemBytes == 0 {
 		r.MemBytes = c.defaultMem(r.GPUMilli)

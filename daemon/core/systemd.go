@@ -10,11 +10,11 @@ import (
 
 // systemd is what is known of systemd and of the boot that it runs in.
 type systemd struct {
-	boot    string         // of the kernel
-	run     string         // of systemd in that boot
-	down    bool           // it stops everything
-	seen    bool           // its units have been listed since New
-	orphans map[job.ID]int // units without a job: in how many listings in a row
+	boot      string         // of the kernel
+	run       string         // of systemd in that boot
+	stopping  bool           // it stops everything
+	wasListed bool           // its units have been listed since New
+	orphans   map[job.ID]int // units without a job: in how many listings in a row
 	// notBefore is when jobs are placed again, after systemd could start nobody's.
 	notBefore time.Time
 	// unstarted owns the job that systemd could not start last; nil: it started
@@ -37,21 +37,21 @@ func (s *systemd) shift(by time.Duration, now time.Time) {
 
 func (s *systemd) bootID() string       { return s.boot }
 func (s *systemd) runID() string        { return s.run }
-func (s *systemd) leaving() bool        { return s.down }
-func (s *systemd) listed() bool         { return s.seen }
-func (s *systemd) setLeaving(down bool) { s.down = down }
-func (s *systemd) setListed()           { s.seen = true }
+func (s *systemd) leaving() bool        { return s.stopping }
+func (s *systemd) listed() bool         { return s.wasListed }
+func (s *systemd) setLeaving(down bool) { s.stopping = down }
+func (s *systemd) setListed()           { s.wasListed = true }
 
 // runs takes in which boot and which run of systemd the units are of.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
-// swept reports whether a reboot of any kind has taken the unit of an attempt.
+// rebooted reports whether a reboot of any kind has taken the unit of an attempt.
 // Older releases noted the boot alone.
-func (s *systemd) swept(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
+func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
 
-// strange takes in the units of a listing that have no job, and returns those to
+// orphaned takes in the units of a listing that have no job, and returns those to
 // report: not one that is just being collected.
-func (s *systemd) strange(units []job.ID) []job.ID {
+func (s *systemd) orphaned(units []job.ID) []job.ID {
 	var report []job.ID
 	orphans := map[job.ID]int{}
 	for _, id := range units {

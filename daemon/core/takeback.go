@@ -15,24 +15,24 @@ import (
 // shows them free; else it goes back to the queue and nothing of it has run. What
 // a sample has just brought needs no other.
 
-// unseen reports whether the GPUs of a job that is placed are to be looked at first.
-func (c *Core) unseen(l *live) bool {
+// needsFreshSample reports whether the GPUs of a job that is placed are to be looked at first.
+func (c *Core) needsFreshSample(l *trackedJob) bool {
 	return !c.step.fresh() && c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
 }
 
-// check asks for the look that the start of a job waits for.
-func (c *Core) check(l *live) {
-	l.busy, l.look = checking, c.look()
+// awaitSample asks for the look that the start of a job waits for.
+func (c *Core) awaitSample(l *trackedJob) {
+	l.action, l.awaits = checking, c.requestSample()
 }
 
 // checked starts the jobs whose GPUs have been looked at, or takes them back.
 func (c *Core) checked(number uint64, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.activeIDs()) {
 		l := c.jobs.active(id)
-		if l.busy != checking || number < l.look {
+		if l.action != checking || number < l.awaits {
 			continue
 		}
-		l.busy = idle
+		l.action = noAction
 		why := c.gpus.denied(l.job.Attempt.GPUs, now)
 		if c.systemd.leaving() {
 			why = "the machine goes down"
@@ -46,9 +46,9 @@ func (c *Core) checked(number uint64, now time.Time) {
 }
 
 // takeBack ends an attempt of which nothing has begun.
-func (c *Core) takeBack(l *live, why string, now time.Time) {
+func (c *Core) takeBack(l *trackedJob, why string, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why} })
-	c.wind(l, now)
+	c.teardown(l, now)
 }
 
 // denied says why a job can't have the GPUs alone that it was given; "" if it can.

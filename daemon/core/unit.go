@@ -8,7 +8,7 @@ import (
 
 // attempt finds the live job whose current attempt an answer speaks of. A late
 // answer about an earlier attempt finds nothing.
-func (c *Core) attempt(id job.ID, number int) *live {
+func (c *Core) attempt(id job.ID, number int) *trackedJob {
 	l := c.jobs.active(id)
 	if l == nil || l.job.Attempt.Number != number {
 		return nil
@@ -21,17 +21,17 @@ func (c *Core) started(e Started, now time.Time) {
 	if l == nil {
 		return
 	}
-	l.busy = idle
+	l.action = noAction
 	c.systemd.hasStarted()
-	c.observe(l, e.Unit, now)
-	c.lookTwice(l)
+	c.applyUnitState(l, e.Unit, now)
+	c.reinspect(l)
 }
 
-// lookTwice inspects a unit that changed while we were at it: the answer may be
+// reinspect inspects a unit that changed while we were at it: the answer may be
 // older than the change.
-func (c *Core) lookTwice(l *live) {
-	if l.again && l.busy == idle {
-		l.again = false
+func (c *Core) reinspect(l *trackedJob) {
+	if l.recheck && l.action == noAction {
+		l.recheck = false
 		c.inspect(l)
 	}
 }
@@ -41,7 +41,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	if l == nil {
 		return
 	}
-	l.busy = idle
+	l.action = noAction
 	switch e.How {
 	case StartExists:
 		c.inspect(l)
@@ -49,39 +49,39 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		c.edit(l, func(a *job.Attempt) {
 			a.Result = &job.Result{Outcome: job.Failed, Launch: e.Launch, Detail: e.Detail}
 		})
-		c.wind(l, now)
+		c.teardown(l, now)
 	case StartLater:
 		c.systemd.holdStarts(&l.job.Owner, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
 		})
-		c.wind(l, now)
+		c.teardown(l, now)
 	case StartBarred:
 		c.systemd.bar(l.account, e.Detail, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.Result = &job.Result{Outcome: job.Lost, Detail: e.Detail, Tries: l.tries + 1}
 		})
-		c.wind(l, now)
+		c.teardown(l, now)
 	case StartUnsure:
 		// The next listing or retry reports whether the unit exists.
 	}
 }
 
-// wind brings a job to its end: every process of its unit stopped, the unit
+// teardown brings a job to its end: every process of its unit stopped, the unit
 // collected.
-func (c *Core) wind(l *live, now time.Time) {
+func (c *Core) teardown(l *trackedJob, now time.Time) {
 	if l.job.State != job.Ending {
 		c.move(l, job.Ending, now)
 	}
-	if l.busy == idle || l.busy == inspecting || l.busy == checking {
-		l.busy = stopping
-		c.step.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(), Look: l.job.Attempt.Result == nil, Tell: c.farewell(&l.job)})
+	if l.action == noAction || l.action == inspecting || l.action == checking {
+		l.action = stopping
+		c.step.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(), Look: l.job.Attempt.Result == nil, Notice: c.stopNotice(&l.job)})
 	}
 }
 
-// farewell is why a job is stopped whose owner had no part in that.
-func (c *Core) farewell(j *job.Job) Tell {
-	t := Tell{Job: j.ID, UID: j.Owner.UID}
+// stopNotice is why a job is stopped whose owner had no part in that.
+func (c *Core) stopNotice(j *job.Job) NotifyOwner {
+	t := NotifyOwner{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
 		t.Text = c.result(j).Sentence()
 	}
@@ -93,31 +93,31 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	if l == nil || l.job.State != job.Ending {
 		return
 	}
-	l.busy = idle
-	looked := l.job.Attempt.Result == nil && c.takeEnd(l, e.Before)
+	l.action = noAction
+	looked := l.job.Attempt.Result == nil && c.recordEarlyExit(l, e.Before)
 	switch {
 	case e.OK:
 		c.ended(l, now)
 	case looked: // its end is on record before the unit that tells it goes
-		c.wind(l, now)
+		c.teardown(l, now)
 	default:
-		l.hit = l.hit || e.Before.Phase != Absent
-		c.stuck(l, e.Left, now)
+		l.stopSent = l.stopSent || e.Before.Phase != Absent
+		c.recordSurvivors(l, e.Left, now)
 	}
 }
 
-// takeEnd keeps how the command ended where a look at its unit before a stop
+// recordEarlyExit keeps how the command ended where a look at its unit before a stop
 // found that it had. A signal that a stop of ours sends, too, is taken for that
 // where one may have reached it.
-func (c *Core) takeEnd(l *live, before Unit) bool {
+func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
 	if before.Phase != Exited {
 		return false
 	}
 	e := before.Exit
-	if l.hit && l.job.Stop != "" && !e.OOM && (e.Signal == sigterm || e.Signal == sigkill) {
+	if l.stopSent && l.job.Stop != "" && !e.OOM && (e.Signal == sigterm || e.Signal == sigkill) {
 		c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: "it was stopped"} })
 	} else {
-		c.note(l, before)
+		c.recordExit(l, before)
 	}
 	return true
 }
@@ -128,8 +128,8 @@ const (
 	sigterm = 15
 )
 
-// note keeps how the command ended.
-func (c *Core) note(l *live, u Unit) {
+// recordExit keeps how the command ended.
+func (c *Core) recordExit(l *trackedJob, u Unit) {
 	e := u.Exit
 	c.edit(l, func(a *job.Attempt) {
 		r := resultOf(e, &l.job)
@@ -149,16 +149,16 @@ func (c *Core) changed(e Changed) {
 	case l == nil || l.job.State == job.Ending:
 		return
 	case !c.systemd.listed():
-		l.again = true // the first listing is under way
+		l.recheck = true // the first listing is under way
 		return
 	}
-	l.again = l.busy == inspecting || l.busy == starting
+	l.recheck = l.action == inspecting || l.action == starting
 	c.inspect(l)
 }
 
-func (c *Core) inspect(l *live) {
-	if l.busy == idle {
-		l.busy = inspecting
+func (c *Core) inspect(l *trackedJob) {
+	if l.action == noAction {
+		l.action = inspecting
 		c.step.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	}
 }
@@ -168,14 +168,14 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	if l == nil {
 		return
 	}
-	if l.busy != inspecting {
+	if l.action != inspecting {
 		return // a stop was decided meanwhile
 	}
-	l.busy = idle
+	l.action = noAction
 	if e.OK {
-		c.see(l, e.Unit, true, now)
+		c.reconcileUnit(l, e.Unit, true, now)
 	}
-	c.lookTwice(l)
+	c.reinspect(l)
 }
 
 // list compares all live jobs with the units that exist.
@@ -185,7 +185,7 @@ func (c *Core) list(e Listed, now time.Time) {
 	}
 	first := !c.systemd.listed()
 	if first {
-		c.shorten(now)
+		c.clampBackoffs(now)
 	}
 	c.systemd.runs(e.Boot, e.Run)
 	c.step.replan()
@@ -199,44 +199,44 @@ func (c *Core) list(e Listed, now time.Time) {
 			orphans = append(orphans, u.Job)
 		}
 	}
-	for _, id := range c.systemd.strange(orphans) {
+	for _, id := range c.systemd.orphaned(orphans) {
 		c.step.act(Orphan{Job: id})
 	}
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
-		if l.busy == idle {
+		if l.action == noAction {
 			u := units[id]
 			u.Job = id
-			c.see(l, u, false, now)
-			c.lookTwice(l)
+			c.reconcileUnit(l, u, false, now)
+			c.reinspect(l)
 		}
 	}
 	if first {
-		c.open(now)
+		c.startCharging(now)
 	}
 }
 
-// see takes in what systemd says of a job's unit while no action of ours is
+// reconcileUnit takes in what systemd says of a job's unit while no action of ours is
 // under way. Only a fresh look, asked for after the job was last touched, is
 // believed when it says that there is no unit.
-func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
+func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	a := l.job.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
 		u = Unit{Job: u.Job, Phase: Absent}
 	}
 	if u.Phase != Absent {
-		c.observe(l, u, now)
+		c.applyUnitState(l, u, now)
 		return
 	}
 	switch {
 	case l.job.State == job.Ending:
-		c.wind(l, now)
-	case c.systemd.swept(a):
+		c.teardown(l, now)
+	case c.systemd.rebooted(a):
 		c.lost(l, "the machine was restarted while the job ran", now)
 	case !fresh:
 		c.inspect(l)
 	case l.job.State == job.Starting && l.job.Stop != "":
-		c.wind(l, now)
+		c.teardown(l, now)
 	case l.job.State == job.Starting:
 		c.launch(l)
 	default:
@@ -245,10 +245,10 @@ func (c *Core) see(l *live, u Unit, fresh bool, now time.Time) {
 }
 
 // launch starts the current attempt, if need be after a look at its GPUs.
-func (c *Core) launch(l *live) {
-	c.step.touch(l)
-	if c.unseen(l) {
-		c.check(l)
+func (c *Core) launch(l *trackedJob) {
+	c.step.markDirty(l)
+	if c.needsFreshSample(l) {
+		c.awaitSample(l)
 	} else {
 		c.start(l)
 	}
@@ -256,19 +256,19 @@ func (c *Core) launch(l *live) {
 
 // start asks for the unit of the current attempt, which is on record or in
 // this step's records.
-func (c *Core) start(l *live) {
-	l.busy = starting
+func (c *Core) start(l *trackedJob) {
+	l.action = starting
 	c.step.act(Start{Job: l.job})
 }
 
-// observe takes in a unit that exists.
-func (c *Core) observe(l *live, u Unit, now time.Time) {
+// applyUnitState takes in a unit that exists.
+func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
 	if u.Phase == Activating { // by no start of ours, or by one that is over
 		if l.job.Stop != "" && !now.Before(l.job.StopAt) {
-			c.wind(l, now)
+			c.teardown(l, now)
 		}
 		return
 	}
@@ -285,15 +285,15 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 			}
 		})
 	}
-	c.rebase(l, u.Age, now)
+	c.correctStart(l, u.Age, now)
 	switch {
 	case l.job.State == job.Ending:
-		c.wind(l, now)
+		c.teardown(l, now)
 	case u.Phase == Exited:
-		c.note(l, u)
-		c.wind(l, now)
+		c.recordExit(l, u)
+		c.teardown(l, now)
 	case l.job.Stop != "" && !now.Before(l.job.StopAt):
-		c.wind(l, now)
+		c.teardown(l, now)
 	}
 }
 
@@ -301,11 +301,11 @@ func (c *Core) observe(l *live, u Unit, now time.Time) {
 // no longer believed. Small corrections are not worth a record.
 const clockSlack = time.Minute
 
-// rebase puts the start of a running job where it was by the present clock, after
+// correctStart puts the start of a running job where it was by the present clock, after
 // somebody has set that: a time limit is a time that passes, not a moment, and so
 // are a slice, an expected run time, what is charged for GPUs, the notice before a
 // stop and the wait before the start.
-func (c *Core) rebase(l *live, age time.Duration, now time.Time) {
+func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {
 	if age == 0 || l.job.State != job.Running || l.job.Attempt.StartedAt.IsZero() {
 		return
 	}
@@ -341,23 +341,23 @@ func resultOf(e Exit, j *job.Job) job.Result {
 }
 
 // lost ends an attempt whose unit is gone and told nobody how it ended.
-func (c *Core) lost(l *live, why string, now time.Time) {
+func (c *Core) lost(l *trackedJob, why string, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: why} })
-	c.wind(l, now)
+	c.teardown(l, now)
 }
 
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
-func (c *Core) ended(l *live, now time.Time) {
+func (c *Core) ended(l *trackedJob, now time.Time) {
 	r := c.result(&l.job)
 	r.GPUError, r.Left = l.job.GPUError, l.job.Left
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
 	if r.Cause != job.StopTaken && len(l.job.Attempt.GPUs) > 0 { // else it was on none
-		c.gpus.leave(l, c.look(), now)
+		c.gpus.leave(l, c.requestSample(), now)
 	}
 	c.step.act(Forget{Job: l.job.ID})
-	if c.comesBack(l, &r, now) {
+	if c.requeued(l, &r, now) {
 		return
 	}
 	c.learn(l, &r, now)
@@ -365,10 +365,10 @@ func (c *Core) ended(l *live, now time.Time) {
 	c.move(l, r.Outcome, now)
 }
 
-// comesBack sends the job to the queue again where it is to have another
+// requeued sends the job to the queue again where it is to have another
 // attempt: it made room for another, its owner said so, its time was up, the
 // machine took it, or it failed and may try again.
-func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
+func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
 	j := &l.job
 	switch {
 	case j.Stop == job.StopCancel:
@@ -377,20 +377,20 @@ func (c *Core) comesBack(l *live, r *job.Result, now time.Time) bool {
 		if l.account.Barred == "" {
 			j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
 		}
-		c.sendBack(l, inPlace, now)
+		c.requeueAfter(l, samePlace, now)
 	case r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
-		c.sendBack(l, inPlace, now)
+		c.requeueAfter(l, samePlace, now)
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
-		c.sendBack(l, toEnd, now)
-	case r.Outcome == job.Lost && c.systemd.swept(j.Attempt):
+		c.requeueAfter(l, tail, now)
+	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
 		if !j.Request.Requeue {
 			return false
 		}
-		c.sendBack(l, inPlace, now)
+		c.requeueAfter(l, samePlace, now)
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
 		j.NotBefore = now.Add(backoff(j.Request.Backoff.Duration(), j.Failures, job.MaxBackoff))
 		j.Failures++
-		c.sendBack(l, anew, now)
+		c.requeueAfter(l, fresh, now)
 	default:
 		return false
 	}
@@ -414,7 +414,7 @@ func backoff(first time.Duration, failures int, longest time.Duration) time.Dura
 }
 
 // learn notes how long the job ran, where it ended by itself.
-func (c *Core) learn(l *live, r *job.Result, now time.Time) {
+func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
 	j := &l.job
 	if r.Cause == job.StopGPULost || r.Outcome != job.Completed && r.Outcome != job.Failed && r.Outcome != job.TimedOut || j.Attempt.StartedAt.IsZero() {
 		return

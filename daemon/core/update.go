@@ -10,8 +10,8 @@ import (
 )
 
 // waitingJob finds the queued job that a command names.
-func (c *Core) waitingJob(e Command) (*live, *job.Refusal) {
-	l, refusal := c.mine(e)
+func (c *Core) waitingJob(e Command) (*trackedJob, *job.Refusal) {
+	l, refusal := c.authorize(e)
 	if refusal == nil && l.job.State != job.Queued {
 		refusal = refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s and does not wait", l.job.Called(), l.job.State), "only a waiting job can be held, released or changed")
 	}
@@ -38,14 +38,14 @@ func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 		}
 		j.Held = ""
 	}
-	c.step.touch(l)
+	c.step.markDirty(l)
 	c.consider(l, now)
 	return nil
 }
 
 // requeue stops a running job and sends it to the end of the queue.
 func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
-	l, refusal := c.mine(e)
+	l, refusal := c.authorize(e)
 	if refusal != nil {
 		return refusal
 	}
@@ -55,7 +55,7 @@ func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
 	if l.job.Recovered {
 		return refuse(job.RefusedConflict, fmt.Sprintf("job %s can't start again: its command was lost with the state file", l.job.Called()), "let it end, or cancel it and submit it again")
 	}
-	c.halt(l, job.StopRequeue, e.Who.User, now)
+	c.requestStop(l, job.StopRequeue, e.Who.User, now)
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
-	c.imply(&s.Request)
+	c.applyDerivedDefaults(&s.Request)
 	grace, again := l.job.Request.Grace, l.job.Request.Requeue
 	s.Grace, s.Requeue = &grace, &again
 	open := l.job.Pending
@@ -89,7 +89,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 		if open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return refusal
 		}
-		if c.circle(l.job.ID, open) {
+		if c.isCycle(l.job.ID, open) {
 			return refuse(job.RefusedUsage, fmt.Sprintf("job %s would wait for itself", l.job.Called()), "leave the dependency out")
 		}
 		if refusal = c.deps.edgesQuota(&l.job, len(open), len(l.job.Pending)); refusal != nil {
@@ -138,30 +138,30 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 }
 
 // change puts the changed request in the old one's place.
-func (c *Core) change(l *live, s *job.Submission, open []job.Dependency, now time.Time) {
+func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, now time.Time) {
 	c.deps.unfollow(l)
 	if asksMore(&s.Request, &l.job.Request) { // else whoever comes early with little would go first with much
 		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
 	}
 	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
-	c.jobs.lift(l)
-	c.jobs.stow(l)
+	c.jobs.removeBytes(l)
+	c.jobs.addBytes(l)
 	if l.job.Tasks != nil {
-		c.regate(l)
+		c.resetThrottle(l)
 	}
 	c.deps.follow(l)
-	c.step.touch(l)
+	c.step.markDirty(l)
 	c.consider(l, now)
 }
 
-// regate takes on another limit of an array for it and its waiting tasks.
-func (c *Core) regate(l *live) {
+// resetThrottle takes on another limit of an array for it and its waiting tasks.
+func (c *Core) resetThrottle(l *trackedJob) {
 	id, limit := l.job.ID, l.job.Request.Array.Limit
-	c.jobs.dropGate(id)
-	l.gate = c.jobs.gate(id, limit)
+	c.jobs.dropThrottle(id)
+	l.throttle = c.jobs.throttle(id, limit)
 	for _, t := range c.jobs.tasks(id) {
-		if t.gate = l.gate; t.gate != nil && t.job.State.Live() {
-			t.gate.Left--
+		if t.throttle = l.throttle; t.throttle != nil && t.job.State.Live() {
+			t.throttle.Left--
 		}
 		if t.job.State == job.Queued && c.planning.has(t.job.ID) {
 			c.planning.remove(t.job.ID)

@@ -9,29 +9,29 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// part is a job's part of a GPU, as the last sample shows it.
-type part struct {
-	l    *live
+// gpuUse is a job's part of a GPU, as the last sample shows it.
+type gpuUse struct {
+	l    *trackedJob
 	ref  *job.GPURef
 	use  *job.GPUNow
 	span time.Duration // for which the sample vouches
 	over bool          // its job is to be stopped for what it uses
 }
 
-// unseen is the use of a GPU that no sample showed since the attempt began, or
+// unsampled is the use of a GPU that no sample showed since the attempt began, or
 // since the daemon did.
-const unseen = -2
+const unsampled = -2
 
-// tally is what the processes of one job use of one GPU.
-type tally struct {
+// usageSum is what the processes of one job use of one GPU.
+type usageSum struct {
 	bytes   int64
 	unknown bool // of some of them
 }
 
-// watcher is what the looks at the GPUs need and need not remember.
-type watcher struct {
-	parts   [][]part // by the place of the GPU among the devices
-	tallies map[job.ID]tally
+// useBuffer is what the looks at the GPUs need and need not remember.
+type useBuffer struct {
+	parts   [][]gpuUse // by the place of the GPU among the devices
+	tallies map[job.ID]usageSum
 }
 
 // peakStep is the part of a GPU's memory by which a peak has to grow before it
@@ -42,27 +42,27 @@ const peakStep = 10
 // unknownTotal stands for the memory of a GPU that has none but the host's.
 const unknownTotal = 64 << 30
 
-// watch takes in what the jobs use of a GPU. Only what a good sample shows counts,
+// recordUses takes in what the jobs use of a GPU. Only what a good sample shows counts,
 // and only the time between two of them: never what nobody saw.
-func (b *gpuBook) watch(at int, now time.Time) {
-	d, parts := b.devices[at], b.watcher.parts[at]
+func (b *gpuBook) recordUses(at int, now time.Time) {
+	d, parts := b.devices[at], b.uses.parts[at]
 	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
 		d.watched, d.short = time.Time{}, false
 		return
 	}
 	span := b.span(d.watched, now)
 	d.watched = now
-	clear(b.watcher.tallies)
+	clear(b.uses.tallies)
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		if id := d.jobs[p.PID]; id != 0 {
-			t := b.watcher.tallies[id]
+			t := b.uses.tallies[id]
 			t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0
-			b.watcher.tallies[id] = t
+			b.uses.tallies[id] = t
 		}
 	}
 	for i := range parts {
-		b.take(&parts[i], d, span)
+		b.recordUse(&parts[i], d, span)
 	}
 	b.keepBudgets(d, parts, now)
 }
@@ -77,11 +77,11 @@ func (b *gpuBook) span(last, now time.Time) time.Duration {
 	return span
 }
 
-// gather sorts the parts of all jobs by GPU.
-func (b *gpuBook) gather() {
-	w := &b.watcher
+// gatherUses sorts the parts of all jobs by GPU.
+func (b *gpuBook) gatherUses() {
+	w := &b.uses
 	if w.tallies == nil {
-		w.tallies = map[job.ID]tally{}
+		w.tallies = map[job.ID]usageSum{}
 	}
 	for len(w.parts) < len(b.devices) {
 		w.parts = append(w.parts, nil)
@@ -91,28 +91,28 @@ func (b *gpuBook) gather() {
 	}
 	for _, id := range b.jobs.activeIDs() {
 		l := b.jobs.active(id)
-		uses := l.track()
+		uses := l.currentUses()
 		for i := range l.job.Attempt.GPUs {
 			ref := &l.job.Attempt.GPUs[i]
 			if at := b.position(ref); at >= 0 {
-				w.parts[at] = append(w.parts[at], part{l: l, ref: ref, use: &uses[i]})
+				w.parts[at] = append(w.parts[at], gpuUse{l: l, ref: ref, use: &uses[i]})
 			}
 		}
 	}
 }
 
-// take notes what a job uses of a GPU.
-func (b *gpuBook) take(p *part, d *device, span time.Duration) {
+// recordUse notes what a job uses of a GPU.
+func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 	u, before := p.use, p.use.UsedBytes
-	if before != unseen {
+	if before != unsampled {
 		p.span = span
 	}
-	t, there := b.watcher.tallies[p.l.job.ID]
+	t, there := b.uses.tallies[p.l.job.ID]
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}
 	if u.PeakBytes = max(u.PeakBytes, u.UsedBytes); u.PeakBytes-p.ref.Use.PeakBytes > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
-		b.note(used{p.l})
+		b.addFinding(useFound{p.l})
 	}
 	if p.l.job.State != job.Running {
 		return
@@ -127,24 +127,24 @@ func (b *gpuBook) take(p *part, d *device, span time.Duration) {
 	b.countIdle(p)
 }
 
-// track returns what is known of the use of the GPUs of the current attempt.
-func (l *live) track() []job.GPUNow {
+// currentUses returns what is known of the use of the GPUs of the current attempt.
+func (l *trackedJob) currentUses() []job.GPUNow {
 	a := l.job.Attempt
-	if l.tracked == a.Number && len(l.uses) == len(a.GPUs) {
+	if l.usesOf == a.Number && len(l.uses) == len(a.GPUs) {
 		return l.uses
 	}
-	l.tracked, l.uses = a.Number, make([]job.GPUNow, len(a.GPUs))
+	l.usesOf, l.uses = a.Number, make([]job.GPUNow, len(a.GPUs))
 	for i := range a.GPUs {
-		l.uses[i] = job.GPUNow{GPUUse: a.GPUs[i].Use, UsedBytes: unseen}
+		l.uses[i] = job.GPUNow{GPUUse: a.GPUs[i].Use, UsedBytes: unsampled}
 	}
 	return l.uses
 }
 
 // keepUse puts what is known of the use of its GPUs into the job's attempt, for
 // a record.
-func (l *live) keepUse() {
+func (l *trackedJob) keepUse() {
 	a := l.job.Attempt
-	if a == nil || l.tracked != a.Number || len(l.uses) != len(a.GPUs) {
+	if a == nil || l.usesOf != a.Number || len(l.uses) != len(a.GPUs) {
 		return
 	}
 	refs := slices.Clone(a.GPUs)
@@ -160,11 +160,11 @@ func (l *live) keepUse() {
 }
 
 // usesNow are what views show; nil where the job has no GPU now.
-func (l *live) usesNow() []job.GPUNow {
+func (l *trackedJob) usesNow() []job.GPUNow {
 	if !l.job.State.Live() || len(l.job.Attempt.GPUs) == 0 {
 		return nil
 	}
-	uses := slices.Clone(l.track())
+	uses := slices.Clone(l.currentUses())
 	for i := range uses {
 		uses[i].UsedBytes = max(uses[i].UsedBytes, -1)
 	}

@@ -30,7 +30,7 @@ func BenchmarkSample(b *testing.B) {
 
 func sharedMachine(b *testing.B, processes int) *world {
 	w := newWorld(8, func(string, ...any) {})
-	w.policy.Watch = core.Watch{Memory: core.StopIt, Tolerance: gib, Patience: time.Minute, Idle: core.StopIt, IdleAfter: time.Hour, IdlePatience: time.Hour}
+	w.policy.Usage = core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: gib, MemoryGrace: time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: time.Hour}
 	w.revive()
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)

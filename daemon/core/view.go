@@ -20,7 +20,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
-	if q.Reasons && slices.ContainsFunc(list, func(l *live) bool { return l.job.State == job.Queued }) {
+	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.job.State == job.Queued }) {
 		starts = c.planning.forecast(c.snapshot(now))
 		c.plan(now)
 	}
@@ -55,7 +55,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 // those that wait for something else than room, by id. A query for a few jobs
 // gets these alone; one for the first of the whole queue is not given the others,
 // but their number.
-func (c *Core) selected(q *job.Query, now time.Time) (list []*live, beyond int) {
+func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond int) {
 	var ids, queue []job.ID
 	switch {
 	case q.IDs != nil:
@@ -69,7 +69,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*live, beyond int) 
 		ids = c.outside()
 		queue = c.planning.ordered(c.snapshot(now), -1)
 	}
-	var running, waiting, rest []*live
+	var running, waiting, rest []*trackedJob
 	for _, id := range queue {
 		waiting = append(waiting, c.jobs.get(id))
 	}
@@ -97,7 +97,7 @@ func (c *Core) outside() []job.ID {
 }
 
 // explain says why a queued job waits, as of the planner's last plan.
-func (c *Core) explain(l *live) []job.Reason {
+func (c *Core) explain(l *trackedJob) []job.Reason {
 	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
@@ -110,15 +110,15 @@ func (c *Core) explain(l *live) []job.Reason {
 		return alone(job.ReasonHeld, j.Held)
 	case len(j.Pending) > 0:
 		return c.nameJobs(dependencyReasons(j.Pending))
-	case c.jobs.hasAlarm(j.ID) && j.NotBefore.After(j.Request.Begin):
+	case c.jobs.hasTimer(j.ID) && j.NotBefore.After(j.Request.Begin):
 		if tries := triesOf(j); tries > 0 {
 			at := job.FormatMoment(j.NotBefore) + ": " + j.Attempt.Result.Detail
 			return []job.Reason{{Code: job.ReasonBackoff, GPU: job.NoGPU, Need: int64(tries), Detail: at}}
 		}
 		return alone(job.ReasonBackoff, job.FormatMoment(j.NotBefore))
-	case c.jobs.hasAlarm(j.ID):
+	case c.jobs.hasTimer(j.ID):
 		return alone(job.ReasonBegin, job.FormatMoment(j.Request.Begin))
-	case l.gate != nil && l.gate.Left <= 0:
+	case l.throttle != nil && l.throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
 	}
 	if c.planning.isPlaced(j.ID) {
@@ -192,7 +192,7 @@ func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
 	return expectedEnd(j, now)
 }
 
-func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
+func (c *Core) jobView(l *trackedJob, now time.Time, reasons bool) job.JobView {
 	v := job.JobView{Job: l.job}
 	v.EndsAt, v.Uses = c.endsAt(&l.job, now), l.usesNow()
 	if reasons && l.job.State == job.Queued {
@@ -202,7 +202,7 @@ func (c *Core) jobView(l *live, now time.Time, reasons bool) job.JobView {
 }
 
 // explained fills in why a queued job waits, and until when.
-func (c *Core) explained(v job.JobView, l *live, now time.Time) job.JobView {
+func (c *Core) explained(v job.JobView, l *trackedJob, now time.Time) job.JobView {
 	if s := c.snapshot(now); c.planning.foretold(s, l.job.ID) {
 		if at, ok := c.planning.forecast(s)[l.job.ID]; ok {
 			v.StartsAt = at.Time()

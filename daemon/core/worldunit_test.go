@@ -34,13 +34,13 @@ func (w *world) begin(a core.Action) {
 	case core.Start:
 		w.log("start job %d attempt %d on %s", a.Job.ID, a.Job.Attempt.Number, job.FormatGPUList(a.Job.GPUIndexes()))
 	case core.Stop:
-		w.log("stop job %d%s", a.Job, colon(a.Tell.Text))
+		w.log("stop job %d%s", a.Job, colon(a.Notice.Text))
 	case core.Inspect:
 		w.log("inspect job %d", a.Job)
 	case core.Signal:
 		w.log("signal job %d with %d", a.Job, a.Signal)
 		return
-	case core.Tell:
+	case core.NotifyOwner:
 		w.log("tell job %d: %s", a.Job, a.Text)
 		return
 	case core.Forget:

@@ -162,7 +162,7 @@ func (w *World) reload(e *Entry) {
 		s.Policy.OnlyGPUs = []int{d.n(len(w.gpus))}
 	}
 	if d.percent(50) {
-		s.Policy.Watch, s.Policy.Quotas = drawWatch(d), drawQuotas(d)
+		s.Policy.Usage, s.Policy.Quotas = drawWatch(d), drawQuotas(d)
 	}
 	daemon := w.daemon
 	w.spawn(l, func() { daemon.Reload(s) })

@@ -54,7 +54,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 }
 
 // say notes a warning.
-func (u *uses) say(w *World, t core.Tell) {
+func (u *uses) say(w *World, t core.NotifyOwner) {
 	j := w.tracked.mirror.jobs[t.Job]
 	if j.Attempt == nil {
 		return
@@ -96,30 +96,30 @@ func (w *World) judgeStopFor(n *job.Job) {
 func (w *World) steady() bool { return w.counts[string(clock)]+w.counts[string(reboot)] == 0 }
 
 func (w *World) unjustIdle(n *job.Job) string {
-	u, p, key := &w.tracked.uses, &w.tracked.policy.Watch, attemptKey(n.ID, n.Attempt.Number)
+	u, p, key := &w.tracked.uses, &w.tracked.policy.Usage, attemptKey(n.ID, n.Attempt.Number)
 	told, yes := u.prompt[key]
 	switch {
-	case p.Idle != core.StopIt:
+	case p.Idle != core.WarnAndStop:
 		return "the site does not want that"
 	case !yes:
 		return "it was not warned"
 	case u.busy[key] > told:
 		return "it computed after its warning"
-	case w.steady() && w.elapsed-told < p.IdlePatience:
+	case w.steady() && w.elapsed-told < p.IdleGrace:
 		return "it was warned " + (w.elapsed - told).String() + " ago"
 	}
 	return ""
 }
 
 func (w *World) unjustMemory(n *job.Job) string {
-	u, p, key := &w.tracked.uses, &w.tracked.policy.Watch, attemptKey(n.ID, n.Attempt.Number)
+	u, p, key := &w.tracked.uses, &w.tracked.policy.Usage, attemptKey(n.ID, n.Attempt.Number)
 	told, yes := u.warned[key]
 	switch {
-	case p.Memory != core.StopIt:
+	case p.Memory != core.WarnAndStop:
 		return "the site does not want that"
 	case !yes:
 		return "it was not warned"
-	case w.steady() && w.elapsed-told < p.Patience:
+	case w.steady() && w.elapsed-told < p.MemoryGrace:
 		return "it was warned " + (w.elapsed - told).String() + " ago"
 	case n.StopFor == n.ID || n.StopFor == 0:
 		return "nobody is short"

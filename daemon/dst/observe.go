@@ -86,7 +86,7 @@ func (w *World) noteActions(eff *core.Effects) {
 	j := w.tracked
 	for _, a := range eff.Actions {
 		switch a := a.(type) {
-		case core.Tell:
+		case core.NotifyOwner:
 			j.uses.say(w, a)
 		case core.Stop:
 			if key := attemptKey(a.Job, a.Attempt); a.Look && j.stops[key] == 0 {

@@ -25,7 +25,7 @@ func (w *World) settings() daemon.Settings {
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
 			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
-			Watch: drawWatch(d), Quotas: drawQuotas(d), MaxBytes: pick[int64](d, 0, 0, 40<<10),
+			Usage: drawWatch(d), Quotas: drawQuotas(d), MaxBytes: pick[int64](d, 0, 0, 40<<10),
 		},
 		SampleInterval: 15 * time.Second, TasksMax: 1000,
 	}
@@ -38,10 +38,10 @@ func (w *World) settings() daemon.Settings {
 	return s
 }
 
-func drawWatch(d *dice) core.Watch {
-	return core.Watch{
-		Memory: pick(d, core.Ignore, core.Warn, core.StopIt, core.StopIt), Tolerance: int64(d.n(3)) * gib, Patience: d.between(0, 20*time.Second),
-		Idle: pick(d, core.Ignore, core.Ignore, core.Warn, core.StopIt), IdleAfter: d.between(10*time.Second, time.Minute), IdlePatience: d.between(0, time.Minute),
+func drawWatch(d *dice) core.UsagePolicy {
+	return core.UsagePolicy{
+		Memory: pick(d, core.Ignore, core.Warn, core.WarnAndStop, core.WarnAndStop), Tolerance: int64(d.n(3)) * gib, MemoryGrace: d.between(0, 20*time.Second),
+		Idle: pick(d, core.Ignore, core.Ignore, core.Warn, core.WarnAndStop), IdleAfter: d.between(10*time.Second, time.Minute), IdleGrace: d.between(0, time.Minute),
 	}
 }
 
