@@ -72,12 +72,8 @@ func (r *rig) start() {
 	r.d, err = daemon.New(daemon.Options{
 		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, System: r.system, Tell: r.told.tell,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
-		Log: slog.New(slog.DiscardHandler),
-		Restored: job.Restored{
-			NextID: restored.NextID, Jobs: restored.Jobs, GPUs: restored.GPUs, Usage: restored.Usage,
-			Predictions: restored.Predictions, Reservations: restored.Reservations, NextReservation: restored.NextReservation,
-		},
-		Settings: r.settings,
+		Log:      slog.New(slog.DiscardHandler),
+		Restored: restored, Settings: r.settings,
 		Launcher: "/launcher", Boot: func() (string, error) { return fmt.Sprintf("boot%d", r.boot.Load()), nil },
 		StartsInFlight: 4, WatchdogEvery: time.Millisecond,
 	})
@@ -205,14 +201,6 @@ func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error)
 		id = -1
 	}
 	return s.Store.Payload(ctx, id)
-}
-
-func (s *diskStore) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	id, err := s.Store.Task(ctx, array, index)
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, nil
-	}
-	return id, err
 }
 
 // specs keeps the last spec of each job in memory.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -13,33 +12,17 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stored is the store as package daemon wants it. What it reads and finds damaged
-// it remembers.
-type stored struct {
-	*store.Store
-	unread *unread
-}
+// stored is the store as package daemon wants it.
+type stored struct{ *store.Store }
 
-// unread is the first damage that a read found: the daemon works on, since
-// what it needs is in its memory, and health tells.
-type unread struct{ first atomic.Pointer[string] }
-
-func (u *unread) see(err error) error {
-	if errors.Is(err, store.ErrCorrupt) {
-		text := err.Error()
-		u.first.CompareAndSwap(nil, &text)
-	}
-	return err
-}
-
-// checkUnread adds what reads found since the start.
-func checkUnread(u *unread, c job.Check) job.Check {
-	text := u.first.Load()
-	if text == nil {
+// checkDamage adds what reads found since the start: the daemon works on, since
+// what it needs is in its memory.
+func checkDamage(damage error, c job.Check) job.Check {
+	if damage == nil {
 		return c
 	}
 	return job.Check{
-		Name: c.Name, Health: job.Degraded, Detail: "a part of it can't be read, what waits and runs goes on: " + *text,
+		Name: c.Name, Health: job.Degraded, Detail: "a part of it can't be read, what waits and runs goes on: " + damage.Error(),
 		Next: "check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one",
 	}
 }
@@ -69,21 +52,6 @@ func named(err error) error {
 	return err
 }
 
-func (s stored) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
-	list, err := s.Store.Jobs(ctx, ids)
-	return list, s.unread.see(err)
-}
-
-func (s stored) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
-	list, err := s.Store.Attempts(ctx, id)
-	return list, s.unread.see(err)
-}
-
-func (s stored) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	list, err := s.Store.Ended(ctx, q)
-	return list, s.unread.see(err)
-}
-
 func (s stored) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	p, err := s.Store.Payload(ctx, id)
 	return p, named(err)
@@ -92,20 +60,6 @@ func (s stored) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 func (s stored) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
 	id, known, err := s.Store.ByKey(ctx, uid, key)
 	return id, known, named(err)
-}
-
-func (s stored) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
-	ends, err := s.Store.Ends(ctx, ids)
-	return ends, s.unread.see(err)
-}
-
-// Task makes a task that has not started 0.
-func (s stored) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	id, err := s.Store.Task(ctx, array, index)
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, nil
-	}
-	return id, s.unread.see(err)
 }
 
 // specDir is the directory of specs as package daemon wants it.

@@ -19,7 +19,7 @@ func TestRecordWithoutItsArray(t *testing.T) {
 	}
 	defer s.Close()
 	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}
-	err = stored{s, &unread{}}.Commit(t.Context(), []job.Record{{Job: &task}})
+	err = stored{s}.Commit(t.Context(), []job.Record{{Job: &task}})
 	if !errors.Is(err, daemon.ErrInvalid) || errors.Is(err, daemon.ErrDamaged) {
 		t.Errorf("a task without its array: %v", err)
 	}

@@ -35,7 +35,6 @@ type session struct {
 	source *source.Source
 	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
 	daemon *daemon.Daemon
-	unread unread
 }
 
 // newSession opens everything. What was opened is closed again on an error.
@@ -79,7 +78,7 @@ func (s *session) open(ctx context.Context) error {
 		kernel = s.kernel
 	}
 	s.daemon, err = daemon.New(daemon.Options{
-		Store: stored{s.store, &s.unread}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
+		Store: stored{s.store}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
 		Kernel: kernel, UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred, StartUnit: s.units.StartSiteUnit,
 		Specs: specDir(s.paths.specs), Meter: meter, Inside: inside, EndProcess: host.EndProcess, Origin: s.units.Origin, System: s.units.System,
 		Tell:   notes.NewWriter(s.paths.specs, s.units).Tell,
@@ -178,7 +177,7 @@ func (s *session) checks() []daemon.Check {
 		return func(context.Context) job.Check { return f() }
 	}
 	return []daemon.Check{
-		{Name: "state file", Look: here(func() job.Check { return checkUnread(&s.unread, s.state.Check()) })},
+		{Name: "state file", Look: here(func() job.Check { return checkDamage(s.store.Damage(), s.state.Check()) })},
 		{Name: "state disk", Look: here(func() job.Check { return host.CheckSpace(s.paths.state) })},
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
 		{Name: "notifications", Look: here(func() job.Check { return host.CheckNotifier(s.notify) })},

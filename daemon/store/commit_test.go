@@ -71,7 +71,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	if _, err := s.Job(ctx, refused); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, refused); !errors.Is(err, errNotFound) {
 		t.Fatalf("job %d was refused: %v", refused, err)
 	}
 	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=1000000"); err != nil {
@@ -154,7 +154,7 @@ func TestCancelledContext(t *testing.T) {
 	if err := s.Commit(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Job(context.Background(), 1); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(context.Background(), 1); !errors.Is(err, errNotFound) {
 		t.Fatal(err)
 	}
 }

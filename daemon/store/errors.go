@@ -19,14 +19,9 @@ var (
 	ErrLocked = errors.New("another gpuschedd has the state file open")
 )
 
-// Errors of reads and writes.
-var (
-	// ErrNotFound says that there is no such job.
-	ErrNotFound = errors.New("no such job in the store")
-	// ErrInvalid says that a record can't be stored as it is: a fault of the
-	// caller. Trying again does not help.
-	ErrInvalid = errors.New("record is not valid")
-)
+// ErrInvalid says that a record can't be stored as it is: a fault of the
+// caller. Trying again does not help.
+var ErrInvalid = errors.New("record is not valid")
 
 // CorruptError says what is damaged and what to do.
 type CorruptError struct {
@@ -86,4 +81,23 @@ func classify(path string, err error) error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return err
+}
+
+// readError classifies the error of a read and notes damage.
+func (s *Store) readError(err error) error {
+	err = classify(s.path, err)
+	if errors.Is(err, ErrCorrupt) {
+		s.damage.CompareAndSwap(nil, &err)
+	}
+	return err
+}
+
+// Damage returns the first damage that a read of jobs found since the file was
+// opened, nil for none. Nothing is done about it: the caller has what it needs in
+// its memory.
+func (s *Store) Damage() error {
+	if err := s.damage.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

@@ -122,7 +122,7 @@ func TestForget(t *testing.T) {
 		t.Fatalf("%d jobs are forgotten: %v", n, err)
 	}
 	for id, want := range map[job.ID]bool{1: false, job.ID(n): false, job.ID(n + 1): true, 600: true, 601: true, 701: true, 702: true, 703: true} {
-		if _, err := s.Job(ctx, id); (err == nil) != want || err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := s.Job(ctx, id); (err == nil) != want || err != nil && !errors.Is(err, errNotFound) {
 			t.Errorf("job %d: %v", id, err)
 		}
 	}

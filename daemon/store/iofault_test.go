@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -123,12 +124,12 @@ func dump(s *Store) (h held, err error) {
 	all := []any{st}
 	for id := job.ID(1); id < min(h.next.job, 10); id++ {
 		j, err := s.Job(ctx, id)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, errNotFound) {
 			continue
 		}
 		attempts, err2 := s.Attempts(ctx, id)
 		p, err3 := s.Payload(ctx, id)
-		if errors.Is(err3, ErrNotFound) {
+		if errors.Is(err3, sql.ErrNoRows) {
 			err3 = nil // a task has its array's
 		}
 		if err := errors.Join(err, err2, err3); err != nil {

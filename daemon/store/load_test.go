@@ -97,7 +97,7 @@ func TestLongList(t *testing.T) {
 		if _, err := s.write.Exec(damage); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Load(ctx); err == nil || errors.Is(err, ErrNotFound) {
+		if _, err := s.Load(ctx); err == nil || errors.Is(err, errNotFound) {
 			t.Fatalf("%s: %v", damage, err)
 		}
 	}

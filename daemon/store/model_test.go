@@ -118,11 +118,11 @@ func (m *model) live() []job.Job {
 	return list
 }
 
-// ended answers a filter.
+// ended answers a query.
 func (m *model) ended(q job.Query) []job.Job {
 	list := []job.Job{}
 	for _, j := range m.jobs {
-		if j.Result != nil && (q.UID == nil || j.Owner.UID == *q.UID) && (q.State == "" || j.State == q.State) && (q.Name == "" || j.Label.Name == q.Name) {
+		if j.Result != nil && q.Matches(&j) {
 			list = append(list, j)
 		}
 	}

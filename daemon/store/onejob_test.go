@@ -2,17 +2,21 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// errNotFound is that of Job.
+var errNotFound = errors.New("no such job in the store")
+
 // Job returns one job, live or ended, with its current attempt. A job that is
-// not there is ErrNotFound.
+// not there is errNotFound.
 func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
 	list, err := s.jobs(ctx, "WHERE j.id = ?", int64(id))
 	if err == nil && len(list) == 0 {
-		err = ErrNotFound
+		err = errNotFound
 	}
 	if err != nil {
 		return job.Job{}, fmt.Errorf("read job %d: %w", id, err)

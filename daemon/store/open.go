@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,6 +41,8 @@ type Store struct {
 	bound counters   // ids below it may have been given out, as in the file of ids
 	dirty int        // pages written since the last checkpoint, roughly
 	past  pasts      // what ended jobs take
+
+	damage atomic.Pointer[error] // the first that a read found
 }
 
 // Open opens or creates the state file at path and brings it to the current

@@ -171,10 +171,10 @@ func TestReadOnly(t *testing.T) {
 func TestMissingJob(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	if _, err := s.Job(ctx, 9); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, 9); !errors.Is(err, errNotFound) {
 		t.Error(err)
 	}
-	if _, err := s.Payload(ctx, 9); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Payload(ctx, 9); !errors.Is(err, job.ErrNoPayload) || !errors.Is(err, sql.ErrNoRows) {
 		t.Error(err)
 	}
 	if list, err := s.Attempts(ctx, 9); err != nil || len(list) != 0 {

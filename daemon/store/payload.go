@@ -38,14 +38,14 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 }
 
 // Payload returns the private part that is kept under the id: for a task that
-// is its array's (job.PayloadID). An id that has none is ErrNotFound.
+// is its array's (job.PayloadID). One that is not there, or is damaged, is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	row := s.read.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
 	if err == nil {
 		return p, nil
 	}
-	if err = s.readError(err); errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+	if err = classify(s.path, err); errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrCorrupt) {
 		err = fmt.Errorf("%w: %w", job.ErrNoPayload, err)
 	}
 	return job.Payload{}, fmt.Errorf("read the payload of job %d: %w", id, err)
@@ -70,14 +70,6 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	d := decoder{}
 	d.list(&p.Limits, limits)
 	return p, d.err
-}
-
-// readError gives a missing row its own error.
-func (s *Store) readError(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
-	}
-	return classify(s.path, err)
 }
 
 // joinNUL ends each string in a NUL byte, as the kernel keeps arguments and

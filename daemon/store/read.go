@@ -39,7 +39,8 @@ func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) 
 	return list, nil
 }
 
-// Ended returns the jobs that have ended and match, newest first, at most q.Ended of them; 0: all.
+// Ended returns the jobs that have ended and match the query, newest first: at
+// most q.Ended, 0: all.
 func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	where := []string{"j.result IS NOT NULL"}
 	var args []any
@@ -93,11 +94,11 @@ func (s *Store) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, e
 func (s *Store) jobs(ctx context.Context, clause string, args ...any) ([]job.Job, error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, classify(s.path, err)
+		return nil, s.readError(err)
 	}
 	defer tx.Rollback()
 	list, err := jobsIn(ctx, tx, clause, args...)
-	return list, classify(s.path, err)
+	return list, s.readError(err)
 }
 
 // queryer is a database or a transaction on it.

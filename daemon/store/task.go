@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -18,35 +19,31 @@ const (
 )
 
 // Task returns the job that a task of an array became, such as the one that
-// people call 7_3. ErrNotFound says that it has not become one yet, or that
-// there is no such array or task.
-func (s *Store) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	var id job.ID
-	if err := s.read.QueryRowContext(ctx, taskQuery, int64(array), index).Scan(&id); err != nil {
+// people call 7_3, and 0 for one that has not become a job yet or is not there.
+func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, err error) {
+	err = s.read.QueryRowContext(ctx, taskQuery, int64(array), index).Scan(&id)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("look up task %v: %w", job.Task{Array: array, Index: index}, s.readError(err))
 	}
 	return id, nil
 }
 
-// Ends says how those of the jobs that have ended did. An array has started when
-// any of its tasks has.
+// Ends reports how those of the jobs have ended that have.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[job.ID]job.End, len(ids))
+	ends := make(map[job.ID]job.End, len(ids))
 	err = each(ctx, s.read, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
 		var end job.End
-		if err := rows.Scan(&id, &end.State, &end.Started); err != nil {
-			return err
-		}
-		found[id] = end
-		return nil
+		err := rows.Scan(&id, &end.State, &end.Started)
+		ends[id] = end
+		return err
 	}, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("read the ends of %d jobs: %w", len(ids), classify(s.path, err))
+		return nil, fmt.Errorf("read how %d jobs ended: %w", len(ids), s.readError(err))
 	}
-	return found, nil
+	return ends, nil
 }

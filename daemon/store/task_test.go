@@ -19,34 +19,37 @@ func TestTasks(t *testing.T) {
 	id, err := s.Task(ctx, 7, 3)
 	requireEqual(t, err, id, 12)
 	for _, name := range []job.Task{{Array: 7, Index: 4}, {Array: 8, Index: 3}, {Array: 11, Index: 0}} {
-		if _, err := s.Task(ctx, name.Array, name.Index); !errors.Is(err, ErrNotFound) {
-			t.Errorf("task %v: %v", name, err)
-		}
+		id, err := s.Task(ctx, name.Array, name.Index)
+		requireEqual(t, err, id, 0)
 	}
 	if err := s.Commit(ctx, []job.Record{{Job: taskOf(queued(13), 7, 3)}}); !errors.Is(err, ErrInvalid) {
 		t.Fatalf("a task became a job twice: %v", err)
 	}
 }
 
-// A job that ended has started when any of its attempts has, an array when any of
-// its tasks has. One that has not ended, or is not there, has no end.
+// A job has started when any of its attempts has, an array when any of its
+// tasks has. Those that have not ended are left out.
 func TestEnds(t *testing.T) {
 	s := openNew(t)
-	over := func(j *job.Job, how job.State) *job.Job {
-		j.State, j.Result = how, &job.Result{Outcome: how}
+	again := ended(3, job.Cancelled)
+	again.Attempt.Number, again.Attempt.StartedAt = 2, time.Time{}
+	first := running(3)
+	first.State, first.Attempt.EndedAt = job.Queued, epoch
+	unstarted := ended(4, job.Cancelled)
+	unstarted.Attempt.StartedAt = time.Time{}
+	endedArray := func(id job.ID) *job.Job {
+		j := array(id, 1)
+		j.State, j.Result = job.Cancelled, &job.Result{Outcome: job.Cancelled}
 		return j
 	}
-	again := over(running(3), job.Cancelled) // after it had run, while it waited to run again
-	placed := over(running(4), job.Cancelled)
-	placed.Attempt.StartedAt = time.Time{}
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()}, job.Record{Job: again, Payload: payload()},
-		job.Record{Job: placed, Payload: payload()}, job.Record{Job: over(array(5, 1), job.Completed), Payload: payload()}, job.Record{Job: taskOf(ended(6, job.Completed), 5, 0)},
-		job.Record{Job: over(array(7, 1), job.Cancelled), Payload: payload()}, job.Record{Job: taskOf(over(queued(8), job.Cancelled), 7, 0)},
-		job.Record{Job: running(9), Payload: payload()})
-	got, err := s.Ends(context.Background(), []job.ID{1, 2, 3, 4, 5, 7, 9, 99, 2})
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()},
+		job.Record{Job: first, Payload: payload()}, job.Record{Job: again}, job.Record{Job: unstarted, Payload: payload()},
+		job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(ended(6, job.Failed), 5, 0)}, job.Record{Job: endedArray(5)},
+		job.Record{Job: endedArray(7), Payload: payload()}, job.Record{Job: running(8), Payload: payload()})
+	got, err := s.Ends(context.Background(), []job.ID{1, 2, 3, 4, 5, 7, 8, 99, 2})
 	requireEqual(t, err, got, map[job.ID]job.End{
 		2: {State: job.Failed, Started: true}, 3: {State: job.Cancelled, Started: true}, 4: {State: job.Cancelled},
-		5: {State: job.Completed, Started: true}, 7: {State: job.Cancelled},
+		5: {State: job.Cancelled, Started: true}, 7: {State: job.Cancelled},
 	})
 	got, err = s.Ends(context.Background(), nil)
 	requireEqual(t, err, got, map[job.ID]job.End{})
