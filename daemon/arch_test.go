@@ -38,6 +38,7 @@ var rooms = map[string]room{
 	"daemon/sched":             {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
 	"daemon/core":              {internal: []string{"daemon/job", "daemon/sched", "gpu", "units/contract"}, banned: impure, why: "the life cycle is pure; time comes as an argument"},
 	"daemon/sim":               {internal: []string{"daemon/core", "daemon/sched", "daemon/job", "gpu"}, banned: slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "math/rand/v2" }), why: "a replay is the same everywhere: its clock and its chance are arguments"},
+	"daemon/sim/cli":           {internal: []string{"daemon/job", "daemon/sim", "daemon/sim/page"}, banned: []string{"os/exec", "net", "context"}, why: "a command of its own that shares nothing with the daemon but the scheduler"},
 	"daemon/sim/page":          {internal: []string{"daemon/sim"}, banned: impure, why: "a report is text made of figures"},
 	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
 	"daemon/store/diskfault":   {external: []string{"modernc.org/libc", "modernc.org/sqlite/lib"}, banned: []string{"os/exec"}, why: "a file system for SQLite, for tests; knows nothing of jobs"},
@@ -81,7 +82,7 @@ var rooms = map[string]room{
 		banned: impure, why: "pages are text, made of the grammar and of tables",
 	},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server", "daemon/sim", "daemon/sim/page",
+		"daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server", "daemon/sim/cli",
 		"daemon/store", "daemon/supervise", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
 	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
 }

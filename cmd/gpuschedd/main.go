@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/journal"
+	"github.com/gpusched/gpusched/daemon/sim/cli"
 	"github.com/gpusched/gpusched/daemon/supervise"
 )
 
@@ -39,7 +40,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == "sim" {
-		return simulate(args[1:], os.Stdout, os.Stderr)
+		return cli.Run(args[1:], os.Stdout, os.Stderr)
 	}
 	p := paths{config: config.MainFile, dropIns: config.DropInDir}
 	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)

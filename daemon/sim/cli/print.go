@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -11,57 +11,57 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
-// simSchema is the version of the JSON output.
-const simSchema = "gpusched.sim.v1"
+// schema is the version of the JSON output.
+const schema = "gpusched.sim.v1"
 
-// simDocument is the JSON output.
-type simDocument struct {
-	Schema   string         `json:"schema"`
-	Workload string         `json:"workload"`
-	GPUs     int            `json:"gpus"`
-	Load     float64        `json:"load,omitempty"`
-	Predict  sim.Prediction `json:"predict"`
-	Policies []simPolicy    `json:"policies"`
+// document is the JSON output.
+type document struct {
+	Schema   string          `json:"schema"`
+	Workload string          `json:"workload"`
+	GPUs     int             `json:"gpus"`
+	Load     float64         `json:"load,omitempty"`
+	Predict  sim.Prediction  `json:"predict"`
+	Policies []policyFigures `json:"policies"`
 }
 
-type simPolicy struct {
-	Policy string       `json:"policy"`
-	Mean   *sim.Metrics `json:"mean,omitempty"`
-	Runs   []simRun     `json:"runs"`
+type policyFigures struct {
+	Policy string        `json:"policy"`
+	Mean   *sim.Metrics  `json:"mean,omitempty"`
+	Runs   []seedFigures `json:"runs"`
 }
 
-// simRun is one seed's figures: Metrics, or Packed in workload pack.
-type simRun struct {
+// seedFigures is one seed's figures: Metrics, or Packed in workload pack.
+type seedFigures struct {
 	Seed    uint64       `json:"seed"`
 	Hash    string       `json:"hash"`
 	Metrics *sim.Metrics `json:"metrics,omitempty"`
 	Packed  *sim.Packed  `json:"packed,omitempty"`
 }
 
-func (o *simOptions) document() simDocument {
-	return simDocument{Schema: simSchema, Workload: o.workload, GPUs: o.options.GPUs, Load: o.load, Predict: o.prediction()}
+func (o *options) document() document {
+	return document{Schema: schema, Workload: o.workload, GPUs: o.options.GPUs, Load: o.load, Predict: o.prediction()}
 }
 
-func (o *simOptions) writeJSON(out io.Writer, runs []page.Run) error {
+func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
 	doc := o.document()
 	for i := range runs {
-		p := simPolicy{Policy: runs[i].Policy, Mean: &runs[i].Mean}
+		p := policyFigures{Policy: runs[i].Policy, Mean: &runs[i].Mean}
 		for k, outcome := range runs[i].Outcomes {
-			p.Runs = append(p.Runs, simRun{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics})
+			p.Runs = append(p.Runs, seedFigures{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics})
 		}
 		doc.Policies = append(doc.Policies, p)
 	}
 	return printJSON(out, doc)
 }
 
-func printJSON(out io.Writer, doc simDocument) error {
+func printJSON(out io.Writer, doc document) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(doc)
 }
 
 // writeTable prints a line per policy and seed, and the mean of several seeds.
-func (o *simOptions) writeTable(out io.Writer, runs []page.Run) error {
+func (o *options) writeTable(out io.Writer, runs []page.Run) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := []string{"policy", "seed"}
 	for _, c := range sim.Columns() {
@@ -88,7 +88,7 @@ func writeRow(w io.Writer, policy, seed string, m *sim.Metrics) {
 }
 
 // pack fills the machine until nothing more fits and says how full it got.
-func (o *simOptions) pack(trace sim.Trace, out io.Writer) error {
+func (o *options) pack(trace sim.Trace, out io.Writer) error {
 	if o.load == 0 {
 		o.load = 1.3
 	}
@@ -97,7 +97,7 @@ func (o *simOptions) pack(trace sim.Trace, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := simPolicy{Policy: policy.Name}
+	p := policyFigures{Policy: policy.Name}
 	sum := 0.0
 	for _, seed := range o.seeds {
 		options := o.options
@@ -107,9 +107,9 @@ func (o *simOptions) pack(trace sim.Trace, out io.Writer) error {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		sum += packed.Allocated
-		p.Runs = append(p.Runs, simRun{Seed: seed, Hash: packed.Hash, Packed: packed})
+		p.Runs = append(p.Runs, seedFigures{Seed: seed, Hash: packed.Hash, Packed: packed})
 	}
-	if doc.Policies = []simPolicy{p}; o.json {
+	if doc.Policies = []policyFigures{p}; o.json {
 		return printJSON(out, doc)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -15,9 +15,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
-// simulate is the whole command; it returns the exit code.
-func simulate(args []string, out, talk io.Writer) int {
-	o, err := parseSim(args, talk)
+// Run carries out the command line, without "gpuschedd sim", and returns the exit
+// code. Help and what is wrong go to talk.
+func Run(args []string, out, talk io.Writer) int {
+	o, err := parse(args, talk)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -32,7 +33,7 @@ func simulate(args []string, out, talk io.Writer) int {
 	return 0
 }
 
-func (o *simOptions) run(out io.Writer) error {
+func (o *options) run(out io.Writer) error {
 	if o.generate > 0 {
 		days := o.days
 		if days == 0 {
@@ -63,7 +64,7 @@ func (o *simOptions) run(out io.Writer) error {
 }
 
 // read reads the trace and fills in what goes by its format.
-func (o *simOptions) read() (sim.Trace, error) {
+func (o *options) read() (sim.Trace, error) {
 	in := os.Stdin
 	if o.trace != "-" {
 		file, err := os.Open(o.trace)
@@ -97,7 +98,7 @@ func (o *simOptions) read() (sim.Trace, error) {
 }
 
 // drawn is the jobs of one seed.
-func (o *simOptions) drawn(trace sim.Trace, seed uint64) sim.Trace {
+func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
 	if o.workload == "w1" {
 		trace = sim.W1{GPUs: o.options.GPUs, Load: o.load, From: o.from, Days: o.days, Seed: seed}.Draw(trace)
 	} else if o.days > 0 || !o.from.IsZero() {
@@ -108,7 +109,7 @@ func (o *simOptions) drawn(trace sim.Trace, seed uint64) sim.Trace {
 
 // replay runs every policy with every seed, as many at a time as there are
 // processors.
-func (o *simOptions) replay(trace sim.Trace) ([]page.Run, error) {
+func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
 	runs := make([]page.Run, len(o.policies))
 	var errs []error
 	var guard sync.Mutex
@@ -154,7 +155,7 @@ func meanOf(outcomes []*sim.Outcome) sim.Metrics {
 	return sim.Mean(list)
 }
 
-func (o *simOptions) writeReport(runs []page.Run) error {
+func (o *options) writeReport(runs []page.Run) error {
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
 		return fmt.Errorf("making the report's directory: %w", err)
 	}
@@ -166,7 +167,7 @@ func (o *simOptions) writeReport(runs []page.Run) error {
 }
 
 // describe says in one line what was run.
-func (o *simOptions) describe() string {
+func (o *options) describe() string {
 	text := fmt.Sprintf("%s, workload %s, %d GPUs, %s run times", filepath.Base(o.trace), o.workload, o.options.GPUs, o.prediction())
 	if o.workload == "w1" {
 		text += fmt.Sprintf(", load %g, %d days", o.load, o.days)
@@ -174,7 +175,7 @@ func (o *simOptions) describe() string {
 	return text + fmt.Sprintf(", %d seeds", len(o.seeds))
 }
 
-func (o *simOptions) prediction() sim.Prediction {
+func (o *options) prediction() sim.Prediction {
 	if o.options.Predict == "" {
 		return sim.Learned
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,23 +10,23 @@ import (
 	"testing"
 )
 
-var rewriteSim = flag.Bool("rewrite-sim", false, "write what the simulations print into testdata; read the difference before committing it")
+var rewrite = flag.Bool("rewrite", false, "write what the simulations print into testdata; read the difference before committing it")
 
-const sampleTrace = "../../contrib/sim/sample.csv"
+const sampleTrace = "../../../contrib/sim/sample.csv"
 
 // TestSimGolden replays the sample. Another figure means that jobs of the
 // sample wait longer or shorter than before: look at which before rewriting.
 func TestSimGolden(t *testing.T) {
 	for name, args := range map[string]string{
-		"sim-table.txt": "--policy fifo-strict,fifo --gpus 8",
-		"sim-w1.txt":    "--policy fifo --gpus 4 --workload w1 --days 7 --load 0.8 --seed 1-2",
+		"table.txt": "--policy fifo-strict,fifo --gpus 8",
+		"w1.txt":    "--policy fifo --gpus 4 --workload w1 --days 7 --load 0.8 --seed 1-2",
 	} {
 		var out, talk bytes.Buffer
-		if code := simulate(append([]string{"--trace", sampleTrace}, strings.Fields(args)...), &out, &talk); code != 0 {
+		if code := Run(append([]string{"--trace", sampleTrace}, strings.Fields(args)...), &out, &talk); code != 0 {
 			t.Fatalf("%s: exit code %d, %s", args, code, &talk)
 		}
 		file := filepath.Join("testdata", name)
-		if *rewriteSim {
+		if *rewrite {
 			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -45,10 +45,10 @@ func TestSimGolden(t *testing.T) {
 func TestSimJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	var out, talk bytes.Buffer
-	if code := simulate([]string{"--trace", sampleTrace, "--days", "2", "--policy", "fifo-strict,fifo", "--seed", "3,5-6", "--json", "--report", dir}, &out, &talk); code != 0 {
+	if code := Run([]string{"--trace", sampleTrace, "--days", "2", "--policy", "fifo-strict,fifo", "--seed", "3,5-6", "--json", "--report", dir}, &out, &talk); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &talk)
 	}
-	var doc simDocument
+	var doc document
 	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -81,18 +81,18 @@ func TestSimUsage(t *testing.T) {
 		"--generate 2000000 --trace xx": "1 to 1000000 jobs",
 	} {
 		var out, talk bytes.Buffer
-		if code := simulate(strings.Fields(args), &out, &talk); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
+		if code := Run(strings.Fields(args), &out, &talk); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %q, want %q", args, code, &talk, want)
 		}
 	}
 	for _, args := range []string{"--trace /nowhere", "--trace " + sampleTrace + " --load 0.5"} {
 		var out, talk bytes.Buffer
-		if code := simulate(strings.Fields(args), &out, &talk); code != 1 || talk.Len() == 0 {
+		if code := Run(strings.Fields(args), &out, &talk); code != 1 || talk.Len() == 0 {
 			t.Errorf("%q: exit code %d, %q", args, code, &talk)
 		}
 	}
 	var out, talk bytes.Buffer
-	if code := simulate([]string{"--help"}, &out, &talk); code != 0 || !strings.Contains(talk.String(), "-trace") {
+	if code := Run([]string{"--help"}, &out, &talk); code != 0 || !strings.Contains(talk.String(), "-trace") {
 		t.Errorf("help: exit code %d, %q", code, &talk)
 	}
 }
@@ -100,7 +100,7 @@ func TestSimUsage(t *testing.T) {
 // TestSampleIsGenerated: anyone can make the committed sample again.
 func TestSampleIsGenerated(t *testing.T) {
 	var out bytes.Buffer
-	if code := simulate([]string{"--generate", "2000", "--seed", "1"}, &out, &out); code != 0 {
+	if code := Run([]string{"--generate", "2000", "--seed", "1"}, &out, &out); code != 0 {
 		t.Fatal(out.String())
 	}
 	sample, err := os.ReadFile(sampleTrace)

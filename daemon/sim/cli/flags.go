@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-const simUsage = `usage: gpuschedd sim --trace FILE [options]
+const usage = `usage: gpuschedd sim --trace FILE [options]
        gpuschedd sim --generate N [--days D] [--seed S] > trace.csv
 
 Replays a trace of jobs through this scheduler under a virtual clock and says
@@ -23,8 +23,8 @@ daemon.
 
 `
 
-// simOptions is the command line of "gpuschedd sim".
-type simOptions struct {
+// options is the command line of "gpuschedd sim".
+type options struct {
 	trace, format, workload string
 	policies                []string
 	seeds                   []uint64
@@ -38,9 +38,9 @@ type simOptions struct {
 	report                  string
 }
 
-// parseSim reads the command line. Help goes to talk.
-func parseSim(args []string, talk io.Writer) (*simOptions, error) {
-	o := &simOptions{policies: []string{"fair"}, seeds: []uint64{1}}
+// parse reads the command line. Help goes to talk.
+func parse(args []string, talk io.Writer) (*options, error) {
+	o := &options{policies: []string{"fair"}, seeds: []uint64{1}}
 	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
@@ -66,7 +66,7 @@ func parseSim(args []string, talk io.Writer) (*simOptions, error) {
 	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
 	f.IntVar(&o.generate, "generate", 0, "write a made-up trace of so many jobs instead")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(talk, simUsage)
+		fmt.Fprint(talk, usage)
 		f.SetOutput(talk)
 		f.PrintDefaults()
 		return nil, err
@@ -76,7 +76,7 @@ func parseSim(args []string, talk io.Writer) (*simOptions, error) {
 	return o, o.check(f.Args())
 }
 
-func (o *simOptions) setPolicies(s string) error {
+func (o *options) setPolicies(s string) error {
 	if o.policies = strings.Split(s, ","); s == "all" {
 		o.policies = sim.Names()
 	}
@@ -86,7 +86,7 @@ func (o *simOptions) setPolicies(s string) error {
 // maxSeeds bounds a range of seeds.
 const maxSeeds = 1000
 
-func (o *simOptions) setSeeds(s string) error {
+func (o *options) setSeeds(s string) error {
 	o.seeds = nil
 	for part := range strings.SplitSeq(s, ",") {
 		low, high, isRange := strings.Cut(part, "-")
@@ -108,7 +108,7 @@ func (o *simOptions) setSeeds(s string) error {
 	return nil
 }
 
-func (o *simOptions) check(rest []string) error {
+func (o *options) check(rest []string) error {
 	for _, name := range o.policies {
 		if _, err := sim.Named(name, sim.Tuning{}); err != nil {
 			return err
