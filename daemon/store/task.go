@@ -28,7 +28,8 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 	return id, nil
 }
 
-// Ends reports how those of the jobs have ended that have.
+// Ends reports how those of the jobs have ended that have. An array has started
+// when any of its tasks has.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
