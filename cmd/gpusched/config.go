@@ -46,7 +46,6 @@ type configCheckCmd struct {
 	configFiles
 }
 
-// Run checks.
 func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	cfg, _, paths, err := c.read()
 	if err != nil {
@@ -114,7 +113,6 @@ type configShowCmd struct {
 	configFiles
 }
 
-// Run prints the settings.
 func (c *configShowCmd) Run(a *app) error {
 	cfg, origins, _, err := c.read()
 	if err != nil {
@@ -130,7 +128,6 @@ func (c *configShowCmd) Run(a *app) error {
 // configSchemaCmd prints the schema.
 type configSchemaCmd struct{}
 
-// Run prints it.
 func (configSchemaCmd) Run(a *app) error {
 	_, err := a.out.W.Write(config.Schema())
 	return err
@@ -139,7 +136,6 @@ func (configSchemaCmd) Run(a *app) error {
 // configSampleCmd prints the sample.
 type configSampleCmd struct{}
 
-// Run prints it.
 func (configSampleCmd) Run(a *app) error {
 	_, err := a.out.W.WriteString(config.Sample())
 	return err

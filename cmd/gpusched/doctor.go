@@ -13,7 +13,6 @@ type doctorCmd struct {
 	outputFlags
 }
 
-// Run checks.
 func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	checks := doctor.Check(ctx, a.client, version, a.root)
 	return a.showHealth(c.outputFlags, api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks})

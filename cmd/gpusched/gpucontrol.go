@@ -81,7 +81,6 @@ type gpuPauseCmd struct {
 	controlFlags
 }
 
-// Run pauses the GPUs.
 func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
 	return c.control(ctx, a, func(api.GPU) string { return "paused" }, a.client.PauseGPU)
 }
@@ -91,7 +90,6 @@ type gpuDrainCmd struct {
 	controlFlags
 }
 
-// Run drains the GPUs.
 func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
 	return c.control(ctx, a, drained, a.client.DrainGPU)
 }
@@ -125,7 +123,6 @@ type gpuResumeCmd struct {
 	gpuFlags
 }
 
-// Run resumes the GPUs.
 func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
 	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, a.client.ResumeGPU)
 }
@@ -135,7 +132,6 @@ type gpuUndrainCmd struct {
 	gpuFlags
 }
 
-// Run undrains the GPUs.
 func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
 	return c.each(ctx, a, undrained, a.client.UndrainGPU)
 }

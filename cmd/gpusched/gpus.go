@@ -15,7 +15,6 @@ type gpusCmd struct {
 	outputFlags
 }
 
-// Run lists the GPUs.
 func (c *gpusCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.GPUs(ctx)
 	if err != nil {

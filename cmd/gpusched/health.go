@@ -14,7 +14,6 @@ type healthCmd struct {
 	outputFlags
 }
 
-// Run shows the checks.
 func (c *healthCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.Health(ctx)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 // holdCmd keeps waiting jobs from starting.
 type holdCmd struct{ jobsFlags }
 
-// Run holds the jobs.
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Hold, func(j api.Job) string {
 		return fmt.Sprintf("is held back until 'gpusched release %s'", nameOfJob(j))
@@ -21,7 +20,6 @@ func (c *holdCmd) Run(ctx context.Context, a *app) error {
 // releaseCmd undoes hold.
 type releaseCmd struct{ jobsFlags }
 
-// Run releases the jobs.
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Release, func(j api.Job) string {
 		return "released" + a.queuePosition(j)
@@ -31,7 +29,6 @@ func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 // requeueCmd sends running jobs back to the queue.
 type requeueCmd struct{ jobsFlags }
 
-// Run requeues the jobs.
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Requeue, func(j api.Job) string {
 		if j.State == string(job.Queued) {

@@ -30,17 +30,16 @@ func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
 	return ids, nil
 }
 
-// resolveOne is resolve for commands about one job; of several of one name it
-// is the newest.
-func (a *app) resolveOne(ctx context.Context, word string) (string, error) {
+// job finds the one job of a command; of several of one name it is the newest.
+func (a *app) job(ctx context.Context, word string) (api.JobReply, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
-		return "", err
+		return api.JobReply{}, err
 	}
 	if len(ids) > 1 && !strings.HasPrefix(word, "name:") {
-		return "", usagef("%q is several jobs, and this is about one", word)
+		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
 	}
-	return ids[len(ids)-1], nil
+	return a.client.Job(ctx, ids[len(ids)-1])
 }
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {

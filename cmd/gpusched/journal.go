@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -107,13 +108,13 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 	}()
 	select {
 	case err := <-exited:
-		return interruptedOr(ctx, err)
+		return cmp.Or(ctx.Err(), err)
 	case err := <-ended:
 		pipe.settle(ctx)
 		stop()
 		<-exited
 		if err != nil {
-			return interruptedOr(ctx, err)
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 	a.out.W.Flush()
@@ -133,7 +134,7 @@ func (a *app) copyJournal(ctx context.Context, path string, argv []string, j api
 	for {
 		if a.hasJournal() {
 			if err := runJournal(ctx, path, argv, pipe); err != nil {
-				return interruptedOr(ctx, err)
+				return cmp.Or(ctx.Err(), err)
 			}
 		}
 		since := time.Since(ended)
@@ -189,14 +190,6 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-t.C:
 	}
-}
-
-// interruptedOr is the end by Ctrl-C, where it was that.
-func interruptedOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
 }
 
 // watchedWriter passes text on at once and remembers whether and when that was.

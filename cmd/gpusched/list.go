@@ -28,7 +28,6 @@ type listCmd struct {
 // firstWaiting is how many waiting jobs a table shows that nobody asked for more.
 const firstWaiting = 200
 
-// Run lists the jobs.
 func (c *listCmd) Run(ctx context.Context, a *app) error {
 	q, err := c.query(ctx, a)
 	if err != nil {

@@ -27,11 +27,7 @@ const startPoll = time.Second
 
 // Run runs journalctl to its end, or with -f until the job has ended.
 func (c *logsCmd) Run(ctx context.Context, a *app) error {
-	id, err := a.resolveOne(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	reply, err := a.client.Job(ctx, id)
+	reply, err := a.job(ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -42,7 +38,7 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if c.Follow {
-		if reply, err = a.started(ctx, id, reply); err != nil {
+		if reply, err = a.started(ctx, reply); err != nil {
 			return err
 		}
 	}
@@ -123,7 +119,7 @@ func colon(s string) string {
 }
 
 // started returns once the job has started or ended.
-func (a *app) started(ctx context.Context, id string, reply api.JobReply) (api.JobReply, error) {
+func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, error) {
 	said := false
 	for reply.Job.InvocationID == "" && !job.State(reply.Job.State).Terminal() {
 		if !said && reply.Job.State == string(job.Queued) {
@@ -135,7 +131,7 @@ func (a *app) started(ctx context.Context, id string, reply api.JobReply) (api.J
 			return reply, ctx.Err()
 		}
 		var err error
-		if reply, err = a.client.Job(ctx, id); err != nil {
+		if reply, err = a.client.Job(ctx, nameOfJob(reply.Job)); err != nil {
 			return reply, err
 		}
 	}

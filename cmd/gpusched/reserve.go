@@ -32,7 +32,6 @@ type reserveMakeCmd struct {
 	outputFlags
 }
 
-// Run makes the reservation.
 func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 	to, err := c.end(a.out.Now)
 	if err != nil {
@@ -77,7 +76,6 @@ type reserveListCmd struct {
 	outputFlags
 }
 
-// Run lists them.
 func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.Reservations(ctx)
 	if err != nil {
@@ -93,7 +91,6 @@ type reserveCancelCmd struct {
 	IDs []int64 `arg:"" name:"reservation" help:"Their numbers, see 'gpusched reserve list'."`
 }
 
-// Run ends them.
 func (c *reserveCancelCmd) Run(ctx context.Context, a *app) error {
 	var last api.ReservationsReply
 	for _, id := range c.IDs {

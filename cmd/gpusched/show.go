@@ -20,13 +20,8 @@ type showCmd struct {
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
-// Run shows the job.
 func (c *showCmd) Run(ctx context.Context, a *app) error {
-	id, err := a.resolveOne(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	reply, err := a.client.Job(ctx, id)
+	reply, err := a.job(ctx, c.ID)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ type statusCmd struct {
 	outputFlags
 }
 
-// Run shows the status.
 func (c *statusCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.client.Status(ctx)
 	if err != nil {

@@ -40,7 +40,6 @@ type submitCmd struct {
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
-// Run queues the job.
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	req, err := c.request(ctx, a)
 	if err != nil {

@@ -19,7 +19,6 @@ type updateCmd struct {
 	jobsFlags
 }
 
-// Run changes the jobs.
 func (c *updateCmd) Run(ctx context.Context, a *app) error {
 	req, err := c.request(ctx, a)
 	if err != nil {

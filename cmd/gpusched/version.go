@@ -29,7 +29,6 @@ type program struct {
 	api.VersionReply
 }
 
-// Run shows the versions.
 func (c *versionCmd) Run(ctx context.Context, a *app) error {
 	own := api.VersionReply{Schema: api.Schema, Version: version, Commit: commit, Go: runtime.Version()}
 	doc := versionsDoc{Schema: api.Schema, Client: own}

@@ -23,7 +23,6 @@ type waitCmd struct {
 // maxAny bounds how many waits one command keeps open.
 const maxAny = 48
 
-// Run waits.
 func (c *waitCmd) Run(ctx context.Context, a *app) error {
 	ids, err := a.resolve(ctx, c.IDs)
 	if err != nil {
@@ -31,7 +30,8 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 	}
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(c.Timeout), errTimeout(c.Timeout))
+		late := refuse(api.CodeWaitTimeout, "the jobs go on, see 'gpusched list'", "not ended after %s", c.Timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, late)
 		defer cancel()
 	}
 	wait := a.waitAll
@@ -45,16 +45,11 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 		return waitError(ctx, err)
 	}
 	if !c.Quiet {
-		if err := c.report(a, jobs); err != nil {
+		if err := a.showActed(c.outputFlags, jobs, resultOf); err != nil {
 			return err
 		}
 	}
 	return statusOf(jobs)
-}
-
-// errTimeout is why a wait gave up.
-func errTimeout(after time.Duration) *api.Error {
-	return refuse(api.CodeWaitTimeout, "the jobs go on, see 'gpusched list'", "not ended after %s", after)
 }
 
 // waitError tells a timeout, Ctrl-C and errors about the jobs named from
@@ -109,10 +104,6 @@ func (a *app) waitAny(ctx context.Context, ids []string) ([]api.Job, error) {
 	}
 	one := <-first
 	return []api.Job{one.job}, one.err
-}
-
-func (c *waitCmd) report(a *app, jobs []api.Job) error {
-	return a.showActed(c.outputFlags, jobs, resultOf)
 }
 
 func resultOf(j api.Job) string {

@@ -18,13 +18,8 @@ type whyCmd struct {
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
-// Run says why.
 func (c *whyCmd) Run(ctx context.Context, a *app) error {
-	id, err := a.resolveOne(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	reply, err := a.client.Job(ctx, id)
+	reply, err := a.job(ctx, c.ID)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,6 @@ const (
 	Red    Style = "31"
 	Green  Style = "32"
 	Yellow Style = "33"
-	Cyan   Style = "36"
 )
 
 // Paint styles a text where there is colour.
@@ -127,7 +126,7 @@ func (t *Terminal) About(at time.Time) string {
 	case at.Sub(t.Now) < time.Minute:
 		return "in a moment"
 	}
-	return "about " + t.Ahead(at)
+	return "about " + t.Clock(at) + " (in " + Age(at.Sub(t.Now)) + ")"
 }
 
 // Expected is a moment that was predicted, for a table.
@@ -139,14 +138,6 @@ func (t *Terminal) Expected(at time.Time) string {
 		return "soon"
 	}
 	return "in " + Age(at.Sub(t.Now))
-}
-
-// Ahead is a moment ahead with how far it is, to be read in a sentence.
-func (t *Terminal) Ahead(at time.Time) string {
-	if !t.TTY {
-		return t.Clock(at)
-	}
-	return t.Clock(at) + " (in " + Age(at.Sub(t.Now)) + ")"
 }
 
 // Age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
