@@ -194,7 +194,7 @@ func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
 	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
 	} else {
-		a.Hold(milli, rate)
+		a.CountRunning(milli, rate)
 	}
 }
 

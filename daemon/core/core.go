@@ -33,8 +33,8 @@ type trackedJob struct {
 	usesOf int
 
 	account  *sched.Account
-	throttle *sched.Gate // of its array; nil: none
-	weight   int64       // as counted in bytes
+	throttle *sched.Throttle // of its array; nil: none
+	weight   int64           // as counted in bytes
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.

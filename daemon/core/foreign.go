@@ -18,10 +18,10 @@ func (b *gpuBook) foreignUse(d *device, g *sched.GPU) {
 		g.Foreign = true
 		g.ForeignBytes += max(0, p.UsedBytes)
 		g.ForeignComputes = g.ForeignComputes || p.Computes()
-		g.Taken = g.Taken || b.occupies(p)
+		g.Occupied = g.Occupied || b.occupies(p)
 	}
 	if b.unlisted(d) > 0 {
-		g.Foreign, g.Taken = true, true
+		g.Foreign, g.Occupied = true, true
 	}
 }
 

@@ -19,15 +19,15 @@ type jobBook struct {
 	nextID    job.ID
 	timed     timers // queued ones that wait for a time
 	queued    int
-	perUser   map[int]int            // queued jobs by person
-	bytes     map[int]int64          // what the jobs of a person weigh
-	throttles map[job.ID]*sched.Gate // of arrays with a limit
+	perUser   map[int]int                // queued jobs by person
+	bytes     map[int]int64              // what the jobs of a person weigh
+	throttles map[job.ID]*sched.Throttle // of arrays with a limit
 }
 
 func newJobBook(next job.ID) jobBook {
 	return jobBook{
 		byID: map[job.ID]*trackedJob{}, placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
-		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Gate{},
+		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{},
 	}
 }
 
@@ -127,12 +127,12 @@ func (b *jobBook) tasks(array job.ID) []*trackedJob {
 }
 
 // throttle returns what bounds the tasks of an array that run; nil where nothing does.
-func (b *jobBook) throttle(array job.ID, limit int) *sched.Gate {
+func (b *jobBook) throttle(array job.ID, limit int) *sched.Throttle {
 	if limit <= 0 {
 		return nil
 	}
 	if b.throttles[array] == nil {
-		b.throttles[array] = &sched.Gate{Left: limit}
+		b.throttles[array] = &sched.Throttle{Left: limit}
 	}
 	return b.throttles[array]
 }

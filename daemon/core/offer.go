@@ -35,14 +35,14 @@ func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 	b.foreignUse(d, &g)
 	g.State, g.Detail = b.state(d, now)
 	if d.cleanup != nil {
-		g.After = d.cleanup.job
+		g.CleaningAfter = d.cleanup.job
 	}
 	switch g.State {
 	case sched.Cleaning:
-		g.BackAt = sched.At(now.Add(time.Second))
+		g.ReadyAt = sched.At(now.Add(time.Second))
 	case sched.Paused, sched.Drained:
 		if until := b.controls[d.UUID].Until; !until.IsZero() {
-			g.BackAt = sched.At(until)
+			g.ReadyAt = sched.At(until)
 		}
 	}
 	return g

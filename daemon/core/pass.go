@@ -76,7 +76,7 @@ func (c *Core) schedule(now time.Time) {
 	}
 	wake := c.systemd.unbar(now)
 	p := c.plan(now)
-	if p.Wake != sched.Eternity && (wake.IsZero() || p.Wake.Time().Before(wake)) {
+	if p.Wake != sched.Never && (wake.IsZero() || p.Wake.Time().Before(wake)) {
 		wake = p.Wake.Time()
 	}
 	c.planning.setReplanAt(wake)

@@ -54,7 +54,7 @@ func (p *planning) forecast(s *sched.Snapshot) map[job.ID]sched.Instant {
 }
 
 func (p *planning) foretold(s *sched.Snapshot, id job.ID) bool {
-	return p.planner.Foretold(s, p.queue, id)
+	return p.planner.InForecast(s, p.queue, id)
 }
 
 func (p *planning) arrange(s *sched.Snapshot, ids []job.ID) []job.ID {

@@ -62,10 +62,10 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 
 // reserved is the reservations as placement sees them: the members of a group
 // are the users who were in it when they last submitted a job.
-func (c *Core) reserved() []sched.Reserved {
-	var list []sched.Reserved
+func (c *Core) reserved() []sched.AdvanceReservation {
+	var list []sched.AdvanceReservation
 	for _, r := range c.reservations.all() {
-		v := sched.Reserved{GPUs: c.gpus.among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
+		v := sched.AdvanceReservation{GPUs: c.gpus.among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
 		for _, u := range r.Users {
 			v.UIDs = append(v.UIDs, u.UID)
 		}

@@ -109,7 +109,7 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	if refusal := c.bytesQuota(&wanted, 0); refusal != nil {
 		return refusal
 	}
-	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
+	return sched.Infeasible(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
 // allowed holds a request against the site's rules. MayRaise is for one whose

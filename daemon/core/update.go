@@ -134,7 +134,7 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 	if refusal := c.allowed(s, mayRaise); refusal != nil {
 		return refusal
 	}
-	return sched.Never(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
+	return sched.Infeasible(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
 // change puts the changed request in the old one's place.

@@ -29,8 +29,8 @@ type Account struct {
 	factor float64 // of this pass
 	newJobs,
 	newMilli int // given out by this pass
-	over bool // its GPU time is used up
-	vain int  // for how many of its shapes nothing could be kept
+	over         bool // its GPU time is used up
+	failedShapes int  // for how many of its shapes nothing could be kept
 }
 
 // Member reports whether the account is the group or in it.
@@ -38,11 +38,11 @@ func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
-// begin prepares a user's account and its groups for a pass. Capacity is the
-// most GPU time that the machine can have given to somebody. The factor is the
+// beginPass prepares a user's account and its groups for a pass. Capacity is the
+// most GPU time that the machine can have given to anyone. The factor is the
 // geometric mean of the user's own and those of the groups that have a share, so
-// that somebody in no such group counts as a group of one.
-func (a *Account) begin(now Instant, half time.Duration, capacity float64) {
+// that a user in no such group counts as a group of one.
+func (a *Account) beginPass(now Instant, half time.Duration, capacity float64) {
 	a.measure(now, half, capacity)
 	sum, n := a.excess, 1.0
 	for _, g := range a.Groups {
@@ -56,7 +56,8 @@ func (a *Account) begin(now Instant, half time.Duration, capacity float64) {
 
 // measure finds what the account has used by now.
 func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
-	a.newJobs, a.newMilli, a.excess, a.over, a.vain = 0, 0, 0, false, 0
+	a.newJobs, a.newMilli, a.failedShapes = 0, 0, 0
+	a.excess, a.over = 0, false
 	if half <= 0 {
 		return
 	}
@@ -94,8 +95,8 @@ func (a *Account) full(milli int) bool {
 	return a.MaxMilli > 0 && milli > 0 && a.Milli+a.newMilli+milli > a.MaxMilli
 }
 
-// take counts a job that the pass gives to the account.
-func (a *Account) take(milli int) {
+// addPlaced counts a job that the pass gives to the account.
+func (a *Account) addPlaced(milli int) {
 	a.newJobs++
 	a.newMilli += milli
 	for _, g := range a.Groups {

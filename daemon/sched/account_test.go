@@ -32,7 +32,7 @@ func TestFactorOfAMember(t *testing.T) {
 		"both":                 {used(1, 2, 0.5, lab, plain), (0.25 + 0.125) / 2},
 		"a group of one equal": {used(1, 0, 0.5, used(-1, 1, 0.5)), 0.5},
 	} {
-		c.of.begin(0, week, capacity)
+		c.of.beginPass(0, week, capacity)
 		if want := math.Exp2(-c.want); math.Abs(c.of.factor-want) > 1e-9 {
 			t.Errorf("%s: factor %g, want %g", name, c.of.factor, want)
 		}
@@ -53,7 +53,7 @@ func TestMeasuredUse(t *testing.T) {
 	} {
 		a := &Account{MaxUsage: c.most}
 		a.Restore(c.used, 0)
-		if a.begin(0, c.half, float64(c.capacity)); a.factor != c.factor || a.over != c.over {
+		if a.beginPass(0, c.half, float64(c.capacity)); a.factor != c.factor || a.over != c.over {
 			t.Errorf("%+v: factor %g, used up %t", c, a.factor, a.over)
 		}
 	}
@@ -71,7 +71,7 @@ func TestGroupsSettleByTheirShares(t *testing.T) {
 	got := make([]time.Duration, len(users))
 	for now := Instant(0); now < Instant(20*week); now = now.Add(time.Hour) {
 		for _, a := range users {
-			a.begin(now, week, capacity)
+			a.beginPass(now, week, capacity)
 		}
 		best := slices.MaxFunc(users, func(a, b *Account) int { return cmp.Compare(a.factor, b.factor) })
 		for _, a := range []*Account{best, best.Groups[0]} {

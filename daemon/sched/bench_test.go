@@ -53,7 +53,7 @@ func TestNoAllocation(t *testing.T) {
 			s.Running[i].Preemptible = i%8 == 0
 		}
 		p := NewPlanner()
-		if n := testing.AllocsPerRun(20, func() { p.Plan(s, q) }); n > 0 || len(p.out.Kept) != depth || len(p.out.Place) > 0 || len(p.out.Preempt) == 0 {
+		if n := testing.AllocsPerRun(20, func() { p.Plan(s, q) }); n > 0 || len(p.out.Backfill) != depth || len(p.out.Place) > 0 || len(p.out.Preempt) == 0 {
 			t.Errorf("depth %d: %g allocations for %+v", depth, n, p.out)
 		}
 	}
@@ -67,8 +67,8 @@ func BenchmarkPass(b *testing.B) {
 			p := NewPlanner()
 			b.ReportAllocs()
 			for b.Loop() {
-				if plan := p.Plan(s, q); len(plan.Place) > 0 || len(plan.Kept) != 1 {
-					b.Fatalf("placed %v, kept %v", plan.Place, plan.Kept)
+				if plan := p.Plan(s, q); len(plan.Place) > 0 || len(plan.Backfill) != 1 {
+					b.Fatalf("placed %v, kept %v", plan.Place, plan.Backfill)
 				}
 			}
 		})
@@ -116,8 +116,8 @@ func BenchmarkAwkward(b *testing.B) {
 			b.Run(fmt.Sprintf("pass/%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if plan := p.Plan(s, q); len(plan.Place)+len(plan.Kept) > 0 {
-						b.Fatalf("placed %v, kept %v", plan.Place, plan.Kept)
+					if plan := p.Plan(s, q); len(plan.Place)+len(plan.Backfill) > 0 {
+						b.Fatalf("placed %v, kept %v", plan.Place, plan.Backfill)
 					}
 				}
 			})

@@ -100,8 +100,8 @@ func TestArray(t *testing.T) {
 		0: "start 2 on 0", 2: "start 1 on 0, start 1 on 1, start 2 on 2", 9: "start 1 on 0, start 1 on 1, start 1 on 2, start 2 on 3",
 	} {
 		sc := newScene(t, 4)
-		gate := &Gate{Left: left}
-		sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Gate = 3, gate })
+		gate := &Throttle{Left: left}
+		sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, gate })
 		sc.waits(2, 1000)
 		sc.expect(want)
 		sc.expect(want) // the gate forgets what a plan let through

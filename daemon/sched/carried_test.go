@@ -31,7 +31,7 @@ func (d *drawn) carryOut(place []Placement) error {
 		}
 		d.q.Take(x.Job)
 		d.started(w, x.Grants)
-		if w.Count < 0 || w.Gate != nil && w.Gate.Left < 0 {
+		if w.Count < 0 || w.Throttle != nil && w.Throttle.Left < 0 {
 			return fmt.Errorf("job %d starts more often than it may", w.ID)
 		}
 	}
@@ -88,8 +88,8 @@ func (d *drawn) started(w *Waiting, grants []Grant) {
 	}
 	d.stoppable = d.stoppable || w.Request.Preemptible
 	w.Count--
-	if w.Gate != nil {
-		w.Gate.Left--
+	if w.Throttle != nil {
+		w.Throttle.Left--
 	}
 }
 

@@ -23,9 +23,9 @@
 // that asks no GPU where those that ask none have all places of their share. One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
 // will once running jobs end as expected, get a reservation: the instant
-// (shadow) at which that is so, and the GPUs that become free latest. Where that
-// is in vain for one job it is not tried for others of its shape, nor for more
-// than 64 shapes of one account, so that nobody makes a pass long. A job
+// (shadow) at which that is so, and the GPUs that become free latest. Where there
+// is none for one job it is not tried for others of its shape, nor for more
+// than 64 shapes of one account, which bounds the time of a pass. A job
 // behind a reservation fits only if it ends by the shadow (one that could then be
 // stopped for the other: if it has had its slice by then), or if it also fits
 // into what the reservation leaves over at the shadow. A GPU that an
@@ -48,14 +48,14 @@
 // stopped first, and then none of which is not needed, nor any where what is used
 // from outside would keep the job off the GPU even then. Where one of them is to be
 // warned, or has been, and would run on for more than a tenth of a slice, others
-// are stopped as well that go before it and are enough by themselves: a long notice
-// spares nobody and keeps nobody waiting. What is kept for a job
+// that go before it and are enough by themselves are stopped as well: a long notice
+// neither saves a job nor makes another wait. What is kept for a job
 // that goes before counts as in Placement. (With 1.25 for all, jobs of a public
 // trace completed 0.5 h later in the mean: contrib/sim.)
 //
 // Forecast. The passes to come are made in small, at each moment at which
 // something ends, as if nothing new came, all ran as long as expected and the
-// order stayed: a job is foretold where these start it. Nothing is foretold of
+// order stayed: a job is forecast to start where these start it. Nothing is forecast of
 // jobs at a quota or at the limit of their array, and of preemption.
 //
 // # Invariants

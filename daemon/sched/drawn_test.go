@@ -30,7 +30,7 @@ type drawn struct {
 }
 
 func draw(seed uint64) *drawn {
-	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue(), most: maxVain}
+	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue(), most: maxFailedShapes}
 	if seed%4 == 0 {
 		d.most = 1
 	}
@@ -102,14 +102,14 @@ func (d *drawn) gpu(i int) {
 	}
 	if g.Foreign = d.often(3); g.Foreign {
 		g.ForeignBytes = min(pick(d, gib, 0, 30*gib), g.MemTotalBytes-g.MemFreeBytes)
-		g.ForeignComputes, g.Taken = d.often(5), d.often(5)
+		g.ForeignComputes, g.Occupied = d.often(5), d.often(5)
 	}
 	g.UsableBytes = g.MemTotalBytes - pick(d, 0, gib)
 	if d.often(2) {
 		g.State = pick(d, Paused, Drained, Unknown, Lost, Cleaning, Suspect)
-		g.After = 9
+		g.CleaningAfter = 9
 		if g.State == Cleaning || d.often(3) {
-			g.BackAt = noon.Add(pick(d, 0, time.Second, 10*time.Minute))
+			g.ReadyAt = noon.Add(pick(d, 0, time.Second, 10*time.Minute))
 		}
 	}
 	d.s.GPUs = append(d.s.GPUs, g)
@@ -171,7 +171,7 @@ func (d *drawn) host() {
 }
 
 func (d *drawn) reserved() {
-	r := Reserved{From: noon + Instant(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: "for tests"}
+	r := AdvanceReservation{From: noon + Instant(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: "for tests"}
 	r.To = r.From.Add(pick(d, 30*time.Minute, 2*time.Hour))
 	for range d.s.GPUs {
 		r.GPUs = append(r.GPUs, d.often(4))
@@ -196,7 +196,7 @@ func (d *drawn) expected() time.Duration {
 // queue draws the waiting jobs. Some share a gate, as the tasks of an array do
 // that wait again.
 func (d *drawn) queue() {
-	var gate *Gate
+	var gate *Throttle
 	for i := range d.IntN(14) {
 		w := &Waiting{
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
@@ -205,9 +205,9 @@ func (d *drawn) queue() {
 		if d.often(2) {
 			w.Count = 1 + d.IntN(4)
 			if gate == nil || d.often(5) {
-				gate = &Gate{Left: d.IntN(4)}
+				gate = &Throttle{Left: d.IntN(4)}
 			}
-			w.Gate = gate
+			w.Throttle = gate
 		}
 		if i > 0 && d.often(3) {
 			w.Request, w.Account, w.Expected = d.waiting[i-1].Request, d.waiting[i-1].Account, d.waiting[i-1].Expected

@@ -44,10 +44,10 @@ func TestWakesForWhatComes(t *testing.T) {
 	}{
 		"slice to come":       {func(sc *scene) { sc.runs(9, time.Hour, on(0)...).Preemptible = true; sc.s.Policy.Slice = 2 * time.Hour }, noon.Add(time.Hour)},
 		"slice at its end":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...).Preemptible = true; sc.s.Policy.Slice = time.Hour }, noon.Add(preemptEvery)},
-		"not preemptible":     {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.s.Policy.Slice = 2 * time.Hour }, Eternity},
+		"not preemptible":     {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.s.Policy.Slice = 2 * time.Hour }, Never},
 		"reservation to come": {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(time.Minute, time.Hour, 0) }, noon.Add(time.Minute)},
 		"reservation begins":  {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(0, time.Hour, 0) }, noon.Add(time.Hour)},
-		"reservation ends":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(-time.Hour, 0, 0) }, Eternity},
+		"reservation ends":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(-time.Hour, 0, 0) }, Never},
 	} {
 		sc := newScene(t, 1)
 		c.set(sc)
@@ -66,7 +66,7 @@ func TestMomentsDoNotOverflow(t *testing.T) {
 		want Instant
 	}{
 		{noon, time.Hour, noon + Instant(time.Hour)}, {noon, 0, noon}, {noon, -time.Hour, noon - Instant(time.Hour)},
-		{Eternity, time.Hour, Eternity}, {Eternity - 1, 2, Eternity}, {Eternity - 2, 1, Eternity - 1}, {noon, 1<<63 - 1, Eternity},
+		{Never, time.Hour, Never}, {Never - 1, 2, Never}, {Never - 2, 1, Never - 1}, {noon, 1<<63 - 1, Never},
 	} {
 		if got := c.at.Add(c.by); got != c.want {
 			t.Errorf("%d and %d is %d, want %d", c.at, c.by, got, c.want)
@@ -142,7 +142,7 @@ func TestDepthIsBounded(t *testing.T) {
 	for id := range job.ID(maxDepth + 5) {
 		sc.waits(id+1, 1000)
 	}
-	if n := len(sc.p.Plan(&sc.s, sc.q).Kept); n != maxDepth {
+	if n := len(sc.p.Plan(&sc.s, sc.q).Backfill); n != maxDepth {
 		t.Errorf("%d reservations", n)
 	}
 }

@@ -14,8 +14,8 @@ import (
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
-	q := c.question(p.s.Now, whenNow)
-	l := p.lowered(&q, &p.now, p.behind(&c))
+	q := c.query(p.s.Now, whenNow)
+	l := p.capacityBehind(&q, &p.now, p.delayed(&c))
 	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh, l)...)
 	if sh.milli == 0 {
 		return why
@@ -50,8 +50,8 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 	return p.cursor(b, e)
 }
 
-// hostReasons counts what the ledger leaves to the job behind reservations.
-func (p *Planner) hostReasons(sh *shape, l *ledger) []job.Reason {
+// hostReasons counts what the capacity leaves to the job behind reservations.
+func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	var why []job.Reason
 	if l.slots <= 0 {
 		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning), Detail: p.s.hasMost(func(*Running) int64 { return 1 }, func(n int64) string { return fmt.Sprint(n) })})
@@ -118,28 +118,29 @@ func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
 		if q.MaxMilli > 0 && milli > 0 && q.Milli+milli > q.MaxMilli {
 			add(job.ReasonQuotaGPUs, name, int64(q.MaxMilli), int64(q.Milli))
 		}
-		if used := q.Used(s.Now, s.Policy.HalfLife); q.MaxUsage > 0 && s.Policy.HalfLife > 0 && milli > 0 && used >= q.MaxUsage {
+		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && milli > 0
+		if used := q.Used(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {
 			add(job.ReasonQuotaHours, name, int64(q.MaxUsage.Hours()), int64(used.Hours()))
 		}
 	}
 	return why
 }
 
-// explainGPU gives the one reason that would have to go away first. The ledger
+// explainGPU gives the one reason that would have to go away first. The capacity
 // is what is left to the job behind reservations.
-func (p *Planner) explainGPU(q *question, l *ledger, i int) job.Reason {
+func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	g := &p.s.GPUs[i]
 	reason := explainState(q.shape, g)
 	if reason.Code != "" {
 		reason.GPU = g.Index
 		return reason
 	}
-	reason = p.explainRoom(q, &p.now, i)
+	reason = p.explainCapacity(q, &p.now, i)
 	if reason.Code == "" {
-		if r := p.reservedFor(q, i); r != nil {
+		if r := p.advanceReservationFor(q, i); r != nil {
 			reason = job.Reason{Code: job.ReasonGPUReserved, Detail: r.Detail}
-		} else if p.explainRoom(q, l, i).Code != "" || !l.gpus[i].ok {
-			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.keeper(i)}
+		} else if p.explainCapacity(q, l, i).Code != "" || !l.gpus[i].ok {
+			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.reservedJob(i)}
 		} else if why, ok := q.shape.tolerates(&p.s.Policy, g, whenNow); !ok {
 			reason = why
 		} else {
@@ -151,7 +152,7 @@ func (p *Planner) explainGPU(q *question, l *ledger, i int) job.Reason {
 }
 
 // explainState is for what lies with the GPU itself.
-func explainState(sh *shape, g *GPU) job.Reason {
+func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
 		return job.Reason{Code: job.ReasonGPUExcluded}
@@ -170,9 +171,9 @@ func explainState(sh *shape, g *GPU) job.Reason {
 	case g.State == Drained:
 		return job.Reason{Code: job.ReasonGPUDrained, Detail: g.Detail}
 	case g.State == Cleaning:
-		return job.Reason{Code: job.ReasonGPUCleaning, Job: g.After}
+		return job.Reason{Code: job.ReasonGPUCleaning, Job: g.CleaningAfter}
 	case g.State == Suspect:
-		return job.Reason{Code: job.ReasonGPUSuspect, Job: g.After, Detail: g.Detail}
+		return job.Reason{Code: job.ReasonGPUSuspect, Job: g.CleaningAfter, Detail: g.Detail}
 	}
 	return job.Reason{}
 }
@@ -189,8 +190,8 @@ func (g *GPU) heldBy() job.Reason {
 	return r
 }
 
-// explainRoom is for what the GPU has left: enough for a whole or for the part.
-func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
+// explainCapacity is for what the GPU has left: enough for a whole or for the part.
+func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
 	sh, r, g := q.shape, &l.gpus[i], &p.s.GPUs[i]
 	if sh.whole > 0 && p.wholeFits(q, l, i) || sh.part > 0 && p.partFits(q, l, i) {
 		return job.Reason{}
@@ -201,12 +202,12 @@ func (p *Planner) explainRoom(q *question, l *ledger, i int) job.Reason {
 	}
 	switch {
 	case r.milli < p.start.gpus[i].milli && l == &p.now:
-		return job.Reason{Code: job.ReasonGPUKept, Job: p.taker(i)}
+		return job.Reason{Code: job.ReasonGPUKept, Job: p.placedOn(i)}
 	case r.milli <= 0 && len(g.Held) > 0:
 		return g.heldBy()
 	case r.milli < need:
 		return job.Reason{Code: job.ReasonGPUShare, Need: int64(need), Have: int64(max(0, r.milli))}
-	case sh.part == 0 && sh.alone && g.Taken:
+	case sh.part == 0 && sh.alone && g.Occupied:
 		return job.Reason{Code: job.ReasonGPUForeign}
 	case need < job.WholeGPU && sh.gpuMem == 0:
 		return job.Reason{Code: job.ReasonGPUMemory, Need: sh.partBytes(g), Have: max(0, r.mem)}
@@ -219,8 +220,8 @@ func (p *Planner) Placed(id job.ID) bool {
 	return slices.ContainsFunc(p.out.Place, func(x Placement) bool { return x.Job == id })
 }
 
-// taker returns the job to which the last plan gave a part of the GPU.
-func (p *Planner) taker(gpu int) job.ID {
+// placedOn returns the job to which the last plan gave a part of the GPU.
+func (p *Planner) placedOn(gpu int) job.ID {
 	for i := range p.out.Place {
 		if granted(p.out.Place[i].Grants, gpu) {
 			return p.out.Place[i].Job
@@ -229,11 +230,11 @@ func (p *Planner) taker(gpu int) job.ID {
 	return 0
 }
 
-// keeper returns the job for which the GPU is kept.
-func (p *Planner) keeper(gpu int) job.ID {
-	for i := range p.kept {
-		if granted(p.kept[i].grants, gpu) {
-			return p.kept[i].id
+// reservedJob returns the job for which the GPU is kept.
+func (p *Planner) reservedJob(gpu int) job.ID {
+	for i := range p.backfill {
+		if granted(p.backfill[i].grants, gpu) {
+			return p.backfill[i].id
 		}
 	}
 	return 0

@@ -7,12 +7,12 @@ import (
 )
 
 // maxForecast is for how many waiting jobs, the first in order, a start is
-// foretold.
+// forecast.
 const maxForecast = 200
 
 // forecast is a look at the passes to come, in which everything runs as long as
 // expected, nothing new comes and the order stays as it is. The planner's
-// ledger moves with it; its reservations are made anew at each moment, as a pass
+// capacity moves with it; its reservations are made anew at each moment, as a pass
 // makes them.
 type forecast struct {
 	*Planner
@@ -39,7 +39,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 	f := forecast{Planner: p, begun: s.Now, ends: slices.Clone(p.ends), starts: map[job.ID]Instant{}}
 	for len(waiting) > 0 {
 		f.begin(waiting)
-		waiting = slices.DeleteFunc(waiting, f.foretell)
+		waiting = slices.DeleteFunc(waiting, f.forecastStart)
 		if len(f.ends) == 0 {
 			break
 		}
@@ -54,30 +54,30 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 }
 
 // bounded reports whether the job waits for others of its owner or array to end,
-// of which nothing is foretold.
+// of which nothing is forecast.
 func (e *entry) bounded() bool {
-	return e.Gate != nil && e.Gate.Left <= 0 || e.bucket.account.capped(e.bucket.shape.milli)
+	return e.Throttle != nil && e.Throttle.Left <= 0 || e.bucket.account.capped(e.bucket.shape.milli)
 }
 
 // begin drops what was found out and kept at the moment before.
 func (f *forecast) begin(waiting []*entry) {
 	f.Planner.ends = append(f.Planner.ends[:0], f.ends...)
-	f.kept, f.store = f.kept[:0], f.store[:0]
+	f.backfill, f.store = f.backfill[:0], f.store[:0]
 	for _, e := range waiting {
 		f.open(e.bucket.shape)
 		e.bucket.shape.refused = e.bucket.shape.refused[:0]
 	}
 }
 
-// foretell starts the job at the moment of the look if it fits, or keeps GPUs
+// forecastStart starts the job at the moment of the look if it fits, or keeps GPUs
 // for it, and reports whether it is done with the job.
-func (f *forecast) foretell(e *entry) bool {
+func (f *forecast) forecastStart(e *entry) bool {
 	c := f.cursor(e.bucket, e)
-	q := c.question(f.s.Now, whenAhead)
-	mask := f.behind(&c)
+	q := c.query(f.s.Now, whenAhead)
+	mask := f.delayed(&c)
 	l, fits := &f.now, !q.shape.refusedAt(mask)
 	if fits && mask != 0 {
-		l = f.lowered(&q, &f.now, mask)
+		l = f.capacityBehind(&q, &f.now, mask)
 	}
 	if !fits || !f.fits(&q, l) {
 		f.block(&c, mask, fits)
@@ -87,13 +87,13 @@ func (f *forecast) foretell(e *entry) bool {
 		q.when = whenNow
 	}
 	if !f.fits(&q, l) {
-		return true // a load keeps it, of which nobody knows how long it lasts
+		return true // a load keeps it, for an unknown time
 	}
 	grants := slices.Clone(f.choose(&q, l))
 	f.now.take(grants, q.shape.mem)
-	for i := range f.kept {
-		if f.inWay(&c, &f.kept[i]) {
-			f.kept[i].rest.take(grants, q.shape.mem)
+	for i := range f.backfill {
+		if f.delays(&c, &f.backfill[i]) {
+			f.backfill[i].rest.take(grants, q.shape.mem)
 		}
 	}
 	end := release{at: f.s.Now.Add(e.bucket.run), grants: grants, mem: q.shape.mem, gpu: noGPU}
@@ -112,7 +112,7 @@ func (f *forecast) block(c *cursor, mask uint32, news bool) {
 	if f.capped(c.bucket) {
 		return
 	}
-	if len(f.kept) < f.s.Policy.ReservationDepth && !f.vain(c) && !f.reserve(c) {
-		sh.vain = true
+	if len(f.backfill) < f.s.Policy.ReservationDepth && !f.hopeless(c) && !f.reserve(c) {
+		sh.hopeless = true
 	}
 }

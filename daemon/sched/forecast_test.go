@@ -52,8 +52,8 @@ func TestWhatIsNotForetold(t *testing.T) {
 	}{
 		"all":          {func(*scene) {}, "1 at +0s, 2 at +10m0s"},
 		"at a quota":   {func(sc *scene) { sc.user("ann").MaxJobs, sc.user("ann").Jobs = 1, 1 }, ""},
-		"at its limit": {func(sc *scene) { sc.q.entries[1].Gate = &Gate{} }, "2 at +0s"},
-		"within it":    {func(sc *scene) { sc.q.entries[1].Gate = &Gate{Left: 1} }, "1 at +0s, 2 at +10m0s"},
+		"at its limit": {func(sc *scene) { sc.q.entries[1].Throttle = &Throttle{} }, "2 at +0s"},
+		"within it":    {func(sc *scene) { sc.q.entries[1].Throttle = &Throttle{Left: 1} }, "1 at +0s, 2 at +10m0s"},
 		"a load":       {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60 }, ""},
 		"a load of a job": {func(sc *scene) {
 			sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60

@@ -10,7 +10,7 @@ import (
 // takenBy puts a process of no job on a GPU, which computes there.
 func (sc *scene) takenBy(bytes int64, gpu int) {
 	g := &sc.s.GPUs[gpu]
-	g.Foreign, g.ForeignBytes, g.ForeignComputes, g.Taken = true, bytes, true, true
+	g.Foreign, g.ForeignBytes, g.ForeignComputes, g.Occupied = true, bytes, true, true
 	g.MemFreeBytes -= bytes
 }
 
@@ -58,7 +58,7 @@ func TestNothingKeptOnATakenGPU(t *testing.T) {
 	if got := sc.why(sc.last(2000)); got != "gpu-count, need 2 have 0; gpu-kept on 0, job 3; gpu-busy on 1, job 101" {
 		t.Errorf("why: %s", got)
 	}
-	if got := Never(&sc.s, nil, &job.Request{GPUMilli: 2000}); got != nil {
+	if got := Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000}); got != nil {
 		t.Errorf("refused: %v", got)
 	}
 }
@@ -68,7 +68,7 @@ func TestNothingKeptOnATakenGPU(t *testing.T) {
 // the load of a GPU that no job holds or on which a process of no job computes.
 func TestPreemptionInVain(t *testing.T) {
 	taken := func(sc *scene) { sc.takenBy(16*gib, 0) } // a fifth
-	idle := func(sc *scene) { taken(sc); sc.s.GPUs[0].ForeignComputes, sc.s.GPUs[0].Taken = false, false }
+	idle := func(sc *scene) { taken(sc); sc.s.GPUs[0].ForeignComputes, sc.s.GPUs[0].Occupied = false, false }
 	for name, c := range map[string]struct {
 		set   func(*scene)
 		ask   func(*job.Request)
@@ -133,7 +133,7 @@ func TestUnifiedMemory(t *testing.T) {
 	sc.waits(1, 500)
 	sc.waits(2, 500)
 	sc.expect("start 1 on 500m of 0, start 2 on 500m of 0")
-	checkNever(t, Never(&sc.s, nil, &job.Request{GPUMilli: 500, GPUMemBytes: 1}), "asks 0.5 of a GPU with 1B of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU")
+	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 500, GPUMemBytes: 1}), "asks 0.5 of a GPU with 1B of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU")
 
 	sc.q = NewQueue()
 	sc.preemptible(101, class(job.Scavenger), on(0)...)

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// room is what one GPU has left to give.
-type room struct {
+// gpuCapacity is what one GPU has left to give.
+type gpuCapacity struct {
 	ok    bool
 	milli int
 	jobs  int
@@ -15,11 +15,16 @@ type room struct {
 	since Instant // when it last became more, in a look ahead
 }
 
-// ledger is what the machine has left to give at one moment.
-type ledger struct {
-	gpus  []room
-	mem   int64 // of the host
-	slots int   // jobs that may start
+// capacity is what the machine has left to give at one moment.
+type capacity struct {
+	gpus []gpuCapacity
+	hostCapacity
+}
+
+// hostCapacity is what there is besides GPUs.
+type hostCapacity struct {
+	mem   int64
+	slots int // jobs that may start
 
 	noGPUMem   int64 // of these, for jobs that ask no GPU
 	noGPUSlots int
@@ -27,11 +32,13 @@ type ledger struct {
 }
 
 // open fills in what is left in the snapshot.
-func (l *ledger) open(s *Snapshot) {
+func (l *capacity) open(s *Snapshot) {
 	l.gpus = l.gpus[:0]
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		l.gpus = append(l.gpus, room{ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.free(), since: s.Now})
+		l.gpus = append(l.gpus, gpuCapacity{
+			ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.free(), since: s.Now,
+		})
 	}
 	l.mem, l.slots = math.MaxInt64, math.MaxInt
 	if s.Host.MemBytes > 0 {
@@ -53,7 +60,7 @@ func (l *ledger) open(s *Snapshot) {
 }
 
 // whole counts the GPUs of which nothing is given out.
-func (l *ledger) whole() (n int) {
+func (l *capacity) whole() (n int) {
 	for i := range l.gpus {
 		if r := &l.gpus[i]; r.ok && r.milli == job.WholeGPU {
 			n++
@@ -62,20 +69,20 @@ func (l *ledger) whole() (n int) {
 	return n
 }
 
-// set makes l a copy of o.
-func (l *ledger) set(o *ledger) {
+// copyFrom makes l a copy of o.
+func (l *capacity) copyFrom(o *capacity) {
 	l.gpus = append(l.gpus[:0], o.gpus...)
-	l.mem, l.slots, l.noGPUMem, l.noGPUSlots, l.noGPUJobs = o.mem, o.slots, o.noGPUMem, o.noGPUSlots, o.noGPUJobs
+	l.hostCapacity = o.hostCapacity
 }
 
-// lower takes r down to what is in both.
-func (r *room) lower(o *room) {
+// clampTo takes r down to what is in both.
+func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.ok = r.ok && o.ok
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
 // countNoGPU moves what is left for jobs that ask no GPU, where the job is one.
-func (l *ledger) countNoGPU(grants []Grant, mem int64, slots int) {
+func (l *capacity) countNoGPU(grants []Grant, mem int64, slots int) {
 	if len(grants) > 0 {
 		return
 	}
@@ -91,10 +98,10 @@ func (l *ledger) countNoGPU(grants []Grant, mem int64, slots int) {
 // hasNoGPUMem reports whether a job that asks no GPU may have the memory, if there is as
 // much: of the share of such jobs, or, while none of them runs, beyond it, so that none
 // waits for ever.
-func (l *ledger) hasNoGPUMem(mem int64) bool { return mem <= l.noGPUMem || l.noGPUJobs == 0 }
+func (l *capacity) hasNoGPUMem(mem int64) bool { return mem <= l.noGPUMem || l.noGPUJobs == 0 }
 
 // take gives away; the host's memory stays uncounted where it was.
-func (l *ledger) take(grants []Grant, mem int64) {
+func (l *capacity) take(grants []Grant, mem int64) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
 		r.milli -= g.Milli
@@ -111,7 +118,7 @@ func (l *ledger) take(grants []Grant, mem int64) {
 }
 
 // giveBack undoes take at a moment.
-func (l *ledger) giveBack(grants []Grant, mem int64, at Instant) {
+func (l *capacity) giveBack(grants []Grant, mem int64, at Instant) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
 		r.milli += g.Milli
@@ -128,16 +135,16 @@ func (l *ledger) giveBack(grants []Grant, mem int64, at Instant) {
 	l.countNoGPU(grants, mem, 1)
 }
 
-// question is what is asked of a ledger: whether a shape of an account fits at
+// query is what is asked of a capacity: whether a shape of an account fits at
 // a moment.
-type question struct {
-	shape   *shape
+type query struct {
+	shape   *resourceShape
 	account *Account
 	at      Instant
 	when    horizon
 }
 
-// horizon is of when a ledger is, for what it does not hold: load and use.
+// horizon is of when a capacity is, for what it does not hold: load and use.
 type horizon int8
 
 // The horizons.
@@ -148,28 +155,28 @@ const (
 )
 
 // admits reports whether a GPU may be considered at all.
-func (p *Planner) admits(q *question, l *ledger, i int) bool {
+func (p *Planner) admits(q *query, l *capacity, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
 	}
 	if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i], q.when); !ok {
 		return false
 	}
-	return p.reservedFor(q, i) == nil
+	return p.advanceReservationFor(q, i) == nil
 }
 
 // wholeFits and partFits tell what of an admitted GPU would do.
-func (p *Planner) wholeFits(q *question, l *ledger, i int) bool {
+func (p *Planner) wholeFits(q *query, l *capacity, i int) bool {
 	r := &l.gpus[i]
-	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && p.s.GPUs[i].Taken)
+	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && p.s.GPUs[i].Occupied)
 }
 
-func (p *Planner) partFits(q *question, l *ledger, i int) bool {
+func (p *Planner) partFits(q *query, l *capacity, i int) bool {
 	return l.gpus[i].milli >= q.shape.part && q.shape.partFits(&p.s.GPUs[i], l.gpus[i].mem)
 }
 
-// fits reports whether the ledger has what is asked.
-func (p *Planner) fits(q *question, l *ledger) bool {
+// fits reports whether the capacity has what is asked.
+func (p *Planner) fits(q *query, l *capacity) bool {
 	sh := q.shape
 	if sh.mem > l.mem || l.slots <= 0 {
 		return false
@@ -196,9 +203,9 @@ func (p *Planner) fits(q *question, l *ledger) bool {
 	return whole >= sh.whole && (sh.part == 0 || onlyPart > 0 || both > 0 && whole > sh.whole)
 }
 
-// choose picks the GPUs for a question that fits, by position. The result is
+// choose picks the GPUs for a query that fits, by position. The result is
 // valid until the next call.
-func (p *Planner) choose(q *question, l *ledger) []Grant {
+func (p *Planner) choose(q *query, l *capacity) []Grant {
 	p.grants = p.grants[:0]
 	if q.shape.milli == 0 {
 		return p.grants
@@ -221,7 +228,7 @@ func (p *Planner) choose(q *question, l *ledger) []Grant {
 
 // choosePart grants the part and takes its GPU from the candidates for whole
 // ones.
-func (p *Planner) choosePart(q *question, l *ledger) {
+func (p *Planner) choosePart(q *query, l *capacity) {
 	best := -1
 	for i := range l.gpus {
 		if !p.admits(q, l, i) || !p.partFits(q, l, i) {
@@ -244,7 +251,7 @@ func (p *Planner) choosePart(q *question, l *ledger) {
 }
 
 // betterPart reports whether GPU a suits a part better than b, of a lower index.
-func (p *Planner) betterPart(sh *shape, l *ledger, a, b int) bool {
+func (p *Planner) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {
 	case p.s.GPUs[a].Foreign != p.s.GPUs[b].Foreign:

@@ -50,7 +50,7 @@ func (l *loop) anyJob(after time.Duration, users []*Account) {
 		}
 	}
 	a := oneOf(l, users...)
-	if Never(&l.s, a, &r) != nil {
+	if Infeasible(&l.s, a, &r) != nil {
 		return
 	}
 	l.add(after, a, r, run).Expected = time.Duration(1+l.IntN(300)) * time.Minute
@@ -66,7 +66,7 @@ func TestEveryJobStarts(t *testing.T) {
 		users := l.anyUsers()
 		for i := range l.IntN(3) {
 			from := noon.Add(time.Duration(1+l.IntN(20)) * time.Hour)
-			r := Reserved{From: from, To: from.Add(5 * time.Hour), GPUs: make([]bool, len(l.s.GPUs))}
+			r := AdvanceReservation{From: from, To: from.Add(5 * time.Hour), GPUs: make([]bool, len(l.s.GPUs))}
 			for g := range r.GPUs {
 				r.GPUs[g] = l.IntN(2) == 0
 			}

@@ -94,7 +94,7 @@ func (l *loop) until(at Instant) {
 
 // next is when something happens.
 func (l *loop) next() Instant {
-	at := Eternity
+	at := Never
 	if len(l.coming) > 0 {
 		at = l.coming[0].came
 	}

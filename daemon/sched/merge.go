@@ -55,8 +55,8 @@ func sorted(list []rank) []job.ID {
 	return ids
 }
 
-// Foretold reports whether the job is among the first, of which Forecast reports
+// InForecast reports whether the job is among the first, of which Forecast reports
 // when they start.
-func (p *Planner) Foretold(s *Snapshot, q *Queue, id job.ID) bool {
+func (p *Planner) InForecast(s *Snapshot, q *Queue, id job.ID) bool {
 	return q.Has(id) && slices.Contains(p.Ordered(s, q, maxForecast), id)
 }

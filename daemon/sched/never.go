@@ -7,21 +7,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Never returns why this machine can never serve the request of the account, or
+// Infeasible returns why this machine can never serve the request of the account, or
 // nil when it may, now or later.
-func Never(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
-	if refusal := neverGPUs(s, r); refusal != nil {
+func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
+	if refusal := infeasibleGPUs(s, r); refusal != nil {
 		return refusal
 	}
 	if s.Host.MemBytes > 0 && r.MemBytes > s.Host.MemBytes {
 		return never("asks %s of host memory, this machine has %s for jobs", "use a smaller --mem",
 			job.FormatSize(r.MemBytes), job.FormatSize(s.Host.MemBytes))
 	}
-	return neverQuota(a, r)
+	return infeasibleQuota(a, r)
 }
 
-// neverQuota refuses what is above the account's own quota by itself.
-func neverQuota(a *Account, r *job.Request) *job.Refusal {
+// infeasibleQuota refuses what is above the account's own quota by itself.
+func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	if a == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func neverQuota(a *Account, r *job.Request) *job.Refusal {
 	return nil
 }
 
-func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
+func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	if r.GPUMilli == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func neverGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 }
 
 // mostMemory is the memory of the largest GPU that would do otherwise.
-func (sh *shape) mostMemory(s *Snapshot) (most int64) {
+func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	for i := range s.GPUs {
 		if g := &s.GPUs[i]; sh.allows(g.Index) && g.isType(sh.gpuType) {
 			most = max(most, g.MemTotalBytes)

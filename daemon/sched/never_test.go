@@ -37,7 +37,7 @@ func TestNever(t *testing.T) {
 		sc.s.Host = c.host
 		sc.s.GPUs[0].State = Lost // may come back
 		sc.s.GPUs[1].Held = []Hold{{Job: 9, Milli: 1000}}
-		checkNever(t, Never(&sc.s, c.a, &c.r), want)
+		checkNever(t, Infeasible(&sc.s, c.a, &c.r), want)
 	}
 }
 
@@ -62,9 +62,9 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 		{GPUMilli: 4000, GPUMemBytes: 10 * gib}, {GPUMilli: 4000, GPUType: "a100"}, {GPUMilli: 1000, GPUIDs: []int{2}, GPUMemBytes: 200 * gib},
 		{GPUMilli: 1000, GPUMemBytes: 200 * gib},
 	} {
-		checkNever(t, Never(&sc.s, nil, &r), "")
+		checkNever(t, Infeasible(&sc.s, nil, &r), "")
 	}
-	checkNever(t, Never(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
+	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
 }
 
 // Where no GPU is known it depends on whether somebody knows why.
@@ -75,9 +75,9 @@ func TestNeverWithoutGPUs(t *testing.T) {
 		"asks 1.5 GPUs, this machine has none": {GPUsSeen: true},
 		"1.5 GPUs asked, and none is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
 	} {
-		checkNever(t, Never(&Snapshot{Host: host}, nil, &ask), want)
+		checkNever(t, Infeasible(&Snapshot{Host: host}, nil, &ask), want)
 	}
-	checkNever(t, Never(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
+	checkNever(t, Infeasible(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
 }
 
 // GPUs that use the host's memory have none to ask for; others beside them may.
@@ -96,6 +96,6 @@ func TestNeverOfUnifiedMemory(t *testing.T) {
 			g := &sc.s.GPUs[i]
 			g.MemTotalBytes, g.MemFreeBytes, g.UsableBytes = 0, 0, 0
 		}
-		checkNever(t, Never(&sc.s, nil, &c.r), want)
+		checkNever(t, Infeasible(&sc.s, nil, &c.r), want)
 	}
 }

@@ -36,7 +36,8 @@ func (r *rank) before(o *rank) bool {
 
 // rank computes where a job stands in this pass. Under FIFO all scores are 0.
 func (p *Planner) rank(r *rank, b *bucket, e *entry) {
-	r.level, r.since, r.id, r.milli = b.level, e.Since, e.ID, int32(b.shape.milli)
+	r.level, r.milli = b.level, int32(b.shape.milli)
+	r.since, r.id = e.Since, e.ID
 	if p.s.Policy.FIFO {
 		return
 	}
@@ -45,8 +46,8 @@ func (p *Planner) rank(r *rank, b *bucket, e *entry) {
 	r.score = b.account.factor * (1 + float64(waited)*b.inverse)
 }
 
-// standing computes the rank that a running job would have.
-func (p *Planner) standing(r *Running) rank {
+// runningRank computes the rank that a running job would have.
+func (p *Planner) runningRank(r *Running) rank {
 	out := rank{level: level(r.Priority), since: r.Since, id: r.ID, milli: int32(r.milli())}
 	if !p.s.Policy.FIFO {
 		out.guarded = r.Guarded && p.s.GuardOpen

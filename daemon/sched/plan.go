@@ -8,22 +8,22 @@ import (
 // Planner makes plans. It keeps nothing between passes but memory to work in,
 // and must be used by one goroutine.
 type Planner struct {
-	s    *Snapshot
-	q    *Queue
-	pass uint64
-	out  Plan
-	most int // of shapes of one account for which a pass tries in vain to keep GPUs
+	s               *Snapshot
+	q               *Queue
+	pass            uint64
+	out             Plan
+	maxFailedShapes int // of shapes of one account for which a pass fails to find GPUs to keep
 
-	start ledger // when the pass began
-	whole int    // GPUs in it
-	now   ledger // less what it gave out
-	least ledger // of a job behind reservations
+	start     capacity // when the pass began
+	wholeFree int      // GPUs in it
+	now       capacity // less what it gave out
+	behind    capacity // of a job behind reservations
 
-	kept    []reservation // room for maxDepth; their ledgers are used again
-	ends    []release
-	listed  bool // ends has what runs
-	heap    heap // of jobs that fit
-	blocked heap // of jobs that do not
+	backfill []backfillReservation // room for maxDepth; their capacities are used again
+	ends     []release
+	listed   bool // ends has what runs
+	heap     heap // of jobs that fit
+	blocked  heap // of jobs that do not
 
 	grants     []Grant
 	store      []Grant // of placements and reservations
@@ -32,14 +32,16 @@ type Planner struct {
 	set        []int
 	degree     []int64
 
-	gates   []*Gate // that the pass went through
-	victims []victim
-	freed   ledger // with all that others have been told to give back
-	soon    ledger // without what of that comes late
+	throttles []*Throttle // that the pass went through
+	victims   []victim
+	freed     capacity // with all that others have been told to give back
+	soon      capacity // without what of that comes late
 }
 
 // NewPlanner returns a planner.
-func NewPlanner() *Planner { return &Planner{kept: make([]reservation, 0, maxDepth), most: maxVain} }
+func NewPlanner() *Planner {
+	return &Planner{backfill: make([]backfillReservation, 0, maxDepth), maxFailedShapes: maxFailedShapes}
+}
 
 // cursor is the next job of a bucket that the pass has not looked at.
 type cursor struct {
@@ -62,18 +64,20 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.s, p.q = s, q
 	q.pass++
 	p.pass = q.pass
-	p.out.Place, p.out.Preempt, p.out.Kept = p.out.Place[:0], p.out.Preempt[:0], p.out.Kept[:0]
-	p.out.Wake = Eternity
-	p.kept, p.store, p.ends, p.listed = p.kept[:0], p.store[:0], p.ends[:0], false
+	p.out.Place, p.out.Preempt, p.out.Backfill = p.out.Place[:0], p.out.Preempt[:0], p.out.Backfill[:0]
+	p.out.Wake = Never
+	p.backfill, p.store = p.backfill[:0], p.store[:0]
+	p.ends, p.listed = p.ends[:0], false
 	p.start.open(s)
-	p.now.set(&p.start)
+	p.now.copyFrom(&p.start)
 	p.beginAccounts()
 }
 
 // open prepares a shape that the pass comes to.
-func (p *Planner) open(sh *shape) {
+func (p *Planner) open(sh *resourceShape) {
 	if sh.pass != p.pass {
-		sh.pass, sh.verdict, sh.refused, sh.vain = p.pass, untried, sh.refused[:0], false
+		sh.pass, sh.verdict = p.pass, untried
+		sh.refused, sh.hopeless = sh.refused[:0], false
 		sh.qualify(p.s)
 	}
 }
@@ -84,16 +88,16 @@ func (p *Planner) beginAccounts() {
 	half := p.s.Policy.HalfLife
 	capacity := float64(len(p.s.GPUs)) * lifetime(1<<62, 0, half)
 	for a := range p.q.accounts {
-		a.begin(p.s.Now, half, capacity)
+		a.beginPass(p.s.Now, half, capacity)
 	}
 	for i := range p.s.Running {
 		if r := &p.s.Running[i]; r.Preemptible && p.q.accounts[r.Account] == 0 {
-			r.Account.begin(p.s.Now, half, capacity)
+			r.Account.beginPass(p.s.Now, half, capacity)
 		}
 	}
 }
 
-// seek moves the cursor to the next entry that its gate lets through and ranks
+// seek moves the cursor to the next entry that its throttle lets through and ranks
 // it; false when the bucket is exhausted.
 func (p *Planner) seek(c *cursor) bool {
 	for c.entry != nil {
@@ -108,7 +112,7 @@ func (p *Planner) seek(c *cursor) bool {
 
 // open reports whether the entry may start once more in this pass.
 func (c *cursor) open() bool {
-	g := c.entry.Gate
+	g := c.entry.Throttle
 	return c.used < c.entry.Count && (g == nil || g.used < g.Left)
 }
 
@@ -125,48 +129,48 @@ func (p *Planner) next(c *cursor) bool {
 	return p.seek(c)
 }
 
-// question is what the job at the cursor asks now.
-func (c *cursor) question(at Instant, when horizon) question {
-	return question{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
+// query is what the job at the cursor asks now.
+func (c *cursor) query(at Instant, when horizon) query {
+	return query{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
 }
 
 // Plan decides. The snapshot and the queue are not changed; the plan is valid
 // until the next call of any method.
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.begin(s, q)
-	p.sift()
+	p.splitByFit()
 	for p.step() {
 	}
 	p.preempt()
-	p.closeGates()
+	p.resetThrottles()
 	p.wake()
 	return &p.out
 }
 
-// through counts a start that a gate, if there is one, lets pass.
-func (p *Planner) through(g *Gate) {
+// countStart counts a start that an array's throttle, if there is one, lets pass.
+func (p *Planner) countStart(g *Throttle) {
 	if g == nil {
 		return
 	}
 	if g.used == 0 {
-		p.gates = append(p.gates, g)
+		p.throttles = append(p.throttles, g)
 	}
 	g.used++
 }
 
-// closeGates forgets what went through the gates in this pass.
-func (p *Planner) closeGates() {
-	for _, g := range p.gates {
+// resetThrottles forgets what the throttles let through in this pass.
+func (p *Planner) resetThrottles() {
+	for _, g := range p.throttles {
 		g.used = 0
 	}
-	p.gates = p.gates[:0]
+	p.throttles = p.throttles[:0]
 }
 
-// sift splits the buckets into those whose jobs fit into what is free as the
+// splitByFit splits the buckets into those whose jobs fit into what is free as the
 // pass begins and the others.
-func (p *Planner) sift() {
+func (p *Planner) splitByFit() {
 	p.heap, p.blocked = p.heap[:0], p.blocked[:0]
-	p.whole = p.start.whole()
+	p.wholeFree = p.start.whole()
 	for _, b := range p.q.buckets {
 		if p.capped(b) {
 			continue
@@ -194,11 +198,11 @@ func (p *Planner) capped(b *bucket) bool {
 // administrators concern accounts and are asked for each.
 func (p *Planner) fitsAtStart(c *cursor) bool {
 	sh := c.bucket.shape
-	if sh.whole > p.whole {
+	if sh.whole > p.wholeFree {
 		return false
 	}
 	if sh.verdict == untried || len(p.s.Reserved) > 0 {
-		q := c.question(p.s.Now, whenNow)
+		q := c.query(p.s.Now, whenNow)
 		sh.verdict = failing
 		if p.fits(&q, &p.start) {
 			sh.verdict = fitting
@@ -210,7 +214,7 @@ func (p *Planner) fitsAtStart(c *cursor) bool {
 // step looks at the first job in order that is left; false when there is none.
 // Once all reservations are made, those that do not fit are left alone.
 func (p *Planner) step() bool {
-	refuse := len(p.blocked) > 0 && len(p.kept) < p.s.Policy.ReservationDepth
+	refuse := len(p.blocked) > 0 && len(p.backfill) < p.s.Policy.ReservationDepth
 	switch {
 	case refuse && (len(p.heap) == 0 || p.blocked[0].before(&p.heap[0].rank)):
 		p.refuse()
@@ -233,7 +237,7 @@ func (p *Planner) refuse() {
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
-	case p.vain(c):
+	case p.hopeless(c):
 		p.blocked.pop()
 	case p.reserve(c):
 		p.blocked.settle(p.next(c))
@@ -243,22 +247,22 @@ func (p *Planner) refuse() {
 	}
 }
 
-// maxVain is for how many shapes of one account a pass tries in vain to keep GPUs.
-const maxVain = 64
+// maxFailedShapes is for how many shapes of one account a pass fails to find GPUs to keep.
+const maxFailedShapes = 64
 
-// vain reports whether there is no use in keeping GPUs for the job at the cursor.
+// hopeless reports whether there is no use in keeping GPUs for the job at the cursor.
 // Reservations of administrators concern accounts, so that a shape is tried for
 // each.
-func (p *Planner) vain(c *cursor) bool {
-	return c.bucket.shape.vain && len(p.s.Reserved) == 0 || c.bucket.account.vain >= p.most
+func (p *Planner) hopeless(c *cursor) bool {
+	return c.bucket.shape.hopeless && len(p.s.Reserved) == 0 || c.bucket.account.failedShapes >= p.maxFailedShapes
 }
 
 // giveUp notes that nothing can be kept for a job of the bucket. An account for
 // whose jobs that was tried often enough is not looked at again.
 func (p *Planner) giveUp(b *bucket) {
 	a := b.account
-	b.shape.vain = true
-	if a.vain++; a.vain == p.most {
+	b.shape.hopeless = true
+	if a.failedShapes++; a.failedShapes == p.maxFailedShapes {
 		p.blocked = slices.DeleteFunc(p.blocked, func(c cursor) bool { return c.bucket.account == a })
 		p.blocked.order()
 	}
@@ -275,8 +279,8 @@ func (p *Planner) tryFirst() {
 		p.heap.settle(p.seek(c))
 		return
 	}
-	q := c.question(p.s.Now, whenNow)
-	switch l := p.roomFor(&q, c); {
+	q := c.query(p.s.Now, whenNow)
+	switch l := p.capacityFor(&q, c); {
 	case l != nil:
 		p.place(c, p.choose(&q, l))
 		p.heap.settle(p.seek(c))
@@ -293,35 +297,35 @@ func (p *Planner) tryFirst() {
 // yield where this one does not, and fit: the last is in the way of the least. It
 // returns false when none of them fits.
 func (p *Planner) passOver(c *cursor) bool {
-	mask := p.behind(c)
-	if len(p.kept) < p.s.Policy.ReservationDepth && !c.given && !p.vain(c) {
+	mask := p.delayed(c)
+	if len(p.backfill) < p.s.Policy.ReservationDepth && !c.given && !p.hopeless(c) {
 		if p.reserve(c) {
 			return p.next(c)
 		}
 		c.given = true
 		p.giveUp(c.bucket)
 	}
-	last, q := p.cursor(c.bucket, c.bucket.tail), c.question(p.s.Now, whenNow)
-	if p.roomFor(&q, &last) == nil {
+	last, q := p.cursor(c.bucket, c.bucket.tail), c.query(p.s.Now, whenNow)
+	if p.capacityFor(&q, &last) == nil {
 		return false
 	}
 	for p.next(c) {
-		if p.behind(c)&mask != mask {
+		if p.delayed(c)&mask != mask {
 			return true
 		}
 	}
 	return false
 }
 
-// roomFor is what is left to the job at the cursor behind the reservations there
+// capacityFor is what is left to the job at the cursor behind the reservations there
 // are; nil when it does not fit.
-func (p *Planner) roomFor(q *question, c *cursor) *ledger {
-	l, mask := &p.now, p.behind(c)
+func (p *Planner) capacityFor(q *query, c *cursor) *capacity {
+	l, mask := &p.now, p.delayed(c)
 	if q.shape.refusedAt(mask) {
 		return nil
 	}
 	if mask != 0 {
-		l = p.lowered(q, l, mask)
+		l = p.capacityBehind(q, l, mask)
 	}
 	if p.fits(q, l) {
 		return l
@@ -334,7 +338,7 @@ func (p *Planner) roomFor(q *question, c *cursor) *ledger {
 
 // refusedAt reports whether the shape did not fit behind these reservations, or
 // some of them, before in this pass. What is free only becomes less.
-func (sh *shape) refusedAt(mask uint32) bool {
+func (sh *resourceShape) refusedAt(mask uint32) bool {
 	for _, m := range sh.refused {
 		if m&mask == m {
 			return true
@@ -351,13 +355,13 @@ func (p *Planner) place(c *cursor, grants []Grant) {
 	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, Guarded: c.guarded})
 	sh := c.bucket.shape
 	p.now.take(grants, sh.mem)
-	for i := range p.kept {
-		if p.inWay(c, &p.kept[i]) {
-			p.kept[i].rest.take(grants, sh.mem)
+	for i := range p.backfill {
+		if p.delays(c, &p.backfill[i]) {
+			p.backfill[i].rest.take(grants, sh.mem)
 		}
 	}
-	c.bucket.account.take(sh.milli)
-	p.through(c.entry.Gate)
+	c.bucket.account.addPlaced(sh.milli)
+	p.countStart(c.entry.Throttle)
 	c.used++
 	c.entry.start(p.pass)
 	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, mem: sh.mem, gpu: noGPU})

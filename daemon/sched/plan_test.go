@@ -27,9 +27,9 @@ func (c *tally) add(p *Plan) {
 			c.guarded++
 		}
 	}
-	c.kept += len(p.Kept)
+	c.kept += len(p.Backfill)
 	c.preempted += len(p.Preempt)
-	if len(p.Place) > 0 && len(p.Kept) > 0 && len(p.Preempt) > 0 {
+	if len(p.Place) > 0 && len(p.Backfill) > 0 && len(p.Preempt) > 0 {
 		c.together++
 	}
 }
@@ -54,7 +54,7 @@ func TestReference(t *testing.T) {
 // compare plans, carries the plan out and plans again.
 func compare(p *Planner, d *drawn, c *tally) error {
 	r := newReference(&d.s, d.waiting)
-	p.most, r.most = d.most, d.most
+	p.maxFailedShapes, r.most = d.most, d.most
 	r.placeAll()
 	if err := r.conserved(); err != nil {
 		return err
@@ -103,15 +103,15 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normal(plan.Place), normal(r.place)) {
 		return fmt.Errorf("placed\n%+v, the reference\n%+v", plan.Place, r.place)
 	}
-	var kept []Kept
+	var kept []BackfillReservation
 	for i, k := range r.kept {
-		kept = append(kept, Kept{Job: k.id, At: k.at})
-		if i < len(p.kept) && !slices.Equal(p.kept[i].grants, k.grants) {
-			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.kept[i].grants, k.id, k.grants)
+		kept = append(kept, BackfillReservation{Job: k.id, At: k.at})
+		if i < len(p.backfill) && !slices.Equal(p.backfill[i].grants, k.grants) {
+			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.backfill[i].grants, k.id, k.grants)
 		}
 	}
-	if !slices.Equal(plan.Kept, kept) {
-		return fmt.Errorf("kept %+v, the reference %+v", plan.Kept, kept)
+	if !slices.Equal(plan.Backfill, kept) {
+		return fmt.Errorf("kept %+v, the reference %+v", plan.Backfill, kept)
 	}
 	if !slices.Equal(plan.Preempt, r.preempt) {
 		return fmt.Errorf("preempted %+v, the reference %+v", plan.Preempt, r.preempt)
@@ -147,7 +147,7 @@ func (r *reference) conserved() error {
 // has used up the job's quota or array. Jobs that may be stopped can be in its
 // way, and those that start on GPUs which an administrator reserved for them.
 func (d *drawn) undelayed(before, now *reference) error {
-	if len(before.kept) == 0 || d.stoppable || d.most < maxVain {
+	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil
 	}
 	k := before.kept[0]
@@ -159,7 +159,7 @@ func (d *drawn) undelayed(before, now *reference) error {
 		}
 	}
 	at := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == k.id })
-	if j := now.jobs[at]; j.Gate != nil && j.Gate.Left <= 0 || now.capped(j.Waiting) {
+	if j := now.jobs[at]; j.Throttle != nil && j.Throttle.Left <= 0 || now.capped(j.Waiting) {
 		return nil
 	}
 	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > k.at {

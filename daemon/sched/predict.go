@@ -18,31 +18,31 @@ const (
 // maxPredictions bounds how many kinds of job are remembered.
 const maxPredictions = 100_000
 
-// memory is how many runs of one kind count: a later one weighs at least one in
+// maxWeight is how many runs of one kind count: a later one weighs at least one in
 // so many.
-const memory = 10
+const maxWeight = 10
 
 // Predictor learns how long jobs run: for each of several keys, from the
 // narrowest to the widest, a geometric mean, since run times spread over many
 // orders of magnitude and a mean would follow the longest. It is never a reason
 // to stop a job.
 type Predictor struct {
-	seen map[string]past
+	seen map[string]runHistory
 	ring []string // keys in the order first seen
 	next int
 }
 
-// past is what is known of the runs of one kind.
-type past struct {
+// runHistory is what is known of the runs of one kind.
+type runHistory struct {
 	typical time.Duration
 	runs    int
 }
 
 // NewPredictor returns one that knows what is on record, the oldest first.
 func NewPredictor(known []job.Prediction) *Predictor {
-	p := &Predictor{seen: map[string]past{}}
+	p := &Predictor{seen: map[string]runHistory{}}
 	for _, k := range known {
-		p.put(k.Key, past{max(k.Typical, time.Second), max(k.Runs, 1)})
+		p.put(k.Key, runHistory{max(k.Typical, time.Second), max(k.Runs, 1)})
 	}
 	return p
 }
@@ -51,9 +51,9 @@ func NewPredictor(known []job.Prediction) *Predictor {
 // says nothing of it.
 type keys [5]string
 
-// doubt is for how many runs of a key what the wider keys say counts: the same
+// priorWeight is for how many runs of a key what the wider keys say counts: the same
 // command runs for much the same time again, a user's jobs do not.
-var doubt = [len(keys{})]float64{1, 10, 10, 1, 1}
+var priorWeight = [len(keys{})]float64{1, 10, 10, 1, 1}
 
 func predictionKeys(uid int, r *job.Request) keys {
 	user, size := strconv.Itoa(uid), strconv.Itoa(r.GPUMilli)
@@ -73,7 +73,7 @@ func (p *Predictor) Expect(uid int, r *job.Request) time.Duration {
 	run := unknownRun
 	for i, key := range predictionKeys(uid, r) {
 		if known, ok := p.seen[key]; ok && key != "" {
-			run = between(run, known.typical, float64(known.runs)/(float64(known.runs)+doubt[i]))
+			run = between(run, known.typical, float64(known.runs)/(float64(known.runs)+priorWeight[i]))
 		}
 	}
 	run = max(run, shortestRun)
@@ -98,10 +98,10 @@ func (p *Predictor) Observe(uid int, r *job.Request, run time.Duration, now time
 		if key == "" {
 			continue
 		}
-		v := past{run, 1}
+		v := runHistory{run, 1}
 		if known, ok := p.seen[key]; ok {
 			v.runs = min(known.runs+1, maxRuns)
-			v.typical = between(known.typical, run, max(1.0/memory, 1/float64(v.runs)))
+			v.typical = between(known.typical, run, max(1.0/maxWeight, 1/float64(v.runs)))
 		}
 		p.put(key, v)
 		out = append(out, job.Prediction{Key: key, Typical: v.typical, Runs: v.runs, At: now})
@@ -114,7 +114,7 @@ const maxRuns = 1000
 
 // put remembers a kind; the one first seen longest ago is forgotten for it where
 // there is no more room.
-func (p *Predictor) put(key string, v past) {
+func (p *Predictor) put(key string, v runHistory) {
 	if _, known := p.seen[key]; !known {
 		if len(p.ring) < maxPredictions {
 			p.ring = append(p.ring, key)

@@ -107,7 +107,7 @@ func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
 	const n = 2*maxPredictions + 2
 	for i := range n {
-		p.put(strconv.Itoa(i), past{time.Minute, 1})
+		p.put(strconv.Itoa(i), runHistory{time.Minute, 1})
 	}
 	for i := range n {
 		if _, known := p.seen[strconv.Itoa(i)]; known != (i >= n-maxPredictions) {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// hysteresis is by how much the score of a job must exceed that of a running
+// preemptionThreshold is by how much the score of a job must exceed that of a running
 // one before the running one is stopped for it: by nothing for one that holds as
 // much of GPUs or less, since it had its slice, and by a quarter for each
 // doubling beyond, since of a wider one most is stopped for nothing.
-func hysteresis(victim, milli int32) float64 {
+func preemptionThreshold(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
 	}
 	return 1 + float64(bits.Len(uint(victim/milli))-1)/4
 }
 
-// worthWaiting is the part of a slice for which a job rather waits than has one
+// lateDivisor is the part of a slice for which a job rather waits than has one
 // more stopped.
-const worthWaiting = 10
+const lateDivisor = 10
 
-// late reports whether a job that makes room does so so late that another, which
+// leavesLate reports whether a job that makes room does so so late that another, which
 // would have gone by then, is better stopped as well.
-func (p *Planner) late(r *Running) bool { return r.Notice > p.s.Policy.Slice/worthWaiting }
+func (p *Planner) leavesLate(r *Running) bool { return r.Notice > p.s.Policy.Slice/lateDivisor }
 
 // maxPreemptors bounds for how many jobs a pass looks for victims.
 const maxPreemptors = 16
@@ -43,10 +43,10 @@ func (p *Planner) preempt() {
 		return
 	}
 	p.openFreed()
-	for i := range p.kept {
-		p.kept[i].before.set(&p.kept[i].rest)
+	for i := range p.backfill {
+		p.backfill[i].before.copyFrom(&p.backfill[i].rest)
 	}
-	p.restart()
+	p.resetCursors()
 	for range maxPreemptors {
 		c := p.firstLeft()
 		if c == nil || !p.anyVictim(&c.rank) {
@@ -54,39 +54,39 @@ func (p *Planner) preempt() {
 		}
 		p.blocked.settle(p.preemptFor(c) && p.next(c))
 	}
-	for i := range p.kept {
-		p.kept[i].rest.set(&p.kept[i].before)
+	for i := range p.backfill {
+		p.backfill[i].rest.copyFrom(&p.backfill[i].before)
 	}
 }
 
 // openFreed fills in what will be left when all have gone that have been told to,
 // and the GPUs are back that are being cleaned.
 func (p *Planner) openFreed() {
-	p.freed.set(&p.now)
-	p.soon.set(&p.now)
+	p.freed.copyFrom(&p.now)
+	p.soon.copyFrom(&p.now)
 	for i := range p.s.Running {
 		if r := &p.s.Running[i]; r.Stopping {
-			p.giveBack(r)
+			p.release(r)
 		}
 	}
 	for i := range p.s.GPUs {
-		if g := &p.s.GPUs[i]; g.State == Cleaning && g.BackAt > 0 {
+		if g := &p.s.GPUs[i]; g.State == Cleaning && g.ReadyAt > 0 {
 			p.freed.gpus[i].ok, p.soon.gpus[i].ok = true, true
 		}
 	}
 }
 
-// giveBack counts what a job holds as given back.
-func (p *Planner) giveBack(r *Running) {
+// release counts what a job holds as given back.
+func (p *Planner) release(r *Running) {
 	p.freed.giveBack(r.Grants, r.MemBytes, p.s.Now)
-	if !p.late(r) {
+	if !p.leavesLate(r) {
 		p.soon.giveBack(r.Grants, r.MemBytes, p.s.Now)
 	}
 }
 
-// restart takes up again all jobs that the pass did not place, from the head
+// resetCursors takes up again all jobs that the pass did not place, from the head
 // of each bucket.
-func (p *Planner) restart() {
+func (p *Planner) resetCursors() {
 	p.blocked = p.blocked[:0]
 	for _, b := range p.q.buckets {
 		c := cursor{bucket: b, entry: b.head, used: b.head.startedBy(p.pass)}
@@ -122,7 +122,7 @@ func (p *Planner) findVictims() {
 	for i := range p.s.Running {
 		r := &p.s.Running[i]
 		if r.Preemptible && !r.Stopping && time.Duration(p.s.Now-r.Start) >= p.s.Policy.Slice {
-			p.victims = append(p.victims, victim{rank: p.standing(r), run: r})
+			p.victims = append(p.victims, victim{rank: p.runningRank(r), run: r})
 		}
 	}
 	slices.SortFunc(p.victims, func(a, b victim) int {
@@ -143,7 +143,7 @@ func (v *rank) yields(r *rank, fifo bool) bool {
 	case v.guarded || r.guarded:
 		return !v.guarded
 	}
-	return !fifo && r.score > hysteresis(v.milli, r.milli)*v.score
+	return !fifo && r.score > preemptionThreshold(v.milli, r.milli)*v.score
 }
 
 func (p *Planner) anyVictim(r *rank) bool {
@@ -152,11 +152,11 @@ func (p *Planner) anyVictim(r *rank) bool {
 
 // preemptFor chooses victims for the job at the cursor and counts what they
 // free as the job's; false when all of them would not be enough. Where it would
-// have to wait for one that goes late, those are chosen beside it of which the
-// job has enough before: who asks for a long notice is not spared by that, and
-// keeps nobody waiting by it.
+// have to wait for one that goes late, others that are gone sooner
+// and are enough are chosen as well: a long notice neither saves a job nor makes
+// another wait.
 func (p *Planner) preemptFor(c *cursor) bool {
-	w := wanted{question: c.question(p.s.Now, whenFreed), mask: p.othersBehind(c), c: c}
+	w := demand{query: c.query(p.s.Now, whenFreed), mask: p.delayedOthers(c), c: c}
 	if !p.pick(&w, &p.freed) {
 		return false
 	}
@@ -164,106 +164,106 @@ func (p *Planner) preemptFor(c *cursor) bool {
 	if p.pick(&w, &p.soon) {
 		from = &p.soon
 	}
-	p.makeRoom(c, p.choose(&w.question, p.lowered(&w.question, from, w.mask)))
+	p.reserveFreed(c, p.choose(&w.query, p.capacityBehind(&w.query, from, w.mask)))
 	return true
 }
 
-// wanted is what victims are sought for.
-type wanted struct {
-	question
+// demand is what victims are sought for.
+type demand struct {
+	query
 	c    *cursor
 	mask uint32 // of the reservations that count
 }
 
-// pick chooses the lowest victims with which there is enough in a ledger, and no
+// pick chooses the lowest victims with which there is enough in a capacity, and no
 // more than are needed; false, and none, when all would not be enough. For what is
 // wanted soon none is chosen that goes late.
-func (p *Planner) pick(w *wanted, from *ledger) bool {
+func (p *Planner) pick(w *demand, from *capacity) bool {
 	picked := len(p.out.Preempt)
 	for i := range p.victims {
 		if p.enough(w, from) {
 			break
 		}
 		v := &p.victims[i]
-		if v.chosen || from == &p.soon && p.late(v.run) || !v.yields(&w.c.rank, p.s.Policy.FIFO) {
+		if v.chosen || from == &p.soon && p.leavesLate(v.run) || !v.yields(&w.c.rank, p.s.Policy.FIFO) {
 			continue
 		}
 		v.chosen = true
-		p.free(v.run)
+		p.releaseVictim(v.run)
 		p.out.Preempt = append(p.out.Preempt, Preemption{Victim: v.run.ID, For: w.c.entry.ID})
 	}
 	ok := p.enough(w, from)
-	p.spareVictims(w, from, picked, ok)
+	p.dropUnneeded(w, from, picked, ok)
 	return ok
 }
 
-func (p *Planner) enough(w *wanted, from *ledger) bool {
-	return p.fits(&w.question, p.lowered(&w.question, from, w.mask))
+func (p *Planner) enough(w *demand, from *capacity) bool {
+	return p.fits(&w.query, p.capacityBehind(&w.query, from, w.mask))
 }
 
-// othersBehind returns the reservations for other jobs that the job at the
+// delayedOthers returns the reservations for other jobs that the job at the
 // cursor may be in the way of, as bits. A job for which others stop needs none.
-func (p *Planner) othersBehind(c *cursor) (mask uint32) {
-	for i := range p.kept {
-		if k := &p.kept[i]; k.id != c.entry.ID && !k.served && p.inWay(c, k) {
+func (p *Planner) delayedOthers(c *cursor) (mask uint32) {
+	for i := range p.backfill {
+		if k := &p.backfill[i]; k.id != c.entry.ID && !k.preemptedFor && p.delays(c, k) {
 			mask |= 1 << i
 		}
 	}
 	return mask
 }
 
-// free counts what a victim holds as given back, now and at the shadows at
+// releaseVictim counts what a victim holds as given back, now and at the shadows at
 // which it would still have been there.
-func (p *Planner) free(r *Running) {
-	p.giveBack(r)
-	for i := range p.kept {
-		if r.End > p.kept[i].at {
-			p.kept[i].rest.giveBack(r.Grants, r.MemBytes, p.s.Now)
+func (p *Planner) releaseVictim(r *Running) {
+	p.release(r)
+	for i := range p.backfill {
+		if r.End > p.backfill[i].at {
+			p.backfill[i].rest.giveBack(r.Grants, r.MemBytes, p.s.Now)
 		}
 	}
 }
 
-// spare undoes free.
-func (p *Planner) spare(r *Running) {
+// keepVictim undoes releaseVictim.
+func (p *Planner) keepVictim(r *Running) {
 	p.freed.take(r.Grants, r.MemBytes)
-	if !p.late(r) {
+	if !p.leavesLate(r) {
 		p.soon.take(r.Grants, r.MemBytes)
 	}
-	for i := range p.kept {
-		if r.End > p.kept[i].at {
-			p.kept[i].rest.take(r.Grants, r.MemBytes)
+	for i := range p.backfill {
+		if r.End > p.backfill[i].at {
+			p.backfill[i].rest.take(r.Grants, r.MemBytes)
 		}
 	}
 }
 
-// makeRoom counts these grants of what is freed as the job's.
-func (p *Planner) makeRoom(c *cursor, grants []Grant) {
+// reserveFreed counts these grants of what is freed as the job's.
+func (p *Planner) reserveFreed(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	p.freed.take(grants, sh.mem)
 	p.soon.take(grants, sh.mem)
-	for i := range p.kept {
-		switch k := &p.kept[i]; {
+	for i := range p.backfill {
+		switch k := &p.backfill[i]; {
 		case k.id == c.entry.ID:
-			k.served = true
-		case p.inWay(c, k):
+			k.preemptedFor = true
+		case p.delays(c, k):
 			k.rest.take(grants, sh.mem)
 		}
 	}
-	c.bucket.account.take(sh.milli)
-	p.through(c.entry.Gate)
+	c.bucket.account.addPlaced(sh.milli)
+	p.countStart(c.entry.Throttle)
 }
 
-// spareVictims lets go the last of the victims after the first so many of which
+// dropUnneeded lets go the last of the victims after the first so many of which
 // the job has no need, those that stand highest first; all of them when it is no
 // use.
-func (p *Planner) spareVictims(w *wanted, from *ledger, picked int, ok bool) {
+func (p *Planner) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := p.out.Preempt[picked:]
 	for i := len(list) - 1; i >= 0; i-- {
 		at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == list[i].Victim })
 		v := &p.victims[at]
-		p.spare(v.run)
+		p.keepVictim(v.run)
 		if ok && !p.enough(w, from) {
-			p.free(v.run)
+			p.releaseVictim(v.run)
 			continue
 		}
 		v.chosen = false

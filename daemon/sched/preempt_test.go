@@ -211,11 +211,11 @@ func TestOnItsWayBack(t *testing.T) {
 
 	sc = newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 0
-	sc.s.GPUs[0].State, sc.s.GPUs[0].BackAt = Cleaning, noon.Add(time.Second)
+	sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Cleaning, noon.Add(time.Second)
 	sc.preemptible(102, nil, on(1)...)
 	sc.waits(1, 1000, high)
 	sc.expect("wait")
-	sc.s.GPUs[0].BackAt = 0 // nobody knows when
+	sc.s.GPUs[0].ReadyAt = 0 // nobody knows when
 	sc.expect("stop 102 for 1")
 }
 
@@ -227,7 +227,7 @@ func TestWake(t *testing.T) {
 		set  func(*scene)
 		want Instant
 	}{
-		"nobody may be stopped": {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, Eternity},
+		"nobody may be stopped": {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, Never},
 		"has not had its slice": {func(sc *scene) {
 			sc.preemptible(101, func(r *Running) { r.Start = ago(10 * time.Minute) }, on(0)...)
 		}, noon.Add(20 * time.Minute)},

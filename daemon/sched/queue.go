@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Gate bounds how many tasks of one array run at once.
-type Gate struct {
+// Throttle bounds how many tasks of one array run at once.
+type Throttle struct {
 	Left int // that may start now
 	used int // by this pass
 }
@@ -20,7 +20,7 @@ type Waiting struct {
 	Account  *Account
 	Since    Instant       // from when its wait counts: that of the next start
 	Expected time.Duration // run time
-	Gate     *Gate         // nil: none
+	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
 }
 
@@ -50,7 +50,7 @@ func (e *entry) startedBy(pass uint64) int {
 // themselves never changes: it is by Since and id.
 type bucketKey struct {
 	account  *Account
-	shape    *shape
+	shape    *resourceShape
 	log      int
 	priority job.Priority
 }
@@ -72,7 +72,7 @@ type bucket struct {
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
-	shapes   map[needs]*shape
+	shapes   map[needs]*resourceShape
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
@@ -81,7 +81,8 @@ type Queue struct {
 // NewQueue returns an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
-		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*shape{}, accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
+		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*resourceShape{},
+		accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
 	}
 }
 
@@ -110,7 +111,10 @@ func (q *Queue) Push(w Waiting) {
 }
 
 func newBucket(key bucketKey) *bucket {
-	return &bucket{bucketKey: key, level: level(key.priority), run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log)}
+	return &bucket{
+		bucketKey: key, level: level(key.priority),
+		run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log),
+	}
 }
 
 // Remove takes a job out; one that is not there changes nothing.
@@ -146,7 +150,7 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-func (q *Queue) shape(r *job.Request) *shape {
+func (q *Queue) shape(r *job.Request) *resourceShape {
 	sh := q.shapes[needsOf(r)]
 	if sh == nil {
 		sh = newShape(r)

@@ -46,7 +46,7 @@ func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
 // would have to go away first.
 func TestReasonOfAGPU(t *testing.T) {
 	state := func(s GPUState, detail string) func(*scene) {
-		return func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].Detail, sc.s.GPUs[0].After = s, detail, 9 }
+		return func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].Detail, sc.s.GPUs[0].CleaningAfter = s, detail, 9 }
 	}
 	for want, c := range map[string]struct {
 		set   func(*scene)
@@ -71,7 +71,7 @@ func TestReasonOfAGPU(t *testing.T) {
 			sc.runs(103, time.Hour, part(0, 500))
 			state(Paused, "")(sc)
 		}, 500, nil},
-		"gpu-foreign on 0":                        {func(sc *scene) { sc.s.GPUs[0].Taken = true }, 1000, nil},
+		"gpu-foreign on 0":                        {func(sc *scene) { sc.s.GPUs[0].Occupied = true }, 1000, nil},
 		"gpu-busy on 0, job 101":                  {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, 1000, nil},
 		"gpu-busy on 0, job 102":                  {func(sc *scene) { sc.runs(102, time.Hour, on(0)...) }, 500, nil},
 		"gpu-share on 0, need 500 have 300":       {func(sc *scene) { sc.runs(101, time.Hour, part(0, 700)) }, 500, nil},
@@ -99,8 +99,8 @@ func TestReasonOfAGPU(t *testing.T) {
 }
 
 // reserve keeps GPUs for nobody that a scene has.
-func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Reserved {
-	r := Reserved{From: noon + Instant(from), To: noon + Instant(to), Detail: detail, GPUs: make([]bool, len(sc.s.GPUs))}
+func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *AdvanceReservation {
+	r := AdvanceReservation{From: noon + Instant(from), To: noon + Instant(to), Detail: detail, GPUs: make([]bool, len(sc.s.GPUs))}
 	for _, g := range gpus {
 		r.GPUs[g] = true
 	}

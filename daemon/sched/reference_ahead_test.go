@@ -79,8 +79,8 @@ func (r *reference) moments() (list []Instant) {
 		list = append(list, e.end)
 	}
 	for _, g := range r.s.GPUs {
-		if g.State != OK && g.BackAt > 0 {
-			list = append(list, max(g.BackAt, r.s.Now))
+		if g.State != OK && g.ReadyAt > 0 {
+			list = append(list, max(g.ReadyAt, r.s.Now))
 		}
 	}
 	for _, v := range r.s.Reserved {
@@ -104,9 +104,9 @@ func (r *reference) machineAt(base machine, at Instant) machine {
 		}
 	}
 	for i, g := range r.s.GPUs {
-		if g.State != OK && g.BackAt > 0 && g.BackAt <= at {
+		if g.State != OK && g.ReadyAt > 0 && g.ReadyAt <= at {
 			m.gpus[i].ok = true
-			m.gpus[i].since = max(m.gpus[i].since, g.BackAt)
+			m.gpus[i].since = max(m.gpus[i].since, g.ReadyAt)
 		}
 	}
 	return m

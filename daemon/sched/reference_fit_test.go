@@ -57,7 +57,7 @@ func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (who
 			continue
 		}
 		bare := q.GPUMemBytes == 0 && q.MaxUsedPercent == 0
-		if x.milli == 1000 && x.mem >= q.GPUMemBytes && !(g.Taken && bare) {
+		if x.milli == 1000 && x.mem >= q.GPUMemBytes && !(g.Occupied && bare) {
 			whole = append(whole, i)
 		}
 		need, slack := q.GPUMemBytes, int64(0)

@@ -41,7 +41,7 @@ func (r *reference) preemptAll() {
 		}
 	}
 	for i, g := range r.s.GPUs {
-		if g.State == Cleaning && g.BackAt > 0 {
+		if g.State == Cleaning && g.ReadyAt > 0 {
 			r.freed.gpus[i].ok, r.soon.gpus[i].ok = true, true
 		}
 	}
@@ -68,7 +68,7 @@ func (r *reference) waits(j refJob) bool {
 			starts++
 		}
 	}
-	return starts < j.Count && (j.Gate == nil || r.gates[j.Gate] < j.Gate.Left) && !r.capped(j.Waiting)
+	return starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
 // victims lists the jobs that have had their slice, those that stand lowest

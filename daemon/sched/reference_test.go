@@ -24,7 +24,7 @@ type reference struct {
 	soon    machine         // of that without what comes late
 	looked  map[job.ID]bool // in search of victims
 	news    map[*Account]*refNew
-	gates   map[*Gate]int
+	gates   map[*Throttle]int
 	given   map[refKind]bool // up: none of its jobs gets a reservation in this pass
 	vain    map[string]bool  // requests for which nothing could be kept
 	tries   map[*Account]int // in vain
@@ -51,7 +51,7 @@ type refJob struct {
 }
 
 func newReference(s *Snapshot, waiting []*Waiting) *reference {
-	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Gate]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}, vain: map[string]bool{}, tries: map[*Account]int{}, most: maxVain}
+	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Throttle]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}, vain: map[string]bool{}, tries: map[*Account]int{}, most: maxFailedShapes}
 	r.now.mem, r.now.slots = math.MaxInt64/2, math.MaxInt/2
 	if s.Host.MemBytes > 0 {
 		r.now.mem = max(0, s.Host.MemBytes-s.Host.PromisedMem)
@@ -175,7 +175,7 @@ func (r *reference) decide() {
 func (r *reference) placeAll() {
 	for _, j := range r.jobs {
 		for range j.Count {
-			if j.Gate != nil && r.gates[j.Gate] >= j.Gate.Left || r.capped(j.Waiting) {
+			if j.Throttle != nil && r.gates[j.Throttle] >= j.Throttle.Left || r.capped(j.Waiting) {
 				break
 			}
 			left := r.leftFor(j)
@@ -211,8 +211,8 @@ func (r *reference) count(j refJob) {
 		n.jobs++
 		n.milli += j.Request.GPUMilli
 	}
-	if j.Gate != nil {
-		r.gates[j.Gate]++
+	if j.Throttle != nil {
+		r.gates[j.Throttle]++
 	}
 
 }
@@ -282,7 +282,7 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 
 // owns reports whether an administrator reserved the GPU for the account now.
 func (r *reference) owns(a *Account, gpu int) bool {
-	return slices.ContainsFunc(r.s.Reserved, func(v Reserved) bool {
+	return slices.ContainsFunc(r.s.Reserved, func(v AdvanceReservation) bool {
 		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)
 	})
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// reservation keeps GPUs for a job that does not fit now: at the shadow it
+// backfillReservation keeps GPUs for a job that does not fit now: at the shadow it
 // will, and rest is what the machine then has left besides.
-type reservation struct {
-	id      job.ID
-	at      Instant // the shadow
-	run     time.Duration
-	grants  []Grant
-	mem     int64
-	before  ledger // the rest, while the pass looks for victims
-	rest    ledger
-	then    rank // of the job, at the shadow
-	account *Account
-	served  bool // others were told to stop for the job
+type backfillReservation struct {
+	id           job.ID
+	at           Instant // the shadow
+	run          time.Duration
+	grants       []Grant
+	mem          int64
+	before       capacity // the rest, while the pass looks for victims
+	rest         capacity
+	then         rank // of the job, at the shadow
+	account      *Account
+	preemptedFor bool // others were told to stop for the job
 }
 
 // release is something coming back at a moment: what a job held, or a GPU.
@@ -38,10 +38,10 @@ const (
 	nothing = -2
 )
 
-// inWay reports whether the job at the cursor, started now, can still be there
+// delays reports whether the job at the cursor, started now, can still be there
 // when GPUs are needed that are kept for another: it runs longer, and cannot be
 // stopped for the other by then.
-func (p *Planner) inWay(c *cursor, r *reservation) bool {
+func (p *Planner) delays(c *cursor, r *backfillReservation) bool {
 	stays := c.bucket.run
 	if c.bucket.shape.yields && c.rank.yields(&r.then, p.s.Policy.FIFO) {
 		stays = min(stays, p.s.Policy.Slice)
@@ -49,37 +49,38 @@ func (p *Planner) inWay(c *cursor, r *reservation) bool {
 	return p.s.Now.Add(stays) > r.at
 }
 
-// behind returns the reservations that the job at the cursor may be in the way
+// delayed returns the reservations that the job at the cursor may be in the way
 // of, as bits. Its own is not one of them.
-func (p *Planner) behind(c *cursor) (mask uint32) {
-	for i := range p.kept {
-		if k := &p.kept[i]; k.id != c.entry.ID && p.inWay(c, k) {
+func (p *Planner) delayed(c *cursor) (mask uint32) {
+	for i := range p.backfill {
+		if k := &p.backfill[i]; k.id != c.entry.ID && p.delays(c, k) {
 			mask |= 1 << i
 		}
 	}
 	return mask
 }
 
-// lowered is what a ledger leaves to a question behind reservations. A GPU that
+// capacityBehind is what a capacity leaves to a query behind reservations. A GPU that
 // an administrator reserved for its account now is kept from it for no account
 // that could not use it now.
-func (p *Planner) lowered(q *question, l *ledger, mask uint32) *ledger {
-	p.least.set(l)
-	for i := range p.kept {
-		k := &p.kept[i]
+func (p *Planner) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
+	p.behind.copyFrom(l)
+	for i := range p.backfill {
+		k := &p.backfill[i]
 		if mask&(1<<i) == 0 {
 			continue
 		}
-		for gpu := range p.least.gpus {
+		for gpu := range p.behind.gpus {
 			if !p.owns(q.account, gpu) || p.owns(k.account, gpu) {
-				p.least.gpus[gpu].lower(&k.rest.gpus[gpu])
+				p.behind.gpus[gpu].clampTo(&k.rest.gpus[gpu])
 			}
 		}
-		p.least.mem, p.least.slots = min(p.least.mem, k.rest.mem), min(p.least.slots, k.rest.slots)
-		p.least.noGPUMem, p.least.noGPUSlots = min(p.least.noGPUMem, k.rest.noGPUMem), min(p.least.noGPUSlots, k.rest.noGPUSlots)
-		p.least.noGPUJobs = max(p.least.noGPUJobs, k.rest.noGPUJobs)
+		p.behind.mem, p.behind.slots = min(p.behind.mem, k.rest.mem), min(p.behind.slots, k.rest.slots)
+		p.behind.noGPUMem = min(p.behind.noGPUMem, k.rest.noGPUMem)
+		p.behind.noGPUSlots = min(p.behind.noGPUSlots, k.rest.noGPUSlots)
+		p.behind.noGPUJobs = max(p.behind.noGPUJobs, k.rest.noGPUJobs)
 	}
-	return &p.least
+	return &p.behind
 }
 
 // owns reports whether an administrator reserved the GPU for the account now.
@@ -105,8 +106,8 @@ func (p *Planner) releases() {
 			p.ends = append(p.ends, release{at: max(r.End, p.s.Now), grants: r.Grants, mem: r.MemBytes, gpu: noGPU})
 		}
 		for i := range p.s.GPUs {
-			if g := &p.s.GPUs[i]; g.State != OK && g.BackAt > 0 {
-				p.ends = append(p.ends, release{at: max(g.BackAt, p.s.Now), gpu: i})
+			if g := &p.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
+				p.ends = append(p.ends, release{at: max(g.ReadyAt, p.s.Now), gpu: i})
 			}
 		}
 		for i := range p.s.Reserved {
@@ -124,45 +125,46 @@ func byTime(a, b release) int { return cmp.Compare(a.at, b.at) }
 // expected, and keeps GPUs for it there. It returns false when there is none,
 // or when the job would fit now but for a load that may pass any moment.
 func (p *Planner) reserve(c *cursor) bool {
-	if len(p.kept) >= maxDepth {
+	if len(p.backfill) >= maxDepth {
 		return false
 	}
 	p.releases()
 	r := p.newReservation()
-	p.look(&r.rest)
-	q := c.question(p.s.Now, whenAhead)
+	p.lookAhead(&r.rest)
+	q := c.query(p.s.Now, whenAhead)
 	if p.fits(&q, &r.rest) {
 		return false
 	}
 	if !p.findShadow(&q, r) {
 		return false
 	}
-	r.id, r.run, r.mem, r.then, r.account, r.served = c.entry.ID, c.bucket.run, c.bucket.shape.mem, p.rankAt(c, r.at), c.bucket.account, false
+	r.id, r.account, r.preemptedFor = c.entry.ID, c.bucket.account, false
+	r.run, r.mem, r.then = c.bucket.run, c.bucket.shape.mem, p.rankAt(c, r.at)
 	p.keep(r, p.chooseLatest(&q, &r.rest), c.bucket.shape.gpuMem > 0)
 	return true
 }
 
-// look is the machine as a look ahead begins: what is free now less what is
+// lookAhead is the machine as a look ahead begins: what is free now less what is
 // kept already.
-func (p *Planner) look(l *ledger) {
-	l.set(&p.now)
+func (p *Planner) lookAhead(l *capacity) {
+	l.copyFrom(&p.now)
 	for i := range l.gpus {
 		l.gpus[i].since = p.s.Now
 	}
-	for i := range p.kept {
-		l.take(p.kept[i].grants, p.kept[i].mem)
+	for i := range p.backfill {
+		l.take(p.backfill[i].grants, p.backfill[i].mem)
 	}
 }
 
 // newReservation returns the next one to be kept, which does not count yet. Its
-// ledger has the memory of an earlier pass.
-func (p *Planner) newReservation() *reservation {
-	return &p.kept[:len(p.kept)+1][len(p.kept)]
+// capacity has the memory of an earlier pass.
+func (p *Planner) newReservation() *backfillReservation {
+	return &p.backfill[:len(p.backfill)+1][len(p.backfill)]
 }
 
-// findShadow moves the ledger to the first moment at which the question fits.
+// findShadow moves the capacity to the first moment at which the query fits.
 // All that comes back at that moment is in it.
-func (p *Planner) findShadow(q *question, r *reservation) bool {
+func (p *Planner) findShadow(q *query, r *backfillReservation) bool {
 	for i := 0; i < len(p.ends); {
 		at := p.ends[i].at
 		for ; i < len(p.ends) && p.ends[i].at == at; i++ {
@@ -176,7 +178,7 @@ func (p *Planner) findShadow(q *question, r *reservation) bool {
 	return false
 }
 
-func (l *ledger) comeBack(e *release) {
+func (l *capacity) comeBack(e *release) {
 	switch e.gpu {
 	case noGPU:
 		l.giveBack(e.grants, e.mem, e.at)
@@ -188,8 +190,8 @@ func (l *ledger) comeBack(e *release) {
 }
 
 // keep makes the reservation count. One of exact memory must not come to be
-// short by the slack of shares that nobody asked in bytes.
-func (p *Planner) keep(r *reservation, grants []Grant, exact bool) {
+// short by the slack of shares that were not asked in bytes.
+func (p *Planner) keep(r *backfillReservation, grants []Grant, exact bool) {
 	at := len(p.store)
 	p.store = append(p.store, grants...)
 	r.grants = p.store[at:len(p.store):len(p.store)]
@@ -199,19 +201,20 @@ func (p *Planner) keep(r *reservation, grants []Grant, exact bool) {
 			r.rest.gpus[g.GPU].mem -= p.s.GPUs[g.GPU].SlackBytes
 		}
 	}
-	p.kept = p.kept[:len(p.kept)+1]
+	p.backfill = p.backfill[:len(p.backfill)+1]
 	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, mem: r.mem, gpu: noGPU})
-	p.out.Kept = append(p.out.Kept, Kept{Job: r.id, At: r.at})
+	p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: r.id, At: r.at})
 }
 
 // chooseLatest picks the GPUs that become free latest, so that those which are
 // free before can serve others until then.
-func (p *Planner) chooseLatest(q *question, l *ledger) []Grant {
+func (p *Planner) chooseLatest(q *query, l *capacity) []Grant {
 	p.grants = p.grants[:0]
 	for range q.shape.whole {
 		best := -1
 		for i := range l.gpus {
-			if p.admits(q, l, i) && p.wholeFits(q, l, i) && !granted(p.grants, i) && (best < 0 || l.gpus[i].since > l.gpus[best].since) {
+			later := best < 0 || l.gpus[i].since > l.gpus[best].since
+			if later && p.admits(q, l, i) && p.wholeFits(q, l, i) && !granted(p.grants, i) {
 				best = i
 			}
 		}
@@ -226,7 +229,7 @@ func (p *Planner) chooseLatest(q *question, l *ledger) []Grant {
 
 // latestPart adds the part of one more GPU. Where only GPUs chosen as whole
 // ones would do, one of them is exchanged for another that is whole.
-func (p *Planner) latestPart(q *question, l *ledger) {
+func (p *Planner) latestPart(q *query, l *capacity) {
 	best, taken := -1, -1
 	for i := range l.gpus {
 		if !p.admits(q, l, i) || !p.partFits(q, l, i) {
@@ -249,7 +252,7 @@ func (p *Planner) latestPart(q *question, l *ledger) {
 	p.grants = append(p.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&p.s.GPUs[best])})
 }
 
-func (p *Planner) anotherWhole(q *question, l *ledger) int {
+func (p *Planner) anotherWhole(q *query, l *capacity) int {
 	for i := range l.gpus {
 		if p.admits(q, l, i) && p.wholeFits(q, l, i) && !granted(p.grants, i) {
 			return i
@@ -271,9 +274,9 @@ func granted(list []Grant, gpu int) bool {
 // more jobs that have no time limit.
 const notice = 24 * time.Hour
 
-// reservedFor returns the reservation that keeps the GPU from the question's
+// advanceReservationFor returns the reservation that keeps the GPU from the query's
 // account: one that the job could run into by its time limit.
-func (p *Planner) reservedFor(q *question, gpu int) *Reserved {
+func (p *Planner) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	run := q.shape.limit
 	if run == 0 {
 		run = notice
@@ -287,6 +290,6 @@ func (p *Planner) reservedFor(q *question, gpu int) *Reserved {
 	return nil
 }
 
-func (r *Reserved) allows(a *Account) bool {
+func (r *AdvanceReservation) allows(a *Account) bool {
 	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.member)
 }

@@ -88,8 +88,8 @@ func (sc *scene) plan() string {
 	for _, x := range plan.Place {
 		list = append(list, fmt.Sprintf("start %d on %s", x.Job, name(x.Grants)))
 	}
-	for i, k := range plan.Kept {
-		list = append(list, fmt.Sprintf("keep %s for %d at +%s", name(sc.p.kept[i].grants), k.Job, time.Duration(k.At-noon)))
+	for i, k := range plan.Backfill {
+		list = append(list, fmt.Sprintf("keep %s for %d at +%s", name(sc.p.backfill[i].grants), k.Job, time.Duration(k.At-noon)))
 	}
 	for _, v := range plan.Preempt {
 		list = append(list, fmt.Sprintf("stop %d for %d", v.Victim, v.For))

@@ -32,12 +32,12 @@ func TestShadowNeverMovesLater(t *testing.T) {
 	for seed := range drawing(60) {
 		l := newLoop(t, seed, 1+int(seed%8), Policy{FIFO: seed%2 == 0, HalfLife: week, ReservationDepth: 1 + int(seed%3)})
 		l.busyDay(func() float64 { return oneOf(l, 0.1, 0.5, 1) })
-		var last Kept
+		var last BackfillReservation
 		l.passed = func(plan *Plan, order []job.ID) {
-			if len(plan.Kept) == 0 {
+			if len(plan.Backfill) == 0 {
 				return
 			}
-			k := plan.Kept[0]
+			k := plan.Backfill[0]
 			at := slices.Index(order, k.Job)
 			overtaken := slices.ContainsFunc(plan.Place, func(x Placement) bool { return slices.Index(order, x.Job) < at })
 			if k.Job == last.Job && k.At > last.At && !overtaken {
@@ -66,7 +66,7 @@ func TestReservedStartsAtItsShadow(t *testing.T) {
 		}
 		promised := map[job.ID]Instant{}
 		l.passed = func(plan *Plan, _ []job.ID) {
-			for _, k := range plan.Kept {
+			for _, k := range plan.Backfill {
 				if promised[k.Job] == 0 {
 					promised[k.Job] = k.At
 				}

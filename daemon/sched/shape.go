@@ -52,9 +52,9 @@ func setOf(list []int) gpuSet {
 
 func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(index%8)&1 == 1 }
 
-// shape is what jobs of the same needs have in common: each fits where the
+// resourceShape is what jobs of the same needs have in common: each fits where the
 // others do.
-type shape struct {
+type resourceShape struct {
 	needs
 	refs  int
 	whole int
@@ -64,10 +64,10 @@ type shape struct {
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
 
-	pass    uint64 // of which the following holds
-	verdict fitness
-	refused []uint32
-	vain    bool // nothing could be kept for it
+	pass     uint64 // of which the following holds
+	verdict  fitness
+	refused  []uint32
+	hopeless bool // nothing could be kept for it
 }
 
 // fitness caches whether a shape fits into what was free when the pass began.
@@ -79,12 +79,12 @@ const (
 	failing
 )
 
-func newShape(r *job.Request) *shape {
-	return &shape{needs: needsOf(r), whole: r.Whole(), part: r.Part(), alone: r.Alone()}
+func newShape(r *job.Request) *resourceShape {
+	return &resourceShape{needs: needsOf(r), whole: r.Whole(), part: r.Part(), alone: r.Alone()}
 }
 
 // qualify fills in which GPUs could ever serve the shape.
-func (sh *shape) qualify(s *Snapshot) {
+func (sh *resourceShape) qualify(s *Snapshot) {
 	if sh.machine == s.Machine && len(sh.qual) == len(s.GPUs) {
 		return
 	}
@@ -95,7 +95,7 @@ func (sh *shape) qualify(s *Snapshot) {
 	}
 }
 
-func (sh *shape) allows(index int) bool {
+func (sh *resourceShape) allows(index int) bool {
 	switch {
 	case sh.without.has(index):
 		return false
@@ -111,16 +111,16 @@ func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMa
 
 // partBytes is the memory of a part of the GPU: what was asked, or the same
 // part of what jobs can have.
-func (sh *shape) partBytes(g *GPU) int64 {
+func (sh *resourceShape) partBytes(g *GPU) int64 {
 	if sh.gpuMem > 0 {
 		return sh.gpuMem
 	}
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
 }
 
-// partFits reports whether the part's memory is there. A share that nobody asked
+// partFits reports whether the part's memory is there. A share that was not asked
 // for in bytes may be short by what the driver takes for itself.
-func (sh *shape) partFits(g *GPU, free int64) bool {
+func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	if sh.gpuMem > 0 {
 		return free >= sh.gpuMem
 	}
@@ -130,7 +130,7 @@ func (sh *shape) partFits(g *GPU, free int64) bool {
 // tolerates reports whether the GPU's load and memory in use are within the
 // job's and the site's bounds, as far as they are known to be at that time. The
 // first that is not is returned.
-func (sh *shape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
+func (sh *resourceShape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
 	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
 	load, bytes := g.use(at)
 	used, free := g.percent(bytes), g.MemTotalBytes-bytes

@@ -11,8 +11,8 @@ import (
 // them.
 type Instant int64
 
-// Eternity is later than every moment.
-const Eternity = Instant(math.MaxInt64)
+// Never is later than every moment.
+const Never = Instant(math.MaxInt64)
 
 // At converts a time.
 func At(t time.Time) Instant { return Instant(t.UnixNano()) }
@@ -20,10 +20,10 @@ func At(t time.Time) Instant { return Instant(t.UnixNano()) }
 // Time converts back.
 func (i Instant) Time() time.Time { return time.Unix(0, int64(i)) }
 
-// Add returns the moment d later, Eternity where there is none.
+// Add returns the moment d later, Never where there is none.
 func (i Instant) Add(d time.Duration) Instant {
-	if d > 0 && i > Eternity-Instant(d) {
-		return Eternity
+	if d > 0 && i > Never-Instant(d) {
+		return Never
 	}
 	return i + Instant(d)
 }
@@ -57,8 +57,8 @@ type GPU struct {
 	Model         string
 	State         GPUState
 	Detail        string  // why it is in this state
-	After         job.ID  // the job it is cleaned after
-	BackAt        Instant // when it is expected to be OK again; 0: nobody can say
+	CleaningAfter job.ID  // the job it is cleaned after
+	ReadyAt       Instant // when it is expected to be OK again; 0: unknown
 	MemTotalBytes int64   // without what the driver keeps for itself; 0: unknown
 	MemFreeBytes  int64   // by the driver's word
 	UsableBytes   int64   // of the total, what jobs can have
@@ -69,7 +69,7 @@ type GPU struct {
 	Foreign         bool  // a process from outside is on it
 	ForeignBytes    int64 // memory of such processes, as far as the driver tells
 	ForeignComputes bool  // one of them does
-	Taken           bool  // whoever asks whole GPUs alone can't have it for them
+	Occupied        bool  // whoever asks whole GPUs alone can't have it for them
 }
 
 // unread reports whether the driver has not said yet what the GPU is, or not how much
@@ -108,7 +108,7 @@ func (g *GPU) percent(bytes int64) int {
 
 // use is the load of the GPU and its memory in use, by anybody, as far as they
 // are known to be at that time: what processes from outside use stays as it is.
-// The load is of nobody knows whom, so it stays where no job can take it away,
+// Whose the load is, is unknown, so it stays where no job can take it away,
 // and may go where one of them computes.
 func (g *GPU) use(at horizon) (load int, bytes int64) {
 	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
@@ -163,11 +163,11 @@ type Host struct {
 	NoGPUSlots  int    // of MaxRunning, for jobs that ask no GPU together; 0: all
 	NoGPUMem    int64  // of MemBytes, the same; one alone may have more
 	GPUsSeen    bool   // the GPUs have been read since the daemon began
-	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or nobody knows
+	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or it is not known
 }
 
-// Reserved keeps GPUs for some accounts over a time.
-type Reserved struct {
+// AdvanceReservation keeps GPUs for some accounts over a time.
+type AdvanceReservation struct {
 	GPUs     []bool // by position
 	From, To Instant
 	UIDs     []int
@@ -185,7 +185,7 @@ type Snapshot struct {
 	Links     []int32 // weight between GPUs a and b at a*len(GPUs)+b; empty: all alike
 	Running   []Running
 	Host      Host
-	Reserved  []Reserved
+	Reserved  []AdvanceReservation
 	GuardOpen bool // guarded jobs go first now
 }
 
@@ -199,16 +199,16 @@ type Placement struct {
 // Preemption stops a running job to make room for another.
 type Preemption struct{ Victim, For job.ID }
 
-// Kept is a reservation that the pass made for a job that does not fit.
-type Kept struct {
+// BackfillReservation is a reservation that the pass made for a job that does not fit.
+type BackfillReservation struct {
 	Job job.ID
 	At  Instant
 }
 
 // Plan is what a pass decided. It is valid until the planner's next pass.
 type Plan struct {
-	Place   []Placement
-	Preempt []Preemption
-	Kept    []Kept
-	Wake    Instant // when to plan again if nothing happens before; Eternity: not
+	Place    []Placement
+	Preempt  []Preemption
+	Backfill []BackfillReservation
+	Wake     Instant // when to plan again if nothing happens before; Never: not
 }

@@ -63,11 +63,11 @@ func (p *Planner) link(a, b int) int64 {
 	return int64(p.s.Links[a*len(p.s.GPUs)+b])
 }
 
-// worth compares sets: foreign use first, then what is inside, then what is
+// setScore compares sets: foreign use first, then what is inside, then what is
 // left to the others.
-type worth struct{ foreign, inside, degree int64 }
+type setScore struct{ foreign, inside, degree int64 }
 
-func (w worth) better(o worth) bool {
+func (w setScore) better(o setScore) bool {
 	if w.foreign != o.foreign {
 		return w.foreign < o.foreign
 	}
@@ -77,14 +77,14 @@ func (w worth) better(o worth) bool {
 // exact compares all sets of n of at most 16 candidates, which are the bits of a
 // mask from the highest down: the lowest positions come first.
 func (p *Planner) exact(list []int, n int) {
-	var best worth
+	var best setScore
 	found := uint32(0)
 	k := len(list)
 	for mask := uint32(1)<<k - uint32(1)<<(k-n); mask > 0; mask-- {
 		if bits.OnesCount32(mask) != n {
 			continue
 		}
-		if w := p.worth(list, mask); found == 0 || w.better(best) {
+		if w := p.score(list, mask); found == 0 || w.better(best) {
 			best, found = w, mask
 		}
 	}
@@ -95,8 +95,8 @@ func (p *Planner) exact(list []int, n int) {
 	}
 }
 
-// worth sums up a set; the candidate at position 0 is the highest bit.
-func (p *Planner) worth(list []int, mask uint32) (w worth) {
+// score sums up a set; the candidate at position 0 is the highest bit.
+func (p *Planner) score(list []int, mask uint32) (w setScore) {
 	k := len(list)
 	for at := range list {
 		if mask&(1<<(k-1-at)) == 0 {
@@ -124,7 +124,7 @@ func (p *Planner) foreign(i int) int64 {
 // greedy grows a set from each candidate by the heaviest link to it, keeps the
 // best and improves it by swaps.
 func (p *Planner) greedy(list []int, n int) {
-	var best worth
+	var best setScore
 	in := make([]bool, len(list))
 	kept := make([]bool, len(list))
 	for seed := range list {
@@ -167,7 +167,7 @@ func (p *Planner) heaviest(list []int, in []bool) int {
 	return best
 }
 
-func (p *Planner) sum(list []int, in []bool) (w worth) {
+func (p *Planner) sum(list []int, in []bool) (w setScore) {
 	for at, a := range list {
 		if !in[at] {
 			continue
@@ -185,7 +185,7 @@ func (p *Planner) sum(list []int, in []bool) (w worth) {
 
 // swap makes the first exchange that is better, and reports whether there was
 // one.
-func (p *Planner) swap(list []int, in []bool, best *worth) bool {
+func (p *Planner) swap(list []int, in []bool, best *setScore) bool {
 	for out := range list {
 		for other := range list {
 			if !in[out] || in[other] {

@@ -47,7 +47,7 @@ func (a *Account) Restore(used time.Duration, at Instant) {
 }
 
 // Open begins to count after a restart, when it is known what the time is: what
-// was restored decays, and of the jobs counted by Hold nothing is charged yet. A
+// was restored decays, and of the jobs counted by CountRunning nothing is charged yet. A
 // moment to come is not believed.
 func (a *Account) Open(now Instant, half time.Duration) {
 	u := &a.usage
@@ -64,9 +64,9 @@ func (a *Account) Shift(by time.Duration) {
 	a.usage.known += Instant(by)
 }
 
-// Hold counts a job of a size that runs, before Open. Rate is the GPUs it is
+// CountRunning counts a job of a size that runs, before Open. Rate is the GPUs it is
 // charged for.
-func (a *Account) Hold(milli int, rate float64) {
+func (a *Account) CountRunning(milli int, rate float64) {
 	a.Jobs++
 	a.Milli += milli
 	a.usage.rate += rate
@@ -75,7 +75,7 @@ func (a *Account) Hold(milli int, rate float64) {
 // Start counts a job that runs from now on.
 func (a *Account) Start(milli int, rate float64, now Instant, half time.Duration) {
 	a.usage.move(now, half)
-	a.Hold(milli, rate)
+	a.CountRunning(milli, rate)
 }
 
 // Charge adds what a job of a rate has used that runs since a while ago, but for
@@ -87,7 +87,7 @@ func (a *Account) Charge(rate float64, ran time.Duration, now Instant, half time
 	u.gpu += rate * lifetime(ran, decay(ran, half), half)
 }
 
-// Finish undoes Start or Hold with the same values and keeps the use. It returns
+// Finish undoes Start or CountRunning with the same values and keeps the use. It returns
 // what has been used by now, by running jobs too.
 func (a *Account) Finish(milli int, rate float64, now Instant, half time.Duration) time.Duration {
 	u := &a.usage

@@ -111,7 +111,7 @@ func TestUsageAfterARestart(t *testing.T) {
 		through.Start(2000, 2, at(time.Hour), half)
 		through.Finish(2000, 2, at(2*time.Hour), half) // on record
 		again.Restore(through.Used(at(2*time.Hour), half), at(2*time.Hour))
-		again.Hold(1000, 1)
+		again.CountRunning(1000, 1)
 		now := at(5*time.Hour) + Instant(off)
 		again.Open(now, half)
 		again.Charge(1, 5*time.Hour, now, half)
