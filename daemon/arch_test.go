@@ -47,7 +47,10 @@ var rooms = map[string]room{
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
-	"daemon/supervise":         {internal: []string{"daemon", "daemon/job", "daemon/server", "daemon/store", "units"}, banned: []string{"os/exec", "net"}, why: "what it begins anew comes through a port"},
+	"daemon/supervise": {internal: []string{
+		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server",
+		"daemon/store", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd",
+	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/host": {internal: []string{
 		"cgroup", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
@@ -82,9 +85,8 @@ var rooms = map[string]room{
 		banned: impure, why: "pages are text, made of the grammar and of tables",
 	},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server", "daemon/sim/cli",
-		"daemon/store", "daemon/supervise", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd", "cgroup",
-	}, banned: []string{"os/exec"}, why: "everything but gpu/nvml, which needs cgo"},
+		"daemon/config", "daemon/host", "daemon/journal", "daemon/sim/cli", "daemon/supervise", "units/systemd",
+	}, banned: []string{"os/exec"}, why: "a main parses, wires and exits: it opens the socket and the log, and what runs is below"},
 }
 
 // noCgo are the programs that must not need cgo.

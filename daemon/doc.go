@@ -8,7 +8,7 @@
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
-//	cmd/gpuschedd             the daemon: wires what is below
+//	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-nvml         reads the GPUs
 //	cmd/gpusched-job          runs inside the job's unit, as the user
 //
@@ -22,7 +22,7 @@
 //	daemon/server             HTTP over the activated socket, identity, rights
 //	daemon/host               the machine: accounts, memory, processes, lines of health
 //	daemon/notes              what the scheduler says in the journals of jobs
-//	daemon/supervise          begins a scheduler anew after errors, crashes and damage
+//	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors
 //	daemon/journal            what is logged, on its way to journald
 //	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched

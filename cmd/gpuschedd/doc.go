@@ -1,5 +1,5 @@
-// Command gpuschedd is the scheduler daemon: it reads the configuration, puts
-// the parts together and hands them to package daemon. It runs as root from
+// Command gpuschedd is the scheduler daemon: it reads its flags, opens its log and
+// socket, and hands them to package supervise. It runs as root from
 // gpusched.service and listens on the socket of gpusched.socket.
 //
 // "gpuschedd sim" replays a trace through the same scheduler under a virtual

@@ -6,17 +6,17 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/sim/cli"
 	"github.com/gpusched/gpusched/daemon/supervise"
+	"github.com/gpusched/gpusched/units/systemd"
 )
 
 // Set by the linker.
@@ -25,30 +25,19 @@ var (
 	commit  = ""
 )
 
-// paths is where everything lies; flags change it for tests.
-type paths struct {
-	config, dropIns string
-	state           string // the directory of the state file
-	specs           string
-	socket          string
-	launcher, nvml  string
-}
-
-func (p paths) stateFile() string { return filepath.Join(p.state, "state.db") }
-
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == "sim" {
 		return cli.Run(args[1:], os.Stdout, os.Stderr)
 	}
-	p := paths{config: config.MainFile, dropIns: config.DropInDir}
+	o := supervise.Options{Config: config.MainFile, DropIns: config.DropInDir, Version: version, Commit: commit}
 	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)
-	flags.StringVar(&p.state, "state", "/var/lib/gpusched", "directory of the state file")
-	flags.StringVar(&p.specs, "specs", "/run/gpusched/specs", "directory of the launchers' private instructions")
-	flags.StringVar(&p.socket, "socket", "", "listen here instead of on the activated socket")
-	flags.StringVar(&p.launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
-	flags.StringVar(&p.nvml, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
+	flags.StringVar(&o.State, "state", "/var/lib/gpusched", "directory of the state file")
+	flags.StringVar(&o.Specs, "specs", "/run/gpusched/specs", "directory of the launchers' private instructions")
+	socket := flags.String("socket", "", "listen here instead of on the activated socket")
+	flags.StringVar(&o.Launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
+	flags.StringVar(&o.NVML, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
 	showVersion := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -63,26 +52,25 @@ func run(args []string) int {
 		fmt.Println("gpuschedd", version, commit)
 		return 0
 	}
-	return serve(p)
+	return serve(o, *socket)
 }
 
-// serve runs the daemon until SIGTERM or SIGINT. SIGHUP reloads.
-func serve(p paths) int {
-	if ram, err := host.Memory(); err == nil { // else the session says so
-		boundMemory(ram)
-	}
-	level := new(slog.LevelVar)
+// serve runs the daemon until SIGTERM or SIGINT.
+func serve(o supervise.Options, socket string) int {
+	host.BoundMemory(os.Getenv("GOMEMLIMIT"))
 	queue := logTo(os.Stderr)
 	defer queue.Close()
+	level := new(slog.LevelVar)
 	log := slog.New(journal.NewHandler(queue, level))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a := assemble(p, log, level, queue)
-	var err error
-	if a.crashes, err = supervise.WatchCrashes(filepath.Dir(p.specs), time.Now()); err != nil {
-		log.Warn("crashes of this daemon are not noted", "err", err)
+	o.Environ, o.Log, o.Level = os.Environ(), log, level
+	o.Journal = queue
+	listeners, err := listen(socket)
+	if err == nil {
+		err = supervise.New(o).Run(ctx, listeners...)
 	}
-	if err := a.run(ctx); err != nil {
+	if err != nil {
 		log.Error("running", "err", err)
 		return 1
 	}
@@ -98,11 +86,18 @@ func logTo(stderr *os.File) *journal.Queue {
 	return journal.NewText(stderr)
 }
 
-func load(p paths) (config.Config, reading, error) {
-	r, err := lookAtSettings(p)
-	if err != nil {
-		return config.Config{}, r, err
+// listen takes the activated socket, or opens the one that was named.
+func listen(socket string) ([]net.Listener, error) {
+	if socket == "" {
+		l, err := systemd.Listeners()
+		if err != nil {
+			return nil, fmt.Errorf("take the activated socket: %w (start gpusched.socket, or name one with --socket)", err)
+		}
+		return l, nil
 	}
-	cfg, _, err := config.Load(r.files)
-	return cfg, r, err
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", socket, err)
+	}
+	return []net.Listener{l}, os.Chmod(socket, 0o666)
 }

@@ -28,17 +28,17 @@ const (
 // errCrashing is why a scheduler that crashed over and over does not begin.
 var errCrashing = errors.New("it crashed over and over")
 
-// Crashes are those of earlier processes, by a panic or by systemd's watchdog,
+// crashes are those of earlier processes, by a panic or by systemd's watchdog,
 // which has the runtime write a report. A SIGKILL is none.
-type Crashes struct {
+type crashes struct {
 	report string      // the last one's
 	at     []time.Time // within crashMemory, oldest first
 }
 
-// WatchCrashes learns from a directory that a restart leaves how earlier
+// watchCrashes learns from a directory that a restart leaves how earlier
 // processes ended, and has the runtime write there how this one does.
-func WatchCrashes(dir string, now time.Time) (Crashes, error) {
-	c := Crashes{report: filepath.Join(dir, "crash.last")}
+func watchCrashes(dir string, now time.Time) (crashes, error) {
+	c := crashes{report: filepath.Join(dir, "crash.last")}
 	current, list := filepath.Join(dir, "crash"), filepath.Join(dir, "crashes")
 	text, err := os.ReadFile(list)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func WatchCrashes(dir string, now time.Time) (Crashes, error) {
 }
 
 // pause is how long the scheduler is to wait before it begins.
-func (c Crashes) pause(now time.Time) time.Duration {
+func (c crashes) pause(now time.Time) time.Duration {
 	n := 0
 	for _, at := range c.at {
 		if now.Sub(at) <= crashWindow {
@@ -84,8 +84,8 @@ func (c Crashes) pause(now time.Time) time.Duration {
 	return min(firstTry<<min(n-crashesFree-1, 10), lastTry)
 }
 
-// Check reports crashes, which are bugs that somebody should know of.
-func (c Crashes) Check(now time.Time) job.Check {
+// check reports crashes, which are bugs that somebody should know of.
+func (c crashes) check(now time.Time) job.Check {
 	n := 0
 	for _, at := range c.at {
 		if now.Sub(at) <= crashMemory {

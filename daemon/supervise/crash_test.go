@@ -11,9 +11,9 @@ import (
 )
 
 // crashOnce is a process that begins, and ends at a time with a report.
-func crashOnce(t *testing.T, dir string, began, ended time.Time) Crashes {
+func crashOnce(t *testing.T, dir string, began, ended time.Time) crashes {
 	t.Helper()
-	c, err := WatchCrashes(dir, began)
+	c, err := watchCrashes(dir, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,25 +37,25 @@ func TestCrashes(t *testing.T) {
 		if got := c.pause(now); got != want {
 			t.Errorf("after %d crashes it waits %s, want %s", n, got, want)
 		}
-		if check := c.Check(now); (check.Health == job.Degraded) != (n > 0) || n > 1 && !strings.Contains(check.Detail, times(n)) {
+		if check := c.check(now); (check.Health == job.Degraded) != (n > 0) || n > 1 && !strings.Contains(check.Detail, times(n)) {
 			t.Errorf("after %d crashes: %+v", n, check)
 		}
 		now = now.Add(2 * time.Second)
 	}
-	c, err := WatchCrashes(dir, now)
+	c, err := watchCrashes(dir, now)
 	if err != nil || len(c.at) != 10 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if text, err := os.ReadFile(c.report); err != nil || !strings.HasPrefix(string(text), "panic: ") {
 		t.Errorf("the report is %q, %v", text, err)
 	}
-	if c.pause(now.Add(crashWindow)) != 0 || c.Check(now.Add(crashWindow)).Health != job.Degraded {
+	if c.pause(now.Add(crashWindow)) != 0 || c.check(now.Add(crashWindow)).Health != job.Degraded {
 		t.Error("crashes of a while ago make it wait, or are not told")
 	}
-	if check := c.Check(now.Add(crashMemory)); check.Health != job.Healthy {
+	if check := c.check(now.Add(crashMemory)); check.Health != job.Healthy {
 		t.Errorf("an hour later: %+v", check)
 	}
-	if c, err = WatchCrashes(dir, now.Add(2*crashMemory)); err != nil || len(c.at) != 0 {
+	if c, err = watchCrashes(dir, now.Add(2*crashMemory)); err != nil || len(c.at) != 0 {
 		t.Errorf("two hours later: %+v, %v", c, err)
 	}
 }
@@ -70,11 +70,11 @@ func TestCrashesFromABrokenList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if c, err := WatchCrashes(dir, now); err != nil || len(c.at) != 1 {
+		if c, err := watchCrashes(dir, now); err != nil || len(c.at) != 1 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
-	if _, err := WatchCrashes(filepath.Join(dir, "none"), now); err == nil {
+	if _, err := watchCrashes(filepath.Join(dir, "none"), now); err == nil {
 		t.Error("a directory that is not there is no error")
 	}
 }

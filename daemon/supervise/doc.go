@@ -1,6 +1,7 @@
-// Package supervise keeps a scheduler running in the process that answers
-// clients: it begins one anew after an error, waits longer after crashes that
-// come one upon the other, and moves a damaged state file aside.
+// Package supervise puts the daemon together from its parts and keeps it running:
+// the server, which lives as long as the process, and behind it a scheduler,
+// which it begins anew after an error. It reads the settings again on SIGHUP, waits
+// longer after crashes in quick succession, and moves a damaged state file aside.
 //
 // Invariants:
 //

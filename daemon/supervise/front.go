@@ -8,20 +8,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// Front is what the server asks: the scheduler, or, while that can't be started,
+// front is what the server asks: the scheduler, or, while that can't be started,
 // one who says why. Requests that come while it is being started wait, as they
 // would in the socket's backlog.
-type Front struct {
+type front struct {
 	mu      sync.Mutex     // guards what follows
 	backend server.Backend // nil: being started
 	changed chan struct{}  // closed with the next change
 }
 
-// NewFront makes one behind which the scheduler is being started.
-func NewFront() *Front { return &Front{changed: make(chan struct{})} }
+// newFront makes one behind which the scheduler is being started.
+func newFront() *front { return &front{changed: make(chan struct{})} }
 
 // put lets b answer from now on; nil has everybody wait.
-func (f *Front) put(b server.Backend) {
+func (f *front) put(b server.Backend) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.backend = b
@@ -31,7 +31,7 @@ func (f *Front) put(b server.Backend) {
 
 // get returns who answers now. Where nobody does until ctx ends, that is an
 // absent one with the error of ctx.
-func (f *Front) get(ctx context.Context) server.Backend {
+func (f *front) get(ctx context.Context) server.Backend {
 	for {
 		f.mu.Lock()
 		b, changed := f.backend, f.changed
@@ -48,35 +48,35 @@ func (f *Front) get(ctx context.Context) server.Backend {
 }
 
 // Submit and what follows pass the request on.
-func (f *Front) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+func (f *front) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	return f.get(ctx).Submit(ctx, s, dryRun)
 }
 
-func (f *Front) Do(ctx context.Context, who job.Actor, c job.Command) error {
+func (f *front) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	return f.get(ctx).Do(ctx, who, c)
 }
 
-func (f *Front) Query(ctx context.Context, q job.Query) (job.View, error) {
+func (f *front) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return f.get(ctx).Query(ctx, q)
 }
 
-func (f *Front) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
+func (f *front) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return f.get(ctx).Wait(ctx, id)
 }
 
-func (f *Front) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+func (f *front) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	return f.get(ctx).Task(ctx, array, index)
 }
 
-func (f *Front) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
+func (f *front) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	return f.get(ctx).AwaitTask(ctx, array, index)
 }
 
-func (f *Front) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
+func (f *front) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	return f.get(ctx).Payload(ctx, id)
 }
 
-func (f *Front) Health(ctx context.Context) []job.Check { return f.get(ctx).Health(ctx) }
+func (f *front) Health(ctx context.Context) []job.Check { return f.get(ctx).Health(ctx) }
 
 // absent answers everything but health with its error.
 type absent struct {

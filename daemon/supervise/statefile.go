@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// StateFile is the file that the scheduler starts from, and what is done where it
+// stateFile is the file that the scheduler starts from, and what is done where it
 // is damaged.
-type StateFile struct {
-	Path string
-	Log  *slog.Logger
+type stateFile struct {
+	path string
+	log  *slog.Logger
 
-	doubted time.Time // when writing last said that the file is damaged
+	suspected time.Time // when writing last said that the file is damaged
 }
 
 // Of damaged files no more than maxAside are moved aside within asideTime: a disk
@@ -30,13 +30,13 @@ const (
 
 var errDamagedAgain = errors.New("the state file is damaged again and again, and the disk is probably broken")
 
-// Open opens the state file and reads it. A damaged one is moved aside:
+// open opens the state file and reads it. A damaged one is moved aside:
 // without its queue the scheduler is of more use than not at all, and running
 // jobs are recovered from their units. So is one that looks well and by which a
 // write failed twice within asideTime for damage. A file of a newer release, one
 // that is in use and a disk that fails are left alone: they are no damage, and the
 // next start tries again.
-func (f *StateFile) Open(ctx context.Context) (*store.Store, job.Restored, error) {
+func (f *stateFile) open(ctx context.Context) (*store.Store, job.Restored, error) {
 	opened, state, err := f.read(ctx)
 	if !errors.Is(err, store.ErrCorrupt) {
 		return opened, state, err
@@ -47,37 +47,37 @@ func (f *StateFile) Open(ctx context.Context) (*store.Store, job.Restored, error
 	return f.read(ctx)
 }
 
-func (f *StateFile) moveAside(why error) error {
+func (f *stateFile) moveAside(why error) error {
 	now := time.Now()
-	if n, err := store.AsideSince(f.Path, now.Add(-asideTime)); err != nil || n >= maxAside {
+	if n, err := store.AsideSince(f.path, now.Add(-asideTime)); err != nil || n >= maxAside {
 		return errors.Join(errDamagedAgain, why, err)
 	}
-	to, err := store.SetAside(f.Path, now)
+	to, err := store.SetAside(f.path, now)
 	if err != nil {
 		return errors.Join(why, err)
 	}
-	f.Log.Error("the state file is damaged and was moved aside: all waiting jobs, the history, paused and drained GPUs and reservations are lost; "+
+	f.log.Error("the state file is damaged and was moved aside: all waiting jobs, the history, paused and drained GPUs and reservations are lost; "+
 		"running jobs go on and are recovered from their units; see 'gpusched health' for what to do", "file", to, "err", why)
 	return nil
 }
 
-// doubt notes that a write found the file damaged. The next opening checks
-// it; where that finds nothing, the second doubt decides.
-func (f *StateFile) doubt(why error) {
+// suspect notes that a write found the file damaged. The next opening checks
+// it; where that finds nothing, the second suspicion decides.
+func (f *stateFile) suspect(why error) {
 	now := time.Now()
-	again := !f.doubted.IsZero() && now.Sub(f.doubted) < asideTime
-	f.doubted = now
+	again := !f.suspected.IsZero() && now.Sub(f.suspected) < asideTime
+	f.suspected = now
 	if !again {
 		return
 	}
-	f.doubted = time.Time{}
+	f.suspected = time.Time{}
 	if err := f.moveAside(why); err != nil {
-		f.Log.Error("moving the damaged state file aside", "err", err)
+		f.log.Error("moving the damaged state file aside", "err", err)
 	}
 }
 
-func (f *StateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
-	opened, err := store.Open(ctx, f.Path, store.Options{})
+func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
+	opened, err := store.Open(ctx, f.path, store.Options{})
 	if err != nil {
 		return nil, job.Restored{}, err
 	}
@@ -88,13 +88,13 @@ func (f *StateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 	return opened, state, nil
 }
 
-// Check reports damaged state files until somebody has seen to them.
-func (f *StateFile) Check() job.Check {
+// check reports damaged state files until somebody has seen to them.
+func (f *stateFile) check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
-	damaged, err := store.Aside(f.Path)
+	damaged, err := store.Aside(f.path)
 	if err != nil {
 		c.Health, c.Detail = job.Degraded, err.Error()
-		c.Next = "see that " + filepath.Dir(f.Path) + " can be read"
+		c.Next = "see that " + filepath.Dir(f.path) + " can be read"
 		return c
 	}
 	if len(damaged) == 0 {

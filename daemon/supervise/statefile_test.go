@@ -26,19 +26,19 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 			var told bytes.Buffer
 			queue := journal.NewText(&told)
 			defer queue.Close()
-			f := &StateFile{Path: filepath.Join(dir, "state.db"), Log: slog.New(journal.NewHandler(queue, slog.LevelInfo))}
-			if err := os.WriteFile(f.Path, []byte(content), 0o600); err != nil {
+			f := &stateFile{path: filepath.Join(dir, "state.db"), log: slog.New(journal.NewHandler(queue, slog.LevelInfo))}
+			if err := os.WriteFile(f.path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if c := f.Check(); c.Health != job.Healthy {
+			if c := f.check(); c.Health != job.Healthy {
 				t.Errorf("before it was opened: %+v", c)
 			}
-			opened, state, err := f.Open(t.Context())
+			opened, state, err := f.open(t.Context())
 			if err != nil || len(state.Jobs) != 0 {
 				t.Fatalf("%+v, %v", state, err)
 			}
 			defer opened.Close()
-			moved, err := store.Aside(f.Path)
+			moved, err := store.Aside(f.path)
 			if err != nil || len(moved) != 1 {
 				t.Fatalf("moved are %q, %v", moved, err)
 			}
@@ -49,13 +49,13 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 			if line := told.String(); !strings.HasPrefix(line, "<3>") || !strings.Contains(line, moved[0]) {
 				t.Errorf("the journal says %q", line)
 			}
-			if c := f.Check(); c.Health != job.Degraded || !strings.Contains(c.Next, moved[0]) {
+			if c := f.check(); c.Health != job.Degraded || !strings.Contains(c.Next, moved[0]) {
 				t.Errorf("health says %+v", c)
 			}
 			if err := os.Rename(moved[0], filepath.Join(t.TempDir(), "kept")); err != nil {
 				t.Fatal(err)
 			}
-			if c := f.Check(); c.Health != job.Healthy {
+			if c := f.check(); c.Health != job.Healthy {
 				t.Errorf("after it was taken away: %+v", c)
 			}
 		})
@@ -64,16 +64,16 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 
 // A file that somebody has open is no damage.
 func TestStateInUseIsLeftAlone(t *testing.T) {
-	f := &StateFile{Path: filepath.Join(t.TempDir(), "state.db"), Log: slog.New(slog.DiscardHandler)}
-	s, err := store.Open(t.Context(), f.Path, store.Options{})
+	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
+	s, err := store.Open(t.Context(), f.path, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, _, err := f.Open(t.Context()); !errors.Is(err, store.ErrLocked) {
+	if _, _, err := f.open(t.Context()); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("error %v", err)
 	}
-	if moved, err := store.Aside(f.Path); err != nil || len(moved) != 0 {
+	if moved, err := store.Aside(f.path); err != nil || len(moved) != 0 {
 		t.Errorf("moved are %q, %v", moved, err)
 	}
 }
@@ -81,12 +81,12 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 // A disk that damages every new file does not fill up with copies, and the
 // scheduler says what is wrong instead.
 func TestDamagedAgainAndAgain(t *testing.T) {
-	f := &StateFile{Path: filepath.Join(t.TempDir(), "state.db"), Log: slog.New(slog.DiscardHandler)}
+	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	for i := range maxAside + 2 {
-		if err := os.WriteFile(f.Path, []byte(strings.Repeat("no database any more ", 1000)), 0o600); err != nil {
+		if err := os.WriteFile(f.path, []byte(strings.Repeat("no database any more ", 1000)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		opened, _, err := f.Open(t.Context())
+		opened, _, err := f.open(t.Context())
 		if want := i >= maxAside; errors.Is(err, errDamagedAgain) != want {
 			t.Fatalf("damage number %d: %v", i+1, err)
 		}
@@ -94,7 +94,7 @@ func TestDamagedAgainAndAgain(t *testing.T) {
 			opened.Close()
 		}
 	}
-	if moved, err := store.Aside(f.Path); err != nil || len(moved) != maxAside {
+	if moved, err := store.Aside(f.path); err != nil || len(moved) != maxAside {
 		t.Errorf("moved are %q, %v", moved, err)
 	}
 }
@@ -102,15 +102,15 @@ func TestDamagedAgainAndAgain(t *testing.T) {
 // A file by which writes fail for damage, and in which the check at the start
 // finds none, is moved aside at the second time.
 func TestDoubtedFile(t *testing.T) {
-	f := &StateFile{Path: filepath.Join(t.TempDir(), "state.db"), Log: slog.New(slog.DiscardHandler)}
-	opened, _, err := f.Open(t.Context())
+	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
+	opened, _, err := f.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened.Close()
 	for i := range 2 {
-		f.doubt(errors.New("malformed"))
-		if moved, err := store.Aside(f.Path); err != nil || len(moved) != i {
+		f.suspect(errors.New("malformed"))
+		if moved, err := store.Aside(f.path); err != nil || len(moved) != i {
 			t.Errorf("after %d doubts moved are %q, %v", i+1, moved, err)
 		}
 	}

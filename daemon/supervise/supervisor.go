@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,56 +16,112 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/systemd"
 )
 
 // The time between tries to start the scheduler. The next one after it worked
 // for a while comes at once.
 const (
-	firstTry = time.Second
-	lastTry  = 10 * time.Second
-	aWhile   = time.Minute
+	firstTry    = time.Second
+	lastTry     = 10 * time.Second
+	stableAfter = time.Minute
 )
 
-// Session is one scheduler with its parts, from its start until it can't go on.
-type Session interface {
-	Backend() server.Backend
-	// Run works until ctx is done, which is not an error.
-	Run(ctx context.Context, hup <-chan os.Signal) error
-	Close()
+// Options are what a Supervisor is made of.
+type Options struct {
+	Config, DropIns string // the settings: the main file, and a directory of more
+	State           string // the directory of the state file
+	Specs           string // the directory of the launchers' private instructions
+	Launcher, NVML  string // the programs that each unit executes, and that reads the GPUs
+	Environ         []string
+	Version, Commit string
+	Log             *slog.Logger
+	Level           *slog.LevelVar
+	Journal         *journal.Queue // behind Log
 }
 
-// Notifier tells systemd how the daemon is.
-type Notifier interface {
-	WatchdogInterval() time.Duration
-	Alive()
-	Ready()
-	Status(text string)
-}
-
-// Supervisor keeps a scheduler running.
+// Supervisor is what lives as long as the process: the server, the log and the
+// settings. The scheduler behind it is an instance, which may fail and begin anew;
+// the server tells meanwhile why there is none.
 type Supervisor struct {
-	Open     func(ctx context.Context) (Session, error)
-	Front    *Front // what clients ask
-	State    *StateFile
-	Crashes  Crashes // of earlier processes
-	Notify   Notifier
-	Reloaded func()             // notes a reload while there is no scheduler
-	Checks   func() []job.Check // the lines of health that need no scheduler
-	Log      *slog.Logger
+	opt     Options
+	log     *slog.Logger
+	notify  *systemd.Notifier
+	front   *front
+	server  *server.Server
+	state   *stateFile
+	crashes crashes // of earlier processes
+	told    string  // the reason that the journal has for that there is no scheduler
 
-	told string // the reason that the journal has
+	cfg  atomic.Pointer[config.Config]   // the settings in force
+	read atomic.Pointer[config.Snapshot] // the files that they are from
 }
 
-// Run keeps the scheduler running until ctx is done. While it can't be started,
+// New makes one that Run starts.
+func New(o Options) *Supervisor {
+	s := &Supervisor{
+		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
+		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log},
+	}
+	s.use(config.Default(), config.Snapshot{})
+	s.server = server.New(server.Options{
+		Backend: s.front, Log: o.Log, Version: o.Version, Commit: o.Commit,
+		AdminGroup: func() (int, bool) { return host.GroupID(s.cfg.Load().Daemon.AdminGroup) },
+		AdminName:  func() string { return s.cfg.Load().Daemon.AdminGroup },
+		UserName:   host.UserName, UserID: host.UserID,
+		QuotaGroups: func() []string { return s.cfg.Load().QuotaGroups() }, GroupID: host.GroupID, Member: host.Member,
+		Person: host.NewSubordinates("/etc/subuid").Owner,
+		Site:   func() server.Site { return site(s.cfg.Load()) },
+	})
+	return s
+}
+
+// use puts settings into force, as far as they are not the scheduler's.
+func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
+	s.cfg.Store(&cfg)
+	s.opt.Level.Set(cfg.Daemon.LogLevel)
+	s.read.Store(&from)
+}
+
+// Run serves until ctx is done: first the clients are let go, then the
+// scheduler stops. Running jobs are not touched. SIGHUP reloads.
+func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
+	var err error
+	if s.crashes, err = watchCrashes(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
+		s.log.Warn("crashes of this daemon are not noted", "err", err)
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	var parts sync.WaitGroup
+	serving, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	var gaveUp error
+	parts.Go(func() {
+		gaveUp = s.schedule(work, hup)
+		stopServing()
+	})
+	err = s.server.Serve(serving, listeners...)
+	stopWork()
+	parts.Wait()
+	return errors.Join(err, gaveUp)
+}
+
+// schedule keeps the scheduler running until ctx is done. While it can't be started,
 // the process stays, so that everybody who asks is told why, and tries again; a
 // reload has it try at once. Only where the disk was read-only it gives up, after
 // a while and with the reason: the process has mounts of its own, in which the
 // disk stays as read-only as it was when the process began.
-func (s *Supervisor) Run(ctx context.Context, hup <-chan os.Signal) error {
+func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 	var works atomic.Bool // then the scheduler's own loop feeds the watchdog
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -71,16 +129,16 @@ func (s *Supervisor) Run(ctx context.Context, hup <-chan os.Signal) error {
 	defer stopFeeding()
 	parts.Go(func() { s.feed(feeding, &works) })
 	wait := firstTry
-	if pause := s.Crashes.pause(time.Now()); pause > 0 {
+	if pause := s.crashes.pause(time.Now()); pause > 0 {
 		s.fail(errCrashing, pause)
 		s.resume(ctx, hup, pause)
 	}
 	for ctx.Err() == nil {
-		worked, err := s.session(ctx, hup, &works)
+		worked, err := s.try(ctx, hup, &works)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if worked > aWhile {
+		if worked > stableAfter {
 			wait, s.told = 0, ""
 		}
 		readOnly := errors.Is(err, syscall.EROFS)
@@ -97,21 +155,21 @@ func (s *Supervisor) Run(ctx context.Context, hup <-chan os.Signal) error {
 	return nil
 }
 
-// session is one try: how long the scheduler worked, and why it does no more.
-func (s *Supervisor) session(ctx context.Context, hup <-chan os.Signal, works *atomic.Bool) (time.Duration, error) {
-	one, err := s.Open(ctx)
+// try starts the scheduler, and returns how long it worked and why it does no more.
+func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomic.Bool) (time.Duration, error) {
+	one, err := newInstance(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
 	works.Store(true)
-	s.Front.put(one.Backend())
-	err = one.Run(ctx, hup)
-	s.Front.put(nil)
+	s.front.put(one.daemon)
+	err = one.run(ctx, hup)
+	s.front.put(nil)
 	works.Store(false)
-	one.Close()
+	one.close()
 	if errors.Is(err, daemon.ErrDamaged) {
-		s.State.doubt(err)
+		s.state.suspect(err)
 	}
 	return time.Since(began), err
 }
@@ -121,14 +179,14 @@ func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time
 	select {
 	case <-ctx.Done():
 	case <-hup:
-		s.Reloaded()
+		s.auditReload(server.Done)
 	case <-time.After(wait):
 	}
 }
 
 // feed keeps the watchdog quiet while there is no scheduler that could hang.
 func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
-	every := s.Notify.WatchdogInterval() / 3
+	every := s.notify.WatchdogInterval() / 3
 	if every <= 0 {
 		return
 	}
@@ -136,7 +194,7 @@ func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
 	defer ticker.Stop()
 	for {
 		if !works.Load() {
-			s.Notify.Alive()
+			s.notify.Alive()
 		}
 		select {
 		case <-ctx.Done():
@@ -149,40 +207,41 @@ func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
 // fail tells everybody why there is no scheduler: the journal once per reason.
 func (s *Supervisor) fail(err error, wait time.Duration) {
 	if text := err.Error(); text != s.told {
-		s.Log.Error("the scheduler can't work: jobs that run go on, nothing new is accepted or started, trying again",
+		s.log.Error("the scheduler can't work: jobs that run go on, nothing new is accepted or started, trying again",
 			"err", err)
 		s.told = text
 	}
 	if wait == 0 {
 		return // tried again at once
 	}
-	s.Notify.Status("can't work, trying again: " + err.Error())
-	s.Notify.Ready() // it answers
+	s.notify.Status("can't work, trying again: " + err.Error())
+	s.notify.Ready() // it answers
 	scheduler := job.Check{
-		Name: "scheduler", Health: job.Failing, Next: remedy(err, filepath.Dir(s.State.Path)),
+		Name: "scheduler", Health: job.Failing, Next: remedy(err, filepath.Dir(s.state.path)),
 		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
-	s.Front.put(absent{
+	s.front.put(absent{
 		err: &job.Refusal{
 			Kind: job.RefusedUnavailable, Message: "the scheduler can't work: " + err.Error(),
 			Hint: "running jobs are not affected, and it tries again by itself; see 'gpusched health'",
 		},
 		checks: func(context.Context) []job.Check {
-			return append([]job.Check{scheduler, s.Crashes.Check(time.Now()), s.State.Check()}, s.Checks()...)
+			now := time.Now()
+			return []job.Check{
+				scheduler, s.crashes.check(now), s.state.check(), host.CheckSpace(s.opt.State), host.CheckJournal(),
+				host.CheckLog(s.opt.Journal.Stuck(now)), host.CheckLimits(),
+			}
 		},
 	})
 }
 
-// SettingsError is that of an Open whose settings can't be used.
-type SettingsError struct{ Err error }
-
-func (e *SettingsError) Error() string { return e.Err.Error() }
-func (e *SettingsError) Unwrap() error { return e.Err }
+// settingsError is that of settings that can't be used.
+type settingsError struct{ error }
 
 // remedy says what to do about a scheduler that can't be started.
 func remedy(err error, state string) string {
-	var settings *SettingsError
+	var settings settingsError
 	switch {
 	case errors.As(err, &settings):
 		return "mend the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"

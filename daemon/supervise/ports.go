@@ -1,11 +1,9 @@
-package main
+package supervise
 
 import (
 	"context"
 	"errors"
-	"time"
 
-	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -73,19 +71,4 @@ func (d specDir) Remove(id job.ID) error { return launch.Remove(string(d), int64
 
 func (d specDir) Sweep(keep func(job.ID) bool) error {
 	return launch.Sweep(string(d), func(id int64) bool { return keep(job.ID(id)) })
-}
-
-// meter reads a control group's use so far.
-func meter(controlGroup string) (int64, time.Duration, bool) {
-	s, err := cgroup.Read(cgroup.Root, controlGroup)
-	if err != nil {
-		return 0, 0, false
-	}
-	return s.PeakOrNow(), s.CPU, true
-}
-
-// inside lists what runs in a control group; what can't be read is not there.
-func inside(controlGroup string) []cgroup.Process {
-	list, _ := cgroup.Processes(cgroup.Root, "/proc", controlGroup)
-	return list
 }

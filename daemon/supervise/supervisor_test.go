@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// desk is an assembly that serves, without systemd.
+// desk is a supervisor that serves, without systemd.
 type desk struct {
-	a      *assembly
+	s      *Supervisor
 	client *api.Client
 	hup    chan os.Signal
 	log    tape
@@ -50,7 +50,10 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{hup: make(chan os.Signal), client: &api.Client{Socket: filepath.Join(dir, "sock")}}
 	queue := journal.NewText(io.Discard)
 	t.Cleanup(func() { queue.Close() })
-	d.a = assemble(paths{state: dir, config: filepath.Join(dir, "gpusched.toml"), dropIns: filepath.Join(dir, "conf.d")}, slog.New(slog.NewTextHandler(&d.log, nil)), new(slog.LevelVar), queue)
+	d.s = New(Options{
+		State: dir, Config: filepath.Join(dir, "gpusched.toml"), DropIns: filepath.Join(dir, "conf.d"),
+		Log: slog.New(slog.NewTextHandler(&d.log, nil)), Level: new(slog.LevelVar), Journal: queue,
+	})
 	return d
 }
 
@@ -63,10 +66,10 @@ func (d *desk) open(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served, ended := make(chan error, 1), make(chan struct{})
-	go func() { served <- d.a.server.Serve(ctx, l) }()
+	go func() { served <- d.s.server.Serve(ctx, l) }()
 	go func() {
 		defer close(ended)
-		d.a.supervisor().Run(ctx, d.hup)
+		d.s.schedule(ctx, d.hup)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -97,7 +100,7 @@ func (d *desk) write(t *testing.T, file, text string) {
 // occupy opens the state file as another daemon would.
 func (d *desk) occupy(t *testing.T) {
 	t.Helper()
-	s, err := store.Open(t.Context(), d.a.paths.stateFile(), store.Options{})
+	s, err := store.Open(t.Context(), d.s.state.path, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,10 +114,10 @@ func TestCannotStart(t *testing.T) {
 		spoil        func(*desk)
 		detail, next string
 	}{
-		"settings":  {func(d *desk) { d.write(t, d.a.paths.config, "[gpus]\nno_such_key = 1\n") }, "no_such_key", "gpusched config check"},
+		"settings":  {func(d *desk) { d.write(t, d.s.opt.Config, "[gpus]\nno_such_key = 1\n") }, "no_such_key", "gpusched config check"},
 		"in use":    {func(d *desk) { d.occupy(t) }, "another gpuschedd", "end the other"},
-		"no file":   {func(d *desk) { os.Mkdir(d.a.paths.stateFile(), 0o700) }, "not a regular file", "can be written"},
-		"no folder": {func(d *desk) { d.a.state.Path = filepath.Join(d.a.paths.state, "missing", "state.db") }, "no such file", "can be written"},
+		"no file":   {func(d *desk) { os.Mkdir(d.s.state.path, 0o700) }, "not a regular file", "can be written"},
+		"no folder": {func(d *desk) { d.s.state.path = filepath.Join(d.s.opt.State, "missing", "state.db") }, "no such file", "can be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -138,13 +141,13 @@ func TestCannotStart(t *testing.T) {
 // It tries again by itself, and at once when it is told to read its settings.
 func TestStartsAgain(t *testing.T) {
 	d := newDesk(t)
-	d.write(t, d.a.paths.config, "no settings")
+	d.write(t, d.s.opt.Config, "no settings")
 	d.occupy(t)
 	d.open(t)
 	if got := d.check(t); !strings.Contains(got.Next, "config check") {
 		t.Errorf("health: %+v", got)
 	}
-	d.write(t, d.a.paths.config, "")
+	d.write(t, d.s.opt.Config, "")
 	d.hup <- os.Interrupt
 	d.hup <- os.Interrupt // taken when the next try is over
 	if got := d.check(t); !strings.Contains(got.Next, "end the other") {

@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"cmp"
@@ -40,7 +40,7 @@ func rows(t *testing.T) [][]string {
 // part in the table.
 func TestPartsHaveALineInHealth(t *testing.T) {
 	names := slices.Clone(healthNames)
-	for _, c := range (&session{assembly: &assembly{}}).checks() {
+	for _, c := range (&instance{Supervisor: &Supervisor{}}).checks() {
 		names = append(names, c.Name)
 	}
 	// What is not a part that can fail under the scheduler, but a property of the machine.

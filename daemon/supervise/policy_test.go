@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"reflect"
@@ -64,7 +64,7 @@ func TestPolicy(t *testing.T) {
 	if want := (core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
 		t.Errorf("got %+v", p.Usage)
 	}
-	if s := site(cfg); p.MaxMemBytes != 9<<30 || !slices.Equal(s.AllowedPaths, []string{"/srv"}) || s.Limits != config.Default().Limits {
+	if s := site(&cfg); p.MaxMemBytes != 9<<30 || !slices.Equal(s.AllowedPaths, []string{"/srv"}) || s.Limits != config.Default().Limits {
 		t.Errorf("got %d, %+v", p.MaxMemBytes, s)
 	}
 	if want := map[job.Class]time.Duration{job.Low: 3 * time.Hour}; !reflect.DeepEqual(p.ClassMaxTime, want) {
@@ -81,7 +81,7 @@ func TestPolicy(t *testing.T) {
 	}); !reflect.DeepEqual(p.Quotas, want) {
 		t.Errorf("got %+v, want %+v", p.Quotas, want)
 	}
-	if names := *groups(cfg); !slices.Equal(names, []string{"lab"}) {
+	if names := cfg.QuotaGroups(); !slices.Equal(names, []string{"lab"}) {
 		t.Errorf("groups %v", names)
 	}
 }

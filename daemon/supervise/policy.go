@@ -1,19 +1,37 @@
-package main
+package supervise
 
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/daemon/server"
-	"github.com/gpusched/gpusched/daemon/store"
 )
 
 // lostAfter is how long the driver has to call a GPU lost before its jobs are
 // ended: longer than it takes to load the driver again.
 const lostAfter = 10 * time.Second
+
+// settingsOf turns the configuration into what the daemon follows.
+func settingsOf(cfg config.Config) (daemon.Settings, error) {
+	ram, err := host.Memory()
+	if err != nil {
+		return daemon.Settings{}, err
+	}
+	g := cfg.GPUs
+	return daemon.Settings{
+		Policy:         policy(cfg, ram),
+		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
+		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
+		RequireFilter: g.DeviceFilter == config.FilterRequire,
+		AlertUnit:     g.AlertUnit,
+	}, nil
+}
 
 // policy says the configuration in the words of the scheduler, for a machine
 // with ram bytes of memory.
@@ -75,17 +93,6 @@ func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration 
 }
 
 // site is what the server is told about the configuration.
-func site(cfg config.Config) *server.Site {
-	return &server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths, AllowSandboxed: cfg.Jobs.AllowSandboxed}
-}
-
-// history is what the store keeps of jobs that have ended.
-func history(cfg config.Config) *store.History {
-	return &store.History{UserBytes: cfg.Limits.UserHistory, Age: cfg.Limits.HistoryAge}
-}
-
-// groups returns the names of the groups with a quota.
-func groups(cfg config.Config) *[]string {
-	names := cfg.QuotaGroups()
-	return &names
+func site(cfg *config.Config) server.Site {
+	return server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths, AllowSandboxed: cfg.Jobs.AllowSandboxed}
 }

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"os"
+	"slices"
+	"time"
+)
+
+// Snapshot is which files of settings there were at a time, and when each was
+// written.
+type Snapshot struct {
+	At      time.Time
+	Files   []string // in the order in which they count
+	written map[string]time.Time
+}
+
+// TakeSnapshot reports which files there are now.
+func TakeSnapshot(main, dropIns string) (Snapshot, error) {
+	s := Snapshot{At: time.Now(), written: map[string]time.Time{}}
+	var err error
+	if s.Files, err = Files(main, dropIns); err != nil {
+		return s, err
+	}
+	for _, f := range s.Files {
+		if st, err := os.Stat(f); err == nil {
+			s.written[f] = st.ModTime()
+		}
+	}
+	return s, nil
+}
+
+// Changes names what differs in now, for people.
+func (s Snapshot) Changes(now Snapshot) []string {
+	var changed []string
+	for _, f := range now.Files {
+		switch before, there := s.written[f]; {
+		case !there:
+			changed = append(changed, f+" is new")
+		case !before.Equal(now.written[f]):
+			changed = append(changed, f+" was changed")
+		}
+	}
+	for _, f := range s.Files {
+		if !slices.Contains(now.Files, f) {
+			changed = append(changed, f+" is gone")
+		}
+	}
+	return changed
+}

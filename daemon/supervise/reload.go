@@ -1,0 +1,116 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/host"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
+)
+
+// reloads reads the configuration again on SIGHUP: all of it comes into force, or
+// nothing.
+func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			s.notify.Reloading()
+			outcome := server.Failed
+			if s.reload() {
+				outcome = server.Done
+			}
+			s.auditReload(outcome)
+			s.notify.Ready()
+		}
+	}
+}
+
+// auditReload notes that somebody had the settings read again: root, who alone
+// can send the signal, or have systemd send it.
+func (s *Supervisor) auditReload(o server.Outcome) {
+	s.server.Audit(server.Deed{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
+}
+
+// load reads the settings.
+func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
+	from, err := config.TakeSnapshot(s.opt.Config, s.opt.DropIns)
+	if err != nil {
+		return config.Config{}, from, err
+	}
+	cfg, _, err := config.Load(from.Files)
+	return cfg, from, err
+}
+
+// reload reports whether the new configuration is in force.
+func (s *instance) reload() bool {
+	cfg, from, err := s.load()
+	if err != nil {
+		s.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
+		return false
+	}
+	settings, err := settingsOf(cfg)
+	if err != nil {
+		s.log.Error("reloading the configuration: the old one stays", "err", err)
+		return false
+	}
+	if late := needRestart(s.cfg, cfg); len(late) > 0 {
+		s.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
+	}
+	s.use(cfg, from)
+	s.daemon.Reload(settings)
+	s.log.Info("the configuration is reloaded")
+	return true
+}
+
+// needRestart names the settings that differ and that a reload can't change.
+func needRestart(old, now config.Config) []string {
+	var keys []string
+	for key, differs := range map[string]bool{
+		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
+		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
+		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
+		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
+	} {
+		if differs {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// checkSettings reports settings that were changed and not read, whether they
+// can be, and of an administrators' group that is not there.
+func (s *Supervisor) checkSettings() job.Check {
+	r, adminGroup := s.read.Load(), s.cfg.Load().Daemon.AdminGroup
+	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}
+	now, err := config.TakeSnapshot(s.opt.Config, s.opt.DropIns)
+	if err != nil {
+		c.Health, c.Detail, c.Next = job.Degraded, err.Error(), "gpusched config check"
+		return c
+	}
+	if changed := r.Changes(now); len(changed) > 0 {
+		c.Health = job.Degraded
+		c.Detail = fmt.Sprintf("not those that were read at %s: %s", r.At.Format(time.DateTime), strings.Join(changed, ", "))
+		c.Next = "systemctl reload gpusched"
+		if _, _, err := s.load(); err != nil {
+			c.Detail += "; a reload refuses them: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+			c.Next = "mend them ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+		}
+		return c
+	}
+	if _, there := host.GroupID(adminGroup); adminGroup != "" && !there {
+		c.Health = job.Degraded
+		c.Detail = fmt.Sprintf("there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", adminGroup)
+		c.Next = "groupadd --system " + adminGroup + ", or name another"
+	}
+	return c
+}

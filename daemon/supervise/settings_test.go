@@ -1,0 +1,72 @@
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Settings that are not those that were read are told, whatever the clock says
+// of them.
+func TestSettingsThatWereNotRead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(o Options) error
+		want   string // "": nothing to tell
+	}{
+		"nothing":             {func(Options) error { return nil }, ""},
+		"a new file":          {func(o Options) error { return os.WriteFile(filepath.Join(o.DropIns, "20.toml"), nil, 0o644) }, "20.toml is new"},
+		"a file that is gone": {func(o Options) error { return os.Remove(filepath.Join(o.DropIns, "10.toml")) }, "10.toml is gone"},
+		"an older version put back": {func(o Options) error {
+			long := time.Now().Add(-48 * time.Hour)
+			return os.Chtimes(o.Config, long, long)
+		}, "gpusched.toml was changed"},
+		"a mistake": {func(o Options) error {
+			return os.WriteFile(filepath.Join(o.DropIns, "20.toml"), []byte("[gpus]\nonyl = [1]\n"), 0o644)
+		},
+			"20.toml is new; a reload refuses them: "},
+		"an unfinished file": {func(o Options) error { return os.WriteFile(filepath.Join(o.DropIns, "20.toml~"), nil, 0o644) }, ""},
+	} {
+		o := Options{Config: filepath.Join(t.TempDir(), "gpusched.toml"), DropIns: t.TempDir()}
+		s := &Supervisor{opt: o}
+		for _, f := range []string{o.Config, filepath.Join(o.DropIns, "10.toml")} {
+			if err := os.WriteFile(f, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		from, err := config.TakeSnapshot(o.Config, o.DropIns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tt.change(o); err != nil {
+			t.Fatal(err)
+		}
+		s.cfg.Store(&config.Config{})
+		s.read.Store(&from)
+		c := s.checkSettings()
+		if (c.Health == job.Healthy) != (tt.want == "") || !strings.Contains(c.Detail, tt.want) {
+			t.Errorf("%s: %s, %s", name, c.Health, c.Detail)
+		}
+	}
+}
+
+// A group of administrators that is not there is told, none at all is not.
+func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
+	o := Options{Config: filepath.Join(t.TempDir(), "gpusched.toml"), DropIns: t.TempDir()}
+	s := &Supervisor{opt: o}
+	from, err := config.TakeSnapshot(o.Config, o.DropIns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.read.Store(&from)
+	for group, want := range map[string]job.Health{"": job.Healthy, "root": job.Healthy, "no-such-group": job.Degraded} {
+		s.cfg.Store(&config.Config{Daemon: config.Daemon{AdminGroup: group}})
+		if c := s.checkSettings(); c.Health != want {
+			t.Errorf("%q: %s, %s", group, c.Health, c.Detail)
+		}
+	}
+}
