@@ -40,6 +40,7 @@
 //	units/launch              the launcher and its private spec
 //	units/systemd             talks to systemd
 //	cgroup                    limits, device entries, statistics
+//	cgroup/cpuset             a set of CPUs, as lists and as bits
 //
 // What only tests and the repository's tools use:
 //

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
@@ -79,11 +80,11 @@ func affinity(j *job.Job) string {
 	for _, g := range j.Attempt.GPUs {
 		lists = append(lists, g.CPUs)
 	}
-	near := units.UnionCPUs(lists...)
+	near := cpuset.Union(lists...)
 	if near == "" {
 		return ""
 	}
-	return units.IntersectCPUs(near, cgroup.AllowedCPUs(cgroup.Root, controlGroup(j), cgroup.OnlineCPUs))
+	return cpuset.Intersect(near, cgroup.AllowedCPUs(cgroup.Root, controlGroup(j), cgroup.OnlineCPUs))
 }
 
 // launchSpec is the private part, which only the job's user can read.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/units"
 )
 
 func sweepTask(index int) *job.Job {
@@ -57,7 +57,7 @@ func TestAffinity(t *testing.T) {
 		for _, list := range c.near {
 			j.Attempt.GPUs = append(j.Attempt.GPUs, job.GPURef{CPUs: list})
 		}
-		if got := affinity(j); got != units.IntersectCPUs(c.want, c.want) {
+		if got := affinity(j); got != cpuset.Intersect(c.want, c.want) {
 			t.Errorf("near %q: %q, want %q", c.near, got, c.want)
 		}
 	}

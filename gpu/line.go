@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
 // Bounds on one encoded Snapshot.
@@ -13,6 +15,7 @@ const (
 	MaxLineBytes          = 4 << 20 // with the newline
 	MaxDevices            = 256
 	MaxProcessesPerDevice = 4096
+	maxCPUsBytes          = 4096
 )
 
 // ErrLine is in the chain of every error of Encode and Decode.
@@ -105,7 +108,10 @@ func (d Device) check() error {
 	if d.Index < 0 || d.Minor < -1 {
 		return fmt.Errorf("index %d, minor %d", d.Index, d.Minor)
 	}
-	if err := CheckCPUs(d.CPUs); err != nil {
+	if len(d.CPUs) > maxCPUsBytes {
+		return fmt.Errorf("list of CPUs of %d bytes, at most %d", len(d.CPUs), maxCPUsBytes)
+	}
+	if _, err := cpuset.Parse(d.CPUs); err != nil {
 		return err
 	}
 	if len(d.Processes) > MaxProcessesPerDevice {

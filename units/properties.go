@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -111,7 +112,7 @@ func limits(s Spec) []Property {
 	if s.Limits.CPUs > 0 {
 		p = append(p, Property{"CPUQuotaPerSecUSec", uint64(s.Limits.CPUs) * 1_000_000})
 	}
-	if set := parseCPUs(s.CPUAffinity); len(set) > 0 {
+	if set, _ := cpuset.Parse(s.CPUAffinity); len(set) > 0 {
 		p = append(p, Property{"CPUAffinity", []byte(set)})
 	}
 	return p

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
 // Line is one property as people read it.
@@ -34,7 +36,7 @@ func texts(p Property) []string {
 	case uint64:
 		return []string{amount(p.Name, v)}
 	case []byte:
-		return []string{cpuSet(v).String()}
+		return []string{cpuset.Set(v).String()}
 	case []ExecCommand:
 		var list []string
 		for _, c := range v {

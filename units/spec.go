@@ -23,7 +23,7 @@ type Spec struct {
 	Limits  cgroup.Limits
 	Rlimits []contract.Limit
 
-	CPUAffinity string // the CPUs it runs on, "0-15,32"; "": all. One must exist, or the start fails: see IntersectCPUs
+	CPUAffinity string // the CPUs it runs on, "0-15,32"; "": all. One must exist, or the start fails: see package cpuset
 
 	MaxRuntime time.Duration // backstop behind the daemon's own limit; 0: none
 	Grace      time.Duration // between SIGTERM and SIGKILL

@@ -10,7 +10,7 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
-	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
 // How far the driver is asked to look for what is near. (go-nvml takes the
@@ -58,7 +58,7 @@ func (r *reader) cpus(dev nvml.Device) string {
 		words, _ := may(r, needCPUs, "reading the CPUs next to it", affinity)
 		list = listOf(words)
 	}
-	if gpu.CheckCPUs(list) != nil {
+	if _, err := cpuset.Parse(list); err != nil {
 		return ""
 	}
 	return list
@@ -85,26 +85,13 @@ func slotOf(pci string) string {
 	return fmt.Sprintf("%04x:%s", n, rest)
 }
 
-// listOf writes the bits that are set as the kernel lists CPUs, "0-15,32".
+// listOf writes the bits that are set as the kernel lists CPUs.
 func listOf(words []uint) string {
-	set := func(n int) bool { return words[n/bits.UintSize]>>(n%bits.UintSize)&1 == 1 }
-	var b strings.Builder
-	for n, end := 0, len(words)*bits.UintSize; n < end; n++ {
-		if !set(n) {
-			continue
+	var set cpuset.Set
+	for i, rest := range words {
+		for ; rest != 0; rest &= rest - 1 {
+			set = set.With(i*bits.UintSize + bits.TrailingZeros(rest))
 		}
-		last := n
-		for last+1 < end && set(last+1) {
-			last++
-		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(n))
-		if last > n {
-			b.WriteString("-" + strconv.Itoa(last))
-		}
-		n = last
 	}
-	return b.String()
+	return set.String()
 }

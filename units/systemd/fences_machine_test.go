@@ -19,6 +19,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -149,7 +150,7 @@ func TestMachineCPUAffinity(t *testing.T) {
 	} {
 		id := int64(i + 1)
 		script := fmt.Sprintf(`list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status); test "$list" = %q`, c.want)
-		run(t, m, id, script, func(s *units.Spec) { s.CPUAffinity = units.IntersectCPUs(c.near, allowed) })
+		run(t, m, id, script, func(s *units.Spec) { s.CPUAffinity = cpuset.Intersect(c.near, allowed) })
 		if e := ended(t, m, id); e != (units.Exit{}) {
 			t.Errorf("near CPUs %q of %q: got %+v", c.near, allowed, e)
 		}
