@@ -26,90 +26,129 @@ const (
 // ErrSpec says that bytes are not a spec of this version.
 var ErrSpec = errors.New("not a job spec of this version")
 
+// coder goes through the fields of a spec: an encoder writes what is there, a
+// decoder fills in what it reads. What names the field, for its errors.
+type coder interface {
+	unsigned(n uint64, what string) uint64
+	number(n int64, what string) int64
+	text(s *string, what string)
+	// count is the length of a list, whose elements take at least size bytes each.
+	count(n, size int, what string) int
+}
+
+// code goes through all fields but those of the array, which version 1 has not.
+func (s *Spec) code(c coder) {
+	number(c, &s.JobID, "job id")
+	number(c, &s.Attempt, "attempt")
+	textList(c, &s.Argv, "command")
+	c.text(&s.EnvMode, "environment mode")
+	textList(c, &s.Env, "environment")
+	c.text(&s.Dir, "directory")
+	number(c, &s.Umask, "umask")
+	c.text(&s.Home, "home")
+	c.text(&s.User, "user")
+	c.text(&s.Shell, "shell")
+	elements(c, &s.GPUs, 3, "GPU list", func(g *GPU) {
+		number(c, &g.Index, "GPU index")
+		number(c, &g.Minor, "GPU minor")
+		c.text(&g.UUID, "GPU UUID")
+	})
+	number(c, &s.ShareMilli, "GPU share")
+	number(c, &s.GPUMemMiB, "GPU memory")
+	c.text(&s.Visible, "GPU naming")
+	flag(c, &s.RequireFilter, "filter flag")
+	c.text(&s.ProbePath, "probe path")
+	elements(c, &s.SoftLimits, 3, "limit list", func(l *contract.Limit) {
+		c.text(&l.Name, "limit name")
+		set(&l.Soft, c.unsigned(l.Soft, "limit"))
+		set(&l.Hard, c.unsigned(l.Hard, "limit"))
+	})
+}
+
+func (s *Spec) codeArray(c coder) {
+	number(c, &s.ArrayJob, "array")
+	number(c, &s.ArrayTask, "task")
+}
+
+// set leaves alone what an encoder has only read.
+func set[T comparable](to *T, v T) {
+	if *to != v {
+		*to = v
+	}
+}
+
+func number[T int | int64](c coder, n *T, what string) { set(n, T(c.number(int64(*n), what))) }
+
+func flag(c coder, b *bool, what string) {
+	n := int64(0)
+	if *b {
+		n = 1
+	}
+	set(b, c.number(n, what) != 0)
+}
+
+func elements[T any](c coder, l *[]T, size int, what string, one func(*T)) {
+	if n := c.count(len(*l), size, what); n != len(*l) {
+		*l = make([]T, n)
+	}
+	for i := range *l {
+		one(&(*l)[i])
+	}
+}
+
+func textList(c coder, l *[]string, what string) {
+	elements(c, l, 1, what, func(s *string) { c.text(s, what) })
+}
+
 // Encode returns the content of the spec file.
 func Encode(s *Spec) []byte {
-	e := encoder{buf: make([]byte, 0, 1024)}
+	e := &encoder{buf: make([]byte, 0, 1024)}
 	if s.ArrayJob == 0 {
 		e.buf = append(e.buf, magic...)
+		s.code(e)
 	} else {
 		e.buf = append(e.buf, magicArray...)
-	}
-	e.number(s.JobID)
-	e.number(int64(s.Attempt))
-	e.list(s.Argv)
-	e.text(s.EnvMode)
-	e.list(s.Env)
-	e.text(s.Dir)
-	e.number(int64(s.Umask))
-	e.text(s.Home)
-	e.text(s.User)
-	e.text(s.Shell)
-	e.number(int64(len(s.GPUs)))
-	for _, g := range s.GPUs {
-		e.number(int64(g.Index))
-		e.number(int64(g.Minor))
-		e.text(g.UUID)
-	}
-	e.number(int64(s.ShareMilli))
-	e.number(s.GPUMemMiB)
-	e.text(s.Visible)
-	e.flag(s.RequireFilter)
-	e.text(s.ProbePath)
-	e.number(int64(len(s.SoftLimits)))
-	for _, l := range s.SoftLimits {
-		e.text(l.Name)
-		e.buf = binary.AppendUvarint(e.buf, l.Soft)
-		e.buf = binary.AppendUvarint(e.buf, l.Hard)
-	}
-	if s.ArrayJob != 0 {
-		e.number(s.ArrayJob)
-		e.number(int64(s.ArrayTask))
+		s.code(e)
+		s.codeArray(e)
 	}
 	return e.buf
 }
 
 type encoder struct{ buf []byte }
 
-func (e *encoder) number(n int64) { e.buf = binary.AppendVarint(e.buf, n) }
-
-func (e *encoder) text(s string) {
-	e.number(int64(len(s)))
-	e.buf = append(e.buf, s...)
+func (e *encoder) unsigned(n uint64, _ string) uint64 {
+	e.buf = binary.AppendUvarint(e.buf, n)
+	return n
 }
 
-func (e *encoder) list(l []string) {
-	e.number(int64(len(l)))
-	for _, s := range l {
-		e.text(s)
-	}
+func (e *encoder) number(n int64, _ string) int64 {
+	e.buf = binary.AppendVarint(e.buf, n)
+	return n
 }
 
-func (e *encoder) flag(b bool) {
-	n := int64(0)
-	if b {
-		n = 1
-	}
-	e.number(n)
+func (e *encoder) count(n, _ int, what string) int { return int(e.number(int64(n), what)) }
+
+func (e *encoder) text(s *string, what string) {
+	e.count(len(*s), 1, what)
+	e.buf = append(e.buf, *s...)
 }
 
 // Decode reads the content of a spec file. Its errors wrap ErrSpec and never
 // quote the content. The strings of the result share one copy of b.
 func Decode(b []byte) (*Spec, error) {
-	d := decoder{rest: string(b)}
-	rest, plain := strings.CutPrefix(d.rest, magic)
-	if !plain {
-		var ok bool
-		if rest, ok = strings.CutPrefix(d.rest, magicArray); !ok {
-			return nil, &decodeError{"it does not begin as one"}
+	d, s := &decoder{rest: string(b)}, &Spec{}
+	if rest, ok := strings.CutPrefix(d.rest, magic); ok {
+		d.rest = rest
+		s.code(d)
+	} else if rest, ok := strings.CutPrefix(d.rest, magicArray); ok {
+		d.rest = rest
+		s.code(d)
+		s.codeArray(d)
+		if s.ArrayJob == 0 && d.bad == "" { // that is what version 1 says
+			d.bad = "array"
 		}
-	}
-	d.rest = rest
-	s := &Spec{}
-	d.command(s)
-	d.gpus(s)
-	d.limits(s)
-	if !plain {
-		d.array(s)
+	} else {
+		return nil, &decodeError{"it does not begin as one"}
 	}
 	switch {
 	case d.bad != "":
@@ -118,50 +157,6 @@ func Decode(b []byte) (*Spec, error) {
 		return nil, &decodeError{strconv.Itoa(len(d.rest)) + " bytes follow its end"}
 	}
 	return s, nil
-}
-
-func (d *decoder) command(s *Spec) {
-	s.JobID = d.number("job id")
-	s.Attempt = int(d.number("attempt"))
-	s.Argv = d.list("command")
-	s.EnvMode = d.text("environment mode")
-	s.Env = d.list("environment")
-	s.Dir = d.text("directory")
-	s.Umask = int(d.number("umask"))
-	s.Home = d.text("home")
-	s.User = d.text("user")
-	s.Shell = d.text("shell")
-}
-
-func (d *decoder) gpus(s *Spec) {
-	for n := d.count("GPU list", 3); n > 0; n-- {
-		g := GPU{Index: int(d.number("GPU index")), Minor: int(d.number("GPU minor"))}
-		g.UUID = d.text("GPU UUID")
-		s.GPUs = append(s.GPUs, g)
-	}
-	s.ShareMilli = int(d.number("GPU share"))
-	s.GPUMemMiB = d.number("GPU memory")
-	s.Visible = d.text("GPU naming")
-	s.RequireFilter = d.number("filter flag") != 0
-	s.ProbePath = d.text("probe path")
-}
-
-func (d *decoder) limits(s *Spec) {
-	for n := d.count("limit list", 3); n > 0; n-- {
-		l := contract.Limit{Name: d.text("limit name")}
-		l.Soft = d.unsigned("limit")
-		l.Hard = d.unsigned("limit")
-		s.SoftLimits = append(s.SoftLimits, l)
-	}
-}
-
-// array refuses to have none: that is what version 1 says.
-func (d *decoder) array(s *Spec) {
-	s.ArrayJob = d.number("array")
-	s.ArrayTask = int(d.number("task"))
-	if s.ArrayJob == 0 && d.bad == "" {
-		d.bad = "array"
-	}
 }
 
 type decodeError struct{ why string }
@@ -176,7 +171,7 @@ type decoder struct {
 	bad  string
 }
 
-func (d *decoder) unsigned(what string) uint64 {
+func (d *decoder) unsigned(_ uint64, what string) uint64 {
 	if d.bad != "" {
 		return 0
 	}
@@ -196,40 +191,25 @@ func (d *decoder) unsigned(what string) uint64 {
 	return 0
 }
 
-func (d *decoder) number(what string) int64 {
-	u := d.unsigned(what)
+func (d *decoder) number(_ int64, what string) int64 {
+	u := d.unsigned(0, what)
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// count reads a length of things of at least size bytes each, so that no
-// damaged length makes us reserve more than the file has.
-func (d *decoder) count(what string, size int) int {
-	n := d.number(what)
+// count lets no damaged length make us reserve more than the file has.
+func (d *decoder) count(_, size int, what string) int {
+	n := d.number(0, what)
 	if n < 0 || n > int64(len(d.rest)/size) {
 		d.bad = what
+	}
+	if d.bad != "" {
 		return 0
 	}
 	return int(n)
 }
 
-func (d *decoder) text(what string) string {
-	n := d.count(what, 1)
-	if d.bad != "" {
-		return ""
+func (d *decoder) text(s *string, what string) {
+	if n := d.count(0, 1, what); d.bad == "" {
+		*s, d.rest = d.rest[:n], d.rest[n:]
 	}
-	s := d.rest[:n]
-	d.rest = d.rest[n:]
-	return s
-}
-
-func (d *decoder) list(what string) []string {
-	n := d.count(what, 1)
-	if d.bad != "" || n == 0 {
-		return nil
-	}
-	l := make([]string, 0, n)
-	for ; n > 0 && d.bad == ""; n-- {
-		l = append(l, d.text(what))
-	}
-	return l
 }

@@ -90,9 +90,9 @@ func TestDamagedSpec(t *testing.T) {
 func TestHugeLengths(t *testing.T) {
 	for _, n := range []int64{-1, 1 << 40, math.MaxInt64, math.MinInt64} {
 		e := encoder{buf: []byte(magic)}
-		e.number(1)
-		e.number(1)
-		e.number(n)
+		e.number(1, "")
+		e.number(1, "")
+		e.number(n, "")
 		e.buf = append(e.buf, strings.Repeat("x", 100)...)
 		allocs := testing.AllocsPerRun(1, func() {
 			if _, err := Decode(e.buf); !errors.Is(err, ErrSpec) {

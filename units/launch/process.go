@@ -55,8 +55,9 @@ func unblockSignals() error {
 
 // setLimits applies the limits of the spec, never above the unit's own.
 func setLimits(limits []contract.Limit) error {
+	resources := resources()
 	for _, l := range limits {
-		resource, ok := resourceOf(l.Name)
+		resource, ok := resources[l.Name]
 		if !ok {
 			return &limitError{l.Name, unix.EINVAL}
 		}
@@ -87,40 +88,24 @@ type limitError struct {
 func (e *limitError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *limitError) Unwrap() error { return e.err }
 
-func resourceOf(name string) (int, bool) {
-	switch name {
-	case "CPU":
-		return unix.RLIMIT_CPU, true
-	case "FSIZE":
-		return unix.RLIMIT_FSIZE, true
-	case "DATA":
-		return unix.RLIMIT_DATA, true
-	case "STACK":
-		return unix.RLIMIT_STACK, true
-	case "CORE":
-		return unix.RLIMIT_CORE, true
-	case "RSS":
-		return unix.RLIMIT_RSS, true
-	case "NPROC":
-		return unix.RLIMIT_NPROC, true
-	case "NOFILE":
-		return unix.RLIMIT_NOFILE, true
-	case "MEMLOCK":
-		return unix.RLIMIT_MEMLOCK, true
-	case "AS":
-		return unix.RLIMIT_AS, true
-	case "LOCKS":
-		return unix.RLIMIT_LOCKS, true
-	case "SIGPENDING":
-		return unix.RLIMIT_SIGPENDING, true
-	case "MSGQUEUE":
-		return unix.RLIMIT_MSGQUEUE, true
-	case "NICE":
-		return unix.RLIMIT_NICE, true
-	case "RTPRIO":
-		return unix.RLIMIT_RTPRIO, true
-	case "RTTIME":
-		return unix.RLIMIT_RTTIME, true
+// resources are those that a limit can be about, by systemd's names.
+func resources() map[string]int {
+	return map[string]int{
+		"CPU":        unix.RLIMIT_CPU,
+		"FSIZE":      unix.RLIMIT_FSIZE,
+		"DATA":       unix.RLIMIT_DATA,
+		"STACK":      unix.RLIMIT_STACK,
+		"CORE":       unix.RLIMIT_CORE,
+		"RSS":        unix.RLIMIT_RSS,
+		"NPROC":      unix.RLIMIT_NPROC,
+		"NOFILE":     unix.RLIMIT_NOFILE,
+		"MEMLOCK":    unix.RLIMIT_MEMLOCK,
+		"AS":         unix.RLIMIT_AS,
+		"LOCKS":      unix.RLIMIT_LOCKS,
+		"SIGPENDING": unix.RLIMIT_SIGPENDING,
+		"MSGQUEUE":   unix.RLIMIT_MSGQUEUE,
+		"NICE":       unix.RLIMIT_NICE,
+		"RTPRIO":     unix.RLIMIT_RTPRIO,
+		"RTTIME":     unix.RLIMIT_RTTIME,
 	}
-	return 0, false
 }
