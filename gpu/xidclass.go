@@ -41,65 +41,38 @@ func (c XidClasses) Of(x Xid) Recovery {
 
 // XidName says in a few words what an Xid means, "" where that is not known.
 func XidName(code int) string {
-	if name, ok := memoryXid(code); ok {
-		return name
-	}
-	switch code {
-	case 13:
-		return "exception in a kernel of the job"
-	case 31:
-		return "the job used a bad GPU address"
-	case 43:
-		return "the GPU gave up the job's work"
-	case 45:
-		return "the job's work was taken off the GPU"
-	case 46, 62:
-		return "the GPU stopped"
-	case 54:
-		return "power cable not connected"
-	case 68:
-		return "exception in video work of the job"
-	case 74, 145, 146, 147, 148, 149, 150, 155:
-		return "NVLink error"
-	case 78, 142, 143:
-		return "the GPU could not be started"
-	case 79:
-		return "the GPU has fallen off the bus"
-	case 109:
-		return "time-out in switching work"
-	case 110:
-		return "security fault"
-	case 119, 120:
-		return "the GPU's own processor does not answer"
-	case 136:
-		return "link training failed"
-	case 151:
-		return "key rotation failed"
-	case XidRecovery:
-		return "the driver's advice changed"
-	case 158, 167:
-		return "fatal time-out"
+	for _, n := range [...]struct {
+		name  string
+		codes []int
+	}{
+		{"exception in a kernel of the job", []int{13}},
+		{"the job used a bad GPU address", []int{31}},
+		{"the GPU gave up the job's work", []int{43}},
+		{"the job's work was taken off the GPU", []int{45}},
+		{"the GPU stopped", []int{46, 62}},
+		{"double-bit ECC error", []int{48}},
+		{"power cable not connected", []int{54}},
+		{"a bad row of memory is to be replaced", []int{63}},
+		{"a bad row of memory could not be replaced", []int{64}},
+		{"exception in video work of the job", []int{68}},
+		{"NVLink error", []int{74, 145, 146, 147, 148, 149, 150, 155}},
+		{"the GPU could not be started", []int{78, 142, 143}},
+		{"the GPU has fallen off the bus", []int{79}},
+		{"memory error that hit one program", []int{94}},
+		{"memory error that hit the whole GPU", []int{95}},
+		{"time-out in switching work", []int{109}},
+		{"security fault", []int{110}},
+		{"the GPU's own processor does not answer", []int{119, 120}},
+		{"link training failed", []int{136}},
+		{"ECC error that was not corrected", []int{140}},
+		{"key rotation failed", []int{151}},
+		{"the driver's advice changed", []int{XidRecovery}},
+		{"a part of the GPU is to be retired", []int{156}},
+		{"fatal time-out", []int{158, 167}},
+	} {
+		if slices.Contains(n.codes, code) {
+			return n.name
+		}
 	}
 	return ""
-}
-
-// memoryXid names the Xids about the GPU's memory.
-func memoryXid(code int) (string, bool) {
-	switch code {
-	case 48:
-		return "double-bit ECC error", true
-	case 63:
-		return "a bad row of memory is to be replaced", true
-	case 64:
-		return "a bad row of memory could not be replaced", true
-	case 94:
-		return "memory error that hit one program", true
-	case 95:
-		return "memory error that hit the whole GPU", true
-	case 140:
-		return "ECC error that was not corrected", true
-	case 156:
-		return "a part of the GPU is to be retired", true
-	}
-	return "", false
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,18 +93,12 @@ func unpack() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("unpacking the sources: %w", err)
 	}
-	files, err := source.ReadDir("c")
+	files, err := fs.Sub(source, "c")
+	if err == nil {
+		err = os.CopyFS(work, files)
+	}
 	if err != nil {
 		return "", fmt.Errorf("unpacking the sources: %w", err)
-	}
-	for _, f := range files {
-		text, err := source.ReadFile("c/" + f.Name())
-		if err != nil {
-			return "", fmt.Errorf("unpacking the sources: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(work, f.Name()), text, 0o600); err != nil {
-			return "", fmt.Errorf("unpacking the sources: %w", err)
-		}
 	}
 	return work, nil
 }

@@ -1,6 +1,7 @@
 package nvml
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,24 +25,12 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Path == "" {
-		o.Path = "libnvidia-ml.so.1"
-	}
-	if o.ProcRoot == "" {
-		o.ProcRoot = "/proc"
-	}
-	if o.SysRoot == "" {
-		o.SysRoot = "/sys"
-	}
-	if o.DeviceTimeout == 0 {
-		o.DeviceTimeout = 4 * time.Second
-	}
-	if o.RenewEvery == 0 {
-		o.RenewEvery = time.Minute
-	}
-	if o.TopologyEvery == 0 {
-		o.TopologyEvery = 5 * time.Minute
-	}
+	o.Path = cmp.Or(o.Path, "libnvidia-ml.so.1")
+	o.ProcRoot = cmp.Or(o.ProcRoot, "/proc")
+	o.SysRoot = cmp.Or(o.SysRoot, "/sys")
+	o.DeviceTimeout = cmp.Or(o.DeviceTimeout, 4*time.Second)
+	o.RenewEvery = cmp.Or(o.RenewEvery, time.Minute)
+	o.TopologyEvery = cmp.Or(o.TopologyEvery, 5*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
