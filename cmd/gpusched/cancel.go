@@ -15,9 +15,9 @@ import (
 // cancelCmd ends jobs.
 type cancelCmd struct {
 	Signal int  `name:"signal" type:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
-	All    bool `name:"all" help:"All jobs that wait or run. Those of others only if you are an administrator."`
-	Mine   bool `name:"mine" help:"All your own jobs that wait or run."`
-	Yes    bool `name:"yes" short:"y" help:"Do not ask whether you mean it."`
+	All    bool `name:"all" help:"All waiting and running jobs; those of others only if you are an administrator."`
+	Mine   bool `name:"mine" help:"All your own waiting and running jobs."`
+	Yes    bool `name:"yes" short:"y" help:"Do not ask for confirmation."`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
@@ -135,7 +135,7 @@ func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 	case yes || len(ids) == 0:
 		return ids, nil
 	case !a.interactive:
-		return nil, refuse(api.CodeUsage, "say it with -y", "%s nobody is there to say yes", question)
+		return nil, refuse(api.CodeUsage, "confirm with -y", "%s there is no terminal to ask on", question)
 	}
 	a.err.Printf("%s [y/N] ", question)
 	a.err.W.Flush()

@@ -24,7 +24,7 @@ type configCmd struct {
 
 // configFiles are the files a command reads.
 type configFiles struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they count. /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml without any."`
+	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml."`
 }
 
 // read reads the files named, or those of the machine.
@@ -102,7 +102,7 @@ func (a *app) warnUnknown(q job.Quotas) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Groups)) {
 		if _, err := user.LookupGroup(name); err != nil {
-			a.note("warning: there is no group %q in /etc/group: its quota bounds nobody", name)
+			a.note("warning: there is no group %q in /etc/group: its quota applies to nobody", name)
 		}
 	}
 }

@@ -57,8 +57,8 @@ func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string,
 
 // controlFlags are what a pause and a drain have in common.
 type controlFlags struct {
-	Reason string     `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
-	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" help:"Until when, such as 'tomorrow 8:00' or +2h. Until it is undone without this option."`
+	Reason string     `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" help:"When it ends by itself, such as 'tomorrow 8:00' or +2h. Default: only when it is undone."`
 	gpuFlags
 }
 

@@ -11,17 +11,17 @@ import (
 // aboutProgram is the first thing that help says.
 const aboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; " +
 	"it starts as you, in the environment you submitted it from, when it is its turn and its GPUs are free. " +
-	"Without a command: the status."
+	"Without a command it shows the status."
 
 // groups are the headings of the commands, and of the options of long ones.
 var groups = []kong.Group{
 	{Key: "jobs", Title: "Jobs:"},
 	{Key: "machine", Title: "GPUs and scheduler:"},
 	{Key: "needs", Title: "What the job needs:"},
-	{Key: "life", Title: "How it is treated:"},
+	{Key: "life", Title: "How it runs and ends:"},
 	{Key: "queue", Title: "When it starts, and how often:"},
-	{Key: "label", Title: "What it is called:"},
-	{Key: "around", Title: "What it finds around it:"},
+	{Key: "label", Title: "Name and tags:"},
+	{Key: "around", Title: "Environment:"},
 	{Key: "self", Title: "What this command does:"},
 	{Key: "output", Title: "Output:"},
 }

@@ -13,7 +13,7 @@ type holdCmd struct{ jobsFlags }
 
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Hold, func(j api.Job) string {
-		return fmt.Sprintf("is held back until 'gpusched release %s'", nameOfJob(j))
+		return fmt.Sprintf("is held until 'gpusched release %s'", nameOfJob(j))
 	})
 }
 

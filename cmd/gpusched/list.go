@@ -13,13 +13,13 @@ import (
 // listCmd lists jobs.
 type listCmd struct {
 	All     bool   `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
-	Ended   *int   `name:"ended" placeholder:"N" help:"How many ended jobs -a, -s and --name show, and of an array that is named. 20 without this option, but all tasks of an array that an option chooses among."`
+	Ended   *int   `name:"ended" placeholder:"N" help:"How many ended jobs to show with -a, -s or --name, or how many ended tasks of an array that is named. Default: 20, or all tasks of the array where an option chooses among them."`
 	User    string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
 	Mine    bool   `name:"mine" xor:"who" help:"Only your own jobs."`
 	State   string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs in this state, such as queued or failed."`
 	Name    string `name:"name" short:"n" placeholder:"NAME" help:"Only jobs of this name."`
 	Wide    bool   `name:"wide" short:"w" help:"The same as -o wide."`
-	Waiting *int   `name:"waiting" placeholder:"N" help:"At most so many waiting jobs, the first in the queue; 0 shows all. 200 in a table without this option, all in other forms."`
+	Waiting *int   `name:"waiting" placeholder:"N" help:"At most this many waiting jobs, the first in the queue; 0 shows all. Default: 200 in a table, all in other forms."`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`

@@ -16,7 +16,7 @@ import (
 type logsCmd struct {
 	Follow  bool `name:"follow" short:"f" help:"Wait for the job to start, go on while it prints, and stop when it has ended."`
 	Lines   int  `name:"lines" short:"n" placeholder:"N" help:"Only the last N lines."`
-	Attempt int  `name:"attempt" placeholder:"N" help:"The output of this start of the job. The last without this option."`
+	Attempt int  `name:"attempt" placeholder:"N" help:"The output of this start of the job. Default: the last."`
 	Times   bool `name:"timestamps" short:"T" help:"Put the time before each line."`
 
 	ID string `arg:"" name:"id" help:"The job."`

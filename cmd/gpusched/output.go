@@ -13,7 +13,7 @@ import (
 
 // outputFlags choose the form of what a command found.
 type outputFlags struct {
-	Output string `short:"o" group:"output" placeholder:"FORMAT" enum:"table,wide,json,jsonl,csv,ids" default:"table" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object a line), csv, or ids (only the numbers, 7_3 for a task)."`
+	Output string `short:"o" group:"output" placeholder:"FORMAT" enum:"table,wide,json,jsonl,csv,ids" default:"table" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object per line), csv, or ids (only the numbers, 7_3 for a task)."`
 	JSON   bool   `name:"json" group:"output" help:"The same as -o json."`
 }
 

@@ -23,12 +23,12 @@ type reserveCmd struct {
 // reserveMakeCmd makes a reservation.
 type reserveMakeCmd struct {
 	GPUs   []int         `name:"gpus" type:"gpu-list" short:"g" required:"" placeholder:"LIST" help:"The GPUs, such as 0,2-3."`
-	From   time.Time     `name:"from" type:"moment" placeholder:"WHEN" help:"From when, such as 22:00 or 'tomorrow 8:00'. From now without this option."`
+	From   time.Time     `name:"from" type:"moment" placeholder:"WHEN" help:"When it begins, such as 22:00 or 'tomorrow 8:00'. Default: now."`
 	For    time.Duration `name:"for" type:"span" xor:"end" placeholder:"TIME" help:"For how long, such as 8h."`
-	Until  *time.Time    `name:"until" type:"moment" xor:"end" placeholder:"WHEN" help:"Until when, instead of --for."`
+	Until  *time.Time    `name:"until" type:"moment" xor:"end" placeholder:"WHEN" help:"When it ends, instead of --for."`
 	Users  []string      `name:"user" short:"u" placeholder:"USER" help:"Who may use the GPUs then: accounts, such as alice,bob. May be repeated."`
 	Groups []string      `name:"group" placeholder:"GROUP" help:"The members of these groups too. May be repeated."`
-	Reason string        `name:"reason" placeholder:"TEXT" help:"Why, for everybody to see."`
+	Reason string        `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
 	outputFlags
 }
 

@@ -107,7 +107,7 @@ func reworded(text string) string {
 		if near {
 			return fmt.Sprintf("there is no command %q, %s", word, more)
 		}
-		return fmt.Sprintf("%q is one word too many, or no command", word)
+		return fmt.Sprintf("%q is one word too many, or not a command", word)
 	}
 	if rest, ok := strings.CutPrefix(text, `expected "<`); ok {
 		word, _, _ := strings.Cut(rest, ">")

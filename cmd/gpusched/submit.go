@@ -16,21 +16,21 @@ type submitCmd struct {
 	Label   job.Label   `embed:""`
 
 	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
-	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" help:"Start the job again if a reboot takes it, or not; --retries has no part in it. The site's choice without this option."`
+	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" help:"Whether to start the job again after a reboot ended it, whatever --retries says. Default: the site's choice."`
 
-	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as all of these."`
+	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as may the next three."`
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
 	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
 	Tasks      string   `name:"array" placeholder:"TASKS" group:"queue" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
-	Param      []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which stands where the command says {lr}. Repeated: for each combination."`
+	Param      []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which replaces {lr} in the command. Repeated: one for each combination."`
 	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory and -e settings, unless that failed."`
 
 	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
 
-	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around" help:"Directory to run in. The current one without this option."`
+	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around" help:"Directory to run in. Default: the current one."`
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
-	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its present value. May be repeated."`
+	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
 
 	DryRun bool `name:"dry-run" group:"self" help:"Queue nothing; show where the job would go and the systemd unit it would be."`
 	Wait   bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did."`

@@ -11,7 +11,7 @@ import (
 // writeTopology prints how the GPUs are connected, a row and a column for each.
 func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
 	if len(reply.Links) == 0 {
-		a.out.Printf("nothing is known of how the GPUs are connected\n")
+		a.out.Printf("how the GPUs are connected is not known\n")
 		return
 	}
 	best := map[[2]int]string{}

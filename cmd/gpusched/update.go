@@ -12,7 +12,7 @@ import (
 type updateCmd struct {
 	Change job.Change `embed:""`
 
-	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started. None of the earlier dependencies stays; none alone takes all away."`
+	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started. Replaces all earlier dependencies; the word none removes them."`
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
 	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`

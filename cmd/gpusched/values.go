@@ -66,7 +66,7 @@ func parseAhead(s string) (time.Time, error) {
 func parseCPUs(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > job.MaxCPUs {
-		return 0, fmt.Errorf("%q is no number of CPUs: use 1 to %d, or leave the option out for no limit",
+		return 0, fmt.Errorf("%q is not a number of CPUs: use 1 to %d, or leave the option out for no limit",
 			s, job.MaxCPUs)
 	}
 	return n, nil

@@ -35,7 +35,7 @@ func (a *app) writeWhy(j api.Job, first []api.Job) {
 	case j.Result != nil:
 		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
 	case j.State != string(job.Queued):
-		a.out.Printf("job %s does not wait: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
+		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
 	case len(j.Reasons) == 0:
 		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
 	default:
@@ -70,14 +70,14 @@ func (a *app) writeOutlook(j api.Job, first []api.Job) {
 	switch {
 	case len(first) == 0:
 	case place == 0:
-		a.out.Printf("it is the first in the queue\n")
+		a.out.Printf("it is first in the queue\n")
 	case place < 0:
-		a.out.Printf("at least %d jobs are before it in the queue\n", len(first))
+		a.out.Printf("at least %d jobs are ahead of it in the queue\n", len(first))
 	default:
 		before := joined(first[:place], ", ", func(w api.Job) string {
 			return fmt.Sprintf("%s (%s, %s)", nameOfJob(w), w.User, w.Name)
 		})
-		a.out.Printf("before it in the queue: %s\n", term.Clean(before))
+		a.out.Printf("ahead of it in the queue: %s\n", term.Clean(before))
 	}
 }
 

@@ -87,7 +87,7 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 		"drop-in":                {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\n\nDeviceAllow = /dev/nvidia0\n"}, "drop-ins", "/etc/systemd/system/gpujob-.service.d/50-site.conf:3 sets DeviceAllow"},
 		"drop-in, reload":        {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\nExecReload=/bin/true\n"}, "drop-ins", "50-site.conf:2 sets ExecReload"},
 		"drop-in for all":        {map[string]string{"/etc/systemd/system/service.d/x.conf": "[Service]\nPrivateDevices=yes\n"}, "drop-ins", "service.d/x.conf:2 sets PrivateDevices"},
-		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be looked at"},
+		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := machineWith(t, c.changed)
@@ -179,10 +179,10 @@ func TestDoctorTellsOfSessions(t *testing.T) {
 	}{
 		{false, syscall.ENXIO, false, job.Healthy, closeSessions},
 		{false, nil, true, job.Healthy, closeSessions},
-		{false, syscall.EPERM, false, job.Healthy, "this one can open no GPU"},
-		{true, syscall.EPERM, false, job.Healthy, "this one can open no GPU"},
+		{false, syscall.EPERM, false, job.Healthy, "this session cannot open GPUs"},
+		{true, syscall.EPERM, false, job.Healthy, "this session cannot open GPUs"},
 		{true, syscall.ENXIO, true, job.Healthy, "root's own sessions can"},
-		{true, syscall.ENXIO, false, job.Degraded, "can open them all the same"},
+		{true, syscall.ENXIO, false, job.Degraded, "but this one can open them"},
 	} {
 		got := fenceCheck(c.closed, &fs.PathError{Op: "open", Err: c.opening}, c.root)
 		if got.Health != c.health || !strings.Contains(got.Detail+got.Next, c.says) {

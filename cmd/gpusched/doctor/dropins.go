@@ -51,7 +51,7 @@ func (h host) checkDropIns() job.Check {
 	case len(own) > 0:
 		return healthy(name, "the scheduler's unit is changed by "+strings.Join(own, ", "))
 	}
-	return healthy(name, "nothing is changed of the units of jobs that must not be")
+	return healthy(name, "no drop-in changes what the units of jobs need")
 }
 
 // badLines are the lines of the drop-ins in dir that set what a job's unit must

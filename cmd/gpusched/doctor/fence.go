@@ -42,11 +42,11 @@ func fenceCheck(closed bool, opening error, root bool) job.Check {
 	const name = "sessions"
 	switch {
 	case errors.Is(opening, syscall.EPERM):
-		return healthy(name, "this one can open no GPU: GPUs are used by jobs")
+		return healthy(name, "this session cannot open GPUs: they are for jobs")
 	case closed && root:
-		return healthy(name, "login sessions, cron and at can open no GPU, root's own sessions can")
+		return healthy(name, "login sessions, cron and at cannot open GPUs; root's own sessions can")
 	case closed:
-		return degraded(name, "GPUs are closed to login sessions, and this one can open them all the same",
+		return degraded(name, "GPUs are closed to login sessions, but this one can open them",
 			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: "+
 				"those without pam_systemd are not; THE FENCE in gpuschedd(8)")
 	}

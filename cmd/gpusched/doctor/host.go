@@ -40,7 +40,7 @@ func degraded(name, detail, next string) job.Check {
 
 // unreadable is a check that could not be made.
 func unreadable(name string, err error) job.Check {
-	detail := "cannot be looked at: " + reason(err)
+	detail := "cannot be read: " + reason(err)
 	return job.Check{Name: name, Health: Unseen, Detail: detail, Next: "ask root to run 'gpusched doctor'"}
 }
 
@@ -135,14 +135,14 @@ func (h host) checkNodes() job.Check {
 	}
 	switch {
 	case gpus == 0:
-		return degraded(name, "there is no /dev/nvidia0: no driver, or nobody made the nodes",
+		return degraded(name, "there is no /dev/nvidia0: no driver, or its nodes were not made",
 			h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")
 	case len(closed) > 0:
 		return degraded(name, "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail",
 			"let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): "+
 				"each job can open its own GPUs only, whatever the mode")
 	case !uvm:
-		return degraded(name, "/dev/nvidia-uvm is not there: CUDA programs of users cannot make it in a job",
+		return degraded(name, "/dev/nvidia-uvm is not there: users' CUDA programs cannot make it in a job",
 			h.makesNodes()+"; the scheduler does it at its start")
 	}
 	return healthy(name, fmt.Sprintf("%d GPUs, which every user may open as far as a job is given them", gpus))
@@ -224,7 +224,7 @@ func (h host) checkConfig() job.Check {
 	case err != nil:
 		return degraded("settings on disk", strings.SplitN(err.Error(), "\n", 2)[0], next)
 	case len(files) == 0:
-		return healthy("settings on disk", "none: everything is as it comes")
+		return healthy("settings on disk", "none: everything has its default")
 	}
 	return healthy("settings on disk", "no mistake in "+strings.Join(files, ", "))
 }
@@ -236,9 +236,9 @@ func checkClock() job.Check {
 		return unreadable("synchronisation", err)
 	}
 	if t.Status&unix.STA_UNSYNC != 0 {
-		return degraded("synchronisation", "the clock is not synchronised with any other: "+
+		return degraded("synchronisation", "the clock is not synchronised: "+
 			"begin times, reservations and histories are as wrong as it is",
 			"timedatectl set-ntp true, or install chrony")
 	}
-	return healthy("synchronisation", "the clock is synchronised with others")
+	return healthy("synchronisation", "the clock is synchronised")
 }

@@ -99,7 +99,7 @@ func pausedWords(g *api.GPU) string {
 		text += " (" + g.PausedReason + ")"
 	}
 	if g.PausedUntil.IsZero() {
-		text += ", until somebody resumes it"
+		text += ", until it is resumed"
 	}
 	return text
 }

@@ -19,7 +19,7 @@ func (h host) checkSubuid() job.Check {
 	const next = "give each user a range of its own in /etc/subuid: usermod --del-subuids, --add-subuids"
 	data, err := os.ReadFile(h.path("/etc/subuid"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return healthy(name, "nobody has any")
+		return healthy(name, "none are assigned")
 	}
 	if err != nil {
 		return unreadable(name, err)
