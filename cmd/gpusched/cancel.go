@@ -130,7 +130,7 @@ func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 		users[j.User] = true
 		ids = append(ids, api.FormatID(j.ID))
 	}
-	question := fmt.Sprintf("end %d jobs of %d users?", len(ids), len(users))
+	question := fmt.Sprintf("end %s of %s?", count(len(ids), "job"), count(len(users), "user"))
 	switch {
 	case yes || len(ids) == 0:
 		return ids, nil

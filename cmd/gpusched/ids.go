@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,13 +153,10 @@ func submissions(jobs []api.Job) []int64 {
 }
 
 func atMost(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no job yet"
-	case 1:
-		return "only one job"
 	}
-	return fmt.Sprintf("only %d jobs", n)
+	return "only " + count(n, "job")
 }
 
 func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {

@@ -91,6 +91,14 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
+// count is a number of things: "1 task", "2 tasks".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // joined is each with the texts joined.
 func joined[T any](list []T, sep string, f func(T) string) string {
 	return strings.Join(each(list, f), sep)

@@ -178,11 +178,11 @@ func environmentLine(p *api.Private, ended bool) string {
 	case ended && n == 0:
 		return mode + ", deleted with the job's end"
 	case mode == "inherited":
-		return fmt.Sprintf("inherited, %d variables (print them with --env)", n)
+		return fmt.Sprintf("inherited, %s (print them with --env)", count(n, "variable"))
 	case n == 0:
 		return p.EnvMode
 	default:
-		return fmt.Sprintf("%s, and %d variables (print them with --env)", p.EnvMode, n)
+		return fmt.Sprintf("%s, and %s (print them with --env)", p.EnvMode, count(n, "variable"))
 	}
 }
 

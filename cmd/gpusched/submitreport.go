@@ -65,10 +65,7 @@ func waiting(t *term.Terminal, j api.Job) string {
 
 // tasks says how many tasks an array has.
 func tasks(a *api.Array) string {
-	text := fmt.Sprintf("%d tasks", a.Size)
-	if a.Size == 1 {
-		text = "1 task"
-	}
+	text := count(a.Size, "task")
 	if a.Limit > 0 {
 		text += fmt.Sprintf(", %d at a time", a.Limit)
 	}
