@@ -14,7 +14,7 @@ func TestJobFieldsTellTheCause(t *testing.T) {
 	for want, j := range map[string]job.Job{
 		"[job 7 state queued uid 1 user ada]":                                                      {State: job.Queued},
 		"[job 7 state running uid 1 user ada attempt 2 gpu -]":                                     {State: job.Running, Attempt: at},
-		"[job 7 state ending uid 1 user ada attempt 2 gpu - stop preempt]":                         {State: job.Ending, Attempt: at, Stop: job.StopPreempt},
+		"[job 7 state ending uid 1 user ada attempt 2 gpu - stop preempt]":                         {State: job.Ending, Attempt: at, Life: job.Life{StopOrder: job.StopOrder{Stop: job.StopPreempt}}},
 		"[job 7 state queued uid 1 user ada attempt 2 gpu - result sent back to the queue by bob]": {State: job.Queued, Attempt: back},
 		"[job 7 state cancelled uid 1 user ada task 3_1 attempt 2 gpu - result cancelled by bob]":  {State: job.Cancelled, Attempt: back, Life: job.Life{Task: &job.Task{Array: 3, Index: 1}}, Result: &job.Result{Outcome: job.Cancelled, By: "bob"}},
 	} {

@@ -23,9 +23,12 @@ func TestNextTick(t *testing.T) {
 		"nothing":             {func(*Core) {}, time.Time{}},
 		"a limit":             {runs(job.Job{Request: job.Request{TimeLimit: job.Span(9 * time.Minute)}}), in(9)},
 		"a warning before it": {runs(job.Job{Request: limited}), in(7)},
-		"warned":              {runs(job.Job{Request: limited, Life: job.Life{Warned: true}}), in(9)},
-		"room to be made":     {runs(job.Job{Request: limited, Stop: job.StopPreempt, Life: job.Life{StopAt: in(3)}}), in(3)},
-		"no limit":            {runs(job.Job{}), time.Time{}},
+		"warned":              {runs(job.Job{Request: limited, Life: job.Life{StopOrder: job.StopOrder{Warned: true}}}), in(9)},
+		"room to be made": {
+			runs(job.Job{Request: limited, Life: job.Life{StopOrder: job.StopOrder{Stop: job.StopPreempt, StopAt: in(3)}}}),
+			in(3),
+		},
+		"no limit": {runs(job.Job{}), time.Time{}},
 		"not listed": {func(c *Core) {
 			runs(job.Job{Request: limited})(c)
 			c.systemd.wasListed = false

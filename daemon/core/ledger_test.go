@@ -94,9 +94,12 @@ func TestSentBack(t *testing.T) {
 		fresh:     {noon, 0},
 	} {
 		j := job.Job{
-			ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Ending, SubmittedAt: noon.Add(-3 * time.Hour), Stop: job.StopRequeue,
+			ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Ending, SubmittedAt: noon.Add(-3 * time.Hour),
 			Attempt: &job.Attempt{Number: 1, BootID: "boot1", PlacedAt: noon.Add(-time.Hour)}, Request: job.Request{GPUMilli: 1000},
-			Life: job.Life{QueuedAt: noon.Add(-3 * time.Hour), Served: 30 * time.Minute, Requeues: 1},
+			Life: job.Life{
+				QueuedAt: noon.Add(-3 * time.Hour), Served: 30 * time.Minute, Requeues: 1,
+				StopOrder: job.StopOrder{Stop: job.StopRequeue},
+			},
 		}
 		c := New(Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 		l := c.jobs.get(1)

@@ -14,7 +14,8 @@ import (
 // lacks most is short of it.
 func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
-		l := &trackedJob{job: job.Job{ID: id, State: job.Running, Stop: stop}}
+		l := &trackedJob{job: job.Job{ID: id, State: job.Running}}
+		l.job.Stop = stop
 		return gpuUse{l: l, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: &job.GPUNow{UsedBytes: uses}}
 	}
 	for name, c := range map[string]struct {

@@ -106,8 +106,8 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	}
 	c.gpus.recordBaseline(p.Grants)
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: c.gpus.refs(p.Grants), BootID: c.systemd.runID(), PlacedAt: now}
-	l.job.Stop, l.job.StopBy, l.job.StopFor, l.job.StopAt, l.job.Warned = "", "", 0, time.Time{}, false
-	l.job.GPUError, l.job.Left, l.job.Breach = nil, "", nil
+	l.job.StopOrder = job.StopOrder{}
+	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)

@@ -161,7 +161,7 @@ func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	if how == fresh {
 		j.Served = 0
 	}
-	j.Stop, j.StopBy, j.StopFor, j.StopAt, j.Warned = "", "", 0, time.Time{}, false
+	j.StopOrder = job.StopOrder{}
 	c.move(l, job.Queued, now)
 }
 

@@ -66,9 +66,7 @@ type Job struct {
 	Request     Request   `json:"request"`
 	SubmittedAt time.Time `json:"submitted_at"`
 	State       State     `json:"state"`
-	ChangedAt   time.Time `json:"changed_at"` // of the state
-	Stop        StopCause `json:"stop,omitempty"`
-	StopBy      string    `json:"stop_by,omitempty"`
+	ChangedAt   time.Time `json:"changed_at"`        // of the state
 	Attempt     *Attempt  `json:"attempt,omitempty"` // the current or last attempt
 	Result      *Result   `json:"result,omitempty"`  // how the job ended; nil until then
 
@@ -83,14 +81,9 @@ type Life struct {
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
-	StopFor   ID            `json:"stop_for,omitempty"`  // the job that a stopped one makes room for
-	StopWhy   string        `json:"stop_why,omitempty"`  // what an array waited for in vain that ends with its last task
-	StopAt    time.Time     `json:"stop_at,omitzero"`    // when that one, which has been warned, is stopped
-	Warned    bool          `json:"warned,omitempty"`    // the current attempt got its warning signal
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
-	Breach    *Breach       `json:"breach,omitempty"`    // for which the current or last attempt was stopped
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
@@ -101,6 +94,20 @@ type Life struct {
 	GIDs      GIDs          `json:"gids,omitempty"`      // the owner's groups at submit, the first one included; none for a task
 	Task      *Task         `json:"task,omitempty"`      // set for a task of an array
 	Tasks     *Tasks        `json:"tasks,omitempty"`     // set for an array
+
+	StopOrder
+}
+
+// StopOrder is what a job was told about its end, or about that of its current or last
+// attempt; a new attempt begins without one.
+type StopOrder struct {
+	Stop    StopCause `json:"-"`                  // why; "": it was not told to stop. The state file has a column for it
+	StopBy  string    `json:"-"`                  // by whom, for people; and for this
+	StopFor ID        `json:"stop_for,omitempty"` // the job that it makes room for, or that is short of its memory
+	StopWhy string    `json:"stop_why,omitempty"` // what an array waited for that can't come, and that ends with its last task
+	StopAt  time.Time `json:"stop_at,omitzero"`   // when it is stopped, after a warning
+	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
+	Breach  *Breach   `json:"breach,omitempty"`   // for what it did with a GPU
 }
 
 // PayloadID returns the job under whose id the private payload is kept: a task

@@ -64,9 +64,12 @@ func padded(doc string) string {
 	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)
 }
 
-// jobText is those columns of jobQuery that need decoding.
+// jobText is those columns of jobQuery that need decoding, or belong into a part that
+// is decoded.
 type jobText struct {
 	groups, submitted, changed, label, request, life string
+	stop                                             job.StopCause
+	stopBy                                           string
 
 	result  sql.NullString
 	attempt int64
@@ -75,7 +78,7 @@ type jobText struct {
 // scan reads a row of jobQuery, what is plain into j and the rest into t.
 func (t *jobText) scan(rows *sql.Rows, j *job.Job) error {
 	return rows.Scan(&j.ID, &j.Key, &j.Owner.UID, &j.Owner.GID, &j.Owner.User, &t.groups, &j.Label.Name, &j.State, &t.submitted, &t.changed,
-		&j.Stop, &j.StopBy, &t.attempt, &t.label, &t.request, &t.life, &t.result)
+		&t.stop, &t.stopBy, &t.attempt, &t.label, &t.request, &t.life, &t.result)
 }
 
 // scanJob reads one row of jobQuery. The attempt has only its number.
@@ -96,6 +99,7 @@ func (t *jobText) decode(j *job.Job) error {
 	document(&d, &j.Label, t.label, flatLabel)
 	document(&d, &j.Request, t.request, flatRequest)
 	document(&d, &j.Life, t.life, flatLife)
+	j.Stop, j.StopBy = t.stop, t.stopBy
 	d.result(&j.Result, t.result)
 	if t.attempt != 0 {
 		j.Attempt = &job.Attempt{Number: int(t.attempt)}
