@@ -98,6 +98,23 @@ func TestRequestsOfSchema2(t *testing.T) {
 	}
 }
 
+// Schema 3 has on record what has begun: who waits for the start of an array would
+// wait for its end else, and be cancelled with it.
+func TestWhatBeganBeforeSchema3(t *testing.T) {
+	path := restore(t, "schema-2.sql")
+	execFile(t, path, `UPDATE jobs SET result = NULL, state = 'running' WHERE id IN (2, 4);
+		UPDATE jobs SET result = NULL, state = 'queued' WHERE id = 3;
+		INSERT INTO attempts SELECT 4, 1, gpus, boot_id, invocation_id, placed_at, started_at, '', NULL, 0, 0 FROM attempts WHERE job_id = 3;
+		UPDATE attempts SET started_at = '' WHERE job_id = 3`)
+	s := openAt(t, path)
+	st, err := s.Load(context.Background())
+	began := map[job.ID]bool{}
+	for _, j := range st.Jobs {
+		began[j.ID] = j.Began
+	}
+	requireEqual(t, err, began, map[job.ID]bool{1: true, 2: true, 3: false, 4: true}) // 4 is a task of 1
+}
+
 // What only schema 2 can hold is there, too.
 func TestSchema2Opens(t *testing.T) {
 	s := openAt(t, restore(t, "schema-2.sql"))

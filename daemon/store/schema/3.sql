@@ -19,3 +19,11 @@ UPDATE jobs SET request = json_patch(
       'shape',         request->>'$.shape',
       'script',        request->>'$.script') END))
 WHERE json_valid(request);
+
+-- Whether a command of a job that has not ended has run, in any attempt, or one of
+-- a task of an array: until now that was read off the attempt, and off the tasks.
+
+UPDATE jobs SET life = json_set(life, '$.began', json('true'))
+WHERE result IS NULL AND json_valid(life) AND (
+  EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = jobs.id AND a.started_at <> '') OR
+  EXISTS (SELECT 1 FROM jobs t JOIN attempts a ON a.job_id = t.id WHERE t.array_id = jobs.id AND a.started_at <> ''));
