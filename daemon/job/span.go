@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,6 +17,15 @@ func (s Span) Duration() time.Duration { return time.Duration(s) }
 
 // String prints the span the way ParseDuration reads it.
 func (s Span) String() string { return FormatDuration(time.Duration(s)) }
+
+// Ceil returns the span in whole seconds, rounded up: one below a second is not none.
+// What is out of range stays out of range.
+func (s Span) Ceil() Span {
+	if rest := s % Span(time.Second); rest > 0 && s < Span(MaxDuration) {
+		return s - rest + Span(time.Second)
+	}
+	return s
+}
 
 // MarshalJSON writes seconds, with decimals only where there is part of one.
 func (s Span) MarshalJSON() ([]byte, error) {
@@ -44,7 +54,7 @@ func (s *Span) UnmarshalJSON(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text) + "s")
 	if err != nil {
-		return fmt.Errorf("%s is not a number of seconds", text)
+		return errors.New("a length of time is a number of seconds") // the text may be megabytes
 	}
 	*s = Span(d)
 	return nil

@@ -11,7 +11,18 @@ func checkChange(c *job.Change) error {
 	if c.Begin != nil {
 		c.Begin = new(moment(*c.Begin))
 	}
+	if c.TimeLimit != nil {
+		c.TimeLimit = new(c.TimeLimit.Ceil())
+	}
 	return c.Err()
+}
+
+// wholeSpans rounds the spans of a request up to whole seconds, which is what
+// everybody may take for granted who reads a listing.
+func wholeSpans(r *job.Request) {
+	for _, s := range []*job.Span{&r.TimeLimit, &r.Grace, &r.WarnBefore, &r.Backoff} {
+		*s = s.Ceil()
+	}
 }
 
 // moment is a time in UTC without the monotonic clock, and no time for none.

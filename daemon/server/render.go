@@ -44,6 +44,7 @@ func renderJob(v job.JobView) api.Job {
 // without what the wire says in another way.
 func publicPart(r job.Request) job.Request {
 	r.Begin = moment(r.Begin)
+	wholeSpans(&r)
 	r.After, r.Array, r.Dedup, r.Derived = nil, nil, "", job.Derived{}
 	return r
 }

@@ -59,6 +59,10 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 	}
 	r := &sub.Request
 	r.Begin, r.Derived = moment(r.Begin), job.Derived{}
+	wholeSpans(r)
+	if in.Grace != nil {
+		sub.Grace = new(in.Grace.Ceil())
+	}
 	var p job.Problems
 	var err error
 	if r.Array, err = arrayWish(in.Array); err != nil {

@@ -92,6 +92,29 @@ func TestTimesNeverOverflow(t *testing.T) {
 	}
 }
 
+// Parts of a second are rounded up on the way in and out: older clients read a listing
+// with whole numbers only, and a limit of a nanosecond would start a job over and over.
+func TestTimesAreWholeSeconds(t *testing.T) {
+	b := queue()
+	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","time_limit_seconds":1.5,"grace_seconds":0.000000001,` +
+		`"warn_signal":10,"warn_before_seconds":0.5,"retries":1,"backoff_seconds":2}`
+	if status, reply := ask(testServer(b, nil), alice, "POST", "/v1/jobs", body); status != 200 {
+		t.Fatalf("%d %s", status, reply)
+	}
+	s, second := b.Submissions()[0], job.Span(time.Second)
+	if r := s.Request; r.TimeLimit != 2*second || *s.Grace != second || r.WarnBefore != second || r.Backoff != 2*second {
+		t.Errorf("%+v, grace %s", r, s.Grace)
+	}
+	c := job.Change{TimeLimit: new(second / 2)}
+	if err := checkChange(&c); err != nil || *c.TimeLimit != second {
+		t.Errorf("an update to half a second: %s, %v", c.TimeLimit, err)
+	}
+	text, err := json.Marshal(publicPart(job.Request{Grace: second * 3 / 2}))
+	if err != nil || !strings.Contains(string(text), `"grace_seconds":2,`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	_, body := ask(testServer(queue(), nil), alice, "POST", "/v1/jobs", `{"name":"","gpu_milli":505,"dir":"eA==","env_mode":"all"}`)
 	e := refusal(t, body)
