@@ -129,7 +129,8 @@ func (r *Request) check(p *Problems) {
 		p.addf("a threshold is out of range: use 1 to 100 percent (--max-load, --max-used)")
 	}
 	r.checkLife(p)
-	if n := r.Priority; n.Class < Scavenger || n.Class > Interactive || n.Number < -maxPriority || n.Number > maxPriority {
+	if n := r.Priority; n.Class < Scavenger || n.Class > Interactive || n.Class != Normal && n.Number != 0 ||
+		n.Number < -maxPriority || n.Number > maxPriority {
 		p.addf("the priority is out of range: use -%d to %d or a class (--priority)", maxPriority, maxPriority)
 	}
 	if r.GPUVisible != "" && r.GPUVisible != "uuid" {
