@@ -157,7 +157,7 @@ func TestConcurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range strings.Fields("cmd/gpusched cmd/gpuschedd daemon daemon/api daemon/journal daemon/server daemon/store gpu/gputest gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest") {
+	for _, p := range strings.Fields("cmd/gpusched daemon daemon/api daemon/journal daemon/server daemon/store daemon/supervise gpu/gputest gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest") {
 		if !slices.Contains(list, "./"+p) {
 			t.Errorf("%s is not among %q", p, list)
 		}
