@@ -5,7 +5,7 @@ import "github.com/gpusched/gpusched/daemon/job"
 func jobKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "default_mem", doc: "Host memory of a job that asks none (--mem): auto, none (no limit) or a size. Auto is 75 % of the machine's memory divided by its number of GPUs, for each GPU of the job; a job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
-			bind: func(c *Config) value { return defaultMemValue{&c.Jobs.DefaultMem} }},
+			bind: func(c *Config) value { return defaultMem(&c.Jobs.DefaultMem) }},
 		{section: in, name: "default_time", doc: "Time limit of a job that asks none (--time). Empty: the same as max_time.",
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.DefaultTime, second, longest) }},
 		{section: in, name: "max_time", doc: "The longest time limit a job may ask for; with it every job has a limit. Empty: no bound, and jobs may run for ever.",
@@ -15,31 +15,31 @@ func jobKeys(in, _ string) []key {
 		{section: in, name: "max_grace", doc: "The longest grace a job may ask for, and the longest that a job with --signal is left between the signal and its stop when it makes room for another.",
 			bind: func(c *Config) value { return timeBetween(&c.Jobs.MaxGrace, second, day) }},
 		{section: in, name: "max_mem", doc: "The most host memory a job may ask for (--mem); with it every job has a limit. None: what the machine has.",
-			bind: func(c *Config) value { return sizeValue{to: &c.Jobs.MaxMem, none: true} }},
+			bind: func(c *Config) value { return sizeOrNone(&c.Jobs.MaxMem) }},
 		{section: in, name: "allowed_paths", doc: "Directories, programs and patterns such as /home/*/jobs (a * is within one name) that jobs may be run out of, by the path of the script where python, bash and the like are given one. Empty: everywhere. It guards against mistakes and is no fence: the words of the submission are compared, links are not followed, and a program that is allowed can run any other.",
-			bind: func(c *Config) value { return programsValue{&c.Jobs.AllowedPaths} }},
+			bind: func(c *Config) value { return programs(&c.Jobs.AllowedPaths) }},
 		{section: in, name: "tasks_max", doc: "Processes and threads of one job at most.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
 		{section: in, name: "max_running", doc: "Jobs running at once at most, those without a GPU included.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRunning, 1, 100_000) }},
 		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, how much of max_running and of the host memory for jobs those that ask no GPU may have together, so that a free GPU finds a place and memory: a percentage such as 50, or a fraction such as 0.5. One that asks more memory than that runs while no other of them does. 100: all, so that jobs without a GPU can keep every GPU job waiting.",
-			bind: func(c *Config) value { return percentValue{&c.Jobs.ShareWithoutGPU} }},
+			bind: func(c *Config) value { return percent(&c.Jobs.ShareWithoutGPU) }},
 		{section: in, name: "max_queued", doc: "Jobs waiting at once at most; a submission above that is refused.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxQueued, 1, 1_000_000) }},
 		{section: in, name: "requeue", doc: "Whether a job that said neither --requeue nor --no-requeue starts again from the beginning after a reboot took it.",
-			bind: func(c *Config) value { return switchValue{&c.Jobs.Requeue} }},
+			bind: func(c *Config) value { return onOff(&c.Jobs.Requeue) }},
 		{section: in, name: "max_retries", doc: "The most retries after a failure that a job may ask for (--retries). 0: none.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRetries, 0, job.MaxRetries) }},
 		{section: in, name: "default_backoff", doc: "Time before the first retry of a job that asks none (--backoff). It doubles with each further retry, up to an hour.",
 			bind: func(c *Config) value { return timeBetween(&c.Jobs.DefaultBackoff, second, job.MaxBackoff) }},
 		{section: in, name: "default_on_timeout", doc: "What becomes of a job that meets its time limit and did not say (--on-timeout): kill (it ends as timed out) or requeue (it is stopped and queued again behind the others).",
 			bind: func(c *Config) value {
-				return choiceValue[job.TimeoutAction]{&c.Jobs.DefaultOnTimeout, "an action", []job.TimeoutAction{job.TimeoutKill, job.TimeoutRequeue}}
+				return oneOf(&c.Jobs.DefaultOnTimeout, "an action", job.TimeoutKill, job.TimeoutRequeue)
 			}},
 		{section: in, name: "allow_raised_priority", doc: "Whether every user may give jobs a priority above normal. Otherwise only administrators may.",
-			bind: func(c *Config) value { return switchValue{&c.Jobs.AllowRaisedPriority} }},
+			bind: func(c *Config) value { return onOff(&c.Jobs.AllowRaisedPriority) }},
 		{section: in, name: "allow_sandboxed", doc: "Whether jobs are taken from processes that may do less than their account: with no new privileges or a filter of system calls (a hardened service, a sandboxed editor or agent), or in another user or pid namespace (a container that sees the socket). The job runs outside of that, with all that the account may do.",
-			bind: func(c *Config) value { return switchValue{&c.Jobs.AllowSandboxed} }},
+			bind: func(c *Config) value { return onOff(&c.Jobs.AllowSandboxed) }},
 	}
 }
 

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"strconv"
-	"time"
-)
+import "time"
 
 // Limits is what one user's clients may cost the daemon.
 type Limits struct {
@@ -35,38 +31,12 @@ func limitKeys(in, _ string) []key {
 		{section: in, name: "user_waits", doc: "Connections of one user that wait for the end of a job (gpusched wait). Others try again until there is room.",
 			bind: func(c *Config) value { return numberBetween(&c.Limits.UserWaits, 1, 10_000) }},
 		{section: in, name: "request_size", doc: "The largest submission. A command with its environment takes up to a third more than its own size.",
-			bind: func(c *Config) value { return sizeBetween{&c.Limits.RequestBytes, 64 << 10, 8 << 20} }},
+			bind: func(c *Config) value { return sizeBetween(&c.Limits.RequestBytes, 64<<10, 8<<20) }},
 		{section: in, name: "user_state", doc: "What the jobs of one user may take of the state file until they end: 2K each, the command and the environment, and eightfold what also stays in memory (parameters, comments, tags, dependencies). A submission above that is refused. Subordinate uids (subuid) count as their user, here and in all quotas.",
-			bind: func(c *Config) value { return sizeBetween{&c.Limits.UserState, 16 << 20, 1 << 40} }},
+			bind: func(c *Config) value { return sizeBetween(&c.Limits.UserState, 16<<20, 1<<40) }},
 		{section: in, name: "user_history", doc: "What the ended jobs of one user may take of the state file, roughly. The oldest are forgotten. The environment of a job is forgotten with its end anyway, and of a command all but the first 4K.",
-			bind: func(c *Config) value { return sizeBetween{&c.Limits.UserHistory, 16 << 20, 1 << 40} }},
+			bind: func(c *Config) value { return sizeBetween(&c.Limits.UserHistory, 16<<20, 1<<40) }},
 		{section: in, name: "history_age", doc: "Jobs that ended longer ago are forgotten, tasks not before their array has ended. Empty: only user_history counts.",
 			bind: func(c *Config) value { return timeOrNone(&c.Limits.HistoryAge, hour, longest) }},
 	}
-}
-
-// sizeBetween is a number of bytes with bounds.
-type sizeBetween struct {
-	to     *int64
-	lo, hi int64
-}
-
-func (v sizeBetween) parse(raw any) error {
-	n := *v.to
-	if err := (sizeValue{to: &n}).parse(raw); err != nil {
-		return err
-	}
-	return assign(sizeBetween{&n, v.lo, v.hi}, v.to, n)
-}
-
-func (v sizeBetween) check() error {
-	if *v.to < v.lo || *v.to > v.hi {
-		return fmt.Errorf("%s is out of range: use %s to %s", spellSize(*v.to), spellSize(v.lo), spellSize(v.hi))
-	}
-	return nil
-}
-
-func (v sizeBetween) spell() string { return strconv.Quote(spellSize(*v.to)) }
-func (v sizeBetween) schema() shape {
-	return shape{Type: "string", Form: "a size from " + spellSize(v.lo) + " to " + spellSize(v.hi), Pattern: `^[0-9.]+ ?[A-Za-z]+$`}
 }

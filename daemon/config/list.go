@@ -1,9 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,153 +12,127 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// indexesValue is a list of GPU indexes, kept ascending.
-type indexesValue struct{ to *[]int }
-
-func (v indexesValue) parse(raw any) error {
-	list, ok := raw.([]any)
-	if !ok {
-		return wrongType("a list of GPU indexes such as [0, 2]", raw)
-	}
-	var indexes []int
-	for _, item := range list {
-		n, ok := item.(int64)
-		if !ok || n < 0 || n >= job.MaxGPUs {
-			return fmt.Errorf("must hold GPU indexes only, numbers from 0 to %d without quotes", job.MaxGPUs-1)
+// fromList reads a list; example shows how it looks, and what says what its items
+// must be.
+func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) ([]T, error) {
+	return func(raw any) (list []T, err error) {
+		items, ok := raw.([]any)
+		if !ok {
+			return nil, wrongType("a list of "+example, raw)
 		}
-		indexes = append(indexes, int(n))
+		for _, raw := range items {
+			e, ok := raw.(E)
+			v, fits := item(e)
+			if !ok || !fits {
+				return nil, errors.New("must hold " + what)
+			}
+			list = append(list, v)
+		}
+		return list, nil
 	}
-	slices.Sort(indexes)
-	return assign(indexesValue{&indexes}, v.to, indexes)
 }
 
-func (v indexesValue) check() error {
-	for i, n := range *v.to {
-		if n < 0 || n >= job.MaxGPUs {
-			return fmt.Errorf("%d is not a GPU index", n)
+// listed writes a list.
+func listed[T any](write func(T) string) func([]T) string {
+	return func(list []T) string {
+		parts := make([]string, len(list))
+		for i, v := range list {
+			parts[i] = write(v)
 		}
-		if i > 0 && n == (*v.to)[i-1] {
-			return fmt.Errorf("GPU %d is listed twice", n)
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+}
+
+// gpuIndexes is a list of GPU indexes, kept ascending.
+func gpuIndexes(to *[]int) value {
+	lo, hi := 0, job.MaxGPUs-1
+	fits := func(n int64) (int, bool) { return int(n), n >= 0 && n <= int64(hi) }
+	items := fromList("GPU indexes such as [0, 2]", fmt.Sprintf("GPU indexes only, numbers from 0 to %d without quotes", hi), fits)
+	read := func(raw any) ([]int, error) {
+		list, err := items(raw)
+		slices.Sort(list)
+		return list, err
+	}
+	wrong := func(list []int) error {
+		for _, n := range list {
+			if n < lo || n > hi {
+				return fmt.Errorf("%d is not a GPU index", n)
+			}
 		}
-		if i > 0 && n < (*v.to)[i-1] {
-			return fmt.Errorf("GPU %d is not in ascending order", n)
+		return ascending(list, "GPU %d")
+	}
+	form := shape{Type: "array", Form: "a list of numbers", Items: &shape{Type: "integer", Min: &lo, Max: &hi}}
+	return setting[[]int]{to, read, wrong, listed(strconv.Itoa), form}
+}
+
+// ascending refuses a number that is there twice or not in its place.
+func ascending(list []int, called string) error {
+	for i, n := range list {
+		switch {
+		case i > 0 && n == list[i-1]:
+			return fmt.Errorf(called+" is listed twice", n)
+		case i > 0 && n < list[i-1]:
+			return fmt.Errorf(called+" is not in ascending order", n)
 		}
 	}
 	return nil
 }
 
-func (v indexesValue) spell() string {
-	parts := make([]string, len(*v.to))
-	for i, n := range *v.to {
-		parts[i] = strconv.Itoa(n)
+// pathList is a list of at most so many paths, each of which must pass a check.
+func pathList(to *[]string, example, noun string, most int, wrong func(string) error, tidy func(string) string, form shape) value {
+	read := fromList(example, "paths in quotes only", func(s string) (string, bool) { return tidy(s), true })
+	check := func(list []string) error {
+		if len(list) > most {
+			return fmt.Errorf("lists %d %s, at most %d can be", len(list), noun, most)
+		}
+		for i, p := range list {
+			if err := wrong(p); err != nil {
+				return err
+			}
+			if slices.Contains(list[:i], p) {
+				return fmt.Errorf("%q is listed twice", p)
+			}
+		}
+		return nil
 	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return setting[[]string]{to, read, check, listed(strconv.Quote), form}
 }
-
-func (v indexesValue) schema() shape {
-	lo, hi := 0, job.MaxGPUs-1
-	return shape{Type: "array", Form: "a list of numbers", Items: &shape{Type: "integer", Min: &lo, Max: &hi}}
-}
-
-// devicesValue is a list of device nodes.
-type devicesValue struct{ to *[]string }
 
 // maxDevices bounds what every start of a job looks at.
 const maxDevices = 64
 
-func (v devicesValue) parse(raw any) error {
-	list, ok := raw.([]any)
-	if !ok {
-		return wrongType(`a list of device nodes such as ["/dev/nvidia-uvm"]`, raw)
-	}
-	var paths []string
-	for _, item := range list {
-		s, ok := item.(string)
-		if !ok {
-			return fmt.Errorf("must hold paths in quotes only")
-		}
-		paths = append(paths, s)
-	}
-	return assign(devicesValue{&paths}, v.to, paths)
-}
-
-func (v devicesValue) check() error {
-	if len(*v.to) > maxDevices {
-		return fmt.Errorf("lists %d devices, at most %d can be", len(*v.to), maxDevices)
-	}
-	for i, path := range *v.to {
+// devices is a list of device nodes.
+func devices(to *[]string) value {
+	return pathList(to, `device nodes such as ["/dev/nvidia-uvm"]`, "devices", maxDevices, func(p string) error {
 		switch {
-		case !strings.HasPrefix(path, "/dev/") || filepath.Clean(path) != path || !shortPath(path):
-			return fmt.Errorf("%q is not the path of a node in /dev", path)
-		case strings.ContainsAny(path, "*?["):
-			return fmt.Errorf("%q is a pattern: name each node", path)
-		case slices.Contains((*v.to)[:i], path):
-			return fmt.Errorf("%q is listed twice", path)
+		case !strings.HasPrefix(p, "/dev/") || filepath.Clean(p) != p || !shortPath(p):
+			return fmt.Errorf("%q is not the path of a node in /dev", p)
+		case strings.ContainsAny(p, "*?["):
+			return fmt.Errorf("%q is a pattern: name each node", p)
 		}
-	}
-	return nil
+		return nil
+	}, func(p string) string { return p },
+		shape{Type: "array", Form: "a list of paths in /dev", Items: &shape{Type: "string", Pattern: "^/dev/.+"}})
 }
 
-func (v devicesValue) spell() string {
-	parts := make([]string, len(*v.to))
-	for i, s := range *v.to {
-		parts[i] = strconv.Quote(s)
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
+// maxPrograms bounds what every submission is compared with.
+const maxPrograms = 256
+
+// programs is a list of directories and patterns of programs.
+func programs(to *[]string) value {
+	return pathList(to, `directories such as ["/srv/scripts"]`, "paths", maxPrograms, func(p string) error {
+		_, bad := path.Match(p, "")
+		switch {
+		case !path.IsAbs(p) || path.Clean(p) != p || !shortPath(p):
+			return fmt.Errorf("%q is not a plain absolute path", p)
+		case bad != nil:
+			return fmt.Errorf("%q is not a pattern: a [ needs its ]", p)
+		}
+		return nil
+	}, func(p string) string {
+		if p == "/" {
+			return p
+		}
+		return strings.TrimSuffix(p, "/")
+	}, shape{Type: "array", Form: "a list of absolute paths", Items: &shape{Type: "string", Pattern: "^/"}})
 }
-
-func (v devicesValue) schema() shape {
-	return shape{Type: "array", Form: "a list of paths in /dev", Items: &shape{Type: "string", Pattern: "^/dev/.+"}}
-}
-
-// pathOrNone is an absolute path, or empty.
-type pathOrNone struct{ to *string }
-
-func (v pathOrNone) parse(raw any) error {
-	s, err := text(raw, `"/usr/lib/libnvidia-ml.so.1"`)
-	if err != nil {
-		return err
-	}
-	return assign(pathOrNone{&s}, v.to, s)
-}
-
-func (v pathOrNone) check() error {
-	if *v.to != "" && (!filepath.IsAbs(*v.to) || filepath.Clean(*v.to) != *v.to || !shortPath(*v.to)) {
-		return fmt.Errorf("%q is not a plain absolute path", *v.to)
-	}
-	return nil
-}
-
-func (v pathOrNone) spell() string { return strconv.Quote(*v.to) }
-func (v pathOrNone) schema() shape {
-	return shape{Type: "string", Form: "an absolute path, or empty", Pattern: "^(/.*)?$"}
-}
-
-// templateOrNone is a systemd template unit.
-type templateOrNone struct{ to *string }
-
-var templateUnit = regexp.MustCompile(`^[A-Za-z0-9:_.-]{1,200}@\.(service|target)$`)
-
-func (v templateOrNone) parse(raw any) error {
-	s, err := text(raw, `"gpusched-alert@.service"`)
-	if err != nil {
-		return err
-	}
-	return assign(templateOrNone{&s}, v.to, s)
-}
-
-func (v templateOrNone) check() error {
-	if *v.to != "" && !templateUnit.MatchString(*v.to) {
-		return fmt.Errorf("%q is not the name of a template unit, such as gpusched-alert@.service", *v.to)
-	}
-	return nil
-}
-
-func (v templateOrNone) spell() string { return strconv.Quote(*v.to) }
-func (v templateOrNone) schema() shape {
-	return shape{Type: "string", Form: "a template unit, or empty", Pattern: "^([A-Za-z0-9:_.-]{1,200}@\\.(service|target))?$"}
-}
-
-// shortPath reports whether the kernel would take the path and a terminal show
-// it.
-func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }

@@ -109,16 +109,3 @@ func parseShare(s string) (Share, error) {
 	}
 	return Share{Bytes: n}, nil
 }
-
-// spellSize prints bytes exactly, with the largest unit that keeps them whole.
-func spellSize(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}} {
-		if n >= u.size && n%u.size == 0 {
-			return strconv.FormatInt(n/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10) + "B"
-}

@@ -24,7 +24,7 @@ type quotaField struct {
 func quotaFields() []quotaField {
 	return []quotaField{
 		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. None: no bound.",
-			func(q *job.Quota) *int { return &q.GPUMilli }, func(to *int) value { return amountOrNone{to} }},
+			func(q *job.Quota) *int { return &q.GPUMilli }, func(to *int) value { return gpusOrNone(to) }},
 		{"jobs", "Jobs running at once, those without a GPU included. None: no bound.",
 			func(q *job.Quota) *int { return &q.Running }, func(to *int) value { return numberOrNone(to, 1, 100_000) }},
 		{"queued", "Jobs waiting at once; a submission above that is refused. None: no bound.",
@@ -144,50 +144,4 @@ func accountName(name string) error {
 		return errors.New("NAME stands for the name of an account: write that")
 	}
 	return nil
-}
-
-// amountOrNone is an amount of GPUs in thousandths; 0 is spelled none.
-type amountOrNone struct{ to *int }
-
-func (v amountOrNone) parse(raw any) error {
-	spelled := ""
-	switch raw := raw.(type) {
-	case int64:
-		spelled = strconv.FormatInt(raw, 10)
-	case float64:
-		spelled = strconv.FormatFloat(raw, 'f', -1, 64)
-	case string:
-		if raw == "none" {
-			*v.to = 0
-			return nil
-		}
-		return wrongType(`a number such as 1.5 without quotes, or "none"`, raw)
-	default:
-		return wrongType(`a number such as 1.5, or "none"`, raw)
-	}
-	milli, err := job.ParseGPUs(spelled)
-	if err != nil || milli == 0 {
-		return fmt.Errorf(`%s is not an amount of GPUs: use 0.01 to %d in steps of 0.01, or "none" for no bound`, spelled, job.MaxGPUs)
-	}
-	*v.to = milli
-	return nil
-}
-
-func (v amountOrNone) check() error {
-	if *v.to < 0 || *v.to > job.MaxGPUs*job.WholeGPU || *v.to%10 != 0 {
-		return fmt.Errorf("%d thousandths of a GPU are not an amount: use 0 to %d in steps of 10", *v.to, job.MaxGPUs*job.WholeGPU)
-	}
-	return nil
-}
-
-func (v amountOrNone) spell() string {
-	if *v.to == 0 {
-		return `"none"`
-	}
-	return job.FormatGPUs(*v.to)
-}
-
-func (v amountOrNone) schema() shape {
-	lo, hi := 0, job.MaxGPUs
-	return shape{Type: "number", Form: fmt.Sprintf("a number from 0.01 to %d, or none", hi), Min: &lo, Max: &hi, Word: "^none$"}
 }

@@ -3,9 +3,7 @@ package config
 func schedulingKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "policy", doc: "Who goes first among jobs of the same class and number: fair (who used little of late and who waited long for the length of the job) or fifo (who came first).",
-			bind: func(c *Config) value {
-				return choiceValue[Order]{&c.Scheduling.Policy, "a policy", []Order{OrderFair, OrderFIFO}}
-			}},
+			bind: func(c *Config) value { return oneOf(&c.Scheduling.Policy, "a policy", OrderFair, OrderFIFO) }},
 		{section: in, name: "half_life", doc: "Time after which what a user has used counts half, in fair share and in quotas of GPU-hours. Empty: use does not count.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.HalfLife, minute, longest) }},
 		{section: in, name: "guard_after", doc: "A job that has waited longer than this goes first among those of its class and number, so that nobody waits for ever. Empty: never.",

@@ -41,10 +41,10 @@ func gpuMemoryKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "policy", doc: "off (use is written down only), warn (a job over its budget is told so in its journal) or enforce (after the warning and the grace it is stopped, but only while another job on the GPU is short of what it was promised).",
 			bind: func(c *Config) value {
-				return choiceValue[MemoryPolicy]{&c.GPUMemory.Policy, "a policy", []MemoryPolicy{MemoryOff, MemoryWarn, MemoryEnforce}}
+				return oneOf(&c.GPUMemory.Policy, "a policy", MemoryOff, MemoryWarn, MemoryEnforce)
 			}},
 		{section: in, name: "tolerance", doc: "Memory above its budget that is not held against a job.",
-			bind: func(c *Config) value { return sizeValue{to: &c.GPUMemory.Tolerance} }},
+			bind: func(c *Config) value { return size(&c.GPUMemory.Tolerance) }},
 		{section: in, name: "grace", doc: "With enforce, for how long after its warning a job that stays over its budget is not stopped yet.",
 			bind: func(c *Config) value { return timeBetween(&c.GPUMemory.Grace, second, day) }},
 	}
@@ -53,9 +53,7 @@ func gpuMemoryKeys(in, _ string) []key {
 func idleKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "action", doc: "off, warn (the job is told so in its journal) or stop (after the warning and the grace it is ended, if it uses none of its GPUs).",
-			bind: func(c *Config) value {
-				return choiceValue[IdleAction]{&c.Idle.Action, "an action", []IdleAction{IdleOff, IdleWarn, IdleStop}}
-			}},
+			bind: func(c *Config) value { return oneOf(&c.Idle.Action, "an action", IdleOff, IdleWarn, IdleStop) }},
 		{section: in, name: "after", doc: "How long a job may leave a GPU unused before it is told: no process of it is there, or none that computes or takes memory. A notebook that waits for its user holds its memory and is idle all the same.",
 			bind: func(c *Config) value { return timeBetween(&c.Idle.After, 10*second, longest) }},
 		{section: in, name: "grace", doc: "With stop, for how long after the warning the job is not ended yet.",

@@ -13,24 +13,26 @@ import (
 func xidKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "job", doc: "After these it was the job's own fault, and the GPU is well.",
-			bind: func(c *Config) value { return codesValue{&c.Xids.Job} }},
+			bind: func(c *Config) value { return xids(&c.Xids.Job) }},
 		{section: in, name: "drain", doc: "After these nothing new is placed on the GPU, before an administrator has looked and put it back with 'gpusched gpu undrain'.",
-			bind: func(c *Config) value { return codesValue{&c.Xids.Drain} }},
+			bind: func(c *Config) value { return xids(&c.Xids.Drain) }},
 		{section: in, name: "reset", doc: "After these nothing new is placed on the GPU before it was reset and put back with 'gpusched gpu undrain', or the machine was rebooted.",
-			bind: func(c *Config) value { return codesValue{&c.Xids.Reset} }},
+			bind: func(c *Config) value { return xids(&c.Xids.Reset) }},
 		{section: in, name: "reboot", doc: "After these nothing new is placed on the GPU before the machine was rebooted.",
-			bind: func(c *Config) value { return codesValue{&c.Xids.Reboot} }},
+			bind: func(c *Config) value { return xids(&c.Xids.Reboot) }},
 	}
 }
 
-// codesValue is a set of Xids, kept ascending; none is nil.
-type codesValue struct{ to *[]int }
-
-func (v codesValue) parse(raw any) error {
-	s, err := text(raw, `"48, 145-150"`)
-	if err != nil {
-		return err
+// xids is a set of Xids, kept ascending; none is nil.
+func xids(to *[]int) value {
+	form := shape{
+		Type: "string", Form: "numbers of Xids and ranges of them, or empty",
+		Pattern: `^( *[0-9]+( *- *[0-9]+)? *(, *[0-9]+( *- *[0-9]+)? *)*)? *$`,
 	}
+	return setting[[]int]{to, fromText(`"48, 145-150"`, parseXids), wrongXids, quoted(spellXids), form}
+}
+
+func parseXids(s string) ([]int, error) {
 	var codes []int
 	for part := range strings.SplitSeq(s, ",") {
 		if strings.TrimSpace(s) == "" {
@@ -43,17 +45,17 @@ func (v codesValue) parse(raw any) error {
 		from, err := xidCode(first)
 		to, err2 := xidCode(last)
 		if err := cmp.Or(err, err2); err != nil {
-			return err
+			return nil, err
 		}
 		if from > to {
-			return fmt.Errorf("%q runs backwards", strings.TrimSpace(part))
+			return nil, fmt.Errorf("%q runs backwards", strings.TrimSpace(part))
 		}
 		for code := from; code <= to; code++ {
 			codes = append(codes, code)
 		}
 	}
 	slices.Sort(codes)
-	return assign(codesValue{&codes}, v.to, codes)
+	return codes, nil
 }
 
 func xidCode(s string) (int, error) {
@@ -65,25 +67,20 @@ func xidCode(s string) (int, error) {
 	return int(n), nil
 }
 
-func (v codesValue) check() error {
-	for i, n := range *v.to {
+func wrongXids(codes []int) error {
+	for _, n := range codes {
 		switch {
 		case n < 1 || n > gpu.MaxXid:
 			return fmt.Errorf("%d is not an Xid", n)
 		case n == gpu.XidRecovery:
 			return fmt.Errorf("%d can't be listed: by it the driver itself says what the GPU needs", n)
-		case i > 0 && n == (*v.to)[i-1]:
-			return fmt.Errorf("%d is listed twice", n)
-		case i > 0 && n < (*v.to)[i-1]:
-			return fmt.Errorf("%d is not in ascending order", n)
 		}
 	}
-	return nil
+	return ascending(codes, "%d")
 }
 
-func (v codesValue) spell() string {
+func spellXids(codes []int) string {
 	var parts []string
-	codes := *v.to
 	for i := 0; i < len(codes); {
 		end := i
 		for end+1 < len(codes) && codes[end+1] == codes[end]+1 {
@@ -95,11 +92,7 @@ func (v codesValue) spell() string {
 		}
 		parts, i = append(parts, word), end+1
 	}
-	return strconv.Quote(strings.Join(parts, ", "))
-}
-
-func (v codesValue) schema() shape {
-	return shape{Type: "string", Form: "numbers of Xids and ranges of them, or empty", Pattern: `^( *[0-9]+( *- *[0-9]+)? *(, *[0-9]+( *- *[0-9]+)? *)*)? *$`}
+	return strings.Join(parts, ", ")
 }
 
 // xidRules hold that no Xid is in two lists.
@@ -109,8 +102,8 @@ func xidRules() []rule {
 	for i, a := range kinds {
 		for _, b := range kinds[:i] {
 			list = append(list, rule{a.full(), b.full(), func(c *Config) string {
-				there := *b.bind(c).(codesValue).to
-				for _, code := range *a.bind(c).(codesValue).to {
+				there := *b.bind(c).(setting[[]int]).to
+				for _, code := range *a.bind(c).(setting[[]int]).to {
 					if slices.Contains(there, code) {
 						return fmt.Sprintf("Xid %d is in %s and in %s: leave it in the one that counts", code, b.full(), a.full())
 					}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// numberBetween is a whole number with bounds.
+func numberBetween(to *int, lo, hi int) value {
+	wrong := func(n int64) error {
+		if n < int64(lo) || n > int64(hi) {
+			return fmt.Errorf("%d is out of range: use %d to %d", n, lo, hi)
+		}
+		return nil
+	}
+	read := func(raw any) (int, error) {
+		n, ok := raw.(int64)
+		if !ok {
+			return 0, wrongType("a whole number without quotes", raw)
+		}
+		return int(n), wrong(n)
+	}
+	form := shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d", lo, hi), Min: &lo, Max: &hi}
+	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
+}
+
+// numberOrNone is one that may be 0, which is spelled none.
+func numberOrNone(to *int, lo, hi int) value {
+	wrong := func(n int64) error {
+		if n < int64(lo) || n > int64(hi) {
+			return fmt.Errorf(`%d is out of range: use %d to %d, or "none" for no bound`, n, lo, hi)
+		}
+		return nil
+	}
+	read := func(raw any) (int, error) {
+		n, ok := raw.(int64)
+		switch {
+		case raw == "none":
+			return 0, nil
+		case !ok:
+			return 0, wrongType(`a whole number without quotes, or "none"`, raw)
+		}
+		return int(n), wrong(n)
+	}
+	set := func(n int) error {
+		if n == 0 {
+			return nil
+		}
+		return wrong(int64(n))
+	}
+	form := shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d, or none", lo, hi), Min: &lo, Max: &hi, Word: "^none$"}
+	return setting[int]{to, read, set, orNone(strconv.Itoa), form}
+}
+
+// orNone writes 0 as none.
+func orNone(write func(int) string) func(int) string {
+	return func(n int) string {
+		if n == 0 {
+			return `"none"`
+		}
+		return write(n)
+	}
+}
+
+// percent is a percentage from 1 to 100. A number with a point, at most 1.0, is a
+// fraction of one; "80%" is read too.
+func percent(to *int) value {
+	wrong := func(n int64) error {
+		if n < 1 || n > 100 {
+			return fmt.Errorf("%d is out of range: use 1 to 100", n)
+		}
+		return nil
+	}
+	read := func(raw any) (int, error) {
+		var n int64
+		switch raw := raw.(type) {
+		case int64:
+			n = raw
+		case float64:
+			n = int64(math.Round(raw * 100))
+			if !(raw > 0 && raw <= 1) || math.Abs(raw*100-float64(n)) > 1e-9 {
+				return 0, fmt.Errorf("%s is neither a percentage nor a fraction: use 1 to 100, or 0.01 to 1.0 in steps of 0.01",
+					strconv.FormatFloat(raw, 'f', -1, 64))
+			}
+		default:
+			s, _ := raw.(string)
+			digits, marked := strings.CutSuffix(s, "%")
+			u, err := strconv.ParseUint(digits, 10, 16)
+			if err != nil || !marked {
+				return 0, wrongType("a percentage such as 80, or a fraction such as 0.8", raw)
+			}
+			n = int64(u)
+		}
+		return int(n), wrong(n)
+	}
+	lo, hi := 0, 100
+	form := shape{Type: "number", Form: "a percentage from 1 to 100, or a fraction such as 0.8", Min: &lo, Max: &hi, Word: "^[0-9]+%$"}
+	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
+}
+
+// gpusOrNone is an amount of GPUs in thousandths; 0 is spelled none.
+func gpusOrNone(to *int) value {
+	read := func(raw any) (int, error) {
+		spelled := ""
+		switch raw := raw.(type) {
+		case int64:
+			spelled = strconv.FormatInt(raw, 10)
+		case float64:
+			spelled = strconv.FormatFloat(raw, 'f', -1, 64)
+		case string:
+			if raw == "none" {
+				return 0, nil
+			}
+			return 0, wrongType(`a number such as 1.5 without quotes, or "none"`, raw)
+		default:
+			return 0, wrongType(`a number such as 1.5, or "none"`, raw)
+		}
+		milli, err := job.ParseGPUs(spelled)
+		if err != nil || milli == 0 {
+			return 0, fmt.Errorf(`%s is not an amount of GPUs: use 0.01 to %d in steps of 0.01, or "none" for no bound`, spelled, job.MaxGPUs)
+		}
+		return milli, nil
+	}
+	lo, hi := 0, job.MaxGPUs
+	wrong := func(milli int) error {
+		if milli < 0 || milli > hi*job.WholeGPU || milli%10 != 0 {
+			return fmt.Errorf("%d thousandths of a GPU are not an amount: use 0 to %d in steps of 10", milli, hi*job.WholeGPU)
+		}
+		return nil
+	}
+	form := shape{Type: "number", Form: fmt.Sprintf("a number from 0.01 to %d, or none", hi), Min: &lo, Max: &hi, Word: "^none$"}
+	return setting[int]{to, read, wrong, orNone(job.FormatGPUs), form}
+}
+
+// onOff is true or false.
+func onOff(to *bool) value {
+	read := func(raw any) (bool, error) {
+		b, ok := raw.(bool)
+		if !ok {
+			return false, wrongType("true or false without quotes", raw)
+		}
+		return b, nil
+	}
+	return setting[bool]{to, read, anything[bool], strconv.FormatBool, shape{Type: "boolean", Form: "true or false"}}
+}

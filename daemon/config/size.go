@@ -1,0 +1,102 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// size is a number of bytes, 0 included.
+func size(to *int64) value { return sizeValue(to, "0") }
+
+// sizeOrNone is one whose 0 is spelled none.
+func sizeOrNone(to *int64) value { return sizeValue(to, "none") }
+
+func sizeValue(to *int64, zero string) value {
+	read := func(s string) (int64, error) {
+		if s == zero {
+			return 0, nil
+		}
+		n, err := job.ParseSize(s)
+		if err != nil && zero == "none" {
+			err = fmt.Errorf("%w, or none", err)
+		}
+		return n, err
+	}
+	wrong := func(n int64) error {
+		if n < 0 || n > job.MaxSize {
+			return fmt.Errorf("%d is out of range: use 0 to 1024T", n)
+		}
+		return nil
+	}
+	write := func(n int64) string {
+		if n == 0 {
+			return zero
+		}
+		return spellSize(n)
+	}
+	form := shape{Type: "string", Form: "a size, or " + zero, Pattern: "^(" + zero + `|[0-9.]+ ?[A-Za-z]+)$`}
+	return setting[int64]{to, fromText(`"512M"`, read), wrong, quoted(write), form}
+}
+
+// sizeBetween is a number of bytes with bounds.
+func sizeBetween(to *int64, lo, hi int64) value {
+	bounds := spellSize(lo) + " to " + spellSize(hi)
+	wrong := func(n int64) error {
+		if n < lo || n > hi {
+			return fmt.Errorf("%s is out of range: use %s", spellSize(n), bounds)
+		}
+		return nil
+	}
+	read := func(s string) (int64, error) {
+		if s == "0" {
+			return 0, nil
+		}
+		return job.ParseSize(s)
+	}
+	form := shape{Type: "string", Form: "a size from " + bounds, Pattern: `^[0-9.]+ ?[A-Za-z]+$`}
+	return setting[int64]{to, fromText(`"512M"`, read), wrong, quoted(spellSize), form}
+}
+
+// defaultMem is auto, none or a size.
+func defaultMem(to *DefaultMem) value {
+	wrong := func(m DefaultMem) error {
+		switch {
+		case m.Kind == MemAuto || m.Kind == MemNone:
+			return nil
+		case m.Kind != MemFixed:
+			return fmt.Errorf("%q is not auto, none or a size", m.Kind)
+		case m.Bytes < 1<<20 || m.Bytes > job.MaxSize:
+			return fmt.Errorf("%s is out of range: use 1M to 1024T", spellSize(m.Bytes))
+		}
+		return nil
+	}
+	form := shape{Type: "string", Form: "auto, none or a size", Pattern: `^(auto|none|[0-9.]+ ?[A-Za-z]+)$`}
+	return setting[DefaultMem]{to, fromText(`"16G"`, parseDefaultMem), wrong, quoted(DefaultMem.String), form}
+}
+
+// share is a percentage or a size.
+func share(to *Share) value {
+	wrong := func(s Share) error {
+		if s.Bytes < 0 || s.Bytes > job.MaxSize || s.Percent < 0 || s.Percent > maxSharePercent || (s.Bytes > 0 && s.Percent > 0) {
+			return fmt.Errorf("use either 0%% to %d%% or a size", maxSharePercent)
+		}
+		return nil
+	}
+	form := shape{Type: "string", Form: "a percentage or a size", Pattern: `^[0-9.]+ ?([A-Za-z]+|%)$`}
+	return setting[Share]{to, fromText(`"5%"`, parseShare), wrong, quoted(Share.String), form}
+}
+
+// spellSize prints bytes exactly, with the largest unit that keeps them whole.
+func spellSize(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}} {
+		if n >= u.size && n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + "B"
+}
