@@ -51,7 +51,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 	}
 	spec.Attempt, spec.Placed = j.Attempt.Number, j.Attempt.PlacedAt
 	for _, g := range j.Attempt.GPUs {
-		spec.GPUs = append(spec.GPUs, units.GPU{Index: g.Index, Minor: uint32(g.Minor), UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes})
+		spec.GPUs = append(spec.GPUs, contract.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes})
 	}
 	spec.CPUAffinity = affinity(j)
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
@@ -91,15 +91,15 @@ func affinity(j *job.Job) string {
 func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	s := &launch.Spec{
 		JobID: int64(j.ID), Attempt: j.Attempt.Number,
-		Argv: argv(j, p), EnvMode: string(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
-		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
+		Program: contract.Program{Argv: argv(j, p), EnvMode: contract.EnvMode(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask},
+		User:    j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
 	if j.Task != nil {
 		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
 	}
 	for _, g := range j.Attempt.GPUs {
-		s.GPUs = append(s.GPUs, launch.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
+		s.GPUs = append(s.GPUs, contract.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
 	}
 	return s
 }

@@ -20,20 +20,9 @@ const (
 	PhaseFailedToStart Phase = "failed-to-start" // systemd never got to execute the launcher
 )
 
-// Exit is how a unit's main process ended. It means something in the phases
+// Decode reads what became of a unit. The Exit means something in the phases
 // exited, failed-to-start and, as far as known, stopping.
-type Exit struct {
-	Code    int // exit status; 0 where Signal is set
-	Signal  int
-	OOM     bool          // the kernel killed it for memory
-	Timeout bool          // RuntimeMaxUSec ended it
-	Launch  contract.Step // "": the command began
-	Errno   int           // of the launch failure; 0 unknown
-	Detail  string        // for people: which step of systemd's failed
-}
-
-// Decode reads what became of a unit.
-func Decode(s Status) (Phase, Exit) {
+func Decode(s Status) (Phase, contract.Exit) {
 	phase := phaseOf(s)
 	switch phase {
 	case PhaseFailedToStart:
@@ -41,7 +30,7 @@ func Decode(s Status) (Phase, Exit) {
 	case PhaseExited, PhaseStopping:
 		return phase, exitOf(s)
 	}
-	return phase, Exit{}
+	return phase, contract.Exit{}
 }
 
 // phaseOf goes by the main process, not by systemd's word, where a unit is on its
@@ -96,8 +85,8 @@ func executed(s Status) bool {
 	return (s.MainCode == CLDKilled || s.MainCode == CLDDumped) && s.Result != ResultTimeout
 }
 
-func exitOf(s Status) Exit {
-	e := Exit{OOM: s.Result == ResultOOM, Timeout: s.Result == ResultTimeout}
+func exitOf(s Status) contract.Exit {
+	e := contract.Exit{OOM: s.Result == ResultOOM, Timeout: s.Result == ResultTimeout}
 	switch s.MainCode {
 	case CLDExited:
 		e.Code = int(s.MainStatus)
@@ -122,7 +111,7 @@ func launchOf(s Status) contract.Step {
 
 // startFailure reads a unit that never became active: the exit status, if any,
 // is systemd's own.
-func startFailure(s Status) Exit {
+func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
 	e.Launch, e.Errno = contract.StepUnit, 0
 	e.Detail = "systemd: " + s.Result

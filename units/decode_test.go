@@ -36,55 +36,55 @@ func TestDecode(t *testing.T) {
 		name  string
 		s     Status
 		phase Phase
-		exit  Exit
+		exit  contract.Exit
 	}{
-		{"zero", Status{Name: Name(1)}, PhaseAbsent, Exit{}},
-		{"never loaded", Status{Load: LoadNotFound, Active: ActiveInactive, Sub: SubDead, Result: ResultSuccess}, PhaseAbsent, Exit{}},
-		{"queued", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.JobPending, s.WasActive = true, false }), PhaseStarting, Exit{}},
-		{"activating", loaded(ActiveActivating, SubStart, ResultSuccess, nil), PhaseStarting, Exit{}},
-		{"running", loaded(ActiveActive, SubRunning, ResultSuccess, nil), PhaseRunning, Exit{}},
-		{"says that it reloads", loaded(ActiveReloading, "reload", ResultSuccess, nil), PhaseRunning, Exit{}},
-		{"running although its file became bad", loaded(ActiveActive, SubRunning, ResultSuccess, func(s *Status) { s.Load = "bad-setting" }), PhaseRunning, Exit{}},
-		{"exit 0", loaded(ActiveActive, SubExited, ResultSuccess, exited(0)), PhaseExited, Exit{}},
-		{"exit 7", loaded(ActiveFailed, SubFailed, ResultExitCode, exited(7)), PhaseExited, Exit{Code: 7}},
-		{"exit 217 of its own", loaded(ActiveFailed, SubFailed, ResultExitCode, exited(217)), PhaseExited, Exit{Code: 217}},
-		{"TERM", loaded(ActiveActive, SubExited, ResultSuccess, killed(15)), PhaseExited, Exit{Signal: 15}},
-		{"KILL", loaded(ActiveFailed, SubFailed, ResultSignal, killed(9)), PhaseExited, Exit{Signal: 9}},
-		{"core", loaded(ActiveFailed, SubFailed, ResultCoreDump, func(s *Status) { s.MainCode, s.MainStatus = CLDDumped, 11 }), PhaseExited, Exit{Signal: 11}},
-		{"memory", loaded(ActiveFailed, SubFailed, ResultOOM, killed(9)), PhaseExited, Exit{Signal: 9, OOM: true}},
-		{"a child's memory", loaded(ActiveFailed, SubFailed, ResultOOM, exited(1)), PhaseExited, Exit{Code: 1, OOM: true}},
-		{"time", loaded(ActiveFailed, SubFailed, ResultTimeout, killed(15)), PhaseExited, Exit{Signal: 15, Timeout: true}},
-		{"time, with an exit of its own", loaded(ActiveFailed, SubFailed, ResultTimeout, exited(0)), PhaseExited, Exit{Timeout: true}},
-		{"being stopped", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, lives), PhaseRunning, Exit{}},
-		{"says that it stops, before systemd saw it begin", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, func(s *Status) { lives(s); s.WasActive = false }), PhaseRunning, Exit{}},
-		{"being swept, main process gone without a word", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, nil), PhaseStopping, Exit{}},
-		{"ended, and being swept", loaded(ActiveDeactivating, "stop-sigterm", ResultExitCode, exited(7)), PhaseStopping, Exit{Code: 7}},
-		{"stopped by hand, not yet forgotten", loaded(ActiveInactive, SubDead, ResultSuccess, killed(15)), PhaseExited, Exit{Signal: 15}},
-		{"inactive without a history", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.WasActive = false }), PhaseAbsent, Exit{}},
+		{"zero", Status{Name: Name(1)}, PhaseAbsent, contract.Exit{}},
+		{"never loaded", Status{Load: LoadNotFound, Active: ActiveInactive, Sub: SubDead, Result: ResultSuccess}, PhaseAbsent, contract.Exit{}},
+		{"queued", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.JobPending, s.WasActive = true, false }), PhaseStarting, contract.Exit{}},
+		{"activating", loaded(ActiveActivating, SubStart, ResultSuccess, nil), PhaseStarting, contract.Exit{}},
+		{"running", loaded(ActiveActive, SubRunning, ResultSuccess, nil), PhaseRunning, contract.Exit{}},
+		{"says that it reloads", loaded(ActiveReloading, "reload", ResultSuccess, nil), PhaseRunning, contract.Exit{}},
+		{"running although its file became bad", loaded(ActiveActive, SubRunning, ResultSuccess, func(s *Status) { s.Load = "bad-setting" }), PhaseRunning, contract.Exit{}},
+		{"exit 0", loaded(ActiveActive, SubExited, ResultSuccess, exited(0)), PhaseExited, contract.Exit{}},
+		{"exit 7", loaded(ActiveFailed, SubFailed, ResultExitCode, exited(7)), PhaseExited, contract.Exit{Code: 7}},
+		{"exit 217 of its own", loaded(ActiveFailed, SubFailed, ResultExitCode, exited(217)), PhaseExited, contract.Exit{Code: 217}},
+		{"TERM", loaded(ActiveActive, SubExited, ResultSuccess, killed(15)), PhaseExited, contract.Exit{Signal: 15}},
+		{"KILL", loaded(ActiveFailed, SubFailed, ResultSignal, killed(9)), PhaseExited, contract.Exit{Signal: 9}},
+		{"core", loaded(ActiveFailed, SubFailed, ResultCoreDump, func(s *Status) { s.MainCode, s.MainStatus = CLDDumped, 11 }), PhaseExited, contract.Exit{Signal: 11}},
+		{"memory", loaded(ActiveFailed, SubFailed, ResultOOM, killed(9)), PhaseExited, contract.Exit{Signal: 9, OOM: true}},
+		{"a child's memory", loaded(ActiveFailed, SubFailed, ResultOOM, exited(1)), PhaseExited, contract.Exit{Code: 1, OOM: true}},
+		{"time", loaded(ActiveFailed, SubFailed, ResultTimeout, killed(15)), PhaseExited, contract.Exit{Signal: 15, Timeout: true}},
+		{"time, with an exit of its own", loaded(ActiveFailed, SubFailed, ResultTimeout, exited(0)), PhaseExited, contract.Exit{Timeout: true}},
+		{"being stopped", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, lives), PhaseRunning, contract.Exit{}},
+		{"says that it stops, before systemd saw it begin", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, func(s *Status) { lives(s); s.WasActive = false }), PhaseRunning, contract.Exit{}},
+		{"being swept, main process gone without a word", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, nil), PhaseStopping, contract.Exit{}},
+		{"ended, and being swept", loaded(ActiveDeactivating, "stop-sigterm", ResultExitCode, exited(7)), PhaseStopping, contract.Exit{Code: 7}},
+		{"stopped by hand, not yet forgotten", loaded(ActiveInactive, SubDead, ResultSuccess, killed(15)), PhaseExited, contract.Exit{Signal: 15}},
+		{"inactive without a history", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.WasActive = false }), PhaseAbsent, contract.Exit{}},
 
-		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
-		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:chdir")), PhaseExited, Exit{Code: 200, Launch: contract.StepChdir, Errno: 2}},
-		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, "gpusched-launch:filter")), PhaseExited, Exit{Code: 226, Launch: contract.StepFilter, Errno: 2}},
-		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, "gpusched-launch:spec")), PhaseExited, Exit{Code: 225, Launch: contract.StepSpec, Errno: 2}},
-		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, "gpusched-launch:limits")), PhaseExited, Exit{Code: 227, Launch: contract.StepLimits, Errno: 2}},
-		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "gpusched-launch:exec")), PhaseExited, Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
-		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:exec")), PhaseExited, Exit{Code: 200}},
-		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, "gpusched-launch:unit")), PhaseExited, Exit{Code: 255}},
-		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = "gpusched-launch:exec" }), PhaseExited, Exit{Signal: 203}},
-		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusBegun)), PhaseExited, Exit{Code: 203}},
+		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
+		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:chdir")), PhaseExited, contract.Exit{Code: 200, Launch: contract.StepChdir, Errno: 2}},
+		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, "gpusched-launch:filter")), PhaseExited, contract.Exit{Code: 226, Launch: contract.StepFilter, Errno: 2}},
+		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, "gpusched-launch:spec")), PhaseExited, contract.Exit{Code: 225, Launch: contract.StepSpec, Errno: 2}},
+		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, "gpusched-launch:limits")), PhaseExited, contract.Exit{Code: 227, Launch: contract.StepLimits, Errno: 2}},
+		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
+		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 200}},
+		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, "gpusched-launch:unit")), PhaseExited, contract.Exit{Code: 255}},
+		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = "gpusched-launch:exec" }), PhaseExited, contract.Exit{Signal: 203}},
+		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusBegun)), PhaseExited, contract.Exit{Code: 203}},
 
-		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, Exit{Code: 1}},
-		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, contract.StatusBegun)), PhaseExited, Exit{Code: 217}},
-		{"so fast, and it said something else", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "gpusched-filter:inactive")), PhaseExited, Exit{Code: 217}},
-		{"killed before it was active", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.WasActive = false }), PhaseExited, Exit{Signal: 9}},
+		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, contract.Exit{Code: 1}},
+		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, contract.StatusBegun)), PhaseExited, contract.Exit{Code: 217}},
+		{"so fast, and it said something else", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "gpusched-filter:inactive")), PhaseExited, contract.Exit{Code: 217}},
+		{"killed before it was active", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.WasActive = false }), PhaseExited, contract.Exit{Signal: 9}},
 		{"no such user", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "")), PhaseFailedToStart,
-			Exit{Code: 217, Launch: contract.StepUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
+			contract.Exit{Code: 217, Launch: contract.StepUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
 		{"no launcher", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "")), PhaseFailedToStart,
-			Exit{Code: 203, Launch: contract.StepUnit, Detail: "systemd could not execute the launcher (203)"}},
+			contract.Exit{Code: 203, Launch: contract.StepUnit, Detail: "systemd could not execute the launcher (203)"}},
 		{"no resources", loaded(ActiveFailed, SubFailed, "resources", func(s *Status) { s.WasActive = false }), PhaseFailedToStart,
-			Exit{Launch: contract.StepUnit, Detail: "systemd: resources"}},
+			contract.Exit{Launch: contract.StepUnit, Detail: "systemd: resources"}},
 		{"start hung", loaded(ActiveFailed, SubFailed, ResultTimeout, func(s *Status) { killed(15)(s); s.WasActive = false }), PhaseFailedToStart,
-			Exit{Signal: 15, Timeout: true, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
+			contract.Exit{Signal: 15, Timeout: true, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
 	} {
 		phase, exit := Decode(c.s)
 		if phase != c.phase || exit != c.exit {
@@ -108,7 +108,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		switch phase {
 		case PhaseAbsent, PhaseStarting, PhaseRunning:
-			if exit != (Exit{}) {
+			if exit != (contract.Exit{}) {
 				t.Errorf("%s with %+v", phase, exit)
 			}
 		case PhaseFailedToStart:

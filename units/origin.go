@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // ErrOrigin says that a unit was not made from a Spec.
@@ -62,7 +64,7 @@ const (
 	holdsField = "GPUSCHED_HOLDS="
 )
 
-func formatHolds(gpus []GPU) string {
+func formatHolds(gpus []contract.GPU) string {
 	var list []string
 	for _, g := range gpus {
 		list = append(list, fmt.Sprintf("%d:%d:%d:%d", g.Index, g.Minor, g.Milli, g.PromiseBytes))
@@ -137,7 +139,7 @@ func (s *Spec) readFields(fields [][]byte) error {
 		} else if v, ok := strings.CutPrefix(text, placedField); ok {
 			s.Placed = parsePlaced(v)
 		} else if v, ok := strings.CutPrefix(text, gpuField); ok {
-			s.GPUs = append(s.GPUs, GPU{Index: -1, UUID: v})
+			s.GPUs = append(s.GPUs, contract.GPU{Index: -1, UUID: v})
 		} else if v, ok := strings.CutPrefix(text, holdsField); ok {
 			holds = v
 		}
@@ -166,7 +168,7 @@ func (s *Spec) readHolds(text string) error {
 	}
 	for i, hold := range list {
 		g := &s.GPUs[i]
-		if _, err := fmt.Sscanf(hold, "%d:%d:%d:%d", &g.Index, &g.Minor, &g.Milli, &g.PromiseBytes); err != nil || g.Milli < 0 || g.PromiseBytes < 0 {
+		if _, err := fmt.Sscanf(hold, "%d:%d:%d:%d", &g.Index, &g.Minor, &g.Milli, &g.PromiseBytes); err != nil || g.Minor < 0 || g.Milli < 0 || g.PromiseBytes < 0 {
 			return fmt.Errorf("it holds %q", text)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // What a unit was made from can be read back from its properties.
@@ -24,8 +25,8 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 			Grace:      time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "grace")) * time.Millisecond,
 		}
 		for i := range rapid.IntRange(0, 4).Draw(t, "gpus") {
-			s.GPUs = append(s.GPUs, GPU{
-				Index: i, Minor: uint32(rapid.IntRange(0, 255).Draw(t, "minor")), UUID: rapid.StringMatching(`GPU-[0-9a-f]{8}`).Draw(t, "uuid"),
+			s.GPUs = append(s.GPUs, contract.GPU{
+				Index: i, Minor: rapid.IntRange(0, 255).Draw(t, "minor"), UUID: rapid.StringMatching(`GPU-[0-9a-f]{8}`).Draw(t, "uuid"),
 				Milli: rapid.SampledFrom([]int{0, 250, 500}).Draw(t, "milli"), PromiseBytes: rapid.Int64Range(0, 1<<40).Draw(t, "promise"),
 			})
 		}
@@ -57,7 +58,7 @@ func TestOriginOfAnEarlierRelease(t *testing.T) {
 	o := OriginOf(Properties(spec))
 	o.LogFields = o.LogFields[:len(o.LogFields)-1]
 	got, err := o.Spec(Name(42))
-	want := []GPU{{Index: -1, UUID: "GPU-aaaa"}, {Index: -1, UUID: "GPU-bbbb"}}
+	want := []contract.GPU{{Index: -1, UUID: "GPU-aaaa"}, {Index: -1, UUID: "GPU-bbbb"}}
 	if err != nil || !reflect.DeepEqual(got.GPUs, want) || !got.Placed.IsZero() {
 		t.Fatalf("%+v, %v", got.GPUs, err)
 	}

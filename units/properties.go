@@ -80,7 +80,7 @@ func devices(s Spec) []Property {
 	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), "rw"}) }
 	ctl := cgroup.Device{Major: contract.NvidiaMajor, Minor: contract.CtlMinor}
 	for _, g := range s.GPUs {
-		add(cgroup.GPU(g.Minor))
+		add(cgroup.GPU(uint32(g.Minor)))
 	}
 	if len(s.GPUs) > 0 {
 		add(ctl)

@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write testdata anew")
 func fullSpec() Spec {
 	return Spec{
 		ID: 42, Attempt: 2, Placed: time.UnixMicro(1_772_359_200_000_123), UID: 1001, GID: 2001, User: "alice", JobName: "train",
-		GPUs:        []GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
+		GPUs:        []contract.GPU{{Index: 0, Minor: 3, UUID: "GPU-aaaa"}, {Index: 1, Minor: 2, UUID: "GPU-bbbb"}},
 		Devices:     []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
 		Limits:      cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
 		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
@@ -109,7 +109,7 @@ func TestPropertiesOfAnySpec(t *testing.T) {
 		s := anySpec(t)
 		own := map[string]bool{cgroup.Device{Major: 195, Minor: 255}.Path(): len(s.GPUs) > 0, cgroup.Device{Major: 195, Minor: 254}.Path(): true}
 		for _, g := range s.GPUs {
-			own[cgroup.GPU(g.Minor).Path()] = true
+			own[cgroup.GPU(uint32(g.Minor)).Path()] = true
 		}
 		closed := false
 		for _, p := range Properties(s) {
@@ -152,8 +152,8 @@ func anySpec(t *rapid.T) Spec {
 	device := rapid.Custom(func(t *rapid.T) cgroup.Device {
 		return cgroup.Device{Major: rapid.SampledFrom([]uint32{10, 195, 511}).Draw(t, "major"), Minor: rapid.Uint32Range(0, 255).Draw(t, "minor")}
 	})
-	gpu := rapid.Custom(func(t *rapid.T) GPU {
-		return GPU{Index: rapid.IntRange(0, 15).Draw(t, "index"), Minor: rapid.Uint32Range(0, 15).Draw(t, "minor"), UUID: "GPU-1"}
+	gpu := rapid.Custom(func(t *rapid.T) contract.GPU {
+		return contract.GPU{Index: rapid.IntRange(0, 15).Draw(t, "index"), Minor: rapid.IntRange(0, 15).Draw(t, "minor"), UUID: "GPU-1"}
 	})
 	return Spec{
 		ID: rapid.Int64Min(1).Draw(t, "id"), UID: rapid.IntRange(0, 70000).Draw(t, "uid"), GID: rapid.IntRange(0, 70000).Draw(t, "gid"),

@@ -18,7 +18,7 @@ type Spec struct {
 	User    string // for people to read
 	JobName string // public by design: it is in the unit's description
 
-	GPUs    []GPU           // of this attempt; none: a job without GPUs
+	GPUs    []contract.GPU  // of this attempt; none: a job without GPUs
 	Devices []cgroup.Device // more nodes that the site lets jobs open
 	Limits  cgroup.Limits
 	Rlimits []contract.Limit
@@ -30,15 +30,4 @@ type Spec struct {
 
 	Launcher string // absolute path of gpusched-job
 	SpecPath string // absolute path of the job's private instructions
-}
-
-// GPU is one GPU of an attempt: the index people use, the minor number of its
-// node, the UUID that identifies it, and how much of it the job holds.
-type GPU struct {
-	Index int
-	Minor uint32
-	UUID  string
-
-	Milli        int   // thousandths; 0: all of it
-	PromiseBytes int64 // GPU memory kept for the job; 0: none
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/packaging/test/await"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
@@ -106,7 +107,7 @@ func (b *rig) bare(ctx context.Context, argv []string) (name string, err error) 
 	id := firstUnit + b.next.Add(1)
 	props := units.Properties(units.Spec{
 		ID: id, Attempt: 1, UID: b.uid, GID: b.uid, User: "bench", JobName: "bench",
-		GPUs:   []units.GPU{{Index: 0, Minor: 0, UUID: "GPU-0"}},
+		GPUs:   []contract.GPU{{Index: 0, Minor: 0, UUID: "GPU-0"}},
 		Limits: cgroup.Limits{MemBytes: 1 << 30, TasksMax: 16384}, Grace: 30 * time.Second,
 		Launcher: "/bin/true", SpecPath: "/",
 	})

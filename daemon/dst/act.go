@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // act lets an entry of the plan happen.
@@ -303,7 +303,7 @@ func (w *World) onGPU(e *Entry, d *dice) {
 		}
 		w.kernel.write(g, pick(d, 13, 31, 43, 45, 48, 63, 79, 94, 109), pid)
 		for name, r := range w.runs {
-			if slices.ContainsFunc(r.gpus, func(h units.GPU) bool { return h.UUID == g.UUID }) {
+			if slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == g.UUID }) {
 				w.runs[name].touched = "xid"
 			}
 		}

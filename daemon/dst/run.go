@@ -19,7 +19,7 @@ type run struct {
 	job     job.ID
 	attempt int
 	uid     int
-	gpus    []units.GPU
+	gpus    []contract.GPU
 	mem     int64
 	limit   time.Duration // RuntimeMax of its unit
 	grace   time.Duration

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // stray is a process on GPUs that is in no job's unit.
@@ -107,7 +107,7 @@ func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 		return
 	}
 	g := pick(d, w.gpus...)
-	if slices.ContainsFunc(r.gpus, func(h units.GPU) bool { return h.UUID == g.UUID }) {
+	if slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == g.UUID }) {
 		return
 	}
 	r.trespassed = true

@@ -41,14 +41,14 @@ func (s *Spec) code(c coder) {
 	number(c, &s.JobID, "job id")
 	number(c, &s.Attempt, "attempt")
 	textList(c, &s.Argv, "command")
-	c.text(&s.EnvMode, "environment mode")
+	c.text((*string)(&s.EnvMode), "environment mode")
 	textList(c, &s.Env, "environment")
 	c.text(&s.Dir, "directory")
 	number(c, &s.Umask, "umask")
 	c.text(&s.Home, "home")
 	c.text(&s.User, "user")
 	c.text(&s.Shell, "shell")
-	elements(c, &s.GPUs, 3, "GPU list", func(g *GPU) {
+	elements(c, &s.GPUs, 3, "GPU list", func(g *contract.GPU) {
 		number(c, &g.Index, "GPU index")
 		number(c, &g.Minor, "GPU minor")
 		c.text(&g.UUID, "GPU UUID")

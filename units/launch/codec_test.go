@@ -28,9 +28,11 @@ func nasty() []string {
 
 func fullSpec() *Spec {
 	return &Spec{
-		JobID: 42, Attempt: 3, Argv: append([]string{"prog"}, nasty()...), EnvMode: EnvLogin, Env: []string{"A=1", "B=\xff", "C="},
-		Dir: "/tmp/\xe4", Umask: 0o27, Home: "/home/alice", User: "alice", Shell: "/bin/bash",
-		GPUs:       []GPU{{Index: 1, Minor: 7, UUID: "GPU-aa"}, {Index: 3, Minor: 0, UUID: "GPU-bb"}},
+		JobID: 42, Attempt: 3, Program: contract.Program{
+			Argv: append([]string{"prog"}, nasty()...), EnvMode: contract.EnvLogin, Env: []string{"A=1", "B=\xff", "C="},
+			Dir: "/tmp/\xe4", Umask: 0o27,
+		}, Home: "/home/alice", User: "alice", Shell: "/bin/bash",
+		GPUs:       []contract.GPU{{Index: 1, Minor: 7, UUID: "GPU-aa"}, {Index: 3, Minor: 0, UUID: "GPU-bb"}},
 		ShareMilli: 1500, GPUMemMiB: 20480, Visible: VisibleUUID, RequireFilter: true, ProbePath: "/dev/gpusched-probe",
 		SoftLimits: []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "AS", Soft: math.MaxUint64, Hard: math.MaxUint64}},
 	}
@@ -54,10 +56,12 @@ func TestCodecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })
 		s := &Spec{
-			ArrayJob: rapid.Int64().Draw(t, "array"), JobID: rapid.Int64().Draw(t, "id"), Attempt: rapid.Int().Draw(t, "attempt"), Dir: text.Draw(t, "dir"),
-			Argv: rapid.SliceOfN(text, 1, 5).Draw(t, "argv"), Umask: rapid.Int().Draw(t, "umask"), RequireFilter: rapid.Bool().Draw(t, "filter"),
+			ArrayJob: rapid.Int64().Draw(t, "array"), JobID: rapid.Int64().Draw(t, "id"), Attempt: rapid.Int().Draw(t, "attempt"), Program: contract.Program{
+				Dir:  text.Draw(t, "dir"),
+				Argv: rapid.SliceOfN(text, 1, 5).Draw(t, "argv"), Umask: rapid.Int().Draw(t, "umask"),
+			}, RequireFilter: rapid.Bool().Draw(t, "filter"),
 			SoftLimits: []contract.Limit{{Name: text.Draw(t, "name"), Soft: rapid.Uint64().Draw(t, "soft"), Hard: rapid.Uint64().Draw(t, "hard")}},
-			GPUs:       []GPU{{rapid.Int().Draw(t, "index"), rapid.Int().Draw(t, "minor"), text.Draw(t, "uuid")}},
+			GPUs:       []contract.GPU{{Index: rapid.Int().Draw(t, "index"), Minor: rapid.Int().Draw(t, "minor"), UUID: text.Draw(t, "uuid")}},
 		}
 		got, err := Decode(Encode(s))
 		if err != nil || !reflect.DeepEqual(got, s) {

@@ -3,13 +3,15 @@ package launch
 import (
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // defaultPath is systemd's for system services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Environment returns the job's environment, for both truths about the device
-// filter. The base is the environment of the unit (or, in the mode EnvLogin,
+// filter. The base is the environment of the unit (or, in the mode contract.EnvLogin,
 // what the login shell made of it). Entries without a name are left out, the
 // last of several for one name wins, and otherwise bytes are not touched.
 //
@@ -20,7 +22,7 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 //	login    as clean
 func Environment(s *Spec, filterActive bool, base []string) []string {
 	e := environment{index: make(map[string]int, len(base)+len(s.Env)+16)}
-	inherit := s.EnvMode == EnvInherit
+	inherit := s.EnvMode == contract.EnvInherit
 	for _, kv := range base {
 		switch kindOf(nameOf(kv)) {
 		case ours, notPassedOn:

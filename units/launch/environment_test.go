@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // unitBase is the environment that systemd gives a job's unit.
@@ -38,10 +40,10 @@ func expect(t *testing.T, env []string, want map[string]string) {
 
 // CUDA_VISIBLE_DEVICES and its relatives in every case.
 func TestGPUVariables(t *testing.T) {
-	two := []GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}
+	two := []contract.GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}
 	for _, c := range []struct {
 		name     string
-		gpus     []GPU
+		gpus     []contract.GPU
 		visible  string
 		filtered bool
 		want     map[string]string
@@ -54,13 +56,15 @@ func TestGPUVariables(t *testing.T) {
 		{"no GPUs", nil, "", true, map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_VISIBLE_DEVICES": "void", "GPUSCHED_GPU_IDS": "", "GPUSCHED_GPU_UUIDS": ""}},
 		{"no GPUs, no filter", nil, VisibleUUID, false, map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_VISIBLE_DEVICES": "void"}},
 	} {
-		for _, mode := range []string{EnvInherit, EnvClean, EnvLogin} {
-			s := &Spec{JobID: 42, Attempt: 2, EnvMode: mode, GPUs: c.gpus, Visible: c.visible, Env: []string{
-				"CUDA_VISIBLE_DEVICES=7", "CUDA_DEVICE_ORDER=FASTEST_FIRST", "NVIDIA_VISIBLE_DEVICES=all", "GPUSCHED_JOB_ID=1",
-				"GPUSCHED_GPU_MEM_MIB=9", "GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=4", "GPUSCHED_CONFIG=mine",
-			}}
+		for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
+			s := &Spec{JobID: 42, Attempt: 2, Program: contract.Program{
+				EnvMode: mode, Env: []string{
+					"CUDA_VISIBLE_DEVICES=7", "CUDA_DEVICE_ORDER=FASTEST_FIRST", "NVIDIA_VISIBLE_DEVICES=all", "GPUSCHED_JOB_ID=1",
+					"GPUSCHED_GPU_MEM_MIB=9", "GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=4", "GPUSCHED_CONFIG=mine",
+				},
+			}, GPUs: c.gpus, Visible: c.visible}
 			env := Environment(s, c.filtered, append([]string{"CUDA_VISIBLE_DEVICES=0,1,2,3"}, unitBase...))
-			t.Run(c.name+" "+mode, func(t *testing.T) {
+			t.Run(c.name+" "+string(mode), func(t *testing.T) {
 				expect(t, env, c.want)
 				expect(t, env, map[string]string{
 					"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "GPUSCHED_JOB_ID": "42", "GPUSCHED_ATTEMPT": "2",
@@ -74,14 +78,14 @@ func TestGPUVariables(t *testing.T) {
 // A task knows its array, also the task 0, whatever the submitter was a task of.
 func TestArrayVariables(t *testing.T) {
 	for task, want := range map[int]string{0: "0", 300: "300"} {
-		env := Environment(&Spec{JobID: 12, ArrayJob: 7, ArrayTask: task, Env: []string{"GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=9"}}, true, nil)
+		env := Environment(&Spec{JobID: 12, ArrayJob: 7, ArrayTask: task, Program: contract.Program{Env: []string{"GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=9"}}}, true, nil)
 		expect(t, env, map[string]string{"GPUSCHED_JOB_ID": "12", "GPUSCHED_ARRAY_JOB": "7", "GPUSCHED_ARRAY_TASK": want})
 	}
 }
 
 // One and a half GPUs are two devices.
 func TestFractionOfASecondGPU(t *testing.T) {
-	s := &Spec{ShareMilli: 1500, GPUs: []GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}}
+	s := &Spec{ShareMilli: 1500, GPUs: []contract.GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}}
 	expect(t, Environment(s, true, nil), map[string]string{"CUDA_VISIBLE_DEVICES": "0,1", "GPUSCHED_GPU_IDS": "2,3", "GPUSCHED_GPU_SHARE": "1.5"})
 }
 
@@ -95,11 +99,13 @@ func TestShareAndMemory(t *testing.T) {
 // Inherit is what the submitter had, less what is not true for the job
 // (invariant 4).
 func TestInherit(t *testing.T) {
-	s := &Spec{EnvMode: EnvInherit, Dir: "/data/run", Env: []string{
-		"PATH=/my/bin:/usr/bin", "HOME=/other", "FOO=1", "BAD\xff=\xfe", "BASH_FUNC_f%%=() { :; }", "EMPTY=", "MULTI=a\nb", "PWD=/where/submitted", "OLDPWD=/x", "SHLVL=2", "_=/usr/bin/gpusched",
-		"INVOCATION_ID=session", "JOURNAL_STREAM=1:1", "SYSTEMD_EXEC_PID=1", "NOTIFY_SOCKET=@theirs", "LISTEN_FDS=1", "LISTEN_PID=9", "WATCHDOG_USEC=1", "MEMORY_PRESSURE_WATCH=/x",
-		"XDG_RUNTIME_DIR=/run/user/1001", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1001/bus", "XDG_SESSION_ID=3", "SSH_TTY=/dev/pts/1",
-		"SSH_AUTH_SOCK=/tmp/agent", "DISPLAY=:0", "no-equals-sign", "=nameless", "FOO=2", "LISTEN_PORT=8080",
+	s := &Spec{Program: contract.Program{
+		EnvMode: contract.EnvInherit, Dir: "/data/run", Env: []string{
+			"PATH=/my/bin:/usr/bin", "HOME=/other", "FOO=1", "BAD\xff=\xfe", "BASH_FUNC_f%%=() { :; }", "EMPTY=", "MULTI=a\nb", "PWD=/where/submitted", "OLDPWD=/x", "SHLVL=2", "_=/usr/bin/gpusched",
+			"INVOCATION_ID=session", "JOURNAL_STREAM=1:1", "SYSTEMD_EXEC_PID=1", "NOTIFY_SOCKET=@theirs", "LISTEN_FDS=1", "LISTEN_PID=9", "WATCHDOG_USEC=1", "MEMORY_PRESSURE_WATCH=/x",
+			"XDG_RUNTIME_DIR=/run/user/1001", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1001/bus", "XDG_SESSION_ID=3", "SSH_TTY=/dev/pts/1",
+			"SSH_AUTH_SOCK=/tmp/agent", "DISPLAY=:0", "no-equals-sign", "=nameless", "FOO=2", "LISTEN_PORT=8080",
+		},
 	}}
 	env := Environment(s, true, unitBase)
 	expect(t, env, map[string]string{
@@ -119,13 +125,13 @@ func TestInherit(t *testing.T) {
 // Without a PATH of the submitter's there is none: the C library's default
 // rules, not the unit's.
 func TestInheritTakesNoTaste(t *testing.T) {
-	env := Environment(&Spec{EnvMode: EnvInherit}, true, append([]string{"LC_ALL=C"}, unitBase...))
+	env := Environment(&Spec{Program: contract.Program{EnvMode: contract.EnvInherit}}, true, append([]string{"LC_ALL=C"}, unitBase...))
 	expect(t, env, map[string]string{"PATH": "(unset)", "LANG": "(unset)", "LC_ALL": "(unset)"})
 }
 
 // Clean is the few variables of every login, and what was asked for.
 func TestClean(t *testing.T) {
-	s := &Spec{EnvMode: EnvClean, Env: []string{"FOO=1", "XDG_RUNTIME_DIR=/asked/for", "PATH=/asked/bin"}}
+	s := &Spec{Program: contract.Program{EnvMode: contract.EnvClean, Env: []string{"FOO=1", "XDG_RUNTIME_DIR=/asked/for", "PATH=/asked/bin"}}}
 	got := Environment(s, true, unitBase)
 	slices.Sort(got)
 	want := []string{
@@ -140,11 +146,11 @@ func TestClean(t *testing.T) {
 
 // A unit that says nothing is filled in from the spec.
 func TestFallbacks(t *testing.T) {
-	s := &Spec{EnvMode: EnvClean, Home: "/home/bob", User: "bob", Shell: "/bin/bash"}
+	s := &Spec{Program: contract.Program{EnvMode: contract.EnvClean}, Home: "/home/bob", User: "bob", Shell: "/bin/bash"}
 	expect(t, Environment(s, true, nil), map[string]string{
 		"HOME": "/home/bob", "USER": "bob", "LOGNAME": "bob", "SHELL": "/bin/bash", "PATH": defaultPath, "LANG": "C.UTF-8",
 	})
-	expect(t, Environment(&Spec{EnvMode: EnvInherit}, true, nil), map[string]string{"HOME": "(unset)", "PATH": "(unset)"})
+	expect(t, Environment(&Spec{Program: contract.Program{EnvMode: contract.EnvInherit}}, true, nil), map[string]string{"HOME": "(unset)", "PATH": "(unset)"})
 }
 
 // Whatever both sides say, each name comes once, the GPUs are ours, and the
@@ -156,8 +162,8 @@ func TestEnvironmentAlways(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Spec{
-			EnvMode: rapid.SampledFrom([]string{EnvInherit, EnvClean, EnvLogin}).Draw(t, "mode"), Env: rapid.SliceOf(entry).Draw(t, "env"),
-			GPUs: []GPU{{Index: 3, UUID: "GPU-x"}},
+			Program: contract.Program{EnvMode: rapid.SampledFrom([]contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin}).Draw(t, "mode"), Env: rapid.SliceOf(entry).Draw(t, "env")},
+			GPUs:    []contract.GPU{{Index: 3, UUID: "GPU-x"}},
 		}
 		base := rapid.SliceOf(entry).Draw(t, "base")
 		env := Environment(s, true, base)

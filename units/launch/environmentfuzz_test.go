@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // FuzzEnvironment: whatever the submitter and the unit say, each variable is
@@ -15,7 +17,7 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("PATH=\n_=x\nSHLVL=1\n==\nCREDENTIALS_DIRECTORY=/y", "", byte(2), true)
 	f.Fuzz(func(t *testing.T, own, base string, mode byte, filtered bool) {
 		s := fullSpec()
-		s.Env, s.EnvMode = strings.Split(own, "\n"), []string{EnvInherit, EnvClean, EnvLogin}[mode%3]
+		s.Env, s.EnvMode = strings.Split(own, "\n"), []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin}[mode%3]
 		env := Environment(s, filtered, strings.Split(base, "\n"))
 		seen := map[string]bool{}
 		for _, kv := range env {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // roleEnv makes the test binary a launcher, in the world of device nodes that
@@ -155,7 +157,7 @@ func reporter(t *testing.T, args ...string) *Spec {
 }
 
 func command(t *testing.T, argv ...string) *Spec {
-	return &Spec{JobID: 42, Attempt: 1, Argv: argv, EnvMode: EnvClean, Dir: t.TempDir(), Umask: 0o22, ProbePath: probe, RequireFilter: true}
+	return &Spec{JobID: 42, Attempt: 1, Program: contract.Program{Argv: argv, EnvMode: contract.EnvClean, Dir: t.TempDir(), Umask: 0o22}, ProbePath: probe, RequireFilter: true}
 }
 
 func texts(list [][]byte) []string {
@@ -169,8 +171,8 @@ func texts(list [][]byte) []string {
 // Arguments, environment and directory arrive byte for byte, in the same
 // process (invariant 1), whatever the way.
 func TestEverythingArrives(t *testing.T) {
-	for _, mode := range []string{EnvInherit, EnvClean, EnvLogin} {
-		t.Run(mode, func(t *testing.T) {
+	for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
+		t.Run(string(mode), func(t *testing.T) {
 			s := reporter(t, nasty()...)
 			s.EnvMode = mode
 			s.Dir = filepath.Join(s.Dir, "d\xff $HOME\n")
@@ -199,25 +201,25 @@ func TestEverythingArrives(t *testing.T) {
 func TestFilterDecidesNaming(t *testing.T) {
 	for _, c := range []struct {
 		world    string
-		mode     string
+		mode     contract.EnvMode
 		required bool
 		visible  string // "": does not run
 		notes    []string
 	}{
-		{"filtered", EnvClean, true, "0", []string{"STATUS=gpusched-launch:begun"}},
-		{"filtered", EnvLogin, true, "0", []string{"STATUS=gpusched-launch:begun"}},
-		{"filtered", EnvClean, false, "0", []string{"STATUS=gpusched-launch:begun"}},
-		{"exposed", EnvInherit, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
-		{"exposed", EnvLogin, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
-		{"exposed", EnvClean, true, "", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-launch:filter"}},
+		{"filtered", contract.EnvClean, true, "0", []string{"STATUS=gpusched-launch:begun"}},
+		{"filtered", contract.EnvLogin, true, "0", []string{"STATUS=gpusched-launch:begun"}},
+		{"filtered", contract.EnvClean, false, "0", []string{"STATUS=gpusched-launch:begun"}},
+		{"exposed", contract.EnvInherit, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
+		{"exposed", contract.EnvLogin, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive"}},
+		{"exposed", contract.EnvClean, true, "", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-launch:filter"}},
 	} {
 		if c.visible != "" {
 			c.notes = append(c.notes, silence) // the last word
 		}
-		t.Run(c.world+" "+c.mode, func(t *testing.T) {
+		t.Run(c.world+" "+string(c.mode), func(t *testing.T) {
 			s := reporter(t)
 			s.EnvMode, s.RequireFilter = c.mode, c.required
-			s.GPUs = []GPU{{Index: 6, Minor: 3, UUID: "GPU-a"}}
+			s.GPUs = []contract.GPU{{Index: 6, Minor: 3, UUID: "GPU-a"}}
 			l := launch(t, c.world, s)
 			if !slices.Equal(l.notes, c.notes) {
 				t.Errorf("notes %q", l.notes)

@@ -53,7 +53,7 @@ func TestLookup(t *testing.T) {
 		t.Errorf("empty element: %q", got)
 	}
 	s = command(t, "cat", "/dev/null")
-	s.EnvMode = EnvInherit
+	s.EnvMode = contract.EnvInherit
 	launch(t, "real", s).ok(t)
 }
 
@@ -90,12 +90,12 @@ func TestFailures(t *testing.T) {
 		{with(func(s *Spec) { s.Dir = filepath.Join(dir, "none") }), 200, "chdir\nERRNO=2", []string{"/none", "could not be entered: no such file", "--chdir"}},
 		{with(func(s *Spec) { s.Dir = filepath.Join(dir, "text") }), 200, "chdir\nERRNO=20", nil},
 		{with(func(s *Spec) { s.SoftLimits = []contract.Limit{{Name: "PATIENCE"}} }), 227, "limits\nERRNO=22", []string{"PATIENCE", "ulimit"}},
-		{with(func(s *Spec) { s.GPUs = []GPU{{UUID: "GPU-a", Minor: 3}}; s.ProbePath = "/dev/none" }), 226, "filter\nERRNO=2", []string{"systemd-tmpfiles"}},
-		{with(func(s *Spec) { s.GPUs = []GPU{{UUID: "GPU-a", Minor: 9}} }), 226, "filter\nERRNO=2", []string{"/dev/nvidia9", "nvidia-modprobe"}},
+		{with(func(s *Spec) { s.GPUs = []contract.GPU{{UUID: "GPU-a", Minor: 3}}; s.ProbePath = "/dev/none" }), 226, "filter\nERRNO=2", []string{"systemd-tmpfiles"}},
+		{with(func(s *Spec) { s.GPUs = []contract.GPU{{UUID: "GPU-a", Minor: 9}} }), 226, "filter\nERRNO=2", []string{"/dev/nvidia9", "nvidia-modprobe"}},
 		{with(func(s *Spec) { s.Argv = nil }), 225, "spec\nERRNO=22", []string{"no command"}},
 		{with(func(s *Spec) { s.EnvMode = "dream" }), 225, "spec\nERRNO=22", nil},
 		{with(func(s *Spec) { s.Dir = "relative" }), 225, "spec\nERRNO=22", nil},
-		{with(func(s *Spec) { s.EnvMode, s.Env = EnvLogin, []string{"SHELL=/no/shell"} }), 203, "exec\nERRNO=2", []string{"login shell", "--env clean"}},
+		{with(func(s *Spec) { s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=/no/shell"} }), 203, "exec\nERRNO=2", []string{"login shell", "--env clean"}},
 	} {
 		world := "closed"
 		if len(c.spec.GPUs) > 0 {
@@ -105,7 +105,7 @@ func TestFailures(t *testing.T) {
 	}
 	// After the login shell the launcher still speaks for itself.
 	s := argv("no-such-program")
-	s.EnvMode = EnvLogin
+	s.EnvMode = contract.EnvLogin
 	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"})
 	// A spec that is not there.
 	checkFailure(t, launchPath(t, "closed", filepath.Join(dir, "77")), 225, "spec\nERRNO=2", []string{"job 77 ", "submit the job again"})

@@ -84,7 +84,7 @@ func TestProve(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &Spec{ProbePath: probe, RequireFilter: !c.optional}
 			if c.gpus {
-				s.GPUs = []GPU{{Index: 5, Minor: 0, UUID: "GPU-a"}}
+				s.GPUs = []contract.GPU{{Index: 5, Minor: 0, UUID: "GPU-a"}}
 			}
 			active, f := fakeNodes(c.world).prove(s)
 			if active != c.active {

@@ -75,7 +75,7 @@ func TestDescriptorsAreClosed(t *testing.T) {
 }
 
 func TestUmask(t *testing.T) {
-	for _, mode := range []string{EnvClean, EnvLogin} {
+	for _, mode := range []contract.EnvMode{contract.EnvClean, contract.EnvLogin} {
 		s := command(t, "/bin/grep", "Umask", "/proc/self/status")
 		s.Umask, s.EnvMode = 0o137, mode
 		if got := launch(t, "real", s).ok(t); got != "Umask:\t0137\n" {
@@ -130,7 +130,7 @@ func TestLoginShell(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := command(t, "tool", reportArg, "$HOME", "a b")
-			s.EnvMode = EnvLogin
+			s.EnvMode = contract.EnvLogin
 			s.Env = []string{"ASKED=spec"}
 			r := launch(t, "closed", s, func(cmd *exec.Cmd) {
 				cmd.Env = append(cmd.Env, "HOME="+home, "SHELL="+shell)

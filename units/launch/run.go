@@ -56,7 +56,7 @@ func (r *run) run() *Failure {
 		return &Failure{Step: contract.StepChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) + " could not be entered", Err: err,
 			Next: "the directory must exist on this machine and be open to the job's user (--chdir)"}
 	}
-	if s.EnvMode == EnvLogin && r.stage == first {
+	if s.EnvMode == contract.EnvLogin && r.stage == first {
 		return r.loginShell(s, filtered)
 	}
 	return r.command(s, filtered)
@@ -68,7 +68,7 @@ func valid(s *Spec) *Failure {
 	switch {
 	case len(s.Argv) == 0:
 		what = "no command"
-	case s.EnvMode != EnvInherit && s.EnvMode != EnvClean && s.EnvMode != EnvLogin:
+	case s.EnvMode != contract.EnvInherit && s.EnvMode != contract.EnvClean && s.EnvMode != contract.EnvLogin:
 		what = "an unknown environment mode"
 	case !filepath.IsAbs(s.Dir):
 		what = "no absolute directory"

@@ -6,13 +6,6 @@ import "github.com/gpusched/gpusched/units/contract"
 // that a submission may have.
 const MaxSpecBytes = 4 << 20
 
-// The ways in which the submitter's environment reaches the job.
-const (
-	EnvInherit = "inherit" // Spec.Env is the whole environment
-	EnvClean   = "clean"   // Spec.Env adds to the few variables every login has
-	EnvLogin   = "login"   // as clean, on top of what the user's login shell sets
-)
-
 // VisibleUUID makes CUDA_VISIBLE_DEVICES name GPUs by UUID. Any other value
 // of Spec.Visible stands for integers.
 const VisibleUUID = "uuid"
@@ -26,18 +19,14 @@ type Spec struct {
 	ArrayJob  int64 // the array that the job is a task of; 0: none
 	ArrayTask int   // its number there
 
-	Argv    []string // at least the command; not looked at by anybody but execve
-	EnvMode string   // EnvInherit, EnvClean or EnvLogin
-	Env     []string // K=V; the last of several for one name wins
-	Dir     string   // absolute
-	Umask   int
+	contract.Program
 
 	Home, User, Shell string // used where the unit's environment lacks them
 
-	GPUs       []GPU  // in the order of their indexes; empty: a job without GPUs
-	ShareMilli int    // what the job asked for, in thousandths of a GPU
-	GPUMemMiB  int64  // asked for per GPU; 0: nothing was said
-	Visible    string // "index" (or empty) or VisibleUUID
+	GPUs       []contract.GPU // in the order of their indexes, and only which they are; empty: a job without GPUs
+	ShareMilli int            // what the job asked for, in thousandths of a GPU
+	GPUMemMiB  int64          // asked for per GPU; 0: nothing was said
+	Visible    string         // "index" (or empty) or VisibleUUID
 
 	RequireFilter bool   // do not start without the device filter
 	ProbePath     string // a device node that no job is ever allowed
@@ -46,11 +35,4 @@ type Spec struct {
 	// the hard limit that the unit has. AS, DATA and NPROC belong here and not
 	// into the unit: the launcher itself can't live under a small one.
 	SoftLimits []contract.Limit
-}
-
-// GPU is one GPU of the attempt.
-type GPU struct {
-	Index int    // physical, as the driver counts in PCI bus order
-	Minor int    // of its node /dev/nvidia<Minor>
-	UUID  string // as the driver spells it
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func specDir(t *testing.T) string {
@@ -96,7 +98,7 @@ func TestWriteRefusesOpenDirectory(t *testing.T) {
 			t.Errorf("%s: wrote %s", name, path)
 		}
 	}
-	if _, err := Write(specDir(t), 1, os.Geteuid(), &Spec{Dir: strings.Repeat("x", MaxSpecBytes)}); err == nil {
+	if _, err := Write(specDir(t), 1, os.Geteuid(), &Spec{Program: contract.Program{Dir: strings.Repeat("x", MaxSpecBytes)}}); err == nil {
 		t.Error("wrote what Read refuses")
 	}
 }
@@ -150,7 +152,7 @@ func TestSizeTellsNothing(t *testing.T) {
 	dir := specDir(t)
 	var first unix.Stat_t
 	for id, env := range []int{0, 1, 1000, 10000} {
-		path := mustWrite(t, dir, int64(id+1), &Spec{Argv: []string{"prog"}, Env: []string{"A=" + strings.Repeat("x", env)}})
+		path := mustWrite(t, dir, int64(id+1), &Spec{Program: contract.Program{Argv: []string{"prog"}, Env: []string{"A=" + strings.Repeat("x", env)}}})
 		var st unix.Stat_t
 		if err := unix.Stat(path, &st); err != nil {
 			t.Fatal(err)
@@ -199,7 +201,7 @@ func TestRemovedIsGone(t *testing.T) {
 // ones, are not counted (invariant 8).
 func TestRoom(t *testing.T) {
 	dir := specDir(t)
-	large := &Spec{Argv: []string{strings.Repeat("x", smallBytes)}}
+	large := &Spec{Program: contract.Program{Argv: []string{strings.Repeat("x", smallBytes)}}}
 	for id, s := range []*Spec{large, large, fullSpec(), {}} {
 		mustWrite(t, dir, int64(id+1), s)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -80,7 +81,7 @@ func TestMachineUpheavals(t *testing.T) {
 			if err := m.Kill(t.Context(), units.Name(1), 9); err != nil {
 				t.Fatal(err)
 			}
-			if e := ended(t, m, 1); e != (units.Exit{Signal: 9}) {
+			if e := ended(t, m, 1); e != (contract.Exit{Signal: 9}) {
 				t.Errorf("killed: %+v", e)
 			}
 			if _, err := m.Start(t.Context(), units.Name(2), unitProperties(2, unittest.Behaviour{})); !errors.Is(err, units.ErrExists) {

@@ -81,7 +81,7 @@ func spec(id int64, arg string) units.Spec {
 	}
 	return units.Spec{
 		ID: id, Attempt: 1, UID: alice, User: "alice", JobName: "a name with % and $HOME and \"quotes\"",
-		GPUs:       []units.GPU{{Index: 0, Minor: 1, UUID: "GPU-1111"}},
+		GPUs:       []contract.GPU{{Index: 0, Minor: 1, UUID: "GPU-1111"}},
 		Limits:     cgroup.Limits{MemBytes: 1 << 30, TasksMax: 512, CPUs: 2},
 		Rlimits:    []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "MEMLOCK", Soft: units.Infinity, Hard: units.Infinity}},
 		MaxRuntime: time.Hour, Grace: 200 * time.Millisecond, Launcher: self, SpecPath: arg,

@@ -58,7 +58,7 @@ func shared(t *testing.T) string {
 }
 
 // ended waits for the end of a unit's main process.
-func ended(t *testing.T, m *Manager, id int64) units.Exit {
+func ended(t *testing.T, m *Manager, id int64) contract.Exit {
 	t.Helper()
 	late := time.After(time.Minute)
 	for {
@@ -85,11 +85,11 @@ func TestMachineIdentity(t *testing.T) {
 	run(t, m, 1, script+`test "$(id -g)" = 1001; test "$(ulimit -Sn)" = 1024; test "$(ulimit -Hn)" = 4096; test "$(ulimit -l)" = 4096`, func(s *units.Spec) {
 		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box may not raise its own
 	})
-	if e := ended(t, m, 1); e != (units.Exit{}) {
+	if e := ended(t, m, 1); e != (contract.Exit{}) {
 		t.Errorf("got %+v", e)
 	}
 	run(t, m, 2, script+`test "$(id -gn)" = lab`, func(s *units.Spec) { s.GID = 2001 })
-	if e := ended(t, m, 2); e != (units.Exit{}) {
+	if e := ended(t, m, 2); e != (contract.Exit{}) {
 		t.Errorf("with a group of its own: got %+v", e)
 	}
 }
@@ -131,7 +131,7 @@ touch %s/looked; read -r _ <%s/again; all || exit 11`,
 			f.Close()
 		}
 	}()
-	if e := ended(t, m, 1); e != (units.Exit{}) {
+	if e := ended(t, m, 1); e != (contract.Exit{}) {
 		t.Errorf("got %+v: 10 is before, 11 after the reload", e)
 	}
 }
@@ -151,7 +151,7 @@ func TestMachineCPUAffinity(t *testing.T) {
 		id := int64(i + 1)
 		script := fmt.Sprintf(`list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status); test "$list" = %q`, c.want)
 		run(t, m, id, script, func(s *units.Spec) { s.CPUAffinity = cpuset.Intersect(c.near, allowed) })
-		if e := ended(t, m, id); e != (units.Exit{}) {
+		if e := ended(t, m, id); e != (contract.Exit{}) {
 			t.Errorf("near CPUs %q of %q: got %+v", c.near, allowed, e)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -20,7 +21,7 @@ func TestOrigin(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	made := spec(7, actorArgument(unittest.Behaviour{}))
-	made.GPUs = append(made.GPUs, units.GPU{Index: 3, Minor: 2, UUID: "GPU-2222", Milli: 250, PromiseBytes: 1 << 33})
+	made.GPUs = append(made.GPUs, contract.GPU{Index: 3, Minor: 2, UUID: "GPU-2222", Milli: 250, PromiseBytes: 1 << 33})
 	if _, err := m.Start(ctx, units.Name(7), units.Properties(made)); err != nil {
 		t.Fatal(err)
 	}

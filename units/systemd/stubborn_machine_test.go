@@ -81,7 +81,7 @@ func TestMachineFastEnds(t *testing.T) {
 	m := connect(t)
 	early := 0
 	for i := range 200 {
-		want := units.Exit{Code: 1}
+		want := contract.Exit{Code: 1}
 		b := unittest.Behaviour{Launch: "begun", Code: 217} // systemd's own number
 		props := unitProperties(1, b)
 		if i%2 == 0 {

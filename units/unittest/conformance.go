@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Manager is what the suite tests, and what a daemon needs of a systemd.
@@ -120,7 +121,7 @@ func (s *stage) phase(id int64, want units.Phase) {
 
 // until follows the changes until unit id is in a phase, as a daemon does: it
 // reads the state, and after every change that may concern it reads it again.
-func (s *stage) until(id int64, want units.Phase) (units.Status, units.Exit) {
+func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
 	for {
 		status := s.status(id)

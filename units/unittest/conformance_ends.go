@@ -34,18 +34,18 @@ func testExits(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name   string
 		b      Behaviour
-		want   units.Exit
+		want   contract.Exit
 		active string
 		result string
 	}{
-		{"0", Behaviour{Ends: true}, units.Exit{}, units.ActiveActive, units.ResultSuccess},
-		{"7", Behaviour{Ends: true, Code: 7}, units.Exit{Code: 7}, units.ActiveFailed, units.ResultExitCode},
-		{"systemd's own number", Behaviour{Ends: true, Code: 203}, units.Exit{Code: 203}, units.ActiveFailed, units.ResultExitCode},
-		{"255", Behaviour{Ends: true, Code: 255}, units.Exit{Code: 255}, units.ActiveFailed, units.ResultExitCode},
-		{"TERM", Behaviour{Ends: true, Signal: 15}, units.Exit{Signal: 15}, units.ActiveActive, units.ResultSuccess},
-		{"KILL", Behaviour{Ends: true, Signal: 9}, units.Exit{Signal: 9}, units.ActiveFailed, units.ResultSignal},
-		{"USR1", Behaviour{Ends: true, Signal: 10}, units.Exit{Signal: 10}, units.ActiveFailed, units.ResultSignal},
-		{"time limit", Behaviour{TimesOut: true}, units.Exit{Signal: 15, Timeout: true}, units.ActiveFailed, units.ResultTimeout},
+		{"0", Behaviour{Ends: true}, contract.Exit{}, units.ActiveActive, units.ResultSuccess},
+		{"7", Behaviour{Ends: true, Code: 7}, contract.Exit{Code: 7}, units.ActiveFailed, units.ResultExitCode},
+		{"systemd's own number", Behaviour{Ends: true, Code: 203}, contract.Exit{Code: 203}, units.ActiveFailed, units.ResultExitCode},
+		{"255", Behaviour{Ends: true, Code: 255}, contract.Exit{Code: 255}, units.ActiveFailed, units.ResultExitCode},
+		{"TERM", Behaviour{Ends: true, Signal: 15}, contract.Exit{Signal: 15}, units.ActiveActive, units.ResultSuccess},
+		{"KILL", Behaviour{Ends: true, Signal: 9}, contract.Exit{Signal: 9}, units.ActiveFailed, units.ResultSignal},
+		{"USR1", Behaviour{Ends: true, Signal: 10}, contract.Exit{Signal: 10}, units.ActiveFailed, units.ResultSignal},
+		{"time limit", Behaviour{TimesOut: true}, contract.Exit{Signal: 15, Timeout: true}, units.ActiveFailed, units.ResultTimeout},
 	} {
 		id := int64(10 + i)
 		started := s.start(id, c.b)
@@ -70,7 +70,7 @@ func testLauncher(t *testing.T, s *stage) {
 	}
 	s.stop(1)
 	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the word alone is not enough
-	if _, exit := s.until(2, units.PhaseExited); exit != (units.Exit{Code: 4}) {
+	if _, exit := s.until(2, units.PhaseExited); exit != (contract.Exit{Code: 4}) {
 		t.Errorf("a lie: got %+v", exit)
 	}
 	s.stop(2)
@@ -103,7 +103,7 @@ func testKill(t *testing.T, s *stage) {
 			t.Fatal(err)
 		}
 		status, exit := s.until(id, units.PhaseExited)
-		if exit != (units.Exit{Signal: int(c.signal)}) || status.Active != c.active {
+		if exit != (contract.Exit{Signal: int(c.signal)}) || status.Active != c.active {
 			t.Errorf("%v: got %+v from %+v", c.signal, exit, status)
 		}
 		s.stop(id)

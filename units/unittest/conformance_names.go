@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // testExists: one name is started once, until it is stopped.
@@ -75,7 +76,7 @@ func testAgain(t *testing.T, s *stage) {
 func testAbsent(t *testing.T, s *stage) {
 	for range 3 {
 		got := s.status(404)
-		if phase, exit := units.Decode(got); phase != units.PhaseAbsent || exit != (units.Exit{}) || got.InvocationID != "" {
+		if phase, exit := units.Decode(got); phase != units.PhaseAbsent || exit != (contract.Exit{}) || got.InvocationID != "" {
 			t.Fatalf("got %s %+v from %+v", phase, exit, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func testStop(t *testing.T, s *stage) {
@@ -71,7 +72,7 @@ func testStopping(t *testing.T, s *stage) {
 		if err := s.m.Kill(s.ctx, units.Name(id), int(syscall.SIGKILL)); err != nil {
 			t.Fatal(err)
 		}
-		if _, exit := s.until(id, units.PhaseExited); exit != (units.Exit{Signal: 9}) {
+		if _, exit := s.until(id, units.PhaseExited); exit != (contract.Exit{Signal: 9}) {
 			t.Errorf("%+v: killed: got %+v", b, exit)
 		}
 		s.stop(id)

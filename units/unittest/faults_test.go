@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var one = units.Name(1)
@@ -157,13 +158,13 @@ func TestKeepProcesses(t *testing.T) {
 func TestDrive(t *testing.T) {
 	for name, c := range map[string]struct {
 		drive func(*Systemd)
-		want  units.Exit
+		want  contract.Exit
 	}{
-		"exit":    {func(s *Systemd) { s.Exit(one, 7) }, units.Exit{Code: 7}},
-		"signal":  {func(s *Systemd) { s.KillBy(one, 11) }, units.Exit{Signal: 11}},
-		"memory":  {func(s *Systemd) { s.OOM(one) }, units.Exit{Signal: 9, OOM: true}},
-		"time":    {func(s *Systemd) { s.Timeout(one) }, units.Exit{Signal: 15, Timeout: true}},
-		"ordered": {func(s *Systemd) { _ = s.Kill(context.Background(), one, 15) }, units.Exit{Signal: 15}},
+		"exit":    {func(s *Systemd) { s.Exit(one, 7) }, contract.Exit{Code: 7}},
+		"signal":  {func(s *Systemd) { s.KillBy(one, 11) }, contract.Exit{Signal: 11}},
+		"memory":  {func(s *Systemd) { s.OOM(one) }, contract.Exit{Signal: 9, OOM: true}},
+		"time":    {func(s *Systemd) { s.Timeout(one) }, contract.Exit{Signal: 15, Timeout: true}},
+		"ordered": {func(s *Systemd) { _ = s.Kill(context.Background(), one, 15) }, contract.Exit{Signal: 15}},
 	} {
 		s := New(Options{})
 		start(t, s, one)
