@@ -47,7 +47,7 @@ func (c *cancelCmd) said(j api.Job) string {
 	switch {
 	case c.Signal != 0:
 		return "got signal " + job.SignalName(int(c.Signal))
-	case job.State(j.State).Terminal():
+	case j.State.Terminal():
 		return resultOf(j)
 	case j.Grace > 0:
 		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(j.Grace))
@@ -116,7 +116,7 @@ func tasksLastFirst(ids []string) {
 
 // liveRank is 0 for a job that waits, 1 for one that has a unit.
 func liveRank(j api.Job) int {
-	if j.State == string(job.Queued) {
+	if j.State == job.Queued {
 		return 0
 	}
 	return 1
@@ -128,7 +128,7 @@ func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 	var ids []string
 	for _, j := range jobs {
 		users[j.User] = true
-		ids = append(ids, api.FormatID(j.ID))
+		ids = append(ids, j.ID.String())
 	}
 	question := fmt.Sprintf("end %s of %s?", count(len(ids), "job"), count(len(users), "user"))
 	switch {

@@ -211,7 +211,7 @@ func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candi
 	case "cancel", "requeue":
 		q.Ended, q.UID = 0, &a.uid
 	case "hold", "release", "update":
-		q.Ended, q.UID, q.State = 0, &a.uid, string(job.Queued)
+		q.Ended, q.UID, q.State = 0, &a.uid, job.Queued
 	case "logs":
 		q.UID = &a.uid
 	}

@@ -26,21 +26,21 @@ func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) (
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, job.Dependency{Kind: d.kind, Job: job.ID(id)})
+			list = append(list, job.Dependency{Kind: d.kind, Job: id})
 		}
 	}
 	return list, nil
 }
 
 // numberOf is the number of a job, or of a task that has become one.
-func (a *app) numberOf(ctx context.Context, name string) (int64, error) {
+func (a *app) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
-		return id, nil
+		return job.ID(id), nil
 	}
 	reply, err := a.client.Job(ctx, name)
 	if err == nil && reply.Job.ID == 0 {
 		why := "has not started yet, and only then can a job wait for it"
-		if job.State(reply.Job.State).Terminal() {
+		if reply.Job.State.Terminal() {
 			why = "was cancelled before it started"
 		}
 		hint := fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array)

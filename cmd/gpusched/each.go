@@ -74,5 +74,5 @@ func nameOfJob(j api.Job) string {
 	if j.Task != nil {
 		return j.Task.Name
 	}
-	return api.FormatID(j.ID)
+	return j.ID.String()
 }

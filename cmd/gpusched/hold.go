@@ -31,7 +31,7 @@ type requeueCmd struct{ jobsFlags }
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, a.client.Requeue, func(j api.Job) string {
-		if j.State == string(job.Queued) {
+		if j.State == job.Queued {
 			return "is back in the queue" + waiting(a.out, j)
 		}
 		return "is being stopped and goes to the end of the queue"
@@ -41,7 +41,7 @@ func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 // queuePosition is where a job stands after something was done to it.
 func (a *app) queuePosition(j api.Job) string {
 	switch {
-	case j.State == string(job.Queued):
+	case j.State == job.Queued:
 		return waiting(a.out, j)
 	case len(j.GPUs) > 0:
 		return ", starts on " + gpuNames(j.GPUs)

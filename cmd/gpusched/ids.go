@@ -61,9 +61,9 @@ func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
 		back, tasks, isTask := strings.Cut(back, "_")
 		id, err := a.resolveLast(ctx, back)
 		if isTask && err == nil {
-			return tasksOf(api.FormatID(id), tasks)
+			return tasksOf(id.String(), tasks)
 		}
-		return []string{api.FormatID(id)}, err
+		return []string{id.String()}, err
 	}
 	if array, tasks, ok := strings.Cut(part, "_"); ok {
 		return tasksOf(array, tasks)
@@ -110,7 +110,7 @@ const (
 
 // resolveLast finds the job submitted last (back is empty) or, with ~N, the one
 // N before it. The tasks of an array count as the array.
-func (a *app) resolveLast(ctx context.Context, back string) (int64, error) {
+func (a *app) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	n := 0
 	if back != "" {
 		digits, ok := strings.CutPrefix(back, "~")
@@ -134,15 +134,15 @@ func (a *app) resolveLast(ctx context.Context, back string) (int64, error) {
 
 // recent are the caller's submissions by number, as far as so many ended jobs
 // go, and whether these are all.
-func (a *app) recent(ctx context.Context, ended int) (ids []int64, all bool, err error) {
+func (a *app) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
 	jobs, err := a.mine(ctx, api.ListQuery{Ended: ended})
 	return submissions(jobs), len(jobs) < ended, err
 }
 
 // submissions are the jobs that somebody submitted, by number: an array for its
 // tasks, each once.
-func submissions(jobs []api.Job) []int64 {
-	ids := make([]int64, len(jobs))
+func submissions(jobs []api.Job) []job.ID {
+	ids := make([]job.ID, len(jobs))
 	for i, j := range jobs {
 		if ids[i] = j.ID; j.Task != nil {
 			ids[i] = j.Task.Array
@@ -164,7 +164,7 @@ func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := func(j api.Job) bool { return job.State(j.State).Terminal() }
+	ended := func(j api.Job) bool { return j.State.Terminal() }
 	ids := submissions(slices.DeleteFunc(slices.Clone(jobs), ended))
 	if len(ids) == 0 && len(jobs) > 0 {
 		ids = submissions(jobs[:1])
@@ -183,4 +183,4 @@ func (a *app) mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
 }
 
 // idList joins ids for a query.
-func idList(ids []int64) string { return joined(ids, ",", number) }
+func idList(ids []job.ID) string { return joined(ids, ",", job.ID.String) }

@@ -19,7 +19,7 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Key: "task", Cell: taskOf},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(j api.Job) string { return j.Name }},
-		{Title: "STATE", Key: "state", Least: 20, Cell: func(j api.Job) string { return stateWord(j) }, Raw: func(j api.Job) string { return j.State },
+		{Title: "STATE", Key: "state", Least: 20, Cell: func(j api.Job) string { return stateWord(j) }, Raw: func(j api.Job) string { return string(j.State) },
 			Style: func(j api.Job) term.Style { return stateStyle(j.State) }},
 		{Title: "GPUS", Key: "gpus", Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
 		{Key: "gpu_ids", Cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
@@ -67,19 +67,20 @@ func numberOfTask(j api.Job) string {
 
 // stateWord is the state, with what is being done about it.
 func stateWord(j api.Job) string {
-	switch live := !job.State(j.State).Terminal(); {
-	case live && (j.StopRequested == string(job.StopRequeue) || j.StopRequested == string(job.StopPreempt)):
-		return j.State + " (back to queue)"
+	word := string(j.State)
+	switch live := !j.State.Terminal(); {
+	case live && (j.StopRequested == job.StopRequeue || j.StopRequested == job.StopPreempt):
+		return word + " (back to queue)"
 	case live && j.StopRequested != "":
-		return j.State + " (ending)"
+		return word + " (ending)"
 	case live && len(j.Warnings) > 0:
-		return j.State + warningWords(j.Warnings)
+		return word + warningWords(j.Warnings)
 	case live && j.HeldBy != "":
-		return j.State + " (held)" + progress(j.Array)
+		return word + " (held)" + progress(j.Array)
 	case live:
-		return j.State + progress(j.Array)
+		return word + progress(j.Array)
 	}
-	return j.State
+	return word
 }
 
 // progress says how far an array is, after its state: " 160/200, 4 run".
@@ -103,8 +104,8 @@ func progress(a *api.Array) string {
 	return text
 }
 
-func stateStyle(state string) term.Style {
-	switch job.State(state) {
+func stateStyle(state job.State) term.Style {
+	switch state {
 	case job.Running:
 		return term.Green
 	case job.Queued, job.Spawned, job.Starting, job.Ending:
@@ -143,7 +144,7 @@ func gpuIndexes(list []api.GPURef) string {
 
 // changedAt is since when the job is in its state.
 func changedAt(j api.Job) time.Time {
-	switch state := job.State(j.State); {
+	switch state := j.State; {
 	case state == job.Queued && !j.QueuedAt.IsZero():
 		return j.QueuedAt
 	case state == job.Queued || state == job.Spawned:
@@ -188,7 +189,7 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func number[T ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
 
 func numberOrDash(n int) string {
 	if n == 0 {

@@ -106,7 +106,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
 	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {Index: 1, CPUs: evil}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)
 	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g},
-		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, By: evil, Reason: evil}}}, true)
+		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, Reservation: job.Reservation{By: evil, Reason: evil}}}}, true)
 	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []job.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
 	a.writeStatus(api.StatusReply{Version: evil, Health: "HEALTHY"}, []api.Job{j}, true)
 	a.complain(evil)

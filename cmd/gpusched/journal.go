@@ -103,7 +103,7 @@ func (a *app) followJournal(ctx context.Context, path string, argv []string, j a
 	}()
 	go func() {
 		var err error
-		last, err = a.client.Wait(ctx, api.FormatID(j.ID), 0)
+		last, err = a.client.Wait(ctx, j.ID.String(), 0)
 		ended <- err
 	}()
 	select {

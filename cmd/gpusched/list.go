@@ -86,7 +86,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 		}
 		named, ofArray.Ended = every.Jobs, c.ended(mostEnded)
 	}
-	found := map[int64]api.Job{}
+	found := map[job.ID]api.Job{}
 	for _, j := range reply.Jobs {
 		found[j.ID] = j
 	}
@@ -129,7 +129,7 @@ func (c *listCmd) ended(otherwise int) int {
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
-	q := api.ListQuery{User: c.User, State: c.State, Name: c.Name, Reasons: c.form() != "ids"}
+	q := api.ListQuery{User: c.User, State: job.State(c.State), Name: c.Name, Reasons: c.form() != "ids"}
 	switch {
 	case c.Waiting != nil && *c.Waiting < 0:
 		return q, usagef("%d is not a number of waiting jobs: use 0 for all of them (--waiting)", *c.Waiting)

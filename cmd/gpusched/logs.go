@@ -50,7 +50,7 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return fmt.Errorf("find journalctl, which reads the output of jobs: %w", err)
 	}
-	live := c.Follow && !job.State(reply.Job.State).Terminal()
+	live := c.Follow && !reply.Job.State.Terminal()
 	argv := c.journalArgs(reply.Job.ID, attempt, live)
 	if live {
 		return a.followJournal(ctx, path, argv, reply.Job)
@@ -70,7 +70,7 @@ func errArrayOutput(j api.Job) error {
 // lines of the run. Those of a release without the fields have the name that
 // systemd gave the run; a process of milliseconds is gone before journald could
 // ask for that one. live is whether more is to come.
-func (c *logsCmd) journalArgs(id int64, at api.Attempt, live bool) []string {
+func (c *logsCmd) journalArgs(id job.ID, at api.Attempt, live bool) []string {
 	argv := []string{"--no-pager", "--quiet", "--output=cat"}
 	if c.Times {
 		argv[2] = "--output=short-iso-precise"
@@ -83,7 +83,7 @@ func (c *logsCmd) journalArgs(id int64, at api.Attempt, live bool) []string {
 			argv = append(argv, "--no-tail")
 		}
 	}
-	unit := "_SYSTEMD_UNIT=" + job.ID(id).Unit()
+	unit := "_SYSTEMD_UNIT=" + id.Unit()
 	return append(argv,
 		unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
@@ -121,8 +121,8 @@ func colon(s string) string {
 // started returns once the job has started or ended.
 func (a *app) started(ctx context.Context, reply api.JobReply) (api.JobReply, error) {
 	said := false
-	for reply.Job.InvocationID == "" && !job.State(reply.Job.State).Terminal() {
-		if !said && reply.Job.State == string(job.Queued) {
+	for reply.Job.InvocationID == "" && !reply.Job.State.Terminal() {
+		if !said && reply.Job.State == job.Queued {
 			a.note("job %s is queued%s", nameOfJob(reply.Job), colon(a.err.Local(reply.Job.Why)))
 			a.err.W.Flush()
 			said = true

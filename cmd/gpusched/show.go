@@ -40,7 +40,7 @@ func (a *app) writeEnv(j api.Job) error {
 		return refuse(api.CodeForbidden, "",
 			"the environment of job %s is for %s and administrators only", nameOfJob(j), j.User)
 	}
-	if job.State(j.State).Terminal() && len(j.Private.Env) == 0 {
+	if j.State.Terminal() && len(j.Private.Env) == 0 {
 		a.note("the environment of job %s was deleted with the job's end", nameOfJob(j))
 	}
 	for _, entry := range j.Private.Env {
@@ -92,11 +92,11 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
-		fact("environment", environmentLine(p, job.State(j.State).Terminal()))
+		fact("environment", environmentLine(p, j.State.Terminal()))
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
 	}
 	for _, at := range attempts {
-		if len(attempts) > 1 || j.State == string(job.Queued) {
+		if len(attempts) > 1 || j.State == job.Queued {
 			fact(fmt.Sprintf("attempt %d", at.Number), a.attemptLine(at))
 		}
 	}
@@ -106,13 +106,13 @@ func (a *app) stateLine(j api.Job) string {
 	text := stateWord(j)
 	if len(j.GPUs) > 0 {
 		uuids := joined(j.GPUs, ", ", func(g api.GPURef) string { return g.UUID })
-		if text += " on "; job.State(j.State).Terminal() {
+		if text += " on "; j.State.Terminal() {
 			text = stateWord(j) + ", ran on "
 		}
 		text += gpuNames(j.GPUs) + " (" + uuids + ")"
 		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets
 	}
-	if j.StopFor != 0 && !job.State(j.State).Terminal() {
+	if j.StopFor != 0 && !j.State.Terminal() {
 		text += fmt.Sprintf(", makes room for job %d", j.StopFor)
 	}
 	return text

@@ -34,7 +34,7 @@ func taskLine(j api.Job) string {
 	switch {
 	case j.Task == nil:
 		return ""
-	case j.ID == 0 && j.State == string(job.Cancelled):
+	case j.ID == 0 && j.State == job.Cancelled:
 		return fmt.Sprintf("%d of array %d, cancelled before it started", j.Task.Index, j.Task.Array)
 	case j.ID == 0:
 		return fmt.Sprintf("%d of array %d, not started", j.Task.Index, j.Task.Array)
@@ -47,7 +47,7 @@ func arrayLine(j api.Job) string {
 	if a == nil {
 		return ""
 	}
-	over := job.State(j.State).Terminal()
+	over := j.State.Terminal()
 	left := a.Size - a.Next - a.Cancelled
 	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), left, a.Live, a.Next-a.Live)
 	if over {
@@ -78,7 +78,7 @@ func (a *app) expectedLine(j api.Job) string {
 // beginLine is before when the job does not start.
 func (a *app) beginLine(j api.Job) string {
 	var parts phrases
-	retried := !j.NotBefore.IsZero() && j.State == string(job.Queued)
+	retried := !j.NotBefore.IsZero() && j.State == job.Queued
 	parts.add(!j.Begin.IsZero(), "not before %s", a.out.Clock(j.Begin))
 	parts.add(retried, "after a failure not before %s", a.out.Clock(j.NotBefore))
 	parts.add(j.HeldBy != "", "held by %s", j.HeldBy)

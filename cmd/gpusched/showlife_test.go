@@ -8,12 +8,13 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // An array that has ended has nothing that waits.
 func TestArrayLine(t *testing.T) {
 	for _, c := range []struct {
-		state string
+		state job.State
 		array api.Array
 		want  string
 	}{

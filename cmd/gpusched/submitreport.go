@@ -31,14 +31,14 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
-	case reply.Known && c.Once && j.State == string(job.Completed):
+	case reply.Known && c.Once && j.State == job.Completed:
 		return "is the same and has completed: nothing queued (--dedup)"
 	case reply.Known && c.Once:
 		return fmt.Sprintf("is the same and is %s: nothing queued (--dedup)", j.State)
-	case j.State == string(job.Queued):
+	case j.State == job.Queued:
 		return "queued" + waiting(t, j)
 	case reply.Known:
-		return j.State
+		return string(j.State)
 	case len(j.GPUs) > 0:
 		return "queued, starts on " + gpuNames(j.GPUs)
 	case j.Array != nil: // all of its tasks have become jobs
@@ -93,7 +93,7 @@ func gpuNames(list []api.GPURef) string {
 func writePlan(t *term.Terminal, reply api.SubmitReply) {
 	j := reply.Job
 	switch {
-	case j.State == string(job.Queued) && waiting(t, j) != "":
+	case j.State == job.Queued && waiting(t, j) != "":
 		t.Printf("the job would wait%s\n", term.Clean(waiting(t, j)))
 	case len(j.GPUs) > 0:
 		t.Printf("the job would start now on %s\n", gpuNames(j.GPUs))

@@ -110,7 +110,7 @@ func resultOf(j api.Job) string {
 	if j.Result != nil {
 		return j.Result.Sentence
 	}
-	return j.State
+	return string(j.State)
 }
 
 // statusOf is the first status that is not 0.
@@ -119,7 +119,7 @@ func statusOf(jobs []api.Job) error {
 		if j.Result != nil && j.Result.Code != 0 {
 			return exitStatus(j.Result.Code)
 		}
-		if j.Result == nil && j.State != string(job.Completed) {
+		if j.Result == nil && j.State != job.Completed {
 			return exitStatus(statusFailure)
 		}
 	}
@@ -127,8 +127,8 @@ func statusOf(jobs []api.Job) error {
 }
 
 // follow waits for a job just submitted and ends as it did.
-func (a *app) follow(ctx context.Context, id int64, quiet bool) error {
-	jobs, err := a.waitAll(ctx, []string{api.FormatID(id)})
+func (a *app) follow(ctx context.Context, id job.ID, quiet bool) error {
+	jobs, err := a.waitAll(ctx, []string{id.String()})
 	if errors.Is(err, context.Canceled) {
 		a.note("job %d goes on (come back with 'gpusched wait %d', end it with 'gpusched cancel %d')", id, id, id)
 		return err

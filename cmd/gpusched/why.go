@@ -34,7 +34,7 @@ func (a *app) writeWhy(j api.Job, first []api.Job) {
 	switch {
 	case j.Result != nil:
 		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
-	case j.State != string(job.Queued):
+	case j.State != job.Queued:
 		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
 	case len(j.Reasons) == 0:
 		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
@@ -53,7 +53,7 @@ func (a *app) writeWhy(j api.Job, first []api.Job) {
 
 // ahead are the first jobs of the queue, where the job is in it.
 func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
-	if j.State != string(job.Queued) {
+	if j.State != job.Queued {
 		return nil
 	}
 	status, _ := a.client.Status(ctx) // that is an extra; the answer stands without it

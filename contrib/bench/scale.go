@@ -109,7 +109,7 @@ func (b *rig) answers(ctx context.Context) error {
 	if len(some) == 0 {
 		return fmt.Errorf("no job is there")
 	}
-	id := strconv.FormatInt(some[len(some)-1].ID, 10)
+	id := some[len(some)-1].ID.String()
 	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody", "gpusched status", "gpusched show " + id, "gpusched why " + id} {
 		var t times
 		for range 20 {

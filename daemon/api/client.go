@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Client asks the daemon. Errors are *Error, except that a context that ended
@@ -60,11 +62,11 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 // ListQuery selects jobs; zero fields select everything live.
 type ListQuery struct {
 	IDs     string // such as "12,14-16,7_3": of these, live or ended
-	Array   int64  // only tasks of this array that have become jobs (ended ones as far as Ended goes)
+	Array   job.ID // only tasks of this array that have become jobs (ended ones as far as Ended goes)
 	Ended   int    // also this many ended jobs, newest first
 	User    string // of this account
 	UID     *int   // of this uid
-	State   string
+	State   job.State
 	Name    string // with exactly this name
 	Reasons bool   // fill in why each waiting job waits
 	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
@@ -79,13 +81,13 @@ func (q ListQuery) encode() string {
 	}
 	set("ids", q.IDs)
 	set("user", q.User)
-	set("state", q.State)
+	set("state", string(q.State))
 	set("name", q.Name)
 	if q.Waiting > 0 {
 		set("waiting", strconv.Itoa(q.Waiting))
 	}
 	if q.Array != 0 {
-		set("array", FormatID(q.Array))
+		set("array", q.Array.String())
 	}
 	if q.Ended > 0 {
 		set("ended", strconv.Itoa(q.Ended))

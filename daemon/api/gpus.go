@@ -21,7 +21,7 @@ type GPU struct {
 	PausedAt      time.Time    `json:"paused_at,omitzero"`
 	PausedUntil   time.Time    `json:"paused_until,omitzero"` // absent: until somebody resumes it
 	Drain         bool         `json:"drain,omitempty"`       // paused in order to be taken out of service
-	Jobs          []int64      `json:"jobs,omitempty"`
+	Jobs          []job.ID     `json:"jobs,omitempty"`
 	FreeMilli     int          `json:"free_milli"`       // of its share, whatever its state
 	Shares        []Share      `json:"shares,omitempty"` // of the jobs on it
 	NUMANode      int          `json:"numa_node"`        // -1: unknown
@@ -77,17 +77,13 @@ type PauseRequest struct {
 	Until  time.Time `json:"until,omitzero"` // when it ends by itself; absent: never
 }
 
-// Reservation keeps GPUs for some users over a time.
+// Reservation keeps GPUs for some users over a time. Those who may use them are
+// named.
 type Reservation struct {
-	ID     int64     `json:"id"`
-	GPUs   []GPURef  `json:"gpus"`
-	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`
-	Users  []string  `json:"users,omitempty"` // names of those who may use them
-	Groups []string  `json:"groups,omitempty"`
-	Reason string    `json:"reason,omitempty"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
+	job.Reservation
+	GPUs   []GPURef `json:"gpus"`
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
 }
 
 // ReserveRequest asks for a Reservation. Users and groups are names; a user

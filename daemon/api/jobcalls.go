@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -39,8 +38,5 @@ func (c *Client) Requeue(ctx context.Context, id string) (out JobReply, err erro
 func (c *Client) Update(ctx context.Context, id string, r job.Change) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/update"), r, &out)
 }
-
-// FormatID names a job by its id.
-func FormatID(id int64) string { return strconv.FormatInt(id, 10) }
 
 func jobPath(id, verb string) string { return "/v1/jobs/" + url.PathEscape(id) + verb }

@@ -57,12 +57,12 @@ type Property struct {
 // Job is one job as everybody may see it, plus Private for those who may. Of
 // the request, what reveals the command is left out.
 type Job struct {
-	ID   int64  `json:"id,omitempty"`
+	ID   job.ID `json:"id,omitempty"`
 	Unit string `json:"unit,omitempty"`
 	job.Label
 	User        string    `json:"user"`
 	UID         int       `json:"uid"`
-	State       string    `json:"state"`
+	State       job.State `json:"state"`
 	SubmittedAt time.Time `json:"submitted_at"`
 	PlacedAt    time.Time `json:"placed_at,omitzero"`
 	StartedAt   time.Time `json:"started_at,omitzero"`
@@ -86,16 +86,16 @@ type Job struct {
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
 
-	PeakMemBytes  int64     `json:"peak_mem_bytes,omitempty"`
-	CPUSeconds    float64   `json:"cpu_seconds,omitempty"`
-	Result        *Result   `json:"result,omitempty"`
-	Warnings      []Warning `json:"warnings,omitempty"`
-	Reasons       []Reason  `json:"reasons,omitempty"` // why it waits
-	Why           string    `json:"why,omitempty"`     // the reasons in one short line
-	Private       *Private  `json:"private,omitempty"`
-	InvocationID  string    `json:"invocation_id,omitempty"`
-	StopRequested string    `json:"stop_requested,omitempty"` // one of job.StopCause; "": nobody asked for it
-	StopFor       int64     `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
+	PeakMemBytes  int64         `json:"peak_mem_bytes,omitempty"`
+	CPUSeconds    float64       `json:"cpu_seconds,omitempty"`
+	Result        *Result       `json:"result,omitempty"`
+	Warnings      []Warning     `json:"warnings,omitempty"`
+	Reasons       []Reason      `json:"reasons,omitempty"` // why it waits
+	Why           string        `json:"why,omitempty"`     // the reasons in one short line
+	Private       *Private      `json:"private,omitempty"`
+	InvocationID  string        `json:"invocation_id,omitempty"`
+	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": nobody asked for it
+	StopFor       job.ID        `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
 }
 
 // Array is an array of tasks and how far it is.
@@ -112,9 +112,8 @@ type Array struct {
 
 // Task says which part of an array a job is.
 type Task struct {
-	Array int64  `json:"array"`
-	Index int    `json:"index"`
-	Name  string `json:"name"` // "7_3"
+	job.Task
+	Name string `json:"name"` // "7_3"
 }
 
 // GPURef names one GPU of a job, and the job's part of it.
@@ -151,16 +150,11 @@ type Private struct {
 	Params  []job.Param `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 
-// Result is how a job ended. Sentence is the text for people.
+// Result is how a job ended, without what only its sentence says. It has no cause
+// cancel or time-limit, which the outcome says.
 type Result struct {
-	Outcome  string `json:"outcome"`
-	ExitCode int    `json:"exit_code"`
-	Signal   int    `json:"signal,omitempty"`
-	Launch   string `json:"launch,omitempty"`
-	Errno    int    `json:"errno,omitempty"`
-	Cause    string `json:"cause,omitempty"` // one of job.StopCause, but cancel and time-limit, which the outcome says
-	For      int64  `json:"for,omitempty"`   // the job it made room for, or whose promised memory it used
-	Code     int    `json:"code"`            // the exit status that 'gpusched wait' gives
+	job.Result
+	Code     int    `json:"code"` // the exit status that 'gpusched wait' gives
 	Sentence string `json:"sentence"`
 }
 

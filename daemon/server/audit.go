@@ -83,7 +83,7 @@ const maxTargetBytes = 32
 // auditTarget names what the request is about, as its path does.
 func auditTarget(rt route, r *request, reply any) Target {
 	if made, ok := reply.(api.ReservationsReply); ok && made.Made != 0 {
-		return Target{"reservation", api.FormatID(made.Made)}
+		return Target{"reservation", strconv.FormatInt(made.Made, 10)}
 	}
 	name := cmp.Or(r.PathValue("id"), r.PathValue("index"))
 	if name == "" {

@@ -84,7 +84,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			out[i].PausedAt, out[i].PausedUntil = moment(c.At), moment(c.Until)
 		}
 		for _, id := range g.Jobs {
-			out[i].Jobs = append(out[i].Jobs, int64(id))
+			out[i].Jobs = append(out[i].Jobs, id)
 		}
 		for _, h := range g.Shares {
 			out[i].Shares = append(out[i].Shares, api.Share{

@@ -330,7 +330,7 @@ func (c *crowd) honest(p peer, jobs int) {
 		c.mu.Unlock()
 		time.AfterFunc(c.upTo(30*time.Second), func() { c.backend.End(id, job.Result{Outcome: job.Completed}) })
 		c.again(transport, "GET", fmt.Sprintf("/v1/jobs/%d/wait?timeout_seconds=20", id), "", &out)
-		if out.Job.State != string(job.Completed) {
+		if out.Job.State != job.Completed {
 			c.t.Errorf("job %d is awaited and %s", id, out.Job.State)
 		}
 		c.again(transport, "GET", "/v1/jobs", "", &api.ListReply{})

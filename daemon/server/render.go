@@ -13,9 +13,9 @@ import (
 func renderJob(v job.JobView) api.Job {
 	j := &v.Job
 	out := api.Job{
-		ID: int64(j.ID), Label: j.Label, User: j.Owner.User, UID: j.Owner.UID, State: string(j.State),
+		ID: j.ID, Label: j.Label, User: j.Owner.User, UID: j.Owner.UID, State: j.State,
 		Request: publicPart(j.Request), MemDefaulted: j.Request.DefaultedMem, After: j.Pending,
-		SubmittedAt: j.SubmittedAt.UTC(), StopRequested: string(j.Stop),
+		SubmittedAt: j.SubmittedAt.UTC(), StopRequested: j.Stop,
 		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: why(v.Reasons),
 		Warnings: renderWarnings(v.Warnings()),
 	}
@@ -53,10 +53,10 @@ func publicPart(r job.Request) job.Request {
 func renderLife(out *api.Job, v job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
-	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, int64(j.StopFor)
+	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd, out.ExpectedSeconds = moment(v.StartsAt), moment(v.EndsAt), wholeSeconds(j.Expected)
 	if t := j.Task; t != nil {
-		out.Task = &api.Task{Array: int64(t.Array), Index: t.Index, Name: t.String()}
+		out.Task = &api.Task{Task: *t, Name: t.String()}
 	} else if array := j.Request.Array; array != nil {
 		out.Array = renderArray(array, j.Tasks)
 	}
@@ -143,10 +143,8 @@ func renderResult(r *job.Result) *api.Result {
 	if r == nil {
 		return nil
 	}
-	return &api.Result{
-		Outcome: string(r.Outcome), ExitCode: r.ExitCode, Signal: r.Signal, Launch: string(r.Launch), Errno: r.Errno,
-		Cause: string(r.Cause), For: int64(r.For), Code: r.Code(), Sentence: r.Sentence(),
-	}
+	said := job.Result{Outcome: r.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Launch: r.Launch, Errno: r.Errno, Cause: r.Cause, For: r.For}
+	return &api.Result{Result: said, Code: r.Code(), Sentence: r.Sentence()}
 }
 
 func renderAttempts(list []job.Attempt) []api.Attempt {

@@ -123,10 +123,8 @@ func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job
 func renderReservations(list []job.Reservation) []api.Reservation {
 	out := make([]api.Reservation, len(list))
 	for i, r := range list {
-		out[i] = api.Reservation{
-			ID: r.ID, GPUs: renderRefs(r.GPUs), From: moment(r.From), To: moment(r.To),
-			Reason: r.Reason, By: r.By, At: moment(r.At),
-		}
+		r.From, r.To, r.At = moment(r.From), moment(r.To), moment(r.At)
+		out[i] = api.Reservation{Reservation: r, GPUs: renderRefs(r.GPUs)}
 		for _, u := range r.Users {
 			out[i].Users = append(out[i].Users, u.User)
 		}

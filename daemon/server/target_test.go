@@ -28,7 +28,7 @@ func one(t *testing.T, status int, body string) api.Job {
 func TestATaskIsFoundByItsName(t *testing.T) {
 	s := testServer(sweep(), nil)
 	status, body := ask(s, bob, "GET", "/v1/jobs/3_1", "")
-	if j := one(t, status, body); j.ID != 4 || j.Task == nil || *j.Task != (api.Task{Array: 3, Index: 1, Name: "3_1"}) || j.Array != nil ||
+	if j := one(t, status, body); j.ID != 4 || j.Task == nil || *j.Task != (api.Task{Task: job.Task{Array: 3, Index: 1}, Name: "3_1"}) || j.Array != nil ||
 		j.Unit != "gpujob-4.service" || j.State != "running" || j.GPUs[0] != (api.GPURef{UUID: "GPU-a", Milli: 250, PromiseBytes: 1 << 30}) {
 		t.Errorf("%+v", j)
 	}
@@ -100,7 +100,7 @@ func TestCommandsFindTasks(t *testing.T) {
 }
 
 func TestListingsSelectTasks(t *testing.T) {
-	for path, want := range map[string][]int64{
+	for path, want := range map[string][]job.ID{
 		"/v1/jobs?array=3":            {4},
 		"/v1/jobs?array=1":            nil,
 		"/v1/jobs?ids=3_1":            {4},
@@ -113,7 +113,7 @@ func TestListingsSelectTasks(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
 			t.Fatalf("%d %s", status, body)
 		}
-		var got []int64
+		var got []job.ID
 		for _, j := range r.Jobs {
 			got = append(got, j.ID)
 		}
@@ -150,7 +150,7 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 		id := b.StartTask(3, 2)
 		synctest.Wait()
 		b.End(id, job.Result{Outcome: job.Completed})
-		if j := one(t, 200, <-got); j.ID != int64(id) || j.State != "completed" {
+		if j := one(t, 200, <-got); j.ID != id || j.State != "completed" {
 			t.Errorf("%+v", j)
 		}
 	})
@@ -202,7 +202,7 @@ func TestAForgottenTaskIsNotFound(t *testing.T) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	for name, want := range map[string]string{"3_1": "running", "3_2": "cancelled", "3_3": "queued"} {
+	for name, want := range map[string]job.State{"3_1": job.Running, "3_2": job.Cancelled, "3_3": job.Queued} {
 		status, body := ask(s, alice, "GET", "/v1/jobs/"+name, "")
 		if j := one(t, status, body); j.State != want {
 			t.Errorf("%s is %s", name, j.State)

@@ -79,5 +79,5 @@ func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
 		}
 		return fmt.Sprint(err), err == nil, nil
 	})
-	return reply.Job.ID, err
+	return int64(reply.Job.ID), err
 }

@@ -132,7 +132,7 @@ func TestAttackerVoice(t *testing.T) {
 	until(t, "all tasks are seen running", func() bool {
 		n := 0
 		for _, j := range list(t, fmt.Sprint(array)) {
-			if j.ID != array && j.State == "running" {
+			if int64(j.ID) != array && j.State == "running" {
 				n++
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // TestJobRunsAsItsSubmitter: uid, gid, groups, home, directory, umask.
@@ -49,8 +51,10 @@ func TestEndings(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "mkdir -p ~/gone")
 	for _, c := range []struct {
-		args, state, sentence string
-		code                  int
+		args     string
+		state    job.State
+		sentence string
+		code     int
 	}{
 		{"-- true", "completed", "exit code 0", 0},
 		{"-- bash -c 'exit 7'", "failed", "exit code 7", 7},

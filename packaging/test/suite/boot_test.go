@@ -91,7 +91,7 @@ func rebootWithJobs(t *testing.T) {
 	until(t, "two tasks of the array run", func() bool {
 		run := 0
 		for _, j := range list(t, fmt.Sprint(array)) {
-			if j.ID != array && j.State == "running" {
+			if int64(j.ID) != array && j.State == "running" {
 				run++
 			}
 		}
@@ -160,7 +160,7 @@ func keeps(t *testing.T, acked map[string]int64) {
 	t.Helper()
 	known := map[string][]int64{}
 	for _, j := range allJobs(t) {
-		known[j.Name] = append(known[j.Name], j.ID)
+		known[j.Name] = append(known[j.Name], int64(j.ID))
 	}
 	for name, id := range acked {
 		if ids := known[name]; len(ids) != 1 || ids[0] != id {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
@@ -163,7 +164,7 @@ func printed(t *testing.T, id int64, text string) string {
 }
 
 // ended checks how a job ended: its state and a part of its sentence.
-func ended(t *testing.T, j api.Job, state, sentence string) {
+func ended(t *testing.T, j api.Job, state job.State, sentence string) {
 	t.Helper()
 	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {
 		t.Errorf("job %d is %s: %+v; want %s with %q", j.ID, j.State, j.Result, state, sentence)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
@@ -57,7 +58,7 @@ func startLoad(t *testing.T, count int, pause time.Duration) *load {
 	sh(t, "", "rm -rf /run/witness; mkdir -p /run/witness/began; chmod 1777 /run/witness/began; cd /run/witness; touch taken gpu{0..3}.{0,1}; chmod 666 taken gpu*")
 	l := &load{acked: map[string]int64{}, count: count}
 	for _, j := range allJobs(t) {
-		l.after = max(l.after, j.ID)
+		l.after = max(l.after, int64(j.ID))
 	}
 	cli := fmt.Sprintf(`for n in $(seq %d); do
   submit="gpusched submit -q --env clean --name alice-$n -g $((n %% 3 / 2)) -- /usr/local/bin/witness $((n %% 5))"
@@ -161,7 +162,7 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	drained(t)
 	found := map[string]api.Job{}
 	for _, j := range allJobs(t) {
-		if account, _, _ := strings.Cut(j.Name, "-"); j.ID <= l.after || account != j.User {
+		if account, _, _ := strings.Cut(j.Name, "-"); int64(j.ID) <= l.after || account != j.User {
 			continue // of another test
 		}
 		if twin, twice := found[j.Name]; twice && twin.ID != j.ID {
@@ -170,7 +171,7 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 		found[j.Name] = j
 	}
 	for _, name := range slices.Sorted(maps.Keys(acked)) {
-		if j, ok := found[name]; !ok || j.ID != acked[name] {
+		if j, ok := found[name]; !ok || int64(j.ID) != acked[name] {
 			t.Errorf("%s was acknowledged as job %d and is lost: %+v", name, acked[name], j)
 		}
 	}
@@ -197,8 +198,8 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 	}
 	for name, j := range found {
 		code := wanted(name)
-		asSaid := j.Result != nil && j.Result.ExitCode == code && j.Result.Signal == 0 && j.State == map[bool]string{true: "completed", false: "failed"}[code == 0]
-		byHurt := hurt[j.ID] && j.State == "failed" && j.Result != nil
+		asSaid := j.Result != nil && j.Result.ExitCode == code && j.Result.Signal == 0 && j.State == map[bool]job.State{true: "completed", false: "failed"}[code == 0]
+		byHurt := hurt[int64(j.ID)] && j.State == "failed" && j.Result != nil
 		if !asSaid && !byHurt || j.Attempt != 1 {
 			t.Errorf("%s, job %d, is %s in attempt %d: %+v; want exit code %d", name, j.ID, j.State, j.Attempt, j.Result, code)
 		}
