@@ -48,6 +48,14 @@ func (s Set) With(n int) Set {
 // Has reports whether CPU n is in the set.
 func (s Set) Has(n int) bool { return n/8 < len(s) && s[n/8]>>(n%8)&1 == 1 }
 
+// Len is the number of CPUs in the set.
+func (s Set) Len() (n int) {
+	for _, b := range s {
+		n += bits.OnesCount8(b)
+	}
+	return n
+}
+
 // String is the list that Parse reads.
 func (s Set) String() string {
 	var parts []string

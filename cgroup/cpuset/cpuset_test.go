@@ -95,12 +95,15 @@ func TestSet(t *testing.T) {
 		if back, err := Parse(set.String()); err != nil || !reflect.DeepEqual(back, set) {
 			t.Fatalf("%q is %v, %v, want %v", set.String(), back, err, set)
 		}
+		different := map[int]bool{}
+		for _, n := range numbers {
+			different[n] = true
+		}
+		if set.Len() != len(different) {
+			t.Fatalf("%q has %d CPUs, want %d", set.String(), set.Len(), len(different))
+		}
 		for n := range 310 {
-			want := false
-			for _, m := range numbers {
-				want = want || m == n
-			}
-			if set.Has(n) != want {
+			if set.Has(n) != different[n] {
 				t.Fatalf("CPU %d: %t", n, set.Has(n))
 			}
 		}

@@ -4,10 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -125,23 +125,8 @@ const onlineFile = "/sys/devices/system/cpu/online"
 // hintCPUs warns of a limit that is none. CPUs can be added to some machines.
 func (a *app) hintCPUs(limit int, online string) {
 	text, err := os.ReadFile(online)
-	if err != nil {
-		return
-	}
-	have := 0
-	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		if !isRange {
-			last = first
-		}
-		from, err1 := strconv.Atoi(first)
-		to, err2 := strconv.Atoi(last)
-		if err1 != nil || err2 != nil {
-			return
-		}
-		have += to - from + 1
-	}
-	if limit > have {
+	cpus, wrong := cpuset.Parse(strings.TrimSpace(string(text)))
+	if have := cpus.Len(); err == nil && wrong == nil && limit > have {
 		a.note("warning: this machine has %d CPUs, so a limit of %d makes no difference", have, limit)
 	}
 }
