@@ -83,7 +83,6 @@ func (c *Core) restore(j job.Job) {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
 	}
-	j.Began = j.Began || j.Attempt != nil && !j.Attempt.StartedAt.IsZero() // older state files do not say
 	if j.Task != nil && j.Request.Array == nil {
 		if array := c.jobs.get(j.Task.Array); array != nil {
 			j.Request.Array = array.job.Request.Array // which is not stored again with each task
