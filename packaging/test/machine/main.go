@@ -54,7 +54,8 @@ type request struct {
 	kind     vm.Kind
 	opts     vm.Options
 	deb      string
-	fakeGPUs fakeGPUs
+	fakeGPUs bool
+	gpus     []string // nil: the fake library's default ones
 	copies   []string // HOST:GUEST
 	argv     []string // nil: a shell
 	demo     bool     // play the demo instead
@@ -79,7 +80,17 @@ func parse(args []string) (request, error) {
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
-	flags.Var(&r.fakeGPUs, "fake-gpus", "install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks")
+	flags.BoolFunc("fake-gpus", "install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks", func(s string) error {
+		switch s {
+		case "islands":
+			r.gpus = fakenvml.Islands()
+		case "true", "false":
+		default:
+			return errors.New("neither left out nor islands")
+		}
+		r.fakeGPUs = s != "false"
+		return nil
+	})
 	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", func(s string) error {
 		if host, guest, ok := strings.Cut(s, ":"); !ok || host == "" || guest == "" {
 			return errors.New("not of the form HOST:GUEST")
@@ -92,7 +103,7 @@ func parse(args []string) (request, error) {
 	}
 	rest := flags.Args()
 	if len(rest) == 1 && rest[0] == "demo" {
-		r.kind, r.demo, r.fakeGPUs = vm.Emulated, true, plainGPUs
+		r.kind, r.demo, r.fakeGPUs = vm.Emulated, true, true
 		return r, nil
 	}
 	if len(rest) == 0 || (rest[0] != string(vm.Box) && rest[0] != string(vm.Emulated)) {
@@ -138,8 +149,8 @@ func run(ctx context.Context, args []string) (int, error) {
 
 // provision builds and installs what the command line asked for.
 func provision(ctx context.Context, m *vm.Machine, req request) error {
-	parts := vm.ProvisionOptions{Deb: req.deb}
-	if req.fakeGPUs != noGPUs {
+	parts := vm.ProvisionOptions{Deb: req.deb, GPUs: req.gpus}
+	if req.fakeGPUs {
 		dir, err := os.MkdirTemp("", "machine-")
 		if err != nil {
 			return err
@@ -151,9 +162,6 @@ func provision(ctx context.Context, m *vm.Machine, req request) error {
 		if parts.SimCUDA, err = fakenvml.BuildSimCUDA(dir); err != nil {
 			return err
 		}
-	}
-	if req.fakeGPUs == islands {
-		parts.GPUs = fakenvml.Islands()
 	}
 	for _, c := range req.copies {
 		host, guest, _ := strings.Cut(c, ":")

@@ -13,7 +13,8 @@ func TestParse(t *testing.T) {
 		args  []string
 		kind  vm.Kind
 		argv  []string
-		gpus  fakeGPUs
+		gpus  int // islands have lines of their own
+		fake  bool
 		suite vm.Suite
 		bad   bool
 	}{
@@ -21,8 +22,8 @@ func TestParse(t *testing.T) {
 		{name: "a command", args: []string{"emulated", "--", "ls", "-l"}, kind: vm.Emulated, argv: []string{"ls", "-l"}},
 		{name: "a command's own dashes", args: []string{"box", "--", "--", "-kvm"}, kind: vm.Box, argv: []string{"--", "-kvm"}},
 		{name: "switches first", args: []string{"-kvm", "-mem", "512", "box", "true"}, kind: vm.Box, argv: []string{"true"}},
-		{name: "GPUs", args: []string{"-fake-gpus", "box"}, kind: vm.Box, gpus: plainGPUs},
-		{name: "islands of GPUs", args: []string{"-fake-gpus=islands", "box"}, kind: vm.Box, gpus: islands},
+		{name: "GPUs", args: []string{"-fake-gpus", "box"}, kind: vm.Box, fake: true},
+		{name: "islands of GPUs", args: []string{"-fake-gpus=islands", "box"}, kind: vm.Box, fake: true, gpus: 8},
 		{name: "another suite", args: []string{"-suite", "trixie", "box"}, kind: vm.Box, suite: vm.Trixie},
 		{name: "no such suite", args: []string{"-suite", "potato", "box"}, bad: true},
 		{name: "no GPUs", args: []string{"-fake-gpus=false", "box"}, kind: vm.Box},
@@ -36,7 +37,7 @@ func TestParse(t *testing.T) {
 			if (err != nil) != c.bad {
 				t.Fatalf("error %v", err)
 			}
-			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.gpus || r.opts.Suite != c.suite) {
+			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.fake || len(r.gpus) != c.gpus || r.opts.Suite != c.suite) {
 				t.Errorf("%+v, want %+v", r, c)
 			}
 		})

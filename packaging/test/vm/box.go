@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,7 +35,7 @@ type box struct {
 }
 
 // newBox makes the box's disk: an overlay on the image, or a copy of it where the host cannot do overlays there.
-func newBox(ctx context.Context, img image, dir *runDir, group scope) (*box, error) {
+func newBox(ctx context.Context, img image, dir *runDir, group scope, _ Options) (guest, error) {
 	for _, name := range []string{"upper", "work", "merged"} {
 		if err := os.Mkdir(dir.file(name), 0o755); err != nil {
 			return nil, fmt.Errorf("disk: %w", err)
@@ -130,20 +131,10 @@ func readReady(conn *net.UnixConn) error {
 		if err != nil {
 			return fmt.Errorf("notify socket: %w", err)
 		}
-		if hasWord(string(message[:n]), "READY=1") {
+		if slices.Contains(strings.Fields(string(message[:n])), "READY=1") {
 			return nil
 		}
 	}
-}
-
-// hasWord reports whether word stands in text between white space.
-func hasWord(text, word string) bool {
-	for _, field := range strings.Fields(text) {
-		if field == word {
-			return true
-		}
-	}
-	return false
 }
 
 // onlyChild is the one child process of a process.

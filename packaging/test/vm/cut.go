@@ -51,12 +51,13 @@ func (e *emulated) unplug() error {
 // one of its next writes, before any other or a flush, and calls moment then; the machine goes on, it sees a disk that is
 // slow for a second. It waits until something is written. Read the copy with ReadDisk.
 func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
-	if m.emu == nil {
+	e := m.emulated()
+	if e == nil {
 		return disk.Loss{}, errors.New("copy as after a power cut: a box has no disk of its own: use an emulated machine")
 	}
 	ctx, stop := await.For(ctx, "the machine to write to its disk, and a copy of that", diskLimit)
 	defer stop()
-	return m.emu.disk.CutCopy(ctx, path, 1+rand.IntN(latestCut), chance(), moment)
+	return e.disk.CutCopy(ctx, path, 1+rand.IntN(latestCut), chance(), moment)
 }
 
 // ReadDisk copies a directory out of the file system on a disk that CutCopy wrote, which it repairs first as a boot does:

@@ -46,7 +46,7 @@ type emulated struct {
 }
 
 // newEmulated makes the machine's disk, a copy of the image's.
-func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts Options) (*emulated, error) {
+func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
 	if opts.MemMiB == 0 {
 		opts.MemMiB = 4096
 	}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -39,12 +42,23 @@ func (o Options) log() io.Writer {
 
 func (o Options) suite() Suite { return cmp.Or(o.Suite, Bookworm) }
 
+// A guest is what runs, a *box or an *emulated.
+type guest interface {
+	// boot boots it from its disk and returns when it has finished booting.
+	boot(ctx context.Context) error
+	// reboot shuts it down in the ordinary way and boots it again.
+	reboot(ctx context.Context) error
+	// halt ends it at once. Safe on one that never booted.
+	halt() error
+	run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error)
+	command(ctx context.Context, argv []string, tty bool) *exec.Cmd
+}
+
 // A Machine that runs. Its methods may be called from several goroutines, but not during Reboot, PowerCut and Close.
 type Machine struct {
 	kind           Kind
 	dir            *runDir
-	box            *box      // one of these two is set, by kind
-	emu            *emulated //
+	guest          guest // nil: it could not be made
 	hasControllers bool
 
 	close    sync.Once
@@ -78,33 +92,31 @@ func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 	return m, nil
 }
 
-// StartBox is Start of a Box.
-func StartBox(ctx context.Context, opts Options) (*Machine, error) { return Start(ctx, Box, opts) }
-
-// StartEmulated is Start of an Emulated machine.
-func StartEmulated(ctx context.Context, opts Options) (*Machine, error) {
-	return Start(ctx, Emulated, opts)
-}
-
 func (m *Machine) start(ctx context.Context, img image, opts Options) error {
 	group, err := scopeNamed(m.dir.id)
 	if err != nil {
 		return err
 	}
+	newGuest := newBox
 	if m.kind == Emulated {
-		m.emu, err = newEmulated(ctx, img, m.dir, group, opts)
-	} else {
-		m.box, err = newBox(ctx, img, m.dir, group)
+		newGuest = newEmulated
 	}
-	if err != nil {
+	if m.guest, err = newGuest(ctx, img, m.dir, group, opts); err != nil {
 		return err
 	}
-	if err := m.boot(ctx); err != nil {
+	if err := m.guest.boot(ctx); err != nil {
 		return err
 	}
 	r, err := m.Run(ctx, "", nil, "cat", "/sys/fs/cgroup/cgroup.controllers")
-	m.hasControllers = hasWord(r.Stdout, "memory") && hasWord(r.Stdout, "pids")
+	controllers := strings.Fields(r.Stdout)
+	m.hasControllers = slices.Contains(controllers, "memory") && slices.Contains(controllers, "pids")
 	return err
+}
+
+// emulated is the guest of an emulated machine; nil for a box.
+func (m *Machine) emulated() *emulated {
+	e, _ := m.guest.(*emulated)
+	return e
 }
 
 // Kind of this machine.
@@ -116,12 +128,15 @@ func (m *Machine) HasControllers() bool { return m.hasControllers }
 // Close ends the machine and removes everything it had on the host. Later calls return what the first one did.
 func (m *Machine) Close() error {
 	m.close.Do(func() {
-		m.closeErr = m.halt()
-		if m.emu != nil {
-			m.emu.listen.Close()
-			m.emu.disk.Close()
+		var halted error
+		if m.guest != nil {
+			halted = m.guest.halt()
 		}
-		m.closeErr = errors.Join(m.closeErr, m.dir.remove())
+		if e := m.emulated(); e != nil {
+			e.listen.Close()
+			e.disk.Close()
+		}
+		m.closeErr = errors.Join(halted, m.dir.remove())
 	})
 	return m.closeErr
 }

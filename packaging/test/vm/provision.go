@@ -3,9 +3,10 @@ package vm
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gpusched/gpusched/gpu/fakenvml"
 )
 
 // ProvisionOptions names what is put into a machine that runs; all are files on the host, "" leaves that part out.
@@ -21,7 +22,7 @@ type ProvisionOptions struct {
 const (
 	FakeLibPath  = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	SimCUDAPath  = "/usr/local/bin/simcuda"
-	FakeNVMLDir  = "/run/fakenvml"
+	FakeNVMLDir  = fakenvml.DefaultDir
 	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line per GPU; absent: the default ones
 	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // what FakeNVMLGPUs is at every boot, where the default ones are not wanted
 )
@@ -61,11 +62,7 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 	if err := m.CopyIn(ctx, lib, FakeLibPath, 0o644); err != nil {
 		return err
 	}
-	r, err := m.Sh(ctx, "", "set -e; ldconfig; "+fakeNVMLDirs)
-	if err == nil {
-		err = r.Err()
-	}
-	if err != nil {
+	if _, err := m.output(ctx, "bash", "-ec", "ldconfig; "+fakeNVMLDirs); err != nil {
 		return fmt.Errorf("fake NVML library: %w", err)
 	}
 	return nil
@@ -76,40 +73,23 @@ func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	if lines == nil {
 		return nil
 	}
-	var gpus, nodes strings.Builder
+	var nodes strings.Builder
 	nodes.WriteString("C " + FakeNVMLGPUs + " 0644 root root - " + fakeNVMLKept + "\n")
-	for i, line := range lines {
-		fmt.Fprintf(&gpus, "minor=%d %s\n", i, line)
+	for i := range lines {
 		fmt.Fprintf(&nodes, "c /dev/nvidia%d 0666 root root - 195:%d\n", i, i)
 	}
 	const rule = "/etc/tmpfiles.d/vm-fakenvml-gpus.conf"
-	for guest, text := range map[string]string{fakeNVMLKept: gpus.String(), rule: nodes.String()} {
-		if err := m.write(ctx, guest, text); err != nil {
-			return fmt.Errorf("fake GPUs: %w", err)
-		}
-	}
-	r, err := m.Sh(ctx, "", "systemd-tmpfiles --create "+rule)
+	err := m.WriteFile(ctx, fakeNVMLKept, fakenvml.GPUsText(lines...), 0o644)
 	if err == nil {
-		err = r.Err()
+		err = m.WriteFile(ctx, rule, nodes.String(), 0o644)
+	}
+	if err == nil {
+		_, err = m.output(ctx, "systemd-tmpfiles", "--create", rule)
 	}
 	if err != nil {
 		return fmt.Errorf("fake GPUs: %w", err)
 	}
 	return nil
-}
-
-// write makes a file of the machine hold text.
-func (m *Machine) write(ctx context.Context, guest, text string) error {
-	dir, err := os.MkdirTemp("", "vm-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	host := filepath.Join(dir, "file")
-	if err := os.WriteFile(host, []byte(text), 0o600); err != nil {
-		return err
-	}
-	return m.CopyIn(ctx, host, guest, 0o644)
 }
 
 // InstallPackage installs or upgrades a .deb of the host by dpkg -i; dpkg's words are in the error.
@@ -118,11 +98,7 @@ func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	if err := m.CopyIn(ctx, debPath, guest, 0o644); err != nil {
 		return err
 	}
-	r, err := m.Run(ctx, "", nil, "env", "DEBIAN_FRONTEND=noninteractive", "dpkg", "-i", guest)
-	if err == nil {
-		err = r.Err()
-	}
-	if err != nil {
+	if _, err := m.output(ctx, "env", "DEBIAN_FRONTEND=noninteractive", "dpkg", "-i", guest); err != nil {
 		return fmt.Errorf("install %s: %w", filepath.Base(debPath), err)
 	}
 	return nil

@@ -48,13 +48,7 @@ func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ..
 func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result, error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
-	var r Result
-	var err error
-	if m.emu != nil {
-		r, err = m.emu.run(ctx, asUser(user, argv), stdin, stdout)
-	} else {
-		r, err = m.box.run(ctx, asUser(user, argv), stdin, stdout)
-	}
+	r, err := m.guest.run(ctx, asUser(user, argv), stdin, stdout)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -98,20 +92,12 @@ func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
 // Command is the command that Run would run, not started: for programs that are talked to while they run.
 // Its Wait gives an *exec.ExitError as usual; on an emulated machine it waits for background processes with the output too.
 func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
-	return m.command(ctx, user, argv, false)
+	return m.guest.command(ctx, asUser(user, argv), false)
 }
 
 // Terminal is Command on a terminal of the machine's own, for a program that talks to a person through our terminal.
 func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *exec.Cmd {
-	return m.command(ctx, user, argv, true)
-}
-
-func (m *Machine) command(ctx context.Context, user string, argv []string, tty bool) *exec.Cmd {
-	argv = asUser(user, argv)
-	if m.emu != nil {
-		return m.emu.command(ctx, argv, tty)
-	}
-	return m.box.command(ctx, argv, tty)
+	return m.guest.command(ctx, asUser(user, argv), true)
 }
 
 // asUser is the command that runs argv as user; image/customise.sh has the program.
@@ -124,14 +110,20 @@ func asUser(user string, argv []string) []string {
 
 // Journal runs journalctl as root with args and returns what it printed.
 func (m *Machine) Journal(ctx context.Context, args ...string) (string, error) {
-	r, err := m.Run(ctx, "", nil, append([]string{"journalctl", "--no-pager"}, args...)...)
-	if err == nil {
-		err = r.Err()
-	}
+	out, err := m.output(ctx, append([]string{"journalctl", "--no-pager"}, args...)...)
 	if err != nil {
 		return "", fmt.Errorf("journal: %w", err)
 	}
-	return r.Stdout, nil
+	return out, nil
+}
+
+// output is what a command of root's prints, which must succeed.
+func (m *Machine) output(ctx context.Context, argv ...string) (string, error) {
+	r, err := m.Run(ctx, "", nil, argv...)
+	if err == nil {
+		err = r.Err()
+	}
+	return r.Stdout, err
 }
 
 // quote makes one line for a shell out of a command.

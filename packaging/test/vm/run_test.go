@@ -1,10 +1,15 @@
 package vm
 
 import (
+	"errors"
+	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestQuote(t *testing.T) {
@@ -21,15 +26,35 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func TestHasWord(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want bool
-	}{
-		{"READY=1", true}, {"STATUS=x\nREADY=1\n", true}, {"READY=10", false}, {"", false}, {"XREADY=1", false},
-	} {
-		if got := hasWord(c.text, "READY=1"); got != c.want {
-			t.Errorf("hasWord(%q) = %v", c.text, got)
+// Only the word itself ends the wait, wherever it stands in a message.
+func TestReadReady(t *testing.T) {
+	for _, ready := range []string{"READY=1", "STATUS=x\nREADY=1\n"} {
+		path := filepath.Join(t.TempDir(), "notify")
+		conn, err := listenReady(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		from, err := net.Dial("unixgram", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		for _, other := range []string{"READY=10", "XREADY=1", "STATUS=x"} {
+			if _, err := from.Write([]byte(other)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if err := readReady(conn); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("before it is ready: %v", err)
+		}
+		if _, err := from.Write([]byte(ready)); err != nil {
+			t.Fatal(err)
+		}
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if err := readReady(conn); err != nil {
+			t.Errorf("%q: %v", ready, err)
 		}
 	}
 }

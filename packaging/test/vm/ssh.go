@@ -111,8 +111,8 @@ func (i image) makeKeys(ctx context.Context) error {
 
 // SSHCommand is what to type on the host for a root shell in an emulated machine while it runs; "" for a box.
 func (m *Machine) SSHCommand() string {
-	if m.emu == nil {
-		return ""
+	if e := m.emulated(); e != nil {
+		return "ssh " + quote(e.sshArgs())
 	}
-	return "ssh " + quote(m.emu.sshArgs())
+	return ""
 }

@@ -90,9 +90,9 @@ func TestEmulated(t *testing.T) {
 		want(t, "result", sh(t, m, "", script), "oom-kill")
 	})
 	t.Run("power cut", func(t *testing.T) {
-		before := m.emu.disk.Flushes()
+		before := m.emulated().disk.Flushes()
 		sh(t, m, "", "mkdir -p /var/lib/copied; echo synced | tee /var/lib/synced >/var/lib/copied/file; sync")
-		if m.emu.disk.Flushes() == before {
+		if m.emulated().disk.Flushes() == before {
 			t.Error("the guest's sync does not reach the disk as a flush")
 		}
 		testCutCopy(t, m)
