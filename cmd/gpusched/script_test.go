@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 type scripted struct {
 	servertest.Backend
 	Refuse *job.Refusal
-	None   bool // no daemon at all
+	Stops  map[job.ID]job.StopCause // of jobs, which JSON does not hold
+	None   bool                     // no daemon at all
 }
 
 func TestScripts(t *testing.T) {
@@ -86,6 +87,7 @@ func startDaemon(env *testscript.Env) error {
 		if o := &b.View.Jobs[i].Owner; o.UID < 0 {
 			o.UID = os.Getuid()
 		}
+		b.View.Jobs[i].Stop = b.Stops[b.View.Jobs[i].ID]
 	}
 	if b.Refuse != nil {
 		b.Fail = b.Refuse
