@@ -62,7 +62,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 
 // needed notes that what the scheduler can't work without could not be read.
 func (d *Daemon) needed(err error) error {
-	if !errors.Is(err, ErrDamaged) {
+	if !errors.Is(err, job.ErrDamaged) {
 		return err
 	}
 	d.end(err)

@@ -176,7 +176,7 @@ func (c *committer) write(ctx context.Context, records []job.Record) bool {
 		if err == nil {
 			return true
 		}
-		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrInvalid) {
+		if errors.Is(err, job.ErrDamaged) || errors.Is(err, job.ErrInvalid) {
 			c.d.end(err) // no other try mends it, and everybody waits for it
 			return false
 		}

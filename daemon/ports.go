@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -13,18 +12,11 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// ErrDamaged is what a Store says of a file that no further try mends.
-var ErrDamaged = errors.New("the state file is damaged")
-
-// ErrInvalid is what a Store says of records that it can never write as they are:
-// a fault of the program.
-var ErrInvalid = errors.New("a record does not fit into the state file")
-
 // Store keeps what must survive.
 type Store interface {
 	// Commit makes all records durable in one transaction, or none. After
-	// ErrDamaged, also of Payload and ByKey, the daemon ends, to be started again
-	// on a file that works; after ErrInvalid too, to go on from what is on record.
+	// job.ErrDamaged, also of Payload and ByKey, the daemon ends, to be started again
+	// on a file that works; after job.ErrInvalid too, to go on from what is on record.
 	Commit(ctx context.Context, records []job.Record) error
 	// Payload returns a job's private part, or job.ErrNoPayload where it never
 	// will.

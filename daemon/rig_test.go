@@ -188,10 +188,10 @@ func (s *diskStore) Commit(ctx context.Context, records []job.Record) error {
 		return errFull
 	}
 	if s.unfit.Swap(false) {
-		return fmt.Errorf("commit: %w", daemon.ErrInvalid)
+		return fmt.Errorf("commit: %w", job.ErrInvalid)
 	}
 	if s.torn.Load() {
-		return fmt.Errorf("commit: %w", daemon.ErrDamaged)
+		return fmt.Errorf("commit: %w", job.ErrDamaged)
 	}
 	return s.Store.Commit(ctx, records)
 }

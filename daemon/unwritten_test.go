@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
@@ -75,7 +74,7 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
 		t.Errorf("submit on a damaged file: %v", err)
 	}
-	if err := <-r.ended; !errors.Is(err, daemon.ErrDamaged) {
+	if err := <-r.ended; !errors.Is(err, job.ErrDamaged) {
 		t.Errorf("the daemon ended: %v", err)
 	}
 	r.restart()

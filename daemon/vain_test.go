@@ -57,7 +57,7 @@ func TestRecordThatDoesNotFit(t *testing.T) {
 	if _, err := r.d.Submit(t.Context(), submission(0), false); !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
 		t.Errorf("submit with a record that does not fit: %v", err)
 	}
-	if err := <-r.ended; !errors.Is(err, daemon.ErrInvalid) {
+	if err := <-r.ended; !errors.Is(err, job.ErrInvalid) {
 		t.Fatalf("the daemon ended: %v", err)
 	}
 	r.restart()

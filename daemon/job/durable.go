@@ -1,5 +1,15 @@
 package job
 
+import "errors"
+
+// Errors of who keeps records, which no further try mends.
+var (
+	// ErrDamaged says that the state file is damaged.
+	ErrDamaged = errors.New("the state file is damaged")
+	// ErrInvalid says that a record can't be stored as it is: a fault of the program.
+	ErrInvalid = errors.New("record is not valid")
+)
+
 // Record is one change to be made durable. Each part that is not nil is
 // inserted, or replaces what was there.
 type Record struct {

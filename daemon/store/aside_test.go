@@ -83,7 +83,7 @@ func TestDeathBetweenTheMoves(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path+"-wal", []byte("log"), 0o600), os.Rename(path, path+asideMark+"x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, ErrCorrupt) {
+	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, job.ErrDamaged) {
 		t.Fatalf("error %v", err)
 	}
 	to, _ := setAside(t, path)
@@ -99,7 +99,7 @@ func TestEmptiedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "empty") {
+	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, job.ErrDamaged) || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestLoadFindsDamagedRows(t *testing.T) {
 	} {
 		path := spoil(t, func(t *testing.T, path string) { execFile(t, path, damage) })
 		s := openAt(t, path)
-		if _, err := s.Load(t.Context()); !errors.Is(err, ErrCorrupt) || Retryable(err) {
+		if _, err := s.Load(t.Context()); !errors.Is(err, job.ErrDamaged) || Retryable(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -19,7 +19,7 @@ const maxFaults = 20
 // page can be read and the check still finds something.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 	err := checkTables(ctx, db, path)
-	if !errors.Is(err, ErrCorrupt) {
+	if !errors.Is(err, job.ErrDamaged) {
 		return err
 	}
 	if unread := readAll(ctx, db); unread != nil {

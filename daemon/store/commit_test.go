@@ -37,7 +37,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 			first.Key = "k"
 			commit(t, s, job.Record{Job: first, Payload: payload()})
 			err := s.Commit(context.Background(), []job.Record{{Job: ended(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
-			if !errors.Is(err, ErrInvalid) || Retryable(err) {
+			if !errors.Is(err, job.ErrInvalid) || Retryable(err) {
 				t.Fatalf("error %v", err)
 			}
 			st, err := s.Load(context.Background())

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // brokenFile is a damaged state file of 2000 jobs, and its ids.
@@ -38,7 +40,7 @@ func mend(path string, judge func(op, path string) error) error {
 		return err
 	}
 	err := open()
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, job.ErrDamaged) {
 		if _, err := (disk{judge}).setAside(path, noon); err != nil {
 			return err
 		}
@@ -80,7 +82,7 @@ func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 				break
 			}
 			what := fmt.Sprintf("call %d (%s): %v", call, hit, errno)
-			if errors.Is(err, ErrCorrupt) {
+			if errors.Is(err, job.ErrDamaged) {
 				t.Errorf("%s: passes for damage: %v", what, err)
 			}
 			for range 2 {

@@ -7,21 +7,17 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Errors of Open.
+// Errors of Open, besides a *CorruptError.
 var (
-	// ErrCorrupt says that the file is damaged; the error is a *CorruptError.
-	ErrCorrupt = errors.New("the state file is damaged")
 	// ErrNewer says that a newer release has written the file.
 	ErrNewer = errors.New("the state file was written by a newer release")
 	// ErrLocked says that another daemon has the file open.
 	ErrLocked = errors.New("another gpuschedd has the state file open")
 )
-
-// ErrInvalid says that a record can't be stored as it is: a fault of the
-// caller. Trying again does not help.
-var ErrInvalid = errors.New("record is not valid")
 
 // CorruptError says what is damaged and what to do.
 type CorruptError struct {
@@ -33,15 +29,15 @@ type CorruptError struct {
 // Error returns what, why and what next in one sentence.
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%v: %q: %s (at its next start gpuschedd moves the file aside and begins an empty one; running jobs go on)",
-		ErrCorrupt, e.Path, e.Detail)
+		job.ErrDamaged, e.Path, e.Detail)
 }
 
-// Unwrap makes errors.Is(err, ErrCorrupt) true.
+// Unwrap makes errors.Is(err, job.ErrDamaged) true.
 func (e *CorruptError) Unwrap() []error {
 	if e.Err == nil {
-		return []error{ErrCorrupt}
+		return []error{job.ErrDamaged}
 	}
-	return []error{ErrCorrupt, e.Err}
+	return []error{job.ErrDamaged, e.Err}
 }
 
 // Retryable reports whether err came from the disk or from memory (no space,
@@ -72,13 +68,13 @@ func primaryCode(err error) int {
 }
 
 // classify turns SQLite's words for a damaged file into a CorruptError and a
-// broken constraint into ErrInvalid; other errors stay as they are.
+// broken constraint into job.ErrInvalid; other errors stay as they are.
 func classify(path string, err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return &CorruptError{Path: path, Detail: err.Error(), Err: err}
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG:
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: %w", job.ErrInvalid, err)
 	}
 	return err
 }
@@ -86,7 +82,7 @@ func classify(path string, err error) error {
 // readError classifies the error of a read and notes damage.
 func (s *Store) readError(err error) error {
 	err = classify(s.path, err)
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, job.ErrDamaged) {
 		s.damage.CompareAndSwap(nil, &err)
 	}
 	return err

@@ -338,7 +338,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 			}
 			// SQLite takes a copy that it can't measure for one that is there.
 			copied := hit.Op == diskfault.Size && strings.HasSuffix(hit.Path, ".new")
-			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, ErrCorrupt) {
+			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: %v", what(), err)
 			}
 			if try == 2 || !tr.ever && try == 1 {
@@ -352,7 +352,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 		if p.s != nil {
 			if got, err := dump(p.s); err == nil && got != states[i] {
 				t.Fatalf("%s: reads\n%+v\nnot\n%+v", what(), got, states[i])
-			} else if errors.Is(err, ErrCorrupt) {
+			} else if errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: reading: %v", what(), err)
 			}
 		}

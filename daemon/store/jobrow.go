@@ -20,10 +20,10 @@ const jobQuery = `SELECT j.id, j.key, j.uid, j.gid, j.user, j.owner_groups, j.na
 // jobArgs returns the values of jobColumns.
 func jobArgs(j *job.Job) ([]any, error) {
 	if j.ID < 1 || !j.State.Valid() {
-		return nil, fmt.Errorf("%w: id %d in state %q", ErrInvalid, j.ID, j.State)
+		return nil, fmt.Errorf("%w: id %d in state %q", job.ErrInvalid, j.ID, j.State)
 	}
 	if j.State.Terminal() != (j.Result != nil) {
-		return nil, fmt.Errorf("%w: state %q and result %v do not belong together", ErrInvalid, j.State, j.Result)
+		return nil, fmt.Errorf("%w: state %q and result %v do not belong together", job.ErrInvalid, j.State, j.Result)
 	}
 	e := encoder{}
 	groups, label, request, life := listJSON(&e, j.Owner.Groups), e.json(&j.Label), e.json(own(j)), e.json(&j.Life)

@@ -61,7 +61,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 			path := spoil(t, damage)
 			_, err := Open(context.Background(), path, Options{})
 			var c *CorruptError
-			if !errors.As(err, &c) || !errors.Is(err, ErrCorrupt) || Retryable(err) {
+			if !errors.As(err, &c) || !errors.Is(err, job.ErrDamaged) || Retryable(err) {
 				t.Fatalf("error %v", err)
 			}
 			if c.Path != path || !strings.Contains(err.Error(), "moves the file aside") {

@@ -62,7 +62,7 @@ func scanPrediction(rows *sql.Rows) (p job.Prediction, err error) {
 
 func reservationArgs(r *job.Reservation) ([]any, error) {
 	if r.ID < 1 {
-		return nil, fmt.Errorf("%w: id %d of a reservation", ErrInvalid, r.ID)
+		return nil, fmt.Errorf("%w: id %d of a reservation", job.ErrInvalid, r.ID)
 	}
 	e := encoder{}
 	gpus, users, groups := listJSON(&e, r.GPUs), listJSON(&e, r.Users), listJSON(&e, r.Groups)

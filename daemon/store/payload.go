@@ -45,7 +45,7 @@ func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	if err == nil {
 		return p, nil
 	}
-	if err = classify(s.path, err); errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrCorrupt) {
+	if err = classify(s.path, err); errors.Is(err, sql.ErrNoRows) || errors.Is(err, job.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", job.ErrNoPayload, err)
 	}
 	return job.Payload{}, fmt.Errorf("read the payload of job %d: %w", id, err)
@@ -78,7 +78,7 @@ func joinNUL(list []string) ([]byte, error) {
 	n := 0
 	for _, s := range list {
 		if strings.IndexByte(s, 0) >= 0 {
-			return nil, fmt.Errorf("%w: an argument or variable contains a NUL byte", ErrInvalid)
+			return nil, fmt.Errorf("%w: an argument or variable contains a NUL byte", job.ErrInvalid)
 		}
 		n += len(s) + 1
 	}

@@ -87,7 +87,7 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	}
 	if r.Payload != nil {
 		if r.Job == nil || r.Job.Task != nil {
-			return fmt.Errorf("%w: a payload without its job, or of a task", ErrInvalid)
+			return fmt.Errorf("%w: a payload without its job, or of a task", job.ErrInvalid)
 		}
 		if err := p.putPayload(ctx, r.Job.ID, r.Payload); err != nil {
 			return fmt.Errorf("payload of job %d: %w", r.Job.ID, err)

@@ -22,7 +22,7 @@ func TestTasks(t *testing.T) {
 		id, err := s.Task(ctx, name.Array, name.Index)
 		requireEqual(t, err, id, 0)
 	}
-	if err := s.Commit(ctx, []job.Record{{Job: taskOf(queued(13), 7, 3)}}); !errors.Is(err, ErrInvalid) {
+	if err := s.Commit(ctx, []job.Record{{Job: taskOf(queued(13), 7, 3)}}); !errors.Is(err, job.ErrInvalid) {
 		t.Fatalf("a task became a job twice: %v", err)
 	}
 }
@@ -63,4 +63,15 @@ func TestEndedFilters(t *testing.T) {
 	commit(t, s, job.Record{Job: array(5, 0), Payload: payload()}, job.Record{Job: task})
 	list, err := s.Ended(ctx, job.Query{Array: 5})
 	requireEqual(t, err, list, []job.Job{*task})
+}
+
+// A row whose parent is gone can never be written: the caller learns that no
+// further try helps.
+func TestRecordWithoutItsArray(t *testing.T) {
+	s := openNew(t)
+	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}
+	err := s.Commit(t.Context(), []job.Record{{Job: &task}})
+	if !errors.Is(err, job.ErrInvalid) || errors.Is(err, job.ErrDamaged) {
+		t.Errorf("a task without its array: %v", err)
+	}
 }

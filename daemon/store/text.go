@@ -33,7 +33,7 @@ type encoder struct{ err error }
 func (e *encoder) json(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil && e.err == nil {
-		e.err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		e.err = fmt.Errorf("%w: %w", job.ErrInvalid, err)
 	}
 	return string(b)
 }

@@ -75,7 +75,7 @@ func (s *instance) open(ctx context.Context) error {
 		kernel = s.kernel
 	}
 	s.daemon, err = daemon.New(daemon.Options{
-		Store: stored{s.store}, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
+		Store: s.store, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
 		Kernel: kernel, UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred, StartUnit: s.units.StartSiteUnit,
 		Specs: specDir(s.opt.Specs), Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Origin: s.units.Origin, System: s.units.System,
 		Tell:   notes.NewWriter(s.opt.Specs, s.units).Tell,
@@ -179,5 +179,17 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(host.CheckLimits)},
 		{Name: "settings", Look: here(s.checkSettings)},
+	}
+}
+
+// checkDamage adds what reads found since the start: the daemon works on, since
+// what it needs is in its memory.
+func checkDamage(damage error, c job.Check) job.Check {
+	if damage == nil {
+		return c
+	}
+	return job.Check{
+		Name: c.Name, Health: job.Degraded, Detail: "a part of it can't be read, what waits and runs goes on: " + damage.Error(),
+		Next: "check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one",
 	}
 }

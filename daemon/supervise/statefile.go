@@ -38,7 +38,7 @@ var errDamagedAgain = errors.New("the state file is damaged again and again, and
 // next start tries again.
 func (f *stateFile) open(ctx context.Context) (*store.Store, job.Restored, error) {
 	opened, state, err := f.read(ctx)
-	if !errors.Is(err, store.ErrCorrupt) {
+	if !errors.Is(err, job.ErrDamaged) {
 		return opened, state, err
 	}
 	if err := f.moveAside(err); err != nil {

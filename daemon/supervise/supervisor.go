@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -168,7 +167,7 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	s.front.put(nil)
 	works.Store(false)
 	one.close()
-	if errors.Is(err, daemon.ErrDamaged) {
+	if errors.Is(err, job.ErrDamaged) {
 		s.state.suspect(err)
 	}
 	return time.Since(began), err
@@ -253,9 +252,9 @@ func remedy(err error, state string) string {
 		return "end the other gpuschedd, see 'systemctl status gpusched' and 'pgrep -a gpuschedd'"
 	case errors.Is(err, errDamagedAgain):
 		return "check the disk of " + state + " (journalctl -k, smartctl); the daemon begins an empty file again in an hour"
-	case errors.Is(err, daemon.ErrDamaged), errors.Is(err, store.ErrCorrupt):
+	case errors.Is(err, job.ErrDamaged):
 		return "nothing: the daemon begins a new file by itself"
-	case errors.Is(err, daemon.ErrInvalid):
+	case errors.Is(err, job.ErrInvalid):
 		return "report it with 'journalctl -u gpusched': the daemon begins anew by itself, from the last that it could write"
 	case errors.Is(err, units.ErrBus):
 		return "systemctl status dbus"

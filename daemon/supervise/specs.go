@@ -1,0 +1,19 @@
+package supervise
+
+import (
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/launch"
+)
+
+// specDir is the directory of specs as package daemon wants it.
+type specDir string
+
+func (d specDir) Write(id job.ID, uid int, s *launch.Spec) (string, error) {
+	return launch.Write(string(d), int64(id), uid, s)
+}
+
+func (d specDir) Remove(id job.ID) error { return launch.Remove(string(d), int64(id)) }
+
+func (d specDir) Sweep(keep func(job.ID) bool) error {
+	return launch.Sweep(string(d), func(id int64) bool { return keep(job.ID(id)) })
+}
