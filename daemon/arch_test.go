@@ -44,7 +44,7 @@ var rooms = map[string]room{
 	"daemon/store/diskfault":   {external: []string{"modernc.org/libc", "modernc.org/sqlite/lib"}, banned: []string{"os/exec"}, why: "a file system for SQLite, for tests; knows nothing of jobs"},
 	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
 	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
-	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
+	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/config", "daemon/slots", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
@@ -54,7 +54,8 @@ var rooms = map[string]room{
 	"daemon/host": {internal: []string{
 		"cgroup", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
-	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "units", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
+	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
+	"daemon/slots":   {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal": {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":         {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/dst": {internal: []string{

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units"

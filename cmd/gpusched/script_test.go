@@ -103,7 +103,7 @@ func serve(env *testscript.Env, b *servertest.Backend) error {
 	}
 	s := server.New(server.Options{
 		Backend: b, Version: "1.2.3", Commit: "abc1234", Log: slog.New(slog.DiscardHandler),
-		AdminGroup: func() (int, bool) { return os.Getgid(), true }, // whoever runs the test is an admin
+		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" }, // who runs the test is one
 		UserName: func(uid int) string {
 			if uid == os.Getuid() {
 				return "me"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/slots"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/launch"
 )
@@ -21,8 +22,8 @@ import (
 type Writer struct {
 	dir   string
 	units noteUnits
-	jobs  lanes[job.ID] // a unit has place for one note
-	users lanes[int]
+	jobs  slots.Slots[job.ID] // a unit has place for one note
+	users slots.Slots[int]
 }
 
 // noteUnits is what of systemd brings notes.
@@ -36,7 +37,7 @@ const notesAtOnce = 4
 
 // NewWriter makes one that leaves notes in the directory dir for the launchers.
 func NewWriter(dir string, u noteUnits) *Writer {
-	return &Writer{dir: dir, units: u, jobs: lanes[job.ID]{width: 1}, users: lanes[int]{width: notesAtOnce}}
+	return &Writer{dir: dir, units: u}
 }
 
 // noteTime is how long systemd may take for one note.
@@ -49,12 +50,12 @@ const noteRoom = 32 << 20
 
 // Tell puts a note into the journal of a running job.
 func (w *Writer) Tell(ctx context.Context, id job.ID, uid int, text string) error {
-	leave, err := w.jobs.enter(ctx, id)
+	leave, err := w.jobs.Enter(ctx, id, 1)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if leave, err = w.users.enter(ctx, uid); err != nil {
+	if leave, err = w.users.Enter(ctx, uid, notesAtOnce); err != nil {
 		return err
 	}
 	defer leave()

@@ -76,8 +76,8 @@ func TestStoppedNote(t *testing.T) {
 		if err := w.Tell(t.Context(), 1, me, "third"); err == nil || time.Since(again) != 0 {
 			t.Errorf("after the first note: %v after %v", err, time.Since(again))
 		}
-		if len(w.jobs.of)+len(w.users.of) != 0 {
-			t.Errorf("lanes are left: %v, %v", w.jobs.of, w.users.of)
+		if w.jobs.Keys()+w.users.Keys() != 0 {
+			t.Errorf("slots of %d jobs and %d users are left", w.jobs.Keys(), w.users.Keys())
 		}
 	})
 }

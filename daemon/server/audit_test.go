@@ -108,7 +108,7 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	log := &safeBuffer{}
 	o := testServer(queue(), nil).opt
 	o.Log = slog.New(slog.NewTextHandler(log, nil))
-	o.AdminGroup = nil
+	o.GroupID = nil
 	s := New(o)
 	socket, stop := listenAs(t, s, bob)
 	client := overSocket(socket)

@@ -138,7 +138,7 @@ func (c *crowd) restart(last chan<- *life) {
 
 func (c *crowd) begin() *life {
 	l := &life{Server: testServer(c.backend, nil), door: newDoor(c), done: make(chan error, 1)}
-	l.opt.Site = func() Site { return Site{Limits: c.limits} }
+	l.opt.Config = func() *config.Config { return &config.Config{Limits: c.limits} }
 	l.peerOf = func(c net.Conn) (peer, error) { return c.(*wire).peer, nil }
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -163,11 +163,9 @@ func (c *crowd) end(l *life) {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
 	sleep(2*longest + time.Second) // of one who has sent the next request already net/http does not notice the end
-	l.atOnce.mu.Lock()
-	defer l.atOnce.mu.Unlock()
-	if l.conns.count() != 0 || l.polls.count() != 0 || len(l.atOnce.byUser) != 0 {
+	if l.conns.count() != 0 || l.polls.count() != 0 || l.atOnce.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
-			l.conns.count(), l.polls.count(), len(l.atOnce.byUser))
+			l.conns.count(), l.polls.count(), l.atOnce.Keys())
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Server) actor(p peer) job.Actor {
 // administers reports whether the peer has the administrators' group and its account
 // is still in it: a process keeps the groups that it was given at the login.
 func (s *Server) administers(p peer) bool {
-	gid, ok := s.opt.AdminGroup()
+	gid, ok := s.opt.GroupID(s.opt.Config().Daemon.AdminGroup)
 	if !ok || !p.has(gid) {
 		return false
 	}
@@ -52,7 +52,7 @@ func (s *Server) member(p peer, gid int) bool {
 // is in, sorted. A process can be without groups that its user is in.
 func (s *Server) quotaGroups(p peer) []string {
 	var in []string
-	for _, name := range s.opt.QuotaGroups() {
+	for _, name := range s.opt.Config().QuotaGroups() {
 		if gid, ok := s.opt.GroupID(name); ok && (p.has(gid) || s.member(p, gid)) {
 			in = append(in, name)
 		}

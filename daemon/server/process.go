@@ -211,7 +211,7 @@ func (s *Server) takeOver(r *request) ([]contract.Limit, error) {
 			Hint:    "a job has the limits of the process that submits it, which must be there until it is answered, as 'gpusched submit' is",
 		}
 	}
-	if p.sandbox != "" && !s.opt.Site().AllowSandboxed {
+	if p.sandbox != "" && !s.opt.Config().Jobs.AllowSandboxed {
 		return nil, &api.Error{
 			Code:    api.CodeForbidden,
 			Message: "jobs are not taken from inside a sandbox, since they would run outside of it; this process has " + p.sandbox,

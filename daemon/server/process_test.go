@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -168,9 +169,9 @@ func TestSubmitFromNowhere(t *testing.T) {
 	if n := strings.Count(log.String(), "outcome=refused"); n != 2 {
 		t.Errorf("%d lines of the audit log: %s", n, log.String())
 	}
-	site := s.opt.Site()
-	site.AllowSandboxed = true
-	s.opt.Site = func() Site { return site }
+	cfg := *s.opt.Config()
+	cfg.Jobs.AllowSandboxed = true
+	s.opt.Config = func() *config.Config { return &cfg }
 	if code, text = ask(s, alice, http.MethodPost, "/v1/jobs", body); code != http.StatusOK {
 		t.Errorf("where the site allows it: %d %s", code, text)
 	}

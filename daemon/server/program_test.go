@@ -46,7 +46,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		b := queue()
 		s := testServer(b, nil)
-		s.opt.Site = func() Site { return Site{Limits: config.Default().Limits, AllowedPaths: allowed} }
+		allow(s, allowed)
 		var argv [][]byte
 		for word := range strings.FieldsSeq(c.command) {
 			argv = append(argv, []byte(word))
@@ -68,7 +68,7 @@ func TestPrograms(t *testing.T) {
 func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	for argv, want := range map[string]bool{"/srv/scripts/{p}": false, "/srv/scripts/x.sh {p}": true} {
 		s := testServer(queue(), nil)
-		s.opt.Site = func() Site { return Site{Limits: config.Default().Limits, AllowedPaths: []string{"/srv/scripts"}} }
+		allow(s, []string{"/srv/scripts"})
 		in := api.SubmitRequest{Label: job.Label{Name: "n"}, Dir: []byte("/"), Array: &api.ArrayWish{Params: []job.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}
 		for word := range strings.FieldsSeq(argv) {
 			in.Argv = append(in.Argv, []byte(word))
@@ -78,4 +78,11 @@ func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 			t.Errorf("%s: %d %s", argv, status, answer)
 		}
 	}
+}
+
+// allow has the site run programs out of some places only.
+func allow(s *Server, places []string) {
+	cfg := config.Default()
+	cfg.Jobs.AllowedPaths = places
+	s.opt.Config = func() *config.Config { return &cfg }
 }

@@ -169,7 +169,7 @@ func TestAConnectionWithoutIdentityIsRefused(t *testing.T) {
 
 func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 	s := testServer(queue(), nil)
-	s.opt.AdminGroup = func() (int, bool) { return 0, false }
+	s.opt.GroupID = func(string) (int, bool) { return 0, false }
 	for _, p := range []peer{operator, primary, {uid: 1005, gid: 0, groups: []uint32{0}}} {
 		if s.actor(p).Admin {
 			t.Errorf("%+v is an admin", p)

@@ -44,7 +44,7 @@ func (s *Server) answer(rt route, r *request) (any, error) {
 	if err := s.throttle(r); err != nil {
 		return nil, err
 	}
-	if err := s.turn(r, &s.atOnce, s.opt.Site().Limits.AtOnce); err != nil {
+	if err := s.turn(r, &s.atOnce, s.opt.Config().Limits.AtOnce); err != nil {
 		return nil, err
 	}
 	if err := expectBody(r.w, r.Request); err != nil {
@@ -72,7 +72,7 @@ func (s *Server) admit(rt route, r *request) error {
 		}
 		return &api.Error{
 			Code: api.CodeForbidden, Message: "only administrators may do this, and " + r.who.User + " is not one",
-			Hint: "administrators are root and the members of group " + s.opt.AdminName(),
+			Hint: "administrators are root and the members of group " + s.opt.Config().Daemon.AdminGroup,
 		}
 	case ownerOrAdmin:
 		return s.admitOwner(r)
@@ -95,7 +95,7 @@ func (s *Server) admitOwner(r *request) error {
 	}
 	return &api.Error{
 		Code: api.CodeForbidden, Message: fmt.Sprintf("job %s belongs to %s", v.Called(), v.Owner.User),
-		Hint: "only its owner, root and the members of group " + s.opt.AdminName() + " may do this",
+		Hint: "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this",
 	}
 }
 

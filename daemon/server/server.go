@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/slots"
 )
 
 // The bounds of invariant 4 that are the same everywhere; those of the site are
@@ -32,37 +33,22 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	Commit  string
-	// AdminGroup returns the group id whose members are admins, false while
-	// there is no such group. It is asked at each request.
-	AdminGroup func() (gid int, ok bool)
-	// AdminName returns that group's name, for people; nil is "gpusched-admin".
-	AdminName func() string
 	// UserName returns the name of an account, "" if the host has none.
 	UserName func(uid int) string
 	// UserID returns the uid of an account, false if the host has none.
 	UserID func(name string) (uid int, ok bool)
-	// QuotaGroups names the groups that have a quota. It is asked at each
-	// submit, as is GroupID for each of them.
-	QuotaGroups func() []string
 	// Person returns the uid that a uid's limits are counted by: its own, or that
 	// of the user whose subordinate uid it is. Nil is its own.
 	Person func(uid int) int
-	// Site returns what the site decided. It is asked at each request; nil is
+	// Config returns the settings in force. It is asked at each request; nil is
 	// the default of package config.
-	Site func() Site
+	Config func() *config.Config
 	// GroupID returns the gid of a group, false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
 	// Member reports whether an account is in a group today, if the host knows both.
-	// It is asked at each request of somebody with the administrators' group, and
+	// It is asked at each request of a member of the administrators' group, and
 	// at each submit for the groups that have a quota.
 	Member func(uid, gid int) (in, known bool)
-}
-
-// Site is what the site decided about requests.
-type Site struct {
-	Limits         config.Limits
-	AllowedPaths   []string // that jobs may be run out of; empty: everywhere
-	AllowSandboxed bool     // whether processes in a sandbox may submit
 }
 
 // Server answers clients.
@@ -79,7 +65,7 @@ type Server struct {
 	peerOf    func(net.Conn) (peer, error)
 	processOf func(peer) (process, error)
 
-	atOnce, listings turns
+	atOnce, listings slots.Slots[int] // of users
 
 	closing context.Context // done as soon as the server begins to stop
 	close   context.CancelFunc
@@ -90,20 +76,11 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.AdminGroup == nil {
-		o.AdminGroup = func() (int, bool) { return 0, false }
-	}
-	if o.AdminName == nil {
-		o.AdminName = func() string { return "gpusched-admin" }
-	}
 	if o.UserName == nil {
 		o.UserName = func(int) string { return "" }
 	}
 	if o.UserID == nil {
 		o.UserID = func(string) (int, bool) { return 0, false }
-	}
-	if o.QuotaGroups == nil {
-		o.QuotaGroups = func() []string { return nil }
 	}
 	if o.GroupID == nil {
 		o.GroupID = func(string) (int, bool) { return 0, false }
@@ -114,15 +91,16 @@ func New(o Options) *Server {
 	if o.Person == nil {
 		o.Person = func(uid int) int { return uid }
 	}
-	if o.Site == nil {
-		o.Site = func() Site { return Site{Limits: config.Default().Limits} }
+	if o.Config == nil {
+		cfg := config.Default()
+		o.Config = func() *config.Config { return &cfg }
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
 		lines: newLines(o.Log), peerOf: peerOf, processOf: processOf,
 	}
-	s.conns = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserConns })
-	s.polls = newGate(func() (int, int) { l := s.opt.Site().Limits; return l.Connections, l.UserWaits })
+	s.conns = newGate(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserConns })
+	s.polls = newGate(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserWaits })
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.mount()
 	return s

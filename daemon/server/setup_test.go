@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
@@ -32,7 +33,7 @@ const adminGID = 990
 
 var names = map[int]string{0: "root", 1001: "alice", 1002: "bob", 1003: "operator", 1004: "primary"}
 
-var groups = map[string]int{"wheel": 27, "lab": 2001}
+var groups = map[string]int{"wheel": 27, "lab": 2001, "gpusched-admin": adminGID}
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -75,12 +76,13 @@ func sweep() *servertest.Backend {
 }
 
 func testServer(b Backend, log *bytes.Buffer) *Server {
+	cfg := config.Default()
+	cfg.Quotas.Groups = map[string]job.Quota{"wheel": {}, "lab": {}, "gone": {}}
 	o := Options{
 		Backend: b, Version: "1.2.3",
-		AdminGroup:  func() (int, bool) { return adminGID, true },
-		QuotaGroups: func() []string { return []string{"wheel", "lab", "gone"} },
-		GroupID:     func(name string) (int, bool) { gid, ok := groups[name]; return gid, ok },
-		UserName:    func(uid int) string { return names[uid] },
+		Config:   func() *config.Config { return &cfg },
+		GroupID:  func(name string) (int, bool) { gid, ok := groups[name]; return gid, ok },
+		UserName: func(uid int) string { return names[uid] },
 		UserID: func(name string) (int, bool) {
 			for uid, n := range names {
 				if n == name {

@@ -13,14 +13,14 @@ import (
 // submit queues a job as the user at the other end.
 func (s *Server) submit(r *request) (any, error) {
 	var in api.SubmitRequest
-	if err := decode(r, &in, s.opt.Site().Limits.RequestBytes); err != nil {
+	if err := decode(r, &in, s.opt.Config().Limits.RequestBytes); err != nil {
 		return nil, err
 	}
 	sub, err := submission(in)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkProgram(s.opt.Site().AllowedPaths, sub.Payload, sub.Request.Array); err != nil {
+	if err := checkProgram(s.opt.Config().Jobs.AllowedPaths, sub.Payload, sub.Request.Array); err != nil {
 		return nil, err
 	}
 	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User, Groups: s.quotaGroups(r.peer)}

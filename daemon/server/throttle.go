@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/slots"
 )
 
 // The bounds of invariant 4 beside those of the site.
@@ -30,7 +30,7 @@ func (s *Server) throttle(r *request) error {
 	if r.person == noPace {
 		return nil
 	}
-	limits := s.opt.Site().Limits
+	limits := s.opt.Config().Limits
 	wait := s.rates.take(r.person, paceOf(limits), patience)
 	if wait > patience {
 		// Who is answered at once comes back at once.
@@ -48,7 +48,7 @@ func (s *Server) throttle(r *request) error {
 // charge counts a large answer as several requests.
 func (s *Server) charge(uid, bytes int) {
 	if n := bytes / answerUnit; n > 0 && uid != noPace {
-		s.rates.charge(uid, paceOf(s.opt.Site().Limits), float64(n))
+		s.rates.charge(uid, paceOf(s.opt.Config().Limits), float64(n))
 	}
 }
 
@@ -61,10 +61,10 @@ func (s *Server) later(r *request, after time.Duration, e *api.Error) error {
 }
 
 // turn waits for one of the user's turns, which ends with the request.
-func (s *Server) turn(r *request, t *turns, most int) error {
+func (s *Server) turn(r *request, of *slots.Slots[int], most int) error {
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()
-	leave, err := t.enter(ctx, r.person, most)
+	leave, err := of.Enter(ctx, r.person, most)
 	if err != nil {
 		return s.later(r, time.Second, errTooMany("requests"))
 	}
@@ -78,47 +78,4 @@ func (r *request) over() {
 		leave()
 	}
 	r.leave = nil
-}
-
-// turns lets each user do a few things at once, and the others wait.
-type turns struct {
-	mu     sync.Mutex // guards byUser and the counts in it
-	byUser map[int]*row
-}
-
-// row is one user's turns, and how many have or want one.
-type row struct {
-	free  chan struct{}
-	count int
-}
-
-// enter waits for a turn; leave gives it back, once. Most is taken on when the
-// user has none.
-func (t *turns) enter(ctx context.Context, uid, most int) (leave func(), err error) {
-	t.mu.Lock()
-	if t.byUser == nil {
-		t.byUser = map[int]*row{}
-	}
-	u := t.byUser[uid]
-	if u == nil {
-		u = &row{free: make(chan struct{}, most)}
-		t.byUser[uid] = u
-	}
-	u.count++
-	t.mu.Unlock()
-	select {
-	case u.free <- struct{}{}:
-		return func() { <-u.free; t.forget(uid, u) }, nil
-	case <-ctx.Done():
-		t.forget(uid, u)
-		return nil, ctx.Err()
-	}
-}
-
-func (t *turns) forget(uid int, u *row) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if u.count--; u.count == 0 {
-		delete(t.byUser, uid)
-	}
 }

@@ -23,7 +23,7 @@ func limited(b Backend, change func(*config.Limits)) *Server {
 	l := config.Default().Limits
 	change(&l)
 	s := testServer(b, nil)
-	s.opt.Site = func() Site { return Site{Limits: l} }
+	s.opt.Config = func() *config.Config { return &config.Config{Limits: l} }
 	return s
 }
 
@@ -229,7 +229,7 @@ func TestAUserHasTurns(t *testing.T) {
 			}
 			close(b.free)
 			all.Wait()
-			if len(s.atOnce.byUser) != 0 || len(s.listings.byUser) != 0 {
+			if s.atOnce.Keys() != 0 || s.listings.Keys() != 0 {
 				t.Error("turns are not given back")
 			}
 		})

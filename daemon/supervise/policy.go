@@ -10,7 +10,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
-	"github.com/gpusched/gpusched/daemon/server"
 )
 
 // lostAfter is how long the driver has to call a GPU lost before its jobs are
@@ -90,9 +89,4 @@ func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration 
 		}
 	}
 	return times
-}
-
-// site is what the server is told about the configuration.
-func site(cfg *config.Config) server.Site {
-	return server.Site{Limits: cfg.Limits, AllowedPaths: cfg.Jobs.AllowedPaths, AllowSandboxed: cfg.Jobs.AllowSandboxed}
 }

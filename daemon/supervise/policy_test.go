@@ -64,8 +64,8 @@ func TestPolicy(t *testing.T) {
 	if want := (core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
 		t.Errorf("got %+v", p.Usage)
 	}
-	if s := site(&cfg); p.MaxMemBytes != 9<<30 || !slices.Equal(s.AllowedPaths, []string{"/srv"}) || s.Limits != config.Default().Limits {
-		t.Errorf("got %d, %+v", p.MaxMemBytes, s)
+	if p.MaxMemBytes != 9<<30 || !slices.Equal(cfg.Jobs.AllowedPaths, []string{"/srv"}) || cfg.Limits != config.Default().Limits {
+		t.Errorf("got %d, %+v, %+v", p.MaxMemBytes, cfg.Jobs, cfg.Limits)
 	}
 	if want := map[job.Class]time.Duration{job.Low: 3 * time.Hour}; !reflect.DeepEqual(p.ClassMaxTime, want) {
 		t.Errorf("classes %v", p.ClassMaxTime)

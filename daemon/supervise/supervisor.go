@@ -72,12 +72,8 @@ func New(o Options) *Supervisor {
 	s.use(config.Default(), config.Snapshot{})
 	s.server = server.New(server.Options{
 		Backend: s.front, Log: o.Log, Version: o.Version, Commit: o.Commit,
-		AdminGroup: func() (int, bool) { return host.GroupID(s.cfg.Load().Daemon.AdminGroup) },
-		AdminName:  func() string { return s.cfg.Load().Daemon.AdminGroup },
-		UserName:   host.UserName, UserID: host.UserID,
-		QuotaGroups: func() []string { return s.cfg.Load().QuotaGroups() }, GroupID: host.GroupID, Member: host.Member,
+		Config: s.cfg.Load, UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, Member: host.Member,
 		Person: host.NewSubordinates("/etc/subuid").Owner,
-		Site:   func() server.Site { return site(s.cfg.Load()) },
 	})
 	return s
 }
