@@ -34,7 +34,7 @@ func fuzzApp(f *testing.F) func() (*app, *bytes.Buffer) {
 		f.Fatal(err)
 	}
 	b := &servertest.Backend{Fail: turnedDown}
-	s := server.New(server.Options{Backend: b, Log: slog.New(slog.DiscardHandler)})
+	s := server.New(server.Options{Backend: func(context.Context) server.Backend { return b }, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()

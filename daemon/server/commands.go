@@ -66,7 +66,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 		}
 		c.Job, c.Task = t.task.Array, &t.task.Index
 	}
-	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
 	v, err := s.jobInPath(r, job.Query{Reasons: true})

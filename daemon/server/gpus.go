@@ -11,7 +11,7 @@ import (
 
 // gpus answers with the GPUs and what the driver says.
 func (s *Server) gpus(r *request) (any, error) {
-	v, err := s.backend.Query(r.Context(), job.Query{IDs: []job.ID{}}) // no jobs
+	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}}) // no jobs
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Server) gpuCommand(r *request, c job.Command) (any, error) {
 		return nil, usagef("%q is not a GPU index (see 'gpusched gpus')", r.PathValue("index"))
 	}
 	c.GPU = int(index)
-	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
 	return s.gpus(r)

@@ -26,7 +26,7 @@ func (s *Server) list(r *request) (any, error) {
 	if err := s.turn(r, &s.listings, maxListings); err != nil {
 		return nil, err
 	}
-	v, err := s.backend.Query(r.Context(), q)
+	v, err := s.backend(r.Context()).Query(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // (invariant 3). A task's is that of its array with its own parameters. Nil is one
 // that can't be read any more: everything else of the job is shown all the same.
 func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, error) {
-	y, err := s.backend.Payload(ctx, v.PayloadID())
+	y, err := s.backend(ctx).Payload(ctx, v.PayloadID())
 	if errors.Is(err, job.ErrNoPayload) {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ const maxReservedFor = 256
 
 // reservations lists those that have not ended.
 func (s *Server) reservations(r *request) (any, error) {
-	v, err := s.backend.Query(r.Context(), job.Query{IDs: []job.ID{}})
+	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}})
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (s *Server) reserve(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.backend.Do(r.Context(), r.who, job.Command{Kind: job.CommandReserve, Reason: res.Reason, Reservation: &res}); err != nil {
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, job.Command{Kind: job.CommandReserve, Reason: res.Reason, Reservation: &res}); err != nil {
 		return nil, err
 	}
 	out, err := s.reservations(r)
@@ -66,7 +66,7 @@ func (s *Server) unreserve(r *request) (any, error) {
 		return nil, usagef("%q is not a reservation (see 'gpusched reserve list')", r.PathValue("id"))
 	}
 	c := job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: id}}
-	if err := s.backend.Do(r.Context(), r.who, c); err != nil {
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
 	return s.reservations(r)

@@ -29,7 +29,8 @@ const (
 // Options are what a Server is made of. Backend is required; absent functions
 // know nobody.
 type Options struct {
-	Backend Backend
+	// Backend returns what answers now. It may wait for it until ctx is done.
+	Backend func(ctx context.Context) Backend
 	Log     *slog.Logger
 	Version string
 	Commit  string
@@ -54,7 +55,7 @@ type Options struct {
 // Server answers clients.
 type Server struct {
 	opt     Options
-	backend Backend
+	backend func(context.Context) Backend
 	log     *slog.Logger
 	mux     *http.ServeMux
 	conns   *gate

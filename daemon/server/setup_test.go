@@ -79,7 +79,7 @@ func testServer(b Backend, log *bytes.Buffer) *Server {
 	cfg := config.Default()
 	cfg.Quotas.Groups = map[string]job.Quota{"wheel": {}, "lab": {}, "gone": {}}
 	o := Options{
-		Backend: b, Version: "1.2.3",
+		Backend: func(context.Context) Backend { return b }, Version: "1.2.3",
 		Config:   func() *config.Config { return &cfg },
 		GroupID:  func(name string) (int, bool) { gid, ok := groups[name]; return gid, ok },
 		UserName: func(uid int) string { return names[uid] },

@@ -16,13 +16,13 @@ func (s *Server) status(r *request) (any, error) {
 	if err := s.turn(r, &s.listings, maxListings); err != nil {
 		return nil, err
 	}
-	v, err := s.backend.Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting})
+	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting})
 	if err != nil {
 		return nil, err
 	}
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
-		Health: job.Worst(s.backend.Health(r.Context())), Counts: map[string]int{},
+		Health: job.Worst(s.backend(r.Context()).Health(r.Context())), Counts: map[string]int{},
 		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
 	for state, n := range v.Counts {
@@ -42,7 +42,7 @@ func (s *Server) status(r *request) (any, error) {
 
 // health answers with every check.
 func (s *Server) health(r *request) (any, error) {
-	checks := s.backend.Health(r.Context())
+	checks := s.backend(r.Context()).Health(r.Context())
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 

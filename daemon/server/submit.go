@@ -36,7 +36,7 @@ func (s *Server) submit(r *request) (any, error) {
 	if err := sub.Validate(); err != nil {
 		return nil, err
 	}
-	out, err := s.backend.Submit(r.Context(), sub, in.DryRun)
+	out, err := s.backend(r.Context()).Submit(r.Context(), sub, in.DryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (s *Server) target(ctx context.Context, name string) (target, error) {
 		return target{}, usagef("%q is not a task: use the array's id and the task's number, such as 7_3", name)
 	}
 	t := target{task: &job.Task{Array: id, Index: int(index)}}
-	t.id, err = s.backend.Task(ctx, id, int(index))
+	t.id, err = s.backend(ctx).Task(ctx, id, int(index))
 	return t, err
 }
 
@@ -87,14 +87,14 @@ func passed(array job.JobView, t job.Task) bool {
 // pastTask shows a task that had no job when it was looked up, and one by the
 // count of its array: it became one meanwhile, or its job has been forgotten.
 func (s *Server) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
-	id, err := s.backend.Task(ctx, t.Array, t.Index)
+	id, err := s.backend(ctx).Task(ctx, t.Array, t.Index)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if id != 0 {
 		return s.jobByID(ctx, id, want)
 	}
-	live, err := s.backend.Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
+	live, err := s.backend(ctx).Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -111,7 +111,7 @@ func (s *Server) pastTask(ctx context.Context, t job.Task, want job.Query) (job.
 
 func (s *Server) jobByID(ctx context.Context, id job.ID, want job.Query) (job.JobView, error) {
 	want.IDs = []job.ID{id}
-	v, err := s.backend.Query(ctx, want)
+	v, err := s.backend(ctx).Query(ctx, want)
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -153,7 +153,7 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 		return job.JobView{}, err
 	}
 	if t.id == 0 {
-		if t.id, err = s.backend.AwaitTask(ctx, t.task.Array, t.task.Index); err != nil {
+		if t.id, err = s.backend(ctx).AwaitTask(ctx, t.task.Array, t.task.Index); err != nil {
 			return job.JobView{}, err
 		}
 	}
@@ -164,7 +164,7 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 		}
 		t.id = v.ID
 	}
-	return s.backend.Wait(ctx, t.id)
+	return s.backend(ctx).Wait(ctx, t.id)
 }
 
 // maxTaskNames bounds the tasks that one listing names; each is looked up.

@@ -85,70 +85,57 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 			return fmt.Errorf("job %d: %w", r.Job.ID, err)
 		}
 	}
+	if r.Payload != nil && (r.Job == nil || r.Job.Task != nil) {
+		return fmt.Errorf("%w: a payload without its job, or of a task", job.ErrInvalid)
+	}
+	var w writer
 	if r.Payload != nil {
-		if r.Job == nil || r.Job.Task != nil {
-			return fmt.Errorf("%w: a payload without its job, or of a task", job.ErrInvalid)
-		}
-		if err := p.putPayload(ctx, r.Job.ID, r.Payload); err != nil {
-			return fmt.Errorf("payload of job %d: %w", r.Job.ID, err)
-		}
+		args, err := payloadArgs(r.Job.ID, r.Payload)
+		w.put(ctx, p.payload, args, err, "payload of job %d", r.Job.ID)
 	}
 	if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
-		if _, err := p.strip.ExecContext(ctx, int64(r.Job.ID)); err != nil {
-			return fmt.Errorf("payload of job %d, which has ended: %w", r.Job.ID, err)
-		}
+		w.put(ctx, p.strip, []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
 	}
-	return p.putOthers(ctx, r)
-}
-
-// putOthers writes what is not about a job.
-func (p *statements) putOthers(ctx context.Context, r job.Record) error {
 	if g := r.GPU; g != nil {
 		args, err := gpuArgs(g)
-		if err == nil {
-			_, err = p.gpu.ExecContext(ctx, args...)
-		}
-		if err != nil {
-			return fmt.Errorf("control of GPU %q: %w", g.UUID, err)
-		}
+		w.put(ctx, p.gpu, args, err, "control of GPU %q", g.UUID)
 	}
 	if u := r.Usage; u != nil {
-		if _, err := p.usage.ExecContext(ctx, usageArgs(u)...); err != nil {
-			return fmt.Errorf("usage of account %q: %w", u.Account, err)
-		}
+		w.put(ctx, p.usage, usageArgs(u), nil, "usage of account %q", u.Account)
 	}
 	if y := r.Prediction; y != nil {
-		if _, err := p.prediction.ExecContext(ctx, predictionArgs(y)...); err != nil {
-			return fmt.Errorf("prediction %q: %w", y.Key, err)
-		}
+		w.put(ctx, p.prediction, predictionArgs(y), nil, "prediction %q", y.Key)
 	}
-	if r.Reservation != nil {
-		if err := p.putReservation(ctx, r.Reservation); err != nil {
-			return fmt.Errorf("reservation %d: %w", r.Reservation.ID, err)
-		}
+	if v := r.Reservation; v != nil {
+		args, err := reservationArgs(v)
+		w.put(ctx, p.reservation, args, err, "reservation %d", v.ID)
 	}
 	if l := r.Left; l != nil {
-		for _, stmt := range []*sql.Stmt{p.leftOf, p.leftOfLast} {
-			if _, err := stmt.ExecContext(ctx, int64(l.Job), l.Attempt, l.What); err != nil {
-				return fmt.Errorf("what job %d left: %w", l.Job, err)
-			}
-		}
+		args := []any{int64(l.Job), l.Attempt, l.What}
+		w.put(ctx, p.leftOf, args, nil, "what job %d left", l.Job)
+		w.put(ctx, p.leftOfLast, args, nil, "what job %d left", l.Job)
 	}
 	if r.Unreserve != 0 {
-		if _, err := p.unreserve.ExecContext(ctx, r.Unreserve); err != nil {
-			return fmt.Errorf("remove reservation %d: %w", r.Unreserve, err)
-		}
+		w.put(ctx, p.unreserve, []any{r.Unreserve}, nil, "remove reservation %d", r.Unreserve)
 	}
-	return nil
+	return w.err
 }
 
-func (p *statements) putReservation(ctx context.Context, r *job.Reservation) error {
-	args, err := reservationArgs(r)
-	if err != nil {
-		return err
+// writer executes statements and keeps the first error.
+type writer struct{ err error }
+
+// put executes a statement with arguments, which may have an error of their own;
+// what and subject say what it writes.
+func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, what string, subject any) {
+	if w.err != nil {
+		return
 	}
-	_, err = p.reservation.ExecContext(ctx, args...)
-	return err
+	if err == nil {
+		_, err = stmt.ExecContext(ctx, args...)
+	}
+	if err != nil {
+		w.err = fmt.Errorf(what+": %w", subject, err)
+	}
 }
 
 func (p *statements) putJob(ctx context.Context, j *job.Job) error {
@@ -165,14 +152,5 @@ func (p *statements) putJob(ctx context.Context, j *job.Job) error {
 	if _, err = p.attempt.ExecContext(ctx, args...); err == nil && j.Attempt.Number > keepAttempts {
 		_, err = p.older.ExecContext(ctx, int64(j.ID), j.Attempt.Number-keepAttempts)
 	}
-	return err
-}
-
-func (p *statements) putPayload(ctx context.Context, id job.ID, y *job.Payload) error {
-	args, err := payloadArgs(id, y)
-	if err != nil {
-		return err
-	}
-	_, err = p.payload.ExecContext(ctx, args...)
 	return err
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// front is what the server asks: the scheduler, or, while that can't be started,
-// one who says why. Requests that come while it is being started wait, as they
-// would in the socket's backlog.
+// front holds what the server asks: the scheduler, or, while that can't be
+// started, what says why. Requests that come while it is being started wait, as
+// they would in the socket's backlog.
 type front struct {
 	mu      sync.Mutex     // guards what follows
 	backend server.Backend // nil: being started
@@ -29,8 +29,8 @@ func (f *front) put(b server.Backend) {
 	f.changed = make(chan struct{})
 }
 
-// get returns who answers now. Where nobody does until ctx ends, that is an
-// absent one with the error of ctx.
+// get returns what answers now. Where nothing does until ctx ends, that is
+// unavailable with the error of ctx.
 func (f *front) get(ctx context.Context) server.Backend {
 	for {
 		f.mu.Lock()
@@ -42,58 +42,29 @@ func (f *front) get(ctx context.Context) server.Backend {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return absent{err: ctx.Err()}
+			return unavailable{err: ctx.Err()}
 		}
 	}
 }
 
-// Submit and what follows pass the request on.
-func (f *front) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
-	return f.get(ctx).Submit(ctx, s, dryRun)
-}
-
-func (f *front) Do(ctx context.Context, who job.Actor, c job.Command) error {
-	return f.get(ctx).Do(ctx, who, c)
-}
-
-func (f *front) Query(ctx context.Context, q job.Query) (job.View, error) {
-	return f.get(ctx).Query(ctx, q)
-}
-
-func (f *front) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
-	return f.get(ctx).Wait(ctx, id)
-}
-
-func (f *front) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	return f.get(ctx).Task(ctx, array, index)
-}
-
-func (f *front) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	return f.get(ctx).AwaitTask(ctx, array, index)
-}
-
-func (f *front) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
-	return f.get(ctx).Payload(ctx, id)
-}
-
-func (f *front) Health(ctx context.Context) []job.Check { return f.get(ctx).Health(ctx) }
-
-// absent answers everything but health with its error.
-type absent struct {
+// unavailable answers everything but health with its error.
+type unavailable struct {
 	err    error
 	checks func(context.Context) []job.Check
 }
 
-func (a absent) Submit(context.Context, job.Submission, bool) (job.Submitted, error) {
+func (a unavailable) Submit(context.Context, job.Submission, bool) (job.Submitted, error) {
 	return job.Submitted{}, a.err
 }
-func (a absent) Do(context.Context, job.Actor, job.Command) error       { return a.err }
-func (a absent) Query(context.Context, job.Query) (job.View, error)     { return job.View{}, a.err }
-func (a absent) Wait(context.Context, job.ID) (job.JobView, error)      { return job.JobView{}, a.err }
-func (a absent) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }
-func (a absent) AwaitTask(context.Context, job.ID, int) (job.ID, error) { return 0, a.err }
-func (a absent) Payload(context.Context, job.ID) (job.Payload, error)   { return job.Payload{}, a.err }
-func (a absent) Health(ctx context.Context) []job.Check {
+func (a unavailable) Do(context.Context, job.Actor, job.Command) error       { return a.err }
+func (a unavailable) Query(context.Context, job.Query) (job.View, error)     { return job.View{}, a.err }
+func (a unavailable) Wait(context.Context, job.ID) (job.JobView, error)      { return job.JobView{}, a.err }
+func (a unavailable) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }
+func (a unavailable) AwaitTask(context.Context, job.ID, int) (job.ID, error) { return 0, a.err }
+func (a unavailable) Payload(context.Context, job.ID) (job.Payload, error) {
+	return job.Payload{}, a.err
+}
+func (a unavailable) Health(ctx context.Context) []job.Check {
 	if a.checks == nil {
 		return nil
 	}

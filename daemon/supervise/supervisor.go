@@ -71,7 +71,7 @@ func New(o Options) *Supervisor {
 	}
 	s.use(config.Default(), config.Snapshot{})
 	s.server = server.New(server.Options{
-		Backend: s.front, Log: o.Log, Version: o.Version, Commit: o.Commit,
+		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
 		Config: s.cfg.Load, UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, Member: host.Member,
 		Person: host.NewSubordinates("/etc/subuid").Owner,
 	})
@@ -216,7 +216,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
-	s.front.put(absent{
+	s.front.put(unavailable{
 		err: &job.Refusal{
 			Kind: job.RefusedUnavailable, Message: "the scheduler can't work: " + err.Error(),
 			Hint: "running jobs are not affected, and it tries again by itself; see 'gpusched health'",
