@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // Submit queues a job and returns once it is on disk.
 func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	if err := s.Validate(); err != nil {
-		return job.Submitted{}, &job.Refusal{Kind: job.RefusedUsage, Message: err.Error()}
+		return job.Submitted{}, job.Refuse("usage/form", err)
 	}
 	if dryRun {
 		return d.try(ctx, s)
@@ -53,7 +52,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 		}
 		out, err := d.known(ctx, r.ID)
 		var refusal *job.Refusal
-		if !errors.As(err, &refusal) || refusal.Kind != job.RefusedNotFound || r.ID == forgotten {
+		if !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound || r.ID == forgotten {
 			return out, err
 		}
 		forgotten = r.ID
@@ -70,11 +69,7 @@ func (d *Daemon) needed(err error) error {
 }
 
 func unwritable(err error) *job.Refusal {
-	return &job.Refusal{
-		Kind:    job.RefusedUnavailable,
-		Message: "the scheduler can't write its state, so nothing new is accepted: " + err.Error(),
-		Hint:    "running jobs are not affected; see 'gpusched health'",
-	}
+	return job.Refuse("unavailable/unwritable", err)
 }
 
 // known answers a submit whose request key or content has a job already.
@@ -131,7 +126,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 	}
 	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
 	var refusal *job.Refusal
-	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind != job.RefusedNotFound {
+	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound {
 		return err
 	}
 	// Not a live job: one that has ended is told apart from none at all.
@@ -143,9 +138,9 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 		return err // it is something of the job that is not there, or has ended meanwhile
 	}
 	if !who.MayControl(v.Owner) {
-		return &job.Refusal{Kind: job.RefusedForbidden, Message: "job " + v.Called() + " belongs to " + v.Owner.User, Hint: "only its owner and administrators may do that"}
+		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
 	}
-	return &job.Refusal{Kind: job.RefusedConflict, Message: "job " + v.Called() + " has already ended: " + string(v.State), Hint: "see 'gpusched show " + v.Called() + "'"}
+	return job.Refuse("conflict/ended", v.Called(), v.State)
 }
 
 // Query returns what was asked, as of after everything acknowledged.
@@ -228,7 +223,7 @@ func (d *Daemon) one(ctx context.Context, id job.ID, reasons bool) (job.JobView,
 		return job.JobView{}, err
 	}
 	if len(v.Jobs) == 0 {
-		return job.JobView{}, &job.Refusal{Kind: job.RefusedNotFound, Message: "there is no job " + id.String(), Hint: "see 'gpusched list -a'"}
+		return job.JobView{}, job.Refuse("not-found/job", id)
 	}
 	return v.Jobs[0], nil
 }
@@ -263,10 +258,7 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 		return 0, err
 	}
 	if a := v.Request.Array; v.Task != nil || a == nil || !a.Has(index) {
-		return 0, &job.Refusal{
-			Kind:    job.RefusedNotFound,
-			Message: fmt.Sprintf("there is no task %d_%d", array, index), Hint: "see 'gpusched show " + array.String() + "'",
-		}
+		return 0, job.Refuse("not-found/task", job.Task{Array: array, Index: index}, array)
 	}
 	return d.opt.Store.Task(ctx, array, index)
 }

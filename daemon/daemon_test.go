@@ -122,7 +122,7 @@ func TestFullDisk(t *testing.T) {
 	r.bus.Exit(units.Name(int64(running)), 4)
 	r.until("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
 	var refusal *job.Refusal
-	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
 		t.Errorf("submit on a full disk: %v", err)
 	}
 	if len(r.bus.Names()) != 1 {
@@ -206,7 +206,7 @@ func TestCancel(t *testing.T) {
 		if refusal == nil {
 			return ""
 		}
-		return refusal.Kind
+		return refusal.Kind()
 	}
 	if got := kind(cancel(bob, waiting)); got != job.RefusedForbidden {
 		t.Errorf("bob cancels alice's waiting job: %q", got)

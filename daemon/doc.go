@@ -16,6 +16,7 @@
 //	daemon/core               pure life cycle: Step(event, now) → records, actions, replies
 //	daemon/sched              pure placement: Plan, Explain, Never
 //	daemon/job                pure values: ids, requests, states, results, reasons
+//	daemon/words              turns codes into sentences, for the terminal, the API and the journal alike
 //	daemon/store              SQLite: jobs, attempts, private payloads, GPU controls
 //	daemon/config             the site's settings
 //	daemon/api                wire types and client

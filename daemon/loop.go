@@ -95,4 +95,4 @@ func (d *Daemon) tell(last string) string {
 	return text
 }
 
-var errStopped = &job.Refusal{Kind: job.RefusedUnavailable, Message: "the scheduler is stopping", Hint: "try again in a moment"}
+var errStopped = job.Refuse("unavailable/stopping")

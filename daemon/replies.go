@@ -81,11 +81,7 @@ const unwrittenAfter = 2 * time.Second
 
 // unwritten answers a request that the disk began to fail under.
 func unwritten(err error) *job.Refusal {
-	return &job.Refusal{
-		Kind:    job.RefusedUnavailable,
-		Message: "the scheduler can't write its state, so nothing is confirmed: " + err.Error(),
-		Hint:    "what was asked is done when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'",
-	}
+	return job.Refuse("unavailable/unconfirmed", err)
 }
 
 // waiters holds those who wait for a job to come to something.

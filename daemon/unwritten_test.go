@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
 )
@@ -20,7 +21,7 @@ func TestDiskFailsUnderARequest(t *testing.T) {
 	r.store.full.Store(true)
 	_, err := r.d.Submit(t.Context(), submission(1), false)
 	var refusal *job.Refusal
-	if !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+	if !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
 		t.Fatalf("submit on a disk that just filled up: %v", err)
 	}
 	if checks := r.d.Health(t.Context()); checks[0].Health != job.Failing {
@@ -71,7 +72,7 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	r.store.torn.Store(true)
 	_, err := r.d.Submit(t.Context(), submission(1), false)
 	var refusal *job.Refusal
-	if !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+	if !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
 		t.Errorf("submit on a damaged file: %v", err)
 	}
 	if err := <-r.ended; !errors.Is(err, job.ErrDamaged) {
@@ -99,10 +100,10 @@ func TestDiskHangs(t *testing.T) {
 	}()
 	begin := time.Now()
 	var refusal *job.Refusal
-	if err := <-submitted; !errors.As(err, &refusal) || !strings.Contains(refusal.Message, "has not answered since") {
+	if err := <-submitted; !errors.As(err, &refusal) || !strings.Contains(words.Error(refusal), "has not answered since") {
 		t.Errorf("the one under whom it hangs: %v", err)
 	}
-	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
 		t.Errorf("the next: %v", err)
 	}
 	if s := r.state(on); s != job.Running {

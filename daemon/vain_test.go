@@ -53,7 +53,7 @@ func TestRecordThatDoesNotFit(t *testing.T) {
 	r.until("all is written", func() bool { return r.state(on) == job.Running })
 	r.store.unfit.Store(true)
 	var refusal *job.Refusal
-	if _, err := r.d.Submit(t.Context(), submission(0), false); !errors.As(err, &refusal) || refusal.Kind != job.RefusedUnavailable {
+	if _, err := r.d.Submit(t.Context(), submission(0), false); !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
 		t.Errorf("submit with a record that does not fit: %v", err)
 	}
 	if err := <-r.ended; !errors.Is(err, job.ErrInvalid) {

@@ -24,7 +24,7 @@ import (
 
 // turnedDown is what the daemon of the fuzz tests says of every well-formed
 // submission, so that it need not remember it.
-var turnedDown = &job.Refusal{Kind: job.RefusedNever, Message: "well formed"}
+var turnedDown = job.Refuse("never/no-gpus", "well formed")
 
 // fuzzApp is a run of the program against a daemon that turns everything down.
 func fuzzApp(f *testing.F) func() (*app, *bytes.Buffer) {

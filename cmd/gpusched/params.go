@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // arraySpec is what --array and --param ask for; nil means no array. With
@@ -36,7 +37,7 @@ func arraySpec(text string, params []string) (*api.ArrayWish, error) {
 
 func usageOf(_ *job.Array, err error) error {
 	if err != nil {
-		return usagef("%s", err)
+		return usagef("%s", words.Error(err))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/server/servertest"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 // uid -1 is that of whoever runs the test, whose name is "me".
 type scripted struct {
 	servertest.Backend
-	Refuse *job.Refusal
+	Refuse *api.Error
 	Stops  map[job.ID]job.StopCause // of jobs, which JSON does not hold
 	None   bool                     // no daemon at all
 }

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/job"
 	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // The first alarm is the earliest of those that are set, of equal ones that of

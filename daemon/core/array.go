@@ -80,21 +80,20 @@ func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time
 	}
 	name := job.Task{Array: j.ID, Index: index}
 	if at < 0 {
-		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no task %s", name), fmt.Sprintf("see 'gpusched show %d'", j.ID))
+		return job.Refuse("not-found/task", name, j.ID)
 	}
 	if who, yes := j.Tasks.DroppedBy(at); yes {
-		return refuse(job.RefusedConflict, fmt.Sprintf("task %s was cancelled by %s already", name, who), "")
+		return job.Refuse("conflict/task-cancelled", name, who)
 	}
 	if at < j.Tasks.Next {
 		return c.cancelStarted(name, by, now)
 	}
 	if j.Stop != "" {
-		return refuse(job.RefusedConflict, fmt.Sprintf("task %s was cancelled with its array", name), "")
+		return job.Refuse("conflict/task-of-array", name)
 	}
 	counts := j.Tasks.Drop(at, by)
 	if len(counts.Dropped) > job.MaxDrops {
-		return refuse(job.RefusedPolicy, fmt.Sprintf("array %d has %d separate runs of cancelled tasks, the most there can be", j.ID, job.MaxDrops),
-			"cancel tasks next to these, or the whole array")
+		return job.Refuse("policy/dropped", j.ID, job.MaxDrops)
 	}
 	j.Tasks = &counts
 	c.step.markDirty(array)
@@ -114,7 +113,7 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 			return nil
 		}
 	}
-	return refuse(job.RefusedConflict, fmt.Sprintf("task %s has already ended", name), "")
+	return job.Refuse("conflict/task-ended", name)
 }
 
 // cancelArray starts no more tasks and ends those there are.

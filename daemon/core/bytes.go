@@ -1,10 +1,6 @@
 package core
 
-import (
-	"fmt"
-
-	"github.com/gpusched/gpusched/daemon/job"
-)
+import "github.com/gpusched/gpusched/daemon/job"
 
 // addBytes counts what a job weighs among its person's bytes until lift.
 func (b *jobBook) addBytes(l *trackedJob) {
@@ -31,8 +27,5 @@ func (c *Core) bytesQuota(j *job.Job, before int64) *job.Refusal {
 	if most == 0 || weight <= before || have-before+weight <= most {
 		return nil
 	}
-	return refuse(job.RefusedPolicy,
-		fmt.Sprintf("the commands and environments of your jobs that have not ended take %s of the scheduler's state, this one would add %s, and this site's limit is %s",
-			job.FormatSize(have), job.FormatSize(weight-before), job.FormatSize(most)),
-		"try again when some have ended, or make jobs smaller: --env clean, and data in files rather than in arguments")
+	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // A user's jobs take only so much of the state until they end, what stays in
@@ -36,7 +37,7 @@ func TestBytesOfAUserAreBounded(t *testing.T) {
 		t.Fatal(refusal, again)
 	}
 	_, refusal = try(1001, big)
-	if refusal == nil || refusal.Kind != job.RefusedPolicy || !strings.Contains(refusal.Message, "804") || !strings.Contains(refusal.Message, "limit is 1M") {
+	if refusal == nil || refusal.Kind() != job.RefusedPolicy || !strings.Contains(words.Error(refusal), "804") || !strings.Contains(words.Error(refusal), "limit is 1M") {
 		t.Errorf("a third: %+v", refusal)
 	}
 	if _, refusal := try(1002, big); refusal != nil {

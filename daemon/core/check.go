@@ -16,7 +16,7 @@ type breach func(invariant int, format string, args ...any)
 func (c *Core) Check() error {
 	var p job.Problems
 	breach := func(invariant int, format string, args ...any) {
-		p = append(p, fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, args...))
+		p = append(p, job.Text(fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, args...)))
 	}
 	for id, l := range c.jobs.all() {
 		c.checkJob(id, l, breach)

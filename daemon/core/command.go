@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -28,7 +27,7 @@ func (c *Core) command(e Command, now time.Time) {
 	case job.CommandUnreserve:
 		r.Refusal = c.unreserve(e)
 	default:
-		r.Refusal = refuse(job.RefusedUsage, fmt.Sprintf("unknown command %q", e.What.Kind), "")
+		r.Refusal = job.Refuse("usage/command", e.What.Kind)
 	}
 	c.step.reply(r)
 }
@@ -37,10 +36,10 @@ func (c *Core) command(e Command, now time.Time) {
 func (c *Core) authorize(e Command) (*trackedJob, *job.Refusal) {
 	l := c.jobs.get(e.What.Job)
 	if l == nil {
-		return nil, refuse(job.RefusedNotFound, fmt.Sprintf("there is no job %d that waits or runs", e.What.Job), "see 'gpusched list -a'")
+		return nil, job.Refuse("not-found/live-job", e.What.Job)
 	}
 	if !e.Who.MayControl(l.job.Owner) {
-		return nil, refuse(job.RefusedForbidden, fmt.Sprintf("job %s belongs to %s", l.job.Called(), l.job.Owner.User), "only its owner and administrators may do that")
+		return nil, job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
 	}
 	return l, nil
 }
@@ -130,7 +129,7 @@ func (c *Core) signal(e Command) *job.Refusal {
 		return refusal
 	}
 	if l.job.State != job.Running {
-		return refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s, not running", l.job.Called(), l.job.State), "a signal reaches running jobs only")
+		return job.Refuse("conflict/no-signal", l.job.Called(), l.job.State)
 	}
 	c.step.act(Signal{Job: l.job.ID, Signal: e.What.Signal})
 	return nil
@@ -139,10 +138,10 @@ func (c *Core) signal(e Command) *job.Refusal {
 func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {
 	d := b.byIndex(e.What.GPU)
 	if d == nil {
-		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", e.What.GPU), "see 'gpusched gpus'")
+		return job.Refuse("not-found/gpu", e.What.GPU)
 	}
 	if d.UUID == "" {
-		return refuse(job.RefusedConflict, fmt.Sprintf("the driver does not say which GPU number %d is", e.What.GPU), "nothing is placed on it anyway until it answers; see 'gpusched health'")
+		return job.Refuse("conflict/nameless-gpu", e.What.GPU)
 	}
 	g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
 	g.Fault = b.controls[d.UUID].Fault

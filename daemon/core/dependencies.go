@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -78,8 +77,7 @@ func (d *dependencies) edgesQuota(j *job.Job, open, had int) *job.Refusal {
 	if open == 0 || n+open <= job.MaxOpenDependencies {
 		return nil
 	}
-	return refuse(job.RefusedPolicy, fmt.Sprintf("your waiting jobs have %d dependencies that are not met, and %d are the most", n, job.MaxOpenDependencies),
-		"try again when some of these jobs have ended, or let jobs wait for one that waits for the others")
+	return job.Refuse("policy/dependencies", n, job.MaxOpenDependencies)
 }
 
 // check verifies that jobs are told about what they wait for, and about nothing

@@ -40,13 +40,13 @@ func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.D
 	for _, d := range list {
 		end, ok := c.findEnd(d.Job, known)
 		if !ok {
-			return nil, refuse(job.RefusedNotFound, fmt.Sprintf("there is no job %d to wait for (%s)", d.Job, d), "see 'gpusched list -a'")
+			return nil, job.Refuse("not-found/awaited", d.Job, d.Kind, d.Job)
 		}
 		switch d.Judge(end.State, end.Started) {
 		case job.Unmet:
 			open = append(open, d)
 		case job.Impossible:
-			return nil, refuse(job.RefusedNever, fmt.Sprintf("can never start: job %s is %s, and %s asks otherwise", c.jobs.called(d.Job), end.State, d), "leave the dependency out")
+			return nil, job.Refuse("never/dependency", c.jobs.called(d.Job), end.State, d.Kind, d.Job)
 		}
 	}
 	return open, nil

@@ -27,7 +27,7 @@ func TestOpenDependenciesAreBounded(t *testing.T) {
 			t.Fatal(r.Refusal)
 		}
 	}
-	if r := submit(1002, job.Request{After: after[:1]}); r.Refusal == nil || r.Refusal.Kind != job.RefusedPolicy {
+	if r := submit(1002, job.Request{After: after[:1]}); r.Refusal == nil || r.Refusal.Kind() != job.RefusedPolicy {
 		t.Errorf("one more: %v", r.Refusal)
 	}
 	if r := submit(1003, job.Request{After: after[:1]}); r.Refusal != nil {

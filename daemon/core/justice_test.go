@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
-	"pgregory.net/rapid"
 )
 
 // justified holds invariant 10: a job is stopped for what it does with its GPUs

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
-	"pgregory.net/rapid"
 )
 
 // chaos drives a world with drawn commands and faults. Every step may be the

@@ -95,7 +95,7 @@ func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	recovered(w, ran)
 	w.token++
 	w.step(core.Command{Token: w.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandRequeue, Job: 1}}, -1)
-	if r := w.replies[w.token].Refusal; r == nil || r.Kind != job.RefusedConflict {
+	if r := w.replies[w.token].Refusal; r == nil || r.Kind() != job.RefusedConflict {
 		t.Errorf("refusal %v", r)
 	}
 	if j := w.jobs[1]; j.State != job.Running {

@@ -13,25 +13,24 @@ import (
 // reserve makes a reservation. Its GPUs come by index.
 func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	if e.What.Reservation == nil {
-		return refuse(job.RefusedUsage, "there is no reservation to make", "see 'gpusched reserve --help'")
+		return job.Refuse("usage/no-reservation")
 	}
 	r := *e.What.Reservation
 	r.GPUs = slices.Clone(r.GPUs)
 	for i := range r.GPUs {
 		index := r.GPUs[i].Index
 		if r.GPUs[i] = c.gpus.ref(index); r.GPUs[i].UUID == "" {
-			return refuse(job.RefusedNotFound, fmt.Sprintf("there is no GPU %d", index), "see 'gpusched gpus'")
+			return job.Refuse("not-found/gpu", index)
 		}
 	}
 	switch {
 	case len(r.GPUs) == 0:
-		return refuse(job.RefusedUsage, "a reservation needs GPUs", "see 'gpusched reserve make --help'")
+		return job.Refuse("usage/reservation-gpus")
 	case !r.To.After(r.From) || !r.To.After(now):
-		return refuse(job.RefusedUsage, "the reservation would be over before it begins", "use a later end")
+		return job.Refuse("usage/reservation-over")
 	}
 	if old := c.reservations.inWay(&r); old != nil {
-		return refuse(job.RefusedConflict, fmt.Sprintf("reservation %d keeps some of these GPUs for %s from %s to %s", old.ID, reservedFor(old), job.FormatMoment(old.From), job.FormatMoment(old.To)),
-			"leave these GPUs or that time out, or end it with 'gpusched reserve cancel'")
+		return job.Refuse("conflict/reserved", old.ID, old.For(), old.From, old.To)
 	}
 	r.By, r.At = e.Who.User, now
 	c.reservations.add(&r)
@@ -53,7 +52,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 		id = e.What.Reservation.ID
 	}
 	if !c.reservations.remove(id) {
-		return refuse(job.RefusedNotFound, fmt.Sprintf("there is no reservation %d, or it has ended", id), "see 'gpusched reserve list'")
+		return job.Refuse("not-found/reservation", id)
 	}
 	c.step.record(job.Record{Unreserve: id})
 	c.step.replan()

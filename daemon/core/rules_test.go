@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 var noon = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
@@ -60,7 +61,7 @@ func TestSiteRules(t *testing.T) {
 		if _, refusal := core.Try(c.within, noon); refusal != nil {
 			t.Errorf("%s: %v", name, refusal)
 		}
-		if _, refusal := core.Try(c.beyond, noon); refusal == nil || refusal.Kind != job.RefusedPolicy || !strings.Contains(refusal.Message, c.want) {
+		if _, refusal := core.Try(c.beyond, noon); refusal == nil || refusal.Kind() != job.RefusedPolicy || !strings.Contains(words.Error(refusal), c.want) {
 			t.Errorf("%s: %v, want %q", name, refusal, c.want)
 		}
 	}
@@ -118,7 +119,7 @@ func TestFullQueues(t *testing.T) {
 		s := asks(func(*job.Request) {})
 		s.Owner.Groups = []string{"lab"}
 		_, refusal := core.Try(s, noon)
-		if (refusal == nil) != (c.want == "") || refusal != nil && !strings.Contains(refusal.Message, c.want) {
+		if (refusal == nil) != (c.want == "") || refusal != nil && !strings.Contains(words.Error(refusal), c.want) {
 			t.Errorf("%s: %v, want %q", name, refusal, c.want)
 		}
 	}
@@ -184,7 +185,7 @@ func TestBytesOfAPerson(t *testing.T) {
 		core.jobs.bytes[1001] = c.have
 		if refusal := core.bytesQuota(&j, c.before); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)
-		} else if add := "would add " + job.FormatSize(weight-c.before); refusal != nil && !strings.Contains(refusal.Message, add) {
+		} else if add := "would add " + job.FormatSize(weight-c.before); refusal != nil && !strings.Contains(words.Error(refusal), add) {
 			t.Errorf("%+v: %v does not say that it %s", c, refusal, add)
 		}
 	}

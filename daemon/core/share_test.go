@@ -3,8 +3,9 @@ package core_test
 import (
 	"testing"
 
-	"github.com/gpusched/gpusched/daemon/job"
 	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // TestSharesFit: shares that make up a whole GPU fit on one that is idle, however

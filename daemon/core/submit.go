@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -100,7 +99,7 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 		return refusal
 	}
 	if p := &c.policy; p.MaxQueued > 0 && c.jobs.queuedCount() >= p.MaxQueued {
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the queue is full: %d jobs wait", c.jobs.queuedCount()), "try again when some have started")
+		return job.Refuse("policy/queue", c.jobs.queuedCount())
 	}
 	wanted := newJob(0, s, now)
 	if refusal := c.queueQuota(&wanted); refusal != nil {
@@ -119,17 +118,17 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
 	switch {
 	case r.Priority.Raised() && !c.mayRaise(s) && !mayRaise:
-		return refuse(job.RefusedForbidden, "only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below")
+		return job.Refuse("forbidden/priority")
 	case p.MaxTime > 0 && (limit > p.MaxTime || limit == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's longest, %s", limitText(limit), job.FormatDuration(p.MaxTime)), "use a shorter --time")
+		return job.Refuse("policy/time", timeLimit(limit), p.MaxTime)
 	case most > 0 && (limit > most || limit == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above the longest of class %s, %s", limitText(limit), r.Priority.Class, job.FormatDuration(most)), "use a shorter --time, or another --priority")
+		return job.Refuse("policy/class-time", timeLimit(limit), r.Priority.Class, most)
 	case p.MaxGrace > 0 && r.Grace.Duration() > p.MaxGrace:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("the grace time %s is above this site's longest, %s", r.Grace, job.FormatDuration(p.MaxGrace)), "use a shorter --grace")
+		return job.Refuse("policy/grace", r.Grace, p.MaxGrace)
 	case p.MaxMemBytes > 0 && (r.MemBytes > p.MaxMemBytes || r.MemBytes == 0):
-		return refuse(job.RefusedPolicy, fmt.Sprintf("%s is above this site's most for a job, %s", memText(r.MemBytes), job.FormatSize(p.MaxMemBytes)), "ask for less with --mem")
+		return job.Refuse("policy/memory", memLimit(r.MemBytes), job.Size(p.MaxMemBytes))
 	case r.Retries > p.MaxRetries:
-		return refuse(job.RefusedPolicy, fmt.Sprintf("%d retries are more than this site's most, %d", r.Retries, p.MaxRetries), "use fewer --retries")
+		return job.Refuse("policy/retries", r.Retries, p.MaxRetries)
 	}
 	return nil
 }
@@ -137,18 +136,18 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 // mayRaise reports whether who submits or changes a job may raise its priority.
 func (c *Core) mayRaise(s *job.Submission) bool { return s.Admin || c.policy.AllowRaised }
 
-func limitText(d time.Duration) string {
+func timeLimit(d time.Duration) job.Message {
 	if d == 0 {
-		return "no time limit"
+		return job.Say("detail/no-time-limit")
 	}
-	return "the time limit " + job.FormatDuration(d)
+	return job.Say("detail/time-limit", d)
 }
 
-func memText(n int64) string {
+func memLimit(n int64) job.Message {
 	if n == 0 {
-		return "no host memory limit"
+		return job.Say("detail/no-memory")
 	}
-	return job.FormatSize(n) + " of host memory"
+	return job.Say("detail/memory", job.Size(n))
 }
 
 // queueQuota refuses a job for whose owner enough are waiting already.
@@ -156,7 +155,7 @@ func (c *Core) queueQuota(j *job.Job) *job.Refusal {
 	a := c.accounts.of(j.Owner, j.Principal)
 	waiting := c.jobs.queuedOf(j.Person().UID)
 	if q := c.accounts.quota(a).Queued; q > 0 && waiting >= q {
-		return refuse(job.RefusedPolicy, fmt.Sprintf("you have %d jobs waiting, this site's limit", waiting), "try again when some have started, or cancel some")
+		return job.Refuse("policy/user-queue", waiting)
 	}
 	for _, g := range a.Groups {
 		q, n := c.accounts.quota(g).Queued, 0
@@ -166,7 +165,7 @@ func (c *Core) queueQuota(j *job.Job) *job.Refusal {
 			}
 		}
 		if q > 0 && n >= q {
-			return refuse(job.RefusedPolicy, fmt.Sprintf("group %s has %d jobs waiting, its limit", g.Name, n), "try again when some have started")
+			return job.Refuse("policy/group-queue", g.Name, n)
 		}
 	}
 	return nil
@@ -225,8 +224,4 @@ func (c *Core) defaultMem(gpuMilli int) int64 {
 		n = min(n, p.HostMemBytes)
 	}
 	return n
-}
-
-func refuse(kind job.RefusalKind, message, hint string) *job.Refusal {
-	return &job.Refusal{Kind: kind, Message: message, Hint: hint}
 }

@@ -22,14 +22,14 @@ func TestCancelledTasksAreBounded(t *testing.T) {
 	}
 	for i := range job.MaxDrops {
 		if refusal := cancel(new(3 * i)); refusal != nil {
-			t.Fatalf("run %d is refused: %s", i, refusal.Message)
+			t.Fatalf("run %d is refused: %s", i, refusal)
 		}
 	}
-	if refusal := cancel(new(3 * job.MaxDrops)); refusal == nil || refusal.Kind != job.RefusedPolicy {
+	if refusal := cancel(new(3 * job.MaxDrops)); refusal == nil || refusal.Kind() != job.RefusedPolicy {
 		t.Errorf("run %d: %+v", job.MaxDrops, refusal)
 	}
 	if refusal := cancel(new(1)); refusal != nil {
-		t.Errorf("a neighbour is refused: %s", refusal.Message)
+		t.Errorf("a neighbour is refused: %s", refusal)
 	}
 	if refusal := cancel(nil); refusal != nil || w.core.Counts()[job.Queued] != 0 {
 		t.Errorf("the array: %+v", refusal)

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 func (c *Core) waitingJob(e Command) (*trackedJob, *job.Refusal) {
 	l, refusal := c.authorize(e)
 	if refusal == nil && l.job.State != job.Queued {
-		refusal = refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s and does not wait", l.job.Called(), l.job.State), "only a waiting job can be held, released or changed")
+		refusal = job.Refuse("conflict/not-waiting", l.job.Called(), l.job.State)
 	}
 	return l, refusal
 }
@@ -34,7 +33,7 @@ func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 		}
 	default:
 		if others {
-			return refuse(job.RefusedForbidden, fmt.Sprintf("job %s is held by %s", j.Called(), j.Held), "ask an administrator")
+			return job.Refuse("forbidden/held", j.Called(), j.Held)
 		}
 		j.Held = ""
 	}
@@ -50,10 +49,10 @@ func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
 		return refusal
 	}
 	if l.job.State != job.Running || l.job.Stop != "" {
-		return refuse(job.RefusedConflict, fmt.Sprintf("job %s is %s, not running", l.job.Called(), l.job.State), "only a running job can go back to the queue")
+		return job.Refuse("conflict/no-requeue", l.job.Called(), l.job.State)
 	}
 	if l.job.Recovered {
-		return refuse(job.RefusedConflict, fmt.Sprintf("job %s can't start again: its command was lost with the state file", l.job.Called()), "let it end, or cancel it and submit it again")
+		return job.Refuse("conflict/recovered", l.job.Called())
 	}
 	c.requestStop(l, job.StopRequeue, e.Who.User, now)
 	return nil
@@ -67,7 +66,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	}
 	ch := e.What.Change
 	if ch == nil {
-		return refuse(job.RefusedUsage, "there is nothing to change", "see 'gpusched update --help'")
+		return job.Refuse("usage/no-change")
 	}
 	s := job.Submission{Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
 	s.Grace, s.Requeue = &s.Request.Grace, &s.Request.Requeue
@@ -75,7 +74,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 	if l.job.Tasks != nil {
 		s.Request.Array = cloneArray(s.Request.Array)
 	} else if ch.ArrayLimit != nil {
-		return refuse(job.RefusedUsage, fmt.Sprintf("job %s is no array, so it has no limit of tasks", l.job.Called()), "leave --array-limit out")
+		return job.Refuse("usage/no-array", l.job.Called())
 	}
 	ch.Apply(&s)
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
@@ -90,15 +89,14 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 		if c.isCycle(l.job.ID, open) {
-			return refuse(job.RefusedUsage, fmt.Sprintf("job %s would wait for itself", l.job.Called()), "leave the dependency out")
+			return job.Refuse("usage/circle", l.job.Called())
 		}
 		if refusal = c.deps.edgesQuota(&l.job, len(open), len(l.job.Pending)); refusal != nil {
 			return refusal
 		}
 	}
 	if raised && ch.Priority == nil && !c.mayRaise(&s) && larger(&l.job.Request, &s.Request) {
-		return refuse(job.RefusedForbidden, fmt.Sprintf("an administrator raised the priority of job %s for what it asks now, and not for more", l.job.Called()),
-			"ask an administrator, or give up the priority with --priority normal")
+		return job.Refuse("forbidden/raised", l.job.Called())
 	}
 	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {
 		return refusal
@@ -129,7 +127,7 @@ func larger(old, now *job.Request) bool {
 // that was raised before and is not touched may stay.
 func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job.Refusal {
 	if err := s.Request.Err(); err != nil {
-		return refuse(job.RefusedUsage, err.Error(), "")
+		return job.Refuse("usage/form", err)
 	}
 	if refusal := c.allowed(s, mayRaise); refusal != nil {
 		return refusal

@@ -245,7 +245,7 @@ func (w *world) keep(r job.Record) {
 func (w *world) reply(r core.Reply) {
 	switch {
 	case r.Refusal != nil:
-		w.log("reply refused (%s): %s", r.Refusal.Kind, r.Refusal.Message)
+		w.log("reply refused %s", r.Refusal)
 	case r.Job == nil:
 		w.log("reply ok")
 	default:

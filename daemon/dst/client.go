@@ -136,7 +136,7 @@ func (w *World) try(c *submission) {
 			case err == nil:
 				w.tell("client: #%d is job %d, known %t", c.num, out.ID, out.Known)
 				w.judgeAck(c, &out)
-			case errors.As(err, &refusal) && refusal.Kind != job.RefusedUnavailable:
+			case errors.As(err, &refusal) && refusal.Kind() != job.RefusedUnavailable:
 				w.tell("client: #%d is refused: %s", c.num, refusal.Message)
 				w.count("refused submission")
 			default:

@@ -37,3 +37,17 @@ type Account struct {
 	UID  int    `json:"uid"`
 	User string `json:"user"`
 }
+
+// People are users and groups, for messages.
+type People struct{ Users, Groups []string }
+
+// For names those for whom the reservation is.
+func (r *Reservation) For() (p People) {
+	for _, u := range r.Users {
+		p.Users = append(p.Users, u.User)
+	}
+	for _, g := range r.Groups {
+		p.Groups = append(p.Groups, g.Name)
+	}
+	return p
+}

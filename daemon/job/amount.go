@@ -88,3 +88,17 @@ func FormatGPUList(list []int) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// GPUs is an amount of GPUs, in milli-GPUs, that prints itself, for messages.
+type GPUs int
+
+// String is FormatGPUs.
+func (n GPUs) String() string { return FormatGPUs(int(n)) }
+
+// Wish is what GPUs a request asks for, for messages.
+type Wish struct {
+	GPUs        GPUs
+	Type        string
+	From, Other []int // indexes: among these, other than those
+	Memory      Size  // of each
+}

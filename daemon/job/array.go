@@ -147,13 +147,13 @@ func (a *Array) checkExpansion(argv []string, p *Problems) {
 			}
 		}
 		if n > MaxArgBytes {
-			p.addf("an argument with its parameters can have %d bytes: Linux passes at most %d in one (--param)", n, MaxArgBytes)
+			p.add("usage/expanded-arg", n, MaxArgBytes)
 			return
 		}
 		total += n + 1
 	}
 	if total > MaxPayloadBytes {
-		p.addf("the command with its parameters can have %d bytes: at most %d (--param)", total, MaxPayloadBytes)
+		p.add("usage/expanded-command", total, MaxPayloadBytes)
 	}
 }
 
@@ -203,7 +203,7 @@ func SweepArray(params []Param, limit int) (*Array, error) {
 	n := 1
 	for _, p := range params {
 		if n *= max(len(p.Values), 1); n > MaxTasks {
-			return nil, fmt.Errorf("the parameters have more than %d combinations: one array has at most that many tasks (--param)", MaxTasks)
+			return nil, Problems{Say("usage/sweep-size", MaxTasks)}
 		}
 	}
 	a := &Array{Ranges: []Range{{0, n - 1, 1}}, Limit: limit, Params: params}
@@ -224,18 +224,18 @@ func ParseParam(s string) (Param, error) {
 func (a *Array) check(p *Problems) {
 	n, last := 0, -1
 	if len(a.Ranges) > maxRanges {
-		p.addf("the array's numbers are %d separate runs: at most %d (--array)", len(a.Ranges), maxRanges)
+		p.add("usage/array-runs", len(a.Ranges), maxRanges)
 		return
 	}
 	for _, r := range a.Ranges {
 		if r.Step < 1 || r.First <= last || r.Last < r.First || r.Last > MaxTaskIndex {
-			p.addf("the array's numbers must be ascending, without overlap, from 0 to %d (--array)", MaxTaskIndex)
+			p.add("usage/array-order", MaxTaskIndex)
 			return
 		}
 		n, last = n+r.size(), r.Last
 	}
 	if n < 1 || n > MaxTasks || a.Limit < 0 {
-		p.addf("an array has 1 to %d tasks, this one has %d (--array, --param)", MaxTasks, n)
+		p.add("usage/array-size", MaxTasks, n)
 		return
 	}
 	a.checkParams(n, p)
@@ -249,7 +249,7 @@ func (a *Array) checkParams(size int, p *Problems) {
 	names := map[string]bool{}
 	for _, param := range a.Params {
 		if param.Name == "" || len(param.Values) == 0 || names[param.Name] || strings.ContainsAny(param.Name, "{}=") {
-			p.addf("each parameter needs a name of its own and a value (--param)")
+			p.add("usage/param")
 			return
 		}
 		names[param.Name] = true
@@ -257,15 +257,15 @@ func (a *Array) checkParams(size int, p *Problems) {
 		for _, v := range append([]string{param.Name}, param.Values...) {
 			total += len(v)
 			if strings.IndexByte(v, 0) >= 0 {
-				p.addf("a parameter contains a NUL byte, which no program can receive (--param)")
+				p.add("usage/param-nul")
 				return
 			}
 		}
 	}
 	if combinations != size || a.At(0) != 0 || a.At(size-1) != size-1 {
-		p.addf("a sweep has one task for each combination of its parameters, numbered from 0: leave --array out")
+		p.add("usage/sweep-numbers")
 	}
 	if total > MaxArgBytes {
-		p.addf("the parameters have %d bytes: at most %d (--param)", total, MaxArgBytes)
+		p.add("usage/param-bytes", total, MaxArgBytes)
 	}
 }

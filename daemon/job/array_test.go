@@ -170,8 +170,8 @@ func TestParametersCannotSwellACommand(t *testing.T) {
 		many[i] = "{a}"
 	}
 	for want, argv := range map[string][]string{
-		"an argument with its parameters can have 200000 bytes":  {"{a}{a}"},
-		"the command with its parameters can have 3000030 bytes": many,
+		"usage/expanded-arg 200000 131071":       {"{a}{a}"},
+		"usage/expanded-command 3000030 2097152": many,
 	} {
 		if err := sweep(argv...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v", argv, err)

@@ -35,10 +35,10 @@ func (c *Change) Err() error {
 	s.Label.check(&p)
 	s.Request.check(&p)
 	if c.ArrayLimit != nil && (*c.ArrayLimit < 0 || *c.ArrayLimit > MaxTasks) {
-		p.addf("the limit of an array is 0 to %d tasks (--array-limit)", MaxTasks)
+		p.add("usage/array-limit", MaxTasks)
 	}
 	if *c == (Change{}) {
-		p.addf("there is nothing to change (see 'gpusched update --help')")
+		p.add("usage/no-change")
 	}
 	return p.Err()
 }

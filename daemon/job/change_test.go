@@ -12,21 +12,21 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 		c    Change
 		want string // "" is fine
 	}{
-		{Change{}, "nothing to change"},
+		{Change{}, "usage/no-change"},
 		{Change{Name: new("a"), Comment: new(""), GPUMilli: new(0), MemBytes: new(int64(0)), Preemptible: new(false)}, ""},
-		{Change{GPUMilli: new(1), GPUMemBytes: new(int64(-1))}, "--gpus"},
-		{Change{GPUMemBytes: new(int64(-1))}, "--gpu-mem"},
+		{Change{GPUMilli: new(1), GPUMemBytes: new(int64(-1))}, "usage/gpus"},
+		{Change{GPUMemBytes: new(int64(-1))}, "usage/size"},
 		{Change{GPUMemBytes: new(int64(1) << 30)}, ""},
-		{Change{TimeLimit: new(Span(-time.Second))}, "--time"},
-		{Change{Priority: &Priority{Class: 9}}, "--priority"},
-		{Change{Retries: new(MaxRetries + 1)}, "--retries"},
-		{Change{After: &[]Dependency{{Kind: "sometimes", Job: 1}}}, "--after"},
+		{Change{TimeLimit: new(Span(-time.Second))}, "usage/duration"},
+		{Change{Priority: &Priority{Class: 9}}, "usage/priority"},
+		{Change{Retries: new(MaxRetries + 1)}, "usage/retries"},
+		{Change{After: &[]Dependency{{Kind: "sometimes", Job: 1}}}, "usage/dependency"},
 		{Change{After: &[]Dependency{}, Begin: &time.Time{}, ArrayLimit: new(0)}, ""},
 		{Change{ArrayLimit: new(MaxTasks)}, ""},
-		{Change{ArrayLimit: new(MaxTasks + 1)}, "--array-limit"},
-		{Change{ArrayLimit: new(-1)}, "--array-limit"},
-		{Change{Name: new(""), CPUs: new(-1)}, "--name"},
-		{Change{Name: new(""), CPUs: new(-1)}, "--cpus"},
+		{Change{ArrayLimit: new(MaxTasks + 1)}, "usage/array-limit"},
+		{Change{ArrayLimit: new(-1)}, "usage/array-limit"},
+		{Change{Name: new(""), CPUs: new(-1)}, "usage/name"},
+		{Change{Name: new(""), CPUs: new(-1)}, "usage/cpus"},
 	} {
 		err := tt.c.Err()
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

@@ -1,10 +1,5 @@
 package job
 
-import (
-	"fmt"
-	"strings"
-)
-
 // DependencyKind is what a dependency waits for.
 type DependencyKind string
 
@@ -62,7 +57,7 @@ const MaxOpenDependencies = 100_000
 
 func checkDependencies(list []Dependency, p *Problems) {
 	if len(list) > MaxDependencies {
-		p.addf("%d dependencies are too many: at most %d (--after)", len(list), MaxDependencies)
+		p.add("usage/dependencies", len(list), MaxDependencies)
 	}
 	for _, d := range list {
 		known := false
@@ -70,16 +65,8 @@ func checkDependencies(list []Dependency, p *Problems) {
 			known = known || d.Kind == k
 		}
 		if !known || d.Job < 1 {
-			p.addf("a dependency must name a job and be one of %s", kindList())
+			p.add("usage/dependency", dependencyKinds)
 			return
 		}
 	}
-}
-
-func kindList() string {
-	words := make([]string, len(dependencyKinds))
-	for i, k := range dependencyKinds {
-		words[i] = fmt.Sprintf("--%s", k)
-	}
-	return strings.Join(words, ", ")
 }

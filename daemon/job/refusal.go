@@ -1,9 +1,11 @@
 package job
 
-// RefusalKind says in which way a wish was refused.
+import "strings"
+
+// RefusalKind says in which way a wish was refused: the API's code of the error.
 type RefusalKind string
 
-// The kinds; the server gives each an error code of the API.
+// The kinds.
 const (
 	RefusedUsage       RefusalKind = "usage"       // malformed
 	RefusedNotFound    RefusalKind = "not-found"   // no such job or GPU
@@ -14,13 +16,40 @@ const (
 	RefusedUnavailable RefusalKind = "unavailable" // not for the moment
 )
 
-// Refusal is an error meant for the person who asked: what and why in
-// Message, what next in Hint.
-type Refusal struct {
-	Kind    RefusalKind
-	Message string
-	Hint    string
+// Refusal is an error meant for the person who asked. Its code begins with its
+// kind.
+type Refusal struct{ Message }
+
+// Refuse makes a Refusal of a code and what the sentence speaks of.
+func Refuse(code Code, args ...any) *Refusal { return &Refusal{Say(code, args...)} }
+
+// Kind returns the code's kind.
+func (r *Refusal) Kind() RefusalKind {
+	kind, _, _ := strings.Cut(string(r.Code), "/")
+	return RefusalKind(kind)
 }
 
-// Error returns the message and, in brackets, the hint.
-func (r *Refusal) Error() string { return r.Message + inBrackets(r.Hint) }
+// Error returns the code; package words has the sentence.
+func (r *Refusal) Error() string { return r.String() }
+
+// Problems is every fault found in one submission or configuration.
+type Problems []Message
+
+// Error joins the codes, one a line.
+func (p Problems) Error() string {
+	list := make([]string, len(p))
+	for i, m := range p {
+		list[i] = m.String()
+	}
+	return strings.Join(list, "\n")
+}
+
+// Err returns nil when there is no problem.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+func (p *Problems) add(code Code, args ...any) { *p = append(*p, Say(code, args...)) }

@@ -134,11 +134,3 @@ func TestReasonSentence(t *testing.T) {
 		}
 	}
 }
-
-func TestRefusalSaysWhatNext(t *testing.T) {
-	for want, r := range map[string]Refusal{"no job 7 (see 'gpusched list')": {Message: "no job 7", Hint: "see 'gpusched list'"}, "no job 7": {Message: "no job 7"}} {
-		if got := r.Error(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

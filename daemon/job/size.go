@@ -75,3 +75,12 @@ func FormatSize(n int64) string {
 	}
 	return strconv.FormatInt(n, 10) + "B"
 }
+
+// Size is bytes that print themselves, for messages.
+type Size int64
+
+// String is FormatSize.
+func (n Size) String() string { return FormatSize(int64(n)) }
+
+// MarshalText has a Size print the same where it was written down.
+func (n Size) MarshalText() ([]byte, error) { return []byte(n.String()), nil }

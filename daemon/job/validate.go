@@ -1,7 +1,6 @@
 package job
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,28 +26,12 @@ const (
 // and a moment that can't be written would stop the scheduler.
 const minYear, maxYear = 1970, 2999
 
-// Problems is every fault found in one submission or configuration.
-type Problems []string
-
-// Error joins the problems, one a line.
-func (p Problems) Error() string { return strings.Join(p, "\n") }
-
-// Err returns nil when there is no problem.
-func (p Problems) Err() error {
-	if len(p) == 0 {
-		return nil
-	}
-	return p
-}
-
-func (p *Problems) addf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
-
 // Validate reports everything that is wrong with the form of a submission, each
 // kind of fault once. Whether this machine can ever run it is the scheduler's question.
 func (s *Submission) Validate() error {
 	var p Problems
 	if len(s.Key) > MaxKeyBytes || !Printable(s.Key) {
-		p.addf("the request key is not printable or longer than %d bytes", MaxKeyBytes)
+		p.add("usage/key", MaxKeyBytes)
 	}
 	s.Label.check(&p)
 	s.Request.check(&p)
@@ -59,9 +42,9 @@ func (s *Submission) Validate() error {
 	switch {
 	case s.Grace == nil:
 	case *s.Grace < 0:
-		p.addf("the grace must not be negative (--grace)")
+		p.add("usage/grace-negative")
 	case *s.Grace > Span(MaxDuration):
-		p.addf("the grace is out of range: at most 10 years (--grace)")
+		p.add("usage/grace")
 	}
 	return p.Err()
 }
@@ -76,17 +59,17 @@ func (r *Request) Err() error {
 
 func (l *Label) check(p *Problems) {
 	if l.Name == "" || len(l.Name) > MaxNameBytes || !Printable(l.Name) {
-		p.addf("the job name must be 1 to %d bytes of printable text (--name)", MaxNameBytes)
+		p.add("usage/name", MaxNameBytes)
 	}
 	if len(l.Comment) > MaxCommentBytes || !Printable(l.Comment) {
-		p.addf("the comment must be printable and at most %d bytes (--comment)", MaxCommentBytes)
+		p.add("usage/comment", MaxCommentBytes)
 	}
 	if len(l.Tags) > MaxTags {
-		p.addf("%d tags are too many: at most %d (--tag)", len(l.Tags), MaxTags)
+		p.add("usage/tags", len(l.Tags), MaxTags)
 	}
 	for k, v := range l.Tags {
 		if k == "" || len(k)+len(v) > MaxNameBytes || !Printable(k) || !Printable(v) {
-			p.addf("a tag must be KEY=VALUE, printable and at most %d bytes (--tag)", MaxNameBytes)
+			p.add("usage/tag", MaxNameBytes)
 			break
 		}
 	}
@@ -95,77 +78,77 @@ func (l *Label) check(p *Problems) {
 func (r *Request) check(p *Problems) {
 	switch {
 	case r.GPUMilli < 0 || r.GPUMilli > MaxGPUs*WholeGPU || r.GPUMilli%10 != 0:
-		p.addf("the amount of GPUs is out of range: use 0 to %d (--gpus)", MaxGPUs)
+		p.add("usage/gpus", MaxGPUs)
 	case len(r.GPUIDs) > 0 && r.Devices() != len(r.GPUIDs):
-		p.addf("--gpu-ids names %d GPUs but --gpus asks %s: leave --gpus out", len(r.GPUIDs), FormatGPUs(r.GPUMilli))
+		p.add("usage/gpu-ids-count", len(r.GPUIDs), GPUs(r.GPUMilli))
 	case len(r.GPUsFrom) > 0 && r.GPUMilli > len(r.GPUsFrom)*WholeGPU:
-		p.addf("--gpus-from names %d GPUs but --gpus asks %s", len(r.GPUsFrom), FormatGPUs(r.GPUMilli))
+		p.add("usage/gpus-from-count", len(r.GPUsFrom), GPUs(r.GPUMilli))
 	}
 	if len(r.GPUIDs) > 0 && len(r.GPUsFrom) > 0 {
-		p.addf("--gpu-ids and --gpus-from exclude each other: exact GPUs, or a set to choose from")
+		p.add("usage/ids-and-from")
 	}
 	if len(r.GPUIDs) > 0 && len(r.ExcludeGPUs) > 0 {
-		p.addf("--gpu-ids and --exclude-gpus exclude each other: exact GPUs, or any but some")
+		p.add("usage/ids-and-exclude")
 	}
 	if !ascending(r.GPUIDs) || !ascending(r.GPUsFrom) || !ascending(r.ExcludeGPUs) {
-		p.addf("GPU indexes must be listed once each, in order, below %d", MaxGPUs)
+		p.add("usage/gpu-list", MaxGPUs)
 	}
 	if r.GPUMilli == 0 && (r.GPUMemBytes > 0 || r.GPUType != "" || len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0) {
-		p.addf("a job with --gpus 0 has no use for --gpu-mem, --gpu-type, --gpus-from or --exclude-gpus")
+		p.add("usage/no-gpus")
 	}
 	if len(r.GPUType) > MaxNameBytes || !Printable(r.GPUType) {
-		p.addf("the GPU type must be a short printable text such as a100 (--gpu-type)")
+		p.add("usage/gpu-type")
 	}
 	if r.GPUMemBytes < 0 || r.GPUMemBytes > MaxSize || r.MemBytes < 0 || r.MemBytes > MaxSize {
-		p.addf("a memory size is out of range: at most 1024T (--mem, --gpu-mem)")
+		p.add("usage/size")
 	}
 	if r.CPUs < 0 || r.CPUs > MaxCPUs {
-		p.addf("the number of CPUs is out of range: use 1 to %d (--cpus)", MaxCPUs)
+		p.add("usage/cpus", MaxCPUs)
 	}
 	if r.TimeLimit < 0 || r.TimeLimit > Span(MaxDuration) || r.Grace < 0 || r.Grace > Span(MaxDuration) {
-		p.addf("a duration is out of range: at most 10 years (--time, --grace)")
+		p.add("usage/duration")
 	}
 	if r.MaxLoadPercent < 0 || r.MaxLoadPercent > 100 || r.MaxUsedPercent < 0 || r.MaxUsedPercent > 100 {
-		p.addf("a threshold is out of range: use 1 to 100 percent (--max-load, --max-used)")
+		p.add("usage/threshold")
 	}
 	r.checkLife(p)
 	if n := r.Priority; n.Class < Scavenger || n.Class > Interactive || n.Class != Normal && n.Number != 0 ||
 		n.Number < -maxPriority || n.Number > maxPriority {
-		p.addf("the priority is out of range: use -%d to %d or a class (--priority)", maxPriority, maxPriority)
+		p.add("usage/priority", maxPriority)
 	}
 	if r.GPUVisible != "" && r.GPUVisible != "uuid" {
-		p.addf("GPUs can be named by index or uuid, not by %q (--gpu-visible)", r.GPUVisible)
+		p.add("usage/gpu-visible", r.GPUVisible)
 	}
 }
 
 // checkLife looks at what concerns the job's life rather than its place.
 func (r *Request) checkLife(p *Problems) {
 	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
-		p.addf("at its time limit a job can be given kill or requeue, not %q (--on-timeout)", string(r.OnTimeout))
+		p.add("usage/on-timeout", r.OnTimeout)
 	}
 	if r.WarnSignal < 0 || r.WarnSignal > contract.MaxSignal || r.WarnBefore < 0 || r.WarnBefore > Span(MaxDuration) || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
-		p.addf("a warning needs a signal and a time before the limit, such as USR1@60s (--signal)")
+		p.add("usage/warning")
 	}
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {
-		p.addf("the warning comes %s before the limit, which is %s: use a shorter time (--signal)", r.WarnBefore, r.TimeLimit)
+		p.add("usage/warning-early", r.WarnBefore, r.TimeLimit)
 	}
 	if r.Retries < 0 || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > Span(MaxBackoff) {
-		p.addf("retries are 0 to %d, the back-off at most %s (--retries, --backoff)", MaxRetries, FormatDuration(MaxBackoff))
+		p.add("usage/retries", MaxRetries, MaxBackoff)
 	}
 	for _, hash := range []string{r.Dedup, r.Shape, r.Script} {
 		if len(hash) > MaxKeyBytes || !Printable(hash) {
-			p.addf("a hash is not printable or longer than %d bytes", MaxKeyBytes)
+			p.add("usage/hash", MaxKeyBytes)
 			break
 		}
 	}
 	if y := r.Begin.UTC().Year(); !r.Begin.IsZero() && (y < minYear || y > maxYear) {
-		p.addf("the time to begin is out of range: years %d to %d (--begin)", minYear, maxYear)
+		p.add("usage/begin", minYear, maxYear)
 	}
 	checkDependencies(r.After, p)
 	if r.Array != nil {
 		r.Array.check(p)
 		if r.Dedup != "" {
-			p.addf("an array is not looked for among earlier jobs: leave --dedup out")
+			p.add("usage/array-dedup")
 		}
 	}
 }
@@ -182,24 +165,24 @@ func ascending(list []int) bool {
 func (y *Payload) check(p *Problems) {
 	y.checkBytes(p)
 	if len(y.Argv) == 0 || y.Argv[0] == "" {
-		p.addf("there is no command to run: 'gpusched submit -- python train.py'")
+		p.add("usage/no-command")
 	}
 	for _, kv := range y.Env {
 		if i := strings.IndexByte(kv, '='); i <= 0 {
-			p.addf("an environment entry is not NAME=VALUE")
+			p.add("usage/env-entry")
 			break
 		}
 	}
 	if !filepath.IsAbs(y.Dir) || len(y.Dir) > 4096 || strings.IndexByte(y.Dir, 0) >= 0 {
-		p.addf("the working directory must be an absolute path of at most 4096 bytes (--chdir)")
+		p.add("usage/chdir")
 	}
 	if y.Umask < 0 || y.Umask > 0o777 {
-		p.addf("the umask is not a file mode mask")
+		p.add("usage/umask")
 	}
 	switch y.EnvMode {
 	case EnvInherit, EnvClean, EnvLogin:
 	default:
-		p.addf("the environment mode must be inherit, clean or login (--env)")
+		p.add("usage/env-mode")
 	}
 }
 
@@ -215,12 +198,12 @@ func (y *Payload) checkBytes(p *Problems) {
 		}
 	}
 	if longest > MaxArgBytes {
-		p.addf("an argument or variable has %d bytes: Linux passes at most %d in one (put it in a file)", longest, MaxArgBytes)
+		p.add("usage/arg-bytes", longest, MaxArgBytes)
 	}
 	if nul {
-		p.addf("an argument or variable contains a NUL byte, which no program can receive")
+		p.add("usage/arg-nul")
 	}
 	if total > MaxPayloadBytes {
-		p.addf("the command and environment have %d bytes: at most %d (use --env clean, or put data in a file)", total, MaxPayloadBytes)
+		p.add("usage/payload-bytes", total, MaxPayloadBytes)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Account is a user or a group: what it runs, what it has used and what it may
@@ -103,4 +105,12 @@ func (a *Account) addPlaced(milli int) {
 		g.newJobs++
 		g.newMilli += milli
 	}
+}
+
+// called is what a message calls the account.
+func (a *Account) called() job.Message {
+	if a.UID < 0 {
+		return job.Say("detail/group", a.Name)
+	}
+	return job.Text(a.Name)
 }

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,8 +13,7 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 		return refusal
 	}
 	if s.Host.MemBytes > 0 && r.MemBytes > s.Host.MemBytes {
-		return never("asks %s of host memory, this machine has %s for jobs", "use a smaller --mem",
-			job.FormatSize(r.MemBytes), job.FormatSize(s.Host.MemBytes))
+		return job.Refuse("never/host-memory", job.Size(r.MemBytes), job.Size(s.Host.MemBytes))
 	}
 	return infeasibleQuota(a, r)
 }
@@ -27,12 +25,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	}
 	for _, q := range append([]*Account{a}, a.Groups...) {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
-			whose := q.Name
-			if q != a {
-				whose = "group " + whose
-			}
-			return never("asks %s, the quota of %s is %s", "ask for fewer, or an administrator for a larger quota",
-				describe(r), whose, job.FormatGPUs(q.MaxMilli))
+			return job.Refuse("never/quota", wish(r), q.called(), job.GPUs(q.MaxMilli))
 		}
 	}
 	return nil
@@ -44,16 +37,16 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	}
 	if len(s.GPUs) == 0 {
 		if s.Host.NoGPUs != "" {
-			return never("%s asked, and none is known. %s", "see 'gpusched health'; --gpus 0 runs without a GPU", describe(r), s.Host.NoGPUs)
+			return job.Refuse("never/unknown", wish(r), s.Host.NoGPUs)
 		}
 		if s.Host.GPUsSeen {
-			return never("asks %s, this machine has none", "--gpus 0 runs without one", describe(r))
+			return job.Refuse("never/no-gpus", wish(r))
 		}
 		return nil
 	}
 	for _, id := range r.GPUIDs {
 		if !s.has(id) {
-			return never("asks GPU %d, which this machine does not have or does not offer", "see 'gpusched gpus'", id)
+			return job.Refuse("never/gpu", id)
 		}
 	}
 	sh := newShape(r)
@@ -65,13 +58,13 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 		}
 	}
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
-		return never("asks %s, the most that one has for jobs is %s", "use a smaller --gpu-mem", describe(r), job.FormatSize(most))
+		return job.Refuse("never/gpu-memory", wish(r), job.Size(most))
 	}
 	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.unified() && sh.allows(g.Index) }) {
-		return never("asks %s, and these GPUs use the host's memory, of which nothing can be kept for a GPU", "use --mem instead of --gpu-mem", describe(r))
+		return job.Refuse("never/unified", wish(r))
 	}
 	if have < r.Devices() {
-		return never("asks %s, this machine has %d", "see 'gpusched gpus'", describe(r), have)
+		return job.Refuse("never/gpu-count", wish(r), have)
 	}
 	return nil
 }
@@ -95,30 +88,7 @@ func (s *Snapshot) has(index int) bool {
 	return false
 }
 
-func never(format, hint string, args ...any) *job.Refusal {
-	return &job.Refusal{Kind: job.RefusedNever, Message: "can never start: " + fmt.Sprintf(format, args...), Hint: hint}
-}
-
-// describe says what GPUs are asked, such as "4 GPUs of type a100 with 80G".
-func describe(r *job.Request) string {
-	text := job.FormatGPUs(r.GPUMilli) + " GPUs"
-	switch {
-	case r.GPUMilli == job.WholeGPU:
-		text = "1 GPU"
-	case r.GPUMilli < job.WholeGPU:
-		text = job.FormatGPUs(r.GPUMilli) + " of a GPU"
-	}
-	if r.GPUType != "" {
-		text += " of type " + r.GPUType
-	}
-	if len(r.GPUsFrom) > 0 {
-		text += " among " + job.FormatGPUList(r.GPUsFrom)
-	}
-	if len(r.ExcludeGPUs) > 0 {
-		text += " other than " + job.FormatGPUList(r.ExcludeGPUs)
-	}
-	if r.GPUMemBytes > 0 {
-		text += " with " + job.FormatSize(r.GPUMemBytes) + " of memory"
-	}
-	return text
+// wish is what GPUs are asked, for a refusal.
+func wish(r *job.Request) job.Wish {
+	return job.Wish{GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom, Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes)}
 }

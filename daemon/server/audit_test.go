@@ -75,7 +75,7 @@ func auditLines(log string) []string {
 // other.
 func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
 	b := queue()
-	b.Fail = &job.Refusal{Kind: job.RefusedForbidden, Message: "only an administrator may raise a priority"}
+	b.Fail = job.Refuse("forbidden/priority")
 	var log bytes.Buffer
 	ask(testServer(b, &log), bob, "POST", "/v1/jobs", `{"argv":["eA=="],"dir":"Lw==","name":"n"}`)
 	if got := auditLines(log.String()); len(got) != 1 || !strings.HasSuffix(got[0], "action=submit outcome=refused GPUSCHED_AUDIT=1") {

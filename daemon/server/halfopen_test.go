@@ -285,7 +285,7 @@ func (f *faulty) trouble(ctx context.Context) error {
 	case sluggish:
 		return api.Pause(ctx, f.c.upTo(longest))
 	case unavailable:
-		return &job.Refusal{Kind: job.RefusedUnavailable, Message: "the state can't be written"}
+		return job.Refuse("unavailable/unwritable", "the disk is full")
 	}
 	return ctx.Err()
 }

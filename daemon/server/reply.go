@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // asError gives an error its code. What is not meant for people is internal.
@@ -23,32 +24,12 @@ func asError(err error) *api.Error {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &refusal):
-		return &api.Error{Code: codeOf(refusal.Kind), Message: refusal.Message, Hint: refusal.Hint}
+		text, hint := words.Refusal(refusal)
+		return &api.Error{Code: api.Code(refusal.Kind()), Message: text, Hint: hint}
 	case errors.As(err, &problems):
-		return &api.Error{Code: api.CodeUsage, Message: problems.Error()}
+		return &api.Error{Code: api.CodeUsage, Message: words.Error(problems)}
 	}
 	return &api.Error{Code: api.CodeInternal}
-}
-
-// codeOf gives each kind of refusal its code.
-func codeOf(k job.RefusalKind) api.Code {
-	switch k {
-	case job.RefusedUsage:
-		return api.CodeUsage
-	case job.RefusedNotFound:
-		return api.CodeNotFound
-	case job.RefusedForbidden:
-		return api.CodeForbidden
-	case job.RefusedNever:
-		return api.CodeNever
-	case job.RefusedPolicy:
-		return api.CodePolicy
-	case job.RefusedConflict:
-		return api.CodeConflict
-	case job.RefusedUnavailable:
-		return api.CodeUnavailable
-	}
-	return api.CodeInternal
 }
 
 // internalError makes the answer that stands for an error in the log.

@@ -81,21 +81,21 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 	var p job.Problems
 	indexes := slices.Compact(slices.Sorted(slices.Values(in.GPUs)))
 	if len(indexes) == 0 || indexes[0] < 0 || indexes[len(indexes)-1] >= job.MaxGPUs {
-		p = append(p, "a reservation names the GPUs that it keeps, by their indexes (see 'gpusched gpus')")
+		p = append(p, job.Text("a reservation names the GPUs that it keeps, by their indexes (see 'gpusched gpus')"))
 	}
 	for _, index := range indexes {
 		out.GPUs = append(out.GPUs, job.GPURef{Index: index})
 	}
 	if !out.To.After(out.From) || !out.To.After(now) || out.To.Sub(out.From) > job.MaxDuration || out.To.After(now.Add(job.MaxDuration)) {
-		p = append(p, "a reservation ends after its beginning, in the future, and within 10 years")
+		p = append(p, job.Text("a reservation ends after its beginning, in the future, and within 10 years"))
 	}
 	if len(in.Users)+len(in.Groups) > maxReservedFor {
-		p = append(p, "a reservation is for at most "+strconv.Itoa(maxReservedFor)+" users and groups")
+		p = append(p, job.Text("a reservation is for at most "+strconv.Itoa(maxReservedFor)+" users and groups"))
 	} else {
 		s.reservedFor(&out, in, &p)
 	}
 	if !fitsComment(in.Reason) {
-		p = append(p, reasonProblem())
+		p = append(p, job.Text(reasonProblem()))
 	}
 	return out, p.Err()
 }
@@ -105,7 +105,7 @@ func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job
 	for _, name := range in.Users {
 		uid, err := s.parseUser("", name)
 		if err != nil || uid == nil {
-			*p = append(*p, "no account named "+strconv.Quote(name)+" on this machine")
+			*p = append(*p, job.Text("no account named "+strconv.Quote(name)+" on this machine"))
 			continue
 		}
 		out.Users = append(out.Users, job.Account{UID: *uid, User: s.userName(*uid)})
@@ -113,7 +113,7 @@ func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job
 	for _, name := range in.Groups {
 		gid, ok := s.opt.GroupID(name)
 		if !ok {
-			*p = append(*p, "no group named "+strconv.Quote(name)+" on this machine")
+			*p = append(*p, job.Text("no group named "+strconv.Quote(name)+" on this machine"))
 			continue
 		}
 		out.Groups = append(out.Groups, job.Group{Name: name, GID: gid})

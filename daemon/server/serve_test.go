@@ -49,10 +49,10 @@ func TestRefusalsKeepTheirCode(t *testing.T) {
 	for _, kind := range []job.RefusalKind{job.RefusedUsage, job.RefusedNotFound, job.RefusedForbidden, job.RefusedNever,
 		job.RefusedPolicy, job.RefusedConflict, job.RefusedUnavailable} {
 		b := queue()
-		b.Fail = &job.Refusal{Kind: kind, Message: "m", Hint: "h"}
+		b.Fail = &job.Refusal{Message: job.Message{Code: job.Code(kind) + "/m", Text: "m"}}
 		status, body := ask(testServer(b, nil), root, "GET", "/v1/jobs", "")
 		e := refusal(t, body)
-		if string(e.Code) != string(kind) || e.Message != "m" || e.Hint != "h" || status != e.Code.HTTPStatus() {
+		if string(e.Code) != string(kind) || e.Message != "m" || status != e.Code.HTTPStatus() {
 			t.Errorf("%s: %d %s", kind, status, body)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // submit queues a job as the user at the other end.
@@ -63,12 +64,11 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 	if in.Grace != nil {
 		sub.Grace = new(in.Grace.Ceil())
 	}
-	var p job.Problems
 	var err error
 	if r.Array, err = arrayWish(in.Array); err != nil {
-		p = append(p, err.Error())
+		return sub, usagef("%s", words.Error(err))
 	}
-	return sub, p.Err()
+	return sub, nil
 }
 
 // arrayWish reads the tasks' numbers and parameters. With parameters alone the

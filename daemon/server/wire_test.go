@@ -70,11 +70,11 @@ func sorted(t *testing.T, doc any) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(words.ReplaceAll(text, []byte(`"$1": "…"`)), '\n')
+	return append(sentences.ReplaceAll(text, []byte(`"$1": "…"`)), '\n')
 }
 
-// words are sentences: other tests hold those.
-var words = regexp.MustCompile(`"(sentence|why)": ".*"`)
+// sentences are in words: other tests hold those.
+var sentences = regexp.MustCompile(`"(sentence|why)": ".*"`)
 
 // The JSON that the daemon sends of a job, a task, an array and a GPU in which
 // everything is set, and of a GPU and a job in which nothing is.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // Options are the machine and what may be varied beside the policy.
@@ -263,7 +264,7 @@ func (e *engine) step(ev core.Event) error {
 	e.pending = append(e.pending, eff.Actions...)
 	for _, r := range eff.Replies {
 		if r.Refusal != nil {
-			return fmt.Errorf("job %d is refused: %s", r.Token, r.Refusal.Message)
+			return fmt.Errorf("job %d is refused: %s", r.Token, words.Error(r.Refusal))
 		}
 		if uint64(r.ID) != uint64(r.Token) {
 			return fmt.Errorf("job %d of the trace got id %d", r.Token, r.ID)

@@ -217,10 +217,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
 	s.front.put(unavailable{
-		err: &job.Refusal{
-			Kind: job.RefusedUnavailable, Message: "the scheduler can't work: " + err.Error(),
-			Hint: "running jobs are not affected, and it tries again by itself; see 'gpusched health'",
-		},
+		err: job.Refuse("unavailable/broken", err),
 		checks: func(context.Context) []job.Check {
 			now := time.Now()
 			return []job.Check{

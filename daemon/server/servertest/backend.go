@@ -2,7 +2,6 @@ package servertest
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -154,9 +153,7 @@ func same(s *job.Submission, old *job.JobView) bool {
 	return content || s.Key != "" && s.Key == old.Key
 }
 
-func noJob(id job.ID) error {
-	return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no job %d", id), Hint: "see 'gpusched list -a'"}
-}
+func noJob(id job.ID) error { return job.Refuse("not-found/job", id) }
 
 // Query answers from View.
 func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {

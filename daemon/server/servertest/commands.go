@@ -37,7 +37,7 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 	case v == nil:
 		return noJob(c.Job)
 	case !who.MayControl(v.Owner):
-		return &job.Refusal{Kind: job.RefusedForbidden, Message: fmt.Sprintf("job %d belongs to %s", c.Job, v.Owner.User)}
+		return refused(job.RefusedForbidden, "job %d belongs to %s", c.Job, v.Owner.User)
 	case v.State.Terminal():
 		return conflict("job %d has already ended", c.Job)
 	}
@@ -91,7 +91,7 @@ func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	case v.Held == "":
 		return conflict("job %d is not held", v.ID)
 	case v.Held != v.Owner.User && !who.Admin:
-		return &job.Refusal{Kind: job.RefusedForbidden, Message: fmt.Sprintf("job %d is held by %s", v.ID, v.Held)}
+		return refused(job.RefusedForbidden, "job %d is held by %s", v.ID, v.Held)
 	default:
 		v.Held, v.Reasons = "", b.Reasons
 	}
@@ -101,7 +101,7 @@ func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 // update changes what a listing shows of a job, and records the rest.
 func update(v *job.JobView, who job.Actor, c *job.Change) error {
 	if c.Priority != nil && c.Priority.Raised() && !who.Admin {
-		return &job.Refusal{Kind: job.RefusedForbidden, Message: "only administrators raise a priority above normal"}
+		return refused(job.RefusedForbidden, "only administrators raise a priority above normal")
 	}
 	set(&v.Label.Name, c.Name)
 	set(&v.Label.Comment, c.Comment)
@@ -133,7 +133,7 @@ func set[T any](field, value *T) {
 func (b *Backend) control(who job.Actor, c job.Command) error {
 	i := slices.IndexFunc(b.View.GPUs, func(g job.GPUView) bool { return g.Index == c.GPU })
 	if i < 0 {
-		return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no GPU %d", c.GPU), Hint: "see 'gpusched gpus'"}
+		return job.Refuse("not-found/gpu", c.GPU)
 	}
 	g := &b.View.GPUs[i]
 	g.Control = job.GPUControl{UUID: g.UUID}
@@ -157,7 +157,7 @@ func (b *Backend) reserve(who job.Actor, c job.Command) error {
 	if c.Kind == job.CommandUnreserve {
 		i := slices.IndexFunc(list, func(r job.Reservation) bool { return r.ID == c.Reservation.ID })
 		if i < 0 {
-			return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no reservation %d", c.Reservation.ID)}
+			return refused(job.RefusedNotFound, "there is no reservation %d", c.Reservation.ID)
 		}
 		b.View.Reservations = slices.Delete(list, i, i+1)
 		return nil
@@ -167,7 +167,7 @@ func (b *Backend) reserve(who job.Actor, c job.Command) error {
 	for i, ref := range r.GPUs {
 		at := slices.IndexFunc(b.View.GPUs, func(g job.GPUView) bool { return g.Index == ref.Index })
 		if at < 0 {
-			return &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no GPU %d", ref.Index), Hint: "see 'gpusched gpus'"}
+			return job.Refuse("not-found/gpu", ref.Index)
 		}
 		r.GPUs[i].UUID = b.View.GPUs[at].UUID
 	}
@@ -179,6 +179,9 @@ func (b *Backend) reserve(who job.Actor, c job.Command) error {
 	return nil
 }
 
-func conflict(format string, args ...any) error {
-	return &job.Refusal{Kind: job.RefusedConflict, Message: fmt.Sprintf(format, args...)}
+func conflict(format string, args ...any) error { return refused(job.RefusedConflict, format, args...) }
+
+// refused is a refusal in words of its own.
+func refused(kind job.RefusalKind, format string, args ...any) error {
+	return &job.Refusal{Message: job.Message{Code: job.Code(kind), Text: fmt.Sprintf(format, args...)}}
 }

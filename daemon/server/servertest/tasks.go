@@ -2,7 +2,6 @@ package servertest
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -15,14 +14,14 @@ func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, erro
 		return 0, err
 	}
 	a := b.find(array)
-	if a == nil || a.Request.Array == nil {
-		return 0, &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("there is no array %d", array), Hint: "see 'gpusched list -a'"}
+	if a == nil {
+		return 0, noJob(array)
 	}
 	if t := b.task(array, index); t != nil {
 		return t.ID, nil
 	}
-	if !a.Request.Array.Has(index) {
-		return 0, &job.Refusal{Kind: job.RefusedNotFound, Message: fmt.Sprintf("array %d has no task %d", array, index), Hint: fmt.Sprintf("see 'gpusched show %d'", array)}
+	if a.Request.Array == nil || !a.Request.Array.Has(index) {
+		return 0, job.Refuse("not-found/task", job.Task{Array: array, Index: index}, array)
 	}
 	return 0, nil
 }

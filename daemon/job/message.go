@@ -1,0 +1,114 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Code names a sentence, or a part of one: its kind and, after a slash, which
+// one it is. Package words has them all.
+type Code string
+
+// Message is a sentence, or a part of one, before it is in words: its code and
+// what it speaks of. Where it has a Text, that says it: somebody else's words,
+// a person's, the kernel's or the driver's. The zero Message says nothing.
+//
+// In JSON it is a text, or an object with the code and the arguments as what
+// they print.
+type Message struct {
+	Code Code
+	Text string
+	Args []any
+}
+
+// Say makes a Message of a code and what the sentence speaks of, in its order.
+func Say(code Code, args ...any) Message { return Message{Code: code, Args: args} }
+
+// Text makes a Message of somebody else's words.
+func Text(s string) Message { return Message{Text: s} }
+
+// IsZero reports whether it says nothing.
+func (m Message) IsZero() bool { return m.Code == "" && m.Text == "" }
+
+// String returns the text, or the code and its arguments, for logs of tests.
+func (m Message) String() string {
+	if m.Text != "" {
+		return m.Text
+	}
+	parts := []string{string(m.Code)}
+	for _, a := range m.Args {
+		switch v := a.(type) {
+		case time.Time:
+			a = FormatMoment(v)
+		case time.Duration:
+			a = FormatDuration(v)
+		case string:
+			if !Printable(v) {
+				a = strconv.Quote(v)
+			}
+		case Message:
+			a = "(" + v.String() + ")"
+		}
+		parts = append(parts, fmt.Sprint(a))
+	}
+	return strings.Join(parts, " ")
+}
+
+// coded is the form in JSON of a Message with a code.
+type coded struct {
+	Say  Code `json:"say"`
+	Args any  `json:"args,omitempty"`
+}
+
+// MarshalJSON writes a text or a code with its arguments.
+func (m Message) MarshalJSON() ([]byte, error) {
+	if m.Code == "" {
+		return json.Marshal(m.Text)
+	}
+	return json.Marshal(coded{m.Code, m.Args})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. An argument is then a Message, a
+// Reason, a number or a text, and prints as before.
+func (m *Message) UnmarshalJSON(b []byte) error {
+	*m = Message{}
+	if len(b) > 0 && b[0] != '{' {
+		return json.Unmarshal(b, &m.Text)
+	}
+	var args []json.RawMessage
+	form := coded{Args: &args}
+	if err := json.Unmarshal(b, &form); err != nil {
+		return err
+	}
+	m.Code = form.Say
+	for _, raw := range args {
+		a, err := readArgument(raw)
+		if err != nil {
+			return err
+		}
+		m.Args = append(m.Args, a)
+	}
+	return nil
+}
+
+func readArgument(raw json.RawMessage) (a any, err error) {
+	switch {
+	case raw[0] != '{':
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		err = d.Decode(&a)
+	case bytes.Contains(raw, []byte(`"say":`)):
+		var m Message
+		err = json.Unmarshal(raw, &m)
+		a = m
+	default:
+		var r Reason
+		err = json.Unmarshal(raw, &r)
+		a = r
+	}
+	return a, err
+}

@@ -1,0 +1,129 @@
+package words
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// sentence is what a code says: of a refusal what and why, and what next. Both
+// are formats for the arguments.
+type sentence struct{ text, hint string }
+
+// Say puts a message into words, with the hint in brackets.
+func Say(m job.Message) string {
+	text, hint := split(m)
+	return text + inBrackets(hint)
+}
+
+// Refusal says what was refused and why, and what to do next.
+func Refusal(r *job.Refusal) (text, hint string) { return split(r.Message) }
+
+// Error is what an error says to people.
+func Error(err error) string {
+	var refusal *job.Refusal
+	var problems job.Problems
+	switch {
+	case errors.As(err, &refusal):
+		return Say(refusal.Message)
+	case errors.As(err, &problems):
+		return lines(problems)
+	}
+	return err.Error()
+}
+
+func split(m job.Message) (text, hint string) {
+	s, known := sentences[m.Code]
+	if m.Text != "" || !known {
+		return m.String(), ""
+	}
+	return fill(s.text, m.Args), fill(s.hint, m.Args)
+}
+
+func fill(format string, args []any) string {
+	if !strings.Contains(format, "%") {
+		return format
+	}
+	spelled := make([]any, len(args))
+	for i, a := range args {
+		spelled[i] = spell(a)
+	}
+	return fmt.Sprintf(format, spelled...)
+}
+
+// spell is how an argument is spelled in a sentence.
+func spell(a any) any {
+	switch v := a.(type) {
+	case time.Time:
+		return job.FormatMoment(v)
+	case time.Duration:
+		return job.FormatDuration(v)
+	case []int:
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]")
+	case []job.DependencyKind:
+		return "--" + strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", --")
+	case job.Message:
+		return Say(v)
+	case job.Problems:
+		return lines(v)
+	case job.People:
+		return people(v)
+	case job.Wish:
+		return wish(v)
+	}
+	return a
+}
+
+// lines says every problem, one a line.
+func lines(list job.Problems) string {
+	said := make([]string, len(list))
+	for i, m := range list {
+		said[i] = Say(m)
+	}
+	return strings.Join(said, "\n")
+}
+
+// wish says what GPUs are asked, such as "4 GPUs of type a100 with 80G of memory".
+func wish(w job.Wish) string {
+	text := w.GPUs.String() + " GPUs"
+	switch {
+	case w.GPUs == job.WholeGPU:
+		text = "1 GPU"
+	case w.GPUs < job.WholeGPU:
+		text = w.GPUs.String() + " of a GPU"
+	}
+	if w.Type != "" {
+		text += " of type " + w.Type
+	}
+	if len(w.From) > 0 {
+		text += " among " + job.FormatGPUList(w.From)
+	}
+	if len(w.Other) > 0 {
+		text += " other than " + job.FormatGPUList(w.Other)
+	}
+	if w.Memory > 0 {
+		text += " with " + w.Memory.String() + " of memory"
+	}
+	return text
+}
+
+// people names users and groups.
+func people(p job.People) string {
+	who := slices.Clone(p.Users)
+	for _, g := range p.Groups {
+		who = append(who, "group "+g)
+	}
+	return cmp.Or(strings.Join(who, ", "), "nobody")
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}

@@ -1,0 +1,107 @@
+package words
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// use is one place of the source that names a code.
+type use struct {
+	at   string
+	args int // how many arguments the sentence gets; -1 where the code is not an argument of a call
+}
+
+var codeForm = regexp.MustCompile(`^(usage|not-found|forbidden|never|policy|conflict|unavailable|detail|notice)/[a-z-]+$`)
+
+// uses finds every code that the source names, outside of tests and of this package.
+func uses(t *testing.T) map[job.Code][]use {
+	t.Helper()
+	found := map[job.Code][]use{}
+	set := token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "../words/") {
+			return err
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		args := map[ast.Expr]int{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				for i, a := range n.Args {
+					args[a] = len(n.Args) - i
+				}
+			case *ast.BasicLit:
+				text, err := strconv.Unquote(n.Value)
+				if n.Kind == token.STRING && err == nil && codeForm.MatchString(text) {
+					found[job.Code(text)] = append(found[job.Code(text)], use{set.Position(n.Pos()).String(), args[n] - 1})
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+var verb = regexp.MustCompile(`%(?:\[(\d+)\])?[vq]`)
+
+// verbs returns which arguments a format uses.
+func verbs(t *testing.T, format string) map[int]bool {
+	t.Helper()
+	used := map[int]bool{}
+	for i, m := range verb.FindAllStringSubmatch(format, -1) {
+		at := i + 1
+		if m[1] != "" {
+			at, _ = strconv.Atoi(m[1])
+		}
+		used[at] = true
+	}
+	if strings.Count(format, "%") != len(verb.FindAllString(format, -1)) {
+		t.Errorf("%q has a verb that is neither %%v nor %%q", format)
+	}
+	return used
+}
+
+// Invariant 1.
+func TestEachCodeHasASentence(t *testing.T) {
+	named := uses(t)
+	for code, list := range named {
+		s, known := sentences[code]
+		if !known {
+			t.Errorf("%s: %s has no sentence", list[0].at, code)
+			continue
+		}
+		used := verbs(t, s.text)
+		for i := range verbs(t, s.hint) {
+			used[i] = true
+		}
+		for _, u := range list {
+			if u.args >= 0 && u.args != len(used) {
+				t.Errorf("%s: %s has %d arguments, its sentence uses %d", u.at, code, u.args, len(used))
+			}
+			if u.args >= 0 && u.args > 0 && !used[u.args] {
+				t.Errorf("%s: the sentence of %s does not use its last argument", u.at, code)
+			}
+		}
+	}
+	for code := range sentences {
+		if !codeForm.MatchString(string(code)) || named[code] == nil {
+			t.Errorf("nobody names the code %s", code)
+		}
+	}
+}
