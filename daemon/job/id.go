@@ -14,7 +14,7 @@ type ID int64
 // String returns the decimal form.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 
-// Unit returns the name of the job\'s systemd unit, "gpujob-42.service".
+// Unit returns the name of the job's systemd unit, "gpujob-42.service".
 func (id ID) Unit() string { return contract.UnitPrefix + id.String() + contract.UnitSuffix }
 
 // ParseID reads a decimal id. Signs, leading zeros and 0 are refused, so that
