@@ -17,17 +17,18 @@ import (
 func (b *rig) latency(ctx context.Context, runs int) error {
 	var bare, transient, ours times
 	for range runs {
-		d, err := b.measure(func() error {
-			name, err := b.bare(ctx, b.touch())
-			if err == nil {
-				defer func() { err = b.stop(ctx, name) }()
-			}
+		var name, id string
+		d, err := b.measure(func() (err error) {
+			name, err = b.bare(ctx, b.touch())
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		bare = append(bare, d)
+		if err := b.stop(ctx, name); err != nil {
+			return err
+		}
 		if d, err = b.measure(func() error {
 			argv := append([]string{"systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)
 			_, err := await.Output(ctx, beginLimit, argv)
@@ -36,7 +37,6 @@ func (b *rig) latency(ctx context.Context, runs int) error {
 			return err
 		}
 		transient = append(transient, d)
-		var id string
 		if d, err = b.measure(func() (err error) {
 			id, err = b.as(ctx, append([]string{"gpusched", "submit", "-q", "-g", "1", "--"}, b.touch()...)...)
 			return err

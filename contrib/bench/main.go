@@ -19,6 +19,7 @@ func main() {
 	user := flag.Int("uid", 1001, "the account that submits")
 	running := flag.Int("scale-running", 0, "measure with so many jobs running, and nothing else")
 	waiting := flag.Int("scale-queued", 100_000, "then with so many waiting")
+	part := flag.String("part", "", "only this: latency, handover, throughput, cli, or daemon")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -26,7 +27,7 @@ func main() {
 	if *running > 0 {
 		err = benchScale(ctx, *running, *waiting, *user)
 	} else {
-		err = bench(ctx, *runs, *jobs, *queued, *idle, *user)
+		err = bench(ctx, *part, *runs, *jobs, *queued, *idle, *user)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -34,20 +35,26 @@ func main() {
 	}
 }
 
-func bench(ctx context.Context, runs, jobs, queued int, idle time.Duration, uid int) error {
+func bench(ctx context.Context, only string, runs, jobs, queued int, idle time.Duration, uid int) error {
 	b, err := newRig(ctx, uid)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	for _, part := range []func(context.Context) error{
-		func(ctx context.Context) error { return b.latency(ctx, runs) },
-		func(ctx context.Context) error { return b.handover(ctx, runs/2) },
-		func(ctx context.Context) error { return b.throughput(ctx, jobs) },
-		func(ctx context.Context) error { return b.cli(ctx, runs) },
-		func(ctx context.Context) error { return b.daemon(ctx, queued, idle) },
+	for _, part := range []struct {
+		name string
+		run  func() error
+	}{
+		{"latency", func() error { return b.latency(ctx, runs) }},
+		{"handover", func() error { return b.handover(ctx, runs/2) }},
+		{"throughput", func() error { return b.throughput(ctx, jobs) }},
+		{"cli", func() error { return b.cli(ctx, runs) }},
+		{"daemon", func() error { return b.daemon(ctx, queued, idle) }},
 	} {
-		if err := part(ctx); err != nil {
+		if only != "" && only != part.name {
+			continue
+		}
+		if err := part.run(); err != nil {
 			return err
 		}
 	}
