@@ -79,14 +79,16 @@ func pathOrNone(to *string) value {
 // it.
 func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }
 
-var templateUnit = regexp.MustCompile(`^([A-Za-z0-9:_.-]{1,200}@\.(service|target))?$`)
+// templateUnit is costly to compile, and every run of every program would do so for
+// a key that few set.
+const templateUnit = `^([A-Za-z0-9:_.-]{1,200}@\.(service|target))?$`
 
 // templateOrNone is a systemd template unit, or empty.
 func templateOrNone(to *string) value {
 	return word(to, `"gpusched-alert@.service"`, func(s string) error {
-		if !templateUnit.MatchString(s) {
+		if s != "" && !regexp.MustCompile(templateUnit).MatchString(s) {
 			return fmt.Errorf("%q is not the name of a template unit, such as gpusched-alert@.service", s)
 		}
 		return nil
-	}, "a template unit, or empty", templateUnit.String())
+	}, "a template unit, or empty", templateUnit)
 }
