@@ -24,17 +24,9 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		starts = c.planning.forecast(c.snapshot(now))
 		c.plan(now)
 	}
-	waiting, inQueue := 0, 0
+	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
+	inQueue := 0
 	for _, l := range list {
-		if !q.Matches(&l.job) {
-			continue
-		}
-		if l.job.State == job.Queued {
-			if waiting++; q.Waiting > 0 && waiting > q.Waiting {
-				v.Omitted++
-				continue
-			}
-		}
 		if c.planning.has(l.job.ID) {
 			inQueue++
 		}
@@ -53,8 +45,8 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 
 // selected lists the jobs with a unit by id, then the queue in its order, then
 // those that wait for something else than room, by id. A query for a few jobs
-// gets these alone; one for the first of the whole queue is not given the others,
-// but their number.
+// gets these alone; one for the first that wait is not given the others, but their
+// number.
 func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond int) {
 	var ids, queue []job.ID
 	switch {
@@ -81,7 +73,20 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 			rest = append(rest, l)
 		}
 	}
-	return slices.Concat(running, waiting, rest), beyond
+	queued := 0
+	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *trackedJob) bool {
+		switch {
+		case !q.Matches(&l.job):
+			return true
+		case l.job.State != job.Queued || q.Waiting == 0:
+			return false
+		}
+		if queued++; queued > q.Waiting {
+			beyond++
+		}
+		return queued > q.Waiting
+	})
+	return list, beyond
 }
 
 // outside returns the ids of the jobs that are not in the queue, in order.

@@ -1,0 +1,25 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// BenchmarkList is a listing of 10 000 waiting jobs, with why they wait and without.
+func BenchmarkList(b *testing.B) {
+	w := full(b, 10_000)
+	for _, q := range []struct {
+		name string
+		job.Query
+	}{{"plain", job.Query{}}, {"reasons", job.Query{Reasons: true}}} {
+		b.Run(q.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := w.core.View(q.Query, w.now); len(v.Jobs) < 10_000 {
+					b.Fatalf("%d jobs", len(v.Jobs))
+				}
+			}
+		})
+	}
+}
