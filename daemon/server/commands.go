@@ -70,7 +70,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 		return nil, err
 	}
 	v, err := s.jobInPath(r, job.Query{Reasons: true})
-	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(v)}, err
+	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, err
 }
 
 // notYet refuses what can be done to a job or to a whole array, but not to a

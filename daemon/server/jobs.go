@@ -97,7 +97,7 @@ func (s *Server) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(v), Attempts: renderAttempts(v.Attempts)}
+	reply := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v), Attempts: renderAttempts(v.Attempts)}
 	if r.who.MayControl(v.Owner) {
 		r.asAdmin = r.who.UID != v.Owner.UID
 		reply.Job.Private, err = s.private(r.Context(), v)
@@ -129,7 +129,7 @@ func (s *Server) wait(r *request) (any, error) {
 	v, err := s.waitFor(ctx, r.PathValue("id"))
 	switch {
 	case err == nil:
-		return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(v)}, nil
+		return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, nil
 	case s.closing.Err() != nil:
 		return nil, &api.Error{Code: api.CodeUnavailable, Message: "the scheduler is restarting", Hint: "ask again in a moment"}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -15,8 +15,9 @@ type namer struct {
 
 func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}} }
 
-// renderJob is renderJob with the names of those whose processes a reason names.
-func (n *namer) renderJob(v job.JobView) api.Job {
+// renderJob is renderJob, after the reasons of v were given the names of those whose
+// processes they name.
+func (n *namer) renderJob(v *job.JobView) api.Job {
 	v.Reasons = slices.Clone(v.Reasons) // they may be another reply's as well
 	for i := range v.Reasons {
 		r := &v.Reasons[i]

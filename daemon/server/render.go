@@ -10,7 +10,7 @@ import (
 )
 
 // renderJob converts the part of a job that everybody may see.
-func renderJob(v job.JobView) api.Job {
+func renderJob(v *job.JobView) api.Job {
 	j := &v.Job
 	out := api.Job{
 		ID: j.ID, Label: j.Label, User: j.Owner.User, UID: j.Owner.UID, State: j.State,
@@ -50,7 +50,7 @@ func publicPart(r job.Request) job.Request {
 }
 
 // renderLife adds what concerns the job's life rather than its place.
-func renderLife(out *api.Job, v job.JobView) {
+func renderLife(out *api.Job, v *job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor

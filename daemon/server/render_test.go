@@ -56,9 +56,9 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	fill(reflect.ValueOf(&v).Elem())
 	v.State, v.Request.Priority = job.Failed, job.Priority{Class: job.High}
 	v.Request.Array.Ranges = []job.Range{{First: 1, Last: 2, Step: 1}}
-	task := renderJob(v)
+	task := renderJob(&v)
 	v.Task = nil
-	array := renderJob(v)
+	array := renderJob(&v)
 	if got := strings.Join(zeroFields(task), " "); got != "Array Private" {
 		t.Errorf("empty in a task: %s", got)
 	}
@@ -80,11 +80,11 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 func TestAJobBackInTheQueueHasNoGPUs(t *testing.T) {
 	v := queue().View.Jobs[0]
 	v.Attempt.InvocationID = "i"
-	if j := renderJob(v); len(j.GPUs) != 1 || j.InvocationID == "" || j.PlacedAt.IsZero() {
+	if j := renderJob(&v); len(j.GPUs) != 1 || j.InvocationID == "" || j.PlacedAt.IsZero() {
 		t.Errorf("running: %+v", j)
 	}
 	v.State = job.Queued
-	if j := renderJob(v); len(j.GPUs) != 0 || j.InvocationID != "" || !j.PlacedAt.IsZero() || j.Attempt != 1 {
+	if j := renderJob(&v); len(j.GPUs) != 0 || j.InvocationID != "" || !j.PlacedAt.IsZero() || j.Attempt != 1 {
 		t.Errorf("queued again: %+v", j)
 	}
 }

@@ -29,8 +29,8 @@ func (s *Server) status(r *request) (any, error) {
 		reply.Counts[string(state)] = n
 	}
 	names := s.namer()
-	for _, j := range v.Jobs {
-		switch {
+	for i := range v.Jobs {
+		switch j := &v.Jobs[i]; {
 		case j.State.Live():
 			reply.Running = append(reply.Running, names.renderJob(j))
 		case j.State == job.Queued:

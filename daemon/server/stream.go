@@ -26,11 +26,13 @@ func (l listing) stream(to io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	w.WriteString(`{"schema":"` + api.Schema + `","jobs":[`)
-	for i, v := range l.jobs {
+	var row api.Job // the same for all of them: it is big
+	for i := range l.jobs {
 		if i > 0 {
 			w.WriteByte(',')
 		}
-		if err := enc.Encode(l.names.renderJob(v)); err != nil {
+		row = l.names.renderJob(&l.jobs[i])
+		if err := enc.Encode(&row); err != nil {
 			return err
 		}
 	}

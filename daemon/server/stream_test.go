@@ -18,7 +18,7 @@ func TestAListingIsTheReply(t *testing.T) {
 			l := listing{jobs: jobs, names: s.namer(), gpus: []api.GPU{{Index: 3}}, omitted: omitted}
 			want := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: l.gpus, Omitted: omitted}
 			for _, v := range jobs {
-				want.Jobs = append(want.Jobs, renderJob(v))
+				want.Jobs = append(want.Jobs, renderJob(&v))
 			}
 			var b strings.Builder
 			if err := l.stream(&b); err != nil {

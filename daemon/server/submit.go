@@ -41,7 +41,7 @@ func (s *Server) submit(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := api.SubmitReply{Schema: api.Schema, Job: s.namer().renderJob(out.JobView), Known: out.Known}
+	reply := api.SubmitReply{Schema: api.Schema, Job: s.namer().renderJob(&out.JobView), Known: out.Known}
 	for _, p := range out.Unit {
 		reply.Unit = append(reply.Unit, api.Property{Name: p.Name, Value: p.Value})
 	}

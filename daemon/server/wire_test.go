@@ -93,7 +93,7 @@ func TestTheWireIsTheGolden(t *testing.T) {
 	distinct(reflect.ValueOf(&reserved).Elem(), "")
 	s := testServer(queue(), nil)
 	got := sorted(t, map[string]any{
-		"array": renderJob(v), "task": renderJob(task), "ended": renderJob(ended), "empty": renderJob(job.JobView{}),
+		"array": renderJob(&v), "task": renderJob(&task), "ended": renderJob(&ended), "empty": renderJob(&job.JobView{}),
 		"gpus for an administrator": s.renderGPUs(views[:], job.Actor{Admin: true}),
 		"gpus for another":          s.renderGPUs(views[:1], job.Actor{UID: -2}),
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
