@@ -82,8 +82,8 @@
 //  1. Only the loop touches the core. It never waits for a disk, a bus, a
 //     driver or a client.
 //  2. Effects leave in the order of their steps. Nothing is begun or answered
-//     whose records are not on disk; while the disk fails, the effects wait
-//     and new submissions are refused.
+//     whose records are not on disk, but looks at the GPUs; while the disk fails,
+//     the effects wait and new submissions are refused.
 //  3. Every action that the core waits for is answered by an event, whatever
 //     happens to it; one whose outcome is unknown is answered as unsure. Signals,
 //     notes and the like are tried once and not answered.

@@ -74,10 +74,17 @@ func (u *dues) first() time.Time {
 
 func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
+// step has the core take in an event. A look at the GPUs that it asks for begins at
+// once, beside the write of the records: it changes nothing, and starts wait for it.
 func (d *Daemon) step(ev core.Event, now time.Time) {
 	effects := d.core.Step(ev, now)
 	if d.opt.Observe != nil {
 		d.opt.Observe(ev, effects, d.core)
+	}
+	for _, a := range effects.Actions {
+		if look, ok := a.(core.Sample); ok {
+			d.sampler.ask(look.Number)
+		}
 	}
 	d.commit.push(effects)
 }

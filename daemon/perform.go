@@ -21,12 +21,10 @@ const (
 	stopSurplus = 2 * time.Minute // beyond the job's grace
 )
 
-// perform begins an action. What takes time goes on in a worker of its own,
-// which ends with its action or with ctx.
+// perform begins an action that waited for its records. What takes time goes on in
+// a worker of its own, which ends with its action or with ctx.
 func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	switch a := a.(type) {
-	case core.Sample:
-		d.sampler.ask(a.Number)
 	case core.Start:
 		d.workers.Go(func() { d.post(d.start(ctx, a.Job)) })
 	case core.Stop:

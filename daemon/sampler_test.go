@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/gpu/gputest"
 )
 
 // blind is a source that can't be asked.
@@ -57,5 +58,22 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 				t.Errorf("measured %d times in a minute with a look asked for every %s", measured, asks)
 			}
 		})
+	}
+}
+
+// The look that a start waits for does not wait itself for the record of the placement.
+func TestALookDoesNotWaitForTheDisk(t *testing.T) {
+	d := &Daemon{host: machine{}, core: core.New(core.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{})}
+	d.commit, d.sampler = newCommitter(d), newSampler(d) // which do not run
+	snap, err := gputest.NewFake(1).Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.step(core.Listed{Boot: "boot"}, time.Now())
+	d.step(core.Sampled{Snap: snap}, time.Now())
+	before := d.sampler.asked.Load()
+	d.step(core.Submit{Submission: job.Submission{Request: job.Request{GPUMilli: job.WholeGPU}}}, time.Now())
+	if n := d.core.Counts()[job.Starting]; n != 1 || d.sampler.asked.Load() == before {
+		t.Errorf("%d jobs placed, look %d after %d", n, d.sampler.asked.Load(), before)
 	}
 }

@@ -2,10 +2,10 @@
 //
 // Step consumes one Event at a given time and returns Effects: what must be
 // made durable, what must be done, and what must be answered, in this order:
-// records are durable before actions start, and actions start before replies
-// go out. Whoever executes the effects may die between any two of them; the
-// next core, made from the records by New, goes on from there when it has been
-// told by a Listed event which units exist.
+// records are durable before actions start (a Sample may start at once), and
+// actions start before replies go out. Whoever executes the effects may die
+// between any two of them; the next core, made from the records by New, goes on
+// from there when it has been told by a Listed event which units exist.
 //
 // The core never reads a clock, never does I/O, starts no goroutine and holds
 // no lock: one goroutine owns it.

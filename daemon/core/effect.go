@@ -52,8 +52,8 @@ type NotifyOwner struct {
 	Text string
 }
 
-// Sample asks for a look at the GPUs that begins from now on; answered by
-// Sampled with this number or a higher one.
+// Sample asks for a look at the GPUs that begins from now on, whatever is on
+// record by then; answered by Sampled with this number or a higher one.
 type Sample struct{ Number uint64 }
 
 // Forget removes what was prepared for a job that needs it no more; not

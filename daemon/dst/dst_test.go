@@ -169,7 +169,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 		needs Kind // without which it can't be seen
 		most  int
 	}{
-		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 3},
+		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 5},
 		"a stop that does nothing": {bug{idleStop: true}, submit, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
