@@ -10,7 +10,6 @@ import (
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // act lets an entry of the plan happen.
@@ -242,16 +241,14 @@ func (w *World) onUnit(e *Entry, d *dice) {
 	case vanish:
 		if !r.stopping {
 			r.touched = "vanish"
-			w.bus.sys.Vanish(name)
-			w.vanished(name, "an administrator")
+			w.vanish(name, "an administrator")
 			w.bus.spread()
 		}
 	case restarted:
 		if r.alive && !r.stopping && !r.stuck {
 			props := w.bus.sys.Properties(name)
 			r.touched = "vanish"
-			w.bus.sys.Vanish(name)
-			w.vanished(name, "an administrator")
+			w.vanish(name, "an administrator")
 			again := w.newRun(name, props)
 			again.touched, again.refused, again.behaviour.NotStart, again.stale = "restart", false, 0, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
@@ -302,9 +299,9 @@ func (w *World) onGPU(e *Entry, d *dice) {
 			pid = pick(d, g.processes...).PID
 		}
 		w.kernel.write(g, pick(d, 13, 31, 43, 45, 48, 63, 79, 94, 109), pid)
-		for name, r := range w.runs {
-			if slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == g.UUID }) {
-				w.runs[name].touched = "xid"
+		for _, r := range w.runs {
+			if r.has(g.UUID) {
+				r.touched = "xid"
 			}
 		}
 	}
@@ -338,10 +335,6 @@ func (w *World) reboot(d *dice) {
 	w.tell("the machine restarts")
 	w.boot++
 	w.skew = d.between(0, time.Second)
-	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
-		w.runs[name].touched = "reboot"
-		w.vanished(name, "the reboot")
-	}
 	w.kernel.lines = nil
 	for _, g := range w.gpus {
 		g.ghost, g.lost, g.missing = 0, false, false
@@ -354,6 +347,10 @@ func (w *World) reboot(d *dice) {
 
 // userspace is what all reboots have in common.
 func (w *World) userspace() {
+	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
+		w.runs[name].touched = "reboot"
+		w.vanished(name, "the reboot")
+	}
 	w.reboots++
 	w.leaving = false
 	for _, r := range w.tracked.truth {

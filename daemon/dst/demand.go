@@ -1,10 +1,7 @@
 package dst
 
 import (
-	"slices"
 	"time"
-
-	"github.com/gpusched/gpusched/gpu"
 )
 
 // demand is what a command does with its GPUs: it may come to use more memory than
@@ -40,13 +37,10 @@ func (w *World) grow(name string, r *run) {
 		return
 	}
 	for _, g := range w.gpus {
-		free := int64(g.MemTotalBytes-g.MemReservedBytes) - g.ghost
-		for _, p := range g.processes {
-			free -= max(0, p.UsedBytes)
-		}
+		free := w.free(g)
 		for i := range g.processes {
 			if p := &g.processes[i]; p.PID == r.pid && r.demand.to > p.UsedBytes {
-				p.UsedBytes += max(0, min(r.demand.to-p.UsedBytes, free))
+				p.UsedBytes += min(r.demand.to-p.UsedBytes, free)
 			}
 		}
 	}
@@ -59,7 +53,7 @@ func (w *World) utilization(g *card) int {
 		return -1
 	}
 	for _, r := range w.runs {
-		if slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == r.pid }) && w.computes(r) {
+		if g.runs(r.pid) && w.computes(r) {
 			return 80
 		}
 	}

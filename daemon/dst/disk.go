@@ -287,21 +287,18 @@ func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, erro
 	ends := map[job.ID]job.End{}
 	for _, id := range ids {
 		if j, ok := s.jobs[id]; ok && j.State.Terminal() {
-			started := false
-			for _, a := range s.attempts[id] {
-				started = started || !a.StartedAt.IsZero()
-			}
+			started := s.started(id)
 			for _, t := range s.jobs {
-				if t.Task != nil && t.Task.Array == id {
-					for _, a := range s.attempts[t.ID] {
-						started = started || !a.StartedAt.IsZero()
-					}
-				}
+				started = started || t.Task != nil && t.Task.Array == id && s.started(t.ID)
 			}
 			ends[id] = job.End{State: j.State, Started: started}
 		}
 	}
 	return ends, nil
+}
+
+func (s *disk) started(id job.ID) bool {
+	return slices.ContainsFunc(s.attempts[id], func(a job.Attempt) bool { return !a.StartedAt.IsZero() })
 }
 
 // Task is daemon.Store's.

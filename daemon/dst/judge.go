@@ -9,7 +9,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // judge is what the world knows of what was said and done.
@@ -236,8 +235,7 @@ func (w *World) unfit(ref job.GPURef) string {
 // nobodys reports whether nobody can say whose a process is: it is dead, its job did
 // not have the GPU, and no sample showed it there alive.
 func (w *World) nobodys(r *run, p gpu.Process, uuid string) bool {
-	had := slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == uuid })
-	return p.Dead && !had && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
+	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
 // toldAt is the GPU that had the number when the daemon heard of them last.

@@ -3,7 +3,6 @@ package dst
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -109,8 +108,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
 	}
 	for _, g := range w.gpus {
-		on := slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == a.PID })
-		if on && w.tracked.books.during(g.UUID, s) {
+		if g.runs(a.PID) && w.tracked.books.during(g.UUID, s) {
 			return
 		}
 	}

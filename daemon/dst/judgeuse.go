@@ -158,11 +158,7 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 // judgeQuota holds invariant 13 for a job that was placed. The mirror is as it is
 // after the step: what ended in it has made room.
 func (w *World) judgeQuota(placed *job.Job) {
-	p := &w.tracked.policy.Quotas
-	q, own := p.Users[placed.Owner.User]
-	if !own {
-		q = p.Default
-	}
+	q := w.tracked.quota(placed)
 	jobs, milli := 0, 0
 	for _, o := range w.tracked.mirror.jobs {
 		if o.Owner.UID == placed.Owner.UID && o.State.Live() {
@@ -177,11 +173,7 @@ func (w *World) judgeQuota(placed *job.Job) {
 
 // judgeAdmitted holds invariant 13 for a new job. The mirror is as it was before.
 func (w *World) judgeAdmitted(n *job.Job) {
-	p := &w.tracked.policy
-	q, own := p.Quotas.Users[n.Owner.User]
-	if !own {
-		q = p.Quotas.Default
-	}
+	p, q := &w.tracked.policy, w.tracked.quota(n)
 	waiting, bytes := 1, n.Weight()
 	for _, o := range w.tracked.mirror.jobs {
 		if o.Owner.UID != n.Owner.UID || o.State.Terminal() {

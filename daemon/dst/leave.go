@@ -60,8 +60,7 @@ func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
 	r.touched = "swept"
 	w.tracked.swept[attemptKey(r.job, r.attempt)] = true
 	if !r.alive {
-		w.bus.sys.Vanish(name)
-		w.vanished(name, "the shutdown")
+		w.vanish(name, "the shutdown")
 		w.bus.spread()
 		return
 	}
@@ -85,9 +84,5 @@ func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
 // softReboot begins another run of systemd under the same kernel.
 func (w *World) softReboot() {
 	w.tell("another run of systemd begins")
-	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
-		w.runs[name].touched = "reboot"
-		w.vanished(name, "the reboot")
-	}
 	w.userspace()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/gpu"
@@ -16,6 +17,27 @@ type card struct {
 	ghost     int64 // memory that no process accounts for
 	lost      bool
 	missing   bool
+}
+
+// runs reports whether a process is on the GPU.
+func (g *card) runs(pid int) bool {
+	return slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
+}
+
+// leave takes a process off the GPU.
+func (g *card) leave(pid int) {
+	g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
+}
+
+// onProcess changes what the GPUs show of a process.
+func (w *World) onProcess(pid int, change func(*gpu.Process)) {
+	for _, g := range w.gpus {
+		for i := range g.processes {
+			if g.processes[i].PID == pid {
+				change(&g.processes[i])
+			}
+		}
+	}
 }
 
 func (w *World) makeGPUs(n int) {

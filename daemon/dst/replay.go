@@ -2,6 +2,7 @@ package dst
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -64,21 +65,8 @@ func durable(j *job.Job) []any {
 // clone is a disk with the same on it.
 func (s *disk) clone() *disk {
 	c := newDisk(s.w)
-	for id, j := range s.jobs {
-		c.jobs[id] = j
-	}
-	for k, v := range s.controls {
-		c.controls[k] = v
-	}
-	for k, v := range s.usage {
-		c.usage[k] = v
-	}
-	for k, v := range s.learned {
-		c.learned[k] = v
-	}
-	for k, v := range s.reserved {
-		c.reserved[k] = v
-	}
+	c.jobs, c.controls, c.usage = maps.Clone(s.jobs), maps.Clone(s.controls), maps.Clone(s.usage)
+	c.learned, c.reserved = maps.Clone(s.learned), maps.Clone(s.reserved)
 	c.nextJob, c.nextRes = s.nextJob, s.nextRes
 	return c
 }

@@ -48,6 +48,11 @@ type run struct {
 
 func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
 
+// has reports whether the run was given a GPU.
+func (r *run) has(uuid string) bool {
+	return slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == uuid })
+}
+
 // newRun reads a unit's properties. The launch of what is running already has
 // none.
 func (w *World) newRun(name string, props []units.Property) *run {
@@ -182,11 +187,24 @@ func (w *World) notice(name, by string) {
 	if r == nil {
 		return
 	}
-	if r.alive && !w.bus.sys.Running(name) {
+	if !w.bus.sys.Running(name) {
+		w.ended(r, by)
+	}
+	w.emptied(name, r)
+}
+
+// ended notes who ended a command, where it was alive.
+func (w *World) ended(r *run, by string) {
+	if r.alive {
 		r.alive, r.ended, r.by = false, w.elapsed, by
 		w.tell("%v is ended by %s", r, by)
 	}
-	w.emptied(name, r)
+}
+
+// vanish takes a unit away from systemd.
+func (w *World) vanish(name, by string) {
+	w.bus.sys.Vanish(name)
+	w.vanished(name, by)
 }
 
 // vanished is the end of a unit.
@@ -195,10 +213,7 @@ func (w *World) vanished(name, by string) {
 	if r == nil || r.gone {
 		return
 	}
-	if r.alive {
-		r.alive, r.ended, r.by = false, w.elapsed, by
-		w.tell("%v is ended by %s", r, by)
-	}
+	w.ended(r, by)
 	r.gone = true
 	w.clear(name, r)
 	delete(w.runs, name)
@@ -234,7 +249,7 @@ func (w *World) clear(name string, r *run) {
 	r.pid = 0
 	off := func() {
 		for _, g := range w.gpus {
-			g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
+			g.leave(pid)
 		}
 	}
 	if !w.on(linger) {
@@ -244,13 +259,7 @@ func (w *World) clear(name string, r *run) {
 	w.count("lingering memory")
 	d := w.roll("linger", uint64(pid))
 	if d.percent(50) {
-		for _, g := range w.gpus {
-			for i := range g.processes {
-				if p := &g.processes[i]; p.PID == pid {
-					p.Dead, p.Unit = true, ""
-				}
-			}
-		}
+		w.onProcess(pid, func(p *gpu.Process) { p.Dead, p.Unit = true, "" })
 	}
 	w.after(d.between(0, 2*time.Minute), off)
 }

@@ -2,12 +2,10 @@ package dst
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // stray is a process on GPUs that is in no job's unit.
@@ -49,7 +47,7 @@ func (w *World) put(s *stray, lasts time.Duration, on ...*card) {
 func (w *World) endStray(pid int) {
 	delete(w.strays, pid)
 	for _, g := range w.gpus {
-		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
+		g.leave(pid)
 	}
 }
 
@@ -92,13 +90,7 @@ func (w *World) outside(pid int) {
 	if s := w.strays[pid]; s != nil {
 		s.Unit = ""
 	}
-	for _, g := range w.gpus {
-		for i := range g.processes {
-			if p := &g.processes[i]; p.PID == pid {
-				p.Unit = ""
-			}
-		}
-	}
+	w.onProcess(pid, func(p *gpu.Process) { p.Unit = "" })
 }
 
 // trespass has a job's process use a GPU that the job does not have.
@@ -107,15 +99,13 @@ func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 		return
 	}
 	g := pick(d, w.gpus...)
-	if slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == g.UUID }) {
+	if r.has(g.UUID) {
 		return
 	}
 	r.trespassed = true
 	g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UID: r.uid, Unit: name, Start: uint64(r.began/tick) + 1})
 	pid := r.pid
-	w.after(lasts, func() {
-		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
-	})
+	w.after(lasts, func() { g.leave(pid) })
 }
 
 var errNoProcess = errors.New("no such process")
