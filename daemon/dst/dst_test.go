@@ -131,6 +131,14 @@ func TestSameSeedSameSteps(t *testing.T) {
 	beside.Wait()
 }
 
+// A client may have its job acknowledged while the last question is on its way: the
+// answer, taken before, need not show it.
+func TestLastQuestion(t *testing.T) {
+	if r := Run(NewPlan(7038), false); r.Failed() {
+		t.Error(r.Breaches[0])
+	}
+}
+
 // TestStateFile runs seeds on a real state file as well, with torn writes at each
 // death in the middle of a commit: what is read again is what was written, and
 // where nothing was torn everything is the same as on the disk that is a model of

@@ -85,11 +85,12 @@ func (w *World) end() {
 // watch looks now and then whether everything has come to its end.
 func (w *World) watch() {
 	if w.remains() == "" && w.daemon != nil && !w.life.over {
+		acked := maps.Clone(w.tracked.acked) // what is acknowledged meanwhile, the answer need not show
 		w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
 			v, err := d.Query(ctx, job.Query{Ended: 1000})
 			return func() {
 				if err == nil {
-					w.judgeFinal(&v)
+					w.judgeFinal(&v, acked)
 				}
 			}
 		}, func() {})
@@ -138,13 +139,13 @@ func (w *World) why() string {
 
 // judgeFinal holds invariants 1 and 9 when all is over: what the daemon tells
 // then, and the GPUs are free.
-func (w *World) judgeFinal(v *job.View) {
+func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 	shown := map[job.ID]bool{}
 	for i := range v.Jobs {
 		shown[v.Jobs[i].ID] = true
 		w.judgeTold(&v.Jobs[i].Job)
 	}
-	for id := range w.tracked.acked {
+	for id := range acked {
 		if !shown[id] {
 			w.breach(1, "job %d was acknowledged and is not shown", id)
 		}
@@ -155,7 +156,5 @@ func (w *World) judgeFinal(v *job.View) {
 			return // it is looked at again
 		}
 	}
-	if len(v.GPUs) == len(w.gpus) {
-		w.settled = true
-	}
+	w.settled = len(v.GPUs) == len(w.gpus) && w.remains() == ""
 }
