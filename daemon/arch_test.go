@@ -255,6 +255,31 @@ func checkSyntax(t *testing.T, pkg, file string, f *ast.File) {
 	})
 }
 
+// TestPromisesAreTested: each row of ARCHITECTURE's tables of what is durable and of what
+// is promised names a test.
+func TestPromisesAreTested(t *testing.T) {
+	text, err := os.ReadFile("../contrib/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{"What is durable when", "Promises"} {
+		_, section, _ := strings.Cut(string(text), "\n## "+title+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		rows := 0
+		for row := range strings.Lines(section) {
+			if !strings.HasPrefix(row, "| ") || strings.HasSuffix(row, "| tests |\n") {
+				continue
+			}
+			if rows++; !strings.Contains(row, "`Test") {
+				t.Errorf("%q: no test is named for %s", title, row)
+			}
+		}
+		if rows < 6 {
+			t.Errorf("%q has %d rows", title, rows)
+		}
+	}
+}
+
 // TestNamedTestsExist: what the documents say is tested by a test of that name is.
 func TestNamedTestsExist(t *testing.T) {
 	defined, named := map[string]bool{}, map[string][]string{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
+	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
 )
@@ -121,4 +122,69 @@ func TestDiskHangs(t *testing.T) {
 	if _, err := r.d.Submit(t.Context(), submission(1), false); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
+}
+
+// Nothing that a command changes is acknowledged before it is on disk, and all of it is
+// done when the disk works again.
+func TestCommandsAreOnDisk(t *testing.T) {
+	for kind, c := range map[job.CommandKind]struct {
+		job.Command
+		seen func(v job.View) bool
+	}{
+		job.CommandHold:     {job.Command{Job: 2}, func(v job.View) bool { return jobOf(v, 2).Held != "" }},
+		job.CommandUpdate:   {job.Command{Job: 2, Change: &job.Change{Name: new("x")}}, func(v job.View) bool { return jobOf(v, 2).Label.Name == "x" }},
+		job.CommandPauseGPU: {job.Command{}, func(v job.View) bool { return v.GPUs[0].Control.Paused }},
+		job.CommandDrainGPU: {job.Command{}, func(v job.View) bool { return v.GPUs[0].Control.Drain }},
+		job.CommandReserve: {
+			job.Command{Reservation: &job.Reservation{GPUs: []job.GPURef{{Index: 0}}, From: time.Now(), To: time.Now().Add(time.Hour)}},
+			func(v job.View) bool { return len(v.Reservations) == 1 },
+		},
+		job.CommandCancel: {job.Command{Job: 2}, func(v job.View) bool { return jobOf(v, 2).State == job.Cancelled }},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			first, second := r.submit(1, nil), r.submit(1, nil)
+			r.until("the first runs", func() bool { return r.state(first) == job.Running })
+			r.store.full.Store(true)
+			c.Kind = kind
+			var refusal *job.Refusal
+			err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, c.Command)
+			if !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
+				t.Fatalf("on a full disk it is answered: %v", err)
+			}
+			r.store.full.Store(false)
+			r.until("it is done", func() bool {
+				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{first, second}})
+				return err == nil && c.seen(v)
+			})
+		})
+	}
+}
+
+func jobOf(v job.View, id job.ID) job.JobView {
+	for _, j := range v.Jobs {
+		if j.ID == id {
+			return j
+		}
+	}
+	return job.JobView{}
+}
+
+// While the disk does not take records, nothing is started that waits for them and no
+// unit is collected.
+func TestNothingStartsBeforeItsRecord(t *testing.T) {
+	r := newRig(t, 1, nil)
+	first := r.submit(1, nil)
+	next := r.submit(0, func(s *job.Submission) {
+		s.Request.After = []job.Dependency{{Kind: job.AfterAny, Job: first}}
+	})
+	r.until("the first runs", func() bool { return r.state(first) == job.Running })
+	r.store.full.Store(true)
+	r.bus.Exit(units.Name(int64(first)), 0)
+	r.until("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
+	if n := r.bus.Started(units.Name(int64(next))); n != 0 || len(r.bus.Names()) != 1 {
+		t.Errorf("the next job was started %d times, and the units are %v", n, r.bus.Names())
+	}
+	r.store.full.Store(false)
+	r.runs(next)
 }
