@@ -104,8 +104,8 @@ func (w *world) run(ev core.Event) {
 	}
 }
 
-// BenchmarkFinish is the end of a job and the start of the next one, and of as
-// many others as find room.
+// BenchmarkFinish is a submission, the end of a job, and the start of the next one and
+// of as many others as find room.
 func BenchmarkFinish(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -113,7 +113,8 @@ func BenchmarkFinish(b *testing.B) {
 			for i := range w.gpus {
 				w.gpus[i].Processes = nil
 			}
-			for b.Loop() {
+			for i := 10_000_000; b.Loop(); i++ {
+				w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now) // so that the queue stays as long
 				id := slices.Min(slices.Collect(maps.Keys(w.units)))
 				w.units[id].Phase = core.Exited
 				w.run(core.Changed{Job: id})
