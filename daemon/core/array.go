@@ -18,7 +18,7 @@ func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	c.jobs.claim(t.ID)
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
-	c.planning.take(a.ID)
+	c.planning.Take(a.ID)
 	c.turn(array, now)
 	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
@@ -97,7 +97,7 @@ func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time
 	}
 	j.Tasks = &counts
 	c.step.markDirty(array)
-	c.planning.take(j.ID)
+	c.planning.Take(j.ID)
 	if counts.Next == j.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 		c.endArray(array, now)

@@ -48,8 +48,8 @@ func (c *Core) checkJob(id job.ID, l *trackedJob, breach breach) {
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
-		if free := j.Held == "" && len(j.Pending) == 0; c.planning.has(id) != (free && !c.jobs.hasTimer(id)) {
-			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.planning.has(id), j.Held, len(j.Pending), c.jobs.hasTimer(id))
+		if free := j.Held == "" && len(j.Pending) == 0; c.planning.Has(id) != (free && !c.jobs.hasTimer(id)) {
+			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.planning.Has(id), j.Held, len(j.Pending), c.jobs.hasTimer(id))
 		}
 		if l.action != noAction {
 			breach(3, "job %d is queued with an action under way", id)
@@ -167,15 +167,15 @@ func (b *gpuBook) checkUnkillable(breach breach) {
 func (c *Core) checkQueue(breach breach) {
 	queue, guarded := 0, 0
 	for id, l := range c.jobs.all() {
-		if c.planning.has(id) {
+		if c.planning.Has(id) {
 			queue++
 		}
 		if l.job.State.Live() && l.job.Guarded {
 			guarded += l.job.Request.GPUMilli
 		}
 	}
-	if queue != c.planning.waiting() {
-		breach(11, "the queue has %d jobs of which %d are known", c.planning.waiting(), queue)
+	if queue != c.planning.Len() {
+		breach(11, "the queue has %d jobs of which %d are known", c.planning.Len(), queue)
 	}
 	if guarded != c.starvation.held() {
 		breach(11, "the lane counts %d milli, and its jobs hold %d", c.starvation.held(), guarded)

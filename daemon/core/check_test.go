@@ -10,7 +10,7 @@ import (
 // What Check finds has the number of the invariant that does not hold.
 func TestCheckNamesTheInvariant(t *testing.T) {
 	for number, damage := range map[string]func(c *Core, l *trackedJob){
-		"1": func(c *Core, l *trackedJob) { c.planning.remove(l.job.ID) },
+		"1": func(c *Core, l *trackedJob) { c.planning.Remove(l.job.ID) },
 		"2": func(c *Core, l *trackedJob) {
 			l.job.State, l.job.Attempt, c.jobs.placed[l.job.ID] = job.Running, &job.Attempt{Number: 1}, l
 		},

@@ -46,7 +46,9 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(expectedEnd(j, now))
 	}
-	first := c.planning.granted()
+	if n := len(s.Running); n < cap(s.Running) {
+		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
+	}
 	for _, ref := range j.Attempt.GPUs {
 		at := c.gpus.position(&ref)
 		if at < 0 {
@@ -54,20 +56,19 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		}
 		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.seenBytes(at, j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
-		c.planning.grant(sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
+		r.Grants = append(r.Grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
-	r.Grants = c.planning.grantedSince(first)
 	return r
 }
 
 // plan decides without doing anything.
-func (c *Core) plan(now time.Time) *sched.Plan { return c.planning.plan(c.snapshot(now)) }
+func (c *Core) plan(now time.Time) *sched.Plan { return c.planning.Plan(c.snapshot(now), c.planning.Queue) }
 
 // schedule plans and carries out the plan. A placement that rests on free GPU
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) schedule(now time.Time) {
 	c.planning.setReplanAt(time.Time{})
-	if !c.systemd.listed() || c.systemd.leaving() || c.planning.waiting() == 0 {
+	if !c.systemd.listed() || c.systemd.leaving() || c.planning.Len() == 0 {
 		return
 	}
 	if at := c.systemd.startsAt(); now.Before(at) {

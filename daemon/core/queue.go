@@ -14,7 +14,7 @@ func (c *Core) enqueue(l *trackedJob, now time.Time) {
 }
 
 func (c *Core) dequeue(l *trackedJob) {
-	c.planning.remove(l.job.ID)
+	c.planning.Remove(l.job.ID)
 	c.jobs.leaveQueue(l)
 	l.job.AwayAt = time.Time{}
 }
@@ -24,7 +24,7 @@ func (c *Core) dequeue(l *trackedJob) {
 // back or waits for another. A zero now believes in no time's having come.
 func (c *Core) consider(l *trackedJob, now time.Time) {
 	j := &l.job
-	c.planning.remove(j.ID)
+	c.planning.Remove(j.ID)
 	c.jobs.stopTimer(j.ID)
 	if j.State != job.Queued {
 		return
@@ -42,7 +42,7 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 	if j.Expected == 0 {
 		j.Expected = c.expect(j)
 	}
-	c.planning.push(c.waiting(l))
+	c.planning.Push(c.waiting(l))
 	c.step.replan()
 }
 
@@ -83,9 +83,9 @@ func (c *Core) turn(array *trackedJob, now time.Time) {
 	counts.TurnAt = now
 	j.Tasks = &counts
 	c.step.markDirtyQuietly(array)
-	if c.planning.has(j.ID) {
-		c.planning.remove(j.ID)
-		c.planning.push(c.waiting(array))
+	if c.planning.Has(j.ID) {
+		c.planning.Remove(j.ID)
+		c.planning.Push(c.waiting(array))
 	}
 }
 
@@ -95,7 +95,7 @@ func (c *Core) expect(j *job.Job) time.Duration {
 	if c.policy.Predict != nil {
 		run = c.policy.Predict(j.ID)
 	} else {
-		run = c.planning.expect(j.Owner.UID, &j.Request)
+		run = c.planning.Expect(j.Owner.UID, &j.Request)
 	}
 	return j.Served + sched.Remaining(run, j.Served)
 }

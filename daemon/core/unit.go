@@ -420,7 +420,7 @@ func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
 		return
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)
-	for _, p := range c.planning.observe(j.Owner.UID, &j.Request, ran, now) {
+	for _, p := range c.planning.Observe(j.Owner.UID, &j.Request, ran, now) {
 		c.step.record(job.Record{Prediction: &p})
 	}
 }

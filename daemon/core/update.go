@@ -161,9 +161,9 @@ func (c *Core) resetThrottle(l *trackedJob) {
 		if t.throttle = l.throttle; t.throttle != nil && t.job.State.Live() {
 			t.throttle.Left--
 		}
-		if t.job.State == job.Queued && c.planning.has(t.job.ID) {
-			c.planning.remove(t.job.ID)
-			c.planning.push(c.waiting(t))
+		if t.job.State == job.Queued && c.planning.Has(t.job.ID) {
+			c.planning.Remove(t.job.ID)
+			c.planning.Push(c.waiting(t))
 		}
 	}
 }

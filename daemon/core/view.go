@@ -21,17 +21,17 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
 	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.job.State == job.Queued }) {
-		starts = c.planning.forecast(c.snapshot(now))
+		starts = c.planning.Forecast(c.snapshot(now), c.planning.Queue)
 		c.plan(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		if c.planning.has(l.job.ID) {
+		if c.planning.Has(l.job.ID) {
 			inQueue++
 		}
 		jv := job.JobView{Job: l.job}
-		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.has(l.job.ID)) {
+		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.Has(l.job.ID)) {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
 				jv.StartsAt = at.Time()
@@ -52,14 +52,14 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	switch {
 	case q.IDs != nil:
 		ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(q.IDs))), func(id job.ID) bool { return c.jobs.get(id) == nil })
-		queue = c.planning.arrange(c.snapshot(now), ids)
+		queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
 	case q.Waiting > 0 && q.UID == nil && q.State == "" && q.Name == "" && q.Array == 0:
 		ids = c.outside()
-		queue = c.planning.ordered(c.snapshot(now), q.Waiting)
-		beyond = c.planning.waiting() - len(queue)
+		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, q.Waiting)
+		beyond = c.planning.Len() - len(queue)
 	default:
 		ids = c.outside()
-		queue = c.planning.ordered(c.snapshot(now), -1)
+		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, -1)
 	}
 	var running, waiting, rest []*trackedJob
 	for _, id := range queue {
@@ -69,7 +69,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		switch l := c.jobs.get(id); {
 		case l.job.State.Live():
 			running = append(running, l)
-		case !c.planning.has(id):
+		case !c.planning.Has(id):
 			rest = append(rest, l)
 		}
 	}
@@ -93,7 +93,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 func (c *Core) outside() []job.ID {
 	var ids []job.ID
 	for id := range c.jobs.all() {
-		if !c.planning.has(id) {
+		if !c.planning.Has(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -126,11 +126,11 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 	case l.throttle != nil && l.throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
 	}
-	if c.planning.isPlaced(j.ID) {
+	if c.planning.Placed(j.ID) {
 		return alone(job.ReasonChecking, "")
 	}
 	w := c.waiting(l)
-	if why := c.planning.explain(&w); len(why) > 0 {
+	if why := c.planning.Explain(&w); len(why) > 0 {
 		return c.nameJobs(c.gpus.nameForeign(c.tellLeaving(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
@@ -208,8 +208,8 @@ func (c *Core) jobView(l *trackedJob, now time.Time, reasons bool) job.JobView {
 
 // explained fills in why a queued job waits, and until when.
 func (c *Core) explained(v job.JobView, l *trackedJob, now time.Time) job.JobView {
-	if s := c.snapshot(now); c.planning.foretold(s, l.job.ID) {
-		if at, ok := c.planning.forecast(s)[l.job.ID]; ok {
+	if s := c.snapshot(now); c.planning.InForecast(s, c.planning.Queue, l.job.ID) {
+		if at, ok := c.planning.Forecast(s, c.planning.Queue)[l.job.ID]; ok {
 			v.StartsAt = at.Time()
 		}
 	}
