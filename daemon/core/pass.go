@@ -62,7 +62,9 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 }
 
 // plan decides without doing anything.
-func (c *Core) plan(now time.Time) *sched.Plan { return c.planning.Plan(c.snapshot(now), c.planning.Queue) }
+func (c *Core) plan(now time.Time) *sched.Plan {
+	return c.planning.Plan(c.snapshot(now), c.planning.Queue)
+}
 
 // schedule plans and carries out the plan. A placement that rests on free GPU
 // memory waits for a fresh look at it, and so does everything behind it.

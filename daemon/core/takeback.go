@@ -38,17 +38,11 @@ func (c *Core) checked(number uint64, now time.Time) {
 			why = "the machine goes down"
 		}
 		if why != "" {
-			c.takeBack(l, why, now)
+			c.endAttempt(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}, now)
 		} else {
 			c.start(l)
 		}
 	}
-}
-
-// takeBack ends an attempt of which nothing has begun.
-func (c *Core) takeBack(l *trackedJob, why string, now time.Time) {
-	c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why} })
-	c.teardown(l, now)
 }
 
 // denied says why a job can't have the GPUs alone that it was given; "" if it can.

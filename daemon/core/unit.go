@@ -42,29 +42,27 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		return
 	}
 	l.action = noAction
+	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
 	switch e.How {
+	case StartUnsure: // the next listing or retry says whether the unit exists
+		return
 	case StartExists:
 		c.inspect(l)
+		return
 	case StartRefused:
-		c.edit(l, func(a *job.Attempt) {
-			a.Result = &job.Result{Outcome: job.Failed, Launch: e.Launch, Detail: e.Detail}
-		})
-		c.teardown(l, now)
+		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
 		c.systemd.holdStarts(&l.job.Owner, now)
-		c.edit(l, func(a *job.Attempt) {
-			a.Result = &job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
-		})
-		c.teardown(l, now)
 	case StartBarred:
 		c.systemd.bar(l.account, e.Detail, now)
-		c.edit(l, func(a *job.Attempt) {
-			a.Result = &job.Result{Outcome: job.Lost, Detail: e.Detail, Tries: l.tries + 1}
-		})
-		c.teardown(l, now)
-	case StartUnsure:
-		// The next listing or retry reports whether the unit exists.
 	}
+	c.endAttempt(l, r, now)
+}
+
+// endAttempt records how an attempt ended and tears its unit down.
+func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
+	c.edit(l, func(a *job.Attempt) { a.Result = &r })
+	c.teardown(l, now)
 }
 
 // teardown brings a job to its end: every process of its unit stopped, the unit
@@ -232,7 +230,7 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Ending:
 		c.teardown(l, now)
 	case c.systemd.rebooted(a):
-		c.lost(l, "the machine was restarted while the job ran", now)
+		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: "the machine was restarted while the job ran"}, now)
 	case !fresh:
 		c.inspect(l)
 	case l.job.State == job.Starting && l.job.Stop != "":
@@ -240,7 +238,7 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Starting:
 		c.launch(l)
 	default:
-		c.lost(l, "its unit was stopped or removed from outside gpusched", now)
+		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: "its unit was stopped or removed from outside gpusched"}, now)
 	}
 }
 
@@ -338,12 +336,6 @@ func resultOf(e Exit, j *job.Job) job.Result {
 		r.Outcome = job.Failed
 	}
 	return r
-}
-
-// lost ends an attempt whose unit is gone and told nobody how it ended.
-func (c *Core) lost(l *trackedJob, why string, now time.Time) {
-	c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: why} })
-	c.teardown(l, now)
 }
 
 // ended closes the attempt: no process of the unit is left. The job has its
