@@ -27,14 +27,12 @@ func newAccountBook(q job.Quotas, past []job.Usage) accountBook {
 	return l
 }
 
-func userKey(uid int) string      { return "u" + strconv.Itoa(uid) }
-func groupKey(name string) string { return "g" + name }
-
+// accountKey names an account in the state file.
 func accountKey(a *sched.Account) string {
 	if a.UID < 0 {
-		return groupKey(a.Name)
+		return "g" + a.Name
 	}
-	return userKey(a.UID)
+	return "u" + strconv.Itoa(a.UID)
 }
 
 // of returns the account that an owner's jobs count for: the principal's, if
@@ -45,10 +43,8 @@ func (l *accountBook) of(o job.Owner, principal *job.Account) *sched.Account {
 	}
 	a := l.users[o.UID]
 	if a == nil {
-		a = &sched.Account{UID: o.UID, Name: o.User}
+		a = l.restored(&sched.Account{UID: o.UID, Name: o.User})
 		l.users[o.UID] = a
-		l.recall(userKey(o.UID), a)
-		l.apply(a)
 	}
 	return a
 }
@@ -82,19 +78,21 @@ func (l *accountBook) members(gid int) []int {
 func (l *accountBook) group(name string) *sched.Account {
 	g := l.groups[name]
 	if g == nil {
-		g = &sched.Account{UID: -1, Name: name}
+		g = l.restored(&sched.Account{UID: -1, Name: name})
 		l.groups[name] = g
-		l.recall(groupKey(name), g)
-		l.apply(g)
 	}
 	return g
 }
 
-func (l *accountBook) recall(key string, a *sched.Account) {
+// restored gives a new account its bounds and what is on record of its use.
+func (l *accountBook) restored(a *sched.Account) *sched.Account {
+	key := accountKey(a)
 	if u, ok := l.past[key]; ok {
 		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
 		delete(l.past, key)
 	}
+	l.apply(a)
+	return a
 }
 
 // open lets the accounts count from now on.
@@ -147,11 +145,8 @@ func (l *accountBook) apply(a *sched.Account) {
 // configure takes on new quotas.
 func (l *accountBook) configure(q job.Quotas) {
 	l.quotas = q
-	for _, a := range l.users {
+	for _, a := range l.all() {
 		l.apply(a)
-	}
-	for _, g := range l.groups {
-		l.apply(g)
 	}
 }
 
@@ -225,18 +220,21 @@ func (c *Core) startCharging(now time.Time) {
 // chargePast charges a job for the time since its placement.
 func (c *Core) chargePast(l *trackedJob, now time.Time) {
 	for _, acc := range l.accounts() {
-		acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
+		c.chargeSincePlacement(acc, l, now)
 	}
+}
+
+func (c *Core) chargeSincePlacement(acc *sched.Account, l *trackedJob, now time.Time) {
+	acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
 }
 
 // startChargingEarly charges all jobs of an account up to now, where one of them ends before
 // open: what is recorded of an account is of those that run, too.
 func (c *Core) startChargingEarly(acc *sched.Account, now time.Time) {
-	half := c.policy.Sched.HalfLife
-	acc.Open(sched.At(now), half)
+	acc.Open(sched.At(now), c.policy.Sched.HalfLife)
 	for _, id := range c.jobs.activeIDs() {
 		if l := c.jobs.active(id); slices.Contains(l.accounts(), acc) {
-			acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), half)
+			c.chargeSincePlacement(acc, l, now)
 		}
 	}
 	acc.Counted(sched.At(now))

@@ -91,10 +91,9 @@ func (c *Core) restore(j job.Job) {
 	c.enroll(j.Owner, j.Principal, time.Time{})
 	l := c.adopt(j)
 	l.stopSent = j.State == job.Ending
-	c.requests.remember(j.Owner.UID, j.Key, j.ID)
 	c.jobs.claim(j.ID)
-	if j.Task == nil { // a task has it of its array
-		c.requests.rememberDedup(j.Owner.UID, j.Request.Dedup, j.ID)
+	if j.Task == nil { // a task has its array's request
+		c.requests.remember(j.Owner.UID, j.Key, j.Request.Dedup, j.ID)
 	}
 	if j.State.Live() {
 		c.gpus.recordUnkillable(l)
@@ -178,7 +177,10 @@ func (c *Core) viewOf(id job.ID, now time.Time) *job.JobView {
 	if l == nil {
 		return nil
 	}
-	v := c.jobView(l, now, true)
+	v := job.JobView{Job: l.job, EndsAt: c.endsAt(&l.job, now), Uses: l.usesNow()}
+	if l.job.State == job.Queued {
+		v = c.explained(v, l, now)
+	}
 	return &v
 }
 

@@ -41,19 +41,13 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
 			c.requestStop(l, job.StopTime, "", now)
 		}
-		if retry && l.action == noAction {
-			c.retryPending(l, now)
+		switch {
+		case !retry || l.action != noAction:
+		case l.job.State == job.Ending:
+			c.teardown(l, now)
+		case l.job.State == job.Starting:
+			c.inspect(l)
 		}
-	}
-}
-
-// retryPending repeats what failed or was left undone.
-func (c *Core) retryPending(l *trackedJob, now time.Time) {
-	switch {
-	case l.job.State == job.Ending:
-		c.teardown(l, now)
-	case l.job.State == job.Starting:
-		c.inspect(l)
 	}
 }
 

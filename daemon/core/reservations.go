@@ -47,22 +47,28 @@ func (r *reservations) expire(now time.Time) []int64 {
 	return over
 }
 
-// inWay returns one that keeps some of the same GPUs at the same time; nil: none does.
-func (r *reservations) inWay(n *job.Reservation) *job.Reservation {
+// overlapping returns one that keeps some of the same GPUs at the same time; nil: none
+// does.
+func (r *reservations) overlapping(n *job.Reservation) *job.Reservation {
 	for i := range r.list {
-		if old := &r.list[i]; overlap(old, n) {
+		old := &r.list[i]
+		same := slices.ContainsFunc(n.GPUs, func(g job.GPURef) bool { return reserves(old, g.UUID) })
+		if same && old.From.Before(n.To) && n.From.Before(old.To) {
 			return old
 		}
 	}
 	return nil
 }
 
+// reserves reports whether a reservation keeps a GPU.
+func reserves(r *job.Reservation, uuid string) bool {
+	return slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
+}
+
 // on says for whom a GPU is reserved at the moment; "" is for all.
 func (r *reservations) on(uuid string, now time.Time) string {
 	for i := range r.list {
-		v := &r.list[i]
-		holds := slices.ContainsFunc(v.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
-		if holds && !now.Before(v.From) && now.Before(v.To) {
+		if v := &r.list[i]; reserves(v, uuid) && !now.Before(v.From) && now.Before(v.To) {
 			return "reserved for " + reservedFor(v)
 		}
 	}

@@ -29,7 +29,7 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	case !r.To.After(r.From) || !r.To.After(now):
 		return job.Refuse("usage/reservation-over")
 	}
-	if old := c.reservations.inWay(&r); old != nil {
+	if old := c.reservations.overlapping(&r); old != nil {
 		return job.Refuse("conflict/reserved", old.ID, old.For(), old.From, old.To)
 	}
 	r.By, r.At = e.Who.User, now
@@ -37,13 +37,6 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	c.step.record(job.Record{Reservation: &r})
 	c.step.replan()
 	return nil
-}
-
-// overlap reports whether two reservations keep a GPU at the same time.
-func overlap(a, b *job.Reservation) bool {
-	return a.From.Before(b.To) && b.From.Before(a.To) && slices.ContainsFunc(a.GPUs, func(g job.GPURef) bool {
-		return slices.ContainsFunc(b.GPUs, func(h job.GPURef) bool { return g.UUID == h.UUID })
-	})
 }
 
 func (c *Core) unreserve(e Command) *job.Refusal {

@@ -23,27 +23,30 @@ func (c *Core) submit(e Submit, now time.Time) {
 		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
 		return
 	}
-	open, refusal := c.pending(s.Request.After, s.Ended)
+	j, refusal := c.newWaitingJob(c.jobs.next(), &s, now)
 	if refusal != nil {
-		c.step.refuse(e.Token, refusal)
-		return
-	}
-	j := newJob(c.jobs.next(), &s, now)
-	if refusal := c.deps.edgesQuota(&j, len(open), 0); refusal != nil {
 		c.step.refuse(e.Token, refusal)
 		return
 	}
 	l := c.adopt(j)
 	c.jobs.claim(j.ID)
-	l.job.Pending = open
 	c.deps.follow(l)
-	c.requests.remember(s.Owner.UID, s.Key, l.job.ID)
-	c.requests.rememberDedup(s.Owner.UID, s.Request.Dedup, l.job.ID)
+	c.requests.remember(s.Owner.UID, s.Key, s.Request.Dedup, l.job.ID)
 	c.step.store(l.job.ID, &s.Payload)
 	c.enqueue(l, now)
 	c.step.markDirty(l)
 	c.step.replan()
 	c.step.reply(pendingReply{Reply{Token: e.Token}, l.job.ID})
+}
+
+// newWaitingJob is newJob with what the job waits for.
+func (c *Core) newWaitingJob(id job.ID, s *job.Submission, now time.Time) (job.Job, *job.Refusal) {
+	j := newJob(id, s, now)
+	open, refusal := c.pending(s.Request.After, s.Ended)
+	if refusal == nil {
+		j.Pending, refusal = open, c.deps.edgesQuota(&j, len(open), 0)
+	}
+	return j, refusal
 }
 
 func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
@@ -68,13 +71,8 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	if refusal := c.admit(&s, now); refusal != nil {
 		return job.JobView{}, refusal
 	}
-	open, refusal := c.pending(s.Request.After, s.Ended)
+	j, refusal := c.newWaitingJob(0, &s, now)
 	if refusal != nil {
-		return job.JobView{}, refusal
-	}
-	j := newJob(0, &s, now)
-	j.Pending = open
-	if refusal := c.deps.edgesQuota(&j, len(open), 0); refusal != nil {
 		return job.JobView{}, refusal
 	}
 	l := &trackedJob{job: j, account: c.accounts.of(s.Owner, s.Principal)}

@@ -69,7 +69,6 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 		return job.Refuse("usage/no-change")
 	}
 	s := job.Submission{Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
-	s.Grace, s.Requeue = &s.Request.Grace, &s.Request.Requeue
 	raised := s.Request.Priority.Raised()
 	if l.job.Tasks != nil {
 		s.Request.Array = cloneArray(s.Request.Array)
@@ -81,8 +80,6 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
 	c.applyDerivedDefaults(&s.Request)
-	grace, again := l.job.Request.Grace, l.job.Request.Requeue
-	s.Grace, s.Requeue = &grace, &again
 	open := l.job.Pending
 	if ch.After != nil {
 		if open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {

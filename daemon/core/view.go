@@ -30,14 +30,13 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		if c.planning.Has(l.job.ID) {
 			inQueue++
 		}
-		jv := job.JobView{Job: l.job}
+		jv := job.JobView{Job: l.job, EndsAt: c.endsAt(&l.job, now), Uses: l.usesNow()}
 		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.Has(l.job.ID)) {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
 				jv.StartsAt = at.Time()
 			}
 		}
-		jv.EndsAt, jv.Uses = c.endsAt(&l.job, now), l.usesNow()
 		v.Jobs = append(v.Jobs, jv)
 	}
 	return v
@@ -195,15 +194,6 @@ func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return expectedEnd(j, now)
-}
-
-func (c *Core) jobView(l *trackedJob, now time.Time, reasons bool) job.JobView {
-	v := job.JobView{Job: l.job}
-	v.EndsAt, v.Uses = c.endsAt(&l.job, now), l.usesNow()
-	if reasons && l.job.State == job.Queued {
-		return c.explained(v, l, now)
-	}
-	return v
 }
 
 // explained fills in why a queued job waits, and until when.
