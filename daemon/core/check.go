@@ -135,7 +135,7 @@ func (b *jobBook) checkPlaces(breach breach) {
 		if at, yes := b.timed.at[id]; yes {
 			timed++
 			if when := b.timed.heap[at]; when.id != id || !when.at.Equal(notBefore(j)) {
-				breach(11, "job %d waits for %v, and its alarm is that of job %d at %v", id, notBefore(j), when.id, when.at)
+				breach(11, "job %d waits for %v, and its timer is that of job %d at %v", id, notBefore(j), when.id, when.at)
 			}
 		}
 		if j.State.Live() != (b.placed[id] == l) {
@@ -146,7 +146,7 @@ func (b *jobBook) checkPlaces(breach breach) {
 		}
 	}
 	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) {
-		breach(11, "of the alarms, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
+		breach(11, "of the timers, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
 			len(b.timed.heap), len(b.timed.at), timed, len(b.placed), active)
 	}
 }

@@ -160,7 +160,7 @@ func (b *jobBook) queuedCount() int                    { return b.queued }
 func (b *jobBook) queuedOf(uid int) int                { return b.perUser[uid] }
 func (b *jobBook) queuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
 
-// The alarms of queued jobs that wait for a time.
+// The timers of queued jobs that wait for a time.
 func (b *jobBook) setTimer(id job.ID, at time.Time) { b.timed.set(id, at) }
 func (b *jobBook) stopTimer(id job.ID)              { b.timed.remove(id) }
 func (b *jobBook) hasTimer(id job.ID) bool          { return b.timed.has(id) }

@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first alarm is the earliest of those that are set, of equal ones that of
+// The first timer is the earliest of those that are set, of equal ones that of
 // the lowest id, whatever was set, moved and removed before.
-func TestAlarmsComeInOrder(t *testing.T) {
+func TestTimersComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, model := newTimers(), map[job.ID]timer{}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
