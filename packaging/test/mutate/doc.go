@@ -4,7 +4,7 @@
 //	go run ./packaging/test/mutate                             half an hour, files drawn at random from each package
 //	go run ./packaging/test/mutate -time 4h -seed 2
 //	go run ./packaging/test/mutate -time 0 daemon/job          all files of a package, however long that takes
-//	go run ./packaging/test/mutate -files alarm.go,lane.go daemon/core
+//	go run ./packaging/test/mutate -files timers.go,starvation.go daemon/core
 //
 // It works on a copy of the checkout, changes not committed included. There each
 // operator of a package becomes a switch between itself and its mutants, so that a
