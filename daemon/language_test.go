@@ -118,3 +118,25 @@ func TestReadmeIsShort(t *testing.T) {
 		}
 	}
 }
+
+// TestGlossaryIsShort: few words, in their order, each once and with a meaning.
+func TestGlossaryIsShort(t *testing.T) {
+	text, err := os.ReadFile("../contrib/GLOSSARY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 || cells[1] == " word " || strings.HasPrefix(cells[1], "---") {
+			continue
+		}
+		if strings.TrimSpace(cells[2]) == "" {
+			t.Errorf("no meaning: %s", line)
+		}
+		words = append(words, strings.ToLower(cells[1]))
+	}
+	if len(words) < 50 || len(words) > 70 || !slices.IsSorted(words) || len(slices.Compact(slices.Clone(words))) != len(words) {
+		t.Errorf("%d words, sorted and once: %v", len(words), words)
+	}
+}
