@@ -43,7 +43,7 @@ type Options struct {
 	// StartUnit starts a unit of the site's; nil: nobody does.
 	StartUnit func(ctx context.Context, name string) error
 	Tell      Tell                               // nil: nobody does
-	Forget    func(context.Context) (int, error) // removes ended jobs that nobody needs any more, and says how many; nil: all are kept
+	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger
 
@@ -129,7 +129,8 @@ func (d *Daemon) Run(outer context.Context) error {
 	defer end(nil)
 	d.end = end
 	parts := newGroup(d.host)
-	for _, part := range []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen} {
+	run := []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen}
+	for _, part := range run {
 		parts.Go(func() { part(ctx) })
 	}
 	d.opt.Notify.Ready()

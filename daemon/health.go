@@ -17,7 +17,9 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	var active []job.Job
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
-	err := d.ask(asking, func(c *core.Core, now time.Time) { v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active() })
+	err := d.ask(asking, func(c *core.Core, now time.Time) {
+		v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active()
+	})
 	if err == nil {
 		checks = append(checks, d.checkGPUs(&v)...)
 		checks = append(checks, checkStuck(active)...)

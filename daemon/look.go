@@ -54,7 +54,8 @@ func (l *look) begin(now time.Time, tell func(job.Check)) (known job.Check, more
 func (l *look) end(c job.Check, now time.Time) {
 	l.mu.Lock()
 	wait := l.wait
-	l.since, l.last, l.at, l.wait = time.Time{}, c, now, nil
+	l.since, l.wait = time.Time{}, nil
+	l.last, l.at = c, now
 	if l.void {
 		l.at, l.void = time.Time{}, false
 	}

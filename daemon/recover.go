@@ -67,7 +67,7 @@ func (l *lister) report(name string, err error) {
 
 // unknown returns the units of jobs that neither the core nor the store knows, and
 // of those that wait, with the numbers of their last attempts.
-func (l *lister) unknown(ctx context.Context, all []units.Status) (unknown []units.Status, last map[job.ID]int, err error) {
+func (l *lister) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]int, error) {
 	byID := map[job.ID]units.Status{}
 	var ids []job.ID
 	for _, st := range all {
@@ -83,7 +83,7 @@ func (l *lister) unknown(ctx context.Context, all []units.Status) (unknown []uni
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking up the jobs of units: %w", err)
 	}
-	last = map[job.ID]int{}
+	last := map[job.ID]int{}
 	for i := range stored {
 		if j := &stored[i]; j.State == job.Queued && j.Tasks == nil {
 			last[j.ID] = attemptOf(j)
@@ -91,6 +91,7 @@ func (l *lister) unknown(ctx context.Context, all []units.Status) (unknown []uni
 			delete(byID, j.ID)
 		}
 	}
+	var unknown []units.Status
 	for _, id := range ids {
 		if st, ok := byID[id]; ok {
 			unknown = append(unknown, st)
@@ -114,8 +115,10 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 		Label:       job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
 		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: job.Span(s.Grace)},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
-		Attempt: &job.Attempt{Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began},
-		Life:    job.Life{QueuedAt: began, Recovered: true},
+		Life: job.Life{QueuedAt: began, Recovered: true},
+	}
+	j.Attempt = &job.Attempt{
+		Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began,
 	}
 	if s.MaxRuntime > backstop {
 		j.Request.TimeLimit = job.Span(s.MaxRuntime - backstop)

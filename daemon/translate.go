@@ -51,7 +51,8 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 	}
 	spec.Attempt, spec.Placed = j.Attempt.Number, j.Attempt.PlacedAt
 	for _, g := range j.Attempt.GPUs {
-		spec.GPUs = append(spec.GPUs, contract.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes})
+		gpu := contract.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes}
+		spec.GPUs = append(spec.GPUs, gpu)
 	}
 	spec.CPUAffinity = affinity(j)
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
@@ -89,10 +90,12 @@ func affinity(j *job.Job) string {
 
 // launchSpec is the private part, which only the job's user can read.
 func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
+	program := contract.Program{
+		Argv: argv(j, p), EnvMode: contract.EnvMode(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
+	}
 	s := &launch.Spec{
-		JobID: int64(j.ID), Attempt: j.Attempt.Number,
-		Program: contract.Program{Argv: argv(j, p), EnvMode: contract.EnvMode(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask},
-		User:    j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
+		JobID: int64(j.ID), Attempt: j.Attempt.Number, Program: program,
+		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
 	if j.Task != nil {
@@ -115,7 +118,8 @@ func argv(j *job.Job, p *job.Payload) []string {
 // unitOf reads systemd's words into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
-	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, Unfiltered: st.StatusText == contract.StatusUnfiltered}
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age}
+	u.Unfiltered = st.StatusText == contract.StatusUnfiltered
 	phase, e := units.Decode(st)
 	switch phase {
 	case units.PhaseAbsent:

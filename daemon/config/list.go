@@ -78,15 +78,29 @@ func ascending(list []int, called string) error {
 	return nil
 }
 
-// pathList is a list of at most so many paths, each of which must pass a check.
-func pathList(to *[]string, example, noun string, most int, wrong func(string) error, tidy func(string) string, form shape) value {
-	read := fromList(example, "paths in quotes only", func(s string) (string, bool) { return tidy(s), true })
-	check := func(list []string) error {
-		if len(list) > most {
-			return fmt.Errorf("lists %d %s, at most %d can be", len(list), noun, most)
+// paths is a kind of lists of paths.
+type paths struct {
+	example, noun string
+	most          int
+	tidy          func(string) string // nil: taken as it is written
+	wrong         func(string) error  // with one path
+	form          shape
+}
+
+// list is a setting of the kind.
+func (k paths) list(to *[]string) value {
+	read := fromList(k.example, "paths in quotes only", func(s string) (string, bool) {
+		if k.tidy != nil {
+			s = k.tidy(s)
+		}
+		return s, true
+	})
+	wrong := func(list []string) error {
+		if len(list) > k.most {
+			return fmt.Errorf("lists %d %s, at most %d can be", len(list), k.noun, k.most)
 		}
 		for i, p := range list {
-			if err := wrong(p); err != nil {
+			if err := k.wrong(p); err != nil {
 				return err
 			}
 			if slices.Contains(list[:i], p) {
@@ -95,7 +109,7 @@ func pathList(to *[]string, example, noun string, most int, wrong func(string) e
 		}
 		return nil
 	}
-	return setting[[]string]{to, read, check, listed(strconv.Quote), form}
+	return setting[[]string]{to, read, wrong, listed(strconv.Quote), k.form}
 }
 
 // maxDevices bounds what every start of a job looks at.
@@ -103,16 +117,19 @@ const maxDevices = 64
 
 // devices is a list of device nodes.
 func devices(to *[]string) value {
-	return pathList(to, `device nodes such as ["/dev/nvidia-uvm"]`, "devices", maxDevices, func(p string) error {
-		switch {
-		case !strings.HasPrefix(p, "/dev/") || filepath.Clean(p) != p || !shortPath(p):
-			return fmt.Errorf("%q is not the path of a node in /dev", p)
-		case strings.ContainsAny(p, "*?["):
-			return fmt.Errorf("%q is a pattern: name each node", p)
-		}
-		return nil
-	}, func(p string) string { return p },
-		shape{Type: "array", Form: "a list of paths in /dev", Items: &shape{Type: "string", Pattern: "^/dev/.+"}})
+	return paths{
+		example: `device nodes such as ["/dev/nvidia-uvm"]`, noun: "devices", most: maxDevices,
+		wrong: func(p string) error {
+			switch {
+			case !strings.HasPrefix(p, "/dev/") || filepath.Clean(p) != p || !shortPath(p):
+				return fmt.Errorf("%q is not the path of a node in /dev", p)
+			case strings.ContainsAny(p, "*?["):
+				return fmt.Errorf("%q is a pattern: name each node", p)
+			}
+			return nil
+		},
+		form: shape{Type: "array", Form: "a list of paths in /dev", Items: &shape{Type: "string", Pattern: "^/dev/.+"}},
+	}.list(to)
 }
 
 // maxPrograms bounds what every submission is compared with.
@@ -120,19 +137,24 @@ const maxPrograms = 256
 
 // programs is a list of directories and patterns of programs.
 func programs(to *[]string) value {
-	return pathList(to, `directories such as ["/srv/scripts"]`, "paths", maxPrograms, func(p string) error {
-		_, bad := path.Match(p, "")
-		switch {
-		case !path.IsAbs(p) || path.Clean(p) != p || !shortPath(p):
-			return fmt.Errorf("%q is not a plain absolute path", p)
-		case bad != nil:
-			return fmt.Errorf("%q is not a pattern: a [ needs its ]", p)
-		}
-		return nil
-	}, func(p string) string {
-		if p == "/" {
-			return p
-		}
-		return strings.TrimSuffix(p, "/")
-	}, shape{Type: "array", Form: "a list of absolute paths", Items: &shape{Type: "string", Pattern: "^/"}})
+	return paths{
+		example: `directories such as ["/srv/scripts"]`, noun: "paths", most: maxPrograms,
+		tidy: func(p string) string {
+			if p == "/" {
+				return p
+			}
+			return strings.TrimSuffix(p, "/")
+		},
+		wrong: func(p string) error {
+			_, bad := path.Match(p, "")
+			switch {
+			case !path.IsAbs(p) || path.Clean(p) != p || !shortPath(p):
+				return fmt.Errorf("%q is not a plain absolute path", p)
+			case bad != nil:
+				return fmt.Errorf("%q is not a pattern: a [ needs its ]", p)
+			}
+			return nil
+		},
+		form: shape{Type: "array", Form: "a list of absolute paths", Items: &shape{Type: "string", Pattern: "^/"}},
+	}.list(to)
 }

@@ -39,7 +39,8 @@ func quotaFields() []quotaField {
 func defaultQuotaKeys(section string) []key {
 	var list []key
 	for _, f := range quotaFields() {
-		k := key{section: section, name: f.name, doc: f.doc, bind: func(c *Config) value { return f.value(f.of(&c.Quotas.Default)) }}
+		bind := func(c *Config) value { return f.value(f.of(&c.Quotas.Default)) }
+		k := key{section: section, name: f.name, doc: f.doc, bind: bind}
 		if k.full() == defaultJobs {
 			k.fallback, k.part = "jobs.max_running", "a quarter of"
 			k.doc += " Not set, it is a quarter of jobs.max_running, but not below 8, and always leaves others a place."
@@ -138,7 +139,8 @@ func addQuota(accounts *map[string]job.Quota, name string) {
 // directory.
 func accountName(name string) error {
 	switch {
-	case name == "" || len(name) > 256 || !job.Printable(name) || strings.ContainsAny(name, ":,/") || strings.TrimSpace(name) != name || name[0] == '-':
+	case name == "" || len(name) > 256 || !job.Printable(name),
+		strings.ContainsAny(name, ":,/") || strings.TrimSpace(name) != name || name[0] == '-':
 		return fmt.Errorf("%s is not the name of an account", strconv.QuoteToASCII(name[:min(len(name), 80)]))
 	case name == "NAME":
 		return errors.New("NAME stands for the name of an account: write that")

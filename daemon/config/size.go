@@ -79,7 +79,8 @@ func defaultMem(to *DefaultMem) value {
 // share is a percentage or a size.
 func share(to *Share) value {
 	wrong := func(s Share) error {
-		if s.Bytes < 0 || s.Bytes > job.MaxSize || s.Percent < 0 || s.Percent > maxSharePercent || (s.Bytes > 0 && s.Percent > 0) {
+		fits := s.Bytes >= 0 && s.Bytes <= job.MaxSize && s.Percent >= 0 && s.Percent <= maxSharePercent
+		if !fits || s.Bytes > 0 && s.Percent > 0 {
 			return fmt.Errorf("use either 0%% to %d%% or a size", maxSharePercent)
 		}
 		return nil

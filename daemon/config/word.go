@@ -52,7 +52,8 @@ func logLevel(to *slog.Level) value {
 
 // word is text that must pass a check.
 func word(to *string, example string, wrong func(string) error, form, pattern string) value {
-	return setting[string]{to, fromText(example, asWritten[string]), wrong, strconv.Quote, shape{Type: "string", Form: form, Pattern: pattern}}
+	spelled := shape{Type: "string", Form: form, Pattern: pattern}
+	return setting[string]{to, fromText(example, asWritten[string]), wrong, strconv.Quote, spelled}
 }
 
 // groupOrNone is the name of a group, or empty.

@@ -49,7 +49,8 @@ func NewNative(path string, w io.Writer) *Queue { return newQueue(&native{path: 
 
 func newQueue(to, fallback sender) *Queue {
 	q := &Queue{
-		to: to, fallback: fallback, entries: make(chan entry, queueLength), audit: make(chan entry, queueLength), stop: make(chan struct{}), done: make(chan struct{}),
+		to: to, fallback: fallback, entries: make(chan entry, queueLength), audit: make(chan entry, queueLength),
+		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	q.close = sync.OnceFunc(func() { close(q.stop) })
 	go q.run()

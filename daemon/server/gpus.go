@@ -17,7 +17,8 @@ func (s *Server) gpus(r *request) (any, error) {
 	}
 	reply := api.GPUsReply{
 		Schema: api.Schema, Driver: v.Driver, CUDA: v.CUDA, Problem: v.Problem, ProblemDetail: v.ProblemDetail,
-		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who), Reservations: renderReservations(v.Reservations), Links: v.Links,
+		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who), Links: v.Links,
+		Reservations: renderReservations(v.Reservations),
 	}
 	return reply, nil
 }
@@ -80,7 +81,8 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW, UnlistedBytes: g.UnlistedBytes,
 		}
 		if c := g.Control; c.Paused { // else they report who resumed it
-			out[i].Paused, out[i].Drain, out[i].PausedReason, out[i].PausedBy = true, c.Drain, c.Reason, c.By
+			out[i].Paused, out[i].Drain = true, c.Drain
+			out[i].PausedReason, out[i].PausedBy = c.Reason, c.By
 			out[i].PausedAt, out[i].PausedUntil = moment(c.At), moment(c.Until)
 		}
 		for _, id := range g.Jobs {
@@ -88,7 +90,8 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 		}
 		for _, h := range g.Shares {
 			out[i].Shares = append(out[i].Shares, api.Share{
-				Job: int64(h.Job), Called: h.Called, Milli: h.Milli, PromiseBytes: h.PromiseBytes, UsedBytes: h.Use.UsedBytes, PeakBytes: h.Use.PeakBytes,
+				Job: int64(h.Job), Called: h.Called, Milli: h.Milli, PromiseBytes: h.PromiseBytes,
+				UsedBytes: h.Use.UsedBytes, PeakBytes: h.Use.PeakBytes,
 			})
 		}
 		for _, p := range g.Processes {

@@ -45,7 +45,8 @@ func renderJob(v *job.JobView) api.Job {
 func publicPart(r job.Request) job.Request {
 	r.Begin = moment(r.Begin)
 	wholeSpans(&r)
-	r.After, r.Array, r.Dedup, r.Derived = nil, nil, "", job.Derived{}
+	r.After, r.Array = nil, nil
+	r.Dedup, r.Derived = "", job.Derived{}
 	return r
 }
 
@@ -54,7 +55,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
-	out.ExpectedStart, out.ExpectedEnd, out.ExpectedSeconds = moment(v.StartsAt), moment(v.EndsAt), wholeSeconds(j.Expected)
+	out.ExpectedStart, out.ExpectedEnd = moment(v.StartsAt), moment(v.EndsAt)
+	out.ExpectedSeconds = wholeSeconds(j.Expected)
 	if t := j.Task; t != nil {
 		out.Task = &api.Task{Task: *t, Name: t.String()}
 	} else if array := j.Request.Array; array != nil {
@@ -67,7 +69,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 func renderArray(a *job.Array, n *job.Tasks) *api.Array {
 	out := &api.Array{Spec: arraySpec(a), Size: a.Size(), Limit: a.Limit}
 	if n != nil {
-		out.Next, out.Live, out.Failed, out.Cancelled = n.Became(), n.Live, n.Failed, n.Cancelled()
+		out.Next, out.Live = n.Became(), n.Live
+		out.Failed, out.Cancelled = n.Failed, n.Cancelled()
 	}
 	return out
 }
@@ -125,7 +128,9 @@ func renderUse(out *api.GPURef, u job.GPUUse) {
 func renderWarnings(list []job.Warning) []api.Warning {
 	var out []api.Warning
 	for _, w := range list {
-		out = append(out, api.Warning{Code: string(w.Code), GPU: w.GPU, Since: moment(w.Since), Seconds: int64(w.Idle / time.Second), Sentence: w.Sentence})
+		out = append(out, api.Warning{
+			Code: string(w.Code), GPU: w.GPU, Since: moment(w.Since), Seconds: int64(w.Idle / time.Second), Sentence: w.Sentence,
+		})
 	}
 	return out
 }
@@ -143,7 +148,10 @@ func renderResult(r *job.Result) *api.Result {
 	if r == nil {
 		return nil
 	}
-	said := job.Result{Outcome: r.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Launch: r.Launch, Errno: r.Errno, Cause: r.Cause, For: r.For}
+	said := job.Result{
+		Outcome: r.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Launch: r.Launch, Errno: r.Errno,
+		Cause: r.Cause, For: r.For,
+	}
 	return &api.Result{Result: said, Code: r.Code(), Sentence: r.Sentence()}
 }
 

@@ -31,7 +31,8 @@ func (s *Server) reserve(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.backend(r.Context()).Do(r.Context(), r.who, job.Command{Kind: job.CommandReserve, Reason: res.Reason, Reservation: &res}); err != nil {
+	c := job.Command{Kind: job.CommandReserve, Reason: res.Reason, Reservation: &res}
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
 	out, err := s.reservations(r)
@@ -86,7 +87,8 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 	for _, index := range indexes {
 		out.GPUs = append(out.GPUs, job.GPURef{Index: index})
 	}
-	if !out.To.After(out.From) || !out.To.After(now) || out.To.Sub(out.From) > job.MaxDuration || out.To.After(now.Add(job.MaxDuration)) {
+	tooFar := out.To.Sub(out.From) > job.MaxDuration || out.To.After(now.Add(job.MaxDuration))
+	if !out.To.After(out.From) || !out.To.After(now) || tooFar {
 		p = append(p, job.Text("a reservation ends after its beginning, in the future, and within 10 years"))
 	}
 	if len(in.Users)+len(in.Groups) > maxReservedFor {

@@ -116,7 +116,8 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() {
-			broken <- hs.Serve(&peerListener{Listener: l, peerOf: s.peerOf, conns: s.conns, person: s.opt.Person, lines: s.lines})
+			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.conns, person: s.opt.Person, lines: s.lines}
+			broken <- hs.Serve(known)
 		}()
 	}
 	var err error

@@ -127,7 +127,8 @@ func (s *Server) jobByID(ctx context.Context, id job.ID, want job.Query) (job.Jo
 // or, where its array waits no more, one that was cancelled before it could.
 func futureTask(array job.JobView, t job.Task) job.JobView {
 	v := array
-	v.ID, v.Attempt, v.Attempts, v.Life.Task, v.Life.Tasks = 0, nil, nil, &t, nil
+	v.ID, v.Attempt, v.Attempts = 0, nil, nil
+	v.Task, v.Tasks = &t, nil
 	by, alone, next := array.StopBy, false, true
 	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil {
 		at := a.Position(t.Index)

@@ -59,8 +59,8 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 // against the GPU, or nothing that would ever change.
 var passing = []job.ReasonCode{
 	job.ReasonGPUCleaning, job.ReasonGPUKept, job.ReasonGPUBusy, job.ReasonGPUShare, job.ReasonGPUMemory,
-	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUForeign, job.ReasonGPUReserved, job.ReasonGPUSuspect, job.ReasonGPUPaused,
-	job.ReasonGPUDrained, job.ReasonGPUSick, job.ReasonGPUUnknown, job.ReasonGPULost,
+	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUForeign, job.ReasonGPUReserved, job.ReasonGPUSuspect,
+	job.ReasonGPUPaused, job.ReasonGPUDrained, job.ReasonGPUSick, job.ReasonGPUUnknown, job.ReasonGPULost,
 	job.ReasonGPUFree, job.ReasonGPUType, job.ReasonGPUExcluded,
 }
 

@@ -27,7 +27,8 @@ type ownedAttempt struct {
 func scanAttempt(rows *sql.Rows) (a ownedAttempt, err error) {
 	var gpus, placed, started, ended string
 	var result sql.NullString
-	err = rows.Scan(&a.job, &a.Number, &gpus, &a.BootID, &a.InvocationID, &placed, &started, &ended, &result, &a.PeakMemBytes, &a.CPUTime)
+	err = rows.Scan(&a.job, &a.Number, &gpus, &a.BootID, &a.InvocationID, &placed, &started, &ended, &result,
+		&a.PeakMemBytes, &a.CPUTime)
 	if err != nil {
 		return a, err
 	}

@@ -150,7 +150,7 @@ func (c *checker) otherRows() {
 	decode(c, func(rows *sql.Rows) (job.Payload, error) { return scanPayload(rows) }, payloadColumns, "payloads")
 }
 
-func decode[T any](c *checker, scan func(*sql.Rows) (T, error), columns, table string) {
+func decode[T any](c *checker, scan scanner[T], columns, table string) {
 	c.rows("SELECT "+columns+" FROM "+table, func(rows *sql.Rows) error {
 		_, err := scan(rows)
 		return err

@@ -26,7 +26,9 @@ func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	q := url.Values{}
 	q.Set("_defensive", "1")
 	q.Set("_error_rc", "1")
-	for _, p := range []string{"busy_timeout(10000)", "foreign_keys(ON)", "synchronous(FULL)", "wal_autocheckpoint(0)", "trusted_schema(OFF)", "temp_store(MEMORY)"} {
+	for _, p := range []string{
+		"busy_timeout(10000)", "foreign_keys(ON)", "synchronous(FULL)", "wal_autocheckpoint(0)", "trusted_schema(OFF)", "temp_store(MEMORY)",
+	} {
 		q.Add("_pragma", p)
 	}
 	if vfs != "" {

@@ -53,8 +53,11 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 	return st, err
 }
 
+// scanner reads the row that is the present one.
+type scanner[T any] func(*sql.Rows) (T, error)
+
 // collect appends every row of the query to the list.
-func collect[T any](ctx context.Context, q queryer, list *[]T, scan func(*sql.Rows) (T, error), query string, args ...any) error {
+func collect[T any](ctx context.Context, q queryer, list *[]T, scan scanner[T], query string, args ...any) error {
 	return each(ctx, q, query, func(rows *sql.Rows) error {
 		v, err := scan(rows)
 		if err == nil {

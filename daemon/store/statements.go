@@ -12,32 +12,43 @@ import (
 )
 
 // statements are the writer's prepared statements.
-type statements struct {
-	job, attempt, payload, strip, older, gpu, usage, prediction, reservation, unreserve, leftOf, leftOfLast, counters *sql.Stmt
-}
+type statements [statementCount]*sql.Stmt
 
-func (p *statements) all() []**sql.Stmt {
-	return []**sql.Stmt{&p.job, &p.attempt, &p.payload, &p.strip, &p.older, &p.gpu, &p.usage, &p.prediction, &p.reservation, &p.unreserve, &p.leftOf, &p.leftOfLast, &p.counters}
-}
+// The statements, by what they write.
+const (
+	putJob = iota
+	putAttempt
+	putPayload
+	stripEnded
+	dropOlder
+	putGPU
+	putUsage
+	putPrediction
+	putReservation
+	dropReservation
+	leaveAttempt
+	leaveJob
+	putCounters
+	statementCount
+)
 
-func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
-	texts := []string{
-		upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
-		upsert("attempts", attemptColumns, 2, "job_id", "number"),
-		upsert("payloads", payloadColumns, 1, "job_id"),
-		stripPayload, olderAttempts,
-		upsert("gpu_controls", gpuColumns, 1, "uuid"),
-		upsert("usage", usageColumns, 1, "account"),
-		upsert("predictions", predictionColumns, 1, "key"),
-		upsert("reservations", reservationColumns, 1, "id"),
-		"DELETE FROM reservations WHERE id = ?",
-		"UPDATE attempts SET result = json_set(result, '$.left', ?3) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
-		"UPDATE jobs SET result = json_set(result, '$.left', ?3) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
-		setCounters,
-	}
-	for i, stmt := range p.all() {
-		var err error
-		if *stmt, err = db.PrepareContext(ctx, texts[i]); err != nil {
+func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
+	for i, text := range [statementCount]string{
+		putJob:          upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
+		putAttempt:      upsert("attempts", attemptColumns, 2, "job_id", "number"),
+		putPayload:      upsert("payloads", payloadColumns, 1, "job_id"),
+		stripEnded:      stripPayload,
+		dropOlder:       olderAttempts,
+		putGPU:          upsert("gpu_controls", gpuColumns, 1, "uuid"),
+		putUsage:        upsert("usage", usageColumns, 1, "account"),
+		putPrediction:   upsert("predictions", predictionColumns, 1, "key"),
+		putReservation:  upsert("reservations", reservationColumns, 1, "id"),
+		dropReservation: "DELETE FROM reservations WHERE id = ?",
+		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', ?3) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
+		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', ?3) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
+		putCounters:     setCounters,
+	} {
+		if p[i], err = db.PrepareContext(ctx, text); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
@@ -61,18 +72,17 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 // in returns the statements inside a transaction; they end with it.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
-	own := q.all()
-	for i, stmt := range p.all() {
-		*own[i] = tx.StmtContext(ctx, *stmt)
+	for i, stmt := range p {
+		q[i] = tx.StmtContext(ctx, stmt)
 	}
 	return q
 }
 
 func (p *statements) close() error {
 	var errs []error
-	for _, stmt := range p.all() {
-		if *stmt != nil {
-			errs = append(errs, (*stmt).Close())
+	for _, stmt := range p {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
 		}
 	}
 	return errors.Join(errs...)
@@ -81,7 +91,7 @@ func (p *statements) close() error {
 // record writes one record.
 func (p *statements) record(ctx context.Context, r job.Record) error {
 	if r.Job != nil {
-		if err := p.putJob(ctx, r.Job); err != nil {
+		if err := p.writeJob(ctx, r.Job); err != nil {
 			return fmt.Errorf("job %d: %w", r.Job.ID, err)
 		}
 	}
@@ -91,32 +101,32 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	var w writer
 	if r.Payload != nil {
 		args, err := payloadArgs(r.Job.ID, r.Payload)
-		w.put(ctx, p.payload, args, err, "payload of job %d", r.Job.ID)
+		w.put(ctx, p[putPayload], args, err, "payload of job %d", r.Job.ID)
 	}
 	if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
-		w.put(ctx, p.strip, []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
+		w.put(ctx, p[stripEnded], []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
 	}
 	if g := r.GPU; g != nil {
 		args, err := gpuArgs(g)
-		w.put(ctx, p.gpu, args, err, "control of GPU %q", g.UUID)
+		w.put(ctx, p[putGPU], args, err, "control of GPU %q", g.UUID)
 	}
 	if u := r.Usage; u != nil {
-		w.put(ctx, p.usage, usageArgs(u), nil, "usage of account %q", u.Account)
+		w.put(ctx, p[putUsage], usageArgs(u), nil, "usage of account %q", u.Account)
 	}
 	if y := r.Prediction; y != nil {
-		w.put(ctx, p.prediction, predictionArgs(y), nil, "prediction %q", y.Key)
+		w.put(ctx, p[putPrediction], predictionArgs(y), nil, "prediction %q", y.Key)
 	}
 	if v := r.Reservation; v != nil {
 		args, err := reservationArgs(v)
-		w.put(ctx, p.reservation, args, err, "reservation %d", v.ID)
+		w.put(ctx, p[putReservation], args, err, "reservation %d", v.ID)
 	}
 	if l := r.Left; l != nil {
 		args := []any{int64(l.Job), l.Attempt, l.What}
-		w.put(ctx, p.leftOf, args, nil, "what job %d left", l.Job)
-		w.put(ctx, p.leftOfLast, args, nil, "what job %d left", l.Job)
+		w.put(ctx, p[leaveAttempt], args, nil, "what job %d left", l.Job)
+		w.put(ctx, p[leaveJob], args, nil, "what job %d left", l.Job)
 	}
 	if r.Unreserve != 0 {
-		w.put(ctx, p.unreserve, []any{r.Unreserve}, nil, "remove reservation %d", r.Unreserve)
+		w.put(ctx, p[dropReservation], []any{r.Unreserve}, nil, "remove reservation %d", r.Unreserve)
 	}
 	return w.err
 }
@@ -138,19 +148,19 @@ func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error,
 	}
 }
 
-func (p *statements) putJob(ctx context.Context, j *job.Job) error {
+func (p *statements) writeJob(ctx context.Context, j *job.Job) error {
 	args, err := jobArgs(j)
 	if err != nil {
 		return err
 	}
-	if _, err := p.job.ExecContext(ctx, args...); err != nil || j.Attempt == nil {
+	if _, err := p[putJob].ExecContext(ctx, args...); err != nil || j.Attempt == nil {
 		return err
 	}
 	if args, err = attemptArgs(j.ID, j.Attempt); err != nil {
 		return err
 	}
-	if _, err = p.attempt.ExecContext(ctx, args...); err == nil && j.Attempt.Number > keepAttempts {
-		_, err = p.older.ExecContext(ctx, int64(j.ID), j.Attempt.Number-keepAttempts)
+	if _, err = p[putAttempt].ExecContext(ctx, args...); err == nil && j.Attempt.Number > keepAttempts {
+		_, err = p[dropOlder].ExecContext(ctx, int64(j.ID), j.Attempt.Number-keepAttempts)
 	}
 	return err
 }

@@ -68,23 +68,23 @@ func (s *instance) open(ctx context.Context) error {
 	if lib := s.cfg.GPUs.NVMLLibrary; lib != "" {
 		args = []string{"--library", lib}
 	}
-	s.source = source.New(source.Options{Path: s.opt.NVML, Args: args, Env: s.childEnv(), Timeout: s.cfg.GPUs.SampleTimeout, Log: s.log})
+	s.source = source.New(source.Options{
+		Path: s.opt.NVML, Args: args, Env: s.childEnv(), Timeout: s.cfg.GPUs.SampleTimeout, Log: s.log,
+	})
 	var kernel daemon.Kernel
 	if path := s.cfg.GPUs.KernelLog; path != "" {
 		s.kernel = kernellog.New(path)
 		kernel = s.kernel
 	}
 	s.daemon, err = daemon.New(daemon.Options{
-		Store: s.store, Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Source: s.source,
-		Kernel: kernel, UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred, StartUnit: s.units.StartSiteUnit,
-		Specs: specDir(s.opt.Specs), Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Origin: s.units.Origin, System: s.units.System,
-		Tell:   notes.NewWriter(s.opt.Specs, s.units).Tell,
-		Forget: s.forget,
-		Notify: s.notify, Log: s.log,
-		Restored: state,
-		Settings: settings, Launcher: s.opt.Launcher, Boot: host.BootID,
-		StartsInFlight: s.cfg.Daemon.StartsInFlight, WatchdogEvery: s.notify.WatchdogInterval() / 3,
-		Checks: s.checks(),
+		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
+		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
+		StartUnit: s.units.StartSiteUnit, Tell: notes.NewWriter(s.opt.Specs, s.units).Tell, Notify: s.notify,
+		Source: s.source, Kernel: kernel,
+		UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred,
+		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
+		Settings: settings, Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
+		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log,
 	})
 	return err
 }

@@ -71,7 +71,8 @@ func (b *Backend) End(id job.ID, r job.Result) {
 }
 
 func (b *Backend) end(v *job.JobView, r job.Result) {
-	v.State, v.Result, v.ChangedAt, v.Reasons = r.Outcome, &r, b.Now, nil
+	v.State, v.Result = r.Outcome, &r
+	v.ChangedAt, v.Reasons = b.Now, nil
 	b.news()
 }
 
@@ -124,7 +125,8 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 // where Place says.
 func (b *Backend) submitted(s job.Submission) job.JobView {
 	v := job.JobView{Job: job.Job{
-		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, SubmittedAt: b.Now, ChangedAt: b.Now, State: job.Queued,
+		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, State: job.Queued,
+		SubmittedAt: b.Now, ChangedAt: b.Now,
 		Life: job.Life{QueuedAt: b.Now, Pending: s.Request.After},
 	}, Reasons: b.Reasons}
 	switch {
@@ -149,7 +151,8 @@ func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {
 		return false
 	}
-	content := s.Request.Dedup != "" && s.Request.Dedup == old.Request.Dedup && (!old.State.Terminal() || old.State == job.Completed)
+	counts := !old.State.Terminal() || old.State == job.Completed
+	content := s.Request.Dedup != "" && s.Request.Dedup == old.Request.Dedup && counts
 	return content || s.Key != "" && s.Key == old.Key
 }
 

@@ -73,7 +73,9 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	if !v.State.Live() {
 		return conflict("job %d is not running", v.ID)
 	}
-	v.State, v.QueuedAt, v.ChangedAt, v.Requeues, v.Reasons = job.Queued, b.Now, b.Now, v.Requeues+1, b.Reasons
+	v.State, v.Reasons = job.Queued, b.Reasons
+	v.QueuedAt, v.ChangedAt = b.Now, b.Now
+	v.Requeues++
 	v.Attempt.EndedAt, v.Attempt.Result = b.Now, &job.Result{Outcome: job.Cancelled, Cause: job.StopRequeue, By: who.User}
 	return nil
 }
@@ -163,7 +165,8 @@ func (b *Backend) reserve(who job.Actor, c job.Command) error {
 		return nil
 	}
 	r := *c.Reservation
-	r.GPUs, r.ID, r.By, r.At = slices.Clone(r.GPUs), 1, who.User, b.Now
+	r.GPUs, r.ID = slices.Clone(r.GPUs), 1
+	r.By, r.At = who.User, b.Now
 	for i, ref := range r.GPUs {
 		at := slices.IndexFunc(b.View.GPUs, func(g job.GPUView) bool { return g.Index == ref.Index })
 		if at < 0 {

@@ -59,8 +59,8 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute, "extra run time of a job that goes on after it was stopped")
 	f.DurationVar(&o.tuning.Slice, "slice", 0, "least time a preemptible job runs before it is stopped (default the policy's)")
 	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "of fair share (default the policy's)")
-	f.Func("depth", "how many jobs have GPUs kept for them, a `number` (default the policy's)", func(s string) error { n, err := strconv.Atoi(s); o.tuning.Depth = &n; return err })
-	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)", func(s string) error { x, err := strconv.ParseFloat(s, 64); o.tuning.Preemptible = &x; return err })
+	f.Func("depth", "how many jobs have GPUs kept for them, a `number` (default the policy's)", parsed(&o.tuning.Depth, strconv.Atoi))
+	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)", parsed(&o.tuning.Preemptible, fraction))
 	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
@@ -75,6 +75,17 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	}
 	return o, o.check(f.Args())
 }
+
+// parsed sets what a flag points to by parsing its text.
+func parsed[T any](to **T, parse func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		v, err := parse(s)
+		*to = &v
+		return err
+	}
+}
+
+func fraction(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
 func (o *options) setPolicies(s string) error {
 	if o.policies = strings.Split(s, ","); s == "all" {
@@ -131,7 +142,7 @@ func (o *options) check(rest []string) error {
 		return errors.New("a duration can't be negative")
 	case !slices.Contains([]string{"", "w1", "as-is", "pack"}, o.workload):
 		return fmt.Errorf("there is no workload %q: choose among w1, as-is, pack", o.workload)
-	case !slices.Contains([]sim.Format{sim.FormatAuto, sim.FormatCSV, sim.FormatPhilly, sim.FormatOpenb}, sim.Format(o.format)):
+	case !slices.Contains([]string{"auto", "csv", "philly", "openb"}, o.format):
 		return fmt.Errorf("there is no format %q: choose among auto, csv, philly, openb", o.format)
 	}
 	return nil

@@ -25,10 +25,12 @@ func (d *Disk) makeTable(tls *libc.TLS) {
 		FiVersion: 2, // without mapping the file itself
 		FxClose:   function(d, d.xClose), FxRead: function(d, d.xRead), FxWrite: function(d, d.xWrite),
 		FxTruncate: function(d, d.xTruncate), FxSync: function(d, d.xSync), FxFileSize: function(d, d.xFileSize),
-		FxLock: function(d, d.xLock), FxUnlock: function(d, d.xUnlock), FxCheckReservedLock: function(d, d.xCheckReservedLock),
-		FxFileControl: function(d, d.xFileControl), FxSectorSize: function(d, d.xSectorSize),
+		FxLock: function(d, d.xLock), FxUnlock: function(d, d.xUnlock),
+		FxCheckReservedLock: function(d, d.xCheckReservedLock),
+		FxFileControl:       function(d, d.xFileControl), FxSectorSize: function(d, d.xSectorSize),
 		FxDeviceCharacteristics: function(d, d.xDeviceCharacteristics),
-		FxShmMap:                function(d, d.xShmMap), FxShmLock: function(d, d.xShmLock), FxShmBarrier: function(d, d.xShmBarrier), FxShmUnmap: function(d, d.xShmUnmap),
+		FxShmMap:                function(d, d.xShmMap), FxShmLock: function(d, d.xShmLock),
+		FxShmBarrier: function(d, d.xShmBarrier), FxShmUnmap: function(d, d.xShmUnmap),
 	}
 }
 
@@ -77,11 +79,14 @@ func (d *Disk) xClose(tls *libc.TLS, file uintptr) int32 {
 	return call[func(*libc.TLS, uintptr) int32](methods(file).FxClose)(tls, innerOf(file))
 }
 
+// transfer is the form of a read and of a write.
+type transfer = func(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32
+
 func (d *Disk) xRead(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32 {
 	if d.fault(Read, file, off, int(n)) != None {
 		return sqlite.SQLITE_IOERR_READ
 	}
-	return call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](methods(file).FxRead)(tls, innerOf(file), buf, n, off)
+	return call[transfer](methods(file).FxRead)(tls, innerOf(file), buf, n, off)
 }
 
 func (d *Disk) xWrite(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32 {
@@ -94,7 +99,7 @@ func (d *Disk) xWrite(tls *libc.TLS, file, buf uintptr, n int32, off int64) int3
 		part = n / 2
 	}
 	d.writing(d.pathOf(file), off, int64(part))
-	rc := call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](methods(file).FxWrite)(tls, innerOf(file), buf, part, off)
+	rc := call[transfer](methods(file).FxWrite)(tls, innerOf(file), buf, part, off)
 	if rc == sqlite.SQLITE_OK && f != None {
 		return code(f, sqlite.SQLITE_IOERR_WRITE)
 	}
@@ -164,14 +169,16 @@ func (d *Disk) xShmMap(tls *libc.TLS, file uintptr, region, size, extend int32, 
 	if f := d.fault(Shm, file, int64(region)*int64(size), int(size)); f != None {
 		return code(f, sqlite.SQLITE_IOERR_SHMMAP)
 	}
-	return call[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods(file).FxShmMap)(tls, innerOf(file), region, size, extend, out)
+	shmMap := call[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods(file).FxShmMap)
+	return shmMap(tls, innerOf(file), region, size, extend, out)
 }
 
 func (d *Disk) xShmLock(tls *libc.TLS, file uintptr, offset, n, flags int32) int32 {
 	if flags&sqlite.SQLITE_SHM_LOCK != 0 && d.fault(ShmLock, file, int64(offset), int(n)) != None {
 		return sqlite.SQLITE_IOERR_SHMLOCK
 	}
-	return call[func(*libc.TLS, uintptr, int32, int32, int32) int32](methods(file).FxShmLock)(tls, innerOf(file), offset, n, flags)
+	shmLock := call[func(*libc.TLS, uintptr, int32, int32, int32) int32](methods(file).FxShmLock)
+	return shmLock(tls, innerOf(file), offset, n, flags)
 }
 
 func (d *Disk) xShmBarrier(tls *libc.TLS, file uintptr) {

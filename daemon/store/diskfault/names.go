@@ -15,7 +15,8 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 	if f := d.Ask(Call{Op: Open, Path: path}); f != None {
 		return code(f, sqlite.SQLITE_CANTOPEN)
 	}
-	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](d.inner.FxOpen)(tls, address(d.inner), zPath, innerOf(file), flags, out)
+	open := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](d.inner.FxOpen)
+	rc := open(tls, address(d.inner), zPath, innerOf(file), flags, out)
 	if at[sqlite.Tsqlite3_file](innerOf(file)).FpMethods == 0 {
 		return rc
 	}
@@ -23,7 +24,8 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open[file] = path
-	d.fresh[file] = flags&sqlite.SQLITE_OPEN_CREATE != 0 && flags&(sqlite.SQLITE_OPEN_WAL|sqlite.SQLITE_OPEN_MAIN_JOURNAL) != 0
+	isLog := flags&(sqlite.SQLITE_OPEN_WAL|sqlite.SQLITE_OPEN_MAIN_JOURNAL) != 0
+	d.fresh[file] = isLog && flags&sqlite.SQLITE_OPEN_CREATE != 0
 	return rc
 }
 
@@ -45,5 +47,6 @@ func (d *Disk) xAccess(tls *libc.TLS, _ uintptr, zPath uintptr, flags int32, out
 	if d.Ask(Call{Op: Access, Path: libc.GoString(zPath)}) != None {
 		return sqlite.SQLITE_IOERR_ACCESS
 	}
-	return call[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](d.inner.FxAccess)(tls, address(d.inner), zPath, flags, out)
+	access := call[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](d.inner.FxAccess)
+	return access(tls, address(d.inner), zPath, flags, out)
 }
