@@ -1,0 +1,172 @@
+package daemon_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	maxColumns = 120 // a tab counts as one
+	maxFields  = 3   // that one statement may assign
+)
+
+// goFiles calls f for each Go file of the tree, with its path from the top and its
+// syntax.
+func goFiles(t *testing.T, f func(path string, text []byte, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			if err == nil {
+				err = fs.SkipDir
+			}
+			return err
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err == nil {
+			f(strings.TrimPrefix(path, "../"), text, set, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// allowed reads from testdata/width.txt how many places of a kind each file may
+// have that were there before the rule was. A file that is not in it has none; that
+// the list only shrinks is for reviewers.
+func allowed(t *testing.T, kind string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile("testdata/width.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if n, err := strconv.Atoi(f[1]); f[0] == kind && err == nil {
+			places[f[2]] = n
+		}
+	}
+	return places
+}
+
+// report fails for the places that are more than a file may have.
+func report(t *testing.T, kind string, found map[string][]string) {
+	t.Helper()
+	may := allowed(t, kind)
+	for path, places := range found {
+		if n := may[path]; len(places) > n {
+			t.Errorf("%s: %d of these, %d allowed:\n%s", path, len(places), n, strings.Join(places, "\n"))
+		}
+	}
+}
+
+// TestLinesAreShort: a line of code has 120 columns at most, beside its longest
+// text in quotes: a sentence or a query stays in one piece, so that it is found.
+// Rows of tables may be longer, and so may tests, which are made of them.
+func TestLinesAreShort(t *testing.T) {
+	found := map[string][]string{}
+	goFiles(t, func(path string, text []byte, set *token.FileSet, file *ast.File) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		rows, quoted := tableRows(set, file), longestText(set, file)
+		for i, line := range strings.Split(string(text), "\n") {
+			if n := utf8.RuneCountInString(line) - quoted[i+1]; n > maxColumns && !rows[i+1] {
+				found[path] = append(found[path], fmt.Sprintf("line %d has %d columns", i+1, n))
+			}
+		}
+	})
+	report(t, "lines", found)
+}
+
+// tableRows returns the lines that are rows of a table: a literal of several
+// elements, each on lines of its own, and each of several values.
+func tableRows(set *token.FileSet, file *ast.File) map[int]bool {
+	rows := map[int]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		table, ok := n.(*ast.CompositeLit)
+		if !ok || len(table.Elts) < 2 || !isTable(table) {
+			return true
+		}
+		for line := set.Position(table.Lbrace).Line + 1; line < set.Position(table.Rbrace).Line; line++ {
+			rows[line] = true
+		}
+		return true
+	})
+	return rows
+}
+
+// longestText returns the length of the longest text in quotes that is on each line.
+func longestText(set *token.FileSet, file *ast.File) map[int]int {
+	longest := map[int]int{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+			line := set.Position(text.Pos()).Line
+			longest[line] = max(longest[line], utf8.RuneCountInString(text.Value))
+		}
+		return true
+	})
+	return longest
+}
+
+// isTable reports whether a literal is a map, or a list of structs or by index.
+func isTable(lit *ast.CompositeLit) bool {
+	switch lit.Type.(type) {
+	case *ast.MapType:
+		return true
+	case *ast.ArrayType:
+		return slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool {
+			switch e.(type) {
+			case *ast.CompositeLit, *ast.KeyValueExpr:
+				return true
+			}
+			return false
+		})
+	}
+	return false
+}
+
+// TestAssignmentsAreShort: a statement that assigns many fields at once is read
+// badly, and so is its difference to the next one.
+func TestAssignmentsAreShort(t *testing.T) {
+	found := map[string][]string{}
+	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			a, ok := n.(*ast.AssignStmt)
+			if !ok || len(a.Lhs) <= maxFields {
+				return true
+			}
+			fields := 0
+			for _, l := range a.Lhs {
+				if _, is := l.(*ast.SelectorExpr); is {
+					fields++
+				}
+			}
+			if fields > maxFields {
+				found[path] = append(found[path], fmt.Sprintf("line %d assigns %d fields in one statement", set.Position(a.Pos()).Line, fields))
+			}
+			return true
+		})
+	})
+	report(t, "fields", found)
+}
