@@ -6,54 +6,49 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-func (c *Core) command(e Command, now time.Time) {
-	r := pendingReply{Reply: Reply{Token: e.Token}, id: e.What.Job}
+func (c *Core) command(e Command, now time.Time) *job.Refusal {
 	switch e.What.Kind {
-	case job.CommandCancel:
-		r.Refusal = c.cancel(e, now)
-	case job.CommandSignal:
-		r.Refusal = c.signal(e)
+	case job.CommandCancel, job.CommandSignal, job.CommandHold, job.CommandRelease, job.CommandRequeue, job.CommandUpdate:
+		return c.jobCommand(e, now)
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
-		r.Refusal = c.gpus.pause(e, now)
-		c.applyFindings(now)
-	case job.CommandHold, job.CommandRelease:
-		r.Refusal = c.hold(e, now)
-	case job.CommandRequeue:
-		r.Refusal = c.requeue(e, now)
-	case job.CommandUpdate:
-		r.Refusal = c.update(e, now)
+		defer c.applyFindings(now)
+		return c.gpus.pause(e, now)
 	case job.CommandReserve:
-		r.Refusal = c.reserve(e, now)
+		return c.reserve(e, now)
 	case job.CommandUnreserve:
-		r.Refusal = c.unreserve(e)
-	default:
-		r.Refusal = job.Refuse("usage/command", e.What.Kind)
+		return c.unreserve(e)
 	}
-	c.step.reply(r)
+	return job.Refuse("usage/command", e.What.Kind)
 }
 
-// authorize finds the live job a command names and checks the right to act on it.
-func (c *Core) authorize(e Command) (*trackedJob, *job.Refusal) {
+// jobCommand does what is asked of a live job by who has the right to.
+func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	l := c.jobs.get(e.What.Job)
 	if l == nil {
-		return nil, job.Refuse("not-found/live-job", e.What.Job)
+		return job.Refuse("not-found/live-job", e.What.Job)
 	}
 	if !e.Who.MayControl(l.job.Owner) {
-		return nil, job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
+		return job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
 	}
-	return l, nil
-}
-
-func (c *Core) cancel(e Command, now time.Time) *job.Refusal {
-	l, refusal := c.authorize(e)
-	if refusal != nil {
-		return refusal
+	switch e.What.Kind {
+	case job.CommandSignal:
+		return c.signal(l, e.What.Signal)
+	case job.CommandRequeue:
+		return c.requeue(l, e.Who.User, now)
+	case job.CommandCancel:
+		if e.What.Task != nil {
+			return c.cancelTask(l, *e.What.Task, e.Who.User, now)
+		}
+		c.cancelJob(l, e.Who.User, now)
+		return nil
 	}
-	if e.What.Task != nil {
-		return c.cancelTask(l, *e.What.Task, e.Who.User, now)
+	if l.job.State != job.Queued {
+		return job.Refuse("conflict/not-waiting", l.job.Called(), l.job.State)
 	}
-	c.cancelJob(l, e.Who.User, now)
-	return nil
+	if e.What.Kind == job.CommandUpdate {
+		return c.update(l, e, now)
+	}
+	return c.hold(l, e, now)
 }
 
 // cancelJob cancels a job, wherever it is.
@@ -74,10 +69,7 @@ func (c *Core) cancelJob(l *trackedJob, by string, now time.Time) {
 // from another attempt. A start that is under way is let finish, so that its unit
 // is known.
 func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now time.Time) {
-	if l.job.State == job.Ending && cause != job.StopCancel {
-		return
-	}
-	if l.job.Stop != "" && (cause != job.StopCancel || l.job.Stop == job.StopCancel) {
+	if l.job.Stop == job.StopCancel || cause != job.StopCancel && (l.job.Stop != "" || l.job.State == job.Ending) {
 		return
 	}
 	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
@@ -123,15 +115,11 @@ func (c *Core) longestWarning() time.Duration {
 	return c.policy.Sched.Slice
 }
 
-func (c *Core) signal(e Command) *job.Refusal {
-	l, refusal := c.authorize(e)
-	if refusal != nil {
-		return refusal
-	}
+func (c *Core) signal(l *trackedJob, signal int) *job.Refusal {
 	if l.job.State != job.Running {
 		return job.Refuse("conflict/no-signal", l.job.Called(), l.job.State)
 	}
-	c.step.act(Signal{Job: l.job.ID, Signal: e.What.Signal})
+	c.step.act(Signal{Job: l.job.ID, Signal: signal})
 	return nil
 }
 

@@ -130,9 +130,9 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 func (c *Core) apply(ev Event, now time.Time) {
 	switch e := ev.(type) {
 	case Submit:
-		c.submit(e, now)
+		c.step.reply(c.submit(e, now))
 	case Command:
-		c.command(e, now)
+		c.step.reply(Reply{Token: e.Token, ID: e.What.Job, Refusal: c.command(e, now)})
 	case Sampled:
 		c.sampled(&e, now)
 	case Started:

@@ -8,10 +8,10 @@ import (
 )
 
 // gpuBook has what is known of the GPUs, and counts what jobs use of them. Of jobs
-// it changes nothing else: what it finds Core.decide acts on.
+// it changes nothing else: Core.applyFindings acts on what it finds.
 type gpuBook struct {
 	policy *Policy
-	jobs   jobReader
+	jobs   *jobBook      // who holds which GPUs; nothing of it is changed
 	boot   func() string // the id of the running one
 
 	devices          []*device           // by index
@@ -34,17 +34,7 @@ type gpuBook struct {
 	found            []any // findings that nobody has decided on
 }
 
-// jobReader is what the book reads of the jobs: who holds which GPUs.
-type jobReader interface {
-	active(job.ID) *trackedJob
-	activeIDs() []job.ID
-	called(job.ID) string
-	holds(id job.ID, uuid string) bool
-	held(uuid string) bool
-	shareHeld(uuid string) int
-}
-
-func newGPUBook(p *Policy, jobs jobReader, boot func() string) gpuBook {
+func newGPUBook(p *Policy, jobs *jobBook, boot func() string) gpuBook {
 	return gpuBook{
 		policy: p, jobs: jobs, boot: boot,
 		cleanups: map[string]*cleanup{}, controls: map[string]job.GPUControl{},

@@ -9,43 +9,33 @@ import (
 // stepBuffer collects what one step wants done.
 type stepBuffer struct {
 	out          Effects
-	dirty        []*trackedJob   // jobs to record, in the order first touched
-	unlogged     map[job.ID]bool // of these, those of which there is no news
+	dirty        []*trackedJob   // jobs to record, in the order in which they changed first
+	unlogged     map[job.ID]bool // of these, those that are recorded but not logged
 	payload      map[job.ID]*job.Payload
-	replies      []pendingReply
-	replanNeeded bool // that a pass has not seen; only takeNews clears it
+	replanNeeded bool // the plan is out of date; only takeReplan clears it
 	sampled      bool // this step has brought a sample
-}
-
-// pendingReply is a reply whose job is read at the end of the step.
-type pendingReply struct {
-	Reply
-	id job.ID
 }
 
 func newStepBuffer() stepBuffer {
 	return stepBuffer{unlogged: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
 }
 
-// begin forgets what the last step wanted, but not news that no pass has seen.
+// begin forgets what the last step wanted, but not that the plan is out of date.
 func (s *stepBuffer) begin(ev Event) {
-	s.out, s.dirty, s.replies = Effects{}, nil, nil
+	s.out, s.dirty = Effects{}, nil
 	_, s.sampled = ev.(Sampled)
 }
 
-func (s *stepBuffer) act(a Action)         { s.out.Actions = append(s.out.Actions, a) }
-func (s *stepBuffer) record(r job.Record)  { s.out.Records = append(s.out.Records, r) }
-func (s *stepBuffer) reply(r pendingReply) { s.replies = append(s.replies, r) }
+func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
+func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// refuse answers who waits with the token.
-func (s *stepBuffer) refuse(to Token, why *job.Refusal) {
-	s.reply(pendingReply{Reply: Reply{Token: to, Refusal: why}})
-}
+// reply answers who waits; the job with the id is read at the end of the step.
+func (s *stepBuffer) reply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
 // replan has the step plan once more before it ends.
 func (s *stepBuffer) replan() { s.replanNeeded = true }
 
-// takeReplan reports whether there was news since it was last asked.
+// takeReplan reports whether to plan again, and counts that as done.
 func (s *stepBuffer) takeReplan() bool {
 	needed := s.replanNeeded
 	s.replanNeeded = false
@@ -64,7 +54,7 @@ func (s *stepBuffer) markDirty(l *trackedJob) {
 	delete(s.unlogged, l.job.ID)
 }
 
-// markDirtyQuietly is touch for what is no news to anybody.
+// markDirtyQuietly is markDirty for what is not to be logged.
 func (s *stepBuffer) markDirtyQuietly(l *trackedJob) {
 	if !l.dirty {
 		l.dirty = true
@@ -104,9 +94,9 @@ func (s *stepBuffer) end(view func(job.ID, time.Time) *job.JobView, now time.Tim
 		}
 	}
 	clear(s.unlogged)
-	for _, r := range s.replies {
-		r.ID, r.Job = r.id, view(r.id, now)
-		s.out.Replies = append(s.out.Replies, r.Reply)
+	for i := range s.out.Replies {
+		r := &s.out.Replies[i]
+		r.Job = view(r.ID, now)
 	}
 	return s.out, over
 }

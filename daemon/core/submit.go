@@ -9,34 +9,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-func (c *Core) submit(e Submit, now time.Time) {
-	s := e.Submission
-	if id, ok := c.requests.find(s.Owner.UID, s.Key); ok {
-		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
-		return
+func (c *Core) submit(e Submit, now time.Time) Reply {
+	s, r := e.Submission, Reply{Token: e.Token}
+	if r.ID, r.Known = c.requests.find(s.Owner.UID, s.Key); r.Known {
+		return r
 	}
-	if refusal := c.admit(&s, now); refusal != nil {
-		c.step.refuse(e.Token, refusal)
-		return
+	if r.Refusal = c.admit(&s, now); r.Refusal != nil {
+		return r
 	}
 	if id, ok := c.requests.duplicateOf(&s); ok && id != e.Forgotten {
-		c.step.reply(pendingReply{Reply{Token: e.Token, Known: true}, id})
-		return
+		r.ID, r.Known = id, true
+		return r
 	}
 	j, refusal := c.newWaitingJob(c.jobs.next(), &s, now)
 	if refusal != nil {
-		c.step.refuse(e.Token, refusal)
-		return
+		r.Refusal = refusal
+		return r
 	}
 	l := c.adopt(j)
 	c.jobs.claim(j.ID)
 	c.deps.follow(l)
-	c.requests.remember(s.Owner.UID, s.Key, s.Request.Dedup, l.job.ID)
-	c.step.store(l.job.ID, &s.Payload)
+	c.requests.remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
+	c.step.store(j.ID, &s.Payload)
 	c.enqueue(l, now)
 	c.step.markDirty(l)
 	c.step.replan()
-	c.step.reply(pendingReply{Reply{Token: e.Token}, l.job.ID})
+	r.ID = j.ID
+	return r
 }
 
 // newWaitingJob is newJob with what the job waits for.

@@ -8,34 +8,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// waitingJob finds the queued job that a command names.
-func (c *Core) waitingJob(e Command) (*trackedJob, *job.Refusal) {
-	l, refusal := c.authorize(e)
-	if refusal == nil && l.job.State != job.Queued {
-		refusal = job.Refuse("conflict/not-waiting", l.job.Called(), l.job.State)
-	}
-	return l, refusal
-}
-
 // hold keeps a queued job from starting, or lets it go. What an administrator
 // holds only administrators release, also where its owner holds it as well.
-func (c *Core) hold(e Command, now time.Time) *job.Refusal {
-	l, refusal := c.waitingJob(e)
-	if refusal != nil {
-		return refusal
-	}
+func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	j := &l.job
 	others := j.Held != "" && j.Held != j.Owner.User && !e.Who.Admin
 	switch {
-	case e.What.Kind == job.CommandHold:
-		if !others {
-			j.Held = e.Who.User
-		}
-	default:
-		if others {
-			return job.Refuse("forbidden/held", j.Called(), j.Held)
-		}
+	case e.What.Kind == job.CommandRelease && others:
+		return job.Refuse("forbidden/held", j.Called(), j.Held)
+	case e.What.Kind == job.CommandRelease:
 		j.Held = ""
+	case !others:
+		j.Held = e.Who.User
 	}
 	c.step.markDirty(l)
 	c.consider(l, now)
@@ -43,27 +27,19 @@ func (c *Core) hold(e Command, now time.Time) *job.Refusal {
 }
 
 // requeue stops a running job and sends it to the end of the queue.
-func (c *Core) requeue(e Command, now time.Time) *job.Refusal {
-	l, refusal := c.authorize(e)
-	if refusal != nil {
-		return refusal
-	}
+func (c *Core) requeue(l *trackedJob, by string, now time.Time) *job.Refusal {
 	if l.job.State != job.Running || l.job.Stop != "" {
 		return job.Refuse("conflict/no-requeue", l.job.Called(), l.job.State)
 	}
 	if l.job.Recovered {
 		return job.Refuse("conflict/recovered", l.job.Called())
 	}
-	c.requestStop(l, job.StopRequeue, e.Who.User, now)
+	c.requestStop(l, job.StopRequeue, by, now)
 	return nil
 }
 
 // update changes a queued job.
-func (c *Core) update(e Command, now time.Time) *job.Refusal {
-	l, refusal := c.waitingJob(e)
-	if refusal != nil {
-		return refusal
-	}
+func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	ch := e.What.Change
 	if ch == nil {
 		return job.Refuse("usage/no-change")
@@ -80,7 +56,7 @@ func (c *Core) update(e Command, now time.Time) *job.Refusal {
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
 	c.applyDerivedDefaults(&s.Request)
-	open := l.job.Pending
+	open, refusal := l.job.Pending, (*job.Refusal)(nil)
 	if ch.After != nil {
 		if open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return refusal
