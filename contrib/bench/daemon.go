@@ -21,17 +21,21 @@ func run(ctx context.Context, argv ...string) (string, error) {
 func (b *rig) cli(ctx context.Context, runs int) error {
 	fmt.Print("\n| the CLI, whole process | median, p99 |\n|---|---|\n")
 	for _, words := range []string{"/bin/true", "gpusched version", "gpusched list"} {
-		var t times
-		for range runs {
-			from := time.Now()
-			if _, err := b.as(ctx, strings.Fields(words)...); err != nil {
-				return err
-			}
-			t = append(t, time.Since(from))
+		if err := b.processes(ctx, runs, words, words); err != nil {
+			return err
 		}
-		row(words, t.String())
 	}
 	return nil
+}
+
+// processes measures some runs of a command, each a whole process.
+func (b *rig) processes(ctx context.Context, runs int, words, what string) error {
+	t, err := timed(runs, func() error {
+		_, err := b.as(ctx, strings.Fields(words)...)
+		return err
+	})
+	row(what, t.String())
+	return err
 }
 
 // daemon measures the daemon idle and with a long queue.
@@ -42,7 +46,7 @@ func (b *rig) daemon(ctx context.Context, queued int, idle time.Duration) error 
 	if _, err := run(ctx, "gpusched", "version"); err != nil {
 		return err
 	}
-	pid, err := run(ctx, "systemctl", "show", "-P", "MainPID", "gpusched")
+	pid, err := mainPID(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,15 +83,9 @@ func (b *rig) longQueue(ctx context.Context, pid string, queued int) error {
 	}
 	row(fmt.Sprintf("durable submissions, %d over 16 connections", queued-queued/10), fmt.Sprintf("%.0f per second", rate))
 	row(fmt.Sprintf("resident memory, %d queued", queued), residentMemory(pid))
-	var t times
-	for range 20 {
-		from := time.Now()
-		if _, err := b.as(ctx, "gpusched", "list", "-o", "ids"); err != nil {
-			return err
-		}
-		t = append(t, time.Since(from))
+	if err := b.processes(ctx, 20, "gpusched list -o ids", fmt.Sprintf("gpusched list -o ids, %d queued", queued)); err != nil {
+		return err
 	}
-	row(fmt.Sprintf("gpusched list -o ids, %d queued", queued), t.String())
 	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
 		return err
 	}

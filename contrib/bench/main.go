@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -72,6 +74,40 @@ func benchScale(ctx context.Context, running, queued, uid int) error {
 
 // times is a series of measured durations.
 type times []time.Duration
+
+// timed measures some runs of the same.
+func timed(runs int, do func() error) (t times, err error) {
+	for range runs {
+		from := time.Now()
+		if err := do(); err != nil {
+			return nil, err
+		}
+		t = append(t, time.Since(from))
+	}
+	return t, nil
+}
+
+// atOnce does the same n times, so many at once, and returns what went wrong.
+func atOnce(workers, n int, do func(worker int) error) error {
+	work := make(chan struct{}, n)
+	for range n {
+		work <- struct{}{}
+	}
+	close(work)
+	var wg sync.WaitGroup
+	errs := make([]error, workers)
+	for i := range workers {
+		wg.Go(func() {
+			for range work {
+				if errs[i] = do(i); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
 
 func (t times) quantile(q float64) time.Duration {
 	if len(t) == 0 {

@@ -111,26 +111,16 @@ func (b *rig) answers(ctx context.Context) error {
 	}
 	id := some[len(some)-1].ID.String()
 	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody", "gpusched status", "gpusched show " + id, "gpusched why " + id} {
-		var t times
-		for range 20 {
-			from := time.Now()
-			if _, err := b.as(ctx, strings.Fields(words)...); err != nil {
-				return err
-			}
-			t = append(t, time.Since(from))
+		if err := b.processes(ctx, 20, words, strings.ReplaceAll(words, id, "ID")+", whole process"); err != nil {
+			return err
 		}
-		row(strings.ReplaceAll(words, id, "ID")+", whole process", t.String())
 	}
-	var t times
-	for range 200 {
-		from := time.Now()
-		_, err := client.Submit(ctx, api.SubmitRequest{
-			Label: job.Label{Name: "bench"}, Request: job.Request{Hold: true}, Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
-		})
-		if err != nil {
-			return await.Cause(ctx, err)
-		}
-		t = append(t, time.Since(from))
+	t, err := timed(200, func() error {
+		_, err := client.Submit(ctx, submission(job.Request{Hold: true}, "true"))
+		return await.Cause(ctx, err)
+	})
+	if err != nil {
+		return err
 	}
 	row("a submission over the socket, held, until it is on disk", t.String())
 	row("resident memory afterwards", residentMemory(pid))

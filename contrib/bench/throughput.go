@@ -34,38 +34,19 @@ func (b *rig) throughput(ctx context.Context, jobs int) error {
 	return nil
 }
 
-func (b *rig) bareRate(ctx context.Context, jobs, atOnce int) (time.Duration, error) {
-	work := make(chan struct{}, jobs)
-	for range jobs {
-		work <- struct{}{}
-	}
-	close(work)
-	errs := make(chan error, atOnce)
+func (b *rig) bareRate(ctx context.Context, jobs, atATime int) (time.Duration, error) {
 	from := time.Now()
-	for range atOnce {
-		go func() {
-			for range work {
-				name, err := b.bare(ctx, []string{"/bin/true"})
-				if err == nil {
-					err = b.exited(ctx, name)
-				}
-				if err == nil {
-					err = b.stop(ctx, name)
-				}
-				if err != nil {
-					errs <- err
-					return
-				}
-			}
-			errs <- nil
-		}()
-	}
-	for range atOnce {
-		if err := <-errs; err != nil {
-			return 0, err
+	err := atOnce(atATime, jobs, func(int) error {
+		name, err := b.bare(ctx, []string{"/bin/true"})
+		if err == nil {
+			err = b.exited(ctx, name)
 		}
-	}
-	return time.Since(from), nil
+		if err == nil {
+			err = b.stop(ctx, name)
+		}
+		return err
+	})
+	return time.Since(from), err
 }
 
 // jobRate queues jobs while all GPUs are paused, then lets them go.

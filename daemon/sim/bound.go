@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"container/heap"
-	"slices"
-	"time"
-)
+import "time"
 
 // Bounds are what no scheduler can beat on a machine of so many GPUs, whatever
 // it knows.
@@ -48,7 +44,7 @@ func meanRun(jobs []Job) time.Duration {
 // fluidMean is the mean completion time of the shortest remaining job first on
 // one machine as fast as all GPUs together, to which any job can be spread.
 func fluidMean(jobs []Job, gpus int) time.Duration {
-	var open fluid
+	var open queue[drop]
 	now, sum := time.Duration(0), time.Duration(0)
 	serve := func(until time.Duration, end bool) {
 		for len(open) > 0 && (end || now < until) {
@@ -59,30 +55,19 @@ func fluidMean(jobs []Job, gpus int) time.Duration {
 			}
 			now += first.left
 			sum += now - first.submit
-			heap.Pop(&open)
+			open.pop()
 		}
 		now = max(now, until)
 	}
 	for i := range jobs {
 		serve(jobs[i].Submit, false)
-		heap.Push(&open, drop{left: onAll(jobs[i].work(), gpus), submit: jobs[i].Submit})
+		open.push(drop{left: onAll(jobs[i].work(), gpus), submit: jobs[i].Submit})
 	}
 	serve(0, true)
 	return sum / time.Duration(len(jobs))
 }
 
+// drop is a job's work that is left.
 type drop struct{ left, submit time.Duration }
 
-// fluid is a heap, the least left on top.
-type fluid []drop
-
-func (f fluid) Len() int           { return len(f) }
-func (f fluid) Less(a, b int) bool { return f[a].left < f[b].left }
-func (f fluid) Swap(a, b int)      { f[a], f[b] = f[b], f[a] }
-func (f *fluid) Push(x any)        { *f = append(*f, x.(drop)) }
-func (f *fluid) Pop() any {
-	old := *f
-	last := old[len(old)-1]
-	*f = slices.Delete(old, len(old)-1, len(old))
-	return last
-}
+func (d drop) before(o drop) bool { return d.left < o.left }

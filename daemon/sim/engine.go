@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -34,7 +33,7 @@ type engine struct {
 	ledger  *ledger
 	start   time.Time // the virtual date of time 0
 	now     time.Duration
-	ends    ends
+	ends    queue[end]
 	pending []core.Action
 	arrived int // jobs that have been submitted by their users
 	entered int // of those, handed to the core
@@ -158,7 +157,7 @@ func (e *engine) instant(at time.Duration) error {
 	idle := true
 	for len(e.ends) > 0 && e.ends[0].at <= at {
 		idle = false
-		if err := e.finish(heap.Pop(&e.ends).(end)); err != nil {
+		if err := e.finish(e.ends.pop()); err != nil {
 			return err
 		}
 	}
@@ -310,7 +309,7 @@ func (e *engine) launch(j *job.Job) (*unit, error) {
 	}
 	r.running = true
 	e.ledger.queued--
-	heap.Push(&e.ends, end{at: e.now + e.cost(r) + r.left, job: j.ID, attempt: u.attempt})
+	e.ends.push(end{at: e.now + e.cost(r) + r.left, job: j.ID, attempt: u.attempt})
 	e.ledger.start(at, u, e.now)
 	return u, nil
 }
@@ -363,21 +362,19 @@ type end struct {
 	attempt int
 }
 
-// ends is a heap, the first end on top.
-type ends []end
+func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < o.job }
 
-func (h ends) Len() int { return len(h) }
-func (h ends) Less(a, b int) bool {
-	if h[a].at != h[b].at {
-		return h[a].at < h[b].at
-	}
-	return h[a].job < h[b].job
-}
-func (h ends) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h *ends) Push(x any)   { *h = append(*h, x.(end)) }
-func (h *ends) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = slices.Delete(old, len(old)-1, len(old))
+// queue is a heap, what is before all others on top.
+type queue[T interface{ before(T) bool }] []T
+
+func (q queue[T]) Len() int           { return len(q) }
+func (q queue[T]) Less(a, b int) bool { return q[a].before(q[b]) }
+func (q queue[T]) Swap(a, b int)      { q[a], q[b] = q[b], q[a] }
+func (q *queue[T]) Push(x any)        { *q = append(*q, x.(T)) }
+func (q *queue[T]) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
 	return last
 }
+func (q *queue[T]) push(x T) { heap.Push(q, x) }
+func (q *queue[T]) pop() T   { return heap.Pop(q).(T) }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -132,10 +133,12 @@ func Mean(runs []Metrics) Metrics {
 	return mean
 }
 
-func (m *Metrics) figures() []*float64 {
-	return []*float64{
-		&m.MeanCompletion, &m.P50Completion, &m.P99Completion, &m.MeanWait, &m.P50Wait, &m.P99Wait, &m.MaxWait,
-		&m.Slowdown, &m.FullNodeWait, &m.FullNodeJobs, &m.Jain, &m.Utilisation, &m.IdleQueued, &m.Makespan,
-		&m.Preemptions, &m.LostGPU, &m.MakespanBound, &m.CompletionBound,
+// figures are all figures but the number of jobs.
+func (m *Metrics) figures() (list []*float64) {
+	for _, f := range reflect.ValueOf(m).Elem().Fields() {
+		if p, ok := f.Addr().Interface().(*float64); ok {
+			list = append(list, p)
+		}
 	}
+	return list
 }
