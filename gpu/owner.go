@@ -19,7 +19,8 @@ type Owner struct {
 	Comm  string // printable, "" unknown
 	Unit  string // systemd unit, "" unknown or none
 
-	Start uint64        // when it began, in clock ticks since the boot: tells apart processes that had one pid after another; 0 unknown
+	// when it began, in clock ticks since the boot: tells apart processes that had one pid after another; 0 unknown
+	Start uint64
 	Age   time.Duration // since then; 0 unknown
 }
 

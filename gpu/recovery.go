@@ -10,7 +10,8 @@ type Recovery string
 
 // The recoveries, the lightest first.
 const (
-	RecoverNothing Recovery = ""       // nothing: the error says nothing of the GPU's health, or the driver says that it is well again
+	// nothing: the error says nothing of the GPU's health, or the driver says that it is well again
+	RecoverNothing Recovery = ""
 	RecoverJob     Recovery = "job"    // the same: it was the job's own fault
 	RecoverDrain   Recovery = "drain"  // nothing new on it, and somebody has to look
 	RecoverReset   Recovery = "reset"  // of the GPU, once nothing uses it

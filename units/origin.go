@@ -168,7 +168,8 @@ func (s *Spec) readHolds(text string) error {
 	}
 	for i, hold := range list {
 		g := &s.GPUs[i]
-		if _, err := fmt.Sscanf(hold, "%d:%d:%d:%d", &g.Index, &g.Minor, &g.Milli, &g.PromiseBytes); err != nil || g.Minor < 0 || g.Milli < 0 || g.PromiseBytes < 0 {
+		if _, err := fmt.Sscanf(hold, "%d:%d:%d:%d", &g.Index, &g.Minor, &g.Milli, &g.PromiseBytes); err != nil ||
+			g.Minor < 0 || g.Milli < 0 || g.PromiseBytes < 0 {
 			return fmt.Errorf("it holds %q", text)
 		}
 	}

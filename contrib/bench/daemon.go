@@ -61,7 +61,8 @@ func (b *rig) daemon(ctx context.Context, queued int, idle time.Duration) error 
 	}
 	fmt.Print("\n| the daemon | |\n|---|---|\n")
 	row("resident memory, idle", residentMemory(pid))
-	row(fmt.Sprintf("CPU time over %s idle", idle), fmt.Sprintf("%s, %d switches", (after-before).String(), switchesAfter-switches))
+	row(fmt.Sprintf("CPU time over %s idle", idle), fmt.Sprintf("%s, %d switches", (after-before).String(),
+		switchesAfter-switches))
 	return b.longQueue(ctx, pid, queued)
 }
 
@@ -76,14 +77,16 @@ func (b *rig) longQueue(ctx context.Context, pid string, queued int) error {
 	if _, err := b.as(ctx, "/bin/sh", "-c", script+" >/dev/null"); err != nil {
 		return err
 	}
-	row(fmt.Sprintf("durable submissions, %d by 8 processes at once", queued/10), fmt.Sprintf("%.0f per second", float64(queued/10)/time.Since(from).Seconds()))
+	row(fmt.Sprintf("durable submissions, %d by 8 processes at once", queued/10),
+		fmt.Sprintf("%.0f per second", float64(queued/10)/time.Since(from).Seconds()))
 	rate, err := b.submitOverSocket(ctx, queued-queued/10, 1000, "true")
 	if err != nil {
 		return err
 	}
 	row(fmt.Sprintf("durable submissions, %d over 16 connections", queued-queued/10), fmt.Sprintf("%.0f per second", rate))
 	row(fmt.Sprintf("resident memory, %d queued", queued), residentMemory(pid))
-	if err := b.processes(ctx, 20, "gpusched list -o ids", fmt.Sprintf("gpusched list -o ids, %d queued", queued)); err != nil {
+	if err := b.processes(ctx, 20, "gpusched list -o ids",
+		fmt.Sprintf("gpusched list -o ids, %d queued", queued)); err != nil {
 		return err
 	}
 	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {

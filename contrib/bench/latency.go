@@ -30,7 +30,8 @@ func (b *rig) latency(ctx context.Context, runs int) error {
 			return err
 		}
 		if d, err = b.measure(func() error {
-			argv := append([]string{"systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)}, b.touch()...)
+			argv := append([]string{"systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid)},
+				b.touch()...)
 			_, err := await.Output(ctx, beginLimit, argv)
 			return err
 		}); err != nil {
@@ -93,7 +94,8 @@ func (b *rig) handover(ctx context.Context, runs int) error {
 		if err := os.Chmod(release, 0o666); err != nil {
 			return err
 		}
-		holder, err := b.as(ctx, "gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c", ": >"+b.pipe+"; read x <"+release)
+		holder, err := b.as(ctx, "gpusched", "submit", "-q", "--gpu-ids", "0", "--", "/bin/sh", "-c",
+			": >"+b.pipe+"; read x <"+release)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ func (b *rig) manyRunning(ctx context.Context, n int) error {
 	if err := b.counted(ctx, "running", n); err != nil {
 		return err
 	}
-	row("from the first submission until all run", fmt.Sprintf("%.1f s, %.0f per second", time.Since(from).Seconds(), float64(n)/time.Since(from).Seconds()))
+	row("from the first submission until all run", fmt.Sprintf("%.1f s, %.0f per second", time.Since(from).Seconds(),
+		float64(n)/time.Since(from).Seconds()))
 	if err := b.answers(ctx); err != nil {
 		return err
 	}
@@ -110,7 +111,8 @@ func (b *rig) answers(ctx context.Context) error {
 		return fmt.Errorf("no job is there")
 	}
 	id := some[len(some)-1].ID.String()
-	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody", "gpusched status", "gpusched show " + id, "gpusched why " + id} {
+	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody",
+		"gpusched status", "gpusched show " + id, "gpusched why " + id} {
 		if err := b.processes(ctx, 20, words, strings.ReplaceAll(words, id, "ID")+", whole process"); err != nil {
 			return err
 		}
@@ -160,7 +162,8 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 		return err
 	}
 	row("after kill -9: the socket answers, all jobs are counted, a new one has run",
-		fmt.Sprintf("%.2f s, %.2f s, %.2f s (0.5 s of it systemd waits)", answered.Seconds(), known.Seconds(), time.Since(from).Seconds()))
+		fmt.Sprintf("%.2f s, %.2f s, %.2f s (0.5 s of it systemd waits)", answered.Seconds(), known.Seconds(),
+			time.Since(from).Seconds()))
 	if pid, err = mainPID(ctx); err != nil {
 		return err
 	}

@@ -28,8 +28,10 @@ func (b *rig) throughput(ctx context.Context, jobs int) error {
 	fmt.Printf("\n| %d × true | per second | ratio to a bare loop |\n|---|---|---|\n", jobs)
 	rate := func(d time.Duration) float64 { return float64(jobs) / d.Seconds() }
 	row("bare StartTransientUnit to its collection, one at a time", fmt.Sprintf("%.0f", rate(one)), "1")
-	row(fmt.Sprintf("the same, %d at a time", slots), fmt.Sprintf("%.0f", rate(four)), fmt.Sprintf("%.2f", rate(four)/rate(one)))
-	row(fmt.Sprintf("gpusched on %d GPUs, from the release of the queue", slots), fmt.Sprintf("%.0f", rate(ours)), fmt.Sprintf("%.2f", rate(ours)/rate(one)))
+	row(fmt.Sprintf("the same, %d at a time", slots), fmt.Sprintf("%.0f", rate(four)),
+		fmt.Sprintf("%.2f", rate(four)/rate(one)))
+	row(fmt.Sprintf("gpusched on %d GPUs, from the release of the queue", slots), fmt.Sprintf("%.0f", rate(ours)),
+		fmt.Sprintf("%.2f", rate(ours)/rate(one)))
 	row("a shell loop of gpusched submit", fmt.Sprintf("%.0f", rate(queueing)), "")
 	return nil
 }
@@ -55,7 +57,8 @@ func (b *rig) jobRate(ctx context.Context, jobs int) (running, queueing time.Dur
 		return 0, 0, err
 	}
 	from := time.Now()
-	last, err := b.as(ctx, "/bin/sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do gpusched submit -q --env clean -- true; i=$((i+1)); done", jobs))
+	last, err := b.as(ctx, "/bin/sh", "-c",
+		fmt.Sprintf("i=0; while [ $i -lt %d ]; do gpusched submit -q --env clean -- true; i=$((i+1)); done", jobs))
 	queueing = time.Since(from)
 	if err != nil {
 		return 0, 0, err

@@ -189,7 +189,8 @@ func (w *World) fault(e *Entry) {
 	case stateLost:
 		w.loseState()
 	case clock:
-		w.skew += time.Duration(pick(d, -1, 1)) * pick(d, d.between(0, 2*time.Second), d.between(0, time.Hour), d.between(0, 48*time.Hour))
+		w.skew += time.Duration(pick(d, -1, 1)) * pick(d, d.between(0, 2*time.Second), d.between(0, time.Hour),
+			d.between(0, 48*time.Hour))
 		w.tell("the wall clock is wrong by %v", w.skew)
 	case busGone:
 		w.bus.cut()
@@ -291,7 +292,8 @@ func (w *World) onGPU(e *Entry, d *dice) {
 		g.ghost = int64(d.n(60)) * gib
 		w.after(e.For, func() { g.ghost = 0 })
 	case foreign:
-		kind, bytes := pick(d, gpu.KindCompute, gpu.KindCompute, gpu.KindGraphics), pick(d, -1, int64(d.n(60))<<20, int64(d.n(40))*gib)
+		kind, bytes := pick(d, gpu.KindCompute, gpu.KindCompute, gpu.KindGraphics), pick(d, -1, int64(d.n(60))<<20,
+			int64(d.n(40))*gib)
 		w.outsider(g, kind, bytes, pick(d, 1005, 1005, 1001, 1002), e.For)
 	case xid:
 		pid := 0
@@ -382,7 +384,9 @@ func (w *World) heal() {
 	w.skew, w.bus.busy, w.doom = 0, 0, 0
 	for _, g := range w.gpus {
 		g.lost, g.missing, g.ghost = false, false, 0
-		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return w.strays[p.PID] != nil && w.strays[p.PID].run == nil })
+		g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool {
+			return w.strays[p.PID] != nil && w.strays[p.PID].run == nil
+		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.unstick(name, w.runs[name])
@@ -410,7 +414,8 @@ func (w *World) tidy() {
 		j := w.disk.jobs[id]
 		switch {
 		case j.State != job.Queued:
-		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0: // it came when nobody knew what there is
+		// it came when nobody knew what there is
+		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0:
 			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
 		case j.Held != "":
 			w.order(e, root, job.Command{Kind: job.CommandRelease, Job: id})

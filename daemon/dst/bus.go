@@ -220,7 +220,8 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 	}
 	r := w.newRun(name, props)
 	if r != nil && r.refused {
-		return units.Status{Name: name}, &units.RefusedError{Name: name, Code: "org.freedesktop.systemd1.Refused", Message: "no"}
+		return units.Status{Name: name}, &units.RefusedError{Name: name, Code: "org.freedesktop.systemd1.Refused",
+			Message: "no"}
 	}
 	slow := time.Duration(0)
 	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // of which every start would be as slow

@@ -56,7 +56,8 @@ type submission struct {
 	tries int
 }
 
-var users = []job.Owner{{UID: 1001, GID: 1001, User: "alice"}, {UID: 1002, GID: 1002, User: "bob"}, {UID: 1003, GID: 1003, User: "carol"}}
+var users = []job.Owner{{UID: 1001, GID: 1001, User: "alice"}, {UID: 1002, GID: 1002, User: "bob"},
+	{UID: 1003, GID: 1003, User: "carol"}}
 
 // newSubmission draws a job.
 func (w *World) newSubmission(e *Entry) *submission {

@@ -15,7 +15,8 @@ type demand struct {
 }
 
 func drawDemand(d *dice, lasts time.Duration) demand {
-	m := demand{grows: -1, rests: lasts, pause: d.between(time.Second, 2*time.Minute), work: d.between(time.Second, time.Minute)}
+	m := demand{grows: -1, rests: lasts, pause: d.between(time.Second, 2*time.Minute),
+		work: d.between(time.Second, time.Minute)}
 	if d.percent(50) {
 		m.grows, m.to = d.between(0, lasts), int64(10+d.n(70))*gib
 	}

@@ -138,7 +138,8 @@ func difference(got *job.Restored, want *disk) string {
 		return "another number of jobs"
 	case !reflect.DeepEqual(stripped(got.GPUs), stripped(w.GPUs)):
 		return "other controls of GPUs"
-	case len(got.Reservations) != len(w.Reservations) || len(got.Usage) != len(w.Usage) || len(got.Predictions) != len(w.Predictions):
+	case len(got.Reservations) != len(w.Reservations) || len(got.Usage) != len(w.Usage) ||
+		len(got.Predictions) != len(w.Predictions):
 		return "other reservations, usage or predictions"
 	case !reflect.DeepEqual(got.Done, w.Done):
 		return "other jobs with --dedup"

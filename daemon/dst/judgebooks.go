@@ -122,7 +122,8 @@ func (w *World) judgeUsage(u *job.Usage) {
 	}
 	p := &w.tracked.policy.Sched
 	is, real := time.Duration(u.Micro)*time.Microsecond, w.tracked.books.used(uid, w.elapsed, p.HalfLife)
-	if off := is - real; off > inexact*time.Duration(1+len(w.tracked.books.holds)) || -off > inexact*time.Duration(1+len(w.tracked.books.holds)) {
+	if off := is - real; off > inexact*time.Duration(1+len(w.tracked.books.holds)) ||
+		-off > inexact*time.Duration(1+len(w.tracked.books.holds)) {
 		w.breach(15, "user %d is charged for %v of GPUs and had %v", uid, is, real)
 	}
 }
@@ -134,7 +135,8 @@ func (w *World) judgeHours(placed *job.Job) {
 	if most == 0 || placed.Request.GPUMilli == 0 || !w.exact() {
 		return
 	}
-	if used := j.books.used(placed.Owner.UID, w.elapsed, j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
+	if used := j.books.used(placed.Owner.UID, w.elapsed,
+		j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
 		w.breach(13, "job %d is placed, and %s has used %v of the %v of GPU time", placed.ID, placed.Owner.User, used, most)
 	}
 }
@@ -165,7 +167,8 @@ func (w *World) judgeGroups(placed *job.Job) {
 			}
 		}
 		if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
-			w.breach(13, "group %s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", name, jobs, milli, placed.ID, q.Running, q.GPUMilli)
+			w.breach(13, "group %s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", name, jobs, milli,
+				placed.ID, q.Running, q.GPUMilli)
 		}
 	}
 }

@@ -23,13 +23,16 @@ func (w *World) judgeEnd(n *job.Job) {
 	if why := w.untrue(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, n.Result.Sentence(), why)
 	}
-	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID && n.State != job.Lost && n.State != job.Cancelled && n.Stop == "" {
-		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID, n.Result.Sentence(), r.invocation, n.Attempt.InvocationID)
+	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID &&
+		n.State != job.Lost && n.State != job.Cancelled && n.Stop == "" {
+		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID,
+			n.Result.Sentence(), r.invocation, n.Attempt.InvocationID)
 	}
 	if r != nil && r.alive {
 		w.breach(5, "job %d is recorded as %s while its command runs", n.ID, n.State)
 	}
-	if r != nil && n.State != job.Completed && r.fine() && !w.overtaken(r) && r.touched == "" && !j.acted[n.ID] && !w.arrayActed(n) && !n.Request.Preemptible {
+	if r != nil && n.State != job.Completed && r.fine() && !w.overtaken(r) && r.touched == "" && !j.acted[n.ID] &&
+		!w.arrayActed(n) && !n.Request.Preemptible {
 		w.breach(5, "job %d is recorded as %q, and it exited 0 by itself", n.ID, n.Result.Sentence())
 	}
 }
@@ -46,7 +49,8 @@ func (w *World) overtaken(r *run) bool {
 // fine reports whether the command ended by itself, successfully, before its time
 // was up.
 func (r *run) fine() bool {
-	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom && r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
+	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom &&
+		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
 }
 
 // untrue says in which way a result is not what happened; "" where it is.
@@ -61,7 +65,8 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if n.Request.TimeLimit == 0 {
 			return "it has no time limit"
 		}
-		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" || (r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
+		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" ||
+			(r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
 			return "" // stopped, as far as anybody knows
 		}
 		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit.Duration()-time.Second {
@@ -76,7 +81,8 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if r == nil || r.began == 0 {
 			return "its command never began"
 		}
-		if ran := max(r.ended, r.began) - r.began; r.by == "" && !w.overtaken(r) || ran < n.Request.TimeLimit.Duration()-time.Second {
+		if ran := max(r.ended, r.began) - r.began; r.by == "" && !w.overtaken(r) ||
+			ran < n.Request.TimeLimit.Duration()-time.Second {
 			return "it ran for " + ran.String() + ", ended by " + r.by
 		}
 	case job.OutOfMemory:

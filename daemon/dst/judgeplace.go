@@ -22,7 +22,8 @@ func (w *World) judgeMemory(placed *job.Job) {
 			}
 		}
 		if lacks > int64(d.MemFreeBytes)+slack {
-			w.breach(3, "%s of GPU %s are promised and not used yet with job %d, and %s are free", job.FormatSize(lacks), ref.UUID, placed.ID, job.FormatSize(int64(d.MemFreeBytes)))
+			w.breach(3, "%s of GPU %s are promised and not used yet with job %d, and %s are free", job.FormatSize(lacks),
+				ref.UUID, placed.ID, job.FormatSize(int64(d.MemFreeBytes)))
 		}
 	}
 }
@@ -71,7 +72,8 @@ func (w *World) judgeDependencies(placed *job.Job) {
 // raises no priority, and asks for no more where an administrator has raised it.
 // The mirror is as it was before.
 func (w *World) judgeUpdate(e *core.Command, eff *core.Effects) {
-	if e.What.Kind != job.CommandUpdate || e.Who.Admin || e.What.Change.Priority != nil && !e.What.Change.Priority.Raised() {
+	if e.What.Kind != job.CommandUpdate || e.Who.Admin ||
+		e.What.Change.Priority != nil && !e.What.Change.Priority.Raised() {
 		return
 	}
 	old := w.tracked.mirror.jobs[e.What.Job]
@@ -80,8 +82,10 @@ func (w *World) judgeUpdate(e *core.Command, eff *core.Effects) {
 			continue
 		}
 		a, b := &old.Request, &r.Job.Request
-		if !a.Priority.Raised() || b.GPUMilli > a.GPUMilli || b.GPUMemBytes > a.GPUMemBytes || a.TimeLimit > 0 && (b.TimeLimit == 0 || b.TimeLimit > a.TimeLimit) {
-			w.breach(17, "%s gives job %d more than an administrator raised it for: %+v, and before %+v", e.Who.User, r.Job.ID, *b, *a)
+		if !a.Priority.Raised() || b.GPUMilli > a.GPUMilli || b.GPUMemBytes > a.GPUMemBytes ||
+			a.TimeLimit > 0 && (b.TimeLimit == 0 || b.TimeLimit > a.TimeLimit) {
+			w.breach(17, "%s gives job %d more than an administrator raised it for: %+v, and before %+v", e.Who.User, r.Job.ID,
+				*b, *a)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type uses struct {
 }
 
 func newUses() uses {
-	return uses{map[useKey]int64{}, map[useKey]bool{}, map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}}
+	return uses{map[useKey]int64{}, map[useKey]bool{}, map[string]time.Duration{}, map[string]time.Duration{},
+		map[string]time.Duration{}}
 }
 
 // take notes what a sample shows.
@@ -146,7 +147,8 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 			continue
 		}
 		for _, ref := range o.Attempt.GPUs {
-			if lacks := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]; ref.UUID == uuid && lacks > 0 {
+			if lacks := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]; ref.UUID == uuid &&
+				lacks > 0 {
 				owed += lacks
 				short = short || o.ID == id
 			}
@@ -167,7 +169,8 @@ func (w *World) judgeQuota(placed *job.Job) {
 		}
 	}
 	if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
-		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", placed.Owner.User, jobs, milli, placed.ID, q.Running, q.GPUMilli)
+		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", placed.Owner.User, jobs,
+			milli, placed.ID, q.Running, q.GPUMilli)
 	}
 }
 

@@ -65,7 +65,8 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		w.breach(8, "a unit is made that cannot be recovered: %v", err)
 		return nil
 	}
-	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, limit: s.MaxRuntime, grace: s.Grace}
+	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes,
+		limit: s.MaxRuntime, grace: s.Grace}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
 	if !w.specs.got[r.job] { // a start that nobody waits for any more
@@ -80,7 +81,8 @@ func (w *World) newRun(name string, props []units.Property) *run {
 
 // fate draws what a command does.
 func (w *World) fate(r *run, d *dice) {
-	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute), d.between(0, 10*time.Minute))
+	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute),
+		d.between(0, 10*time.Minute))
 	r.deaf = d.percent(10)
 	r.demand = drawDemand(w.roll("demand", uint64(r.job), uint64(r.attempt)), r.lasts)
 	b := &r.behaviour
@@ -230,7 +232,8 @@ func (w *World) occupy(name string, r *run) {
 		if held.PromiseBytes > 0 {
 			used = held.PromiseBytes / 2
 		}
-		g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UsedBytes: used, UID: r.uid, Unit: name, Start: w.ticks()})
+		g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UsedBytes: used, UID: r.uid,
+			Unit: name, Start: w.ticks()})
 	}
 }
 

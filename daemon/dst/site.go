@@ -53,5 +53,6 @@ func drawQuotas(d *dice) job.Quotas {
 	q := func() job.Quota {
 		return job.Quota{GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10)}
 	}
-	return job.Quotas{Default: q(), Users: map[string]job.Quota{"alice": q()}, Groups: map[string]job.Quota{"lab": q(), "class": q()}}
+	return job.Quotas{Default: q(), Users: map[string]job.Quota{"alice": q()},
+		Groups: map[string]job.Quota{"lab": q(), "class": q()}}
 }

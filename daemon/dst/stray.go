@@ -77,7 +77,8 @@ func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 			on = append(on, g)
 		}
 	}
-	s := &stray{Process: gpu.Process{Kind: gpu.KindCompute, UsedBytes: gib / 2, UID: r.uid, Comm: "python"}, run: r, stubborn: d.percent(30)}
+	s := &stray{Process: gpu.Process{Kind: gpu.KindCompute, UsedBytes: gib / 2, UID: r.uid, Comm: "python"}, run: r,
+		stubborn: d.percent(30)}
 	if d.percent(50) {
 		s.Unit = name
 	}
@@ -103,7 +104,8 @@ func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 		return
 	}
 	r.trespassed = true
-	g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UID: r.uid, Unit: name, Start: uint64(r.began/tick) + 1})
+	g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UID: r.uid, Unit: name,
+		Start: uint64(r.began/tick) + 1})
 	pid := r.pid
 	w.after(lasts, func() { g.leave(pid) })
 }

@@ -49,7 +49,8 @@ type entry struct {
 const bucket = time.Hour
 
 func newLedger(jobs []Job, gpus int) *ledger {
-	return &ledger{jobs: jobs, capacity: gpus * 1000, entries: make([]entry, len(jobs)), unfinished: len(jobs), decisions: sha256.New()}
+	return &ledger{jobs: jobs, capacity: gpus * 1000, entries: make([]entry, len(jobs)), unfinished: len(jobs),
+		decisions: sha256.New()}
 }
 
 // advance brings the integrals up to an instant.
@@ -149,7 +150,8 @@ func (l *ledger) audit() error {
 		case e.ran != j.Run+e.extra:
 			return fmt.Errorf("job %d ran %s, not the %s of its run time and %s of interruptions", i+1, e.ran, j.Run, e.extra)
 		case e.entered < j.Submit || e.waited+e.ran != e.end-e.entered:
-			return fmt.Errorf("job %d waited %s and ran %s, and completed %s after the core got it", i+1, e.waited, e.ran, e.end-e.entered)
+			return fmt.Errorf("job %d waited %s and ran %s, and completed %s after the core got it", i+1, e.waited, e.ran,
+				e.end-e.entered)
 		case e.gpu != (j.Run+e.extra).Microseconds()*int64(j.GPUMilli):
 			return fmt.Errorf("job %d used %d milli-GPU microseconds in %s with %d milli-GPUs", i+1, e.gpu, e.ran, j.GPUMilli)
 		}

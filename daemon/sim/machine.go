@@ -52,7 +52,9 @@ func (m *machine) start(j *job.Job, now time.Duration) (*unit, error) {
 		attempt: j.Attempt.Number, started: now, refs: j.Attempt.GPUs,
 	}
 	for i, r := range u.refs {
-		if r.Index < 0 || r.Index >= len(m.gpus) || slices.ContainsFunc(u.refs[:i], func(o job.GPURef) bool { return o.Index == r.Index }) {
+		if r.Index < 0 || r.Index >= len(m.gpus) || slices.ContainsFunc(u.refs[:i], func(o job.GPURef) bool {
+			return o.Index == r.Index
+		}) {
 			return nil, fmt.Errorf("job %d gets GPUs %v", j.ID, j.GPUIndexes())
 		}
 		if err := m.occupy(j, r); err != nil {
@@ -74,7 +76,8 @@ func pid(id job.ID) int { return 1000 + int(id) }
 func (m *machine) occupy(j *job.Job, r job.GPURef) error {
 	d, mem := &m.gpus[r.Index], uint64(j.Request.GPUMemBytes)
 	if m.share[r.Index] += r.Share(); m.share[r.Index] > 1000 || d.MemFreeBytes < mem {
-		return fmt.Errorf("job %d is too much for GPU %d: %d milli-GPUs in use, %d bytes free", j.ID, r.Index, m.share[r.Index], d.MemFreeBytes)
+		return fmt.Errorf("job %d is too much for GPU %d: %d milli-GPUs in use, %d bytes free", j.ID, r.Index,
+			m.share[r.Index], d.MemFreeBytes)
 	}
 	d.MemUsedBytes, d.MemFreeBytes = d.MemUsedBytes+mem, d.MemFreeBytes-mem
 	d.Processes = append(slices.Clip(d.Processes), gpu.Process{
@@ -111,7 +114,8 @@ func (m *machine) status(id job.ID) core.Unit {
 }
 
 func (m *machine) sample(number uint64) core.Sampled {
-	ev := core.Sampled{Number: number, Jobs: make(map[int]job.ID, len(m.units)), Snap: gpu.Snapshot{Devices: slices.Clone(m.gpus)}}
+	ev := core.Sampled{Number: number, Jobs: make(map[int]job.ID, len(m.units)),
+		Snap: gpu.Snapshot{Devices: slices.Clone(m.gpus)}}
 	for id := range m.units {
 		ev.Jobs[pid(id)] = id
 	}

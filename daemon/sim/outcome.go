@@ -32,7 +32,8 @@ func (e *engine) outcome() (*Outcome, error) {
 	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly()}
 	for i, entry := range e.ledger.entries {
 		j := e.jobs[i]
-		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran, Preemptions: entry.preemptions})
+		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran,
+			Preemptions: entry.preemptions})
 	}
 	out.Metrics = e.measure(out.Jobs)
 	if err := out.Metrics.plausible(); err != nil {

@@ -106,7 +106,8 @@ func recognise(at map[string]int, want Format) (func(row) (Job, time.Time, error
 		case len(missing) == 0 && (want == FormatAuto || want == "" || want == n.format):
 			return n.row, n.format, nil
 		case want == n.format:
-			return nil, "", fmt.Errorf("the trace has no column %s, which format %s has: see --format", strings.Join(missing, ", "), want)
+			return nil, "", fmt.Errorf("the trace has no column %s, which format %s has: see --format",
+				strings.Join(missing, ", "), want)
 		}
 	}
 	return nil, "", errors.New("the trace's headings are of no known format: gpusched's own is submit,duration,gpus,user[,limit][,gpu_mem][,kind]")
@@ -140,7 +141,8 @@ func (r row) openb() (Job, time.Time, error) {
 		return Job{}, time.Time{}, err
 	}
 	milli, err := strconv.Atoi(r.text("gpu_milli"))
-	return Job{Run: max(to-from, time.Second), GPUMilli: number * milli, User: r.text("qos")}, time.Unix(0, 0).Add(from), err
+	return Job{Run: max(to-from, time.Second), GPUMilli: number * milli, User: r.text("qos")}, time.Unix(0, 0).Add(from),
+		err
 }
 
 func (r row) own() (Job, time.Time, error) {

@@ -58,7 +58,8 @@ func Build(dir string, options ...Option) (lib string, err error) {
 	lib = filepath.Join(dir, LibraryName)
 	return lib, compile("-shared", "-fPIC", "-pthread", "-isystem", filepath.Dir(header), "-Wl,-Bsymbolic",
 		"-Wl,-soname,"+LibraryName, "-Wl,--version-script="+filepath.Join(work, "exports"), "-o", lib,
-		filepath.Join(work, "nvml.c"), filepath.Join(work, "topology.c"), filepath.Join(work, "state.c"), filepath.Join(work, "stubs.c"))
+		filepath.Join(work, "nvml.c"), filepath.Join(work, "topology.c"), filepath.Join(work, "state.c"), filepath.Join(work,
+			"stubs.c"))
 }
 
 // BuildSimCUDA compiles simcuda into dir, statically, and returns its path.
@@ -77,7 +78,8 @@ const toolLimit = 5 * time.Minute
 
 // nvmlHeader finds nvml.h in the module cache.
 func nvmlHeader() (string, error) {
-	out, err := await.Output(context.Background(), toolLimit, []string{"go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml"})
+	out, err := await.Output(context.Background(), toolLimit,
+		[]string{"go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml"})
 	if err != nil {
 		return "", fmt.Errorf("finding nvml.h: %w", err)
 	}
@@ -135,7 +137,8 @@ func (b build) generate(work, header string) error {
 }
 
 func compile(args ...string) error {
-	args = append([]string{"cc", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-Wno-deprecated-declarations"}, args...)
+	args = append([]string{"cc", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation",
+		"-Wno-deprecated-declarations"}, args...)
 	if _, err := await.Output(context.Background(), toolLimit, args); err != nil {
 		return fmt.Errorf("compiling: %w", err)
 	}

@@ -53,7 +53,8 @@ func checkDevice(t testing.TB, d gpu.Device) {
 		t.Errorf("GPU %d is well but unknown: %+v", d.Index, d)
 	}
 	if d.MemFreeBytes+d.MemUsedBytes+d.MemReservedBytes > d.MemTotalBytes+slack {
-		t.Errorf("GPU %d: free %d + used %d + reserved %d > total %d", d.Index, d.MemFreeBytes, d.MemUsedBytes, d.MemReservedBytes, d.MemTotalBytes)
+		t.Errorf("GPU %d: free %d + used %d + reserved %d > total %d", d.Index, d.MemFreeBytes, d.MemUsedBytes,
+			d.MemReservedBytes, d.MemTotalBytes)
 	}
 	for _, n := range []int64{int64(d.UtilGPUPercent), int64(d.TempC), d.PowerMilliW, int64(d.NUMANode)} {
 		if n < -1 {

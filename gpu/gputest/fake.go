@@ -108,7 +108,9 @@ func (f *Fake) Unclaim(pid, minor int) error {
 }
 
 func (f *Fake) without(pid, minor int) []claim {
-	return slices.DeleteFunc(slices.Clone(f.claims), func(c claim) bool { return c.process.PID == pid && c.minor == minor })
+	return slices.DeleteFunc(slices.Clone(f.claims), func(c claim) bool {
+		return c.process.PID == pid && c.minor == minor
+	})
 }
 
 // Lose takes the GPU off the bus, or puts it back.

@@ -23,8 +23,9 @@ type Source interface {
 // Machine is what has the GPUs of a Source, where a test may change them. The
 // GPUs are A100 of 80 GiB, a GPU's minor is its index.
 type Machine interface {
-	SetGPUs(n int) error                      // n idle ones of one NUMA node, seen by Sources that have not sampled yet
-	SetIslands() error                        // likewise eight: 0 to 3 joined by 4 NVLinks each, on node 0 with CPU 0; 4 to 7 likewise, with 1
+	SetGPUs(n int) error // n idle ones of one NUMA node, seen by Sources that have not sampled yet
+	// likewise eight: 0 to 3 joined by 4 NVLinks each, on node 0 with CPU 0; 4 to 7 likewise, with 1
+	SetIslands() error
 	Claim(pid, minor int, bytes uint64) error // while pid lives
 	Unclaim(pid, minor int) error             // no error without a claim
 	Lose(minor int, lost bool) error          // off the bus, or back
@@ -212,7 +213,8 @@ func testClaim(t *testing.T, s Source, m Machine) {
 	}
 	d := sample(t, s, 3).Devices[1]
 	o := gpu.OwnerOf("/proc", os.Getpid())
-	want := gpu.Process{PID: os.Getpid(), Kind: gpu.KindCompute, UsedBytes: bytes, UID: o.UID, Comm: o.Comm, Unit: o.Unit, Start: o.Start, Age: o.Age}
+	want := gpu.Process{PID: os.Getpid(), Kind: gpu.KindCompute, UsedBytes: bytes, UID: o.UID, Comm: o.Comm, Unit: o.Unit,
+		Start: o.Start, Age: o.Age}
 	for i := range d.Processes { // each look finds it a little older
 		if p := &d.Processes[i]; p.Age > 0 && p.Age <= want.Age {
 			p.Age = want.Age

@@ -181,7 +181,8 @@ func (r *reader) gauges(dev nvml.Device) {
 		if ret := dev.GetFieldValues(v); ret != nvml.SUCCESS {
 			return false, ret
 		}
-		return binary.NativeEndian.Uint32(v[0].Value[:]) == uint32(nvml.GPU_RECOVERY_ACTION_NONE), nvml.Return(v[0].NvmlReturn)
+		return binary.NativeEndian.Uint32(v[0].Value[:]) == uint32(nvml.GPU_RECOVERY_ACTION_NONE),
+			nvml.Return(v[0].NvmlReturn)
 	}
 	if v, ok := may(r, needFields, "reading the recovery action", action); ok {
 		r.out.Well = v

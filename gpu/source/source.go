@@ -67,7 +67,8 @@ func New(o Options) *Source {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Source{opts: o, now: time.Now, spawn: start, childLog: newChildLog(o.Log), turn: make(chan struct{}, 1), closing: make(chan struct{})}
+	s := &Source{opts: o, now: time.Now, spawn: start, childLog: newChildLog(o.Log), turn: make(chan struct{}, 1),
+		closing: make(chan struct{})}
 	s.turn <- struct{}{}
 	return s
 }
@@ -83,7 +84,8 @@ func (s *Source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	snapshot, err := s.inTurn(ctx, cancel)
 	if err != nil {
 		err = fmt.Errorf("sampling the GPUs: %w", err)
-		return gpu.Snapshot{TakenUnixNano: s.now().UnixNano(), Problem: gpu.ProblemStale, Detail: err.Error(), Devices: []gpu.Device{}}, err
+		return gpu.Snapshot{TakenUnixNano: s.now().UnixNano(), Problem: gpu.ProblemStale, Detail: err.Error(),
+			Devices: []gpu.Device{}}, err
 	}
 	return snapshot, nil
 }

@@ -53,8 +53,10 @@ const goLimit = 5 * time.Minute
 // linkedModules lists the modules of all packages under cmd, in the order of
 // their paths.
 func linkedModules() ([]module, error) {
-	argv := []string{"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "github.com/gpusched/gpusched/cmd/..."}
-	out, err := await.Output(context.Background(), goLimit, argv, func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "CGO_ENABLED=1") })
+	argv := []string{"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}",
+		"github.com/gpusched/gpusched/cmd/..."}
+	out, err := await.Output(context.Background(), goLimit, argv,
+		func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "CGO_ENABLED=1") })
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
@@ -93,7 +95,8 @@ func notices(dir string) ([][]byte, error) {
 	var texts [][]byte
 	for _, e := range entries {
 		name := strings.ToUpper(e.Name())
-		if e.IsDir() || !(strings.HasPrefix(name, "LICEN") || strings.HasPrefix(name, "COPYING") || strings.HasPrefix(name, "NOTICE")) {
+		if e.IsDir() || !(strings.HasPrefix(name, "LICEN") || strings.HasPrefix(name, "COPYING") ||
+			strings.HasPrefix(name, "NOTICE")) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))

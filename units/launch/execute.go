@@ -131,7 +131,8 @@ func missingInterpreter(path string, err error) bool {
 
 // execFailure explains why the command could not be run.
 func execFailure(argv []string, path string, err error) *Failure {
-	f := &Failure{Step: contract.StepExec, What: "its command " + strconv.Quote(shorten(argv[0])) + " could not be run", Err: err}
+	f := &Failure{Step: contract.StepExec, What: "its command " + strconv.Quote(shorten(argv[0])) + " could not be run",
+		Err: err}
 	switch {
 	case path != "" && missingInterpreter(path, err):
 		f.Next = shorten(path) + " is there, but the interpreter that its first line names is not"

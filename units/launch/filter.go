@@ -75,14 +75,16 @@ func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 	if proof == unix.EPERM || s.RequireFilter {
 		var err error
 		if foreign, err = n.foreign(s); err != nil {
-			return false, &Failure{Step: contract.StepFilter, What: "the device filter cannot be proven: " + devDir + " is unreadable", Err: err}
+			return false, &Failure{Step: contract.StepFilter, What: "the device filter cannot be proven: " +
+				devDir + " is unreadable", Err: err}
 		}
 	}
 	switch {
 	case proof != unix.EPERM && s.RequireFilter && (len(s.GPUs) > 0 || foreign != ""):
 		return false, notProven(s.ProbePath, proof)
 	case foreign != "" && s.RequireFilter:
-		return false, &Failure{Step: contract.StepFilter, What: "GPU node " + foreign + " is not the job's and yet open to it",
+		return false, &Failure{Step: contract.StepFilter, What: "GPU node " +
+			foreign + " is not the job's and yet open to it",
 			Next: "the device filter is not complete: an administrator should see 'gpusched health'"}
 	}
 	return proof == unix.EPERM && foreign == "", nil
@@ -90,7 +92,8 @@ func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 
 // notProven explains what the probe node answered.
 func notProven(probe string, proof error) *Failure {
-	f := &Failure{Step: contract.StepFilter, What: "the kernel's device filter is not active, so GPUs would be open to jobs that do not have them",
+	f := &Failure{Step: contract.StepFilter,
+		What: "the kernel's device filter is not active, so GPUs would be open to jobs that do not have them",
 		Next: "needs cgroup v2 and a kernel with CONFIG_CGROUP_BPF: an administrator should see 'gpusched health'"}
 	switch proof {
 	case nil, unix.ENXIO, unix.ENODEV:
@@ -120,7 +123,8 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 		if err == nil {
 			continue
 		}
-		f := &Failure{Step: contract.StepFilter, What: "the job cannot use its GPU node " + path, Err: err, Next: "an administrator should see 'gpusched health'"}
+		f := &Failure{Step: contract.StepFilter, What: "the job cannot use its GPU node " + path, Err: err,
+			Next: "an administrator should see 'gpusched health'"}
 		switch err {
 		case unix.EPERM:
 			f.What = "the device filter keeps the job from its own GPU node " + path

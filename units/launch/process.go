@@ -38,7 +38,8 @@ func defaultSignals() {
 		// The kernel's struct sigaction begins with the handler; it has four
 		// words on all 64-bit machines, and none of them is needed for SIG_DFL.
 		var action, zero [8]uintptr
-		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)), contract.MaxSignal/8, 0, 0)
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)),
+			contract.MaxSignal/8, 0, 0)
 		if errno == 0 && action[0] == sigIgnore {
 			unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&zero)), 0, contract.MaxSignal/8, 0, 0)
 		}

@@ -53,7 +53,8 @@ func (r *run) run() *Failure {
 	}
 	unix.Umask(s.Umask)
 	if err := unix.Chdir(s.Dir); err != nil {
-		return &Failure{Step: contract.StepChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) + " could not be entered", Err: err,
+		return &Failure{Step: contract.StepChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) +
+			" could not be entered", Err: err,
 			Next: "the directory must exist on this machine and be open to the job's user (--chdir)"}
 	}
 	if s.EnvMode == contract.EnvLogin && r.stage == first {
@@ -75,7 +76,8 @@ func valid(s *Spec) *Failure {
 	default:
 		return nil
 	}
-	return &Failure{Step: contract.StepSpec, What: "its private instructions have " + what, Err: unix.EINVAL, Next: "were the daemon and the launcher upgraded together?"}
+	return &Failure{Step: contract.StepSpec, What: "its private instructions have " + what, Err: unix.EINVAL,
+		Next: "were the daemon and the launcher upgraded together?"}
 }
 
 // command becomes the job's command.
@@ -155,7 +157,8 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	}
 	for _, word := range []string{r.self, r.path} {
 		if !filepath.IsAbs(word) || !plainWord(word) {
-			return &Failure{Step: contract.StepSpec, What: "the path " + strconv.Quote(word) + " can't go through a shell", Err: unix.EINVAL}
+			return &Failure{Step: contract.StepSpec, What: "the path " + strconv.Quote(word) + " can't go through a shell",
+				Err: unix.EINVAL}
 		}
 	}
 	env := Environment(s, filtered, r.base)
@@ -177,7 +180,8 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
 	err := tryExec(login, argv, env, r.exec)
-	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run", Err: err,
+	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run",
+		Err:  err,
 		Next: "use --env inherit or --env clean"}
 }
 
@@ -195,7 +199,8 @@ func takesLoginFlag(name string) bool {
 func plainWord(s string) bool {
 	for _, c := range []byte(s) {
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '/', c == '.', c == '_', c == '-', c == '+', c == '=':
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' &&
+			c <= '9', c == '/', c == '.', c == '_', c == '-', c == '+', c == '=':
 		default:
 			return false
 		}

@@ -26,7 +26,8 @@ func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.Object
 // says STOPPING=1 before systemd has taken notice of its start takes the unit from
 // starting to deactivating, and then that job ends only with the unit. The start
 // is over all the same.
-func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string, error) {
+func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string,
+	error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {
 		p, err := l.properties(ctx, objectPath(name), unitIface, "ActiveState")
 		return get[string](p, "ActiveState") == units.ActiveDeactivating, err
@@ -35,7 +36,8 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 
 // awaitUnless waits for the end of job, or until over is true, which it asks each
 // time that it looks.
-func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string, error) {
+func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
+	error) {
 	timer := time.NewTimer(lookAgain)
 	defer timer.Stop()
 	for {

@@ -88,7 +88,8 @@ func (l *link) setUp(ctx context.Context) error {
 // systemd announces both at once.
 func matches() [][]dbus.MatchOption {
 	fromManager := func(member string) []dbus.MatchOption {
-		return []dbus.MatchOption{dbus.WithMatchSender(destination), dbus.WithMatchInterface(managerIface), dbus.WithMatchMember(member)}
+		return []dbus.MatchOption{dbus.WithMatchSender(destination), dbus.WithMatchInterface(managerIface),
+			dbus.WithMatchMember(member)}
 	}
 	return [][]dbus.MatchOption{
 		{dbus.WithMatchSender(busIface), dbus.WithMatchInterface(busIface), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, destination)},
@@ -106,7 +107,8 @@ func (l *link) manager(ctx context.Context, method string, args ...any) *dbus.Ca
 }
 
 // properties asks for some properties of an object, one by one.
-func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties, error) {
+func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties,
+	error) {
 	p := properties{}
 	for _, name := range names {
 		var v dbus.Variant

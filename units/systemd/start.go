@@ -63,10 +63,12 @@ func begun(result string, s units.Status) bool {
 
 // startTransient queues the start. An older systemd names one unknown property
 // at a time.
-func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath, error) {
+func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath,
+	error) {
 	for {
 		var job dbus.ObjectPath
-		err := l.manager(ctx, "StartTransientUnit", name, "fail", m.compat.encode(props), []sddbus.PropertyCollection{}).Store(&job)
+		err := l.manager(ctx, "StartTransientUnit", name, "fail", m.compat.encode(props),
+			[]sddbus.PropertyCollection{}).Store(&job)
 		switch c := code(err); {
 		case err == nil:
 			return job, nil

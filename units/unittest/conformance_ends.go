@@ -96,7 +96,8 @@ func testKill(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		signal syscall.Signal
 		active string
-	}{{syscall.SIGTERM, units.ActiveActive}, {syscall.SIGINT, units.ActiveActive}, {syscall.SIGKILL, units.ActiveFailed}, {syscall.SIGUSR2, units.ActiveFailed}} {
+	}{{syscall.SIGTERM, units.ActiveActive}, {syscall.SIGINT, units.ActiveActive}, {syscall.SIGKILL,
+		units.ActiveFailed}, {syscall.SIGUSR2, units.ActiveFailed}} {
 		id := int64(20 + i)
 		s.start(id, Behaviour{})
 		if err := s.m.Kill(s.ctx, units.Name(id), int(c.signal)); err != nil {

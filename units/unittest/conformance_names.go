@@ -76,7 +76,8 @@ func testAgain(t *testing.T, s *stage) {
 func testAbsent(t *testing.T, s *stage) {
 	for range 3 {
 		got := s.status(404)
-		if phase, exit := units.Decode(got); phase != units.PhaseAbsent || exit != (contract.Exit{}) || got.InvocationID != "" {
+		if phase, exit := units.Decode(got); phase != units.PhaseAbsent || exit != (contract.Exit{}) ||
+			got.InvocationID != "" {
 			t.Fatalf("got %s %+v from %+v", phase, exit, got)
 		}
 	}
@@ -120,10 +121,12 @@ func testList(t *testing.T, s *stage) {
 
 // testNames: units that are no job's are left alone.
 func testNames(t *testing.T, s *stage) {
-	for _, name := range []string{"", "dbus.service", "gpujob-1.scope", "gpujob-01.service", "gpujob-0.service", "gpujob-1@x.service"} {
+	for _, name := range []string{"", "dbus.service", "gpujob-1.scope", "gpujob-01.service", "gpujob-0.service",
+		"gpujob-1@x.service"} {
 		_, startErr := s.m.Start(s.ctx, name, s.bench.Properties(1, Behaviour{}))
 		_, statusErr := s.m.Status(s.ctx, name)
-		for op, err := range map[string]error{"Start": startErr, "Stop": s.m.Stop(s.ctx, name), "Kill": s.m.Kill(s.ctx, name, 9), "Status": statusErr} {
+		for op, err := range map[string]error{"Start": startErr, "Stop": s.m.Stop(s.ctx, name),
+			"Kill": s.m.Kill(s.ctx, name, 9), "Status": statusErr} {
 			if err == nil || errors.Is(err, units.ErrBus) {
 				t.Errorf("%s(%q): error is %v, want a refusal", op, name, err)
 			}
@@ -137,7 +140,8 @@ func testContext(t *testing.T, s *stage) {
 	_, startErr := s.m.Start(ctx, units.Name(1), s.bench.Properties(1, Behaviour{}))
 	_, statusErr := s.m.Status(ctx, units.Name(1))
 	_, listErr := s.m.List(ctx)
-	for op, err := range map[string]error{"Start": startErr, "Stop": s.m.Stop(ctx, units.Name(1)), "Kill": s.m.Kill(ctx, units.Name(1), 9), "Status": statusErr, "List": listErr} {
+	for op, err := range map[string]error{"Start": startErr, "Stop": s.m.Stop(ctx, units.Name(1)),
+		"Kill": s.m.Kill(ctx, units.Name(1), 9), "Status": statusErr, "List": listErr} {
 		if !errors.Is(err, units.ErrBus) || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error is %v, want %v and the context's", op, err, units.ErrBus)
 		}

@@ -14,7 +14,8 @@ import (
 
 func testStop(t *testing.T, s *stage) {
 	s.stop(1) // never was
-	for i, b := range []Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 9}, {Ends: true, Signal: 15}} {
+	for i, b := range []Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 9},
+		{Ends: true, Signal: 15}} {
 		id := int64(40 + i)
 		s.start(id, b)
 		if b.Ends {
@@ -55,7 +56,8 @@ func testStopping(t *testing.T, s *stage) {
 		id := int64(60 + i)
 		started := s.start(id, b)
 		got := s.status(id)
-		if phase, _ := units.Decode(got); phase != units.PhaseRunning || got.MainPID == 0 || got.InvocationID != started.InvocationID {
+		if phase, _ := units.Decode(got); phase != units.PhaseRunning || got.MainPID == 0 ||
+			got.InvocationID != started.InvocationID {
 			t.Errorf("%+v: %s, %+v", b, phase, got)
 		}
 		if n := s.bench.Processes(s.m, got); n != 1 {

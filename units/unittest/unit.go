@@ -50,7 +50,8 @@ func (u *unit) running() bool { return u.processes > 0 && u.status.MainCode == 0
 // create makes a unit whose start is under way.
 func (s *Systemd) create(name string, props []units.Property) *unit {
 	u := &unit{props: props, behaviour: s.behave(name, props)}
-	u.status = units.Status{Name: name, Load: units.LoadLoaded, JobPending: true, CPUNSec: units.Infinity, MemoryPeak: units.Infinity}
+	u.status = units.Status{Name: name, Load: units.LoadLoaded, JobPending: true, CPUNSec: units.Infinity,
+		MemoryPeak: units.Infinity}
 	s.invocations++
 	u.status.InvocationID = fmt.Sprintf("%032x", s.invocations)
 	u.set(units.ActiveActivating, "start", units.ResultSuccess)

@@ -45,22 +45,32 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
 	f.StringVar(&o.trace, "trace", "", "the trace, a `file`; - is standard input")
-	f.StringVar(&o.format, "format", "auto", "of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), philly or openb")
-	f.StringVar(&o.workload, "workload", "", "w1 (jobs drawn to a load), as-is, or pack (nothing ends, how full do GPUs get); default by the trace")
+	f.StringVar(&o.format, "format", "auto",
+		"of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), philly or openb")
+	f.StringVar(&o.workload, "workload", "",
+		"w1 (jobs drawn to a load), as-is, or pack (nothing ends, how full do GPUs get); default by the trace")
 	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
 	f.Func("seed", "seeds: a number, a list 1,2,5 or a range 1-3 (default 1)", o.setSeeds)
 	f.IntVar(&o.options.GPUs, "gpus", 8, "of the machine")
 	o.options.GPUMemBytes = 80 << 30
-	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)", func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
-	f.Float64Var(&o.load, "load", 0, "work per day over what the GPUs can do (w1, default 0.9), or asked over the machine (pack, default 1.3)")
+	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)",
+		func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
+	f.Float64Var(&o.load, "load", 0,
+		"work per day over what the GPUs can do (w1, default 0.9), or asked over the machine (pack, default 1.3)")
 	f.IntVar(&o.days, "days", 0, "of the trace; 0 is all (w1: 75)")
-	f.Func("from", "first day of the trace to use, a `date` such as 2017-10-02", func(s string) (err error) { o.from, err = time.Parse(time.DateOnly, s); return err })
-	f.Func("predict", "run times known to the scheduler: learned, user-limit, oracle or noisy (default learned)", func(s string) (err error) { o.options.Predict, err = sim.ParsePrediction(s); return err })
-	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute, "extra run time of a job that goes on after it was stopped")
-	f.DurationVar(&o.tuning.Slice, "slice", 0, "least time a preemptible job runs before it is stopped (default the policy's)")
+	f.Func("from", "first day of the trace to use, a `date` such as 2017-10-02",
+		func(s string) (err error) { o.from, err = time.Parse(time.DateOnly, s); return err })
+	f.Func("predict", "run times known to the scheduler: learned, user-limit, oracle or noisy (default learned)",
+		func(s string) (err error) { o.options.Predict, err = sim.ParsePrediction(s); return err })
+	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute,
+		"extra run time of a job that goes on after it was stopped")
+	f.DurationVar(&o.tuning.Slice, "slice", 0,
+		"least time a preemptible job runs before it is stopped (default the policy's)")
 	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "of fair share (default the policy's)")
-	f.Func("depth", "how many jobs have GPUs kept for them, a `number` (default the policy's)", parsed(&o.tuning.Depth, strconv.Atoi))
-	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)", parsed(&o.tuning.Preemptible, fraction))
+	f.Func("depth", "how many jobs have GPUs kept for them, a `number` (default the policy's)",
+		parsed(&o.tuning.Depth, strconv.Atoi))
+	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)",
+		parsed(&o.tuning.Preemptible, fraction))
 	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")

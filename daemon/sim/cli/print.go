@@ -115,7 +115,8 @@ func (o *options) pack(trace sim.Trace, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "seed\tjobs\tstarted\tarrived %\tallocated %\t")
 	for _, r := range p.Runs {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t%.1f\t\n", r.Seed, r.Packed.Jobs, r.Packed.Started, 100*r.Packed.Arrived, 100*r.Packed.Allocated)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t%.1f\t\n", r.Seed, r.Packed.Jobs, r.Packed.Started, 100*r.Packed.Arrived,
+			100*r.Packed.Allocated)
 	}
 	fmt.Fprintf(w, "mean\t\t\t\t%.1f\t\n", 100*sum/float64(len(p.Runs)))
 	return w.Flush()

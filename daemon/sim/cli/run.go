@@ -168,7 +168,8 @@ func (o *options) writeReport(runs []page.Run) error {
 
 // describe says in one line what was run.
 func (o *options) describe() string {
-	text := fmt.Sprintf("%s, workload %s, %d GPUs, %s run times", filepath.Base(o.trace), o.workload, o.options.GPUs, o.prediction())
+	text := fmt.Sprintf("%s, workload %s, %d GPUs, %s run times", filepath.Base(o.trace), o.workload, o.options.GPUs,
+		o.prediction())
 	if o.workload == "w1" {
 		text += fmt.Sprintf(", load %g, %d days", o.load, o.days)
 	}

@@ -30,7 +30,8 @@ type chart struct{ strings.Builder }
 
 func newChart(label string) *chart {
 	c := &chart{}
-	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">`+"\n", width, height, html.EscapeString(label))
+	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">`+"\n", width,
+		height, html.EscapeString(label))
 	return c
 }
 
@@ -83,7 +84,8 @@ func bars(runs []Run) string {
 	step := 1 / float64(max(1, len(runs)))
 	for i, r := range runs {
 		x, y := (float64(i)+0.2)*step, r.Mean.MeanCompletion/most*0.92
-		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", px(x), py(y), px(x+0.6*step)-px(x), py(0)-py(y), color(i))
+		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", px(x), py(y),
+			px(x+0.6*step)-px(x), py(0)-py(y), color(i))
 		c.text(px(x+0.3*step), py(y)-5, "middle", fmt.Sprintf("%.2f h", r.Mean.MeanCompletion/3600))
 		c.text(px(x+0.3*step), py(0)+18, "middle", r.Policy)
 	}
@@ -117,7 +119,8 @@ func distribution(runs []Run) string {
 	for _, m := range []struct {
 		s    float64
 		text string
-	}{{60, "1 min"}, {600, "10 min"}, {3600, "1 h"}, {6 * 3600, "6 h"}, {86400, "1 d"}, {7 * 86400, "7 d"}, {30 * 86400, "30 d"}} {
+	}{{60, "1 min"}, {600, "10 min"}, {3600, "1 h"}, {6 * 3600, "6 h"}, {86400, "1 d"}, {7 * 86400, "7 d"}, {30 * 86400,
+		"30 d"}} {
 		if m.s <= last {
 			c.line(at(m.s), 0, at(m.s), 1, grid)
 			c.text(px(at(m.s)), py(0)+18, "middle", m.text)

@@ -26,8 +26,10 @@ func Render(title, subtitle string, runs []Run) string {
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%s</title><style>%s</style></head><body>\n", html.EscapeString(title), style)
 	fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n", html.EscapeString(title), html.EscapeString(subtitle))
 	table(&b, runs)
-	section(&b, "Mean completion time", "From submission to end, in hours. The dashed line is a lower bound that no scheduler can beat.", bars(runs))
-	section(&b, "How soon jobs are done", "Share of jobs that are complete so long after their submission; further left is better.", distribution(runs))
+	section(&b, "Mean completion time",
+		"From submission to end, in hours. The dashed line is a lower bound that no scheduler can beat.", bars(runs))
+	section(&b, "How soon jobs are done",
+		"Share of jobs that are complete so long after their submission; further left is better.", distribution(runs))
 	section(&b, "GPUs in use", "Share of the machine in use over time, first seed.", usage(runs))
 	b.WriteString("</body></html>\n")
 	return b.String()

@@ -16,12 +16,14 @@ func Print(w io.Writer, s gpu.Snapshot) error {
 		_, err := fmt.Fprintf(w, "%s\n%s: %s\n", s.Problem.Sentence(), s.Problem, s.Detail)
 		return err
 	}
-	fmt.Fprintf(w, "driver %s, NVML %s, CUDA %s, %d GPUs\n", known(s.Driver), known(s.NVMLVersion), known(s.CUDAVersion), len(s.Devices))
+	fmt.Fprintf(w, "driver %s, NVML %s, CUDA %s, %d GPUs\n", known(s.Driver), known(s.NVMLVersion), known(s.CUDAVersion),
+		len(s.Devices))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "GPU\tNODE\tHEALTH\tNAME\tUUID\tPCI\tNUMA\tFREE\tUSED\tTOTAL\tUTIL\tTEMP\tPOWER")
 	for _, d := range s.Devices {
 		fmt.Fprintf(t, "%d\tnvidia%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			d.Index, number(int64(d.Minor), ""), d.Health, known(d.Name), known(d.UUID), known(d.PCI), number(int64(d.NUMANode), ""),
+			d.Index, number(int64(d.Minor), ""), d.Health, known(d.Name), known(d.UUID), known(d.PCI), number(int64(d.NUMANode),
+				""),
 			mib(d.MemFreeBytes), mib(d.MemUsedBytes), mib(d.MemTotalBytes),
 			number(int64(d.UtilGPUPercent), "%"), number(int64(d.TempC), "C"), number(d.PowerMilliW, "mW"))
 	}

@@ -82,7 +82,8 @@ func (n *counts) once(kind string, end time.Time) {
 	case "hold", "crowd":
 		io.WriteString(c, "GET /v1/jo")
 	case "drip":
-		for _, err = io.WriteString(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX: "); err == nil; _, err = io.WriteString(c, "x") {
+		for _, err = io.WriteString(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX: "); err == nil; _, err = io.WriteString(c,
+			"x") {
 			time.Sleep(100 * time.Millisecond)
 		}
 	default:

@@ -66,7 +66,8 @@ func askOnce(raw []byte) (status int, answer string) {
 }
 
 func request(method, path, header, body string) []byte {
-	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", method, path, header, len(body), body)
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", method,
+		path, header, len(body), body)
 }
 
 // wire is bytes on the socket and the answers that refuse them.
@@ -85,7 +86,8 @@ func send(subject string, list []wire) {
 			room <- struct{}{}
 			defer func() { <-room }()
 			status, answer := ask(w.raw)
-			refused := slices.Contains(w.want, status) && !strings.Contains(answer, "panic") && !strings.Contains(answer, "root:x:")
+			refused := slices.Contains(w.want, status) && !strings.Contains(answer, "panic") &&
+				!strings.Contains(answer, "root:x:")
 			_, body, _ := strings.Cut(answer, "\r\n\r\n")
 			attempt(subject, w.what, refused, fmt.Sprintf("%d %s", status, body))
 		})
@@ -134,10 +136,12 @@ func malformed() {
 	for _, path := range []string{
 		"/v1/../../etc/passwd", "/v1/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/v1/jobs/..%2f..%2fetc%2fpasswd", "/v1/jobs/1%00", "/v1/jobs/%ff",
 		"/v1/jobs/1_", "/v1/jobs/-1", "/v1/jobs/0x1", "/v1/jobs/9223372036854775808", "/v1/jobs/1%0aX", "/v1/jobs?ids=1-9223372036854775807",
-		"/v1/jobs?ids=" + strings.Repeat("1,", 5000) + "x", "/v1/jobs?state=%1b[2J", "/v1/jobs?ended=99999999999", "/v1/jobs?uid=-1", "/v1/jobs?user=%00", "/v1/jobs?x=1",
+		"/v1/jobs?ids=" + strings.Repeat("1,", 5000) +
+			"x", "/v1/jobs?state=%1b[2J", "/v1/jobs?ended=99999999999", "/v1/jobs?uid=-1", "/v1/jobs?user=%00", "/v1/jobs?x=1",
 		"/v1/jobs/1/wait?timeout_seconds=-1", "/debug/pprof/", "/metrics", "/v2/jobs", "http://127.0.0.1/v2/x", "*",
 	} {
-		list = append(list, wire{"GET " + path[:min(len(path), 60)], request("GET", path, "", ""), []int{400, 404, 301, 307, 308, 431}})
+		list = append(list, wire{"GET " + path[:min(len(path), 60)], request("GET", path, "", ""),
+			[]int{400, 404, 301, 307, 308, 431}})
 	}
 	send("malformed requests", list)
 	unread()
@@ -160,5 +164,6 @@ func unread() {
 		n++
 	}
 	status, _ := ask(request("GET", "/v1/version", "", ""))
-	attempt("malformed requests", "answers that nobody reads", err != nil && status == 200, fmt.Sprintf("%d were taken, then %v; others are answered with %d", n, err, status))
+	attempt("malformed requests", "answers that nobody reads", err != nil && status == 200,
+		fmt.Sprintf("%d were taken, then %v; others are answered with %d", n, err, status))
 }

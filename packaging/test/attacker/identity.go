@@ -20,8 +20,10 @@ func identity(id string) {
 	cancel := request("POST", "/v1/jobs/"+id+"/cancel", "", "{}")
 
 	// Root of a user namespace of one's own.
-	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"}, asRoot(syscall.CLONE_NEWUSER))
-	attempt(subject, "root of a user namespace pauses a GPU", err != nil || strings.HasPrefix(out, "403"), fmt.Sprint(out, err))
+	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"},
+		asRoot(syscall.CLONE_NEWUSER))
+	attempt(subject, "root of a user namespace pauses a GPU", err != nil ||
+		strings.HasPrefix(out, "403"), fmt.Sprint(out, err))
 
 	denied(subject, "credentials of root with a message", credentials(0))
 	denied(subject, "credentials of another's process", credentials(1001))
@@ -35,7 +37,8 @@ func identity(id string) {
 	attempt(subject, "a process that is called Uid: 0", status == 403, answer)
 	const own = `{"name":"who","argv":["aWQ="],"dir":"Lw==","env_mode":"clean","gpu_milli":0,"dry_run":true}`
 	_, answer = ask(request("POST", "/v1/jobs", "", own))
-	attempt(subject, "the job of a process that is called Uid: 0", strings.Contains(answer, fmt.Sprintf(`"uid":%d`, os.Getuid())), answer)
+	attempt(subject, "the job of a process that is called Uid: 0",
+		strings.Contains(answer, fmt.Sprintf(`"uid":%d`, os.Getuid())), answer)
 
 	race(subject, cancel)
 }
@@ -91,7 +94,8 @@ func race(subject string, raw []byte) {
 		f.Write(raw)
 		buf := make([]byte, 4096)
 		n, err := f.Read(buf)
-		attempt(subject, "a connection that passes to a program of root's", strings.Contains(string(buf[:n]), " 403 "), fmt.Sprint(string(buf[:n]), err, started))
+		attempt(subject, "a connection that passes to a program of root's", strings.Contains(string(buf[:n]), " 403 "),
+			fmt.Sprint(string(buf[:n]), err, started))
 		stdin.Close()
 		f.Close()
 		kill := time.AfterFunc(100*time.Millisecond, func() { cmd.Process.Kill() })

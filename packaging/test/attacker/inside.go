@@ -37,7 +37,8 @@ func inside(id string, pid int) {
 // one's own.
 func again(id string, pid int) {
 	argv := []string{"/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root"}
-	out, err := await.Output(context.Background(), 5*patience, argv, asRoot(syscall.CLONE_NEWUSER|syscall.CLONE_NEWNS|unix.CLONE_NEWCGROUP))
+	out, err := await.Output(context.Background(), 5*patience, argv,
+		asRoot(syscall.CLONE_NEWUSER|syscall.CLONE_NEWNS|unix.CLONE_NEWCGROUP))
 	os.Stdout.WriteString(out)
 	if err != nil {
 		attempt("namespaces", "a user namespace", true, err)
@@ -96,7 +97,8 @@ func devices(dir string, pid int) {
 	inherited, _ := os.ReadDir("/proc/self/fd")
 	foreign := ""
 	for _, e := range inherited {
-		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.Contains(to, "nvidia") || strings.Contains(to, "gpusched") || strings.Contains(to, "specs") {
+		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.Contains(to, "nvidia") ||
+			strings.Contains(to, "gpusched") || strings.Contains(to, "specs") {
 			foreign += to + " "
 		}
 	}
@@ -119,7 +121,8 @@ func groups(id string, pid int) {
 		denied(subject, "write "+text+" to "+path, os.WriteFile(path, []byte(text), 0))
 	}
 	self := fmt.Sprint(os.Getpid())
-	for _, group := range []string{"", "system.slice/", "system.slice/gpusched.service/", "gpujobs.slice/", "gpujobs.slice/gpujobs-u1001.slice/", "gpujobs.slice/gpujobs-u1002.slice/", others, "init.scope/", "user.slice/"} {
+	for _, group := range []string{"", "system.slice/", "system.slice/gpusched.service/", "gpujobs.slice/",
+		"gpujobs.slice/gpujobs-u1001.slice/", "gpujobs.slice/gpujobs-u1002.slice/", others, "init.scope/", "user.slice/"} {
 		write(root+group+"cgroup.procs", self)
 		write(root+group+"cgroup.procs", fmt.Sprint(pid))
 		write(root+group+"cgroup.subtree_control", "-memory")
@@ -157,7 +160,8 @@ func processes(pid int) {
 		denied(subject, fmt.Sprint("trace ", p), unix.PtraceAttach(p))
 		denied(subject, fmt.Sprint("seize ", p), unix.PtraceSeize(p))
 		one := make([]byte, 8)
-		_, err := unix.ProcessVMReadv(p, []unix.Iovec{{Base: &one[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}, 0)
+		_, err := unix.ProcessVMReadv(p, []unix.Iovec{{Base: &one[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}},
+			0)
 		denied(subject, fmt.Sprint("read the memory of ", p), err)
 		denied(subject, fmt.Sprint("limit ", p), unix.Prlimit(p, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: 1}, nil))
 		denied(subject, fmt.Sprint("renice ", p), unix.Setpriority(unix.PRIO_PROCESS, p, 19))
@@ -169,7 +173,8 @@ func processes(pid int) {
 			denied(subject, fmt.Sprint("take a descriptor of ", p), err)
 			unix.Close(fd)
 		}
-		for _, name := range []string{"mem", "environ", "maps", "stack", "syscall", "auxv", "io", "cwd/", "root/etc/shadow", "fd/0", "fdinfo", "map_files", "oom_score_adj"} {
+		for _, name := range []string{"mem", "environ", "maps", "stack", "syscall", "auxv", "io", "cwd/", "root/etc/shadow",
+			"fd/0", "fdinfo", "map_files", "oom_score_adj"} {
 			path := fmt.Sprintf("/proc/%d/%s", p, name)
 			f, err := os.OpenFile(path, map[bool]int{false: os.O_RDONLY, true: os.O_WRONLY}[name == "oom_score_adj"], 0)
 			if err == nil {
@@ -207,9 +212,12 @@ func privileges(dir string) {
 		}
 		denied(subject, "groups of root's", raw(unix.SYS_SETGROUPS, 0, 0, 0))
 	}
-	for _, line := range []string{"su -c id root", "su -c id alice", "sudo -n id", "pkexec id", "sg gpusched-admin -c id", "newgrp gpusched-admin", "runuser -u alice id", "systemd-run --pipe --wait id",
+	for _, line := range []string{"su -c id root", "su -c id alice", "sudo -n id", "pkexec id", "sg gpusched-admin -c id",
+		"newgrp gpusched-admin", "runuser -u alice id", "systemd-run --pipe --wait id",
 		"systemd-run --uid=alice --pipe --wait id", "machinectl shell", "mount -t tmpfs none /mnt", "chroot / id", "nsenter -t 1 -a id"} {
-		if os.Getuid() == 0 && (strings.HasPrefix(line, "chroot") || strings.HasPrefix(line, "mount") || strings.Contains(line, "root") || strings.HasPrefix(line, "newgrp")) {
+		if os.Getuid() == 0 &&
+			(strings.HasPrefix(line, "chroot") || strings.HasPrefix(line, "mount") || strings.Contains(line, "root") ||
+				strings.HasPrefix(line, "newgrp")) {
 			continue
 		}
 		out, err := await.Output(context.Background(), patience, append([]string{"setsid", "-w"}, strings.Fields(line)...))
@@ -218,7 +226,8 @@ func privileges(dir string) {
 	tool := filepath.Join(dir, "tool")
 	os.WriteFile(tool, []byte("#!/bin/sh\nid\n"), 0o755)
 	denied(subject, "give a file to root", os.Chown(tool, 65534, 65534))
-	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper", "/proc/sys/kernel/modprobe", "/etc/ld.so.preload", "/etc/passwd"} {
+	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
+		"/proc/sys/kernel/modprobe", "/etc/ld.so.preload", "/etc/passwd"} {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) // opened and not written: this is a shared machine
 		if err == nil {
 			f.Close()
@@ -263,7 +272,8 @@ func bpf() error {
 func files(id string, pid int) {
 	const subject = "others' files"
 	for _, path := range []string{
-		"/run/gpusched/specs", "/run/gpusched/specs/" + id, "/run/gpusched/specs/../specs/" + id, "/var/lib/gpusched", "/var/lib/gpusched/state.db", "/var/lib/gpusched/state.db-wal",
+		"/run/gpusched/specs", "/run/gpusched/specs/" + id, "/run/gpusched/specs/../specs/" +
+			id, "/var/lib/gpusched", "/var/lib/gpusched/state.db", "/var/lib/gpusched/state.db-wal",
 		"/etc/shadow", "/home/alice/private", "/root", "/var/log/journal/remote", "/proc/kcore", "/proc/kmsg", "/dev/kmsg", fmt.Sprintf("/proc/%d/cwd/private", pid),
 	} {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -281,13 +291,15 @@ func files(id string, pid int) {
 		denied(subject, "read "+path, err)
 	}
 	mine := fmt.Sprint("mine", os.Getpid())
-	for _, dir := range []string{"/run/gpusched", "/run/gpusched/specs", "/var/lib/gpusched", "/etc/gpusched", "/etc/gpusched/conf.d", "/usr/libexec/gpusched", "/run/systemd/transient", "/run/systemd/system",
+	for _, dir := range []string{"/run/gpusched", "/run/gpusched/specs", "/var/lib/gpusched", "/etc/gpusched",
+		"/etc/gpusched/conf.d", "/usr/libexec/gpusched", "/run/systemd/transient", "/run/systemd/system",
 		"/etc/systemd/system/gpujob-.service.d", "/var/log/journal", "/run/systemd/journal", "/etc/systemd/system", "/usr/lib/tmpfiles.d"} {
 		_, err := os.Create(dir + "/" + mine)
 		denied(subject, "make a file in "+dir, err)
 		denied(subject, "make a link in "+dir, os.Symlink("/etc/passwd", dir+"/"+mine))
 	}
-	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id, "/var/lib/gpusched/state.db", "/usr/libexec/gpusched/gpusched-job", "/etc/gpusched/gpusched.toml", "/usr/libexec/gpusched/gpuschedd"} {
+	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id,
+		"/var/lib/gpusched/state.db", "/usr/libexec/gpusched/gpusched-job", "/etc/gpusched/gpusched.toml", "/usr/libexec/gpusched/gpuschedd"} {
 		denied(subject, "remove "+path, os.Remove(path))
 		denied(subject, "move "+path, os.Rename(path, path+".old"))
 		denied(subject, "replace "+path, os.Rename("/proc/self/cmdline", path))
@@ -323,7 +335,8 @@ func notifications(id string, pid int) {
 		attempt("notifications", "what the service manager says", false, want)
 		return
 	}
-	for _, text := range []string{fmt.Sprint("MAINPID=", pid), "MAINPID=1", "FDSTORE=1\nFDNAME=x", "READY=1\nSTATUS=\x1b[31m", "ERRNO=-1", "BUSERROR=\x1b", "EXTEND_TIMEOUT_USEC=99999999999"} {
+	for _, text := range []string{fmt.Sprint("MAINPID=", pid), "MAINPID=1", "FDSTORE=1\nFDNAME=x",
+		"READY=1\nSTATUS=\x1b[31m", "ERRNO=-1", "BUSERROR=\x1b", "EXTEND_TIMEOUT_USEC=99999999999"} {
 		for _, path := range []string{"/run/systemd/notify", "@/org/freedesktop/systemd1/notify"} {
 			err := unix.Sendmsg(fd, []byte(text), unix.UnixRights(fd), &unix.SockaddrUnix{Name: path}, 0)
 			now := noted()
@@ -334,7 +347,8 @@ func notifications(id string, pid int) {
 
 // shown is what the service manager says of a job's unit.
 func shown(id, properties string) string {
-	out, err := await.Output(context.Background(), patience, []string{"systemctl", "show", "gpujob-" + id, "-p", properties})
+	out, err := await.Output(context.Background(), patience,
+		[]string{"systemctl", "show", "gpujob-" + id, "-p", properties})
 	if err != nil {
 		return err.Error()
 	}

@@ -43,7 +43,8 @@ func main() {
 	case "latency":
 		latency(args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "attacker: http, ask, identity, inside, launch, stopping, half-open, give, take, flood or latency")
+		fmt.Fprintln(os.Stderr,
+			"attacker: http, ask, identity, inside, launch, stopping, half-open, give, take, flood or latency")
 		os.Exit(2)
 	}
 }

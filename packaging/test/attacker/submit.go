@@ -8,7 +8,8 @@ import (
 
 // submissions sends jobs of which none may be let in.
 func submissions() {
-	esc := []string{`\u001b[31m`, `\u001b]0;x\u0007`, `a\u0000b`, `a\nb`, `a\rb`, `a\tb`, `\u202eexe.py`, `a\u200bb`, `\u009b31m`, `\u2028`, `\ufeff`}
+	esc := []string{`\u001b[31m`, `\u001b]0;x\u0007`, `a\u0000b`, `a\nb`, `a\rb`, `a\tb`, `\u202eexe.py`, `a\u200bb`,
+		`\u009b31m`, `\u2028`, `\ufeff`}
 	var list []wire
 	add := func(what, fields string, want ...int) {
 		if want == nil {
@@ -18,7 +19,8 @@ func submissions() {
 	}
 	const rest = `"argv":["aWQ="],"dir":"Lw=="`
 	for _, text := range esc {
-		for _, field := range []string{`"name":"%s"`, `"name":"x","comment":"%s"`, `"name":"x","tags":{"%s":"v"}`, `"name":"x","tags":{"k":"%s"}`, `"name":"x","gpu_type":"%s"`,
+		for _, field := range []string{`"name":"%s"`, `"name":"x","comment":"%s"`, `"name":"x","tags":{"%s":"v"}`,
+			`"name":"x","tags":{"k":"%s"}`, `"name":"x","gpu_type":"%s"`,
 			`"name":"x","key":"%s"`, `"name":"x","dedup":"%s"`, `"name":"x","priority":"%s"`, `"name":"x","on_timeout":"%s"`, `"name":"x","gpu_visible":"%s"`, `"name":"x","array":{"spec":"%s"}`} {
 			add(fmt.Sprintf(field, text), fmt.Sprintf(field, text)+","+rest)
 		}
@@ -74,7 +76,8 @@ func submissions() {
 	} {
 		add(what, fields)
 	}
-	for _, field := range []string{"uid", "gid", "user", "owner", "groups", "admin", "limits", "script", "shape", "attempt", "state", "id", "unit", "slice", "gids", "Payload"} {
+	for _, field := range []string{"uid", "gid", "user", "owner", "groups", "admin", "limits", "script", "shape",
+		"attempt", "state", "id", "unit", "slice", "gids", "Payload"} {
 		add("the field "+field, `"name":"x","`+field+`":0,`+rest)
 	}
 	for _, class := range []string{"high", "interactive", "1", "1000"} {
@@ -100,7 +103,8 @@ func others(id string) {
 			list = append(list, wire{verb + " " + body, request("POST", "/v1/jobs/"+id+"/"+verb, "", body), []int{400, 403}})
 		}
 	}
-	for _, path := range []string{"/v1/gpus/0/pause", "/v1/gpus/0/resume", "/v1/gpus/0/drain", "/v1/gpus/0/undrain", "/v1/reservations"} {
+	for _, path := range []string{"/v1/gpus/0/pause", "/v1/gpus/0/resume", "/v1/gpus/0/drain", "/v1/gpus/0/undrain",
+		"/v1/reservations"} {
 		list = append(list, wire{"POST " + path, request("POST", path, "", "{}"), []int{403}})
 	}
 	list = append(list, wire{"DELETE /v1/reservations/1", request("DELETE", "/v1/reservations/1", "", ""), []int{403}})
@@ -108,13 +112,16 @@ func others(id string) {
 		"Authorization: Basic cm9vdDo=", "X-Forwarded-User: root", "X-Remote-User: root", "Remote-User: root", "X-Forwarded-For: 127.0.0.1", "X-User: 0", "X-Uid: 0",
 		"Cookie: user=root", "From: root", "X-HTTP-Method-Override: GET", "X-Original-URL: /v1/version", "X-Gpusched-Uid: 0", "Forwarded: for=unix;by=root",
 	} {
-		list = append(list, wire{"cancel with " + header, request("POST", "/v1/jobs/"+id+"/cancel", header+"\r\n", "{}"), []int{403}})
+		list = append(list, wire{"cancel with " + header, request("POST", "/v1/jobs/"+id+"/cancel", header+"\r\n", "{}"),
+			[]int{403}})
 	}
 	for _, query := range []string{"uid=0", "user=root", "admin=1", "as=root"} {
-		list = append(list, wire{"cancel with ?" + query, request("POST", "/v1/jobs/"+id+"/cancel?"+query, "", "{}"), []int{400, 403}})
+		list = append(list, wire{"cancel with ?" + query, request("POST", "/v1/jobs/"+id+"/cancel?"+query, "", "{}"),
+			[]int{400, 403}})
 	}
 	for _, name := range []string{"%30" + id, "+" + id, id + "%20", id + ".0", "0" + id, id + "_0", id + "%2f..%2f1"} {
-		list = append(list, wire{"cancel " + name, request("POST", "/v1/jobs/"+name+"/cancel", "", "{}"), []int{400, 403, 404}})
+		list = append(list, wire{"cancel " + name, request("POST", "/v1/jobs/"+name+"/cancel", "", "{}"),
+			[]int{400, 403, 404}})
 	}
 	send("another's jobs", list)
 }

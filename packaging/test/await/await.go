@@ -44,7 +44,8 @@ func Cause(ctx context.Context, err error) error {
 
 // Until calls look every so often until it is told that it is so, for limit at most. What look saw is for the error. An
 // error of look's ends the wait.
-func Until(ctx context.Context, what string, limit, every time.Duration, look func(context.Context) (seen string, ok bool, err error)) error {
+func Until(ctx context.Context, what string, limit, every time.Duration,
+	look func(context.Context) (seen string, ok bool, err error)) error {
 	return Watch(ctx, what, limit, func(ctx context.Context) error {
 		select {
 		case <-time.After(every):
@@ -56,7 +57,8 @@ func Until(ctx context.Context, what string, limit, every time.Duration, look fu
 }
 
 // Watch is Until for those who hear when it is worth another look: next returns then, or when its context ends.
-func Watch(ctx context.Context, what string, limit time.Duration, next func(context.Context) error, look func(context.Context) (seen string, ok bool, err error)) error {
+func Watch(ctx context.Context, what string, limit time.Duration, next func(context.Context) error,
+	look func(context.Context) (seen string, ok bool, err error)) error {
 	ctx, stop := For(ctx, what, limit)
 	defer stop()
 	for {

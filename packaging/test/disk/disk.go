@@ -171,7 +171,8 @@ func (d *Disk) Cut(keep float64) (Loss, error) {
 
 // CutCopy makes a copy of the disk as it would be after a Cut right after that write from now, the first is 1, and leaves
 // the disk alone. It calls moment at that moment. One at a time; the disk answers nobody while it copies.
-func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss, err error) {
+func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss,
+	err error) {
 	done := make(chan struct{})
 	d.mu.Lock()
 	d.planned = &plan{write, func() {
@@ -224,7 +225,8 @@ const copyLimit = 10 * time.Minute
 
 // Copy copies a disk's file; what is empty in it takes no room in the copy.
 func Copy(ctx context.Context, from, to string) error {
-	if _, err := await.Output(ctx, copyLimit, []string{"cp", "--sparse=always", "--reflink=auto", "--", from, to}); err != nil {
+	if _, err := await.Output(ctx, copyLimit, []string{"cp", "--sparse=always", "--reflink=auto", "--", from,
+		to}); err != nil {
 		return fmt.Errorf("copy disk: %w", err)
 	}
 	return nil

@@ -115,7 +115,8 @@ func (b *builder) fuzz(ctx context.Context, t target, o options) outcome {
 	}
 	ctx, stop := await.For(ctx, "the end of "+t.name+", which has "+o.time.String(), o.time+overtime)
 	defer stop()
-	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", o.time.String(),
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime",
+		o.time.String(),
 		"-test.fuzzcachedir", cache, "-test.parallel", "1", "-test.timeout", "0")
 	cmd.Dir = t.dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -153,7 +154,8 @@ func (r outcome) print(w io.Writer, asJSON bool) {
 	if !r.passed {
 		action, word = "fail", "FAIL"
 	}
-	line := fmt.Sprintf("%-4s %-20s %-45s %9s executions in %s\n", word, r.name, r.pkg, r.execs, r.took.Round(100*time.Millisecond))
+	line := fmt.Sprintf("%-4s %-20s %-45s %9s executions in %s\n", word, r.name, r.pkg, r.execs,
+		r.took.Round(100*time.Millisecond))
 	if !asJSON {
 		io.WriteString(w, line)
 		if !r.passed {
@@ -163,7 +165,8 @@ func (r outcome) print(w io.Writer, asJSON bool) {
 	}
 	type event struct{ Action, Package, Test, Output string }
 	enc := json.NewEncoder(w)
-	for _, e := range []event{{"run", r.pkg, r.name, ""}, {"output", r.pkg, r.name, line + r.output}, {action, r.pkg, r.name, ""}} {
+	for _, e := range []event{{"run", r.pkg, r.name, ""}, {"output", r.pkg, r.name, line + r.output},
+		{action, r.pkg, r.name, ""}} {
 		enc.Encode(e)
 	}
 }

@@ -26,7 +26,8 @@ var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
 // targets finds the fuzz tests of all packages, or those of these names.
 func targets(ctx context.Context, names []string) ([]target, error) {
-	out, err := await.Output(ctx, buildLimit, []string{"go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./..."})
+	out, err := await.Output(ctx, buildLimit, []string{"go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles",
+		"./..."})
 	if err != nil {
 		return nil, fmt.Errorf("list the packages: %w", err)
 	}

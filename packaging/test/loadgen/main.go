@@ -70,14 +70,15 @@ func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
 		cancel()
 	}
 	var reply api.SubmitReply
-	err := await.Until(context.Background(), "an acknowledgement of "+r.Name, time.Minute, 20*time.Millisecond, func(ctx context.Context) (string, bool, error) {
-		var err error
-		reply, err = client.Submit(ctx, r)
-		var e *api.Error
-		if errors.As(err, &e) && e.Code != api.CodeUnreachable && e.Code != api.CodeUnavailable {
-			return "", false, err // refused
-		}
-		return fmt.Sprint(err), err == nil, nil
-	})
+	err := await.Until(context.Background(), "an acknowledgement of "+r.Name, time.Minute, 20*time.Millisecond,
+		func(ctx context.Context) (string, bool, error) {
+			var err error
+			reply, err = client.Submit(ctx, r)
+			var e *api.Error
+			if errors.As(err, &e) && e.Code != api.CodeUnreachable && e.Code != api.CodeUnavailable {
+				return "", false, err // refused
+			}
+			return fmt.Sprint(err), err == nil, nil
+		})
 	return int64(reply.Job.ID), err
 }

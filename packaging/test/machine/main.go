@@ -70,27 +70,29 @@ func parse(args []string) (request, error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&r.opts.TryKVM, "kvm", false, "let the emulated machine use hardware virtualisation if that works here")
-	flags.Func("suite", fmt.Sprintf("the `SUITE` of Debian, of %q (default %s)", vm.Suites(), vm.Bookworm), func(s string) error {
-		r.opts.Suite = vm.Suite(s)
-		if !slices.Contains(vm.Suites(), r.opts.Suite) {
-			return fmt.Errorf("there are %q", vm.Suites())
-		}
-		return nil
-	})
+	flags.Func("suite", fmt.Sprintf("the `SUITE` of Debian, of %q (default %s)", vm.Suites(), vm.Bookworm),
+		func(s string) error {
+			r.opts.Suite = vm.Suite(s)
+			if !slices.Contains(vm.Suites(), r.opts.Suite) {
+				return fmt.Errorf("there are %q", vm.Suites())
+			}
+			return nil
+		})
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
-	flags.BoolFunc("fake-gpus", "install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks", func(s string) error {
-		switch s {
-		case "islands":
-			r.gpus = fakenvml.Islands()
-		case "true", "false":
-		default:
-			return errors.New("neither left out nor islands")
-		}
-		r.fakeGPUs = s != "false"
-		return nil
-	})
+	flags.BoolFunc("fake-gpus",
+		"install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks", func(s string) error {
+			switch s {
+			case "islands":
+				r.gpus = fakenvml.Islands()
+			case "true", "false":
+			default:
+				return errors.New("neither left out nor islands")
+			}
+			r.fakeGPUs = s != "false"
+			return nil
+		})
 	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", func(s string) error {
 		if host, guest, ok := strings.Cut(s, ":"); !ok || host == "" || guest == "" {
 			return errors.New("not of the form HOST:GUEST")

@@ -120,7 +120,8 @@ func (in *instrumented) add(at token.Pos, changes ...string) (id int) {
 	id = in.next
 	line := in.set.Position(at).Line
 	for _, c := range changes {
-		in.mutants = append(in.mutants, mutant{source: in.source, line: line, text: in.line(line), change: c, site: id, id: in.next})
+		in.mutants = append(in.mutants, mutant{source: in.source, line: line, text: in.line(line), change: c, site: id,
+			id: in.next})
 		in.next++
 	}
 	return id
@@ -134,7 +135,8 @@ func (in *instrumented) line(n int) string {
 // wrap puts n between a call's text and its bracket.
 func (in *instrumented) wrap(n ast.Node, removes int, text string) {
 	i := len(in.edits) + 1
-	in.edits = append(in.edits, edit{in.offset(n.Pos()), removes, i, text}, edit{at: in.offset(n.End()), order: -i, text: ")"})
+	in.edits = append(in.edits, edit{in.offset(n.Pos()), removes, i, text},
+		edit{at: in.offset(n.End()), order: -i, text: ")"})
 }
 
 func (in *instrumented) offset(p token.Pos) int { return in.set.Position(p).Offset }

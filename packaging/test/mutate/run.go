@@ -49,7 +49,8 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		if programs[pkg], err = build(ctx, dir, pkg, list); err != nil {
 			return fmt.Errorf("%s: %w", pkg, err)
 		}
-		fmt.Fprintf(out, "%s: %d mutants, and the tests take %s\n", pkg, len(programs[pkg].mutants), programs[pkg].takes.Round(time.Millisecond))
+		fmt.Fprintf(out, "%s: %d mutants, and the tests take %s\n", pkg, len(programs[pkg].mutants),
+			programs[pkg].takes.Round(time.Millisecond))
 	}
 	sum, began, left := newSummary(o.packages), time.Now(), 0
 	for i, s := range list {
@@ -138,7 +139,8 @@ func (p *program) write(list []source, texts map[source][]byte, broken map[sourc
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(p.dir, "switches_mutate.go"), []byte("package "+filepath.Base(p.dir)+"\n\n"+switches), 0o600)
+	return os.WriteFile(filepath.Join(p.dir, "switches_mutate.go"),
+		[]byte("package "+filepath.Base(p.dir)+"\n\n"+switches), 0o600)
 }
 
 var place = regexp.MustCompile(`(?m)^(?:\./)?(\S+)/([^/\s]+\.go):(\d+):`)

@@ -15,7 +15,8 @@ import (
 
 // checkout copies the files that git knows or would add into dir.
 func checkout(ctx context.Context, dir string) error {
-	out, err := await.Output(ctx, time.Minute, []string{"git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"})
+	out, err := await.Output(ctx, time.Minute, []string{"git", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard"})
 	if err != nil {
 		return fmt.Errorf("list the files of the checkout: %w", err)
 	}

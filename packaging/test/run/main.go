@@ -70,7 +70,8 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	for _, m := range total.missed {
 		fmt.Fprintf(out, "\nNOT RUN, and so counted as neither: %s\n", m)
 	}
-	fmt.Fprintf(out, "\nall stages took %s\n%d passed, %d failed\n", round(time.Since(began)), total.passed, total.failed())
+	fmt.Fprintf(out, "\nall stages took %s\n%d passed, %d failed\n", round(time.Since(began)), total.passed,
+		total.failed())
 	return total.failed() == 0 && total.passed > 0
 }
 
@@ -92,7 +93,8 @@ func (r *report) lane(ctx context.Context, chosen []stage, l lane) {
 		t := s.outcome(ctx, r.broken)
 		r.mu.Lock()
 		r.of[s.name] = t
-		fmt.Fprintf(r.out, "%-4s %-15s %5d passed %3d failed %8s  %s\n", t.word(), s.name, t.passed, t.failed(), round(time.Since(start)), s.what)
+		fmt.Fprintf(r.out, "%-4s %-15s %5d passed %3d failed %8s  %s\n", t.word(), s.name, t.passed, t.failed(),
+			round(time.Since(start)), s.what)
 		r.mu.Unlock()
 	}
 }

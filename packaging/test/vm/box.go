@@ -43,7 +43,8 @@ func newBox(ctx context.Context, img image, dir *runDir, group scope, _ Options)
 	}
 	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", img.root(), dir.file("upper"), dir.file("work"))
 	if runContained(ctx, "mount", "-t", "overlay", "overlay", "-o", overlay, dir.file("merged")) != nil {
-		if _, err := await.Output(ctx, buildLimit, []string{"cp", "-a", "--reflink=auto", img.root(), dir.file("copy")}); err != nil {
+		if _, err := await.Output(ctx, buildLimit, []string{"cp", "-a", "--reflink=auto", img.root(),
+			dir.file("copy")}); err != nil {
 			return nil, fmt.Errorf("disk: copy the image: %w", err)
 		}
 	}

@@ -52,7 +52,8 @@ func (c *child) ended() bool {
 // kill ends the process and waits until it is gone. Safe to call again.
 func (c *child) kill() error {
 	c.cmd.Process.Kill()
-	ctx, stop := await.For(context.Background(), fmt.Sprintf("the end of %s, process %d, after SIGKILL", c.cmd.Path, c.cmd.Process.Pid), killLimit)
+	ctx, stop := await.For(context.Background(), fmt.Sprintf("the end of %s, process %d, after SIGKILL", c.cmd.Path,
+		c.cmd.Process.Pid), killLimit)
 	defer stop()
 	select {
 	case <-c.done:

@@ -68,7 +68,8 @@ func ReadDisk(ctx context.Context, path, guestDir, hostDir string) error {
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: it repaired something
 		return fmt.Errorf("replay the journal of %s: %w", path, err)
 	}
-	out, err := await.Output(ctx, diskLimit, []string{"debugfs", "-R", fmt.Sprintf("rdump %s %s", guestDir, hostDir), path})
+	out, err := await.Output(ctx, diskLimit, []string{"debugfs", "-R", fmt.Sprintf("rdump %s %s", guestDir, hostDir),
+		path})
 	if err == nil { // it always is
 		_, err = os.Stat(filepath.Join(hostDir, filepath.Base(guestDir)))
 	}

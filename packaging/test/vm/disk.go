@@ -24,7 +24,8 @@ func (i image) fillEmulated(ctx context.Context) error {
 	if err := i.makeKeys(ctx); err != nil {
 		return err
 	}
-	if _, err := await.Output(ctx, buildLimit, []string{"mke2fs", "-q", "-t", "ext4", "-d", i.root(), i.disk(), diskSize}); err != nil {
+	if _, err := await.Output(ctx, buildLimit, []string{"mke2fs", "-q", "-t", "ext4", "-d", i.root(), i.disk(),
+		diskSize}); err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
 	return os.RemoveAll(i.root())

@@ -23,7 +23,8 @@ func toolsOf(kind Kind) []tool {
 	}
 	if kind == Emulated {
 		tools = append(tools, tool{"qemu-system-x86_64", "qemu-system-x86"}, tool{"ssh", "openssh-client"},
-			tool{"ssh-keygen", "openssh-client"}, tool{"mke2fs", "e2fsprogs"}, tool{"e2fsck", "e2fsprogs"}, tool{"debugfs", "e2fsprogs"})
+			tool{"ssh-keygen", "openssh-client"}, tool{"mke2fs", "e2fsprogs"}, tool{"e2fsck", "e2fsprogs"}, tool{"debugfs",
+				"e2fsprogs"})
 	}
 	return tools
 }
@@ -60,7 +61,8 @@ func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 		return fmt.Errorf("install %s: it needs root: run it as root, or install them first", names)
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("install %s: this host has no apt-get: install what gives these Debian packages' programs by hand", names)
+		return fmt.Errorf("install %s: this host has no apt-get: install what gives these Debian packages' programs by hand",
+			names)
 	}
 	if log != nil {
 		fmt.Fprintf(log, "vm: installing %s\n", names)

@@ -93,10 +93,11 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 		return nil, err
 	}
 	// The lock is held for a minute at a time, and no lock call can be ended by a context: ask now and then.
-	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond, func(context.Context) (string, bool, error) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		return fmt.Sprint(err), err == nil, nil
-	})
+	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond,
+		func(context.Context) (string, bool, error) {
+			err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+			return fmt.Sprint(err), err == nil, nil
+		})
 	if err != nil {
 		f.Close()
 		return nil, err

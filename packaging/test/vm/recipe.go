@@ -62,7 +62,8 @@ func recipeOf(kind Kind, suite Suite) (recipe, error) {
 // hash names the image: 64 hex digits.
 func (r recipe) hash() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, r.suite, r.kind, strings.Join(r.includes, ","))
+	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, r.suite, r.kind,
+		strings.Join(r.includes, ","))
 	for _, hook := range slices.Sorted(maps.Keys(r.hooks)) {
 		fmt.Fprintf(h, "%s\n%s\n", hook, r.hooks[hook])
 	}

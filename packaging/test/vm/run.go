@@ -45,7 +45,8 @@ func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ..
 }
 
 // run is Run with the output going to a writer instead of the result.
-func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result, error) {
+func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result,
+	error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
 	r, err := m.guest.run(ctx, asUser(user, argv), stdin, stdout)

@@ -40,7 +40,8 @@ func newRunDir() (*runDir, error) {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
 	d.lock = lock
-	if err := errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(hidden, d.path)); err != nil {
+	if err := errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
+		os.Rename(hidden, d.path)); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("run directory: %w", err)
 	}

@@ -110,7 +110,8 @@ func (s scope) awaitEmpty(limit time.Duration) error {
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return fmt.Errorf("waiting for the end of the processes of %s: not within %v; seen last: %s", s.path, limit, strings.Fields(string(text[:n])))
+			return fmt.Errorf("waiting for the end of the processes of %s: not within %v; seen last: %s", s.path, limit,
+				strings.Fields(string(text[:n])))
 		}
 		poll := []unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}
 		if _, err := unix.Poll(poll, int(left.Milliseconds())+1); err != nil && !errors.Is(err, unix.EINTR) {

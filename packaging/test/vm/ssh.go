@@ -83,12 +83,14 @@ func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd
 // kill ends the process group of a command that was given up. A guest that does not answer is no concern of the caller.
 func (e *emulated) kill(pidFile string) {
 	line := fmt.Sprintf("kill -KILL -- -$(cat %s)", pidFile)
-	await.Output(context.Background(), 10*time.Second, append(append([]string{"ssh"}, e.sshArgs("-o", "ControlMaster=no")...), line))
+	await.Output(context.Background(), 10*time.Second,
+		append(append([]string{"ssh"}, e.sshArgs("-o", "ControlMaster=no")...), line))
 }
 
 // makeKeys makes the key of root for the machine, and what the machine's own key is known by.
 func (i image) makeKeys(ctx context.Context) error {
-	if _, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName, "-f", i.file("id")}); err != nil {
+	if _, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName,
+		"-f", i.file("id")}); err != nil {
 		return fmt.Errorf("ssh key: %w", err)
 	}
 	public, err := os.ReadFile(i.file("id.pub"))
