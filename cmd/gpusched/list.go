@@ -130,6 +130,7 @@ func (c *listCmd) ended(otherwise int) int {
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 	q := api.ListQuery{User: c.User, State: job.State(c.State), Name: c.Name, Reasons: c.form() != "ids"}
+	q.Names = c.form() == "ids" && len(c.IDs) == 0 // of arrays that are named the tasks follow
 	switch {
 	case c.Waiting != nil && *c.Waiting < 0:
 		return q, usagef("%d is not a number of waiting jobs: use 0 for all of them (--waiting)", *c.Waiting)

@@ -70,6 +70,7 @@ type ListQuery struct {
 	Name    string // with exactly this name
 	Reasons bool   // fill in why each waiting job waits
 	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
+	Names   bool   // of each job only the id and, of a task, which it is: a tenth of the work
 }
 
 func (q ListQuery) encode() string {
@@ -97,6 +98,9 @@ func (q ListQuery) encode() string {
 	}
 	if q.Reasons {
 		set("reasons", "1")
+	}
+	if q.Names {
+		set("names", "1")
 	}
 	if len(v) == 0 {
 		return ""

@@ -15,7 +15,7 @@ import (
 const maxEnded = 10_000
 
 // listWords are the query words of a listing.
-var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "array", "reasons", "waiting"}
+var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "array", "reasons", "waiting", "names"}
 
 // list answers with the jobs that match, and the GPUs.
 func (s *Server) list(r *request) (any, error) {
@@ -30,7 +30,10 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listing{jobs: v.Jobs, names: s.namer(), gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted}, nil
+	return listing{
+		jobs: v.Jobs, only: r.URL.Query().Get("names") == "1", names: s.namer(),
+		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
+	}, nil
 }
 
 func (s *Server) parseQuery(r *request) (q job.Query, err error) {

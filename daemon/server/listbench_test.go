@@ -40,6 +40,16 @@ func BenchmarkListing(b *testing.B) {
 		}
 		b.ReportMetric(float64(text.Len()), "sent-B/op")
 	})
+	b.Run("send-names", func(b *testing.B) {
+		l := l
+		l.only = true
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := l.stream(io.Discard); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("read", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -57,11 +57,17 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.StartsAt), moment(v.EndsAt)
 	out.ExpectedSeconds = wholeSeconds(j.Expected)
-	if t := j.Task; t != nil {
-		out.Task = &api.Task{Task: *t, Name: t.String()}
-	} else if array := j.Request.Array; array != nil {
+	out.Task = renderTask(j.Task)
+	if array := j.Request.Array; array != nil && j.Task == nil {
 		out.Array = renderArray(array, j.Tasks)
 	}
+}
+
+func renderTask(t *job.Task) *api.Task {
+	if t == nil {
+		return nil
+	}
+	return &api.Task{Task: *t, Name: t.String()}
 }
 
 // renderArray leaves the parameters out: they are part of the command

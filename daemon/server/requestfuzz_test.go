@@ -18,7 +18,7 @@ import (
 // must change nothing of others', and learn nothing private.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][3]string{
-		{"GET", "/v1/jobs", ""}, {"GET", "/v1/jobs?ids=1-3,3_1&ended=5&reasons=1", ""}, {"GET", "/v1/jobs/1", ""}, {"GET", "/v1/jobs/3_2", ""},
+		{"GET", "/v1/jobs", ""}, {"GET", "/v1/jobs?ids=1-3,3_1&ended=5&reasons=1&names=1", ""}, {"GET", "/v1/jobs/1", ""}, {"GET", "/v1/jobs/3_2", ""},
 		{"GET", "/v1/jobs/3_1/wait?timeout_seconds=0", ""}, {"POST", "/v1/jobs/1/cancel", `{"signal":9}`}, {"POST", "/v1/jobs/3_1/update", `{"begin":"9999-12-31T23:59:59-12:00"}`},
 		{"POST", "/v1/gpus/0/drain", `{"reason":"x","until":"2999-01-01T00:00:00Z"}`}, {"POST", "/v1/reservations", `{"gpus":[0],"to":"2030-01-01T00:00:00Z"}`},
 		{"DELETE", "/v1/reservations/1", ""}, {"GET", "/v1/../v1/jobs/%31", ""}, {"GET", "//v1//jobs?array=3;user=alice&uid=%zz", ""},

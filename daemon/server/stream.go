@@ -15,9 +15,16 @@ import (
 // thousand jobs it would take a few hundred megabytes at once.
 type listing struct {
 	jobs    []job.JobView
+	only    bool // what names a job, of each
 	names   *namer
 	gpus    []api.GPU
 	omitted int
+}
+
+// jobName is the part of an api.Job that names it.
+type jobName struct {
+	ID   job.ID    `json:"id,omitempty"`
+	Task *api.Task `json:"task,omitempty"`
 }
 
 // stream writes the reply.
@@ -26,13 +33,18 @@ func (l listing) stream(to io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	w.WriteString(`{"schema":"` + api.Schema + `","jobs":[`)
-	var row api.Job // the same for all of them: it is big
+	whole := new(api.Job) // one for all rows: it is big
 	for i := range l.jobs {
 		if i > 0 {
 			w.WriteByte(',')
 		}
-		row = l.names.renderJob(&l.jobs[i])
-		if err := enc.Encode(&row); err != nil {
+		row := any(whole)
+		if l.only {
+			row = jobName{l.jobs[i].ID, renderTask(l.jobs[i].Task)}
+		} else {
+			*whole = l.names.renderJob(&l.jobs[i])
+		}
+		if err := enc.Encode(row); err != nil {
 			return err
 		}
 	}

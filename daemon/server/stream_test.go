@@ -36,3 +36,21 @@ func TestAListingIsTheReply(t *testing.T) {
 		}
 	}
 }
+
+// Of a listing for the names alone, each job is what it is named by, and no more.
+func TestAListingOfNames(t *testing.T) {
+	s := testServer(sweep(), nil)
+	jobs := func(path string) (reply api.ListReply) {
+		if _, body := ask(s, bob, "GET", path, ""); json.Unmarshal([]byte(body), &reply) != nil {
+			t.Fatal(body)
+		}
+		return reply
+	}
+	var want []api.Job
+	for _, j := range jobs("/v1/jobs").Jobs {
+		want = append(want, api.Job{ID: j.ID, Task: j.Task})
+	}
+	if got := jobs("/v1/jobs?names=1").Jobs; len(got) != 4 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
