@@ -19,7 +19,7 @@ type app struct {
 	getwd       func() (string, error)
 	umask       int
 	uid         int
-	interactive bool          // somebody can be asked
+	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
 	client      *api.Client
 	// restoreLimits makes our resource limits the user's again, for the daemon

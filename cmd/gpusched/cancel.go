@@ -56,7 +56,7 @@ func (c *cancelCmd) said(j api.Job) string {
 }
 
 // targets finds the jobs, and asks where whole queues are meant. The first so
-// many wait; of jobs that were named nobody knows.
+// many wait; of jobs that were named it is not known.
 func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting int, err error) {
 	whole := c.All || c.Mine
 	switch {
@@ -122,7 +122,7 @@ func liveRank(j api.Job) int {
 	return 1
 }
 
-// confirm returns the ids of the jobs after somebody said yes.
+// confirm returns the ids of the jobs once the user has confirmed.
 func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
 	users := map[string]bool{}
 	var ids []string

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// completeTime bounds how long somebody who pressed Tab waits for the daemon.
+// completeTime bounds how long the daemon may take after a press of Tab.
 const completeTime = 500 * time.Millisecond
 
 // candidate is one way to go on.
@@ -107,16 +107,13 @@ func flagNamed(n *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// takesCommand reports whether what follows is somebody else's command line.
+// takesCommand reports whether what follows is another program's command line.
 func takesCommand(n *kong.Node) bool {
 	return len(n.Positional) > 0 && n.Positional[0].PassthroughMode != kong.PassThroughModeNone
 }
 
-func commandWords(n *kong.Node) (list []candidate) {
-	for _, c := range n.Children {
-		list = append(list, candidate{c.Name, c.Help})
-	}
-	return list
+func commandWords(n *kong.Node) []candidate {
+	return each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
 }
 
 func flagWords(n *kong.Node) (list []candidate) {
@@ -136,10 +133,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		return nil
 	}
 	if f.Enum != "" {
-		for _, v := range f.EnumSlice() {
-			list = append(list, candidate{v, ""})
-		}
-		return list
+		return each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
 	}
 	recent := api.ListQuery{Ended: 100}
 	switch f.Name {
@@ -154,9 +148,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 	case "on-timeout":
 		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
 	case "state":
-		for _, s := range manual.States() {
-			list = append(list, candidate{s.Word, s.Text})
-		}
+		return each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
 	case "priority":
 		for c := job.Scavenger; c <= job.Interactive; c++ {
 			list = append(list, candidate{c.String(), ""})
@@ -180,7 +172,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 }
 
 // arguments are the candidates for what is not an option.
-func (a *app) arguments(ctx context.Context, n *kong.Node, current string) (list []candidate) {
+func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []candidate {
 	if len(n.Positional) == 0 {
 		return nil
 	}
@@ -191,11 +183,9 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) (list
 		return a.idWords(ctx, n, current)
 	case "reservation":
 		reply, _ := a.client.Reservations(ctx)
-		for _, r := range reply.Reservations {
-			list = append(list, reservationWord(r))
-		}
+		return each(reply.Reservations, reservationWord)
 	}
-	return list
+	return nil
 }
 
 // idWords are the jobs that a command can be about.
@@ -233,12 +223,11 @@ func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) 
 	return list
 }
 
-func (a *app) gpuWords(ctx context.Context, current string) (list []candidate) {
+func (a *app) gpuWords(ctx context.Context, current string) []candidate {
 	reply, _ := a.client.GPUs(ctx)
-	for _, g := range reply.GPUs {
-		list = append(list, candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)})
-	}
-	return withPrefix(listPrefix(current), list)
+	return withPrefix(listPrefix(current), each(reply.GPUs, func(g api.GPU) candidate {
+		return candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)}
+	}))
 }
 
 // listPrefix is the part of a list that is complete: "0," of "0,2".

@@ -11,7 +11,7 @@ import (
 // contentHash is the same for submissions that do the same: by the command, the
 // directory, the mode of the environment and the variables set with --set-env,
 // in any order. What the environment inherits beyond that does not count: it
-// differs from shell to shell in ways that nobody means.
+// differs from shell to shell in ways that do not matter.
 func contentHash(argv []string, dir, mode string, set []string) string {
 	set = slices.Sorted(slices.Values(set))
 	h := sha256.New()

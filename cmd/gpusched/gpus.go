@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -75,10 +76,8 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 
 // gpuOf returns the GPU of an index, an empty one where there is none.
 func gpuOf(gpus []api.GPU, index int) api.GPU {
-	for _, g := range gpus {
-		if g.Index == index {
-			return g
-		}
+	if i := slices.IndexFunc(gpus, func(g api.GPU) bool { return g.Index == index }); i >= 0 {
+		return gpus[i]
 	}
 	return api.GPU{}
 }

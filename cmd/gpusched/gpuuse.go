@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// leastIdle is below which nobody cares that a GPU is not used.
+// leastIdle is the shortest idle time that is worth showing, in seconds.
 const leastIdle = 60
 
 // useLine is what a job uses of a GPU, or used of it; named says which.

@@ -139,7 +139,7 @@ func (a *app) recent(ctx context.Context, ended int) (ids []job.ID, all bool, er
 	return submissions(jobs), len(jobs) < ended, err
 }
 
-// submissions are the jobs that somebody submitted, by number: an array for its
+// submissions are the jobs as they were submitted, by number: an array for its
 // tasks, each once.
 func submissions(jobs []api.Job) []job.ID {
 	ids := make([]job.ID, len(jobs))

@@ -25,7 +25,7 @@ type listCmd struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
 }
 
-// firstWaiting is how many waiting jobs a table shows that nobody asked for more.
+// firstWaiting is how many waiting jobs a table shows without --waiting.
 const firstWaiting = 200
 
 func (c *listCmd) Run(ctx context.Context, a *app) error {
@@ -114,7 +114,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 // chooses reports whether an option leaves jobs out.
 func (c *listCmd) chooses() bool { return c.User != "" || c.Mine || c.State != "" || c.Name != "" }
 
-// How many ended jobs are shown where nobody said, and at most.
+// How many ended jobs are shown without --ended, and at most.
 const (
 	fewEnded  = 20
 	mostEnded = 10_000

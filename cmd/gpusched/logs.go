@@ -66,7 +66,7 @@ func errArrayOutput(j api.Job) error {
 }
 
 // journalArgs selects one run of the unit: by its name, which journald takes from
-// the kernel and nobody else can write, and by the fields that systemd gives all
+// the kernel and no process can forge, and by the fields that systemd gives all
 // lines of the run. Those of a release without the fields have the name that
 // systemd gave the run; a process of milliseconds is gone before journald could
 // ask for that one. live is whether more is to come.

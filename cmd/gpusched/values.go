@@ -108,12 +108,9 @@ func parseSpanOrNone(s string) (time.Duration, error) {
 // wholeSeconds rounds up.
 func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
 
-// tags are KEY=VALUE pairs.
-type tags map[string]string
-
 // parseTags reads tags, each given with a --tag of its own.
-func parseTags(list []string) (tags, error) {
-	out := tags{}
+func parseTags(list []string) (map[string]string, error) {
+	out := map[string]string{}
 	for _, item := range list {
 		key, value, ok := strings.Cut(item, "=")
 		if !ok || key == "" {

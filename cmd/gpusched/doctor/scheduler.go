@@ -67,8 +67,9 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	for _, g := range reply.GPUs {
 		name := fmt.Sprintf("gpu %d use", g.Index)
 		if g.Paused {
-			next := fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undoing(&g), g.Index)
-			checks = append(checks, degraded(name, pausedWords(&g), next))
+			text, undo := pausedWords(&g)
+			next := fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undo, g.Index)
+			checks = append(checks, degraded(name, text, next))
 		}
 		if text := foreignWords(&g); text != "" {
 			checks = append(checks, degraded(name, text, "have them run as jobs, or keep this GPU for them: "+
@@ -82,18 +83,11 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	return checks
 }
 
-// undoing is the command that takes back what keeps a GPU from jobs.
-func undoing(g *api.GPU) string {
+// pausedWords says why a GPU is kept from jobs, and which command takes that back.
+func pausedWords(g *api.GPU) (text, undo string) {
+	text, undo = "paused", "resume"
 	if g.Drain {
-		return "undrain"
-	}
-	return "resume"
-}
-
-func pausedWords(g *api.GPU) string {
-	text := "paused"
-	if g.Drain {
-		text = "drained"
+		text, undo = "drained", "undrain"
 	}
 	if text += " by " + g.PausedBy; g.PausedReason != "" {
 		text += " (" + g.PausedReason + ")"
@@ -101,7 +95,7 @@ func pausedWords(g *api.GPU) string {
 	if g.PausedUntil.IsZero() {
 		text += ", until it is resumed"
 	}
-	return text
+	return text, undo
 }
 
 // foreignWords names who uses a GPU outside of jobs.

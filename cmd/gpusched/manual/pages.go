@@ -11,7 +11,7 @@ import (
 type Source struct {
 	Grammar *kong.Application
 	Version string
-	Date    string // of the release, "" where nobody said
+	Date    string // of the release, "" where it is not given
 }
 
 // Pages returns one page for the program and one for each command, by name.

@@ -89,6 +89,7 @@ func squeeze[T any](cols []Column[T], widths []int, total int) {
 	}
 }
 
+// Pad fills a text up to n columns, on its left where it belongs to the right.
 func Pad(s string, n int, right bool) string {
 	fill := strings.Repeat(" ", max(0, n-columns(s)))
 	if right {
