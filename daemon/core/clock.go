@@ -50,3 +50,30 @@ func moved(at time.Time, by time.Duration, now time.Time) time.Time {
 	}
 	return at.Add(by)
 }
+
+// clockSlack is how far a clock may be set before what is on record of a start is
+// no longer believed. Small corrections are not worth a record.
+const clockSlack = time.Minute
+
+// correctStart puts the start of a running job where it was by the present clock, after
+// somebody has set that: a time limit is a time that passes, not a moment, and so
+// are a slice, an expected run time, what is charged for GPUs, the notice before a
+// stop and the wait before the start.
+func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {
+	if age == 0 || l.job.State != job.Running || l.job.Attempt.StartedAt.IsZero() {
+		return
+	}
+	began, was := now.Add(-age), l.job.Attempt.StartedAt
+	switch off := began.Sub(was); {
+	case off > clockSlack || off < -clockSlack:
+		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.PlacedAt = began, a.PlacedAt.Add(off) })
+		l.job.QueuedAt = l.job.QueuedAt.Add(off)
+		if !l.job.StopAt.IsZero() {
+			l.job.StopAt = l.job.StopAt.Add(off)
+		}
+	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
+		a := *l.job.Attempt
+		a.StartedAt, a.PlacedAt = began, began.Add(a.PlacedAt.Sub(was))
+		l.job.Attempt = &a
+	}
+}

@@ -144,16 +144,3 @@ func (b *gpuBook) deadlines(of func(time.Time)) {
 		}
 	}
 }
-
-// measured keeps the peaks of running jobs, to be recorded with their result.
-func (c *Core) measured(e Measured) {
-	for _, u := range e.Usage {
-		l := c.jobs.active(u.Job)
-		if l == nil {
-			continue
-		}
-		a := *l.job.Attempt
-		a.PeakMemBytes, a.CPUTime = max(a.PeakMemBytes, u.PeakMemBytes), max(a.CPUTime, u.CPUTime)
-		l.job.Attempt = &a
-	}
-}

@@ -59,12 +59,6 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// endAttempt records how an attempt ended and tears its unit down.
-func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
-	c.edit(l, func(a *job.Attempt) { a.Result = &r })
-	c.teardown(l, now)
-}
-
 // teardown brings a job to its end: every process of its unit stopped, the unit
 // collected.
 func (c *Core) teardown(l *trackedJob, now time.Time) {
@@ -102,40 +96,6 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		l.stopSent = l.stopSent || e.Before.Phase != Absent
 		c.recordSurvivors(l, e.Left, now)
 	}
-}
-
-// recordEarlyExit keeps how the command ended where a look at its unit before a stop
-// found that it had. A signal that a stop of ours sends, too, is taken for that
-// where one may have reached it.
-func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
-	if before.Phase != Exited {
-		return false
-	}
-	e := before.Exit
-	if l.stopSent && l.job.Stop != "" && !e.OOM && (e.Signal == sigterm || e.Signal == sigkill) {
-		c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: "it was stopped"} })
-	} else {
-		c.recordExit(l, before)
-	}
-	return true
-}
-
-// The signals of a stop, on Linux.
-const (
-	sigkill = 9
-	sigterm = 15
-)
-
-// recordExit keeps how the command ended.
-func (c *Core) recordExit(l *trackedJob, u Unit) {
-	e := u.Exit
-	c.edit(l, func(a *job.Attempt) {
-		r := resultOf(e, &l.job)
-		r.Unfiltered = u.Unfiltered
-		a.Result = &r
-		a.PeakMemBytes = max(a.PeakMemBytes, e.PeakMemBytes)
-		a.CPUTime = max(a.CPUTime, e.CPUTime)
-	})
 }
 
 // changed takes the hint that something happened to a unit. A start or a look
@@ -295,159 +255,15 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 	}
 }
 
-// clockSlack is how far a clock may be set before what is on record of a start is
-// no longer believed. Small corrections are not worth a record.
-const clockSlack = time.Minute
-
-// correctStart puts the start of a running job where it was by the present clock, after
-// somebody has set that: a time limit is a time that passes, not a moment, and so
-// are a slice, an expected run time, what is charged for GPUs, the notice before a
-// stop and the wait before the start.
-func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {
-	if age == 0 || l.job.State != job.Running || l.job.Attempt.StartedAt.IsZero() {
-		return
-	}
-	began, was := now.Add(-age), l.job.Attempt.StartedAt
-	switch off := began.Sub(was); {
-	case off > clockSlack || off < -clockSlack:
-		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.PlacedAt = began, a.PlacedAt.Add(off) })
-		l.job.QueuedAt = l.job.QueuedAt.Add(off)
-		if !l.job.StopAt.IsZero() {
-			l.job.StopAt = l.job.StopAt.Add(off)
+// measured keeps the peaks of running jobs, to be recorded with their result.
+func (c *Core) measured(e Measured) {
+	for _, u := range e.Usage {
+		l := c.jobs.active(u.Job)
+		if l == nil {
+			continue
 		}
-	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
 		a := *l.job.Attempt
-		a.StartedAt, a.PlacedAt = began, began.Add(a.PlacedAt.Sub(was))
+		a.PeakMemBytes, a.CPUTime = max(a.PeakMemBytes, u.PeakMemBytes), max(a.CPUTime, u.CPUTime)
 		l.job.Attempt = &a
 	}
-}
-
-// resultOf translates the end of a unit's command.
-func resultOf(e Exit, j *job.Job) job.Result {
-	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: e.Detail}
-	switch {
-	case e.OOM:
-		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
-	case e.Timeout && j.Request.TimeLimit > 0:
-		r.Outcome, r.Limit = job.TimedOut, j.Request.TimeLimit.Duration()
-	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
-		r.Outcome = job.Completed
-	default:
-		r.Outcome = job.Failed
-	}
-	return r
-}
-
-// ended closes the attempt: no process of the unit is left. The job has its
-// result, or goes back to the queue.
-func (c *Core) ended(l *trackedJob, now time.Time) {
-	r := c.result(&l.job)
-	r.GPUError, r.Left = l.job.GPUError, l.job.Left
-	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
-	c.settle(l, now)
-	if r.Cause != job.StopTaken && len(l.job.Attempt.GPUs) > 0 { // else it was on none
-		c.gpus.leave(l, c.requestSample(), now)
-	}
-	c.step.act(Forget{Job: l.job.ID})
-	if c.requeued(l, &r, now) {
-		return
-	}
-	c.learn(l, &r, now)
-	l.job.Result = &r
-	c.move(l, r.Outcome, now)
-}
-
-// requeued sends the job to the queue again where it is to have another
-// attempt: it made room for another, its owner said so, its time was up, the
-// machine took it, or it failed and may try again.
-func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
-	j := &l.job
-	switch {
-	case j.Stop == job.StopCancel:
-		return false
-	case r.Tries > 0:
-		if l.account.Barred == "" {
-			j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
-		}
-		c.requeueAfter(l, samePlace, now)
-	case r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
-		c.requeueAfter(l, samePlace, now)
-	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
-		c.requeueAfter(l, tail, now)
-	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
-		if !j.Request.Requeue {
-			return false
-		}
-		c.requeueAfter(l, samePlace, now)
-	case retries(r.Outcome) && j.Failures < j.Request.Retries:
-		j.NotBefore = now.Add(backoff(j.Request.Backoff.Duration(), j.Failures, job.MaxBackoff))
-		j.Failures++
-		c.requeueAfter(l, fresh, now)
-	default:
-		return false
-	}
-	return true
-}
-
-// retries reports whether an outcome is one that another try may mend.
-func retries(s job.State) bool {
-	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
-}
-
-// backoff doubles with every failure, up to the longest.
-func backoff(first time.Duration, failures int, longest time.Duration) time.Duration {
-	wait := first
-	for range failures {
-		if wait *= 2; wait >= longest {
-			return longest
-		}
-	}
-	return wait
-}
-
-// learn notes how long the job ran, where it ended by itself.
-func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
-	j := &l.job
-	if r.Cause == job.StopGPULost || r.Outcome != job.Completed && r.Outcome != job.Failed && r.Outcome != job.TimedOut || j.Attempt.StartedAt.IsZero() {
-		return
-	}
-	ran := j.Served + now.Sub(j.Attempt.StartedAt)
-	for _, p := range c.planning.Observe(j.Owner.UID, &j.Request, ran, now) {
-		c.step.record(job.Record{Prediction: &p})
-	}
-}
-
-// result is finalResult with the name of the job that has a part in it.
-func (c *Core) result(j *job.Job) job.Result {
-	r := finalResult(j)
-	if name := c.jobs.called(r.For); r.For != 0 && name != r.For.String() {
-		r.ForName = name
-	}
-	return r
-}
-
-// finalResult puts together how the command ended and why it was told to.
-func finalResult(j *job.Job) job.Result {
-	r := job.Result{Outcome: job.Lost, Detail: "nothing is known of its end"}
-	if j.Attempt.Result != nil {
-		r = *j.Attempt.Result
-		if r.Outcome != job.Lost {
-			return r // it ended by itself before it was stopped
-		}
-	}
-	switch j.Stop {
-	case job.StopCancel:
-		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
-	case job.StopTime:
-		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit.Duration()}
-	case job.StopGPUMem:
-		return job.Result{Outcome: job.GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
-	case job.StopIdle, job.StopTrespass:
-		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, Breach: j.Breach}
-	case job.StopGPULost:
-		return job.Result{Outcome: job.Failed, Cause: j.Stop}
-	case job.StopRequeue, job.StopPreempt:
-		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor}
-	}
-	return r
 }
