@@ -20,7 +20,10 @@ type accountBook struct {
 }
 
 func newAccountBook(q job.Quotas, past []job.Usage) accountBook {
-	l := accountBook{quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{}, past: map[string]job.Usage{}, gids: map[int]job.GIDs{}}
+	l := accountBook{
+		quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{},
+		past: map[string]job.Usage{}, gids: map[int]job.GIDs{},
+	}
 	for _, u := range past {
 		l.past[u.Account] = u
 	}

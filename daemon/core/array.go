@@ -12,8 +12,12 @@ import (
 func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	a := &array.job
 	t := job.Job{
-		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request, SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
-		Life: job.Life{QueuedAt: c.since(a), Expected: a.Expected, Principal: a.Principal, Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)}},
+		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
+		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
+		Life: job.Life{
+			QueuedAt: c.since(a), Expected: a.Expected, Principal: a.Principal,
+			Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)},
+		},
 	}
 	c.jobs.claim(t.ID)
 	counts := a.Tasks.Pass()

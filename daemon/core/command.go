@@ -131,8 +131,10 @@ func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {
 	if d.UUID == "" {
 		return job.Refuse("conflict/nameless-gpu", e.What.GPU)
 	}
-	g := job.GPUControl{UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU, At: now, By: e.Who.User}
-	g.Fault = b.controls[d.UUID].Fault
+	g := job.GPUControl{
+		UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU,
+		At: now, By: e.Who.User, Fault: b.controls[d.UUID].Fault,
+	}
 	if g.Paused {
 		g.Reason, g.Until = e.What.Reason, e.What.Until
 	} else {

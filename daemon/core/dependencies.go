@@ -15,7 +15,9 @@ type dependencies struct {
 }
 
 func newDependencies() dependencies {
-	return dependencies{followers: map[job.ID][]job.ID{}, edges: map[int]int{}, recent: newRecentSet[job.ID, job.End](endsSize)}
+	return dependencies{
+		followers: map[job.ID][]job.ID{}, edges: map[int]int{}, recent: newRecentSet[job.ID, job.End](endsSize),
+	}
 }
 
 // endsSize is how many jobs are remembered after their end: a submission may

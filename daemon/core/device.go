@@ -75,7 +75,8 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	if b.problem != "" {
 		return
 	}
-	b.lastGoodSample, b.driver, b.cuda, b.links = now, e.Snap.Driver, e.Snap.CUDAVersion, e.Snap.Links
+	b.lastGoodSample, b.links = now, e.Snap.Links
+	b.driver, b.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
 		if b.offered(&device{Device: g}) || b.find(g) != nil { // which may have had another number
 			b.merge(g, e, now)
@@ -118,7 +119,8 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 		b.wasReset(d)
 	}
 	first, before := d.jobs == nil, d.jobs
-	d.Device, d.jobs, d.strays, d.outside = g, map[int]job.ID{}, map[int]bool{}, nil
+	d.Device, d.outside = g, nil
+	d.jobs, d.strays = map[int]job.ID{}, map[int]bool{}
 	if first {
 		b.restoreLeak(d)
 	}

@@ -132,7 +132,8 @@ func backoff(first time.Duration, failures int, longest time.Duration) time.Dura
 // learn notes how long the job ran, where it ended by itself.
 func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
 	j := &l.job
-	if r.Cause == job.StopGPULost || r.Outcome != job.Completed && r.Outcome != job.Failed && r.Outcome != job.TimedOut || j.Attempt.StartedAt.IsZero() {
+	ended := r.Outcome == job.Completed || r.Outcome == job.Failed || r.Outcome == job.TimedOut
+	if !ended || r.Cause == job.StopGPULost || j.Attempt.StartedAt.IsZero() {
 		return
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)

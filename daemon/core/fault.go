@@ -31,7 +31,8 @@ func (b *gpuBook) faulted(e Faulted) {
 	b.kernelSeq = max(b.kernelSeq, e.Seq)
 	l := b.affectedJob(d, e)
 	if l != nil && e.Xid.Code != gpu.XidRecovery {
-		b.addFinding(errorFound{l.job.ID, job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At}})
+		what := job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At}
+		b.addFinding(errorFound{l.job.ID, what})
 	}
 	g := b.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
@@ -45,7 +46,8 @@ func (b *gpuBook) faulted(e Faulted) {
 	}
 	switch {
 	case needs.Sick() && heavier(needs, before):
-		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code)), At: e.At})
+		what := job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code))
+		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: what, At: e.At})
 		if l != nil {
 			g.Fault.Job = l.job.ID
 		}

@@ -50,7 +50,9 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 			for i, ref := range l.job.Attempt.GPUs {
 				if ref.UUID == d.UUID {
 					v.Jobs = append(v.Jobs, id)
-					v.Shares = append(v.Shares, job.GPUShare{Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i]})
+					v.Shares = append(v.Shares, job.GPUShare{
+						Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i],
+					})
 					v.FreeMilli -= ref.Share()
 				}
 			}
@@ -62,9 +64,12 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		needs, _ := b.needs(d)
 		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
-		v.Needs, v.RowsPending, v.RowsFailed, v.Stuck = string(needs), d.RowsPending, d.RowsFailed, b.unkillableJob(d)
+		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed
+		v.Needs, v.Stuck = string(needs), b.unkillableJob(d)
 		for _, p := range d.Processes {
-			v.Processes = append(v.Processes, job.GPUProcess{PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID]})
+			v.Processes = append(v.Processes, job.GPUProcess{
+				PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID],
+			})
 		}
 		views = append(views, v)
 	}

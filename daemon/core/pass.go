@@ -34,7 +34,8 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
+		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since),
+		Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "",
 	}
 	if r.Stopping {

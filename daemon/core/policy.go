@@ -55,7 +55,9 @@ type Policy struct {
 
 	Strays Strays // what is done about processes that jobs leave behind outside of their units
 
-	MaxForeignBytes int64 // of a process of no job on a GPU that is asked whole (gpu.Process.Occupies); 0: any, and it may compute
+	// MaxForeignBytes is what a process of no job may have of a GPU that is asked whole
+	// (gpu.Process.Occupies); 0: any, and it may compute.
+	MaxForeignBytes int64
 
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration

@@ -114,7 +114,10 @@ func expectedEnd(j *job.Job, now time.Time) time.Time {
 // waiting is the job as the queue takes it.
 func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
-	w := sched.Waiting{ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)), Expected: j.Expected, Throttle: l.throttle, Count: 1}
+	w := sched.Waiting{
+		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
+		Expected: j.Expected, Throttle: l.throttle, Count: 1,
+	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
 	}

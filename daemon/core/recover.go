@@ -48,7 +48,8 @@ func (c *Core) recover(j job.Job, now time.Time) {
 // unit has the GPUs that it has, wherever the job would be placed now.
 func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 	j := &l.job
-	if j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID || j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number {
+	known := j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number
+	if known || j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID {
 		return
 	}
 	j.Attempt, j.Held = c.untaken(found), ""

@@ -98,17 +98,19 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 	last := (*trackedJob)(nil)
 	for _, id := range b.jobs.activeIDs() {
 		l := b.jobs.active(id)
-		if l.job.Owner.UID == p.UID && b.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) && (last == nil || l.began().After(last.began())) {
+		later := last == nil || l.began().After(last.began())
+		if later && l.job.Owner.UID == p.UID && b.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) {
 			last = l
 		}
 	}
 	if last != nil {
 		return last.job.ID
 	}
-	if dep := d.cleanup; dep != nil && dep.attempt != 0 && dep.uid == p.UID && !began.from.Before(dep.began) && !began.to.After(dep.since) {
-		return dep.job
+	dep := d.cleanup
+	if dep == nil || dep.attempt == 0 || dep.uid != p.UID || began.from.Before(dep.began) || began.to.After(dep.since) {
+		return 0
 	}
-	return 0
+	return dep.job
 }
 
 // startSlack is how long a process may have run before its job is known to.

@@ -67,7 +67,10 @@ func (c *Core) teardown(l *trackedJob, now time.Time) {
 	}
 	if l.action == noAction || l.action == inspecting || l.action == checking {
 		l.action = stopping
-		c.step.act(Stop{Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(), Look: l.job.Attempt.Result == nil, Notice: c.stopNotice(&l.job)})
+		c.step.act(Stop{
+			Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(),
+			Look: l.job.Attempt.Result == nil, Notice: c.stopNotice(&l.job),
+		})
 	}
 }
 

@@ -44,7 +44,9 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if ch == nil {
 		return job.Refuse("usage/no-change")
 	}
-	s := job.Submission{Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request}
+	s := job.Submission{
+		Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request,
+	}
 	raised := s.Request.Priority.Raised()
 	if l.job.Tasks != nil {
 		s.Request.Array = cloneArray(s.Request.Array)
@@ -93,7 +95,8 @@ func larger(old, now *job.Request) bool {
 	}
 	more := func(a, b int64) bool { return a > 0 && (b == 0 || b > a) } // 0 means no limit
 	return now.GPUMilli > old.GPUMilli || now.GPUMemBytes > old.GPUMemBytes || limit(now) > limit(old) ||
-		more(old.MemBytes, now.MemBytes) || more(int64(old.CPUs), int64(now.CPUs)) || more(int64(old.TimeLimit), int64(now.TimeLimit))
+		more(old.MemBytes, now.MemBytes) || more(int64(old.CPUs), int64(now.CPUs)) ||
+		more(int64(old.TimeLimit), int64(now.TimeLimit))
 }
 
 // admitChange is admit without the bounds on how many jobs wait. A priority
@@ -114,7 +117,8 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, n
 	if asksMore(&s.Request, &l.job.Request) { // else whoever comes early with little would go first with much
 		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
 	}
-	l.job.Request, l.job.Label, l.job.Pending, l.job.Expected = s.Request, s.Label, open, 0
+	l.job.Request, l.job.Label = s.Request, s.Label
+	l.job.Pending, l.job.Expected = open, 0
 	c.jobs.removeBytes(l)
 	c.jobs.addBytes(l)
 	if l.job.Tasks != nil {

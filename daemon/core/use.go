@@ -111,7 +111,8 @@ func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}
-	if u.PeakBytes = max(u.PeakBytes, u.UsedBytes); u.PeakBytes-p.ref.Use.PeakBytes > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
+	u.PeakBytes = max(u.PeakBytes, u.UsedBytes)
+	if grown := u.PeakBytes - p.ref.Use.PeakBytes; grown > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
 		b.addFinding(useFound{p.l})
 	}
 	if p.l.job.State != job.Running {

@@ -50,7 +50,8 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	var ids, queue []job.ID
 	switch {
 	case q.IDs != nil:
-		ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(q.IDs))), func(id job.ID) bool { return c.jobs.get(id) == nil })
+		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
+		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.get(id) == nil })
 		queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
 	case q.Waiting > 0 && q.UID == nil && q.State == "" && q.Name == "" && q.Array == 0:
 		ids = c.outside()

@@ -60,7 +60,8 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
 		return job.Refuse("never/gpu-memory", wish(r), job.Size(most))
 	}
-	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.unified() && sh.allows(g.Index) }) {
+	unified := func(g GPU) bool { return g.unified() && sh.allows(g.Index) }
+	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, unified) {
 		return job.Refuse("never/unified", wish(r))
 	}
 	if have < r.Devices() {
@@ -90,5 +91,8 @@ func (s *Snapshot) has(index int) bool {
 
 // wish is what GPUs are asked, for a refusal.
 func wish(r *job.Request) job.Wish {
-	return job.Wish{GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom, Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes)}
+	return job.Wish{
+		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,
+		Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes),
+	}
 }
