@@ -26,7 +26,7 @@ type alerts struct {
 	mu     sync.Mutex // guards what follows
 	told   map[string]bool
 	next   map[string]time.Time // not before; of a GPU that was reported, or failed to be
-	failed trouble
+	failed lastFailure
 }
 
 // alert looks what is out of service. The loop calls it.

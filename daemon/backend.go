@@ -25,7 +25,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	if s.Key != "" {
 		id, known, err := d.opt.Store.ByKey(ctx, s.Owner.UID, s.Key)
 		if err != nil {
-			return job.Submitted{}, d.needed(err)
+			return job.Submitted{}, d.restartIfDamaged(err)
 		}
 		if known {
 			return d.known(ctx, id)
@@ -59,8 +59,8 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 	}
 }
 
-// needed notes that what the scheduler can't work without could not be read.
-func (d *Daemon) needed(err error) error {
+// restartIfDamaged notes that what the scheduler can't work without could not be read.
+func (d *Daemon) restartIfDamaged(err error) error {
 	if !errors.Is(err, job.ErrDamaged) {
 		return err
 	}
@@ -74,7 +74,7 @@ func unwritable(err error) *job.Refusal {
 
 // known answers a submit whose request key or content has a job already.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
-	v, err := d.one(ctx, id, true)
+	v, err := d.jobByID(ctx, id, true)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
@@ -130,7 +130,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 		return err
 	}
 	// Not a live job: one that has ended is told apart from none at all.
-	v, gone := d.one(ctx, c.Job, false)
+	v, gone := d.jobByID(ctx, c.Job, false)
 	if gone != nil {
 		return gone
 	}
@@ -216,8 +216,8 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 	return nil
 }
 
-// one returns one job, live or ended. Why it waits costs a forecast.
-func (d *Daemon) one(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {
+// jobByID returns one job, live or ended. Why it waits costs a forecast.
+func (d *Daemon) jobByID(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {
 	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: reasons})
 	if err != nil {
 		return job.JobView{}, err
@@ -237,13 +237,13 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
 	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
-	v, err := d.one(ctx, id, false)
+	v, err := d.jobByID(ctx, id, false)
 	if err != nil || over(&v.Job) {
 		return v, err
 	}
 	switch {
 	case come.await(ctx.Done(), d.done):
-		return d.one(ctx, id, false)
+		return d.jobByID(ctx, id, false)
 	case ctx.Err() != nil:
 		return v, ctx.Err()
 	}
@@ -253,7 +253,7 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 // Task returns the job that a task of an array has become, live or ended, and 0
 // for one that has not started.
 func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	v, err := d.one(ctx, array, false)
+	v, err := d.jobByID(ctx, array, false)
 	if err != nil {
 		return 0, err
 	}

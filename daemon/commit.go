@@ -22,7 +22,7 @@ const (
 // Steps that come while it writes share the next transaction.
 type committer struct {
 	d    *Daemon
-	wake Bell
+	wake Wakeup
 
 	mu      sync.Mutex // guards the fields that follow
 	pending []batch
@@ -37,7 +37,7 @@ type batch struct {
 	barrier *latch
 }
 
-func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: d.host.Bell()} }
+func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: d.host.Wakeup()} }
 
 func (c *committer) push(e core.Effects) {
 	if len(e.Records)+len(e.Actions)+len(e.Replies) > 0 {

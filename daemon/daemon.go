@@ -24,7 +24,7 @@ type Settings struct {
 
 // Options are what a Daemon is made of.
 type Options struct {
-	Host       Host // nil: the machine's clock and goroutines
+	Runtime    Runtime // nil: the machine's clock and goroutines
 	Store      Store
 	Units      Units
 	Changes    Changes
@@ -64,7 +64,7 @@ type Options struct {
 // Backend may be called while it runs.
 type Daemon struct {
 	opt      Options
-	host     Host
+	host     Runtime
 	log      *slog.Logger
 	core     *core.Core // the loop's
 	settings atomic.Pointer[Settings]
@@ -73,16 +73,16 @@ type Daemon struct {
 	replies  replies
 	waiters  waiters
 	sampler  *sampler
-	lister   *lister
-	forget   *forgetter
+	lister   *unitReconciler
+	forget   *historyPruner
 	started  time.Time
-	starts   places // for units being started
+	starts   semaphore // for units being started
 	workers  *group
-	starting trouble // with starts
+	starting lastFailure // with starts
 	alerts   alerts
 	leaving  atomic.Bool  // systemd stops everything
 	unsure   atomic.Int64 // the job of the last start of which nothing was heard
-	looks    []*look
+	probes   []*probe
 	clock    clock
 	done     chan struct{}           // closed when the loop has ended
 	end      context.CancelCauseFunc // of the context that everything runs in
@@ -94,24 +94,24 @@ func New(o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Host == nil {
-		o.Host = machine{}
+	if o.Runtime == nil {
+		o.Runtime = machine{}
 	}
 	d := &Daemon{
-		opt: o, host: o.Host, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
-		inbox: newInbox(o.Host), started: o.Host.Now(), workers: newGroup(o.Host), done: make(chan struct{}),
-		starts: places{bell: o.Host.Bell(), free: max(o.StartsInFlight, 1)},
+		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
+		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
+		starts: semaphore{bell: o.Runtime.Wakeup(), free: max(o.StartsInFlight, 1)},
 	}
 	for _, c := range o.Checks {
-		d.looks = append(d.looks, &look{Check: c})
+		d.probes = append(d.probes, &probe{Check: c})
 	}
 	d.settings.Store(&o.Settings)
 	d.replies.waiting = map[core.Token]*pendingReply{}
 	d.waiters.of = map[job.ID][]*waiter{}
 	d.commit = newCommitter(d)
 	d.sampler = newSampler(d)
-	d.lister = newLister(d)
-	d.forget = newForgetter(d)
+	d.lister = newUnitReconciler(d)
+	d.forget = newHistoryPruner(d)
 	keep := map[job.ID]bool{}
 	for _, j := range o.Restored.Jobs {
 		keep[j.ID] = j.State.Live()
@@ -151,7 +151,7 @@ func (d *Daemon) Run(outer context.Context) error {
 func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.post(core.Configured{Policy: s.Policy})
-	for _, l := range d.looks {
+	for _, l := range d.probes {
 		l.forget()
 	}
 }

@@ -12,24 +12,24 @@ const (
 	forgetAfter = 2000 // ends of jobs
 )
 
-// forgetter has the oldest of the ended jobs removed, from time to time and
+// historyPruner has the oldest of the ended jobs removed, from time to time and
 // after many ends.
-type forgetter struct {
+type historyPruner struct {
 	d     *Daemon
 	ended atomic.Int64 // since it looked last
-	bell  Bell
+	bell  Wakeup
 }
 
-func newForgetter(d *Daemon) *forgetter { return &forgetter{d: d, bell: d.host.Bell()} }
+func newHistoryPruner(d *Daemon) *historyPruner { return &historyPruner{d: d, bell: d.host.Wakeup()} }
 
 // count notes the end of a job.
-func (f *forgetter) count() {
+func (f *historyPruner) count() {
 	if f.ended.Add(1) == forgetAfter {
 		f.bell.Ring()
 	}
 }
 
-func (f *forgetter) run(ctx context.Context) {
+func (f *historyPruner) run(ctx context.Context) {
 	if f.d.opt.Forget == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (f *forgetter) run(ctx context.Context) {
 	}
 }
 
-func (f *forgetter) forget(ctx context.Context) {
+func (f *historyPruner) forget(ctx context.Context) {
 	n, err := f.d.opt.Forget(ctx)
 	switch {
 	case ctx.Err() != nil:

@@ -19,7 +19,7 @@ func TestForgetsFromTimeToTime(t *testing.T) {
 			at = append(at, time.Since(start))
 			return 1, errors.New("disk full")
 		}}}
-		f := newForgetter(d)
+		f := newHistoryPruner(d)
 		ctx, stop := context.WithCancel(t.Context())
 		go f.run(ctx)
 		time.Sleep(90 * time.Minute)

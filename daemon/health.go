@@ -30,7 +30,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 		})
 	}
 	checks = append(checks, d.checkStarts(), d.alerts.check(d.settings.Load().AlertUnit), d.clock.check(d.host.Now()))
-	return append(checks, d.lookAround(ctx)...)
+	return append(checks, d.runChecks(ctx)...)
 }
 
 // startsFailing is for how long no job can be started until that is no passing

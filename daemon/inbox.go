@@ -20,13 +20,13 @@ const inboxSize = 256
 
 // inbox is what the loop has not consumed yet, in the order of its coming.
 type inbox struct {
-	some, room Bell
+	some, room Wakeup
 
 	mu   sync.Mutex // guards list
 	list []message
 }
 
-func newInbox(h Host) *inbox { return &inbox{some: h.Bell(), room: h.Bell()} }
+func newInbox(h Runtime) *inbox { return &inbox{some: h.Wakeup(), room: h.Wakeup()} }
 
 // put adds a message; false where there is no room.
 func (b *inbox) put(m message) bool {

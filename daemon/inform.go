@@ -14,9 +14,9 @@ const (
 	farewellTime = 3 * time.Second
 )
 
-// inform puts a note into a job's journal, and into ours. What can't be told is
+// notifyOwner puts a note into a job's journal, and into ours. What can't be told is
 // seen in 'gpusched show' all the same.
-func (d *Daemon) inform(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
+func (d *Daemon) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
 	if t.Text == "" {
 		return
 	}

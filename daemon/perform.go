@@ -32,7 +32,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	case core.Inspect:
 		d.workers.Go(func() { d.post(d.inspect(ctx, a)) })
 	case core.NotifyOwner:
-		d.workers.Go(func() { d.inform(ctx, a, tellTime) })
+		d.workers.Go(func() { d.notifyOwner(ctx, a, tellTime) })
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Forget:
@@ -65,7 +65,7 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		return failed
 	}
 	if err != nil {
-		err = d.needed(err)
+		err = d.restartIfDamaged(err)
 		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		d.starting.note(err, d.host.Now())
 		return failed
@@ -165,7 +165,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, a.Grace+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
-	d.inform(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
+	d.notifyOwner(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
 	if a.Look {
 		before := d.inspect(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt})
 		if ev.Before = before.Unit; !before.OK || ev.Before.Phase == core.Exited {
@@ -180,7 +180,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
 	}
 	if errors.Is(err, units.ErrProcesses) {
-		ev.Left = d.left(ctx, a.Job)
+		ev.Left = d.describeSurvivors(ctx, a.Job)
 	}
 	ev.OK = err == nil
 	return ev

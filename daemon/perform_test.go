@@ -78,7 +78,7 @@ func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
 		"a subordinate's": {ID: 1, Owner: job.Owner{UID: 100_005}, Life: job.Life{Principal: &job.Account{UID: 1001}}},
 	} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), starts: places{bell: machine{}.Bell(), free: 1}, opt: Options{
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), starts: semaphore{bell: machine{}.Wakeup(), free: 1}, opt: Options{
 			Barred: func(uid int) string { return map[int]string{1001: "it has expired"}[uid] },
 		}}
 		j.Attempt = &job.Attempt{Number: 3}

@@ -21,7 +21,7 @@ import (
 // limits, attempt and start. Lost are its command, environment and directory,
 // its tags and comment, its earlier attempts, whether it was to be cancelled, and
 // what it wanted of retries, requeueing and dependencies.
-func (l *lister) recover(ctx context.Context, run string, all []units.Status) ([]job.Job, error) {
+func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) ([]job.Job, error) {
 	unknown, last, err := l.unknown(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (l *lister) recover(ctx context.Context, run string, all []units.Status) ([
 }
 
 // report logs once that a unit is no job of ours.
-func (l *lister) report(name string, err error) {
+func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {
 		l.strange[job.ID(id)] = true
@@ -67,7 +67,7 @@ func (l *lister) report(name string, err error) {
 
 // unknown returns the units of jobs that neither the core nor the store knows, and
 // of those that wait, with the numbers of their last attempts.
-func (l *lister) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]int, error) {
+func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]int, error) {
 	byID := map[job.ID]units.Status{}
 	var ids []job.ID
 	for _, st := range all {
@@ -120,8 +120,8 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 	j.Attempt = &job.Attempt{
 		Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began,
 	}
-	if s.MaxRuntime > backstop {
-		j.Request.TimeLimit = job.Span(s.MaxRuntime - backstop)
+	if s.MaxRuntime > timeLimitSlack {
+		j.Request.TimeLimit = job.Span(s.MaxRuntime - timeLimitSlack)
 	}
 	for _, g := range s.GPUs {
 		ref := job.GPURef{UUID: g.UUID, Index: g.Index, Minor: g.Minor, Milli: g.Milli, PromiseBytes: g.PromiseBytes}

@@ -19,7 +19,7 @@ func (r *rig) loseFile() {
 	if err := os.WriteFile(path, []byte("no database any more"), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	if _, err := store.SetAside(path, time.Now()); err != nil {
+	if _, err := store.Quarantine(path, time.Now()); err != nil {
 		r.t.Fatal(err)
 	}
 	r.start()

@@ -23,7 +23,7 @@ type pendingReply struct {
 	reply core.Reply // once it is given
 }
 
-func (r *replies) expect(h Host) (core.Token, *pendingReply) {
+func (r *replies) expect(h Runtime) (core.Token, *pendingReply) {
 	p := &pendingReply{given: newLatch(h)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ type waiter struct {
 
 // join registers for the first news of a job with which it is over; leave must be
 // called.
-func (w *waiters) join(id job.ID, h Host, over func(*job.Job) bool) (come *latch, leave func()) {
+func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (come *latch, leave func()) {
 	one := &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
 	defer w.mu.Unlock()

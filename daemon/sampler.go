@@ -16,10 +16,10 @@ import (
 type sampler struct {
 	d     *Daemon
 	asked atomic.Uint64 // the highest number the core asked for
-	wake  Bell
+	wake  Wakeup
 }
 
-func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: d.host.Bell()} }
+func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: d.host.Wakeup()} }
 
 func (s *sampler) ask(number uint64) {
 	s.asked.Store(max(number, s.asked.Load()))

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// backstop is added to a job's time limit for systemd's own, which holds while
+// timeLimitSlack is added to a job's time limit for systemd's own, which holds while
 // the daemon is down.
-const backstop = 5 * time.Second
+const timeLimitSlack = 5 * time.Second
 
 // prepare writes the launcher's private instructions and returns what the unit
 // is made of.
@@ -44,7 +44,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
 	}
 	if r.TimeLimit > 0 {
-		spec.MaxRuntime = r.TimeLimit.Duration() + backstop
+		spec.MaxRuntime = r.TimeLimit.Duration() + timeLimitSlack
 	}
 	if j.Attempt == nil {
 		return spec

@@ -159,12 +159,12 @@ func (l *life) Timeout(ctx context.Context, d time.Duration) (context.Context, c
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// Bell makes a bell of the process.
-func (l *life) Bell() daemon.Bell { return l.w.bell(l) }
+// Wakeup makes a bell of the process.
+func (l *life) Wakeup() daemon.Wakeup { return l.w.bell(l) }
 
 func (w *World) bell(l *life) *bell { return &bell{w: w, life: l} }
 
-// bell is a daemon.Bell.
+// bell is a daemon.Wakeup.
 type bell struct {
 	w     *World
 	life  *life

@@ -127,7 +127,7 @@ func (w *World) live(l *life) {
 	}
 	w.judgeRestored(&restored)
 	d, err := daemon.New(daemon.Options{
-		Host: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel, UnitOf: w.unitOf,
+		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel, UnitOf: w.unitOf,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,

@@ -71,7 +71,7 @@ var limits = map[string][]string{
 	"starts of units": {"daemon/perform.go startTime", "daemon/loop.go retryEvery"},
 	"starts put off":  {"at once", "daemon/core/startagain.go startAgain", "daemon/core/startagain.go lastStartAgain"},
 	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
-	"list of units":   {"daemon/lister.go listTime", "daemon/lister.go listAgain"},
+	"list of units":   {"daemon/reconcile.go listTime", "daemon/reconcile.go listAgain"},
 	"notes to jobs":   {"daemon/notes/writer.go noteTime", "never"},
 	"alert_unit":      {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
@@ -85,7 +85,7 @@ var limits = map[string][]string{
 	"settings":        {"at start, reload"},
 	"clock":           {"each round"},
 	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
-	"look of health":  {"daemon/look.go CheckTime"},
+	"look of health":  {"daemon/probe.go CheckTime"},
 	"daemon itself":   {"500ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 

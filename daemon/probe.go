@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Check looks at a part that only the main knows.
+type Check struct {
+	Name string
+	Look func(context.Context) job.Check
+}
+
+// CheckTime is how long a look may take, and health as a whole.
+const CheckTime = 3 * time.Second
+
+// probeFresh is how long a look is good for: every status asks for all of them.
+const probeFresh = time.Second
+
+// probe is a Check of which no more than one is under way, however long that
+// takes: a part that hangs costs one activity.
+type probe struct {
+	Check
+	mu    sync.Mutex // guards what follows
+	since time.Time  // of the one under way; zero: none
+	last  job.Check
+	at    time.Time // of last; zero: none yet
+	wait  []func(job.Check)
+	void  bool // the one under way may have looked at what is no more
+}
+
+// begin returns what is known of the part, and whether to look at it now. Where
+// that is not all that there will be, tell is called with the outcome.
+func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case !l.at.IsZero() && now.Sub(l.at) < probeFresh:
+		return l.last, false, false
+	case !l.since.IsZero() && now.Sub(l.since) >= CheckTime:
+		return unresponsive(l.Name, l.since), false, false
+	}
+	first = l.since.IsZero()
+	if first {
+		l.since = now
+	}
+	l.wait = append(l.wait, tell)
+	return unresponsive(l.Name, l.since), true, first
+}
+
+func (l *probe) end(c job.Check, now time.Time) {
+	l.mu.Lock()
+	wait := l.wait
+	l.since, l.wait = time.Time{}, nil
+	l.last, l.at = c, now
+	if l.void {
+		l.at, l.void = time.Time{}, false
+	}
+	l.mu.Unlock()
+	for _, tell := range wait {
+		tell(c)
+	}
+}
+
+// forget makes the next one who asks look again.
+func (l *probe) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at, l.void = time.Time{}, !l.since.IsZero()
+}
+
+// probeResults gathers probes that go on beside one another.
+type probeResults struct {
+	bell Wakeup
+	mu   sync.Mutex // guards what follows
+	list []job.Check
+	left int
+}
+
+// put takes in the outcome of a look.
+func (s *probeResults) put(i int, c job.Check) {
+	s.mu.Lock()
+	s.list[i] = c
+	s.left--
+	s.mu.Unlock()
+	s.bell.Ring()
+}
+
+func (s *probeResults) missing() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
+}
+
+// runChecks makes all checks at once. A part that does not answer in time is
+// reported as such.
+func (d *Daemon) runChecks(ctx context.Context) []job.Check {
+	now := d.host.Now()
+	s := &probeResults{bell: d.host.Wakeup(), list: make([]job.Check, len(d.probes))}
+	for i, l := range d.probes {
+		known, more, first := l.begin(now, func(c job.Check) { s.put(i, c) })
+		s.mu.Lock()
+		if s.list[i].Name == "" { // else it has ended
+			s.list[i] = known
+		}
+		if more {
+			s.left++
+		}
+		s.mu.Unlock()
+		if first {
+			d.host.Go(func() {
+				// It is for all who ask meanwhile, and ends in time to say itself what it waited for.
+				ctx, cancel := d.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
+				defer cancel()
+				c := l.Look(ctx)
+				l.end(c, d.host.Now())
+			})
+		}
+	}
+	for until := now.Add(CheckTime); s.missing() > 0 && d.host.Now().Before(until); {
+		s.bell.Wait(until, d.done)
+		if closed(d.done) {
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]job.Check(nil), s.list...)
+}
+
+func unresponsive(name string, since time.Time) job.Check {
+	return job.Check{
+		Name: name, Health: job.Degraded, Detail: "it has not answered since " + since.Format("15:04:05"),
+		Next: "see what it stands on (systemctl status, dmesg); running jobs are not affected",
+	}
+}

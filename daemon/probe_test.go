@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A part that hangs costs the caller CheckTime, is asked by no more than one
+// activity however often health is asked, and is asked again when it has answered.
+func TestLookAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, free := 0, make(chan struct{})
+		d := &Daemon{host: machine{}}
+		for _, c := range []Check{
+			{"quick", func(context.Context) job.Check { return job.Check{Name: "quick", Health: job.Healthy} }},
+			{"hangs", func(context.Context) job.Check {
+				asked++
+				<-free
+				return job.Check{Name: "hangs", Health: job.Healthy, Detail: "again"}
+			}},
+			{"heeds its time", func(ctx context.Context) job.Check {
+				<-ctx.Done()
+				return job.Check{Name: "heeds its time", Health: job.Failing}
+			}},
+		} {
+			d.probes = append(d.probes, &probe{Check: c})
+		}
+		for range 3 {
+			begin := time.Now()
+			got := d.runChecks(t.Context())
+			synctest.Wait()
+			if took := time.Since(begin); took > CheckTime {
+				t.Errorf("took %v", took)
+			}
+			if got[0].Health != job.Healthy || got[1].Health != job.Degraded || !strings.Contains(got[1].Detail, "has not answered since") || got[2].Name != "heeds its time" {
+				t.Errorf("got %+v", got)
+			}
+		}
+		if asked != 1 {
+			t.Errorf("it was asked %d times at once", asked)
+		}
+		close(free)
+		synctest.Wait()
+		if got := d.runChecks(t.Context()); got[1].Detail != "again" {
+			t.Errorf("afterwards: %+v", got[1])
+		}
+		quick := asked
+		for range 100 { // as many at once look once
+			d.runChecks(t.Context())
+		}
+		if asked != quick {
+			t.Errorf("asked %d times in no time", asked-quick)
+		}
+		time.Sleep(probeFresh)
+		d.runChecks(t.Context())
+		if asked != quick+1 {
+			t.Errorf("asked %d times after a while", asked-quick)
+		}
+	})
+}
+
+// Those who ask while a look is under way get its outcome, also where the one who
+// was first has gone.
+func TestLookAroundTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		d := &Daemon{host: machine{}, probes: []*probe{{Check: Check{"slow", func(ctx context.Context) job.Check {
+			asked++
+			select {
+			case <-time.After(time.Second):
+				return job.Check{Name: "slow", Health: job.Healthy}
+			case <-ctx.Done():
+				return job.Check{Name: "slow", Health: job.Failing, Detail: "given up"}
+			}
+		}}}}}
+		gone, hangUp := context.WithCancel(t.Context())
+		for i := range 10 {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = gone
+			}
+			go func() {
+				if got := d.runChecks(ctx); i > 0 && got[0].Health != job.Healthy {
+					t.Errorf("caller %d: %+v", i, got)
+				}
+			}()
+			synctest.Wait()
+		}
+		hangUp()
+		time.Sleep(2 * time.Second)
+		if asked != 1 {
+			t.Errorf("looked %d times", asked)
+		}
+	})
+}
+
+// After a reload nobody is told what was seen before it, also not by a look that
+// was under way.
+func TestForgottenLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settings, free := "old", make(chan struct{})
+		d := &Daemon{host: machine{}}
+		l := &probe{Check: Check{"settings", func(context.Context) job.Check {
+			was := settings
+			if was == "old" {
+				<-free
+			}
+			return job.Check{Name: "settings", Detail: was}
+		}}}
+		d.probes = []*probe{l}
+		go d.runChecks(t.Context())
+		synctest.Wait()
+		settings = "new"
+		l.forget()
+		close(free)
+		synctest.Wait()
+		if got := d.runChecks(t.Context()); got[0].Detail != "new" {
+			t.Errorf("looked at the %s settings", got[0].Detail)
+		}
+		settings = "newer"
+		l.forget()
+		if got := d.runChecks(t.Context()); got[0].Detail != "newer" {
+			t.Errorf("looked at the %s settings", got[0].Detail)
+		}
+	})
+}
+
+// GPUs that the settings name and the machine lacks are told.
+func TestAbsentGPUs(t *testing.T) {
+	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{Index: 1}, {Index: 0}})
+	if len(got) != 1 || got[0] != 9 || len(absentGPUs(nil, nil)) != 0 {
+		t.Errorf("%v", got)
+	}
+}

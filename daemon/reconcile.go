@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// How often the units are listed: signals are a hint, the list is the truth.
+const (
+	listEvery = time.Minute
+	listAgain = time.Second // after a list that failed
+	listTime  = 30 * time.Second
+)
+
+// unitReconciler compares the core with systemd: at start, after a break of the bus or
+// a reload of systemd, and now and then.
+type unitReconciler struct {
+	d     *Daemon
+	asked atomic.Bool
+	bell  Wakeup
+
+	strange map[job.ID]bool // units that nobody made as jobs, already reported
+}
+
+func newUnitReconciler(d *Daemon) *unitReconciler {
+	return &unitReconciler{d: d, bell: d.host.Wakeup(), strange: map[job.ID]bool{}}
+}
+
+func (l *unitReconciler) wake() {
+	l.asked.Store(true)
+	l.bell.Ring()
+}
+
+func (l *unitReconciler) run(ctx context.Context) {
+	failing := false
+	for ctx.Err() == nil {
+		l.asked.Store(false)
+		wait := listEvery
+		err := l.list(ctx)
+		if err != nil {
+			wait = listAgain
+			if !failing && ctx.Err() == nil {
+				l.d.log.Error("listing the units, will try again until it works", "err", err)
+			}
+		}
+		failing = err != nil
+		for until := l.d.host.Now().Add(wait); ctx.Err() == nil && !l.asked.Load() && !passed(until, l.d.host.Now()); {
+			l.bell.Wait(until, ctx.Done())
+		}
+	}
+}
+
+func (l *unitReconciler) list(ctx context.Context) error {
+	boot, err := l.d.opt.Boot()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := l.d.host.Timeout(ctx, listTime)
+	defer cancel()
+	all, err := l.d.opt.Units.List(ctx)
+	if err != nil {
+		return err
+	}
+	ev := core.Listed{Boot: boot, Run: boot}
+	if l.d.opt.System != nil {
+		system, err := l.d.opt.System(ctx)
+		if err != nil {
+			return err
+		}
+		if l.d.leave(system.Stopping); system.Stopping {
+			return nil
+		}
+		ev.Run = boot + "." + system.Run
+	}
+	for _, st := range all {
+		if u := unitOf(st); u.Job != 0 {
+			ev.Units = append(ev.Units, u)
+		}
+	}
+	if ev.Recovered, err = l.recover(ctx, ev.Run, all); err != nil {
+		return err
+	}
+	l.d.post(ev)
+	return nil
+}

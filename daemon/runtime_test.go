@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Whoever waits goes on when the bell rang, when the time has come, or when a
+// stop is closed, and a bell that rang before lets one go on at once.
+func TestBell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, stop := machine{}.Wakeup(), make(chan struct{})
+		begin := time.Now()
+		b.Ring()
+		b.Ring()
+		b.Wait(time.Time{})
+		b.Wait(begin.Add(time.Second), nil, stop)
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("two rings that nobody heard let more than one go on: %v", took)
+		}
+		time.AfterFunc(time.Second, func() { close(stop) })
+		b.Wait(time.Time{}, nil, stop)
+		if took := time.Since(begin); took != 2*time.Second {
+			t.Errorf("went on after %v", took)
+		}
+	})
+}
+
+// No more than there are places for get in, and every place that is left lets
+// one in.
+func TestPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, g := semaphore{bell: machine{}.Wakeup(), free: 2}, newGroup(machine{})
+		in, most := make(chan int, 100), 0
+		n := make(chan int, 1)
+		n <- 0
+		for range 20 {
+			g.Go(func() {
+				if !p.enter(t.Context()) {
+					t.Error("not let in")
+				}
+				now := <-n + 1
+				n <- now
+				in <- now
+				time.Sleep(time.Second)
+				n <- <-n - 1
+				p.leave()
+			})
+		}
+		begin := time.Now()
+		g.Wait()
+		for range 20 {
+			most = max(most, <-in)
+		}
+		if took := time.Since(begin); most != 2 || took != 10*time.Second {
+			t.Errorf("%d at once, and all were through after %v", most, took)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if p.enter(ctx) {
+			t.Error("let in although nobody waits any more")
+		}
+	})
+}
+
+// A message waits while there is no room, and the loop's end lets everybody go.
+func TestInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{})}
+		sent := make(chan bool, inboxSize+3)
+		for range inboxSize + 3 {
+			go func() { sent <- d.send(message{}, nil) }()
+		}
+		synctest.Wait()
+		if len(sent) != inboxSize {
+			t.Fatalf("%d messages were taken", len(sent))
+		}
+		d.inbox.take()
+		d.inbox.take()
+		synctest.Wait()
+		if len(sent) != inboxSize+2 {
+			t.Errorf("%d messages were taken after room was made for two", len(sent))
+		}
+		close(d.done)
+		synctest.Wait()
+		if len(sent) != inboxSize+3 {
+			t.Error("somebody still waits for a loop that has ended")
+		}
+	})
+}

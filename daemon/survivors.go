@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// describeSurvivors says for people which processes of a job outlived SIGKILL. Their names
+// are the job's business, and everybody reads this.
+func (d *Daemon) describeSurvivors(ctx context.Context, id job.ID) string {
+	st, err := d.opt.Units.Status(ctx, units.Name(int64(id)))
+	if err != nil || d.opt.Inside == nil {
+		return ""
+	}
+	return survivors(d.opt.Inside(st.ControlGroup))
+}
+
+// maxNamed is how many processes are named.
+const maxNamed = 3
+
+func survivors(list []cgroup.Process) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var pids []string
+	held := false
+	for i, p := range list {
+		if i < maxNamed {
+			pids = append(pids, strconv.Itoa(p.PID))
+		}
+		held = held || p.State == 'D'
+	}
+	if len(list) > maxNamed {
+		pids = append(pids, fmt.Sprintf("%d more", len(list)-maxNamed))
+	}
+	text := "process " + pids[0]
+	if len(list) > 1 {
+		text = "processes " + strings.Join(pids, ", ")
+	}
+	text += " did not end after SIGKILL"
+	if held {
+		text += ", the kernel did not let go (state D)"
+	}
+	return text
+}

@@ -1,0 +1,27 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/cgroup"
+)
+
+func TestRemaining(t *testing.T) {
+	p := func(state byte, pids ...int) (list []cgroup.Process) {
+		for _, pid := range pids {
+			list = append(list, cgroup.Process{PID: pid, State: state})
+		}
+		return list
+	}
+	for want, list := range map[string][]cgroup.Process{
+		"":                                    nil,
+		"process 7 did not end after SIGKILL": p('S', 7),
+		"process 7 did not end after SIGKILL, the kernel did not let go (state D)":                 p('D', 7),
+		"processes 7, 8 did not end after SIGKILL":                                                 p('?', 7, 8),
+		"processes 7, 8, 9, 2 more did not end after SIGKILL, the kernel did not let go (state D)": append(p('Z', 7, 8, 9, 10), p('D', 11)...),
+	} {
+		if got := survivors(list); got != want {
+			t.Errorf("%v: got %q, want %q", list, got, want)
+		}
+	}
+}
