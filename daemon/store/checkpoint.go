@@ -23,9 +23,9 @@ func pagesOf(records []job.Record) int {
 	return pages
 }
 
-// fold writes the log's pages into the file, so that the log begins anew. It
+// checkpoint writes the log's pages into the file, so that the log begins anew. It
 // is an optimisation: what is in the log is durable there.
-func (s *Store) fold(ctx context.Context) error {
+func (s *Store) checkpoint(ctx context.Context) error {
 	_, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	if err == nil {
 		s.dirty = 0

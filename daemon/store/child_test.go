@@ -201,7 +201,7 @@ func changeUnderFileLimit(path string) error {
 			return err
 		}
 	}
-	if err := errors.Join(s.fold(ctx), limitFiles(300<<10)); err != nil {
+	if err := errors.Join(s.checkpoint(ctx), limitFiles(300<<10)); err != nil {
 		return err
 	}
 	for i := range 2000 {

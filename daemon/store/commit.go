@@ -33,7 +33,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	next, err := s.transact(ctx, records)
-	if Retryable(err) && s.fold(ctx) == nil {
+	if Retryable(err) && s.checkpoint(ctx) == nil {
 		// The log now begins anew in the space that it has: on a full disk
 		// changes go on, only growth does not.
 		next, err = s.transact(ctx, records)
@@ -52,7 +52,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	s.dirty += pagesOf(records)
 	if s.dirty >= checkpointPages {
-		_ = s.fold(ctx) // the commit is durable in the log; the next one tries again
+		_ = s.checkpoint(ctx) // the commit is durable in the log; the next one tries again
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func mend(path string, judge func(op, path string) error) error {
 	}
 	err := open()
 	if errors.Is(err, job.ErrDamaged) {
-		if _, err := (disk{judge}).setAside(path, noon); err != nil {
+		if _, err := (disk{judge}).quarantine(path, noon); err != nil {
 			return err
 		}
 		return open()
@@ -99,7 +99,7 @@ func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 // requireKept looks for the damaged file beside the new one, which must be alone.
 func requireKept(t *testing.T, what, path string, broken []byte) {
 	t.Helper()
-	list, err := Aside(path)
+	list, err := Quarantined(path)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%s: moved aside are %q: %v", what, list, err)
 	}
@@ -134,7 +134,7 @@ func TestLogThatCannotBeSeen(t *testing.T) {
 	if data, err := os.ReadFile(path + "-wal"); err != nil || string(data) != "log" {
 		t.Errorf("the log has %d bytes: %v", len(data), err)
 	}
-	if _, err := SetAside(path, time.Now()); err != nil {
+	if _, err := Quarantine(path, time.Now()); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,21 +39,21 @@ func pastBytes(j *job.Job) int64 {
 	return n
 }
 
-// past is what one person's ended jobs take, roughly, and under which uids.
-type past struct {
+// historyUse is what one person's ended jobs take, roughly, and under which uids.
+type historyUse struct {
 	bytes int64
 	uids  map[int]bool
 }
 
-// pasts has the persons with ended jobs; nil: they have not been counted yet.
-type pasts map[int]*past
+// historyUses has the persons with ended jobs; nil: they have not been counted yet.
+type historyUses map[int]*historyUse
 
-func (p pasts) add(person, uid int, bytes int64) {
+func (p historyUses) add(person, uid int, bytes int64) {
 	if p == nil {
 		return
 	}
 	if p[person] == nil {
-		p[person] = &past{uids: map[int]bool{}}
+		p[person] = &historyUse{uids: map[int]bool{}}
 	}
 	p[person].bytes += bytes
 	p[person].uids[uid] = true
@@ -74,7 +74,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 	if err := s.countPasts(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.alone(func() error { return prune(ctx, s.write, now, keepPredictions) }); err != nil {
+	if err := s.withWriter(func() error { return prune(ctx, s.write, now, keepPredictions) }); err != nil {
 		return 0, err
 	}
 	if h.Age > 0 {
@@ -83,7 +83,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 		}
 	}
 	for _, person := range s.above(h.UserBytes) {
-		m, err := s.shorten(ctx, person, h.UserBytes)
+		m, err := s.trimHistory(ctx, person, h.UserBytes)
 		if n += m; err != nil {
 			return n, err
 		}
@@ -91,8 +91,8 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 	return n, nil
 }
 
-// alone keeps Commit waiting.
-func (s *Store) alone(f func() error) error {
+// withWriter keeps Commit waiting.
+func (s *Store) withWriter(f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return f()
@@ -102,11 +102,11 @@ func (s *Store) alone(f func() error) error {
 // may be counted or not: it is small.
 func (s *Store) countPasts(ctx context.Context) error {
 	known := false
-	_ = s.alone(func() error { known = s.past != nil; return nil })
+	_ = s.withWriter(func() error { known = s.past != nil; return nil })
 	if known {
 		return nil
 	}
-	counted := pasts{}
+	counted := historyUses{}
 	query := "SELECT coalesce(json_extract(j.life, '$.principal.uid'), j.uid), j.uid, sum(" + pastSize + ") FROM jobs j WHERE j.result IS NOT NULL GROUP BY 1, 2"
 	err := each(ctx, s.read, query, func(rows *sql.Rows) error {
 		var person, uid int
@@ -118,12 +118,12 @@ func (s *Store) countPasts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.alone(func() error { s.past = counted; return nil })
+	return s.withWriter(func() error { s.past = counted; return nil })
 }
 
 // above returns the persons whose ended jobs take more than the bound.
 func (s *Store) above(most int64) (persons []int) {
-	_ = s.alone(func() error {
+	_ = s.withWriter(func() error {
 		for person, p := range s.past {
 			if most > 0 && p.bytes > most {
 				persons = append(persons, person)
@@ -159,11 +159,11 @@ func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 const pastOf = "SELECT j.id, " + pastSize + " FROM jobs j WHERE j.result IS NOT NULL AND j.uid IN (SELECT value FROM json_each(?))" +
 	" AND coalesce(json_extract(j.life, '$.principal.uid'), j.uid) = ? ORDER BY j.changed_at DESC, j.id DESC"
 
-// shorten removes a person's oldest ended jobs until the others take less than
+// trimHistory removes a person's oldest ended jobs until the others take less than
 // the bound.
-func (s *Store) shorten(ctx context.Context, person int, most int64) (int, error) {
+func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, error) {
 	var uids []int
-	_ = s.alone(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
+	_ = s.withWriter(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
 	var ids []int64
 	kept, room := int64(0), most-most*forgetSpare/100
 	err := each(ctx, s.read, pastOf, func(rows *sql.Rows) error {
@@ -182,7 +182,7 @@ func (s *Store) shorten(ctx context.Context, person int, most int64) (int, error
 	slices.Reverse(ids)
 	n, err := s.remove(ctx, ids)
 	if err == nil {
-		_ = s.alone(func() error { s.past[person].bytes = kept; return nil })
+		_ = s.withWriter(func() error { s.past[person].bytes = kept; return nil })
 	}
 	return n, err
 }
@@ -194,7 +194,7 @@ func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 		if ctx.Err() != nil {
 			break
 		}
-		err := s.alone(func() error {
+		err := s.withWriter(func() error {
 			removed, err := s.removeJobs(ctx, some)
 			n += removed
 			return err

@@ -139,7 +139,7 @@ func unfolded(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
 	commit(t, s, job.Record{Job: running(1), Payload: payload()})
-	if err := s.fold(t.Context()); err != nil {
+	if err := s.checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, s, job.Record{Job: ended(1, job.Completed)}, job.Record{Job: queued(2), Payload: payload()})
@@ -173,7 +173,7 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	p.atNames(func(c diskfault.Call) {
 		cuts += p.cuts(t, func(how, path string) { requireNewest(t, fmt.Sprintf("before %v: %s", c, how), path, files) })
 	})
-	if _, err := (disk{p.judge}).setAside(p.path, noon); err != nil {
+	if _, err := (disk{p.judge}).quarantine(p.path, noon); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.open(); err != nil {

@@ -36,11 +36,11 @@ type Store struct {
 	write *sql.DB  // one connection; nil when read-only
 	stmts statements
 
-	mu    sync.Mutex // one Commit at a time; guards what follows
-	next  counters   // as stored
-	bound counters   // ids below it may have been given out, as in the file of ids
-	dirty int        // pages written since the last checkpoint, roughly
-	past  pasts      // what ended jobs take
+	mu    sync.Mutex  // one Commit at a time; guards what follows
+	next  counters    // as stored
+	bound counters    // ids below it may have been given out, as in the file of ids
+	dirty int         // pages written since the last checkpoint, roughly
+	past  historyUses // what ended jobs take
 
 	damage atomic.Pointer[error] // the first that a read found
 }

@@ -17,8 +17,8 @@ const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits"
 // command as far as people read it, without the environment and its secrets. An
 // array's serves its tasks, and the array ends after them.
 const (
-	keepCommand  = "4096" // bytes
-	stripPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
+	keepCommand   = "4096" // bytes
+	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
 		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END WHERE job_id = ?" // … ends it
 )
 

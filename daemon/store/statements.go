@@ -19,7 +19,7 @@ const (
 	putJob = iota
 	putAttempt
 	putPayload
-	stripEnded
+	redactEnded
 	dropOlder
 	putGPU
 	putUsage
@@ -37,7 +37,7 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 		putJob:          upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
 		putAttempt:      upsert("attempts", attemptColumns, 2, "job_id", "number"),
 		putPayload:      upsert("payloads", payloadColumns, 1, "job_id"),
-		stripEnded:      stripPayload,
+		redactEnded:     redactPayload,
 		dropOlder:       olderAttempts,
 		putGPU:          upsert("gpu_controls", gpuColumns, 1, "uuid"),
 		putUsage:        upsert("usage", usageColumns, 1, "account"),
@@ -104,7 +104,7 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 		w.put(ctx, p[putPayload], args, err, "payload of job %d", r.Job.ID)
 	}
 	if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
-		w.put(ctx, p[stripEnded], []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
+		w.put(ctx, p[redactEnded], []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
 	}
 	if g := r.GPU; g != nil {
 		args, err := gpuArgs(g)

@@ -36,7 +36,7 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 // auditReload notes that somebody had the settings read again: root, who alone
 // can send the signal, or have systemd send it.
 func (s *Supervisor) auditReload(o server.Outcome) {
-	s.server.Audit(server.Deed{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
+	s.server.Audit(server.AuditEvent{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
 }
 
 // load reads the settings.

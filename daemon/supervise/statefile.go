@@ -49,10 +49,10 @@ func (f *stateFile) open(ctx context.Context) (*store.Store, job.Restored, error
 
 func (f *stateFile) moveAside(why error) error {
 	now := time.Now()
-	if n, err := store.AsideSince(f.path, now.Add(-asideTime)); err != nil || n >= maxAside {
+	if n, err := store.QuarantinedSince(f.path, now.Add(-asideTime)); err != nil || n >= maxAside {
 		return errors.Join(errDamagedAgain, why, err)
 	}
-	to, err := store.SetAside(f.path, now)
+	to, err := store.Quarantine(f.path, now)
 	if err != nil {
 		return errors.Join(why, err)
 	}
@@ -91,7 +91,7 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 // check reports damaged state files until somebody has seen to them.
 func (f *stateFile) check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
-	damaged, err := store.Aside(f.path)
+	damaged, err := store.Quarantined(f.path)
 	if err != nil {
 		c.Health, c.Detail = job.Degraded, err.Error()
 		c.Next = "see that " + filepath.Dir(f.path) + " can be read"

@@ -38,7 +38,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 				t.Fatalf("%+v, %v", state, err)
 			}
 			defer opened.Close()
-			moved, err := store.Aside(f.path)
+			moved, err := store.Quarantined(f.path)
 			if err != nil || len(moved) != 1 {
 				t.Fatalf("moved are %q, %v", moved, err)
 			}
@@ -73,7 +73,7 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 	if _, _, err := f.open(t.Context()); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("error %v", err)
 	}
-	if moved, err := store.Aside(f.path); err != nil || len(moved) != 0 {
+	if moved, err := store.Quarantined(f.path); err != nil || len(moved) != 0 {
 		t.Errorf("moved are %q, %v", moved, err)
 	}
 }
@@ -94,7 +94,7 @@ func TestDamagedAgainAndAgain(t *testing.T) {
 			opened.Close()
 		}
 	}
-	if moved, err := store.Aside(f.path); err != nil || len(moved) != maxAside {
+	if moved, err := store.Quarantined(f.path); err != nil || len(moved) != maxAside {
 		t.Errorf("moved are %q, %v", moved, err)
 	}
 }
@@ -110,7 +110,7 @@ func TestDoubtedFile(t *testing.T) {
 	opened.Close()
 	for i := range 2 {
 		f.suspect(errors.New("malformed"))
-		if moved, err := store.Aside(f.path); err != nil || len(moved) != i {
+		if moved, err := store.Quarantined(f.path); err != nil || len(moved) != i {
 			t.Errorf("after %d doubts moved are %q, %v", i+1, moved, err)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// setAside moves the file at path aside and opens a new one.
-func setAside(t *testing.T, path string) (string, *Store) {
+// quarantine moves the file at path aside and opens a new one.
+func quarantine(t *testing.T, path string) (string, *Store) {
 	t.Helper()
-	to, err := SetAside(path, noon)
+	to, err := Quarantine(path, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 	if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path+"-wal", []byte("log"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	to, s := setAside(t, path)
+	to, s := quarantine(t, path)
 	if want := path + ".damaged-20261121T120000Z"; to != want {
 		t.Errorf("moved to %q, want %q", to, want)
 	}
@@ -49,7 +49,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 	if err != nil || len(st.Jobs) != 0 || st.NextID <= 2000 {
 		t.Errorf("after 2000 jobs the new file has %d jobs and goes on at %d: %v", len(st.Jobs), st.NextID, err)
 	}
-	if found, err := Aside(path); err != nil || len(found) != 1 || found[0] != to {
+	if found, err := Quarantined(path); err != nil || len(found) != 1 || found[0] != to {
 		t.Errorf("Aside: %q, %v", found, err)
 	}
 }
@@ -57,13 +57,13 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 // Two that are damaged in the same second are both kept.
 func TestSetAsideTwice(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
-	first, s := setAside(t, path)
+	first, s := quarantine(t, path)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	overwrite(t, path, 0, 100)
-	second, _ := setAside(t, path)
-	if found, err := Aside(path); err != nil || len(found) != 2 || found[0] != first || found[1] != second {
+	second, _ := quarantine(t, path)
+	if found, err := Quarantined(path); err != nil || len(found) != 2 || found[0] != first || found[1] != second {
 		t.Errorf("Aside: %q, %v", found, err)
 	}
 }
@@ -71,7 +71,7 @@ func TestSetAsideTwice(t *testing.T) {
 // A file that another daemon has open is not moved from under it.
 func TestSetAsideOfAnOpenFile(t *testing.T) {
 	s := openNew(t)
-	if _, err := SetAside(s.path, noon); !errors.Is(err, ErrLocked) {
+	if _, err := Quarantine(s.path, noon); !errors.Is(err, ErrLocked) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestDeathBetweenTheMoves(t *testing.T) {
 	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, job.ErrDamaged) {
 		t.Fatalf("error %v", err)
 	}
-	to, _ := setAside(t, path)
+	to, _ := quarantine(t, path)
 	if got, err := os.ReadFile(to + "-wal"); err != nil || string(got) != "log" {
 		t.Errorf("%q, %v", got, err)
 	}

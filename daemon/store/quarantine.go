@@ -17,13 +17,13 @@ const asideMark = ".damaged-"
 // asideTime is the form of the moment that follows it.
 const asideTime = "20060102T150405Z"
 
-// SetAside moves the state file at path with its log out of the way, so that
+// Quarantine moves the state file at path with its log out of the way, so that
 // Open begins an empty one, and returns its new path: nothing is deleted, and
 // the log stays beside the file under the name that SQLite looks for. The file of
 // ids stays where it is. Nobody may have the file open.
-func SetAside(path string, now time.Time) (string, error) { return disk{}.setAside(path, now) }
+func Quarantine(path string, now time.Time) (string, error) { return disk{}.quarantine(path, now) }
 
-func (d disk) setAside(path string, now time.Time) (string, error) {
+func (d disk) quarantine(path string, now time.Time) (string, error) {
 	lock, err := d.takeLock(path)
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
@@ -37,15 +37,15 @@ func (d disk) setAside(path string, now time.Time) (string, error) {
 	// too, and the next start moves it. A file without its log would pass for an older
 	// state.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := d.moveAside(path+suffix, to+suffix); err != nil {
+		if err := d.moveAway(path+suffix, to+suffix); err != nil {
 			return "", fmt.Errorf("move the state file aside: %w", err)
 		}
 	}
 	return to, nil
 }
 
-// moveAside moves a file, if there is one, and brings its new name to the disk.
-func (d disk) moveAside(from, to string) error {
+// moveAway moves a file, if there is one, and brings its new name to the disk.
+func (d disk) moveAway(from, to string) error {
 	err := d.rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -78,9 +78,9 @@ func (d disk) unused(path string) (string, error) {
 	return "", fmt.Errorf("%q: too many of them (move some elsewhere)", path)
 }
 
-// Aside returns the damaged files that lie beside the state file at path, the
+// Quarantined returns the damaged files that lie beside the state file at path, the
 // oldest first.
-func Aside(path string) ([]string, error) {
+func Quarantined(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("look for damaged state files: %w", err)
@@ -97,9 +97,9 @@ func Aside(path string) ([]string, error) {
 	return found, nil
 }
 
-// AsideSince counts those that were moved aside since then.
-func AsideSince(path string, since time.Time) (int, error) {
-	all, err := Aside(path)
+// QuarantinedSince counts those that were moved aside since then.
+func QuarantinedSince(path string, since time.Time) (int, error) {
+	all, err := Quarantined(path)
 	if err != nil {
 		return 0, err
 	}
