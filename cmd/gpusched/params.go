@@ -10,8 +10,8 @@ import (
 
 // arraySpec is what --array and --param ask for; nil means no array. With
 // parameters the tasks follow from these, and --array gives the limit alone.
-func arraySpec(text string, params []string) (*api.ArrayWish, error) {
-	spec := &api.ArrayWish{Spec: text}
+func arraySpec(text string, params []string) (*api.ArraySpec, error) {
+	spec := &api.ArraySpec{Spec: text}
 	switch {
 	case len(params) == 0 && text == "":
 		return nil, nil

@@ -21,7 +21,7 @@ type SubmitRequest struct {
 	// These replace the fields of the request with the same names.
 	Grace   *job.Span  `json:"grace_seconds,omitempty"`
 	Requeue *bool      `json:"requeue,omitempty"`
-	Array   *ArrayWish `json:"array,omitempty"`
+	Array   *ArraySpec `json:"array,omitempty"`
 
 	Argv    [][]byte `json:"argv"` // base64 in JSON: arguments are bytes, not text
 	EnvMode string   `json:"env_mode"`
@@ -32,9 +32,9 @@ type SubmitRequest struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// ArrayWish asks for many tasks in one entry of the queue. With Params the
+// ArraySpec asks for many tasks in one entry of the queue. With Params the
 // tasks are their combinations, and Spec is "" or the limit alone, "%2".
-type ArrayWish struct {
+type ArraySpec struct {
 	Spec   string      `json:"spec,omitempty"` // "0-9", "1,4,8-20:4", "0-9%2"
 	Params []job.Param `json:"params,omitempty"`
 }

@@ -20,9 +20,9 @@ const (
 	Failed  Outcome = "failed"  // for another reason
 )
 
-// Deed is one line of the audit log: who did what to what by the right of an
+// AuditEvent is one line of the audit log: who did what to what by the right of an
 // administrator, or was refused it.
-type Deed struct {
+type AuditEvent struct {
 	UID     int
 	User    string
 	Action  string // of the route table, such as "cancel"
@@ -40,7 +40,7 @@ func (t Target) String() string { return strings.TrimSuffix(t.Kind+" "+t.Name, "
 // Audit writes a line of the audit log: the fields in upper case are for those
 // who search the journal, and not in its text. Refusals beyond the pace of the log are
 // counted instead (invariant 7); what was done is always written.
-func (s *Server) Audit(d Deed) {
+func (s *Server) Audit(d AuditEvent) {
 	args := []any{"uid", d.UID, "user", d.User, "action", d.Action}
 	if d.Target != (Target{}) {
 		args = append(args, "target", d.Target)
@@ -63,7 +63,7 @@ func (s *Server) Audit(d Deed) {
 // audit notes a request that was refused, and what an admin did or tried by
 // that right. Nobody's command, environment or directory is in it.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
-	d := Deed{UID: r.who.UID, User: r.who.User, Action: rt.action, Target: auditTarget(rt, r, reply), Outcome: Done}
+	d := AuditEvent{UID: r.who.UID, User: r.who.User, Action: rt.action, Target: auditTarget(rt, r, reply), Outcome: Done}
 	if err != nil {
 		e := asError(err)
 		d.Outcome, d.Code = Failed, string(e.Code)

@@ -135,7 +135,7 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 func TestLinesLeftOutAreToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}
-		l := newLines(slog.New(slog.NewTextHandler(log, nil)))
+		l := newLimitedLog(slog.New(slog.NewTextHandler(log, nil)))
 		for range 100 {
 			l.write(7, slog.LevelWarn, "no")
 		}
@@ -160,7 +160,7 @@ func TestLinesLeftOutAreToldOf(t *testing.T) {
 func TestManyUsersCannotFillTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}
-		l := newLines(slog.New(slog.NewTextHandler(log, nil)))
+		l := newLimitedLog(slog.New(slog.NewTextHandler(log, nil)))
 		for uid := range 65536 {
 			l.write(100000+uid, slog.LevelWarn, "no")
 		}

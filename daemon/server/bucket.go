@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// pace is how often something may happen: rate times a second over a longer
+// rateLimit is how often something may happen: rate times a second over a longer
 // time, and up to burst times at once.
-type pace struct{ rate, burst float64 }
+type rateLimit struct{ rate, burst float64 }
 
 // bucket holds what is left of a pace. It may owe.
 type bucket struct {
@@ -16,7 +16,7 @@ type bucket struct {
 }
 
 // fill brings the level up to date.
-func (b *bucket) fill(p pace, now time.Time) {
+func (b *bucket) fill(p rateLimit, now time.Time) {
 	if b.at.IsZero() {
 		b.level = p.burst
 	} else {
@@ -38,7 +38,7 @@ const manyBuckets = 256
 // take takes one token of the user's, if there is one after waiting for at
 // most patience. It returns how long to wait: more than patience means that
 // nothing was taken.
-func (b *buckets) take(uid int, p pace, patience time.Duration) time.Duration {
+func (b *buckets) take(uid int, p rateLimit, patience time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.of(uid, p)
@@ -57,7 +57,7 @@ func (b *buckets) take(uid int, p pace, patience time.Duration) time.Duration {
 const maxDebt = 2
 
 // charge takes tokens that the user has had already.
-func (b *buckets) charge(uid int, p pace, tokens float64) {
+func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.of(uid, p)
@@ -65,7 +65,7 @@ func (b *buckets) charge(uid int, p pace, tokens float64) {
 }
 
 // of returns the user's bucket, filled. The caller holds mu.
-func (b *buckets) of(uid int, p pace) *bucket {
+func (b *buckets) of(uid int, p rateLimit) *bucket {
 	now := time.Now()
 	if b.byUser == nil {
 		b.byUser = map[int]*bucket{}
@@ -83,7 +83,7 @@ func (b *buckets) of(uid int, p pace) *bucket {
 	return u
 }
 
-func (b *buckets) sweep(p pace, now time.Time) {
+func (b *buckets) sweep(p rateLimit, now time.Time) {
 	for uid, u := range b.byUser {
 		if u.fill(p, now); u.level >= p.burst {
 			delete(b.byUser, uid)

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// gate counts what each user holds and lets in no more than its bounds. Root is
+// connLimiter counts what each user holds and lets in no more than its bounds. Root is
 // bound by its own count only, so that users cannot lock it out together.
-type gate struct {
+type connLimiter struct {
 	bounds func() (most, perUID int)
 
 	mu    sync.Mutex // guards the fields that follow
@@ -21,12 +21,12 @@ type gate struct {
 	held  map[int]int
 }
 
-func newGate(bounds func() (most, perUID int)) *gate {
-	return &gate{bounds: bounds, held: map[int]int{}}
+func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
+	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
 // enter takes a place for the user; false means that there is none.
-func (g *gate) enter(uid int) bool {
+func (g *connLimiter) enter(uid int) bool {
 	most, perUID := g.bounds()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -39,7 +39,7 @@ func (g *gate) enter(uid int) bool {
 }
 
 // leave gives a place back.
-func (g *gate) leave(uid int) {
+func (g *connLimiter) leave(uid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.total--
@@ -48,10 +48,10 @@ func (g *gate) leave(uid int) {
 	}
 }
 
-// turnAway answers a connection that found no place, without reading from it.
+// rejectConn answers a connection that found no place, without reading from it.
 // The text fits into the socket's buffer; the deadline is for the day it does
 // not.
-func turnAway(c net.Conn) {
+func rejectConn(c net.Conn) {
 	defer c.Close()
 	body, _ := json.Marshal(api.ErrorReply{Schema: api.Schema, Error: *errTooMany("connections")})
 	c.SetDeadline(time.Now().Add(100 * time.Millisecond))

@@ -16,11 +16,11 @@ const leftOutAfter = time.Minute
 // nobody stands for those who have no identity, and for all together.
 const nobody = -1
 
-// lines writes what clients can cause as often as they like, at a bounded pace,
+// limitedLog writes what clients can cause as often as they like, at a bounded pace,
 // and says how often it did not.
-type lines struct {
+type limitedLog struct {
 	log            *slog.Logger
-	perUser, total pace // what one user, and all together, can make us write
+	perUser, total rateLimit // what one user, and all together, can make us write
 	byUser, inAll  buckets
 
 	mu      sync.Mutex // guards leftOut
@@ -28,15 +28,15 @@ type lines struct {
 	pending *time.Timer // while something is left out
 }
 
-func newLines(log *slog.Logger) *lines {
-	return &lines{
+func newLimitedLog(log *slog.Logger) *limitedLog {
+	return &limitedLog{
 		log: log, leftOut: map[int]int{},
-		perUser: pace{rate: 0.2, burst: 20}, total: pace{rate: 5, burst: 500},
+		perUser: rateLimit{rate: 0.2, burst: 20}, total: rateLimit{rate: 5, burst: 500},
 	}
 }
 
 // write writes a line that the user caused, or counts it.
-func (l *lines) write(uid int, level slog.Level, msg string, args ...any) {
+func (l *limitedLog) write(uid int, level slog.Level, msg string, args ...any) {
 	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(nobody, l.total, 0) > 0 {
 		l.skip(uid)
 		return
@@ -44,7 +44,7 @@ func (l *lines) write(uid int, level slog.Level, msg string, args ...any) {
 	l.log.Log(context.Background(), level, msg, args...)
 }
 
-func (l *lines) skip(uid int) {
+func (l *limitedLog) skip(uid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, counted := l.leftOut[uid]; !counted && len(l.leftOut) >= manyBuckets {
@@ -57,7 +57,7 @@ func (l *lines) skip(uid int) {
 }
 
 // flush reports the lines that were left out.
-func (l *lines) flush() {
+func (l *limitedLog) flush() {
 	l.mu.Lock()
 	counts := l.leftOut
 	l.leftOut = map[int]int{}
@@ -72,7 +72,7 @@ func (l *lines) flush() {
 }
 
 // Write takes a line of net/http's, which clients can cause too.
-func (l *lines) Write(line []byte) (int, error) {
+func (l *limitedLog) Write(line []byte) (int, error) {
 	l.write(nobody, slog.LevelWarn, "http: "+strings.TrimSpace(strings.TrimPrefix(string(line), "http: ")))
 	return len(line), nil
 }

@@ -121,9 +121,9 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 type peerListener struct {
 	net.Listener
 	peerOf func(net.Conn) (peer, error)
-	conns  *gate
+	conns  *connLimiter
 	person func(uid int) int
-	lines  *lines
+	lines  *limitedLog
 }
 
 // Accept returns the next connection that may come in.
@@ -142,7 +142,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		person := l.person(p.uid)
 		if !l.conns.enter(person) {
 			l.lines.write(person, slog.LevelWarn, "connection refused: too many are open", "uid", p.uid)
-			turnAway(c)
+			rejectConn(c)
 			continue
 		}
 		return &peerConn{Conn: c, peer: p, leave: sync.OnceFunc(func() { l.conns.leave(person) })}, nil

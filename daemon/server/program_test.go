@@ -69,7 +69,7 @@ func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	for argv, want := range map[string]bool{"/srv/scripts/{p}": false, "/srv/scripts/x.sh {p}": true} {
 		s := testServer(queue(), nil)
 		allow(s, []string{"/srv/scripts"})
-		in := api.SubmitRequest{Label: job.Label{Name: "n"}, Dir: []byte("/"), Array: &api.ArrayWish{Params: []job.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}
+		in := api.SubmitRequest{Label: job.Label{Name: "n"}, Dir: []byte("/"), Array: &api.ArraySpec{Params: []job.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}
 		for word := range strings.FieldsSeq(argv) {
 			in.Argv = append(in.Argv, []byte(word))
 		}

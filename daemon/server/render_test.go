@@ -129,21 +129,21 @@ func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 func TestArraysAreRead(t *testing.T) {
 	params := []job.Param{{Name: "lr", Values: []string{"1", "2"}}, {Name: "s", Values: []string{"a", "b"}}}
 	for _, tt := range []struct {
-		in    api.ArrayWish
+		in    api.ArraySpec
 		size  int
 		limit int
 		bad   string
 	}{
-		{api.ArrayWish{Spec: "0-9%2"}, 10, 2, ""},
-		{api.ArrayWish{Params: params}, 4, 0, ""},
-		{api.ArrayWish{Spec: "%3", Params: params}, 4, 3, ""},
-		{api.ArrayWish{Spec: "0-3%3", Params: params}, 4, 3, ""},
-		{api.ArrayWish{Spec: "%0", Params: params}, 0, 0, "limit of tasks"},
-		{api.ArrayWish{Spec: "%", Params: params}, 0, 0, "limit of tasks"},
-		{api.ArrayWish{Spec: "%2"}, 0, 0, "is not an array"},
-		{api.ArrayWish{}, 0, 0, "is not an array"},
+		{api.ArraySpec{Spec: "0-9%2"}, 10, 2, ""},
+		{api.ArraySpec{Params: params}, 4, 0, ""},
+		{api.ArraySpec{Spec: "%3", Params: params}, 4, 3, ""},
+		{api.ArraySpec{Spec: "0-3%3", Params: params}, 4, 3, ""},
+		{api.ArraySpec{Spec: "%0", Params: params}, 0, 0, "limit of tasks"},
+		{api.ArraySpec{Spec: "%", Params: params}, 0, 0, "limit of tasks"},
+		{api.ArraySpec{Spec: "%2"}, 0, 0, "is not an array"},
+		{api.ArraySpec{}, 0, 0, "is not an array"},
 	} {
-		a, err := arrayWish(&tt.in)
+		a, err := parseArraySpec(&tt.in)
 		switch {
 		case tt.bad != "":
 			if err == nil || !strings.Contains(err.Error(), tt.bad) {

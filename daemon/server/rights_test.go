@@ -70,11 +70,11 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 		}
 		aboutHer := rt.method == "GET" && (strings.Contains(body, `"user":"alice"`) || strings.Contains(body, `"jobs":[`))
 		switch rt.shows {
-		case public:
+		case redacted:
 			if !aboutHer {
 				t.Errorf("%s %s is said to show others' jobs and does not: %s", rt.method, rt.pattern, body)
 			}
-		case nothing:
+		case ownerOnly:
 			if aboutHer {
 				t.Errorf("%s %s is said to show nothing of others' jobs: %s", rt.method, rt.pattern, body)
 			}
@@ -91,7 +91,7 @@ func TestTheManualHasTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	may := map[right]string{anyone: "everybody", ownerOrAdmin: "owner, administrators", adminOnly: "administrators"}
-	saw := map[shows]string{nothing: "nothing", public: "public part"}
+	saw := map[visibility]string{ownerOnly: "nothing", redacted: "public part"}
 	rows := strings.Count(string(text), "\n/v1/")
 	for _, rt := range routes() {
 		row := strings.ReplaceAll(fmt.Sprintf("\n/v1/%s\t%s\t%s\t%s\n", strings.TrimPrefix(rt.pattern, "/v1/"), rt.action, may[rt.right], saw[rt.shows]), "-", "\\-")

@@ -18,12 +18,12 @@ const (
 
 // shows is what an answer reveals of a job to somebody who is neither its owner
 // nor an admin.
-type shows int
+type visibility int
 
 const (
-	unsaid  shows = iota // a route that does not say fails the test that walks the table
-	nothing              // of other people's jobs
-	public               // all but command, parameters, environment, directory and, of processes on a GPU, the name
+	unset     visibility = iota // a route that does not say fails the test that walks the table
+	ownerOnly                   // nothing of other people's jobs
+	redacted                    // all but command, parameters, environment, directory and, of processes on a GPU, the name
 )
 
 // route is one thing a client can ask for. Rows are written without the names
@@ -32,7 +32,7 @@ type route struct {
 	method, pattern string
 	action          string // what the audit log calls it
 	right           right
-	shows           shows
+	shows           visibility
 	query           []string // the query words it knows
 	handle          func(*Server, *request) (reply any, err error)
 }
@@ -41,26 +41,26 @@ type route struct {
 // for people.
 func routes() []route {
 	return []route{
-		{"POST", "/v1/jobs", "submit", anyone, nothing, nil, (*Server).submit},
-		{"GET", "/v1/jobs", "list", anyone, public, listWords, (*Server).list},
-		{"GET", "/v1/jobs/{id}", "show", anyone, public, nil, (*Server).show},
-		{"POST", "/v1/jobs/{id}/cancel", "cancel", ownerOrAdmin, nothing, nil, (*Server).cancel},
-		{"POST", "/v1/jobs/{id}/hold", "hold", ownerOrAdmin, nothing, nil, (*Server).hold},
-		{"POST", "/v1/jobs/{id}/release", "release", ownerOrAdmin, nothing, nil, (*Server).release},
-		{"POST", "/v1/jobs/{id}/requeue", "requeue", ownerOrAdmin, nothing, nil, (*Server).requeue},
-		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, nothing, nil, (*Server).update},
-		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, public, []string{"timeout_seconds"}, (*Server).wait},
-		{"GET", "/v1/gpus", "gpus", anyone, public, nil, (*Server).gpus},
-		{"POST", "/v1/gpus/{index}/pause", "pause", adminOnly, nothing, nil, (*Server).pause},
-		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, nothing, nil, (*Server).resume},
-		{"POST", "/v1/gpus/{index}/drain", "drain", adminOnly, nothing, nil, (*Server).drainGPU},
-		{"POST", "/v1/gpus/{index}/undrain", "undrain", adminOnly, nothing, nil, (*Server).resume},
-		{"GET", "/v1/reservations", "reservations", anyone, nothing, nil, (*Server).reservations},
-		{"POST", "/v1/reservations", "reserve", adminOnly, nothing, nil, (*Server).reserve},
-		{"DELETE", "/v1/reservations/{id}", "unreserve", adminOnly, nothing, nil, (*Server).unreserve},
-		{"GET", "/v1/status", "status", anyone, public, nil, (*Server).status},
-		{"GET", "/v1/health", "health", anyone, nothing, nil, (*Server).health},
-		{"GET", "/v1/version", "version", anyone, nothing, nil, (*Server).version},
+		{"POST", "/v1/jobs", "submit", anyone, ownerOnly, nil, (*Server).submit},
+		{"GET", "/v1/jobs", "list", anyone, redacted, listWords, (*Server).list},
+		{"GET", "/v1/jobs/{id}", "show", anyone, redacted, nil, (*Server).show},
+		{"POST", "/v1/jobs/{id}/cancel", "cancel", ownerOrAdmin, ownerOnly, nil, (*Server).cancel},
+		{"POST", "/v1/jobs/{id}/hold", "hold", ownerOrAdmin, ownerOnly, nil, (*Server).hold},
+		{"POST", "/v1/jobs/{id}/release", "release", ownerOrAdmin, ownerOnly, nil, (*Server).release},
+		{"POST", "/v1/jobs/{id}/requeue", "requeue", ownerOrAdmin, ownerOnly, nil, (*Server).requeue},
+		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
+		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
+		{"GET", "/v1/gpus", "gpus", anyone, redacted, nil, (*Server).gpus},
+		{"POST", "/v1/gpus/{index}/pause", "pause", adminOnly, ownerOnly, nil, (*Server).pause},
+		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, ownerOnly, nil, (*Server).resume},
+		{"POST", "/v1/gpus/{index}/drain", "drain", adminOnly, ownerOnly, nil, (*Server).drainGPU},
+		{"POST", "/v1/gpus/{index}/undrain", "undrain", adminOnly, ownerOnly, nil, (*Server).resume},
+		{"GET", "/v1/reservations", "reservations", anyone, ownerOnly, nil, (*Server).reservations},
+		{"POST", "/v1/reservations", "reserve", adminOnly, ownerOnly, nil, (*Server).reserve},
+		{"DELETE", "/v1/reservations/{id}", "unreserve", adminOnly, ownerOnly, nil, (*Server).unreserve},
+		{"GET", "/v1/status", "status", anyone, redacted, nil, (*Server).status},
+		{"GET", "/v1/health", "health", anyone, ownerOnly, nil, (*Server).health},
+		{"GET", "/v1/version", "version", anyone, ownerOnly, nil, (*Server).version},
 	}
 }
 
@@ -84,6 +84,6 @@ func (s *Server) mount() {
 		})
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(route{action: "unknown", right: anyone, shows: nothing, handle: (*Server).unknown}, w, r)
+		s.serve(route{action: "unknown", right: anyone, shows: ownerOnly, handle: (*Server).unknown}, w, r)
 	})
 }

@@ -61,7 +61,7 @@ func TestRefusalsKeepTheirCode(t *testing.T) {
 // Invariant 4: one user's connections cannot use up those of others.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := testServer(queue(), nil)
-	s.conns = newGate(bounds(100, 2))
+	s.conns = newConnLimiter(bounds(100, 2))
 	socket, _ := listen(t, s)
 	var held []net.Conn
 	for range 2 {
@@ -104,7 +104,7 @@ func hold(t *testing.T, socket string) net.Conn {
 func bounds(most, perUID int) func() (int, int) { return func() (int, int) { return most, perUID } }
 
 func TestGate(t *testing.T) {
-	g := newGate(bounds(3, 2))
+	g := newConnLimiter(bounds(3, 2))
 	steps := []struct {
 		uid  int
 		want bool

@@ -58,9 +58,9 @@ type Server struct {
 	backend func(context.Context) Backend
 	log     *slog.Logger
 	mux     *http.ServeMux
-	conns   *gate
-	polls   *gate
-	lines   *lines
+	conns   *connLimiter
+	polls   *connLimiter
+	lines   *limitedLog
 	rates   buckets // of requests
 
 	peerOf    func(net.Conn) (peer, error)
@@ -98,10 +98,10 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		lines: newLines(o.Log), peerOf: peerOf, processOf: processOf,
+		lines: newLimitedLog(o.Log), peerOf: peerOf, processOf: processOf,
 	}
-	s.conns = newGate(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserConns })
-	s.polls = newGate(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserWaits })
+	s.conns = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserConns })
+	s.polls = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserWaits })
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.mount()
 	return s

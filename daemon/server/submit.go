@@ -65,15 +65,15 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 		sub.Grace = new(in.Grace.Ceil())
 	}
 	var err error
-	if r.Array, err = arrayWish(in.Array); err != nil {
+	if r.Array, err = parseArraySpec(in.Array); err != nil {
 		return sub, usagef("%s", words.Error(err))
 	}
 	return sub, nil
 }
 
-// arrayWish reads the tasks' numbers and parameters. With parameters alone the
+// parseArraySpec reads the tasks' numbers and parameters. With parameters alone the
 // tasks are their combinations.
-func arrayWish(in *api.ArrayWish) (*job.Array, error) {
+func parseArraySpec(in *api.ArraySpec) (*job.Array, error) {
 	if in == nil {
 		return nil, nil
 	}

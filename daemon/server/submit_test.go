@@ -23,7 +23,7 @@ func fullRequest() api.SubmitRequest {
 			Preemptible: true, Retries: 3, Backoff: job.Span(5 * time.Second), Begin: noon, Hold: true,
 			After: []job.Dependency{{Kind: job.AfterOK, Job: 1}}, Dedup: "d",
 		},
-		Grace: &grace, Requeue: &requeue, Array: &api.ArrayWish{Spec: "0-9%2"},
+		Grace: &grace, Requeue: &requeue, Array: &api.ArraySpec{Spec: "0-9%2"},
 		Argv: [][]byte{[]byte("python"), {0xff, 'x'}}, EnvMode: "clean", Env: [][]byte{[]byte("A=b")}, Dir: []byte("/srv"), Umask: 0o27,
 	}
 }

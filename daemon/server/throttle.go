@@ -18,20 +18,22 @@ const (
 	turnTime    = 10 * time.Second // a request waits so long for its turn at most
 	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
 	maxListings = 2                // of one user at once: an answer can be large
-	noPace      = 0                // uid of root, who has no pace
+	exempt      = 0                // uid of root, who has no pace
 )
 
-// paceOf is the pace of one user's requests.
-func paceOf(l config.Limits) pace { return pace{rate: float64(l.Requests), burst: float64(l.Burst)} }
+// rateOf is the rate of one user's requests.
+func rateOf(l config.Limits) rateLimit {
+	return rateLimit{rate: float64(l.Requests), burst: float64(l.Burst)}
+}
 
 // throttle holds a request that comes too soon back a little, and refuses it
 // where that would not be enough. Root has no pace.
 func (s *Server) throttle(r *request) error {
-	if r.person == noPace {
+	if r.person == exempt {
 		return nil
 	}
 	limits := s.opt.Config().Limits
-	wait := s.rates.take(r.person, paceOf(limits), patience)
+	wait := s.rates.take(r.person, rateOf(limits), patience)
 	if wait > patience {
 		// Who is answered at once comes back at once.
 		if err := api.Pause(r.Context(), patience); err != nil {
@@ -47,8 +49,8 @@ func (s *Server) throttle(r *request) error {
 
 // charge counts a large answer as several requests.
 func (s *Server) charge(uid, bytes int) {
-	if n := bytes / answerUnit; n > 0 && uid != noPace {
-		s.rates.charge(uid, paceOf(s.opt.Config().Limits), float64(n))
+	if n := bytes / answerUnit; n > 0 && uid != exempt {
+		s.rates.charge(uid, rateOf(s.opt.Config().Limits), float64(n))
 	}
 }
 

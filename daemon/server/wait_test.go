@@ -24,7 +24,7 @@ func waitUntil(t *testing.T, ok func() bool) {
 	}
 }
 
-func (g *gate) count() int {
+func (g *connLimiter) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.total

@@ -54,18 +54,18 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 	return job.Reason{}, false
 }
 
-// passing lists what keeps a GPU: first what ends by itself and soon, then what
+// reasonOrder lists what keeps a GPU: first what ends by itself and soon, then what
 // a person has to end, then what nobody can; from gpu-free on it says nothing
 // against the GPU, or nothing that would ever change.
-var passing = []job.ReasonCode{
+var reasonOrder = []job.ReasonCode{
 	job.ReasonGPUCleaning, job.ReasonGPUKept, job.ReasonGPUBusy, job.ReasonGPUShare, job.ReasonGPUMemory,
 	job.ReasonGPUUsed, job.ReasonGPULoad, job.ReasonGPUForeign, job.ReasonGPUReserved, job.ReasonGPUSuspect,
 	job.ReasonGPUPaused, job.ReasonGPUDrained, job.ReasonGPUSick, job.ReasonGPUUnknown, job.ReasonGPULost,
 	job.ReasonGPUFree, job.ReasonGPUType, job.ReasonGPUExcluded,
 }
 
-// rank is a code's place in passing; a code that is not there comes first.
-func rank(code job.ReasonCode) int { return slices.Index(passing, code) }
+// rank is a code's place in reasonOrder; a code that is not there comes first.
+func rank(code job.ReasonCode) int { return slices.Index(reasonOrder, code) }
 
 // reasonGroup is the GPUs that one cause keeps.
 type reasonGroup struct {

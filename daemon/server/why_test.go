@@ -70,7 +70,7 @@ func TestEveryCodeHasAPlace(t *testing.T) {
 	for _, code := range job.ReasonCodes() {
 		_, own := ownReason([]job.Reason{{Code: code, GPU: job.NoGPU}})
 		gpu := strings.HasPrefix(string(code), "gpu-") && code != job.ReasonGPUCount
-		if placed := slices.Contains(passing, code); placed != gpu || own && gpu {
+		if placed := slices.Contains(reasonOrder, code); placed != gpu || own && gpu {
 			t.Errorf("%s: of a GPU %v, placed among those %v, of the job %v", code, gpu, placed, own)
 		}
 	}
