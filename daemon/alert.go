@@ -60,7 +60,7 @@ func (a *alerts) due(out map[string]int, now time.Time) []string {
 	return list
 }
 
-// ended takes in how it went.
+// ended notes how it went.
 func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.failed.note(err, now)
 	if err == nil {

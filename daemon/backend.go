@@ -38,7 +38,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 }
 
 // queue has the core take a submission. A job that it would repeat, and that has
-// been forgotten since, is no reason not to.
+// been forgotten since, does not keep it from that.
 func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
 	for forgotten := job.ID(0); ; {
 		r, err := d.request(ctx, func(t core.Token) core.Event {
@@ -129,7 +129,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound {
 		return err
 	}
-	// Not a live job: one that has ended is told apart from none at all.
+	// Not a live job: a job that has ended gets another answer than none at all.
 	v, gone := d.jobByID(ctx, c.Job, false)
 	if gone != nil {
 		return gone

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What is reported of a clock that somebody sets.
+// What is reported of a clock that is set.
 const (
 	bigJump   = time.Minute // smaller ones are corrections
 	jumpFresh = time.Hour   // health tells for so long
@@ -26,7 +26,7 @@ type clock struct {
 	at time.Time
 }
 
-// see takes in what both clocks show and returns by how much the wall clock was
+// see compares what both clocks show and returns by how much the wall clock was
 // set since the last time, 0 for no jump.
 func (c *clock) see(wall time.Time, steady time.Duration) time.Duration {
 	wall = wall.Round(0)

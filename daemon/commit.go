@@ -53,7 +53,7 @@ func (c *committer) add(b batch) {
 }
 
 // settled waits until everything pushed before is durable and under way, or the
-// disk is in trouble: nobody knows how long that would be waited for.
+// disk is in trouble, which may last for any time.
 func (c *committer) settled(ctx context.Context) error {
 	if c.trouble() != nil {
 		return nil

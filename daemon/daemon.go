@@ -29,10 +29,10 @@ type Options struct {
 	Units      Units
 	Changes    Changes
 	Source     Source
-	Kernel     Kernel                  // nil: nobody looks
+	Kernel     Kernel                  // nil: not read
 	UnitOf     func(pid int) string    // the unit of a process, "" unknown; nil: always so
 	Account    func(uid int) string    // the name of an account, "" unknown; nil: always so
-	InGroup    func(uid, gid int) bool // whether an account has a group today, also where nobody knows; nil: always
+	InGroup    func(uid, gid int) bool // whether an account has a group today, or that is not known; nil: always
 	Barred     func(uid int) string    // why a user may run nothing today, "" where that is not so; nil: never
 	Specs      Specs
 	Meter      Meter
@@ -40,9 +40,9 @@ type Options struct {
 	EndProcess EndProcess
 	Origin     Origin
 	System     System // nil: it never stops, and there is one run of it in a boot
-	// StartUnit starts a unit of the site's; nil: nobody does.
+	// StartUnit starts a unit of the site's; nil: no unit is started.
 	StartUnit func(ctx context.Context, name string) error
-	Tell      Tell                               // nil: nobody does
+	Tell      Tell                               // nil: no note is written
 	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger
@@ -55,7 +55,7 @@ type Options struct {
 	WatchdogEvery  time.Duration // 0: no watchdog
 	Checks         []Check
 
-	// Observe is told about each step right after it, by the loop; nil: nobody. The
+	// Observe is told about each step right after it, by the loop; nil: nothing is. The
 	// effects are about to be made durable. For tests.
 	Observe func(core.Event, core.Effects, *core.Core)
 }
@@ -147,7 +147,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Reload takes on new settings.
+// Reload puts new settings into force.
 func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.post(core.Configured{Policy: s.Policy})

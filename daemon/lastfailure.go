@@ -13,7 +13,7 @@ type lastFailure struct {
 	since time.Time // of the first failure after the last success
 }
 
-// note takes in the outcome of a try.
+// note records the outcome of a try.
 func (t *lastFailure) note(err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

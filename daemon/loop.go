@@ -74,8 +74,8 @@ func (u *dues) first() time.Time {
 
 func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
-// step has the core take in an event. A look at the GPUs that it asks for begins at
-// once, beside the write of the records: it changes nothing, and starts wait for it.
+// step gives the core an event. A look at the GPUs that it asks for begins at
+// once, while the records are written: it changes nothing, and starts wait for it.
 func (d *Daemon) step(ev core.Event, now time.Time) {
 	effects := d.core.Step(ev, now)
 	if d.opt.Observe != nil {

@@ -89,7 +89,7 @@ type Specs interface {
 // memory in bytes and the CPU time; false: nothing is known.
 type Meter func(controlGroup string) (peakBytes int64, cpu time.Duration, ok bool)
 
-// Inside lists the processes that a control group has; nil: nobody can tell.
+// Inside lists the processes that a control group has; nil: that is not known.
 type Inside func(controlGroup string) []cgroup.Process
 
 // EndProcess sends the signal to the process, unless it is another than the one

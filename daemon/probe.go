@@ -14,10 +14,10 @@ type Check struct {
 	Look func(context.Context) job.Check
 }
 
-// CheckTime is how long a look may take, and health as a whole.
+// CheckTime is how long a probe may take, and health as a whole.
 const CheckTime = 3 * time.Second
 
-// probeFresh is how long a look is good for: every status asks for all of them.
+// probeFresh is how long a result is good for: every status asks for all of them.
 const probeFresh = time.Second
 
 // probe is a Check of which no more than one is under way, however long that
@@ -32,7 +32,7 @@ type probe struct {
 	void  bool // the one under way may have looked at what is no more
 }
 
-// begin returns what is known of the part, and whether to look at it now. Where
+// begin returns what is known of the part, and whether to probe it now. Where
 // that is not all that there will be, tell is called with the outcome.
 func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
 	l.mu.Lock()
@@ -72,7 +72,7 @@ func (l *probe) forget() {
 	l.at, l.void = time.Time{}, !l.since.IsZero()
 }
 
-// probeResults gathers probes that go on beside one another.
+// probeResults gathers the results of probes that run at the same time.
 type probeResults struct {
 	bell Wakeup
 	mu   sync.Mutex // guards what follows
@@ -80,7 +80,7 @@ type probeResults struct {
 	left int
 }
 
-// put takes in the outcome of a look.
+// put adds the result of a probe.
 func (s *probeResults) put(i int, c job.Check) {
 	s.mu.Lock()
 	s.list[i] = c

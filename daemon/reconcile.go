@@ -23,7 +23,7 @@ type unitReconciler struct {
 	asked atomic.Bool
 	bell  Wakeup
 
-	strange map[job.ID]bool // units that nobody made as jobs, already reported
+	strange map[job.ID]bool // units with the name of a job that are none, already reported
 }
 
 func newUnitReconciler(d *Daemon) *unitReconciler {

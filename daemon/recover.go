@@ -56,7 +56,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, nil
 }
 
-// report logs once that a unit is no job of ours.
+// report logs once that a unit is not one of our jobs.
 func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {

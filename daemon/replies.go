@@ -17,7 +17,7 @@ type replies struct {
 	waiting map[core.Token]*pendingReply
 }
 
-// pendingReply is an answer that somebody waits for.
+// pendingReply is an answer that is waited for.
 type pendingReply struct {
 	given *latch
 	reply core.Reply // once it is given

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Runtime is what the daemon's parts run on: a clock, and activities that go on
-// beside one another. The machine's own clock and goroutines are one; daemon/dst
+// Runtime is what the daemon's parts run on: a clock, and activities that run at
+// the same time. The machine's own clock and goroutines are one; daemon/dst
 // has another that decides, from one seed, what happens next.
 type Runtime interface {
 	Now() time.Time
@@ -112,7 +112,7 @@ func (l *latch) await(stops ...<-chan struct{}) bool {
 	return true
 }
 
-// group is activities whose end somebody waits for.
+// group is activities whose end is waited for.
 type group struct {
 	host Runtime
 	left atomic.Int64

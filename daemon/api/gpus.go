@@ -19,7 +19,7 @@ type GPU struct {
 	PausedReason  string       `json:"paused_reason,omitempty"`
 	PausedBy      string       `json:"paused_by,omitempty"`
 	PausedAt      time.Time    `json:"paused_at,omitzero"`
-	PausedUntil   time.Time    `json:"paused_until,omitzero"` // absent: until somebody resumes it
+	PausedUntil   time.Time    `json:"paused_until,omitzero"` // absent: until it is resumed
 	Drain         bool         `json:"drain,omitempty"`       // paused in order to be taken out of service
 	Jobs          []job.ID     `json:"jobs,omitempty"`
 	FreeMilli     int          `json:"free_milli"`       // of its share, whatever its state

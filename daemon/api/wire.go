@@ -94,7 +94,7 @@ type Job struct {
 	Why           string        `json:"why,omitempty"`     // the reasons in one short line
 	Private       *Private      `json:"private,omitempty"`
 	InvocationID  string        `json:"invocation_id,omitempty"`
-	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": nobody asked for it
+	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": none is
 	StopFor       job.ID        `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
 }
 
@@ -163,7 +163,7 @@ type Reason struct {
 	Code     string  `json:"code"`
 	GPU      int     `json:"gpu"` // -1: the whole machine
 	Job      int64   `json:"job,omitempty"`
-	Others   []int64 `json:"others,omitempty"` // jobs beside that one, the first of them
+	Others   []int64 `json:"others,omitempty"` // more such jobs, the first of them
 	Need     int64   `json:"need,omitempty"`
 	Have     int64   `json:"have,omitempty"`
 	Detail   string  `json:"detail,omitempty"`

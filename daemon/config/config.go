@@ -50,7 +50,7 @@ type Jobs struct {
 	AllowSandboxed      bool // whether processes in a sandbox may submit
 }
 
-// Class is what holds for the jobs of one class beside Jobs.
+// Class is what holds for the jobs of one class besides Jobs.
 type Class struct {
 	MaxTime time.Duration // the longest time limit; 0: no bound of the class
 }

@@ -6,7 +6,7 @@ import "time"
 // they were promised.
 type GPUMemory struct {
 	Policy    MemoryPolicy
-	Tolerance int64         // bytes above the promise that nobody minds
+	Tolerance int64         // bytes above the promise that are not held against a job
 	Grace     time.Duration // from the warning until the job may be stopped
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // EndProcess signals a process by a descriptor of it, which os.FindProcess holds:
-// between the look at who it is and the signal nobody else can get its pid. One
+// between the look at who it is and the signal no other process can get its pid. One
 // that is gone is not an error.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)

@@ -12,7 +12,7 @@
 //  1. Nobody who logs ever waits: entries wait in a queue of bounded length,
 //     and what finds no room is counted and reported. Those of the audit log
 //     (GPUSCHED_AUDIT) have a queue of their own, which no other line fills and
-//     which goes first; only where that is full too, somebody waits, for two
+//     which goes first; only where that is full too, a caller waits, for two
 //     seconds at most.
 //  2. No value, whatever bytes are in it, can become another field or another
 //     line: fields have their length before them, the text is quoted.

@@ -51,7 +51,7 @@ func (e *entry) audit() bool {
 	return slices.ContainsFunc(e.fields, func(f field) bool { return f.name == auditField })
 }
 
-// fieldWord turns a name into what journald takes in names: A to Z, 0 to 9, _.
+// fieldWord turns a name into what journald accepts in names: A to Z, 0 to 9, _.
 func fieldWord(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -145,7 +145,7 @@ func (q *Queue) pass(e entry) {
 }
 
 // send falls back on text (invariant 4). What that does not take either is lost:
-// there is nobody to tell.
+// there is no other place for it.
 func (q *Queue) send(e entry) {
 	if q.to.send(e) != nil {
 		_ = q.fallback.send(e)

@@ -31,7 +31,7 @@ type AuditEvent struct {
 	Code    string // of the error, where it failed
 }
 
-// Target is what somebody acts on, such as job 7_3 or GPU 0. Without a name it
+// Target is what a command acts on, such as job 7_3 or GPU 0. Without a name it
 // is all of the kind, and without a kind the action says it.
 type Target struct{ Kind, Name string }
 

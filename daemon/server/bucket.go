@@ -53,7 +53,7 @@ func (b *buckets) take(uid int, p rateLimit, patience time.Duration) time.Durati
 	return wait
 }
 
-// maxDebt is for how many seconds at most somebody has to rest.
+// maxDebt is for how many seconds at most a user has to wait.
 const maxDebt = 2
 
 // charge takes tokens that the user has had already.

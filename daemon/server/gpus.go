@@ -102,7 +102,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 }
 
 // renderProcess shows a process's name to its owner and admins only: names of
-// programs say what somebody is working on (invariant 3).
+// programs say what a user is working on (invariant 3).
 func (s *Server) renderProcess(p job.GPUProcess, who job.Actor) api.GPUProcess {
 	out := api.GPUProcess{PID: p.PID, UID: p.UID, UsedBytes: p.UsedBytes, Job: int64(p.Job), Stray: p.Stray}
 	if p.UID >= 0 {

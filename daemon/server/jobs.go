@@ -121,10 +121,10 @@ func (s *Server) wait(r *request) (any, error) {
 		return nil, err
 	}
 	if !s.polls.enter(r.person) {
-		// The connection's place is for somebody who does not wait.
+		// The connection's place goes to a request that does not wait.
 		return nil, s.later(r, time.Second, errTooMany("waits"))
 	}
-	r.over() // who waits is in nobody's way
+	r.over() // a wait holds up no other request
 	defer s.polls.leave(r.person)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// process is what a submitting process may and may not do beside what its
+// process is what a submitting process may and may not do, besides what its
 // account may.
 type process struct {
 	limits  []contract.Limit

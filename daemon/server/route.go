@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// right is what somebody must be to use a route.
+// right is who may use a route.
 type right int
 
 const (
@@ -16,7 +16,7 @@ const (
 	adminOnly                 // root and members of the admin group
 )
 
-// shows is what an answer reveals of a job to somebody who is neither its owner
+// visibility is what an answer reveals of a job to a user who is neither its owner
 // nor an admin.
 type visibility int
 

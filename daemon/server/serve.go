@@ -119,7 +119,7 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
 		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
-		w.WriteHeader(http.StatusRequestTimeout) // nobody is listening; a client that only stopped sending must not read 200
+		w.WriteHeader(http.StatusRequestTimeout) // the client has gone; one that only stopped sending must not read 200
 		return
 	}
 	e := asError(err)

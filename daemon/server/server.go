@@ -27,7 +27,7 @@ const (
 )
 
 // Options are what a Server is made of. Backend is required; absent functions
-// know nobody.
+// know no account.
 type Options struct {
 	// Backend returns what answers now. It may wait for it until ctx is done.
 	Backend func(ctx context.Context) Backend

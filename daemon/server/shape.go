@@ -51,7 +51,7 @@ func scriptOf(uid int, argv []string) string {
 }
 
 // script returns the first argument that ends as scripts do, else the first
-// that is no option, else "".
+// that is not an option, else "".
 func script(args []string) string {
 	plain := ""
 	for _, arg := range args {

@@ -48,7 +48,7 @@ func (s *Server) target(ctx context.Context, name string) (target, error) {
 	return t, err
 }
 
-// jobInPath finds the job {id}, with what is wanted of it beside.
+// jobInPath finds the job {id}, with the details that are wanted.
 func (s *Server) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	t, err := s.targetInPath(r)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	return s.view(r.Context(), t, want)
 }
 
-// view shows a target, with what is wanted of it beside, which costs most of it.
+// view shows a target, with the details that are wanted, which cost most of it.
 // A task that has not become a job is shown as its array says it will be.
 func (s *Server) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
 	if t.id != 0 {

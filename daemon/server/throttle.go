@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// The bounds of invariant 4 beside those of the site.
+// The bounds of invariant 4 besides those of the site.
 const (
 	patience    = time.Second      // a request that comes too soon is held so long at most
 	turnTime    = 10 * time.Second // a request waits so long for its turn at most
@@ -55,7 +55,7 @@ func (s *Server) charge(uid, bytes int) {
 }
 
 // later makes an error one that reports when to ask again, and gives the
-// connection's place to somebody else.
+// connection's place to another.
 func (s *Server) later(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))

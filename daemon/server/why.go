@@ -55,7 +55,7 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 }
 
 // reasonOrder lists what keeps a GPU: first what ends by itself and soon, then what
-// a person has to end, then what nobody can; from gpu-free on it says nothing
+// a person has to end, then what cannot be ended; from gpu-free on it says nothing
 // against the GPU, or nothing that would ever change.
 var reasonOrder = []job.ReasonCode{
 	job.ReasonGPUCleaning, job.ReasonGPUKept, job.ReasonGPUBusy, job.ReasonGPUShare, job.ReasonGPUMemory,

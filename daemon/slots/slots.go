@@ -18,7 +18,7 @@ type slots struct {
 }
 
 // Enter waits for one of the key's slots; leave, to be called once, gives it back.
-// How many there are is decided by the first caller of a key that nobody else uses.
+// How many there are is decided by the first of the callers of a key.
 func (s *Slots[K]) Enter(ctx context.Context, key K, most int) (leave func(), err error) {
 	one := s.join(key, most)
 	select {

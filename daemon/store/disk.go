@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// disk makes the calls that the store makes itself, beside SQLite.
+// disk makes the calls that the store makes itself, besides SQLite's.
 type disk struct {
 	// judge is asked before each call by its kind and path; an error is that of
 	// the call, which is then not made. nil lets everything through.

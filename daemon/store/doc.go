@@ -19,7 +19,7 @@
 //  5. Reads do not wait for the writer, nor it for them.
 //  6. A file from a newer release is refused untouched; one from an older is
 //     copied beside itself before it is changed. A damaged one is not changed
-//     either: Quarantine moves it away, whole. What can't be read is no damage.
+//     either: Quarantine moves it away, whole. What can't be read is not damage.
 //  7. A job in a terminal state has a result; the current attempt of a job is
 //     its highest; a request key names one job per user; a task of an array
 //     becomes one job.

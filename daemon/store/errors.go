@@ -49,7 +49,7 @@ func Retryable(err error) bool {
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 		return true
 	}
-	var errno syscall.Errno // of a call beside SQLite
+	var errno syscall.Errno // of a call that is not SQLite's
 	errors.As(err, &errno)
 	switch errno {
 	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:

@@ -59,8 +59,8 @@ func (p historyUses) add(person, uid int, bytes int64) {
 	p[person].uids[uid] = true
 }
 
-// Forget removes ended jobs, the oldest first, as h says, and what else nobody
-// will ask for again. It takes turns with Commit, and stops early when ctx is
+// Forget removes ended jobs, the oldest first, as h says, and what else is
+// not needed any more. It takes turns with Commit, and stops early when ctx is
 // done. It returns how many jobs it removed.
 func (s *Store) Forget(ctx context.Context, h History, now time.Time) (int, error) {
 	n, err := s.forget(ctx, h, now)

@@ -32,7 +32,7 @@ func (s *Store) recallIDs() error {
 	}
 	s.bound = bound
 	empty := s.next.job <= 1 && s.next.reservation <= 1
-	// One that is far behind is an older copy that somebody put back.
+	// One that is far behind is an older copy that was put back.
 	old := s.next.job < bound.job-idBlock || s.next.reservation < bound.reservation-idBlock
 	if !empty && !old {
 		return nil
@@ -44,7 +44,7 @@ func (s *Store) recallIDs() error {
 
 // reserveIDs sees to it that the ids of the records are below the bound on disk
 // before the records are. It renews the bound well before it is needed, so that
-// a full disk is in nobody's way at once.
+// a full disk does not stop everything at once.
 func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {

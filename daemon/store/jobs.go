@@ -66,7 +66,7 @@ func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string
 type batches struct {
 	jobs  []job.Job
 	read  int       // how many of jobs have been read
-	texts []jobText // of those that nobody decodes yet
+	texts []jobText // of those that are not decoded yet
 	slots chan struct{}
 
 	group sync.WaitGroup

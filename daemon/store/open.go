@@ -21,7 +21,7 @@ type Options struct {
 	// FileSystem is the one that SQLite uses, by the name that it knows it by;
 	// empty is the operating system's.
 	FileSystem string
-	// Judge is asked before each call that the store makes beside SQLite, by its
+	// Judge is asked before each call that the store makes besides SQLite's, by its
 	// kind and path; the call fails with its error. nil lets all through.
 	Judge func(op, path string) error
 }

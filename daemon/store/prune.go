@@ -18,7 +18,7 @@ const (
 // keepReservation is how long a reservation stays after its end.
 const keepReservation = 24 * time.Hour
 
-// prune removes what nobody will ask for again, and of the predictions the oldest
+// prune removes what is not needed any more, and of the predictions the oldest
 // above so many.
 func prune(ctx context.Context, db *sql.DB, now time.Time, predictions int) error {
 	_, err := db.ExecContext(ctx, "DELETE FROM predictions WHERE (at, key) < (SELECT at, key FROM predictions ORDER BY at DESC, key DESC LIMIT 1 OFFSET ?)", predictions-1)

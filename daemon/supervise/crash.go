@@ -84,7 +84,7 @@ func (c crashes) pause(now time.Time) time.Duration {
 	return min(firstTry<<min(n-crashesFree-1, 10), lastTry)
 }
 
-// check reports crashes, which are bugs that somebody should know of.
+// check reports crashes, which are bugs to be reported.
 func (c crashes) check(now time.Time) job.Check {
 	n := 0
 	for _, at := range c.at {

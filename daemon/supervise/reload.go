@@ -33,7 +33,7 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// auditReload notes that somebody had the settings read again: root, who alone
+// auditReload notes that the settings were read again at the wish of root, who alone
 // can send the signal, or have systemd send it.
 func (s *Supervisor) auditReload(o server.Outcome) {
 	s.server.Audit(server.AuditEvent{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})

@@ -88,7 +88,7 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 	return opened, state, nil
 }
 
-// check reports damaged state files until somebody has seen to them.
+// check reports damaged state files until an administrator has moved them elsewhere.
 func (f *stateFile) check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
 	damaged, err := store.Quarantined(f.path)

@@ -57,7 +57,7 @@ type Supervisor struct {
 	server  *server.Server
 	state   *stateFile
 	crashes crashes // of earlier processes
-	told    string  // the reason that the journal has for that there is no scheduler
+	told    string  // the last reason why there is no scheduler that was logged
 
 	cfg  atomic.Pointer[config.Config]   // the settings in force
 	read atomic.Pointer[config.Snapshot] // the files that they are from
