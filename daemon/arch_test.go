@@ -58,9 +58,9 @@ var rooms = map[string]room{
 	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
 	"daemon/slots":   {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal": {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":         {internal: []string{"daemon/core", "daemon/job", "gpu", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon":         {internal: []string{"daemon/core", "daemon/job", "daemon/words", "gpu", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/dst": {internal: []string{
-		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "gpu", "units", "units/contract", "units/launch", "units/unittest",
+		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",
 	}, banned: []string{"os/exec", "net", "sync", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},
 	"gpu":               {internal: []string{"cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net"}, why: "facts about GPUs, without cgo"},
 	"gpu/nvml":          {internal: []string{"cgroup/cpuset", "gpu"}, external: []string{"github.com/NVIDIA/go-nvml"}, why: "the only importer of go-nvml"},

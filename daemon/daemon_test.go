@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/unittest"
@@ -20,7 +21,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	r.runs(id)
 	r.bus.Exit(units.Name(int64(id)), 7)
 	v := r.wait(id)
-	if v.State != job.Failed || v.Result.ExitCode != 7 || v.Result.Sentence() != "failed: exit code 7" {
+	if v.State != job.Failed || v.Result.ExitCode != 7 || words.Result(v.Result) != "failed: exit code 7" {
 		t.Errorf("got %s, %+v", v.State, v.Result)
 	}
 	if len(v.Attempt.GPUs) != 1 || v.Attempt.InvocationID == "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/gputest"
 	"github.com/gpusched/gpusched/units"
@@ -89,7 +90,7 @@ func TestSickGPU(t *testing.T) {
 		t.Errorf("health says %+v", check)
 	}
 	r.bus.Exit(units.Name(int64(first)), 1)
-	if got := r.wait(first).Result.Sentence(); got != "failed: exit code 1; GPU 0 reported Xid 48 (double-bit ECC error)" {
+	if got := words.Result(r.wait(first).Result); got != "failed: exit code 1; GPU 0 reported Xid 48 (double-bit ECC error)" {
 		t.Errorf("result %q", got)
 	}
 	third := r.submit(1, nil)

@@ -6,18 +6,20 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 )
 
 // checkGPU says what is wrong with a GPU that takes no job, and what to do.
 func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
-	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded, Detail: string(g.State) + ": " + g.StateDetail}
+	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded}
+	c.Detail = string(g.State) + ": " + words.Say(g.StateDetail)
 	switch {
 	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
 	case g.State == job.GPUSick:
 		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + d.onIt(g)
-		if g.Control.Fault.Left.What != "" {
+		if !g.Control.Fault.Left.What.IsZero() {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
 	case g.State == job.GPUSuspect:

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // How long a note may take on its way into a job's journal, behind those of
@@ -17,16 +19,21 @@ const (
 // notifyOwner puts a note into a job's journal, and into ours. What can't be told is
 // seen in 'gpusched show' all the same.
 func (d *Daemon) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
-	if t.Text == "" {
+	if len(t.Say) == 0 {
 		return
 	}
-	d.log.Warn("telling a job's owner", "job", t.Job, "uid", t.UID, "text", t.Text)
+	said := make([]string, len(t.Say))
+	for i, m := range t.Say {
+		said[i] = words.Say(m)
+	}
+	text := strings.Join(said, "\n")
+	d.log.Warn("telling a job's owner", "job", t.Job, "uid", t.UID, "text", text)
 	if d.opt.Tell == nil {
 		return
 	}
 	waits, cancel := d.host.Timeout(ctx, patience)
 	defer cancel()
-	if err := d.opt.Tell(waits, t.Job, t.UID, t.Text); err != nil && ctx.Err() == nil {
+	if err := d.opt.Tell(waits, t.Job, t.UID, text); err != nil && ctx.Err() == nil {
 		d.log.Warn("putting a note into a job's journal", "job", t.Job, "err", err)
 	}
 }

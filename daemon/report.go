@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -10,10 +11,11 @@ import (
 func (d *Daemon) report(r job.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
-			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID, "error", f.What, "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
+			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID,
+				"error", words.Say(f.What), "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
 		}
-		if l := g.Fault.Left; l.What != "" {
-			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", l.What, "job", l.Job, "needs", gpu.RecoverReset.Needs())
+		if l := g.Fault.Left; !l.What.IsZero() {
+			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", words.Say(l.What), "job", l.Job, "needs", gpu.RecoverReset.Needs())
 		}
 		d.log.Info("gpu control changed", "gpu_uuid", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
 		return
@@ -27,7 +29,7 @@ func (d *Daemon) report(r job.Record) {
 		return
 	}
 	if l := r.Left; l != nil {
-		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", l.What)
+		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", words.Say(l.What))
 		return
 	}
 	if r.Job == nil {
@@ -56,9 +58,9 @@ func jobFields(j *job.Job) []any {
 	}
 	switch {
 	case j.Result != nil:
-		fields = append(fields, "result", j.Result.Sentence())
+		fields = append(fields, "result", words.Result(j.Result))
 	case j.State == job.Queued && a != nil && a.Result != nil: // it is back
-		fields = append(fields, "result", a.Result.Sentence())
+		fields = append(fields, "result", words.Result(a.Result))
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)
 	}
@@ -66,7 +68,7 @@ func jobFields(j *job.Job) []any {
 		fields = append(fields, "left", j.Left)
 	}
 	if j.GPUError != nil {
-		fields = append(fields, "gpu_error", j.GPUError.Sentence())
+		fields = append(fields, "gpu_error", words.GPUError(*j.GPUError))
 	}
 	return fields
 }

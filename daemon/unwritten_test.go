@@ -41,7 +41,7 @@ func TestPayloadIsGone(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.bare.Store(true)
 	v := r.wait(r.submit(1, nil))
-	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail != job.ErrNoPayload.Error() {
+	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail.Text != job.ErrNoPayload.Error() {
 		t.Errorf("%s: %+v", v.State, v.Result)
 	}
 	r.store.bare.Store(false)
@@ -55,7 +55,7 @@ func TestNoRoomForASpec(t *testing.T) {
 	full := &launch.RoomError{Bytes: 3, Held: 2, Most: 4}
 	r.specs.refuse(fmt.Errorf("write the spec: %w", full))
 	v := r.wait(r.submit(1, nil))
-	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail != full.Error() {
+	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail.Text != full.Error() {
 		t.Errorf("%s: %+v", v.State, v.Result)
 	}
 	r.specs.refuse(nil)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -38,7 +39,7 @@ func TestArrayInVain(t *testing.T) {
 	if v := r.wait(task); v.State != job.Completed {
 		t.Errorf("its task is %s", v.State)
 	}
-	if v := r.wait(array); v.State != job.Cancelled || v.Result.Detail != "job "+held.String()+" is cancelled, and --after-ok "+held.String()+" asked otherwise" {
+	if v := r.wait(array); v.State != job.Cancelled || words.Say(v.Result.Detail) != "job "+held.String()+" is cancelled, and --after-ok "+held.String()+" asked otherwise" {
 		t.Errorf("it ended as %+v", v.Result)
 	}
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -70,7 +69,7 @@ func arrayResult(j *job.Job) job.Result {
 	case j.Tasks.Cancelled() == size:
 		return job.Result{Outcome: job.Cancelled, By: j.Tasks.Dropped[len(j.Tasks.Dropped)-1].By}
 	case bad > 0:
-		return job.Result{Outcome: job.Failed, ExitCode: 1, Detail: fmt.Sprintf("%d of %d tasks did not complete", bad, size)}
+		return job.Result{Outcome: job.Failed, ExitCode: 1, Detail: job.Say("detail/tasks", bad, size)}
 	}
 	return job.Result{Outcome: job.Completed}
 }
@@ -123,7 +122,7 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 // cancelArray starts no more tasks and ends those there are.
 func (c *Core) cancelArray(array *trackedJob, by string, now time.Time) {
 	j := &array.job
-	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, ""
+	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, job.Message{}
 	c.step.markDirty(array)
 	if j.State == job.Queued {
 		c.move(array, job.Spawned, now)

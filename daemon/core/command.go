@@ -149,7 +149,7 @@ func (b *gpuBook) acceptFault(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == b.boot() {
 		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
-		if g.Fault.Left.What != "" { // somebody looked at it instead of us
+		if !g.Fault.Left.What.IsZero() { // somebody looked at it instead of us
 			d.cleanup = nil
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Core) applyFindings(now time.Time) {
 				c.recordGPUError(l, f.what)
 			}
 		case noticeFound:
-			c.step.notifyOwner(f.l, f.text)
+			c.step.notifyOwner(f.l, f.say)
 		case useFound:
 			c.step.markDirtyQuietly(f.l)
 		case stopFound:

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -245,34 +244,38 @@ func (b *gpuBook) nextSample() uint64 {
 func (b *gpuBook) isFresh(now time.Time) bool { return now.Sub(b.lastGoodSample) <= b.policy.FreshFor }
 
 // state is what placement may do with the GPU, with a word of explanation.
-func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, string) {
+func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, job.Message) {
 	control := b.controls[d.UUID]
 	_, fault := b.needs(d)
 	switch {
 	case b.problem != "":
-		return sched.Unknown, b.problem.Short()
+		return sched.Unknown, job.Text(b.problem.Short())
 	case !b.offered(d):
-		return sched.Drained, "the site offers it to no job any more"
+		return sched.Drained, job.Say("detail/not-offered")
 	case !d.present:
-		return sched.Lost, "the driver does not list it any more"
+		return sched.Lost, job.Say("detail/not-listed")
+	case d.Health != gpu.HealthOK && !fault.IsZero() && d.HealthDetail != "":
+		return sched.Lost, job.Say("detail/both", d.HealthDetail, fault)
+	case d.Health != gpu.HealthOK && !fault.IsZero():
+		return sched.Lost, fault
 	case d.Health != gpu.HealthOK:
-		return sched.Lost, strings.Trim(d.HealthDetail+"; "+fault, "; ")
+		return sched.Lost, job.Text(d.HealthDetail)
 	case d.MIG:
-		return sched.Lost, "it is in MIG mode, which has no whole GPU to give"
+		return sched.Lost, job.Say("detail/mig")
 	case b.policy.StaleAfter > 0 && now.Sub(b.lastGoodSample) > b.policy.StaleAfter:
-		return sched.Unknown, "the last sample is too old"
-	case fault != "":
+		return sched.Unknown, job.Say("detail/stale")
+	case !fault.IsZero():
 		return sched.Sick, fault
 	case control.Paused && (control.Until.IsZero() || now.Before(control.Until)):
 		if control.Drain {
-			return sched.Drained, control.Reason
+			return sched.Drained, job.Text(control.Reason)
 		}
-		return sched.Paused, control.Reason
+		return sched.Paused, job.Text(control.Reason)
 	case d.cleanup == nil:
-		return sched.OK, ""
+		return sched.OK, job.Message{}
 	case now.Sub(d.cleanup.since) > b.policy.CleaningTimeout:
 		what, _ := b.residue(d)
 		return sched.Suspect, what
 	}
-	return sched.Cleaning, ""
+	return sched.Cleaning, job.Message{}
 }

@@ -29,7 +29,7 @@ type Stop struct {
 	Attempt int
 	Grace   time.Duration // that its unit leaves the processes
 	Look    bool
-	Notice  NotifyOwner // before it; without a text nothing
+	Notice  NotifyOwner // before it; where it says something
 }
 
 // Inspect asks systemd about one unit; answered by Inspected.
@@ -47,9 +47,9 @@ type Signal struct {
 // NotifyOwner has a running job's owner find some sentences, a line each, in the job's
 // journal; not answered. It may be lost, and says nothing that views do not show.
 type NotifyOwner struct {
-	Job  job.ID
-	UID  int // the owner
-	Text string
+	Job job.ID
+	UID int // the owner
+	Say []job.Message
 }
 
 // Sample asks for a look at the GPUs that begins from now on, whatever is on

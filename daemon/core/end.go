@@ -27,7 +27,7 @@ func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
 	}
 	e := before.Exit
 	if l.stopSent && l.job.Stop != "" && !e.OOM && (e.Signal == sigterm || e.Signal == sigkill) {
-		c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: "it was stopped"} })
+		c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: job.Say("detail/stopped")} })
 	} else {
 		c.recordExit(l, before)
 	}
@@ -48,7 +48,7 @@ func (c *Core) recordExit(l *trackedJob, u Unit) {
 
 // resultOf translates the end of a unit's command.
 func resultOf(e Exit, j *job.Job) job.Result {
-	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: e.Detail}
+	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
@@ -66,7 +66,7 @@ func resultOf(e Exit, j *job.Job) job.Result {
 // result, or goes back to the queue.
 func (c *Core) ended(l *trackedJob, now time.Time) {
 	r := c.result(&l.job)
-	r.GPUError, r.Left = l.job.GPUError, l.job.Left
+	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
 	if r.Cause != job.StopTaken && len(l.job.Attempt.GPUs) > 0 { // else it was on none
@@ -153,7 +153,7 @@ func (c *Core) result(j *job.Job) job.Result {
 
 // finalResult puts together how the command ended and why it was told to.
 func finalResult(j *job.Job) job.Result {
-	r := job.Result{Outcome: job.Lost, Detail: "nothing is known of its end"}
+	r := job.Result{Outcome: job.Lost, Detail: job.Say("detail/unknown-end")}
 	if j.Attempt.Result != nil {
 		r = *j.Attempt.Result
 		if r.Outcome != job.Lost {

@@ -31,7 +31,7 @@ func (b *gpuBook) faulted(e Faulted) {
 	b.kernelSeq = max(b.kernelSeq, e.Seq)
 	l := b.affectedJob(d, e)
 	if l != nil && e.Xid.Code != gpu.XidRecovery {
-		what := job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: gpu.XidName(e.Xid.Code), At: e.At}
+		what := job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: job.Text(gpu.XidName(e.Xid.Code)), At: e.At}
 		b.addFinding(errorFound{l.job.ID, what})
 	}
 	g := b.controls[d.UUID]
@@ -46,8 +46,7 @@ func (b *gpuBook) faulted(e Faulted) {
 	}
 	switch {
 	case needs.Sick() && heavier(needs, before):
-		what := job.XidText(e.Xid.Code, gpu.XidName(e.Xid.Code))
-		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: what, At: e.At})
+		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: xidMessage(e.Xid.Code), At: e.At})
 		if l != nil {
 			g.Fault.Job = l.job.ID
 		}
@@ -88,6 +87,14 @@ func (b *gpuBook) confirmRecovery(number uint64) {
 func (b *gpuBook) control(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)
+}
+
+// xidMessage is an Xid with what it means, where that is known.
+func xidMessage(code int) job.Message {
+	if name := gpu.XidName(code); name != "" {
+		return job.Say("detail/xid", code, name)
+	}
+	return job.Say("detail/xid-unnamed", code)
 }
 
 func heavier(a, b gpu.Recovery) bool {
@@ -144,31 +151,31 @@ func (c *Core) recordGPUError(l *trackedJob, e job.GPUError) {
 	}
 	l.job.GPUError = &e
 	c.step.markDirty(l)
-	c.step.notifyOwner(l, e.Sentence())
+	c.step.notifyOwner(l, job.Say("notice/gpu-error", e))
 }
 
 // needs is what a GPU needs before it takes jobs again, and why, for people.
 // A bad row of its memory is as the last sample has it. That one could not be
 // replaced never ends, so an administrator may accept it.
-func (b *gpuBook) needs(d *device) (gpu.Recovery, string) {
-	needs, why := gpu.RecoverNothing, ""
+func (b *gpuBook) needs(d *device) (gpu.Recovery, job.Message) {
+	needs, why := gpu.RecoverNothing, job.Message{}
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
 		needs, why = gpu.Recovery(f.Recovery), f.What
 		if f.Job != 0 {
-			why += " in job " + f.Job.String()
+			why = job.Say("detail/in-job", why, f.Job)
 		}
 	}
 	if b.policy.DrainPending && d.RowsPending && heavier(gpu.RecoverReset, needs) {
-		needs, why = gpu.RecoverReset, "a bad row of its memory waits to be replaced"
+		needs, why = gpu.RecoverReset, job.Say("detail/row-pending")
 	}
 	if b.policy.DrainFailed && d.RowsFailed && !b.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
-		needs, why = gpu.RecoverDrain, "a bad row of its memory could not be replaced, and it has none to spare"
+		needs, why = gpu.RecoverDrain, job.Say("detail/row-failed")
 	}
 	if left, what := b.leakRecovery(d); heavier(left, needs) {
 		needs, why = left, what
 	}
-	if why != "" {
-		why += ", it needs " + needs.Needs()
+	if !why.IsZero() {
+		why = job.Say("detail/needs", why, needs.Needs())
 	}
 	return needs, why
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -96,7 +95,7 @@ func (c *Core) updateFollower(f *trackedJob, on job.ID, end job.End, now time.Ti
 		case job.Unmet:
 			open, waits = append(open, d), true
 		case job.Impossible:
-			c.endUnmet(f, fmt.Sprintf("job %s is %s, and %s asked otherwise", c.jobs.called(on), end.State, d), now)
+			c.endUnmet(f, job.Say("detail/unmet", c.jobs.called(on), end.State, d.Kind, d.Job), now)
 			return
 		}
 	}
@@ -116,7 +115,7 @@ func (c *Core) updateFollower(f *trackedJob, on job.ID, end job.End, now time.Ti
 
 // endUnmet ends a job that waits for what can't come. An array with tasks that
 // have not ended starts no more, and ends after them: they need it.
-func (c *Core) endUnmet(l *trackedJob, why string, now time.Time) {
+func (c *Core) endUnmet(l *trackedJob, why job.Message, now time.Time) {
 	j := &l.job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
 		j.Result = &job.Result{Outcome: job.Cancelled, Detail: why}

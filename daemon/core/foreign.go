@@ -55,7 +55,7 @@ func (b *gpuBook) nameForeign(why []job.Reason) []job.Reason {
 			if d := b.byIndex(why[i].GPU); d != nil {
 				why[i].Foreign = d.foreigners()
 				if why[i].Code == job.ReasonGPUMemory && d.untold() {
-					why[i].Detail = "the driver does not tell how much of it the jobs there use, so all that they were promised counts besides"
+					why[i].Detail = job.Say("detail/use-unknown")
 				}
 			}
 		case job.ReasonGPUForeign:

@@ -47,7 +47,7 @@ func newGPUBook(p *Policy, jobs *jobBook, boot func() string) gpuBook {
 func (b *gpuBook) addFinding(f any) { b.found = append(b.found, f) }
 
 // leftBehind notes what is to be added to the result of an attempt that has ended.
-func (b *gpuBook) leftBehind(dep *cleanup, what string) {
+func (b *gpuBook) leftBehind(dep *cleanup, what job.Message) {
 	b.addFinding(job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what})
 }
 
@@ -66,8 +66,8 @@ type errorFound struct {
 
 // noticeFound is what a job's owner is to find in its journal.
 type noticeFound struct {
-	l    *trackedJob
-	text string
+	l   *trackedJob
+	say job.Message
 }
 
 // useFound is a job of whose use of GPUs something is to be recorded.

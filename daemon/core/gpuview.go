@@ -58,7 +58,7 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 			}
 		}
 		state, detail := b.state(d, now)
-		if state == sched.OK && detail == "" {
+		if state == sched.OK && detail.IsZero() {
 			detail = reserved.on(d.UUID, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,20 +15,20 @@ import (
 
 // residue says what keeps a GPU from being clean, and whether it is a ghost
 // rather than a process.
-func (b *gpuBook) residue(d *device) (what string, ghost bool) {
+func (b *gpuBook) residue(d *device) (what job.Message, ghost bool) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			return "a dead process still holds its memory", true
+			return job.Say("detail/dead-process"), true
 		}
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || b.jobs.holds(id, d.UUID):
 		case b.jobs.active(id) != nil: // somebody gave it a descriptor, or it has left its unit
-			return fmt.Sprintf("process %d of job %s of %s is on it, and the job does not have it: end that job", p.PID, b.jobs.called(id), b.jobs.active(id).job.Owner.User), false
+			return job.Say("detail/descriptor", p.PID, b.jobs.called(id), b.jobs.active(id).job.Owner.User), false
 		default:
-			return fmt.Sprintf("process %d of job %d, which has ended, still runs on it", p.PID, id), false
+			return job.Say("detail/old-process", p.PID, id), false
 		}
 	}
-	return job.FormatSize(b.unaccounted(d)-max(0, d.baselineBytes)) + " of its memory is in use by no process", true
+	return job.Say("detail/ghost", job.Size(b.unaccounted(d)-max(0, d.baselineBytes))), true
 }
 
 // recordLeak takes note, once, that what a job left on a GPU does not go away: it is
@@ -37,14 +36,14 @@ func (b *gpuBook) residue(d *device) (what string, ghost bool) {
 func (b *gpuBook) recordLeak(d *device) {
 	what, ghost := b.residue(d)
 	g := b.controls[d.UUID]
-	if !ghost || (g.Fault.Boot == b.boot() && g.Fault.Left.What != "") {
+	if !ghost || (g.Fault.Boot == b.boot() && !g.Fault.Left.What.IsZero()) {
 		return
 	}
 	dep := d.cleanup
 	b.faultOfThisBoot(&g, d)
 	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.baselineBytes, At: dep.since}
 	b.control(g)
-	b.leftBehind(dep, fmt.Sprintf("after it ended, GPU %d was out of service: %s", d.Index, what))
+	b.leftBehind(dep, job.Say("detail/out-of-service", d.Index, what))
 }
 
 // faultOfThisBoot has what is on record of a GPU be of this boot, so that something can
@@ -74,7 +73,7 @@ func (c *Core) leftBehind(f job.Leftover) {
 
 // clearLeak ends what ghost took note of.
 func (b *gpuBook) clearLeak(d *device) {
-	if g := b.controls[d.UUID]; g.Fault.Left.What != "" {
+	if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() {
 		g.Fault.Left = job.GPULeft{}
 		b.control(g)
 	}
@@ -83,7 +82,7 @@ func (b *gpuBook) clearLeak(d *device) {
 // restoreLeak goes on looking at a GPU on which something was left before we were
 // started.
 func (b *gpuBook) restoreLeak(d *device) {
-	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && f.Left.What != "" {
+	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && !f.Left.What.IsZero() {
 		d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
 	}
 }
@@ -121,16 +120,16 @@ func (b *gpuBook) unkillableJob(d *device) job.ID {
 }
 
 // leakRecovery is what a GPU needs for what was left on it, and why.
-func (b *gpuBook) leakRecovery(d *device) (gpu.Recovery, string) {
+func (b *gpuBook) leakRecovery(d *device) (gpu.Recovery, job.Message) {
 	if id := b.unkillableJob(d); id != 0 {
-		return gpu.RecoverReboot, fmt.Sprintf("job %s can't be ended", b.jobs.called(id))
+		return gpu.RecoverReboot, job.Say("detail/endless", b.jobs.called(id))
 	}
 	f := b.controls[d.UUID].Fault
 	switch {
-	case f.Boot != b.boot() || f.Left.What == "":
-		return gpu.RecoverNothing, ""
+	case f.Boot != b.boot() || f.Left.What.IsZero():
+		return gpu.RecoverNothing, job.Message{}
 	case f.Left.Job == 0: // it was there when we were started
 		return gpu.RecoverReset, f.Left.What
 	}
-	return gpu.RecoverReset, fmt.Sprintf("%s since job %d ended", f.Left.What, f.Left.Job)
+	return gpu.RecoverReset, job.Say("detail/since", f.Left.What, f.Left.Job)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -226,7 +227,7 @@ func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState)
 	if v := gpus[at]; v.State != state || len(v.Jobs) != 1 {
 		t.Errorf("the job's GPU is %s %s", v.State, v.StateDetail)
 	}
-	if v := gpus[1-at]; v.State != "sick" || v.StateDetail != "a dead process still holds its memory, it needs a reset" {
+	if v := gpus[1-at]; v.State != "sick" || words.Say(v.StateDetail) != "a dead process still holds its memory, it needs a reset" {
 		t.Errorf("the other GPU is %s %s", v.State, v.StateDetail)
 	}
 }

@@ -65,12 +65,12 @@ func reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
 }
 
-// on says for whom a GPU is reserved at the moment; "" is for all.
-func (r *reservations) on(uuid string, now time.Time) string {
+// on says for whom a GPU is reserved at the moment; nothing where it is for all.
+func (r *reservations) on(uuid string, now time.Time) job.Message {
 	for i := range r.list {
 		if v := &r.list[i]; reserves(v, uuid) && !now.Before(v.From) && now.Before(v.To) {
-			return "reserved for " + reservedFor(v)
+			return job.Say("detail/reserved-for", v.For())
 		}
 	}
-	return ""
+	return job.Message{}
 }

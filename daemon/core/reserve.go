@@ -1,9 +1,7 @@
 package core
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -64,23 +62,8 @@ func (c *Core) reserved() []sched.AdvanceReservation {
 		for _, g := range r.Groups {
 			v.UIDs = append(v.UIDs, c.accounts.members(g.GID)...)
 		}
-		v.Detail = fmt.Sprintf("for %s from %s to %s", reservedFor(&r), job.FormatMoment(r.From), job.FormatMoment(r.To))
+		v.Detail = job.Say("detail/reservation", r.For(), r.From, r.To)
 		list = append(list, v)
 	}
 	return list
-}
-
-// reservedFor names those for whom a reservation is.
-func reservedFor(r *job.Reservation) string {
-	var who []string
-	for _, u := range r.Users {
-		who = append(who, u.User)
-	}
-	for _, g := range r.Groups {
-		who = append(who, "group "+g.Name)
-	}
-	if len(who) == 0 {
-		return "nobody"
-	}
-	return strings.Join(who, ", ")
 }

@@ -68,16 +68,16 @@ func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 
 // notifyOwner has the job's owner find a sentence in the job's journal, together with
 // what else this step has to say.
-func (s *stepBuffer) notifyOwner(l *trackedJob, text string) {
+func (s *stepBuffer) notifyOwner(l *trackedJob, say job.Message) {
 	s.markDirtyQuietly(l)
 	for i, a := range s.out.Actions {
 		if t, ok := a.(NotifyOwner); ok && t.Job == l.job.ID {
-			t.Text += "\n" + text
+			t.Say = append(t.Say, say)
 			s.out.Actions[i] = t
 			return
 		}
 	}
-	s.act(NotifyOwner{Job: l.job.ID, UID: l.job.Owner.UID, Text: text})
+	s.act(NotifyOwner{Job: l.job.ID, UID: l.job.Owner.UID, Say: []job.Message{say}})
 }
 
 // end turns what the step touched into records and replies. It returns the

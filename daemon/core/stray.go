@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +71,7 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 	}
 	if id != 0 && b.policy.Strays == TellStrays && !p.Dead && !b.jobs.holds(id, d.UUID) {
 		if dep := d.cleanup; dep != nil && dep.job == id && dep.firstNoted(p.PID) {
-			b.leftBehind(dep, fmt.Sprintf("process %d had left its unit and still used GPU %d", p.PID, d.Index))
+			b.leftBehind(dep, job.Say("detail/stray", p.PID, d.Index))
 		}
 		return 0, false
 	}
@@ -224,12 +223,12 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 			continue
 		}
 		if l := b.jobs.active(id); l != nil {
-			b.addFinding(noticeFound{l, fmt.Sprintf("process %d used GPU %d, which the job does not have, and was ended", p.PID, d.Index)})
+			b.addFinding(noticeFound{l, job.Say("notice/stray-ended", p.PID, d.Index)})
 		} else if id == dep.job {
 			pids = append(pids, strconv.Itoa(p.PID))
 		}
 	}
 	if len(pids) > 0 {
-		b.leftBehind(dep, fmt.Sprintf("process %s had left its unit, still used GPU %d and was ended", strings.Join(pids, ", "), d.Index))
+		b.leftBehind(dep, job.Say("detail/strays-ended", strings.Join(pids, ", "), d.Index))
 	}
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -35,9 +34,9 @@ func (c *Core) checked(number uint64, now time.Time) {
 		l.action = noAction
 		why := c.gpus.denied(l.job.Attempt.GPUs, now)
 		if c.systemd.leaving() {
-			why = "the machine goes down"
+			why = job.Say("detail/going-down")
 		}
-		if why != "" {
+		if !why.IsZero() {
 			c.endAttempt(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}, now)
 		} else {
 			c.start(l)
@@ -45,25 +44,25 @@ func (c *Core) checked(number uint64, now time.Time) {
 	}
 }
 
-// denied says why a job can't have the GPUs alone that it was given; "" if it can.
-func (b *gpuBook) denied(refs []job.GPURef, now time.Time) string {
+// denied says why a job can't have the GPUs alone that it was given; nothing if it can.
+func (b *gpuBook) denied(refs []job.GPURef, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]
 		at := b.position(ref)
 		if at < 0 {
-			return fmt.Sprintf("GPU %d is gone", ref.Index)
+			return job.Say("detail/gpu-gone", ref.Index)
 		}
 		d := b.devices[at]
 		switch state, _ := b.state(d, now); state {
 		case sched.OK, sched.Paused, sched.Drained:
 		default:
-			return fmt.Sprintf("GPU %d is %s", d.Index, state)
+			return job.Say("detail/gpu-is", d.Index, state)
 		}
 		if r := b.occupants(d); ref.Share() == job.WholeGPU && (len(r.Foreign) > 0 || r.Have > 0) {
-			return fmt.Sprintf("GPU %d is %s", d.Index, r.Sentence())
+			return job.Say("detail/gpu-is", d.Index, r)
 		}
 	}
-	return ""
+	return job.Message{}
 }
 
 // occupants are those who have a GPU on which nothing of a job has begun yet.

@@ -42,7 +42,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		return
 	}
 	l.action = noAction
-	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: e.Detail, Tries: l.tries + 1}
+	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.tries + 1}
 	switch e.How {
 	case StartUnsure: // the next listing or retry says whether the unit exists
 		return
@@ -78,7 +78,7 @@ func (c *Core) teardown(l *trackedJob, now time.Time) {
 func (c *Core) stopNotice(j *job.Job) NotifyOwner {
 	t := NotifyOwner{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
-		t.Text = c.result(j).Sentence()
+		t.Say = []job.Message{job.Say("notice/result", c.result(j))}
 	}
 	return t
 }
@@ -193,7 +193,7 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Ending:
 		c.teardown(l, now)
 	case c.systemd.rebooted(a):
-		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: "the machine was restarted while the job ran"}, now)
+		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: job.Say("detail/restarted")}, now)
 	case !fresh:
 		c.inspect(l)
 	case l.job.State == job.Starting && l.job.Stop != "":
@@ -201,7 +201,7 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Starting:
 		c.launch(l)
 	default:
-		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: "its unit was stopped or removed from outside gpusched"}, now)
+		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}, now)
 	}
 }
 

@@ -107,27 +107,27 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
 	j := &l.job
-	alone := func(code job.ReasonCode, detail string) []job.Reason {
+	alone := func(code job.ReasonCode, detail job.Message) []job.Reason {
 		return []job.Reason{{Code: code, GPU: job.NoGPU, Detail: detail}}
 	}
 	switch {
 	case j.Held != "":
-		return alone(job.ReasonHeld, j.Held)
+		return alone(job.ReasonHeld, job.Text(j.Held))
 	case len(j.Pending) > 0:
 		return c.nameJobs(dependencyReasons(j.Pending))
 	case c.jobs.hasTimer(j.ID) && j.NotBefore.After(j.Request.Begin):
 		if tries := triesOf(j); tries > 0 {
-			at := job.FormatMoment(j.NotBefore) + ": " + j.Attempt.Result.Detail
-			return []job.Reason{{Code: job.ReasonBackoff, GPU: job.NoGPU, Need: int64(tries), Detail: at}}
+			why := job.Say("detail/at-since", j.NotBefore, j.Attempt.Result.Detail)
+			return []job.Reason{{Code: job.ReasonBackoff, GPU: job.NoGPU, Need: int64(tries), Detail: why}}
 		}
-		return alone(job.ReasonBackoff, job.FormatMoment(j.NotBefore))
+		return alone(job.ReasonBackoff, job.Say("detail/at", j.NotBefore))
 	case c.jobs.hasTimer(j.ID):
-		return alone(job.ReasonBegin, job.FormatMoment(j.Request.Begin))
+		return alone(job.ReasonBegin, job.Say("detail/at", j.Request.Begin))
 	case l.throttle != nil && l.throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
 	}
 	if c.planning.Placed(j.ID) {
-		return alone(job.ReasonChecking, "")
+		return alone(job.ReasonChecking, job.Message{})
 	}
 	w := c.waiting(l)
 	if why := c.planning.Explain(&w); len(why) > 0 {
@@ -162,7 +162,7 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
 		l := c.jobs.active(why[i].Job)
 		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(&l.job).IsZero() {
-			why[i].Detail = "makes room by " + job.FormatMoment(l.job.StopAt.Add(l.job.Request.Grace.Duration()))
+			why[i].Detail = job.Say("detail/makes-room", l.job.StopAt.Add(l.job.Request.Grace.Duration()))
 		}
 	}
 	return why
@@ -176,15 +176,16 @@ func (c *Core) tasksAtOnce(j *job.Job) int {
 	return j.Request.Array.Limit
 }
 
-// dependencyWords say what the other job has to do.
-var dependencyWords = map[job.DependencyKind]string{
-	job.AfterStart: "has started", job.AfterOK: "has completed", job.AfterFail: "has failed", job.AfterAny: "has ended",
+// toDo is what the other job of a dependency has to do.
+var toDo = map[job.DependencyKind]job.Code{
+	job.AfterStart: "detail/has-started", job.AfterOK: "detail/has-completed",
+	job.AfterFail: "detail/has-failed", job.AfterAny: "detail/has-ended",
 }
 
 func dependencyReasons(list []job.Dependency) []job.Reason {
 	why := make([]job.Reason, 0, len(list))
 	for _, d := range list {
-		why = append(why, job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: d.Job, Detail: dependencyWords[d.Kind]})
+		why = append(why, job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: d.Job, Detail: job.Say(toDo[d.Kind])})
 	}
 	return why
 }

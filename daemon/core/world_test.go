@@ -3,7 +3,9 @@ package core_test
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -174,7 +176,7 @@ func (w *world) record(r job.Record) {
 		text := ""
 		if f := g.Fault; f.Boot != "" {
 			text = fmt.Sprintf(" needs %q after %q in job %d, line %d", f.Recovery, f.What, f.Job, f.Seq)
-			if l := f.Left; l.What != "" {
+			if l := f.Left; !l.What.IsZero() {
 				text = fmt.Sprintf(" left by job %d: %s", l.Job, l.What)
 			}
 			for _, s := range f.Strays {
@@ -221,7 +223,7 @@ func (w *world) record(r job.Record) {
 		text += " stop=" + string(r.Job.Stop)
 	}
 	if res := r.Job.Result; res != nil {
-		text += ": " + res.Sentence()
+		text += ": " + fields(*res)
 	}
 	w.log("%s", text)
 }
@@ -260,13 +262,26 @@ func (w *world) reply(r core.Reply) {
 func reasonText(reasons []job.Reason) string {
 	text := ""
 	for _, r := range reasons {
-		if r.GPU == job.NoGPU {
-			text += "; " + r.Sentence()
-		} else {
-			text += fmt.Sprintf("; GPU %d: %s", r.GPU, r.Sentence())
-		}
+		text += "; " + fields(r)
 	}
 	return text
+}
+
+// fields are the parts of a value that are not zero.
+func fields(of any) string {
+	var parts []string
+	v := reflect.ValueOf(of)
+	for i := range v.NumField() {
+		name, value := v.Type().Field(i).Name, reflect.Indirect(v.Field(i))
+		switch {
+		case v.Field(i).IsZero() && name != "GPU" || name == "GPU" && value.Int() == job.NoGPU:
+		case i == 0:
+			parts = append(parts, fmt.Sprint(value))
+		default:
+			parts = append(parts, fmt.Sprintf("%s=%v", strings.ToLower(name), value))
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 var errExists = fmt.Errorf("exists")

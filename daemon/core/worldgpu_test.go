@@ -13,7 +13,7 @@ import (
 // them of a job that left them, and they need nothing after an error. One that is ending still has its part.
 func (w *world) handOver(j *job.Job) {
 	for _, ref := range j.Attempt.GPUs {
-		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || f.Left.What != "") && f.Boot == w.bootID() {
+		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || !f.Left.What.IsZero()) && f.Boot == w.bootID() {
 			w.fault("GPU %d is given to job %d and needs a %s, %s", ref.Index, j.ID, f.Recovery, f.Left.What)
 		}
 		for _, p := range w.gpus[ref.Index].Processes {

@@ -34,14 +34,14 @@ func (w *world) begin(a core.Action) {
 	case core.Start:
 		w.log("start job %d attempt %d on %s", a.Job.ID, a.Job.Attempt.Number, job.FormatGPUList(a.Job.GPUIndexes()))
 	case core.Stop:
-		w.log("stop job %d%s", a.Job, colon(a.Notice.Text))
+		w.log("stop job %d%s", a.Job, colon(a.Notice.Say))
 	case core.Inspect:
 		w.log("inspect job %d", a.Job)
 	case core.Signal:
 		w.log("signal job %d with %d", a.Job, a.Signal)
 		return
 	case core.NotifyOwner:
-		w.log("tell job %d: %s", a.Job, a.Text)
+		w.log("tell job %d%s", a.Job, colon(a.Say))
 		return
 	case core.Forget:
 		return
@@ -155,11 +155,12 @@ func (w *world) clear(u *unit) {
 	}
 }
 
-func colon(text string) string {
-	if text == "" {
-		return ""
+func colon(list []job.Message) string {
+	text := ""
+	for _, m := range list {
+		text += ": " + m.String()
 	}
-	return ": " + text
+	return text
 }
 
 // aged is what systemd says of a unit now: its age is by the clock that nobody sets.

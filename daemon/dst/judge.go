@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
 )
@@ -220,7 +221,7 @@ func (w *World) unfit(ref job.GPURef) string {
 	case c.Paused && (c.Until.IsZero() || w.wall().Before(c.Until)):
 		return "it is paused: " + c.Reason
 	case c.Fault.Boot == w.bootID() && gpu.Recovery(c.Fault.Recovery).Sick():
-		return "it is sick: " + c.Fault.What
+		return "it is sick: " + words.Say(c.Fault.What)
 	}
 	g := w.gpuOf(ref.UUID)
 	for _, p := range g.processes {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // judgeEnd holds invariant 5: a job's end is what really happened to its command.
@@ -21,19 +22,19 @@ func (w *World) judgeEnd(n *job.Job) {
 		return // the file was lost, and what is left is a unit that came late and had nothing to start
 	}
 	if why := w.untrue(n, r); why != "" {
-		w.breach(5, "job %d is recorded as %q, and %s", n.ID, n.Result.Sentence(), why)
+		w.breach(5, "job %d is recorded as %q, and %s", n.ID, words.Result(n.Result), why)
 	}
 	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID &&
 		n.State != job.Lost && n.State != job.Cancelled && n.Stop == "" {
 		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID,
-			n.Result.Sentence(), r.invocation, n.Attempt.InvocationID)
+			words.Result(n.Result), r.invocation, n.Attempt.InvocationID)
 	}
 	if r != nil && r.alive {
 		w.breach(5, "job %d is recorded as %s while its command runs", n.ID, n.State)
 	}
 	if r != nil && n.State != job.Completed && r.fine() && !w.overtaken(r) && r.touched == "" && !j.acted[n.ID] &&
 		!w.arrayActed(n) && !n.Request.Preemptible {
-		w.breach(5, "job %d is recorded as %q, and it exited 0 by itself", n.ID, n.Result.Sentence())
+		w.breach(5, "job %d is recorded as %q, and it exited 0 by itself", n.ID, words.Result(n.Result))
 	}
 }
 
@@ -100,7 +101,7 @@ func (w *World) untrue(n *job.Job, r *run) string {
 			}
 			return ""
 		}
-		if res.Detail == "" && n.Stop != job.StopIdle && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
+		if res.Detail.IsZero() && n.Stop != job.StopIdle && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
 			return "nobody asked for that"
 		}
 	case job.Lost:

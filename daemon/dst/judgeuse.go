@@ -2,7 +2,6 @@ package dst
 
 import (
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -61,13 +60,15 @@ func (u *uses) say(w *World, t core.NotifyOwner) {
 		return
 	}
 	key := attemptKey(t.Job, j.Attempt.Number)
-	if strings.Contains(t.Text, "it was promised") {
-		u.warned[key] = w.elapsed
-		w.count("warned of memory")
-	}
-	if strings.Contains(t.Text, "has not used") {
-		u.prompt[key] = w.elapsed
-		w.count("warned of idleness")
+	for _, m := range t.Say {
+		switch m.Code {
+		case "notice/over-budget", "notice/over-budget-stop":
+			u.warned[key] = w.elapsed
+			w.count("warned of memory")
+		case "notice/idle", "notice/idle-stop":
+			u.prompt[key] = w.elapsed
+			w.count("warned of idleness")
+		}
 	}
 }
 

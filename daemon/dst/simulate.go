@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // Result is how a run went.
@@ -126,7 +127,7 @@ func (w *World) why() string {
 			for _, j := range v.Jobs {
 				text += fmt.Sprintf("; job %d is %s", j.ID, j.State)
 				for _, r := range j.Reasons {
-					text += ", " + r.Sentence()
+					text += ", " + words.Reason(r)
 				}
 			}
 		}

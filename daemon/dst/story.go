@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // tellStep writes what the core was told and what it wants.
@@ -37,7 +38,7 @@ func storyOf(j *job.Job) string {
 	if a := j.Attempt; a != nil {
 		s += fmt.Sprintf(" attempt %d on %s", a.Number, job.FormatGPUList(j.GPUIndexes()))
 		if a.Result != nil {
-			s += " (" + a.Result.Sentence() + ")"
+			s += " (" + words.Result(a.Result) + ")"
 		}
 	}
 	if j.Stop != "" {

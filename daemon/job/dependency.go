@@ -20,9 +20,6 @@ type Dependency struct {
 	Job  ID             `json:"job"`
 }
 
-// String is the option that asks for it, such as "--after-ok 41".
-func (d Dependency) String() string { return "--" + string(d.Kind) + " " + d.Job.String() }
-
 // Verdict is what the state of the other job means for a dependency.
 type Verdict int
 

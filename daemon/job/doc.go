@@ -17,6 +17,7 @@
 //  4. Every text that came from a user and is shown to another is printable:
 //     names, tags and comments with control, format or shapeless characters are
 //     refused (Printable).
-//  5. Validation reports every problem at once (Problems), each kind once, with
-//     what is wrong, why, and what to do next.
+//  5. Validation reports every problem at once (Problems), each kind once.
+//  6. What there is to say to people is a code with arguments (Message): package
+//     words has the sentences.
 package job

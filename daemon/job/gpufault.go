@@ -1,16 +1,13 @@
 package job
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // GPUFault is what a GPU needs after an error before it takes jobs again. It
 // holds for one boot of the machine: a reboot resets the GPU, and what is wrong
 // after it the driver says anew.
 type GPUFault struct {
 	Recovery string    `json:"recovery,omitempty"` // a Recovery of package gpu; "" nothing
-	What     string    `json:"what,omitempty"`     // the error, for people
+	What     Message   `json:"what,omitzero"`      // the error, for people
 	Job      ID        `json:"job,omitempty"`      // whose process it hit; 0 unknown
 	At       time.Time `json:"at,omitzero"`
 	Boot     string    `json:"boot,omitempty"`
@@ -36,7 +33,7 @@ func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted
 // and nobody uses it. It holds until the memory is back.
 type GPULeft struct {
 	Job       ID        `json:"job,omitempty"`
-	What      string    `json:"what,omitempty"`       // for people; "" nothing
+	What      Message   `json:"what,omitzero"`        // for people; "" nothing
 	BaseBytes int64     `json:"base_bytes,omitempty"` // so much was in use by nobody before the job came
 	At        time.Time `json:"at,omitzero"`          // when the job ended
 }
@@ -52,26 +49,13 @@ type Stray struct {
 type Leftover struct {
 	Job     ID
 	Attempt int
-	What    string // for people
+	What    Message
 }
 
 // GPUError is an error that a GPU reported while a job had it.
 type GPUError struct {
 	GPU  int       `json:"gpu"`           // physical index
 	Xid  int       `json:"xid,omitempty"` // the driver's number for it; 0: the GPU was lost without one
-	What string    `json:"what,omitempty"`
+	What Message   `json:"what,omitzero"`
 	At   time.Time `json:"at,omitzero"`
-}
-
-// Sentence says it for people.
-func (e GPUError) Sentence() string {
-	if e.Xid == 0 {
-		return fmt.Sprintf("GPU %d was lost", e.GPU) + inBrackets(e.What)
-	}
-	return fmt.Sprintf("GPU %d reported %s", e.GPU, XidText(e.Xid, e.What))
-}
-
-// XidText is an Xid with what it means, where that is known.
-func XidText(code int, meaning string) string {
-	return fmt.Sprintf("Xid %d", code) + inBrackets(meaning)
 }

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"fmt"
 	"math"
 	"time"
 )
@@ -56,36 +55,6 @@ type Breach struct {
 	Idle        time.Duration `json:"idle,omitempty"`
 }
 
-// overText says how much a job uses and may.
-func overText(gpu int, used, budget int64) string {
-	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", FormatSize(used), gpu, FormatSize(used-budget), FormatSize(budget))
-}
-
-// overSentence says for people why a job was stopped that went over its budget.
-func (b *Breach) overSentence(victim string) string {
-	if b == nil {
-		return fmt.Sprintf("stopped for using GPU memory that job %s was promised (ask for more with --gpu-mem)", victim)
-	}
-	return fmt.Sprintf("stopped for using %s, when job %s was short of its own (ask for more with --gpu-mem)", overText(b.GPU, b.UsedBytes, b.BudgetBytes), victim)
-}
-
-// idleSentence says for people why a job was stopped that did not use its GPUs.
-func (b *Breach) idleSentence() string {
-	if b == nil {
-		return "cancelled by the site: it did not use its GPUs"
-	}
-	return fmt.Sprintf("cancelled by the site: it had not used its GPUs for %s", FormatDuration(b.Idle.Round(time.Second)))
-}
-
-// trespassSentence says for people why a job was stopped that used a GPU of
-// others: no job can open one, so somebody passed it an open device.
-func (b *Breach) trespassSentence() string {
-	if b == nil {
-		return "cancelled by the site: it used a GPU that it does not have"
-	}
-	return fmt.Sprintf("cancelled by the site: it used GPU %d, which it does not have", b.GPU)
-}
-
 // The codes of warnings.
 const (
 	WarningMemory WarningCode = "gpu-memory" // more GPU memory than it was promised
@@ -101,7 +70,8 @@ type Warning struct {
 	GPU      int
 	Since    time.Time // zero where only Idle says how long
 	Idle     time.Duration
-	Sentence string
+	Used     Size // of the GPU's memory, and
+	Promised Size // what it was promised
 }
 
 // Warnings lists what a job was warned of that is so still.
@@ -110,11 +80,10 @@ func (v *JobView) Warnings() []Warning {
 	for i, u := range v.Uses {
 		g := &v.Attempt.GPUs[i]
 		if !u.OverSince.IsZero() && u.UsedBytes > g.Budget() && g.Budget() > 0 {
-			list = append(list, Warning{Code: WarningMemory, GPU: g.Index, Since: u.OverSince, Sentence: "uses " + overText(g.Index, u.UsedBytes, g.Budget())})
+			list = append(list, Warning{Code: WarningMemory, GPU: g.Index, Since: u.OverSince, Used: Size(u.UsedBytes), Promised: Size(g.Budget())})
 		}
 		if u.IdleTold > 0 {
-			text := fmt.Sprintf("has not used GPU %d for %s", g.Index, FormatDuration(u.Idle.Round(time.Second)))
-			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: u.Idle, Sentence: text})
+			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: u.Idle})
 		}
 	}
 	return list
@@ -123,20 +92,19 @@ func (v *JobView) Warnings() []Warning {
 // OverWarning tells a job's owner that it uses more than its budget. Patience
 // is how long it may go on until it is stopped where others need the memory; a
 // negative one: it is not stopped.
-func OverWarning(gpu int, used, budget int64, patience time.Duration) string {
-	text := "this job uses " + overText(gpu, used, budget) + ". Ask for more with --gpu-mem."
-	if patience >= 0 {
-		text += fmt.Sprintf(" When another job there is short of what it was promised, this one is stopped, at the earliest in %s.", FormatDuration(patience))
+func OverWarning(gpu int, used, budget int64, patience time.Duration) Message {
+	if patience < 0 {
+		return Say("notice/over-budget", Size(used), gpu, Size(used-budget), Size(budget))
 	}
-	return text
+	return Say("notice/over-budget-stop", Size(used), gpu, Size(used-budget), Size(budget), patience)
 }
 
 // IdleWarning tells a job's owner that it does not use a GPU. Patience is how
 // long it may go on until it is stopped; a negative one: it is not stopped.
-func IdleWarning(id ID, gpu int, idle, patience time.Duration) string {
-	text := fmt.Sprintf("this job has not used GPU %d for %s. 'gpusched cancel %s' gives it back.", gpu, FormatDuration(idle.Round(time.Second)), id)
-	if patience >= 0 {
-		text += fmt.Sprintf(" If it uses none of its GPUs for another %s, it is stopped.", FormatDuration(patience))
+func IdleWarning(id ID, gpu int, idle, patience time.Duration) Message {
+	idle = idle.Round(time.Second)
+	if patience < 0 {
+		return Say("notice/idle", gpu, idle, id)
 	}
-	return text
+	return Say("notice/idle-stop", gpu, idle, id, patience)
 }

@@ -29,47 +29,27 @@ func TestWarnings(t *testing.T) {
 	const gib = int64(1) << 30
 	since := time.Unix(1_700_000_000, 0)
 	part := GPURef{Index: 3, Milli: 500, PromiseBytes: 10 * gib}
-	over := WarningMemory + ": uses 12G of the memory of GPU 3, 2G more than the 10G it was promised"
+	over := Warning{Code: WarningMemory, GPU: 3, Since: since, Used: Size(12 * gib), Promised: Size(10 * gib)}
 	for _, c := range []struct {
 		gpu  GPURef
 		use  GPUNow
-		want WarningCode
+		want Warning
 	}{
-		{part, GPUNow{}, ""},
+		{part, GPUNow{}, Warning{}},
 		{part, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, over},
-		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, ""}, // again within
-		{GPURef{Milli: 500}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, ""},
-		{GPURef{PromiseBytes: 10 * gib}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, ""}, // all of it is its own
-		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleTold: time.Minute}}, WarningIdle + ": has not used GPU 3 for 1h"},
-		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour}}, ""},
+		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // again within
+		{GPURef{Milli: 500}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}},
+		{GPURef{PromiseBytes: 10 * gib}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // all of it is its own
+		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleTold: time.Minute}}, Warning{Code: WarningIdle, GPU: 3, Idle: time.Hour}},
+		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour}}, Warning{}},
 	} {
 		v := JobView{Job: Job{Attempt: &Attempt{GPUs: []GPURef{c.gpu}}}, Uses: []GPUNow{c.use}}
-		got := WarningCode("")
+		var got Warning
 		for _, w := range v.Warnings() {
-			got += w.Code + ": " + WarningCode(w.Sentence)
+			got = w
 		}
 		if got != c.want {
-			t.Errorf("%+v uses %+v: %q, want %q", c.gpu, c.use, got, c.want)
-		}
-	}
-}
-
-// A warning says when a job is stopped only where it can be.
-func TestWarningsSayWhatNext(t *testing.T) {
-	const over = "this job uses 2K of the memory of GPU 1, 1K more than the 1K it was promised. Ask for more with --gpu-mem."
-	const idle = "this job has not used GPU 1 for 1h. 'gpusched cancel 7' gives it back."
-	for patience, then := range map[time.Duration][2]string{
-		-1: {"", ""},
-		0: {" When another job there is short of what it was promised, this one is stopped, at the earliest in 0s.",
-			" If it uses none of its GPUs for another 0s, it is stopped."},
-		time.Minute: {" When another job there is short of what it was promised, this one is stopped, at the earliest in 1m.",
-			" If it uses none of its GPUs for another 1m, it is stopped."},
-	} {
-		if got := OverWarning(1, 2048, 1024, patience); got != over+then[0] {
-			t.Errorf("patience %s: %q", patience, got)
-		}
-		if got := IdleWarning(7, 1, time.Hour, patience); got != idle+then[1] {
-			t.Errorf("patience %s: %q", patience, got)
+			t.Errorf("%+v uses %+v: %+v, want %+v", c.gpu, c.use, got, c.want)
 		}
 	}
 }

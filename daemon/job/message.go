@@ -52,6 +52,9 @@ func (m Message) String() string {
 			}
 		case Message:
 			a = "(" + v.String() + ")"
+		case Result, GPUError, Reason: // which have pointers
+			text, _ := json.Marshal(v)
+			a = string(text)
 		}
 		parts = append(parts, fmt.Sprint(a))
 	}

@@ -104,7 +104,7 @@ type StopOrder struct {
 	Stop    StopCause `json:"-"`                  // why; "": it was not told to stop. The state file has a column for it
 	StopBy  string    `json:"-"`                  // by whom, for people; and for this
 	StopFor ID        `json:"stop_for,omitempty"` // the job that it makes room for, or that is short of its memory
-	StopWhy string    `json:"stop_why,omitempty"` // what an array waited for that can't come, and that ends with its last task
+	StopWhy Message   `json:"stop_why,omitzero"`  // what an array waited for that can't come, and that ends with its last task
 	StopAt  time.Time `json:"stop_at,omitzero"`   // when it is stopped, after a warning
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
 	Breach  *Breach   `json:"breach,omitempty"`   // for what it did with a GPU

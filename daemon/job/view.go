@@ -85,7 +85,7 @@ type GPUView struct {
 	Name          string
 	PCI           string
 	State         GPUState
-	StateDetail   string
+	StateDetail   Message
 	ComputeMode   string // of the driver: default, exclusive-process, prohibited; "" unknown
 	RowsPending   bool   // a bad row of its memory waits for a reset to be replaced
 	RowsFailed    bool   // a bad row of its memory could not be replaced once

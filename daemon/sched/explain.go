@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -54,19 +53,19 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	var why []job.Reason
 	if l.slots <= 0 {
-		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning), Detail: p.s.hasMost(func(*Running) int64 { return 1 }, func(n int64) string { return fmt.Sprint(n) })})
+		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning), Detail: p.s.hasMost(func(*Running) int64 { return 1 }, count)})
 	}
 	if sh.mem > l.mem {
-		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem), Detail: p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, job.FormatSize)})
+		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem), Detail: p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, size)})
 	}
 	if len(why) > 0 || sh.milli > 0 {
 		return why
 	}
 	if l.noGPUSlots <= 0 {
-		why = append(why, job.Reason{Code: job.ReasonNoGPUJobs, GPU: job.NoGPU, Need: int64(p.s.Host.NoGPUSlots), Detail: p.s.hasMost(countNoGPU, func(n int64) string { return fmt.Sprint(n) })})
+		why = append(why, job.Reason{Code: job.ReasonNoGPUJobs, GPU: job.NoGPU, Need: int64(p.s.Host.NoGPUSlots), Detail: p.s.hasMost(countNoGPU, count)})
 	}
 	if !l.hasNoGPUMem(sh.mem) {
-		why = append(why, job.Reason{Code: job.ReasonNoGPUMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.noGPUMem), Detail: p.s.hasMost(memNoGPU, job.FormatSize)})
+		why = append(why, job.Reason{Code: job.ReasonNoGPUMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.noGPUMem), Detail: p.s.hasMost(memNoGPU, size)})
 	}
 	return why
 }
@@ -83,7 +82,7 @@ func memNoGPU(r *Running) int64 { return countNoGPU(r) * r.MemBytes }
 
 // hasMost says which user's running jobs have most of something, such as "bob has
 // 22G".
-func (s *Snapshot) hasMost(of func(*Running) int64, text func(int64) string) string {
+func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job.Message {
 	sums, most, who := map[*Account]int64{}, int64(0), ""
 	for i := range s.Running {
 		r := &s.Running[i]
@@ -92,35 +91,34 @@ func (s *Snapshot) hasMost(of func(*Running) int64, text func(int64) string) str
 		}
 	}
 	if most == 0 {
-		return ""
+		return job.Message{}
 	}
-	return who + " has " + text(most)
+	return job.Say("detail/has-most", who, spelled(most))
 }
+
+func count(n int64) any { return n }
+func size(n int64) any  { return job.Size(n) }
 
 // quotaReasons says what keeps the account from starting jobs: quotas of its own
 // and of its groups that are used up, or that it may not run any.
 func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
 	var why []job.Reason
-	add := func(code job.ReasonCode, name string, need, have int64) {
-		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: name, Need: need, Have: have})
+	add := func(code job.ReasonCode, q *Account, need, have int64) {
+		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})
 	}
 	if a.Barred != "" {
-		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: a.Barred})
+		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text(a.Barred)})
 	}
 	for _, q := range append([]*Account{a}, a.Groups...) {
-		name := q.Name
-		if q != a {
-			name = "group " + name
-		}
 		if q.MaxJobs > 0 && q.Jobs >= q.MaxJobs {
-			add(job.ReasonQuotaJobs, name, int64(q.MaxJobs), int64(q.Jobs))
+			add(job.ReasonQuotaJobs, q, int64(q.MaxJobs), int64(q.Jobs))
 		}
 		if q.MaxMilli > 0 && milli > 0 && q.Milli+milli > q.MaxMilli {
-			add(job.ReasonQuotaGPUs, name, int64(q.MaxMilli), int64(q.Milli))
+			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
 		}
 		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && milli > 0
 		if used := q.Used(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {
-			add(job.ReasonQuotaHours, name, int64(q.MaxUsage.Hours()), int64(used.Hours()))
+			add(job.ReasonQuotaHours, q, int64(q.MaxUsage.Hours()), int64(used.Hours()))
 		}
 	}
 	return why
@@ -157,7 +155,7 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	case !sh.allows(g.Index):
 		return job.Reason{Code: job.ReasonGPUExcluded}
 	case !g.isType(sh.gpuType):
-		return job.Reason{Code: job.ReasonGPUType, Detail: g.Model}
+		return job.Reason{Code: job.ReasonGPUType, Detail: job.Text(g.Model)}
 	case g.State == Lost:
 		return job.Reason{Code: job.ReasonGPULost, Detail: g.Detail}
 	case g.State == Sick:

@@ -171,7 +171,7 @@ func (d *drawn) host() {
 }
 
 func (d *drawn) reserved() {
-	r := AdvanceReservation{From: noon + Instant(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: "for tests"}
+	r := AdvanceReservation{From: noon + Instant(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: job.Text("for tests")}
 	r.To = r.From.Add(pick(d, 30*time.Minute, 2*time.Hour))
 	for range d.s.GPUs {
 		r.GPUs = append(r.GPUs, d.often(4))

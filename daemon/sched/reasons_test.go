@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // why says the reasons of a job that came last, such as "gpu-memory on 0: need 2
@@ -25,8 +26,8 @@ func (sc *scene) why(w Waiting) string {
 		if r.Need != 0 || r.Have != 0 {
 			text += fmt.Sprintf(", need %d have %d", r.Need, r.Have)
 		}
-		if r.Detail != "" {
-			text += ", " + r.Detail
+		if !r.Detail.IsZero() {
+			text += ", " + words.Say(r.Detail)
 		}
 		list = append(list, text)
 	}
@@ -46,7 +47,9 @@ func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
 // would have to go away first.
 func TestReasonOfAGPU(t *testing.T) {
 	state := func(s GPUState, detail string) func(*scene) {
-		return func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].Detail, sc.s.GPUs[0].CleaningAfter = s, detail, 9 }
+		return func(sc *scene) {
+			sc.s.GPUs[0].State, sc.s.GPUs[0].Detail, sc.s.GPUs[0].CleaningAfter = s, job.Text(detail), 9
+		}
 	}
 	for want, c := range map[string]struct {
 		set   func(*scene)
@@ -100,7 +103,7 @@ func TestReasonOfAGPU(t *testing.T) {
 
 // reserve keeps GPUs for nobody that a scene has.
 func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *AdvanceReservation {
-	r := AdvanceReservation{From: noon + Instant(from), To: noon + Instant(to), Detail: detail, GPUs: make([]bool, len(sc.s.GPUs))}
+	r := AdvanceReservation{From: noon + Instant(from), To: noon + Instant(to), Detail: job.Text(detail), GPUs: make([]bool, len(sc.s.GPUs))}
 	for _, g := range gpus {
 		r.GPUs[g] = true
 	}

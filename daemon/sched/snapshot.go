@@ -56,14 +56,14 @@ type GPU struct {
 	Index         int
 	Model         string
 	State         GPUState
-	Detail        string  // why it is in this state
-	CleaningAfter job.ID  // the job it is cleaned after
-	ReadyAt       Instant // when it is expected to be OK again; 0: unknown
-	MemTotalBytes int64   // without what the driver keeps for itself; 0: unknown
-	MemFreeBytes  int64   // by the driver's word
-	UsableBytes   int64   // of the total, what jobs can have
-	SlackBytes    int64   // by which a share of the memory may be short
-	LoadPercent   int     // -1: unknown
+	Detail        job.Message // why it is in this state
+	CleaningAfter job.ID      // the job it is cleaned after
+	ReadyAt       Instant     // when it is expected to be OK again; 0: unknown
+	MemTotalBytes int64       // without what the driver keeps for itself; 0: unknown
+	MemFreeBytes  int64       // by the driver's word
+	UsableBytes   int64       // of the total, what jobs can have
+	SlackBytes    int64       // by which a share of the memory may be short
+	LoadPercent   int         // -1: unknown
 	Held          []Hold
 
 	Foreign         bool  // a process from outside is on it
@@ -172,7 +172,7 @@ type AdvanceReservation struct {
 	From, To Instant
 	UIDs     []int
 	Groups   []string
-	Detail   string // for whom and when
+	Detail   job.Message // for whom and when
 }
 
 // Snapshot is everything a plan depends on besides the queue. GPUs are in index

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // gpus answers with the GPUs and what the driver says.
@@ -75,7 +76,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	for i, g := range list {
 		out[i] = api.GPU{
 			Index: g.Index, UUID: g.UUID, Minor: g.Minor, Name: g.Name, PCI: g.PCI,
-			State: g.State, StateDetail: g.StateDetail,
+			State: g.State, StateDetail: words.Say(g.StateDetail),
 			FreeMilli: g.FreeMilli, NUMANode: g.NUMANode, CPUs: g.CPUs,
 			MemTotalBytes: g.MemTotalBytes, MemUsedBytes: g.MemUsedBytes, MemFreeBytes: g.MemFreeBytes,
 			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW, UnlistedBytes: g.UnlistedBytes,

@@ -3,12 +3,12 @@ package server
 import (
 	"bytes"
 	"fmt"
-	"github.com/gpusched/gpusched/daemon/job"
 	"sync"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // The client and the limits together, over a real socket: submissions, large

@@ -2,13 +2,13 @@ package server
 
 import (
 	"encoding/json"
-	"github.com/gpusched/gpusched/daemon/job"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 func TestPrograms(t *testing.T) {

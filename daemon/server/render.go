@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // renderJob converts the part of a job that everybody may see.
@@ -16,7 +17,7 @@ func renderJob(v *job.JobView) api.Job {
 		ID: j.ID, Label: j.Label, User: j.Owner.User, UID: j.Owner.UID, State: j.State,
 		Request: publicPart(j.Request), MemDefaulted: j.Request.DefaultedMem, After: j.Pending,
 		SubmittedAt: j.SubmittedAt.UTC(), StopRequested: j.Stop,
-		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: why(v.Reasons),
+		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: words.Why(v.Reasons),
 		Warnings: renderWarnings(v.Warnings()),
 	}
 	if j.State == job.Ending {
@@ -135,7 +136,8 @@ func renderWarnings(list []job.Warning) []api.Warning {
 	var out []api.Warning
 	for _, w := range list {
 		out = append(out, api.Warning{
-			Code: string(w.Code), GPU: w.GPU, Since: moment(w.Since), Seconds: int64(w.Idle / time.Second), Sentence: w.Sentence,
+			Code: string(w.Code), GPU: w.GPU, Since: moment(w.Since), Seconds: int64(w.Idle / time.Second),
+			Sentence: words.Warning(w),
 		})
 	}
 	return out
@@ -158,7 +160,7 @@ func renderResult(r *job.Result) *api.Result {
 		Outcome: r.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Launch: r.Launch, Errno: r.Errno,
 		Cause: r.Cause, For: r.For,
 	}
-	return &api.Result{Result: said, Code: r.Code(), Sentence: r.Sentence()}
+	return &api.Result{Result: said, Code: r.Code(), Sentence: words.Result(r)}
 }
 
 func renderAttempts(list []job.Attempt) []api.Attempt {
@@ -176,8 +178,8 @@ func renderReasons(list []job.Reason) []api.Reason {
 	out := make([]api.Reason, len(list))
 	for i, r := range list {
 		out[i] = api.Reason{
-			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Need: r.Need, Have: r.Have, Detail: r.Detail,
-			Sentence: r.Sentence(), Foreign: r.Foreign,
+			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Need: r.Need, Have: r.Have, Detail: words.Say(r.Detail),
+			Sentence: words.Reason(r), Foreign: r.Foreign,
 		}
 		for _, id := range r.Others {
 			out[i].Others = append(out[i].Others, int64(id))

@@ -30,6 +30,10 @@ func distinct(v reflect.Value, name string) {
 			v.Set(reflect.ValueOf(noon.Add(time.Duration(n) * time.Second).In(time.FixedZone("far", 3600))))
 			return
 		}
+		if v.Type() == reflect.TypeFor[job.Message]() {
+			v.Set(reflect.ValueOf(job.Text("a " + name)))
+			return
+		}
 		for i := range v.NumField() {
 			distinct(v.Field(i), v.Type().Field(i).Name)
 		}

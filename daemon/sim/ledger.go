@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // ledger keeps two accounts of a run, what the core recorded and what the
@@ -133,7 +134,7 @@ func (l *ledger) record(j *job.Job, now time.Duration) error {
 		e.end, l.last = now, now
 		l.unfinished--
 	case j.State.Terminal():
-		return fmt.Errorf("job %d ended %s instead of completed: %s", j.ID, j.State, j.Result.Sentence())
+		return fmt.Errorf("job %d ended %s instead of completed: %s", j.ID, j.State, words.Result(j.Result))
 	}
 	return nil
 }

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/job"
 	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // agrees fails where quick takes a document that encoding/json refuses or reads

@@ -96,7 +96,7 @@ func life() []stage {
 		committing("controls", job.Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true}}, job.Record{Usage: &job.Usage{Account: "alice", Micro: 3, At: epoch}},
 			job.Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: far}}, job.Record{Prediction: &job.Prediction{Key: "k", At: epoch}}),
 		folding("an end", job.Record{Job: ended(1, job.Failed)}, job.Record{Job: running(2)}),
-		committing("after the fold", job.Record{Job: moved}, job.Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: "20G"}}, job.Record{Unreserve: 1}),
+		committing("after the fold", job.Record{Job: moved}, job.Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: job.Text("20G")}}, job.Record{Unreserve: 1}),
 		{"forget", func(p *play) error {
 			_, err := p.s.Forget(context.Background(), History{Age: time.Hour}, epoch.Add(24*time.Hour))
 			return err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // What an attempt left behind is added to its result, and to the job's only by
@@ -18,7 +19,7 @@ func TestLeft(t *testing.T) {
 	commit(t, s, job.Record{Job: ended(1, job.Completed), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()}, job.Record{Job: again},
 		job.Record{Job: running(3), Payload: payload()})
 	for _, id := range []job.ID{1, 2, 3, 9} {
-		commit(t, s, job.Record{Left: &job.Leftover{Job: id, Attempt: 1, What: "20G of \"GPU 0\""}})
+		commit(t, s, job.Record{Left: &job.Leftover{Job: id, Attempt: 1, What: job.Text("20G of \"GPU 0\"")}})
 	}
 	mustCheck(t, s)
 	for id, want := range map[job.ID]struct {
@@ -33,7 +34,7 @@ func TestLeft(t *testing.T) {
 			if r == nil {
 				return ""
 			}
-			return r.Sentence()
+			return words.Result(r)
 		}
 		j, err := s.Job(ctx, id)
 		requireEqual(t, err, sentence(j.Result), want.job)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // execFile runs a script on the file as another program would.
@@ -53,7 +54,7 @@ func TestReleasedSchemasOpen(t *testing.T) {
 			requireEqual(t, err, st.Jobs[0].Request.GPUMilli, 2000)
 			requireEqual(t, err, st.Jobs[0].QueuedAt, st.Jobs[0].SubmittedAt)
 			j, err := s.Job(ctx, 2)
-			requireEqual(t, err, j.Result.Sentence(), "failed: exit code 3")
+			requireEqual(t, err, words.Result(j.Result), "failed: exit code 3")
 			requireEqual(t, err, j.Attempt.GPUs, []job.GPURef{{UUID: "GPU-bb", Index: 1, Minor: 3}})
 			requireEqual(t, err, j.Attempt.EndedAt, at("2026-01-02T04:00:00.5Z"))
 			p, err := s.Payload(ctx, 2)

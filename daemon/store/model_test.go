@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/job"
 	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // model is what the store must hold, in plain maps.

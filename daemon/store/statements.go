@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,8 +45,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 		putPrediction:   upsert("predictions", predictionColumns, 1, "key"),
 		putReservation:  upsert("reservations", reservationColumns, 1, "id"),
 		dropReservation: "DELETE FROM reservations WHERE id = ?",
-		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', ?3) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
-		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', ?3) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
+		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', json(?3)) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
+		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', json(?3)) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		putCounters:     setCounters,
 	} {
 		if p[i], err = db.PrepareContext(ctx, text); err != nil {
@@ -121,9 +122,10 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 		w.put(ctx, p[putReservation], args, err, "reservation %d", v.ID)
 	}
 	if l := r.Left; l != nil {
-		args := []any{int64(l.Job), l.Attempt, l.What}
-		w.put(ctx, p[leaveAttempt], args, nil, "what job %d left", l.Job)
-		w.put(ctx, p[leaveJob], args, nil, "what job %d left", l.Job)
+		what, err := json.Marshal(l.What)
+		args := []any{int64(l.Job), l.Attempt, string(what)}
+		w.put(ctx, p[leaveAttempt], args, err, "what job %d left", l.Job)
+		w.put(ctx, p[leaveJob], args, err, "what job %d left", l.Job)
 	}
 	if r.Unreserve != 0 {
 		w.put(ctx, p[dropReservation], []any{r.Unreserve}, nil, "remove reservation %d", r.Unreserve)

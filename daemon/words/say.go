@@ -71,6 +71,12 @@ func spell(a any) any {
 		return Say(v)
 	case job.Problems:
 		return lines(v)
+	case job.Reason:
+		return Reason(v)
+	case job.Result:
+		return Result(&v)
+	case job.GPUError:
+		return GPUError(v)
 	case job.People:
 		return people(v)
 	case job.Wish:

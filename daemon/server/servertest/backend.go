@@ -142,7 +142,7 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 }
 
 func hold(v *job.JobView, by string) {
-	v.Held, v.Reasons = by, []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: by}}
+	v.Held, v.Reasons = by, []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
 // same reports whether a submission has been made before: with its request key,

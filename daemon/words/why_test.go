@@ -1,6 +1,8 @@
-package server
+package words
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,44 +36,59 @@ func TestWhyIsOneShortLine(t *testing.T) {
 			"GPUs 1,2 are paused; GPU 0 is lost: the driver reports it as lost or broken"},
 		{[]job.Reason{on(0, job.ReasonGPUDrained, 0), on(1, job.ReasonGPUPaused, 0), on(2, job.ReasonGPUCleaning, 4), on(3, job.ReasonGPUBusy, 5)},
 			"GPU 2 is being checked after job 4; GPU 3 is held by job 5"},
-		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), {Code: job.ReasonDependency, GPU: job.NoGPU, Job: 9, Detail: "has completed"}},
+		{[]job.Reason{on(0, job.ReasonGPUBusy, 3), {Code: job.ReasonDependency, GPU: job.NoGPU, Job: 9, Detail: job.Text("has completed")}},
 			"waits until job 9 has completed"},
-		{[]job.Reason{{Code: job.ReasonQuotaGPUs, GPU: job.NoGPU, Need: 2000, Have: 2000, Detail: "alice"}, {Code: job.ReasonHeld, GPU: job.NoGPU, Detail: "root"}},
+		{[]job.Reason{{Code: job.ReasonQuotaGPUs, GPU: job.NoGPU, Need: 2000, Have: 2000, Detail: job.Text("alice")}, {Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text("root")}},
 			"held by root"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 1, Need: 500, Have: 250}}, "GPU 1 has 0.25 free, 0.5 needed"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 0, Need: 500, Have: 250}, {Code: job.ReasonGPUShare, GPU: 1, Need: 500}},
 			"GPUs 0,1 have too little of their share free, 0.5 needed"},
 		{[]job.Reason{on(0, job.ReasonGPUKept, 3), on(1, job.ReasonGPUKept, 3)}, "GPUs 0,1 are kept for job 3, before this one"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30}}, "GPU 2 has 3G free, 20G needed"},
-		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30, Detail: "not told"}}, "GPU 2 has 3G free, 20G needed (not told)"},
+		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30, Detail: job.Text("not told")}}, "GPU 2 has 3G free, 20G needed (not told)"},
 		{[]job.Reason{machine(job.ReasonMaxRunning, 8, 0)}, "8 jobs are running, the site allows no more at once"},
 	} {
-		if got := why(c.list); got != c.want {
-			t.Errorf("why(%+v)\n got %q\nwant %q", c.list, got, c.want)
+		if got := Why(c.list); got != c.want {
+			t.Errorf("Why(%+v)\n got %q\nwant %q", c.list, got, c.want)
 		}
 	}
 }
 
 // A code that the summary does not know must still read as words.
 func TestWhyKnowsEveryCode(t *testing.T) {
-	for _, code := range job.ReasonCodes() {
+	for _, code := range ReasonCodes() {
 		for _, list := range [][]job.Reason{
 			{{Code: code, GPU: job.NoGPU}}, {{Code: code, GPU: 0, Job: 1}}, {{Code: code, GPU: 0, Job: 1}, {Code: code, GPU: 1, Job: 2}},
 		} {
-			if got := why(list); got == "" || got == string(code) {
+			if got := Why(list); got == "" || got == string(code) {
 				t.Errorf("why of %s is %q", code, got)
 			}
 		}
 	}
 }
 
-// A code without a place would come first, or be lost.
-func TestEveryCodeHasAPlace(t *testing.T) {
-	for _, code := range job.ReasonCodes() {
-		_, own := ownReason([]job.Reason{{Code: code, GPU: job.NoGPU}})
-		gpu := strings.HasPrefix(string(code), "gpu-") && code != job.ReasonGPUCount
-		if placed := slices.Contains(reasonOrder, code); placed != gpu || own && gpu {
-			t.Errorf("%s: of a GPU %v, placed among those %v, of the job %v", code, gpu, placed, own)
+// A code without a place would come first, or be lost: each that is declared has
+// one row, and those of GPUs are behind the others.
+func TestEveryCodeHasARow(t *testing.T) {
+	text, err := os.ReadFile("../job/reason.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []job.ReasonCode
+	for _, m := range regexp.MustCompile(`ReasonCode = "([a-z-]+)"`).FindAllSubmatch(text, -1) {
+		declared = append(declared, job.ReasonCode(m[1]))
+	}
+	codes := ReasonCodes()
+	if slices.Sort(declared); !slices.Equal(declared, slices.Sorted(slices.Values(codes))) {
+		t.Errorf("declared are %q, words are for %q", declared, codes)
+	}
+	if !slices.IsSortedFunc(reasons, func(a, b reason) int { return int(a.about - b.about) }) {
+		t.Error("the rows are not in the order of whom they concern")
+	}
+	for _, r := range reasons {
+		gpu := strings.HasPrefix(string(r.code), "gpu-") && r.code != job.ReasonGPUCount
+		if gpu != (r.about == someGPU || r.about == aside) {
+			t.Errorf("%s concerns %d", r.code, r.about)
 		}
 	}
 }

@@ -1,0 +1,249 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// concern is with whom a reason lies.
+type concern int
+
+const (
+	own     concern = iota // the job or its owner: while there is one, the GPUs do not matter
+	machine                // the whole machine
+	someGPU                // a GPU
+	aside                  // a GPU of which it says nothing bad, or nothing that would ever change
+)
+
+// reason is the words for a cause of waiting.
+type reason struct {
+	code           job.ReasonCode
+	about          concern
+	alone, on, all string
+}
+
+// reasons has the words of each cause of waiting: its sentence; what follows
+// "GPU 0" in a line, where that is not "is" and the sentence; and what follows
+// "GPUs 0,1", where that is not "are" and the code. In braces are the parts of
+// Reason as value spells them. Of its own reasons a job shows the first; those
+// of GPUs are in the order in which they pass: first what ends by itself and
+// soon, then what a person has to end, then what nobody can.
+var reasons = []reason{
+	{job.ReasonAccount, own, "its user may start nothing: {text}", "", ""},
+	{job.ReasonHeld, own, "held by {text}", "", ""},
+	{job.ReasonDependency, own, "waits until job {job} {text}", "", ""},
+	{job.ReasonBegin, own, "not to begin before {text}", "", ""},
+	{job.ReasonBackoff, own, "{failed} again at {text}", "", ""},
+	{job.ReasonArrayLimit, own, "{need task} of the array {are} running, its limit", "", ""},
+	{job.ReasonQuotaJobs, own, "{text} has {need} jobs running, the quota", "", ""},
+	{job.ReasonQuotaGPUs, own, "{text} has {have GPUs} of {need GPUs} GPUs, the quota", "", ""},
+	{job.ReasonQuotaHours, own, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
+
+	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
+	{job.ReasonChecking, machine, "its GPUs look free, which a fresh sample is confirming", "", ""},
+	{job.ReasonGPUCount, machine, "needs {need} GPUs, {have} available now", "", ""},
+	{job.ReasonHostMemory, machine, "needs {need bytes} of host memory, {have bytes} is not promised to running jobs{detail}", "", ""},
+	{job.ReasonMaxRunning, machine, "{need job} {are} running, the site allows no more at once{detail}", "", ""},
+	{job.ReasonNoGPUJobs, machine, "jobs without a GPU have all places that they may have here, {need}{detail}", "", ""},
+	{job.ReasonNoGPUMemory, machine,
+		"needs {need bytes} of host memory, {have bytes} is left of what jobs without a GPU may have{detail}", "", ""},
+
+	{job.ReasonGPUCleaning, someGPU, "being checked after {leaver}", "", "are being checked"},
+	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is before this one", "", "are kept for {jobs}, before this one"},
+	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
+	{job.ReasonGPUShare, someGPU, "{have GPUs} of it is free, {need GPUs} needed",
+		"has {have GPUs} free, {need GPUs} needed", "have too little of their share free, {need GPUs} needed"},
+	{job.ReasonGPUMemory, someGPU, "{have bytes} of its memory is really free, {need bytes} needed{detail}{besides}",
+		"has {have bytes} free, {need bytes} needed{detail}{besides}", "have too little free memory, {need bytes} needed"},
+	{job.ReasonGPUUsed, someGPU, "{have} % of its memory is in use, at most {need} % allowed{besides}",
+		"has {have} % of its memory in use, at most {need} % allowed{besides}", "have more than {need} % of their memory in use"},
+	{job.ReasonGPULoad, someGPU, "busy to {have} %, at most {need} % allowed{besides}", "", "are busy to more than {need} %"},
+	{job.ReasonGPUForeign, someGPU, "used outside of any job: {outsiders}", "", "are used outside of any job"},
+	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", ""},
+	{job.ReasonGPUSuspect, someGPU, "something of {leaver} is still on it{detail}", "is suspect: {alone}", ""},
+	{job.ReasonGPUPaused, someGPU, "paused by an administrator{detail}", "", ""},
+	{job.ReasonGPUDrained, someGPU, "drained by an administrator{detail}", "", ""},
+	{job.ReasonGPUSick, someGPU, "out of service{detail}", "is sick: {alone}", ""},
+	{job.ReasonGPUUnknown, someGPU, "its state is unknown: {unknown}", "is unknown: {unknown}", ""},
+	{job.ReasonGPULost, someGPU, "the driver reports it as lost or broken{detail}", "is lost: {alone}", ""},
+
+	{job.ReasonGPUFree, aside, "free", "", ""},
+	{job.ReasonGPUType, aside, "another model{detail}", "", "are of another model"},
+	{job.ReasonGPUExcluded, aside, "not among the GPUs the job may use", "", "are not among those the job may use"},
+}
+
+// rank is a code's place in reasons; -1 where it has none.
+func rank(code job.ReasonCode) int {
+	for i := range reasons {
+		if reasons[i].code == code {
+			return i
+		}
+	}
+	return -1
+}
+
+// ReasonCodes returns every code that a Reason may have.
+func ReasonCodes() []job.ReasonCode {
+	codes := make([]job.ReasonCode, len(reasons))
+	for i := range reasons {
+		codes[i] = reasons[i].code
+	}
+	return codes
+}
+
+// Reason says for people why a job waits, without the GPU's number.
+func Reason(r job.Reason) string {
+	at := rank(r.Code)
+	if at < 0 {
+		return string(r.Code)
+	}
+	return expand(reasons[at].alone, r)
+}
+
+// expand puts the parts of a reason where a format has their names in braces.
+func expand(format string, r job.Reason) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(format, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		b.WriteString(value(name, r))
+		format = after
+	}
+}
+
+// value spells one part of a reason.
+func value(name string, r job.Reason) string {
+	switch name {
+	case "alone":
+		return Reason(r)
+	case "text":
+		return Say(r.Detail)
+	case "detail":
+		return inBrackets(Say(r.Detail))
+	case "unknown":
+		return cmp.Or(Say(r.Detail), "the driver does not answer")
+	case "job":
+		return called(r)
+	case "holders":
+		return holders(r)
+	case "leaver":
+		if r.Job == 0 {
+			return "an earlier job"
+		}
+		return "job " + called(r)
+	case "besides":
+		if len(r.Foreign) == 0 {
+			return ""
+		}
+		return "; outside of any job " + foreign(r.Foreign)
+	case "outsiders":
+		return outsiders(r)
+	case "failed":
+		return failed(r.Need)
+	case "are":
+		if r.Need == 1 {
+			return "is"
+		}
+		return "are"
+	}
+	what, unit, _ := strings.Cut(name, " ")
+	n := r.Need
+	if what == "have" {
+		n = r.Have
+	}
+	switch unit {
+	case "bytes":
+		return job.FormatSize(n)
+	case "GPUs":
+		return job.FormatGPUs(int(n))
+	case "":
+		return strconv.FormatInt(n, 10)
+	}
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+// failed says what a job tries again after: a failure, or starts in a row.
+func failed(starts int64) string {
+	switch {
+	case starts > 1:
+		return fmt.Sprintf("could not be started %d times in a row, and is tried", starts)
+	case starts == 1:
+		return "could not be started, and is tried"
+	}
+	return "failed, and tries"
+}
+
+// names are what people call the jobs of a reason; nil where there is none.
+func names(r job.Reason) []string {
+	if r.Names != nil || r.Job == 0 {
+		return r.Names
+	}
+	list := []string{r.Job.String()}
+	for _, id := range r.Others {
+		list = append(list, id.String())
+	}
+	return list
+}
+
+// called is what people call the first of them.
+func called(r job.Reason) string {
+	if list := names(r); list != nil {
+		return list[0]
+	}
+	return r.Job.String()
+}
+
+// holders names the jobs that hold a GPU, and how many there are beside these.
+func holders(r job.Reason) string {
+	list := names(r)
+	if len(list) < 2 {
+		return "job " + called(r)
+	}
+	if more := int(r.Have) - len(list); more > 0 {
+		return fmt.Sprintf("jobs %s and %d more", strings.Join(list, ", "), more)
+	}
+	last := len(list) - 1
+	return "jobs " + strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
+// outsiders says who has a GPU without a job.
+func outsiders(r job.Reason) string {
+	var parts []string
+	if len(r.Foreign) > 0 {
+		parts = append(parts, foreign(r.Foreign))
+	}
+	if r.Have > 0 {
+		parts = append(parts, job.FormatSize(r.Have)+" in use by processes that the driver does not list")
+	}
+	return cmp.Or(strings.Join(parts, ", "), "the driver does not say by whom")
+}
+
+// foreign names the processes of no job.
+func foreign(list []job.Foreign) string {
+	parts := make([]string, len(list))
+	for i, f := range list {
+		who, has := "process "+strconv.Itoa(f.PID), "some"
+		switch {
+		case f.User != "":
+			who += " of " + f.User
+		case f.UID >= 0:
+			who += " of uid " + strconv.Itoa(f.UID)
+		}
+		if f.Bytes >= 0 {
+			has = job.FormatSize(f.Bytes)
+		}
+		parts[i] = who + " has " + has
+	}
+	return strings.Join(parts, ", ")
+}

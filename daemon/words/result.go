@@ -1,0 +1,145 @@
+package words
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// launchWords finish the sentence "could not start: …".
+var launchWords = map[contract.Step]string{
+	contract.StepSpec:   "its private instructions could not be made or read",
+	contract.StepChdir:  "its working directory could not be entered",
+	contract.StepExec:   "its command could not be run",
+	contract.StepFilter: "its GPUs could not be opened, or are not fenced off from others",
+	contract.StepLimits: "its resource limits could not be set",
+	contract.StepUnit:   "systemd refused its unit",
+}
+
+// Result says for people how an attempt ended and, where it helps, what to do
+// next.
+func Result(r *job.Result) string {
+	if !r.Left.IsZero() {
+		return outcome(r) + "; " + Say(r.Left)
+	}
+	return outcome(r)
+}
+
+func outcome(r *job.Result) string {
+	switch r.Outcome {
+	case job.Completed:
+		return "completed: exit code 0"
+	case job.Cancelled:
+		return cancelled(r)
+	case job.TimedOut:
+		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit))
+	case job.OutOfMemory:
+		if r.MemBytes > 0 {
+			return fmt.Sprintf("killed for going over its host memory limit of %s (ask for more with --mem)", job.FormatSize(r.MemBytes))
+		}
+		return "killed because the host ran out of memory"
+	case job.GPUOutOfMemory:
+		return overBudget(r)
+	case job.Lost:
+		switch {
+		case r.Tries > 0:
+			return "not started, to be tried again: " + Say(r.Detail)
+		case r.Cause == job.StopTaken:
+			return "not started, and queued again: " + Say(r.Detail)
+		}
+		return "lost: " + Say(r.Detail)
+	}
+	if r.GPUError != nil && r.Cause != job.StopGPULost {
+		return failure(r) + "; " + GPUError(*r.GPUError)
+	}
+	return failure(r)
+}
+
+// forName is what people call the job in For; "" where there is none.
+func forName(r *job.Result) string {
+	if r.ForName != "" || r.For == 0 {
+		return r.ForName
+	}
+	return r.For.String()
+}
+
+func cancelled(r *job.Result) string {
+	switch {
+	case r.Cause == job.StopPreempt:
+		return fmt.Sprintf("stopped to make room for job %s, and queued again", forName(r))
+	case r.Cause == job.StopRequeue:
+		return "sent back to the queue by " + r.By
+	case r.Cause == job.StopIdle && r.Breach == nil:
+		return "cancelled by the site: it did not use its GPUs"
+	case r.Cause == job.StopIdle:
+		return "cancelled by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Round(time.Second))
+	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open one, so somebody passed it an open device
+		return "cancelled by the site: it used a GPU that it does not have"
+	case r.Cause == job.StopTrespass:
+		return fmt.Sprintf("cancelled by the site: it used GPU %d, which it does not have", r.Breach.GPU)
+	case !r.Detail.IsZero():
+		return "cancelled: " + Say(r.Detail)
+	case r.By != "":
+		return "cancelled by " + r.By
+	}
+	return "cancelled"
+}
+
+// overBudget says why a job was stopped that went over its budget.
+func overBudget(r *job.Result) string {
+	b := r.Breach
+	if b == nil {
+		return fmt.Sprintf("stopped for using GPU memory that job %s was promised (ask for more with --gpu-mem)", forName(r))
+	}
+	return fmt.Sprintf("stopped for using %s, when job %s was short of its own (ask for more with --gpu-mem)",
+		over(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
+}
+
+// over says how much a job uses and may.
+func over(gpu int, used, budget job.Size) string {
+	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
+}
+
+func failure(r *job.Result) string {
+	switch {
+	case r.Launch != "":
+		text := "could not start: " + launchWords[r.Launch]
+		if r.Errno != 0 {
+			text += ": " + syscall.Errno(r.Errno).Error()
+		}
+		return text + inBrackets(Say(r.Detail))
+	case r.Signal != 0:
+		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, job.SignalName(r.Signal))
+	case r.Cause == job.StopGPULost && r.GPUError == nil:
+		return "stopped since one of its GPUs was lost"
+	case r.Cause == job.StopGPULost && r.GPUError.Xid == 0:
+		return "stopped since " + GPUError(*r.GPUError)
+	case r.Cause == job.StopGPULost:
+		return fmt.Sprintf("stopped since GPU %d was lost (%s)", r.GPUError.GPU, xid(r.GPUError))
+	case !r.Detail.IsZero():
+		return "failed: " + Say(r.Detail)
+	}
+	return fmt.Sprintf("failed: exit code %d", r.ExitCode)
+}
+
+// GPUError says what a GPU reported while a job had it.
+func GPUError(e job.GPUError) string {
+	if e.Xid == 0 {
+		return fmt.Sprintf("GPU %d was lost", e.GPU) + inBrackets(Say(e.What))
+	}
+	return fmt.Sprintf("GPU %d reported %s", e.GPU, xid(&e))
+}
+
+// xid is an Xid with what it means, where that is known.
+func xid(e *job.GPUError) string { return fmt.Sprintf("Xid %d", e.Xid) + inBrackets(Say(e.What)) }
+
+// Warning says what is not as it should be with a job, to follow "the job".
+func Warning(w job.Warning) string {
+	if w.Code == job.WarningMemory {
+		return "uses " + over(w.GPU, w.Used, w.Promised)
+	}
+	return fmt.Sprintf("has not used GPU %d for %s", w.GPU, job.FormatDuration(w.Idle.Round(time.Second)))
+}

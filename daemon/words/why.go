@@ -1,0 +1,114 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxGroups is how many causes that lie with GPUs one line names.
+const maxGroups = 2
+
+// Why says in one short line what the reader can do most with: what keeps the
+// job wherever it would go, and then the GPUs, by the causes that pass soonest.
+// GPUs that are no candidates are named only when there is nothing else to say.
+func Why(list []job.Reason) string {
+	if first, ok := ownReason(list); ok {
+		return Reason(first)
+	}
+	var parts, others []string
+	for _, r := range list {
+		if r.GPU == job.NoGPU {
+			parts = append(parts, Reason(r))
+		}
+	}
+	groups := groupReasons(list)
+	slices.SortStableFunc(groups, func(a, b *reasonGroup) int { return cmp.Compare(a.rank, b.rank) })
+	for _, g := range groups {
+		switch {
+		case g.rank >= 0 && reasons[g.rank].about == aside:
+			others = append(others, g.String())
+		case len(parts) < maxGroups:
+			parts = append(parts, g.String())
+		}
+	}
+	if len(parts) == 0 {
+		parts = others
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ownReason finds the first reason that lies with the job or its owner.
+func ownReason(list []job.Reason) (job.Reason, bool) {
+	for i := range reasons {
+		if reasons[i].about != own {
+			break
+		}
+		if at := slices.IndexFunc(list, func(r job.Reason) bool { return r.Code == reasons[i].code }); at >= 0 {
+			return list[at], true
+		}
+	}
+	return job.Reason{}, false
+}
+
+// reasonGroup is the GPUs that one cause keeps.
+type reasonGroup struct {
+	rank  int
+	first job.Reason
+	gpus  []int
+	jobs  []string
+}
+
+// groupReasons gathers the GPUs by code, in the order of first mention.
+func groupReasons(list []job.Reason) []*reasonGroup {
+	var groups []*reasonGroup
+	byCode := map[job.ReasonCode]*reasonGroup{}
+	for _, r := range list {
+		if r.GPU == job.NoGPU {
+			continue
+		}
+		g := byCode[r.Code]
+		if g == nil {
+			g = &reasonGroup{rank: rank(r.Code), first: r}
+			byCode[r.Code], groups = g, append(groups, g)
+		}
+		g.gpus = append(g.gpus, r.GPU)
+		g.jobs = append(g.jobs, names(r)...)
+	}
+	return groups
+}
+
+// String is the reason's own sentence for one GPU, a summary for several.
+func (g *reasonGroup) String() string {
+	on, all := "", ""
+	if g.rank >= 0 {
+		on, all = reasons[g.rank].on, reasons[g.rank].all
+	}
+	if len(g.gpus) == 1 {
+		return fmt.Sprintf("GPU %d %s", g.gpus[0], expand(cmp.Or(on, "is {alone}"), g.first))
+	}
+	all = strings.ReplaceAll(cmp.Or(all, "are "+strings.TrimPrefix(string(g.first.Code), "gpu-")), "{jobs}", nameList(g.jobs))
+	return fmt.Sprintf("GPUs %s %s", job.FormatGPUList(g.gpus), expand(all, g.first))
+}
+
+// nameList is "job 3" or "jobs 3,4"; it names up to three, and says that there
+// are more.
+func nameList(names []string) string {
+	var parts []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		if !seen[name] {
+			parts, seen[name] = append(parts, name), true
+		}
+	}
+	switch {
+	case len(parts) == 1:
+		return "job " + parts[0]
+	case len(parts) > 3:
+		parts = append(parts[:3], "…")
+	}
+	return "jobs " + strings.Join(parts, ",")
+}
