@@ -3,6 +3,7 @@ package unittest
 import (
 	"context"
 	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -148,6 +149,31 @@ func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
 		case <-late:
 			s.Fatalf("no more changes of unit %d, it is still %+v", id, last)
 		}
+	}
+}
+
+// kill sends a signal to what a unit has of processes, which may be none.
+func (s *stage) kill(id int64, signal syscall.Signal) {
+	s.Helper()
+	if err := s.m.Kill(s.ctx, units.Name(id), int(signal)); err != nil {
+		s.Fatalf("Kill(%d, %v): %v", id, signal, err)
+	}
+}
+
+// processes wants so many in the control group of a status.
+func (s *stage) processes(status units.Status, want int, when string) {
+	s.Helper()
+	if n := s.bench.Processes(s.m, status); n != want {
+		s.Errorf("%s: %d processes, want %d: %+v", when, n, want, status)
+	}
+}
+
+// calls are the errors of every call about one unit.
+func (s *stage) calls(ctx context.Context, name string) map[string]error {
+	_, startErr := s.m.Start(ctx, name, s.bench.Properties(1, Behaviour{}))
+	_, statusErr := s.m.Status(ctx, name)
+	return map[string]error{
+		"Start": startErr, "Stop": s.m.Stop(ctx, name), "Kill": s.m.Kill(ctx, name, 9), "Status": statusErr,
 	}
 }
 

@@ -22,9 +22,7 @@ func testStart(t *testing.T, s *stage) {
 	if again.InvocationID != got.InvocationID || again.Active != got.Active {
 		t.Fatalf("Status is %+v after Start returned %+v", again, got)
 	}
-	if n := s.bench.Processes(s.m, again); n != 1 {
-		t.Fatalf("%d processes, want 1: %+v", n, again)
-	}
+	s.processes(again, 1, "running")
 	s.stop(1)
 }
 
@@ -100,9 +98,7 @@ func testKill(t *testing.T, s *stage) {
 		units.ActiveFailed}, {syscall.SIGUSR2, units.ActiveFailed}} {
 		id := int64(20 + i)
 		s.start(id, Behaviour{})
-		if err := s.m.Kill(s.ctx, units.Name(id), int(c.signal)); err != nil {
-			t.Fatal(err)
-		}
+		s.kill(id, c.signal)
 		status, exit := s.until(id, units.PhaseExited)
 		if exit != (contract.Exit{Signal: int(c.signal)}) || status.Active != c.active {
 			t.Errorf("%v: got %+v from %+v", c.signal, exit, status)
@@ -111,21 +107,15 @@ func testKill(t *testing.T, s *stage) {
 	}
 }
 
-func testKillNothing(t *testing.T, s *stage) {
+func testKillNothing(_ *testing.T, s *stage) {
 	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM)), units.ErrAbsent)
 	s.start(6, Behaviour{Ends: true})
 	s.until(6, units.PhaseExited)
-	if err := s.m.Kill(s.ctx, units.Name(6), int(syscall.SIGTERM)); err != nil {
-		t.Errorf("Kill of an exited unit: %v", err)
-	}
+	s.kill(6, syscall.SIGTERM)
 	s.start(7, Behaviour{Ends: true, Code: 1})
 	s.until(7, units.PhaseExited)
-	if err := s.m.Kill(s.ctx, units.Name(7), int(syscall.SIGTERM)); err != nil {
-		t.Errorf("Kill of a failed unit: %v", err)
-	}
+	s.kill(7, syscall.SIGTERM)
 	s.start(8, Behaviour{})
-	if err := s.m.Kill(s.ctx, units.Name(8), int(syscall.SIGWINCH)); err != nil {
-		t.Errorf("Kill by a signal that does nothing: %v", err)
-	}
+	s.kill(8, syscall.SIGWINCH) // which does nothing
 	s.phase(8, units.PhaseRunning)
 }

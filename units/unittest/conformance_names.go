@@ -123,10 +123,7 @@ func testList(t *testing.T, s *stage) {
 func testNames(t *testing.T, s *stage) {
 	for _, name := range []string{"", "dbus.service", "gpujob-1.scope", "gpujob-01.service", "gpujob-0.service",
 		"gpujob-1@x.service"} {
-		_, startErr := s.m.Start(s.ctx, name, s.bench.Properties(1, Behaviour{}))
-		_, statusErr := s.m.Status(s.ctx, name)
-		for op, err := range map[string]error{"Start": startErr, "Stop": s.m.Stop(s.ctx, name),
-			"Kill": s.m.Kill(s.ctx, name, 9), "Status": statusErr} {
+		for op, err := range s.calls(s.ctx, name) {
 			if err == nil || errors.Is(err, units.ErrBus) {
 				t.Errorf("%s(%q): error is %v, want a refusal", op, name, err)
 			}
@@ -137,11 +134,9 @@ func testNames(t *testing.T, s *stage) {
 func testContext(t *testing.T, s *stage) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
-	_, startErr := s.m.Start(ctx, units.Name(1), s.bench.Properties(1, Behaviour{}))
-	_, statusErr := s.m.Status(ctx, units.Name(1))
-	_, listErr := s.m.List(ctx)
-	for op, err := range map[string]error{"Start": startErr, "Stop": s.m.Stop(ctx, units.Name(1)),
-		"Kill": s.m.Kill(ctx, units.Name(1), 9), "Status": statusErr, "List": listErr} {
+	errs := s.calls(ctx, units.Name(1))
+	_, errs["List"] = s.m.List(ctx)
+	for op, err := range errs {
 		if !errors.Is(err, units.ErrBus) || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error is %v, want %v and the context's", op, err, units.ErrBus)
 		}

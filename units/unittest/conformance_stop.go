@@ -40,13 +40,11 @@ func testStop(t *testing.T, s *stage) {
 	s.phase(50, units.PhaseAbsent)
 }
 
-func testStopDeaf(t *testing.T, s *stage) {
+func testStopDeaf(_ *testing.T, s *stage) {
 	s.start(1, Behaviour{Deaf: true})
 	got := s.status(1)
 	s.stop(1)
-	if n := s.bench.Processes(s.m, got); n != 0 {
-		t.Errorf("%d processes after the stop", n)
-	}
+	s.processes(got, 0, "after the stop")
 }
 
 // testStopping: a main process that says that it stops, and puts that off, runs
@@ -60,20 +58,14 @@ func testStopping(t *testing.T, s *stage) {
 			got.InvocationID != started.InvocationID {
 			t.Errorf("%+v: %s, %+v", b, phase, got)
 		}
-		if n := s.bench.Processes(s.m, got); n != 1 {
-			t.Errorf("%+v: %d processes, want 1", b, n)
-		}
+		s.processes(got, 1, "stopping")
 		if _, err := s.m.Start(s.ctx, units.Name(id), s.bench.Properties(id, b)); !errors.Is(err, units.ErrExists) {
 			t.Errorf("%+v: second start: %v", b, err)
 		}
 		s.stop(id)
-		if n := s.bench.Processes(s.m, got); n != 0 {
-			t.Errorf("%+v: %d processes after the stop", b, n)
-		}
+		s.processes(got, 0, "after the stop")
 		s.start(id, b)
-		if err := s.m.Kill(s.ctx, units.Name(id), int(syscall.SIGKILL)); err != nil {
-			t.Fatal(err)
-		}
+		s.kill(id, syscall.SIGKILL)
 		if _, exit := s.until(id, units.PhaseExited); exit != (contract.Exit{Signal: 9}) {
 			t.Errorf("%+v: killed: got %+v", b, exit)
 		}
@@ -86,22 +78,16 @@ func testStopping(t *testing.T, s *stage) {
 func testSweep(t *testing.T, s *stage) {
 	s.start(1, Behaviour{Ends: true, Orphan: true})
 	left, _ := s.until(1, units.PhaseExited)
-	if n := s.bench.Processes(s.m, left); n != 1 {
-		t.Errorf("exit 0: %d processes left behind, want 1", n)
-	}
+	s.processes(left, 1, "left behind at exit 0")
 	s.stop(1)
-	if n := s.bench.Processes(s.m, left); n != 0 {
-		t.Errorf("exit 0: %d processes after the stop", n)
-	}
+	s.processes(left, 0, "after the stop")
 	s.start(2, Behaviour{Ends: true, Code: 3, Orphan: true})
 	swept, exit := s.until(2, units.PhaseExited)
 	if exit.Code != 3 {
 		t.Errorf("exit 3: got %+v", exit)
 	}
 	swept.ControlGroup = strings.ReplaceAll(left.ControlGroup, units.Name(1), units.Name(2))
-	if n := s.bench.Processes(s.m, swept); n != 0 {
-		t.Errorf("exit 3: %d processes after its end", n)
-	}
+	s.processes(swept, 0, "after exit 3")
 	s.stop(2)
 }
 

@@ -112,28 +112,25 @@ func (s *Systemd) Started(name string) int {
 
 // Running reports whether the main process of name runs.
 func (s *Systemd) Running(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.units[name]
-	return u != nil && u.running()
+	return about(s, name, (*unit).running)
 }
 
 // Properties returns what name was started with; nil if it is not there.
 func (s *Systemd) Properties(name string) []units.Property {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u := s.units[name]; u != nil {
-		return u.props
-	}
-	return nil
+	return about(s, name, func(u *unit) []units.Property { return u.props })
 }
 
 // Processes counts the processes of name.
 func (s *Systemd) Processes(name string) int {
+	return about(s, name, func(u *unit) int { return u.processes })
+}
+
+// about asks something of a unit; the answer is zero where it is not there.
+func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if u := s.units[name]; u != nil {
-		return u.processes
+		answer = ask(u)
 	}
-	return 0
+	return answer
 }

@@ -20,13 +20,6 @@ type Fault struct {
 	Happens bool  // the call takes effect all the same: only its answer is lost
 }
 
-func (f Fault) orElse(err error) error {
-	if f.Err != nil {
-		return f.Err
-	}
-	return err
-}
-
 // LostAnswer is a call that took effect, without its caller learning it.
 func LostAnswer() Fault { return Fault{Err: units.ErrBus, Happens: true} }
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/gpusched/gpusched/units"
@@ -70,153 +70,124 @@ func (s *Systemd) Changes() <-chan units.Change { return s.changes }
 // Start is systemd.Manager's.
 func (s *Systemd) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
-	s.mu.Lock()
-	fault, err := s.enter(ctx, OpStart, name)
-	if err != nil {
-		s.mu.Unlock()
-		return none, err
-	}
-	if s.units[name] != nil {
-		s.mu.Unlock()
-		return none, fault.orElse(fmt.Errorf("start unit %q: %w", name, units.ErrExists))
-	}
-	if s.leaving {
-		s.mu.Unlock()
-		return none, fault.orElse(fmt.Errorf("start unit %q: %w", name, units.ErrNotNow))
-	}
-	u := s.create(name, props)
-	if s.holds[hold{OpStart, name}] {
-		err = s.await(ctx, u)
-	} else {
-		s.begin(u)
-	}
-	status := u.status
-	s.mu.Unlock()
-	if err = fault.orElse(err); err != nil {
-		return none, err
-	}
-	if phase, _ := units.Decode(status); phase != units.PhaseFailedToStart {
-		return status, nil
-	}
-	return status, &units.StartError{JobResult: "failed", Status: status}
+	return call(s, ctx, OpStart, name, none, func() (units.Status, error) {
+		if s.units[name] != nil {
+			return none, fmt.Errorf("start unit %q: %w", name, units.ErrExists)
+		}
+		if s.leaving {
+			return none, fmt.Errorf("start unit %q: %w", name, units.ErrNotNow)
+		}
+		u := s.create(name, props)
+		if !s.holds[hold{OpStart, name}] {
+			s.begin(u)
+		} else if err := s.await(ctx, u); err != nil {
+			return none, err
+		}
+		if phase, _ := units.Decode(u.status); phase != units.PhaseFailedToStart {
+			return u.status, nil
+		}
+		return u.status, &units.StartError{JobResult: "failed", Status: u.status}
+	})
 }
 
 // Stop is systemd.Manager's.
 func (s *Systemd) Stop(ctx context.Context, name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault, err := s.enter(ctx, OpStop, name)
-	if err != nil {
-		return err
-	}
-	u := s.units[name]
-	switch {
-	case u == nil:
-	case u.processesStay:
-		s.stopMain(u)
-		u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // the failure is reset already
-		s.tell(name)
-		return fault.orElse(fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses))
-	case s.holds[hold{OpStop, name}]:
-		u.set(units.ActiveDeactivating, "stop-sigterm", u.status.Result)
-		u.status.JobPending = true
-		s.tell(name)
-		err = s.await(ctx, u)
-	default:
-		s.remove(u)
-	}
-	return fault.orElse(err)
+	_, err := call(s, ctx, OpStop, name, nil, func() (*unit, error) {
+		u := s.units[name]
+		switch {
+		case u == nil:
+		case u.processesStay:
+			s.stopMain(u)
+			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // the failure is reset already
+			s.tell(name)
+			return u, fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses)
+		case s.holds[hold{OpStop, name}]:
+			u.set(units.ActiveDeactivating, "stop-sigterm", u.status.Result)
+			u.status.JobPending = true
+			s.tell(name)
+			return u, s.await(ctx, u)
+		default:
+			s.remove(u)
+		}
+		return u, nil
+	})
+	return err
 }
 
 // Kill is systemd.Manager's.
 func (s *Systemd) Kill(ctx context.Context, name string, signal int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault, err := s.enter(ctx, OpKill, name)
-	if err != nil {
-		return err
-	}
-	u := s.units[name]
-	if u == nil {
-		return fault.orElse(fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent))
-	}
-	s.signal(u, signal)
-	return fault.orElse(nil)
+	_, err := call(s, ctx, OpKill, name, nil, func() (*unit, error) {
+		u := s.units[name]
+		if u == nil {
+			return nil, fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)
+		}
+		s.signal(u, signal)
+		return u, nil
+	})
+	return err
 }
 
 // Status is systemd.Manager's.
 func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault, err := s.enter(ctx, OpStatus, name)
-	if err = fault.orElse(err); err != nil {
-		return absent(name), err
-	}
-	if u := s.units[name]; u != nil {
-		return u.status, nil
-	}
-	return absent(name), nil
+	none := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
+	return call(s, ctx, OpStatus, name, none, func() (units.Status, error) {
+		if u := s.units[name]; u != nil {
+			return u.status, nil
+		}
+		return none, nil
+	})
 }
 
 // Origin is systemd.Manager's.
 func (s *Systemd) Origin(ctx context.Context, name string) (units.Origin, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault, err := s.enter(ctx, OpStatus, name)
-	if err = fault.orElse(err); err != nil {
-		return units.Origin{}, err
-	}
-	u := s.units[name]
-	if u == nil {
+	return call(s, ctx, OpStatus, name, units.Origin{}, func() (units.Origin, error) {
+		if u := s.units[name]; u != nil {
+			return units.OriginOf(u.props), nil
+		}
 		return units.Origin{}, fmt.Errorf("origin of unit %q: %w", name, units.ErrAbsent)
-	}
-	return units.OriginOf(u.props), nil
+	})
 }
 
 // System is systemd.Manager's.
 func (s *Systemd) System(ctx context.Context) (units.System, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault, err := s.enter(ctx, OpStatus, units.Name(1))
-	if err = fault.orElse(err); err != nil {
-		return units.System{}, err
-	}
-	return units.System{Run: strconv.Itoa(s.runs), Stopping: s.leaving}, nil
+	return call(s, ctx, OpStatus, units.Name(1), units.System{}, func() (units.System, error) {
+		return units.System{Run: strconv.Itoa(s.runs), Stopping: s.leaving}, nil
+	})
 }
 
 // List is systemd.Manager's.
 func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault, err := s.enter(ctx, OpList, units.Name(1))
-	if err = fault.orElse(err); err != nil {
-		return nil, err
-	}
-	var all []units.Status
-	for _, u := range s.units {
-		all = append(all, u.status)
-	}
-	slices.SortFunc(all, func(a, b units.Status) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	return call(s, ctx, OpList, units.Name(1), nil, func() (all []units.Status, _ error) {
+		for _, name := range slices.Sorted(maps.Keys(s.units)) {
+			all = append(all, s.units[name].status)
+		}
+		return all, nil
+	})
 }
 
-// enter is what every call begins with. It returns the fault that the test laid
-// out for it.
-func (s *Systemd) enter(ctx context.Context, op Op, name string) (Fault, error) {
+// call does what a call asks, under the lock, unless there is no bus or the test laid
+// out a fault for it. A fault answers none.
+func call[T any](s *Systemd, ctx context.Context, op Op, name string, none T, do func() (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if _, ok := units.ParseName(name); !ok {
-		return Fault{}, fmt.Errorf("%q is not the unit of a job", name)
+		return none, fmt.Errorf("%q is not the unit of a job", name)
 	}
 	if err := ctx.Err(); err != nil {
-		return Fault{}, fmt.Errorf("%s unit %q: %w: %w", op, name, units.ErrBus, err)
+		return none, fmt.Errorf("%s unit %q: %w: %w", op, name, units.ErrBus, err)
 	}
 	if !s.connected {
-		return Fault{}, fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
+		return none, fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
 	}
 	fault := s.nextFault(op)
 	if fault.Err != nil && !fault.Happens {
-		return fault, fmt.Errorf("%s unit %q: %w", op, name, fault.Err)
+		return none, fmt.Errorf("%s unit %q: %w", op, name, fault.Err)
 	}
-	return fault, nil
+	got, err := do()
+	if fault.Err != nil {
+		return none, fault.Err
+	}
+	return got, err
 }
 
 // tell announces a change, where there is a bus.
@@ -232,8 +203,4 @@ func (s *Systemd) send(c units.Change) {
 	default:
 		panic("unittest: nobody reads Changes")
 	}
-}
-
-func absent(name string) units.Status {
-	return units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
 }
