@@ -14,18 +14,18 @@ import (
 type Disk struct {
 	name  string
 	inner *sqlite.Tsqlite3_vfs // the real one
-	vfs   uintptr              // ours, in C's memory, and what it points at
-	table uintptr
-	held  []any // what SQLite knows the addresses of
+	vfs   uintptr              // ours, in C's memory
+	held  []any                // what SQLite knows the addresses of
 
 	asking sync.Mutex // guards judge, and is held while it is asked
 	judge  Judge
 
-	mu    sync.Mutex         // guards what follows
-	open  map[uintptr]string // files that are open: their paths
-	fresh map[uintptr]bool   // those whose first sync is one of their name too
-	files map[string]*image  // of those that have changed
-	tree  *tree              // of Watch; nil: names are not known
+	mu     sync.Mutex         // guards what follows
+	tables map[uintptr]*table // by the address of the real methods
+	open   map[uintptr]string // files that are open: their paths
+	fresh  map[uintptr]bool   // those whose first sync is one of their name too
+	files  map[string]*image  // of those that have changed
+	tree   *tree              // of Watch; nil: names are not known
 }
 
 // New makes a disk known to SQLite by a name of letters that no other has. A nil judge lets
@@ -38,8 +38,7 @@ func New(name string, judge Judge) (*Disk, error) {
 		return nil, fmt.Errorf("put a disk %q under SQLite: there is no file system to put it on", name)
 	}
 	d := &Disk{name: name, inner: at[sqlite.Tsqlite3_vfs](inner), judge: judge,
-		open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
-	d.makeTable(tls)
+		tables: map[uintptr]*table{}, open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
 	zName, err := libc.CString(name)
 	if err != nil {
 		return nil, fmt.Errorf("put a disk %q under SQLite: %w", name, err)
@@ -48,7 +47,6 @@ func New(name string, judge Judge) (*Disk, error) {
 	v := at[sqlite.Tsqlite3_vfs](d.vfs)
 	*v = *d.inner
 	v.FpNext, v.FzName = 0, zName
-	v.FszOsFile = d.inner.FszOsFile + int32(header)
 	v.FxOpen = function(d, d.xOpen)
 	v.FxDelete = function(d, d.xDelete)
 	v.FxAccess = function(d, d.xAccess)
@@ -80,7 +78,6 @@ func (d *Disk) Close() error {
 	sqlite.Xsqlite3_vfs_unregister(tls, d.vfs)
 	libc.Xfree(tls, at[sqlite.Tsqlite3_vfs](d.vfs).FzName)
 	libc.Xfree(tls, d.vfs)
-	libc.Xfree(tls, d.table)
 	return nil
 }
 

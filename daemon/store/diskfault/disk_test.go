@@ -77,7 +77,7 @@ func TestPowerLoss(t *testing.T) {
 		}
 	}
 	left := func(reached ...int64) string {
-		got := d.AfterPowerLoss(path, func(s int64) bool { return len(reached) > 0 && s == reached[0] })
+		got := d.files[path].after(content(path), func(s int64) bool { return len(reached) > 0 && s == reached[0] })
 		var text []byte
 		for s := 0; s*sector < len(got); s++ {
 			text = append(text, got[s*sector])

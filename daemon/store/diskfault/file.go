@@ -2,36 +2,42 @@ package diskfault
 
 import (
 	"path/filepath"
-	"unsafe"
 
 	"modernc.org/libc"
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// header is how much of a file's memory is ours; the real file system's part
-// comes after it.
-const header = unsafe.Sizeof(sqlite.Tsqlite3_file{})
-
-func innerOf(file uintptr) uintptr { return file + header }
+// table are our methods of a file, and below them the real ones.
+type table struct {
+	sqlite.Tsqlite3_io_methods
+	real *sqlite.Tsqlite3_io_methods
+}
 
 // methods are those of the real file.
 func methods(file uintptr) *sqlite.Tsqlite3_io_methods {
-	return at[sqlite.Tsqlite3_io_methods](at[sqlite.Tsqlite3_file](innerOf(file)).FpMethods)
+	return at[table](at[sqlite.Tsqlite3_file](file).FpMethods).real
 }
 
-func (d *Disk) makeTable(tls *libc.TLS) {
-	d.table = libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(sqlite.Tsqlite3_io_methods{})))
-	*at[sqlite.Tsqlite3_io_methods](d.table) = sqlite.Tsqlite3_io_methods{
-		FiVersion: 2, // without mapping the file itself
-		FxClose:   function(d, d.xClose), FxRead: function(d, d.xRead), FxWrite: function(d, d.xWrite),
-		FxTruncate: function(d, d.xTruncate), FxSync: function(d, d.xSync), FxFileSize: function(d, d.xFileSize),
-		FxLock: function(d, d.xLock), FxUnlock: function(d, d.xUnlock),
-		FxCheckReservedLock: function(d, d.xCheckReservedLock),
-		FxFileControl:       function(d, d.xFileControl), FxSectorSize: function(d, d.xSectorSize),
-		FxDeviceCharacteristics: function(d, d.xDeviceCharacteristics),
-		FxShmMap:                function(d, d.xShmMap), FxShmLock: function(d, d.xShmLock),
-		FxShmBarrier: function(d, d.xShmBarrier), FxShmUnmap: function(d, d.xShmUnmap),
+// cover puts our methods before those of a file that is open. Which these are depends
+// on how the file is locked. The caller holds the lock.
+func (d *Disk) cover(file *sqlite.Tsqlite3_file) {
+	t := d.tables[file.FpMethods]
+	if t == nil {
+		real := at[sqlite.Tsqlite3_io_methods](file.FpMethods)
+		t = &table{*real, real}
+		d.tables[file.FpMethods] = t
+		t.FiVersion = 2 // without mapping the file itself
+		t.FxClose = function(d, d.xClose)
+		t.FxRead = function(d, d.xRead)
+		t.FxWrite = function(d, d.xWrite)
+		t.FxTruncate = function(d, d.xTruncate)
+		t.FxSync = function(d, d.xSync)
+		t.FxFileSize = function(d, d.xFileSize)
+		t.FxLock = function(d, d.xLock)
+		t.FxShmMap = function(d, d.xShmMap)
+		t.FxShmLock = function(d, d.xShmLock)
 	}
+	file.FpMethods = address(t)
 }
 
 // fault asks the judge about a call on an open file.
@@ -76,7 +82,7 @@ func (d *Disk) xClose(tls *libc.TLS, file uintptr) int32 {
 	delete(d.open, file)
 	delete(d.fresh, file)
 	d.mu.Unlock()
-	return call[func(*libc.TLS, uintptr) int32](methods(file).FxClose)(tls, innerOf(file))
+	return call[func(*libc.TLS, uintptr) int32](methods(file).FxClose)(tls, file)
 }
 
 // transfer is the form of a read and of a write.
@@ -86,7 +92,7 @@ func (d *Disk) xRead(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32
 	if d.fault(Read, file, off, int(n)) != None {
 		return sqlite.SQLITE_IOERR_READ
 	}
-	return call[transfer](methods(file).FxRead)(tls, innerOf(file), buf, n, off)
+	return call[transfer](methods(file).FxRead)(tls, file, buf, n, off)
 }
 
 func (d *Disk) xWrite(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32 {
@@ -99,7 +105,7 @@ func (d *Disk) xWrite(tls *libc.TLS, file, buf uintptr, n int32, off int64) int3
 		part = n / 2
 	}
 	d.writing(d.pathOf(file), off, int64(part))
-	rc := call[transfer](methods(file).FxWrite)(tls, innerOf(file), buf, part, off)
+	rc := call[transfer](methods(file).FxWrite)(tls, file, buf, part, off)
 	if rc == sqlite.SQLITE_OK && f != None {
 		return code(f, sqlite.SQLITE_IOERR_WRITE)
 	}
@@ -111,7 +117,7 @@ func (d *Disk) xTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 		return code(f, sqlite.SQLITE_IOERR_TRUNCATE)
 	}
 	d.writing(d.pathOf(file), size, 0)
-	return call[func(*libc.TLS, uintptr, int64) int32](methods(file).FxTruncate)(tls, innerOf(file), size)
+	return call[func(*libc.TLS, uintptr, int64) int32](methods(file).FxTruncate)(tls, file, size)
 }
 
 func (d *Disk) xSync(_ *libc.TLS, file uintptr, _ int32) int32 {
@@ -135,34 +141,14 @@ func (d *Disk) xFileSize(tls *libc.TLS, file, size uintptr) int32 {
 	if d.fault(Size, file, 0, 0) != None {
 		return sqlite.SQLITE_IOERR_FSTAT
 	}
-	return call[func(*libc.TLS, uintptr, uintptr) int32](methods(file).FxFileSize)(tls, innerOf(file), size)
+	return call[func(*libc.TLS, uintptr, uintptr) int32](methods(file).FxFileSize)(tls, file, size)
 }
 
 func (d *Disk) xLock(tls *libc.TLS, file uintptr, level int32) int32 {
 	if d.fault(Lock, file, 0, 0) != None {
 		return sqlite.SQLITE_IOERR_LOCK
 	}
-	return call[func(*libc.TLS, uintptr, int32) int32](methods(file).FxLock)(tls, innerOf(file), level)
-}
-
-func (d *Disk) xUnlock(tls *libc.TLS, file uintptr, level int32) int32 {
-	return call[func(*libc.TLS, uintptr, int32) int32](methods(file).FxUnlock)(tls, innerOf(file), level)
-}
-
-func (d *Disk) xCheckReservedLock(tls *libc.TLS, file, out uintptr) int32 {
-	return call[func(*libc.TLS, uintptr, uintptr) int32](methods(file).FxCheckReservedLock)(tls, innerOf(file), out)
-}
-
-func (d *Disk) xFileControl(tls *libc.TLS, file uintptr, op int32, arg uintptr) int32 {
-	return call[func(*libc.TLS, uintptr, int32, uintptr) int32](methods(file).FxFileControl)(tls, innerOf(file), op, arg)
-}
-
-func (d *Disk) xSectorSize(tls *libc.TLS, file uintptr) int32 {
-	return call[func(*libc.TLS, uintptr) int32](methods(file).FxSectorSize)(tls, innerOf(file))
-}
-
-func (d *Disk) xDeviceCharacteristics(tls *libc.TLS, file uintptr) int32 {
-	return call[func(*libc.TLS, uintptr) int32](methods(file).FxDeviceCharacteristics)(tls, innerOf(file))
+	return call[func(*libc.TLS, uintptr, int32) int32](methods(file).FxLock)(tls, file, level)
 }
 
 func (d *Disk) xShmMap(tls *libc.TLS, file uintptr, region, size, extend int32, out uintptr) int32 {
@@ -170,7 +156,7 @@ func (d *Disk) xShmMap(tls *libc.TLS, file uintptr, region, size, extend int32, 
 		return code(f, sqlite.SQLITE_IOERR_SHMMAP)
 	}
 	shmMap := call[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods(file).FxShmMap)
-	return shmMap(tls, innerOf(file), region, size, extend, out)
+	return shmMap(tls, file, region, size, extend, out)
 }
 
 func (d *Disk) xShmLock(tls *libc.TLS, file uintptr, offset, n, flags int32) int32 {
@@ -178,13 +164,5 @@ func (d *Disk) xShmLock(tls *libc.TLS, file uintptr, offset, n, flags int32) int
 		return sqlite.SQLITE_IOERR_SHMLOCK
 	}
 	shmLock := call[func(*libc.TLS, uintptr, int32, int32, int32) int32](methods(file).FxShmLock)
-	return shmLock(tls, innerOf(file), offset, n, flags)
-}
-
-func (d *Disk) xShmBarrier(tls *libc.TLS, file uintptr) {
-	call[func(*libc.TLS, uintptr)](methods(file).FxShmBarrier)(tls, innerOf(file))
-}
-
-func (d *Disk) xShmUnmap(tls *libc.TLS, file uintptr, remove int32) int32 {
-	return call[func(*libc.TLS, uintptr, int32) int32](methods(file).FxShmUnmap)(tls, innerOf(file), remove)
+	return shmLock(tls, file, offset, n, flags)
 }

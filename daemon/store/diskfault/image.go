@@ -87,17 +87,9 @@ func (d *Disk) forget(path string) {
 	delete(d.files, path)
 }
 
-// AfterPowerLoss is what the file holds when the power goes now. Reached is asked
-// of every sector that is not on the disk for certain whether it got there; -1 is
-// the shorter length of a file that was cut.
-func (d *Disk) AfterPowerLoss(path string, reached func(sector int64) bool) []byte {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.files[path].after(content(path), reached)
-}
-
-// after is what is left of a file that a process sees as now. No image means that
-// all of it is on the disk.
+// after is what is left of a file that a process sees as now. Reached is asked of
+// every sector that is not on the disk for certain whether it got there; -1 is the
+// shorter length of a file that was cut. No image means that all of it is on the disk.
 func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now

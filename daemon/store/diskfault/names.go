@@ -16,13 +16,13 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 		return code(f, sqlite.SQLITE_CANTOPEN)
 	}
 	open := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](d.inner.FxOpen)
-	rc := open(tls, address(d.inner), zPath, innerOf(file), flags, out)
-	if at[sqlite.Tsqlite3_file](innerOf(file)).FpMethods == 0 {
+	rc := open(tls, address(d.inner), zPath, file, flags, out)
+	if own.FpMethods == 0 {
 		return rc
 	}
-	own.FpMethods = d.table
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.cover(own)
 	d.open[file] = path
 	isLog := flags&(sqlite.SQLITE_OPEN_WAL|sqlite.SQLITE_OPEN_MAIN_JOURNAL) != 0
 	d.fresh[file] = isLog && flags&sqlite.SQLITE_OPEN_CREATE != 0

@@ -137,7 +137,8 @@ func (d *Disk) Late() int {
 
 // Cut puts into an empty directory what of the watched one is left when the power
 // goes now. Of each of the late changes of names changed reports whether it got to the
-// disk, and reached of each sector, as AfterPowerLoss does.
+// disk, and reached of each sector that is not there for certain; -1 is the shorter
+// length of a file that was cut.
 func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
