@@ -2,7 +2,6 @@ package servertest
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -37,9 +36,9 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 	case v == nil:
 		return noJob(c.Job)
 	case !who.MayControl(v.Owner):
-		return refused(job.RefusedForbidden, "job %d belongs to %s", c.Job, v.Owner.User)
+		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
 	case v.State.Terminal():
-		return conflict("job %d has already ended", c.Job)
+		return job.Refuse("conflict/ended", v.Called(), v.State)
 	}
 	switch c.Kind {
 	case job.CommandCancel:
@@ -71,7 +70,7 @@ func (b *Backend) cancel(v *job.JobView, who job.Actor, task *int) error {
 
 func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	if !v.State.Live() {
-		return conflict("job %d is not running", v.ID)
+		return job.Refuse("conflict/no-requeue", v.Called(), v.State)
 	}
 	v.State, v.Reasons = job.Queued, b.Reasons
 	v.QueuedAt, v.ChangedAt = b.Now, b.Now
@@ -85,51 +84,34 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	switch {
 	case v.State != job.Queued:
-		return conflict("job %d is not waiting: it is %s", v.ID, v.State)
+		return job.Refuse("conflict/not-waiting", v.Called(), v.State)
 	case c.Kind == job.CommandHold:
 		hold(v, who.User)
 	case c.Kind == job.CommandUpdate:
 		return update(v, who, c.Change)
-	case v.Held == "":
-		return conflict("job %d is not held", v.ID)
-	case v.Held != v.Owner.User && !who.Admin:
-		return refused(job.RefusedForbidden, "job %d is held by %s", v.ID, v.Held)
+	case v.Held != "" && v.Held != v.Owner.User && !who.Admin:
+		return job.Refuse("forbidden/held", v.Called(), v.Held)
 	default:
 		v.Held, v.Reasons = "", b.Reasons
 	}
 	return nil
 }
 
-// update changes what a listing shows of a job, and records the rest.
+// update changes what the job asks. The array is its own: views may share it.
 func update(v *job.JobView, who job.Actor, c *job.Change) error {
 	if c.Priority != nil && c.Priority.Raised() && !who.Admin {
-		return refused(job.RefusedForbidden, "only administrators raise a priority above normal")
+		return job.Refuse("forbidden/priority")
 	}
-	set(&v.Label.Name, c.Name)
-	set(&v.Label.Comment, c.Comment)
-	set(&v.Request.GPUMilli, c.GPUMilli)
-	set(&v.Request.GPUMemBytes, c.GPUMemBytes)
-	set(&v.Request.MemBytes, c.MemBytes)
-	set(&v.Request.CPUs, c.CPUs)
-	set(&v.Request.TimeLimit, c.TimeLimit)
-	set(&v.Request.Priority, c.Priority)
-	set(&v.Request.Begin, c.Begin)
-	set(&v.Request.Preemptible, c.Preemptible)
-	set(&v.Request.Retries, c.Retries)
-	set(&v.Request.After, c.After)
-	set(&v.Pending, c.After)
-	if c.ArrayLimit != nil && v.Request.Array != nil {
-		a := *v.Request.Array
-		a.Limit = *c.ArrayLimit
-		v.Request.Array = &a
+	s := job.Submission{Label: v.Label, Request: v.Request}
+	if s.Request.Array != nil {
+		s.Request.Array = new(*s.Request.Array)
+	}
+	c.Apply(&s)
+	v.Label, v.Request = s.Label, s.Request
+	if c.After != nil {
+		v.Pending = *c.After
 	}
 	return nil
-}
-
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
 }
 
 func (b *Backend) control(who job.Actor, c job.Command) error {
@@ -159,7 +141,7 @@ func (b *Backend) reserve(who job.Actor, c job.Command) error {
 	if c.Kind == job.CommandUnreserve {
 		i := slices.IndexFunc(list, func(r job.Reservation) bool { return r.ID == c.Reservation.ID })
 		if i < 0 {
-			return refused(job.RefusedNotFound, "there is no reservation %d", c.Reservation.ID)
+			return job.Refuse("not-found/reservation", c.Reservation.ID)
 		}
 		b.View.Reservations = slices.Delete(list, i, i+1)
 		return nil
@@ -180,11 +162,4 @@ func (b *Backend) reserve(who job.Actor, c job.Command) error {
 	b.View.Reservations = append(list, r)
 	slices.SortStableFunc(b.View.Reservations, func(x, y job.Reservation) int { return x.From.Compare(y.From) })
 	return nil
-}
-
-func conflict(format string, args ...any) error { return refused(job.RefusedConflict, format, args...) }
-
-// refused is a refusal in words of its own.
-func refused(kind job.RefusalKind, format string, args ...any) error {
-	return &job.Refusal{Message: job.Message{Code: job.Code(kind), Text: fmt.Sprintf(format, args...)}}
 }
