@@ -29,27 +29,23 @@ func (w *World) request(e *Entry) bool {
 		w.subs[e.Num] = c
 		w.try(c)
 	case cancel:
-		w.command(e, job.CommandCancel, func(c *job.Command, d *dice) {
+		w.command(e, func(c *job.Command, d *dice) {
 			if s := w.subs[e.Job]; s.s.Request.Array != nil && d.percent(50) {
 				c.Task = new(d.n(6))
 			}
 		})
-	case hold:
-		w.command(e, job.CommandHold, nil)
-	case release:
-		w.command(e, job.CommandRelease, nil)
-	case requeue:
-		w.command(e, job.CommandRequeue, nil)
+	case hold, release, requeue:
+		w.command(e, func(*job.Command, *dice) {})
 	case signal:
-		w.command(e, job.CommandSignal, func(c *job.Command, d *dice) {
+		w.command(e, func(c *job.Command, d *dice) {
 			c.Signal = int(pick(d, syscall.SIGUSR1, syscall.SIGTERM, syscall.SIGCONT))
 		})
 	case update:
-		w.command(e, job.CommandUpdate, w.change)
+		w.command(e, w.change)
 	case query:
 		w.ask(e.For, func(ctx context.Context, d *daemon.Daemon) func() {
-			v, err := d.Query(ctx, job.Query{Ended: 5, Reasons: true})
-			return func() { w.judgeView(&v, err) }
+			v, _ := d.Query(ctx, job.Query{Ended: 5, Reasons: true}) // none beside an error
+			return func() { w.judgeTold(v.Jobs...) }
 		}, func() {})
 	case await:
 		w.wait(e)
@@ -112,7 +108,7 @@ func (w *World) wait(e *Entry) {
 				w.breach(5, "a client waited for job %d to its end and was told that it is %s", c.id, v.State)
 			}
 			if err == nil {
-				w.judgeTold(&v.Job)
+				w.judgeTold(v)
 			}
 		}
 	}, func() {})
@@ -122,13 +118,7 @@ var root = job.Actor{UID: 0, User: "root", Admin: true}
 
 func (w *World) control(e *Entry) {
 	d := w.roll("control", e.Pick)
-	what := job.Command{Kind: job.CommandPauseGPU, GPU: d.n(max(len(w.gpus), 1)), Reason: "the plan"}
-	switch e.Kind {
-	case drain:
-		what.Kind = job.CommandDrainGPU
-	case resume:
-		what.Kind = job.CommandResumeGPU
-	}
+	what := job.Command{Kind: job.CommandKind(e.Kind), GPU: d.n(max(len(w.gpus), 1)), Reason: "the plan"}
 	if d.percent(50) {
 		what.Until = w.wall().Add(d.between(0, 3*time.Minute))
 	}
@@ -294,7 +284,8 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	case foreign:
 		kind, bytes := pick(d, gpu.KindCompute, gpu.KindCompute, gpu.KindGraphics), pick(d, -1, int64(d.n(60))<<20,
 			int64(d.n(40))*gib)
-		w.outsider(g, kind, bytes, pick(d, 1005, 1005, 1001, 1002), e.For)
+		uid := pick(d, nobody, nobody, 1001, 1002)
+		w.put(&stray{Process: gpu.Process{Kind: kind, UsedBytes: bytes, UID: uid, Comm: "python"}}, e.For, g)
 	case xid:
 		pid := 0
 		if len(g.processes) > 0 && d.percent(70) {

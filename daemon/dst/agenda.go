@@ -1,52 +1,29 @@
 package dst
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
-// agenda is what is to happen, by time; at the same time in the order in which
-// it was put there.
-type agenda struct {
-	heap []event
-	last uint64
-}
+// agenda is what is to happen, the last first; at the same time in the order in
+// which it was put there.
+type agenda []event
 
 type event struct {
-	at  time.Duration
-	seq uint64
-	do  func()
+	at time.Duration
+	do func()
 }
-
-func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
 func (a *agenda) add(at time.Duration, do func()) {
-	a.last++
-	a.heap = append(a.heap, event{at, a.last, do})
-	for i := len(a.heap) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !a.heap[i].before(&a.heap[up]) {
-			return
-		}
-		a.heap[i], a.heap[up] = a.heap[up], a.heap[i]
-		i = up
-	}
+	before, _ := slices.BinarySearchFunc(*a, at, func(e event, at time.Duration) int { return cmp.Compare(at, e.at) })
+	*a = slices.Insert(*a, before, event{at, do})
 }
 
-// pop takes the first event off.
+// pop takes off what is next.
 func (a *agenda) pop() event {
-	first, n := a.heap[0], len(a.heap)-1
-	a.heap[0] = a.heap[n]
-	a.heap[n] = event{}
-	a.heap = a.heap[:n]
-	for i := 0; ; {
-		least := i
-		for _, down := range [2]int{2*i + 1, 2*i + 2} {
-			if down < n && a.heap[down].before(&a.heap[least]) {
-				least = down
-			}
-		}
-		if least == i {
-			return first
-		}
-		a.heap[i], a.heap[least] = a.heap[least], a.heap[i]
-		i = least
-	}
+	last := len(*a) - 1
+	next := (*a)[last]
+	*a = slices.Delete(*a, last, last+1)
+	return next
 }

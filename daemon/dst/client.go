@@ -147,24 +147,22 @@ func (w *World) try(c *submission) {
 	}, again)
 }
 
-// command asks for something about a job, once.
-func (w *World) command(e *Entry, kind job.CommandKind, change func(*job.Command, *dice)) {
+// command asks for what the entry is called about a job, once, after details are drawn.
+func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	c := w.subs[e.Job]
 	if c == nil || c.id == 0 {
 		return
 	}
 	d := w.roll("command", e.Pick)
-	who := job.Actor{UID: 0, User: "root", Admin: true}
+	who := root
 	switch {
 	case d.percent(60):
 		who = job.Actor{UID: c.s.Owner.UID, User: c.s.Owner.User}
 	case d.percent(20):
 		who = job.Actor{UID: 1004, User: "mallory"}
 	}
-	what := job.Command{Kind: kind, Job: c.id}
-	if change != nil {
-		change(&what, d)
-	}
+	what := job.Command{Kind: job.CommandKind(e.Kind), Job: c.id}
+	details(&what, d)
 	w.order(e, who, what)
 }
 

@@ -27,8 +27,6 @@ type disk struct {
 	reserved map[int64]job.Reservation
 	nextJob  job.ID
 	nextRes  int64
-
-	commits uint64
 }
 
 type requestKey struct {
@@ -56,7 +54,6 @@ func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.commits++
 	d := w.roll("commit", uint64(w.elapsed))
 	took := d.soon(2 * time.Millisecond)
 	if w.on(diskSlow) {
@@ -140,28 +137,20 @@ func (s *disk) putJob(r *job.Record) {
 	j.SubmittedAt, j.ChangedAt = written(j.SubmittedAt), written(j.ChangedAt)
 	j.QueuedAt, j.AwayAt, j.NotBefore, j.StopAt = written(j.QueuedAt), written(j.AwayAt), written(j.NotBefore), written(j.StopAt)
 	if j.Tasks != nil {
-		counts := *j.Tasks
-		counts.TurnAt = written(counts.TurnAt)
-		j.Tasks = &counts
+		j.Tasks = new(*j.Tasks)
+		j.Tasks.TurnAt = written(j.Tasks.TurnAt)
 	}
 	if j.GPUError != nil {
-		e := *j.GPUError
-		e.At = written(e.At)
-		j.GPUError = &e
+		j.GPUError = new(*j.GPUError)
+		j.GPUError.At = written(j.GPUError.At)
 	}
 	if j.Attempt != nil {
 		a := *j.Attempt
 		a.PlacedAt, a.StartedAt, a.EndedAt = written(a.PlacedAt), written(a.StartedAt), written(a.EndedAt)
 		j.Attempt = &a
-		list := s.attempts[j.ID]
-		at := slices.IndexFunc(list, func(o job.Attempt) bool { return o.Number == a.Number })
-		if at < 0 {
-			s.attempts[j.ID] = append(slices.Clip(list), a)
-		} else {
-			list = slices.Clone(list)
-			list[at] = a
-			s.attempts[j.ID] = list
-		}
+		before := slices.Clone(s.attempts[j.ID])
+		before = slices.DeleteFunc(before, func(o job.Attempt) bool { return o.Number == a.Number })
+		s.attempts[j.ID] = append(before, a)
 	}
 	s.jobs[j.ID] = j
 	s.nextJob = max(s.nextJob, j.ID+1)

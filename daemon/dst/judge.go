@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -16,7 +17,6 @@ import (
 type judge struct {
 	acked     map[job.ID]*submission
 	keys      map[requestKey]job.ID
-	began     map[string]int           // attempts whose command began
 	truth     map[string]*run          // by attempt
 	cancelled map[job.ID]int           // confirmed: no attempt above this number
 	cancels   map[job.ID]bool          // somebody asked
@@ -28,7 +28,7 @@ type judge struct {
 	lost      bool                     // the state file was, once
 	excused   map[string]time.Duration // when an administrator said last that a GPU is well
 
-	told     *core.Sampled // the last that the core heard of the GPUs
+	told     *gpu.Snapshot // the last that the core heard of the GPUs
 	toldAt   time.Duration
 	states   map[job.ID]job.State // in the core's book, which the disk follows
 	attempts map[job.ID]int
@@ -43,7 +43,7 @@ type judge struct {
 func newJudge() *judge {
 	return &judge{
 		uses: newUses(), books: newBooks(),
-		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, began: map[string]int{}, truth: map[string]*run{},
+		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, truth: map[string]*run{},
 		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{}, byAdmin: map[job.ID]bool{}, swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
 	}
 }
@@ -154,21 +154,14 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeView holds invariant 1 for what a client is shown.
-func (w *World) judgeView(v *job.View, err error) {
-	if err != nil {
-		return
-	}
-	for i := range v.Jobs {
-		w.judgeTold(&v.Jobs[i].Job)
-	}
-}
-
 // judgeTold holds that nobody is told about an end that is not on record, or of another.
-func (w *World) judgeTold(v *job.Job) {
-	stored, ok := w.disk.jobs[v.ID]
-	if v.State.Terminal() && (!ok || stored.State != v.State) {
-		w.breach(8, "a client is told that job %d is %s, and on record it is %s", v.ID, v.State, stored.State)
+func (w *World) judgeTold(shown ...job.JobView) {
+	for i := range shown {
+		v := &shown[i]
+		stored, ok := w.disk.jobs[v.ID]
+		if v.State.Terminal() && (!ok || stored.State != v.State) {
+			w.breach(8, "a client is told that job %d is %s, and on record it is %s", v.ID, v.State, stored.State)
+		}
 	}
 }
 
@@ -202,18 +195,18 @@ func (w *World) judgePlacement(placed *job.Job) {
 func (w *World) unfit(ref job.GPURef) string {
 	j := w.tracked
 	switch {
-	case j.told == nil || j.told.Snap.Problem != "":
+	case j.told == nil || j.told.Problem != "":
 		return "nothing is known of the GPUs"
 	case w.elapsed-j.toldAt > j.policy.StaleAfter:
 		return "what is known is too old"
 	case len(j.policy.OnlyGPUs) > 0 && !slices.Contains(j.policy.OnlyGPUs, ref.Index):
 		return "the site keeps it back"
 	}
-	at := slices.IndexFunc(j.told.Snap.Devices, func(d gpu.Device) bool { return d.UUID == ref.UUID })
-	if at < 0 || j.told.Snap.Devices[at].Health != gpu.HealthOK {
+	d := w.toldOf(ref.UUID)
+	if d == nil || d.Health != gpu.HealthOK {
 		return "it does not answer"
 	}
-	if d := &j.told.Snap.Devices[at]; d.Index != ref.Index || d.Minor != ref.Minor {
+	if d.Index != ref.Index || d.Minor != ref.Minor {
 		return fmt.Sprintf("its number is %d and its node %d", d.Index, d.Minor)
 	}
 	c := j.controls[ref.UUID]
@@ -239,13 +232,11 @@ func (w *World) nobodys(r *run, p gpu.Process, uuid string) bool {
 	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
-// toldAt is the GPU that had the number when the daemon heard of them last.
-func (w *World) toldAt(index int) *gpu.Device {
+// toldOf is a GPU as the daemon heard of it last; nil: it did not.
+func (w *World) toldOf(uuid string) *gpu.Device {
 	if j := w.tracked; j.told != nil {
-		for i := range j.told.Snap.Devices {
-			if d := &j.told.Snap.Devices[i]; d.Index == index {
-				return d
-			}
+		if at := slices.IndexFunc(j.told.Devices, func(d gpu.Device) bool { return d.UUID == uuid }); at >= 0 {
+			return &j.told.Devices[at]
 		}
 	}
 	return nil
@@ -296,11 +287,7 @@ func (w *World) judgeBegin(r *run) {
 			w.breach(2, "%v begins while %v runs", r, o)
 		}
 		for _, g := range o.gpus {
-			share := g.Milli
-			if share == 0 {
-				share = job.WholeGPU
-			}
-			milli[g.UUID] += share
+			milli[g.UUID] += cmp.Or(g.Milli, job.WholeGPU)
 			bytes[g.UUID] += g.PromiseBytes
 		}
 	}

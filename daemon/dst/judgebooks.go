@@ -148,27 +148,3 @@ func (j *judge) quota(n *job.Job) job.Quota {
 	}
 	return j.policy.Quotas.Default
 }
-
-// judgeGroups holds invariant 13 for the groups in which the owner of a placed job
-// is, as far as jobs report it that are on record or came to this process. The
-// mirror is as it is after the step.
-func (w *World) judgeGroups(placed *job.Job) {
-	j := w.tracked
-	for name, q := range j.policy.Quotas.Groups {
-		members := j.books.members[name]
-		if !members[placed.Owner.UID] {
-			continue
-		}
-		jobs, milli := 0, 0
-		for _, o := range j.mirror.jobs {
-			if members[o.Owner.UID] && o.State.Live() {
-				jobs++
-				milli += o.Request.GPUMilli
-			}
-		}
-		if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
-			w.breach(13, "group %s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", name, jobs, milli,
-				placed.ID, q.Running, q.GPUMilli)
-		}
-	}
-}

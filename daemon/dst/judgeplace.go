@@ -11,8 +11,8 @@ import (
 // not use yet. The mirror is as it is after the step.
 func (w *World) judgeMemory(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
-		d := w.toldAt(ref.Index)
-		if d == nil || d.UUID != ref.UUID || ref.Milli == 0 && placed.Request.GPUMemBytes == 0 || w.unsure(d) {
+		d := w.toldOf(ref.UUID)
+		if d == nil || ref.Milli == 0 && placed.Request.GPUMemBytes == 0 || w.unsure(d) {
 			continue
 		}
 		lacks := int64(0)

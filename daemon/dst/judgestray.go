@@ -84,7 +84,7 @@ func (w *World) taken(placed *job.Job, ref job.GPURef) string {
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {
 		return ""
 	}
-	d := w.toldAt(ref.Index)
+	d := w.toldOf(ref.UUID)
 	for i := range d.Processes {
 		if p := &d.Processes[i]; p.UID == nobody && p.Occupies(j.policy.MaxForeignBytes) {
 			return fmt.Sprintf("process %d of no job has it", p.PID)

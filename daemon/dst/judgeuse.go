@@ -138,18 +138,16 @@ func (w *World) unjustMemory(n *job.Job) string {
 // all that is free is not enough for those that do.
 func (w *World) shortOf(uuid string, id job.ID) bool {
 	j, free, owed, short := w.tracked, int64(0), int64(0), false
-	for i := range j.told.Snap.Devices {
-		if d := &j.told.Snap.Devices[i]; d.UUID == uuid {
-			free = int64(d.MemFreeBytes)
-		}
+	if d := w.toldOf(uuid); d != nil {
+		free = int64(d.MemFreeBytes)
 	}
 	for _, o := range j.mirror.jobs {
 		if !o.State.Live() || o.Stop != "" || o.State == job.Ending {
 			continue
 		}
 		for _, ref := range o.Attempt.GPUs {
-			if lacks := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]; ref.UUID == uuid &&
-				lacks > 0 {
+			lacks := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]
+			if ref.UUID == uuid && lacks > 0 {
 				owed += lacks
 				short = short || o.ID == id
 			}
@@ -158,20 +156,31 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 	return short && owed > free
 }
 
-// judgeQuota holds invariant 13 for a job that was placed. The mirror is as it is
-// after the step: what ended in it has made room.
+// judgeQuota holds invariant 13 for the owner of a job that was placed, and for the
+// groups of the owner, as far as jobs report them that are on record or came to this
+// process. The mirror is as it is after the step: what ended in it has made room.
 func (w *World) judgeQuota(placed *job.Job) {
-	q := w.tracked.quota(placed)
+	j, uid := w.tracked, placed.Owner.UID
+	w.judgeShare(placed, j.quota(placed), placed.Owner.User, map[int]bool{uid: true})
+	for name, q := range j.policy.Quotas.Groups {
+		if members := j.books.members[name]; members[uid] {
+			w.judgeShare(placed, q, "group "+name, members)
+		}
+	}
+}
+
+// judgeShare holds that the jobs of some users together are within a quota.
+func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[int]bool) {
 	jobs, milli := 0, 0
 	for _, o := range w.tracked.mirror.jobs {
-		if o.Owner.UID == placed.Owner.UID && o.State.Live() {
+		if uids[o.Owner.UID] && o.State.Live() {
 			jobs++
 			milli += o.Request.GPUMilli
 		}
 	}
 	if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
-		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", placed.Owner.User, jobs,
-			milli, placed.ID, q.Running, q.GPUMilli)
+		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", who, jobs, milli,
+			placed.ID, q.Running, q.GPUMilli)
 	}
 }
 

@@ -45,7 +45,8 @@ func (w *World) shutdown(d *dice) {
 			w.start()
 		case soft:
 			w.count("soft reboot")
-			w.softReboot()
+			w.tell("another run of systemd begins, under the same kernel")
+			w.userspace()
 		default:
 			w.reboot(d)
 		}
@@ -79,10 +80,4 @@ func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
 		w.notice(name, "the shutdown")
 		w.bus.spread()
 	})
-}
-
-// softReboot begins another run of systemd under the same kernel.
-func (w *World) softReboot() {
-	w.tell("another run of systemd begins")
-	w.userspace()
 }

@@ -16,7 +16,6 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	w.judgeReplay(&eff, c)
 	for _, n := range placed {
 		w.judgeQuota(n)
-		w.judgeGroups(n)
 		w.judgeHours(n)
 		w.judgeMemory(n)
 		w.judgeDependencies(n)
@@ -31,15 +30,17 @@ func (w *World) hear(ev core.Event, eff *core.Effects) {
 	j := w.tracked
 	switch e := ev.(type) {
 	case core.Sampled:
-		j.told, j.toldAt = &e, w.elapsed
+		j.told, j.toldAt = &e.Snap, w.elapsed
 		j.uses.take(w, &e.Snap)
 		w.seeStrays(&e.Snap)
 	case core.Configured:
 		j.policy = e.Policy
 	case core.Command:
-		if e.What.Kind == job.CommandResumeGPU {
-			if at := w.toldAt(e.What.GPU); at != nil {
-				j.excused[at.UUID] = w.elapsed
+		if e.What.Kind == job.CommandResumeGPU && j.told != nil {
+			for _, d := range j.told.Devices {
+				if d.Index == e.What.GPU {
+					j.excused[d.UUID] = w.elapsed
+				}
 			}
 		}
 		w.judgeUpdate(&e, eff)

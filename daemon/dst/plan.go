@@ -5,27 +5,29 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Kind is what an entry of a plan is.
 type Kind string
 
-// What clients ask.
+// What clients ask. What is a command of theirs has its name.
 const (
 	submit    Kind = "submit"
-	cancel    Kind = "cancel"
-	hold      Kind = "hold"
-	release   Kind = "release"
-	requeue   Kind = "requeue"
-	update    Kind = "update"
-	signal    Kind = "signal"
+	cancel         = Kind(job.CommandCancel)
+	hold           = Kind(job.CommandHold)
+	release        = Kind(job.CommandRelease)
+	requeue        = Kind(job.CommandRequeue)
+	update         = Kind(job.CommandUpdate)
+	signal         = Kind(job.CommandSignal)
 	query     Kind = "query"
 	await     Kind = "wait"
-	pause     Kind = "pause GPU"
-	drain     Kind = "drain GPU"
-	resume    Kind = "resume GPU"
-	reserve   Kind = "reserve"
-	unreserve Kind = "unreserve"
+	pause          = Kind(job.CommandPauseGPU)
+	drain          = Kind(job.CommandDrainGPU)
+	resume         = Kind(job.CommandResumeGPU)
+	reserve        = Kind(job.CommandReserve)
+	unreserve      = Kind(job.CommandUnreserve)
 	reload    Kind = "reload"
 )
 

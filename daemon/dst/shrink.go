@@ -3,7 +3,6 @@ package dst
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // shrinkRuns bounds how many plans Shrink tries.
@@ -19,7 +18,7 @@ func Shrink(p Plan, run func(Plan) Result) Plan {
 		return p
 	}
 	s.want = invariantOf(first.Breaches[0])
-	p = s.cut(p, first.Elapsed)
+	p = s.without(p, func(_ int, e Entry) bool { return e.At > first.Elapsed })
 	for before := -1; before != len(p.Entries); {
 		before = len(p.Entries)
 		p = s.byKind(p)
@@ -67,10 +66,6 @@ func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
 		return less
 	}
 	return p
-}
-
-func (s *shrinker) cut(p Plan, at time.Duration) Plan {
-	return s.without(p, func(_ int, e Entry) bool { return e.At > at })
 }
 
 func (s *shrinker) byKind(p Plan) Plan {

@@ -144,8 +144,8 @@ func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 	shown := map[job.ID]bool{}
 	for i := range v.Jobs {
 		shown[v.Jobs[i].ID] = true
-		w.judgeTold(&v.Jobs[i].Job)
 	}
+	w.judgeTold(v.Jobs...)
 	for id := range acked {
 		if !shown[id] {
 			w.breach(1, "job %d was acknowledged and is not shown", id)

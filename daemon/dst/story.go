@@ -11,8 +11,7 @@ import (
 
 // tellStep writes what the core was told and what it wants.
 func (w *World) tellStep(ev core.Event, eff *core.Effects) {
-	if t, ok := ev.(core.Tick); ok && len(eff.Records)+len(eff.Actions)+len(eff.Replies) == 0 {
-		_ = t
+	if _, ok := ev.(core.Tick); ok && len(eff.Records)+len(eff.Actions)+len(eff.Replies) == 0 {
 		return
 	}
 	var out []string

@@ -60,11 +60,6 @@ func (w *World) free(g *card) int64 {
 	return max(0, free)
 }
 
-// outsider is a process of somebody who uses a GPU without a job.
-func (w *World) outsider(g *card, kind string, bytes int64, uid int, lasts time.Duration) {
-	w.put(&stray{Process: gpu.Process{Kind: kind, UsedBytes: bytes, UID: uid, Comm: "python"}}, lasts, g)
-}
-
 // leaves has a process of a job's be outside of its unit, from its beginning or
 // after it was seen in it.
 func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {

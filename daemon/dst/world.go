@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
@@ -148,13 +149,7 @@ func (w *World) died() {
 	}
 	w.life, w.daemon, w.stopDaemon, w.stopping, w.doom = nil, nil, nil, false, 0
 	w.bus.hints, w.bus.heard, w.kernel.more = nil, nil, nil
-	var alive []*activity
-	for _, a := range w.waiting {
-		if a.life == nil {
-			alive = append(alive, a)
-		}
-	}
-	w.waiting = alive
+	w.waiting = slices.DeleteFunc(w.waiting, func(a *activity) bool { return a.life != nil })
 	calls := w.calls
 	w.calls = nil
 	for _, c := range calls {
