@@ -80,7 +80,7 @@ func (w *World) change(c *job.Command, d *dice) {
 		case 7:
 			c.Change.GPUMemBytes = new(int64(d.n(3)) * 20 * gib)
 		case 8:
-			c.Change.Begin = new(w.wall().Add(d.between(-time.Minute, time.Minute)))
+			c.Change.Begin = new(genesis.Add(w.elapsed).Add(d.between(-time.Minute, time.Minute)))
 		}
 	}
 }
