@@ -15,7 +15,7 @@ type accountBook struct {
 	quotas job.Quotas
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
-	past   map[string]job.Usage // of accounts that nobody has asked for yet
+	past   map[string]job.Usage // of accounts not asked for yet
 	gids   map[int]job.GIDs     // of users, as of the last job of each
 }
 
@@ -52,7 +52,7 @@ func (l *accountBook) of(o job.Owner, principal *job.Account) *sched.Account {
 	return a
 }
 
-// user returns a user's account; nil: nobody has asked for it yet.
+// user returns a user's account; nil: it was not asked for yet.
 func (l *accountBook) user(uid int) *sched.Account { return l.users[uid] }
 
 // join notes which groups a user is in. Equal lists share their memory.
@@ -145,7 +145,7 @@ func (l *accountBook) apply(a *sched.Account) {
 	a.MaxUsage = time.Duration(q.GPUHours) * time.Hour
 }
 
-// configure takes on new quotas.
+// configure applies new quotas.
 func (l *accountBook) configure(q job.Quotas) {
 	l.quotas = q
 	for _, a := range l.all() {
@@ -186,8 +186,8 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 	}
 }
 
-// count puts a running job on an account. Before the first listing nobody knows
-// for how long it has run: see open.
+// count puts a running job on an account. Before the first listing it is not known
+// for how long it has run: see startCharging.
 func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
 	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)

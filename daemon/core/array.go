@@ -108,7 +108,7 @@ func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time
 	return nil
 }
 
-// cancelStarted ends a task that became a job while somebody asked to cancel it.
+// cancelStarted ends a task that became a job while it was being cancelled.
 func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refusal {
 	for _, l := range c.jobs.tasks(name.Array) {
 		if l.job.Task.Index == name.Index {

@@ -20,7 +20,7 @@ const (
 // they were promised, or nothing of a GPU that they hold.
 type UsagePolicy struct {
 	Memory      Response
-	Tolerance   int64         // bytes above the budget that nobody minds
+	Tolerance   int64         // bytes above the budget that do not count
 	MemoryGrace time.Duration // seen over the budget for so long after the warning, before a stop
 
 	Idle      Response
@@ -90,7 +90,7 @@ func (r Response) breaks(told, d time.Duration) bool {
 func (b *gpuBook) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			d.short = false // nobody can say whose memory that is
+			d.short = false // whose memory that is, is unknown
 			return
 		}
 	}

@@ -2,13 +2,13 @@ package core
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// addBytes counts what a job weighs among its person's bytes until lift.
+// addBytes counts what a job weighs among its person's bytes until removeBytes.
 func (b *jobBook) addBytes(l *trackedJob) {
 	l.weight = l.job.Weight()
 	b.bytes[l.job.Person().UID] += l.weight
 }
 
-// removeBytes undoes stow.
+// removeBytes undoes addBytes.
 func (b *jobBook) removeBytes(l *trackedJob) {
 	uid := l.job.Person().UID
 	if b.bytes[uid] -= l.weight; b.bytes[uid] == 0 {

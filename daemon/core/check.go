@@ -163,7 +163,7 @@ func (b *gpuBook) checkUnkillable(breach breach) {
 }
 
 // checkQueue verifies that the queue has no job but those that are known, and the
-// lane counts what its jobs hold.
+// starvation guard counts what its jobs hold.
 func (c *Core) checkQueue(breach breach) {
 	queue, guarded := 0, 0
 	for id, l := range c.jobs.all() {

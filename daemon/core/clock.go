@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What lies in the past lies as long ago after somebody has set the clock as it
+// What lies in the past lies as long ago after the clock was set as it
 // did before: waits, run times, back-offs and the use of GPUs. Begin times,
 // reservations and the ends of pauses are moments by the clock and stay.
 
@@ -56,7 +56,7 @@ func moved(at time.Time, by time.Duration, now time.Time) time.Time {
 const clockSlack = time.Minute
 
 // correctStart puts the start of a running job where it was by the present clock, after
-// somebody has set that: a time limit is a time that passes, not a moment, and so
+// that was set: a time limit is a time that passes, not a moment, and so
 // are a slice, an expected run time, what is charged for GPUs, the notice before a
 // stop and the wait before the start.
 func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {

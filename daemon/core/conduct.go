@@ -46,7 +46,7 @@ func (c *Core) stopFor(f *stopFound, now time.Time) {
 	c.requestStop(l, f.cause, "", now)
 }
 
-// sampled takes in a look at the GPUs. What it shows of one is decided before what
+// sampled takes a sample of the GPUs. What it shows of one is decided before what
 // it shows of the next.
 func (c *Core) sampled(e *Sampled, now time.Time) {
 	c.step.replan()

@@ -78,7 +78,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 	return c
 }
 
-// restore takes in a job that is on record.
+// restore adds a job that is on record.
 func (c *Core) restore(j job.Job) {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt

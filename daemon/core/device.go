@@ -49,7 +49,7 @@ const (
 // unaccounted is the memory in use that the driver assigns to no process, or
 // -1 when it does not say how much its processes use, or the kernel uses some,
 // too. Where it does not say who they are, what is in use while no job has the GPU
-// is nobody's.
+// belongs to no process.
 func (b *gpuBook) unaccounted(d *device) int64 {
 	if d.MemIsNode || d.ProcessesUnknown && b.jobs.held(d.UUID) {
 		return -1
@@ -64,7 +64,7 @@ func (b *gpuBook) unaccounted(d *device) int64 {
 	return max(0, rest)
 }
 
-// sampled takes in a sample. What it shows of a GPU or its processes becomes
+// sampled takes a sample. What it shows of a GPU or its processes becomes
 // findings.
 func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	b.seen, b.problem, b.detail = true, e.Snap.Problem, e.Snap.Detail
@@ -92,7 +92,7 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	b.replayPendingFaults()
 }
 
-// merge takes in one device of a sample. A GPU that answers with an error
+// merge adds one device of a sample. A GPU that answers with an error
 // keeps the figures it had; one that was never read has no UUID and is known
 // by its index until it says who it is.
 func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
@@ -206,7 +206,7 @@ func (b *gpuBook) checkCleanup(d *device, number uint64, now time.Time) {
 }
 
 // clean reports whether nothing of an earlier job is on the GPU: no process of a
-// job that does not hold it, no process that is dead, no memory that nobody
+// job that does not hold it, no process that is dead, no memory that no process
 // accounts for beyond what was there before.
 func (b *gpuBook) clean(d *device) bool {
 	for _, p := range d.Processes {

@@ -54,7 +54,7 @@ type Unit struct {
 	Phase      Phase
 	Invocation string
 	Unfiltered bool          // the launcher said that the device filter is not active
-	Age        time.Duration // since it became active, by a clock that nobody can set; 0: unknown
+	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
 	Exit       Exit          // in phase Exited
 }
 

@@ -12,7 +12,7 @@ import (
 // the last of each kind.
 const maxPendingFaults = 1024
 
-// faulted takes in an error report of the driver: it is written down with the
+// faulted takes an error report of the driver: it is written down with the
 // job that it hit, and the GPU takes no job where it needs something first. A
 // report that was counted before comes again after every start.
 func (b *gpuBook) faulted(e Faulted) {
@@ -83,7 +83,7 @@ func (b *gpuBook) confirmRecovery(number uint64) {
 	}
 }
 
-// control takes on what holds for a GPU from now on.
+// control records what holds for a GPU from now on.
 func (b *gpuBook) control(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)
@@ -102,7 +102,7 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// replayPendingFaults takes in the reports that came before the GPUs were known.
+// replayPendingFaults counts the reports that came before the GPUs were known.
 func (b *gpuBook) replayPendingFaults() {
 	early := b.pendingFaults
 	b.pendingFaults = nil

@@ -74,7 +74,7 @@ func (d *device) untold() bool {
 }
 
 // foreigners are the processes of no job on the GPU, those with the most memory.
-// They are looked for once in each sample; nobody may change them.
+// They are looked for once in each sample; callers must not change them.
 func (d *device) foreigners() []job.Foreign {
 	if d.outside != nil {
 		return d.outside

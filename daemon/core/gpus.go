@@ -31,7 +31,7 @@ type gpuBook struct {
 	kernelSeq        uint64              // the last line of the kernel's log
 	sampleSeq        uint64              // the number of the last Sample action
 	uses             useBuffer
-	found            []any // findings that nobody has decided on
+	found            []any // findings that are not applied yet
 }
 
 func newGPUBook(p *Policy, jobs *jobBook, boot func() string) gpuBook {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// What a job may leave behind: memory of a GPU that nobody uses and that only a
+// What a job may leave behind: memory of a GPU that no process uses and that only a
 // reset gives back (a ghost), or processes that the kernel does not let go of
 // (the job is then stuck, and keeps what it holds). Both end by themselves when
 // the driver or the kernel comes to it.
@@ -71,7 +71,7 @@ func (c *Core) leftBehind(f job.Leftover) {
 	}
 }
 
-// clearLeak ends what ghost took note of.
+// clearLeak ends what recordLeak recorded.
 func (b *gpuBook) clearLeak(d *device) {
 	if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() {
 		g.Fault.Left = job.GPULeft{}

@@ -31,7 +31,7 @@ type Policy struct {
 	// of its arguments alone. Nil means no limit for anybody.
 	DefaultMem func(gpuMilli, gpus int) int64
 
-	ClassMaxTime map[job.Class]time.Duration // beside MaxTime
+	ClassMaxTime map[job.Class]time.Duration // in addition to MaxTime
 
 	// Predict replaces the run times learned, in simulations; nil does not.
 	Predict func(job.ID) time.Duration
@@ -66,7 +66,7 @@ type Policy struct {
 	FreshFor        time.Duration // a sample younger than this is good for a memory promise
 }
 
-// configure takes on a new policy.
+// configure applies a new policy.
 func (c *Core) configure(p Policy) {
 	c.policy = p
 	c.step.replan()
@@ -76,7 +76,7 @@ func (c *Core) configure(p Policy) {
 	c.requestSample()
 }
 
-// configured takes on a new policy.
+// configured applies a new policy.
 func (b *gpuBook) configured() {
 	b.inventoryVersion++
 	b.withdraw()

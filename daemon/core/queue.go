@@ -177,7 +177,7 @@ func ranFor(a *job.Attempt, now time.Time) time.Duration {
 }
 
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the
-// clock was set back while we were away, and lets nobody wait from a moment to come.
+// clock was set back while we were away, and lets no job wait from a moment to come.
 func (c *Core) clampBackoffs(now time.Time) {
 	for _, id := range c.jobs.sortedIDs() {
 		l := c.jobs.get(id)

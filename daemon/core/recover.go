@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// recoverAll takes in the jobs that only their units know of. Those that run go
+// recoverAll adds the jobs that only their units know of. Those that run go
 // first: the unit of one that has ended may still be there, with GPUs that were
 // given on.
 func (c *Core) recoverAll(e *Listed, now time.Time) {
@@ -24,7 +24,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 }
 
-// recover takes in a running job that only its unit knows of. It holds its GPUs
+// recover adds a running job that only its unit knows of. It holds its GPUs
 // like any other and has its end, but never another start: what its command was
 // is not known any more.
 func (c *Core) recover(j job.Job, now time.Time) {

@@ -17,10 +17,10 @@ func newReservations(list []job.Reservation, next int64) reservations {
 	return reservations{list: list, last: max(next-1, 0)}
 }
 
-// all returns them; nobody may change them.
+// all returns them; callers must not change them.
 func (r *reservations) all() []job.Reservation { return r.list }
 
-// add takes in a new one and gives it its id.
+// add adds a new one and gives it its id.
 func (r *reservations) add(n *job.Reservation) {
 	r.last++
 	n.ID = r.last

@@ -24,7 +24,7 @@ func (l *starvationGuard) advance(gpus int, p *sched.Policy, now time.Time) {
 		return // a clock that went back changes nothing
 	}
 	if gpus == 0 {
-		l.at = now // no sample yet, so nobody knows what it earns
+		l.at = now // no sample yet, so what it earns is unknown
 		return
 	}
 	rate := float64(gpus)*float64(p.GuardPercent)/100 - float64(l.milli)/job.WholeGPU

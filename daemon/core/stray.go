@@ -88,7 +88,7 @@ func (dep *cleanup) firstNoted(pid int) bool {
 }
 
 // jobOfStray is the job of the process's user that has the GPU, or left it last, and
-// during which the process began; 0: none. A program that only draws is somebody's
+// during which the process began; 0: none. A program that only draws is a user's
 // desktop, and what root runs is the machine's.
 func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
@@ -116,7 +116,7 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 const startSlack = time.Second
 
 // began is the moment before which no process of the attempt began. The start of
-// a job is put right after somebody has set the clock, its placement is not.
+// a job is put right after the clock was set, its placement is not.
 func (l *trackedJob) began() time.Time {
 	placed, started := l.job.Attempt.PlacedAt, l.job.Attempt.StartedAt.Add(-startSlack)
 	if started.After(placed) {
@@ -179,7 +179,7 @@ func (d *device) listStrays() (list []job.Stray) {
 	return list
 }
 
-// restore takes in what is on record of a GPU, and of the strays on it.
+// restore adds what is on record of a GPU, and of the strays on it.
 func (b *gpuBook) restore(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	if g.Fault.Boot != b.boot() {

@@ -15,7 +15,7 @@ type systemd struct {
 	stopping  bool           // it stops everything
 	wasListed bool           // its units have been listed since New
 	orphans   map[job.ID]int // units without a job: in how many listings in a row
-	// notBefore is when jobs are placed again, after systemd could start nobody's.
+	// notBefore is when jobs are placed again, after systemd could start no job of two people.
 	notBefore time.Time
 	// unstarted owns the job that systemd could not start last; nil: it started
 	// one since.
@@ -42,14 +42,14 @@ func (s *systemd) listed() bool         { return s.wasListed }
 func (s *systemd) setLeaving(down bool) { s.stopping = down }
 func (s *systemd) setListed()           { s.wasListed = true }
 
-// runs takes in which boot and which run of systemd the units are of.
+// runs records which boot and which run of systemd the units are of.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
 // rebooted reports whether a reboot of any kind has taken the unit of an attempt.
 // Older releases noted the boot alone.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
 
-// orphaned takes in the units of a listing that have no job, and returns those to
+// orphaned records the units of a listing that have no job, and returns those to
 // report: not one that is just being collected.
 func (s *systemd) orphaned(units []job.ID) []job.ID {
 	var report []job.ID

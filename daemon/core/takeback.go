@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// A sample may be seconds old, and somebody may have begun to use a GPU since. A
+// A sample may be seconds old, and a GPU may be in use by others since. A
 // job that is to have whole GPUs alone is therefore placed, which keeps them for
 // it, and its unit is started only when a sample that was asked for afterwards
 // shows them free; else it goes back to the queue and nothing of it has run. What

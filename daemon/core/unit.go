@@ -177,7 +177,7 @@ func (c *Core) list(e Listed, now time.Time) {
 	}
 }
 
-// reconcileUnit takes in what systemd says of a job's unit while no action of ours is
+// reconcileUnit applies what systemd says of a job's unit while no action of ours is
 // under way. Only a fresh look, asked for after the job was last touched, is
 // believed when it says that there is no unit.
 func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
@@ -222,7 +222,7 @@ func (c *Core) start(l *trackedJob) {
 	c.step.act(Start{Job: l.job})
 }
 
-// applyUnitState takes in a unit that exists.
+// applyUnitState applies the state of a unit that exists.
 func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 	if u.Phase == Absent {
 		return
@@ -238,7 +238,7 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 		c.move(l, job.Running, now)
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
-			if u.Age > startSlack { // nobody was here to see it, which says nothing about the clock
+			if u.Age > startSlack { // no daemon was here to see it, which says nothing about the clock
 				a.StartedAt = now.Add(-u.Age)
 			}
 			if a.PlacedAt.After(a.StartedAt) {

@@ -129,7 +129,7 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, n
 	c.consider(l, now)
 }
 
-// resetThrottle takes on another limit of an array for it and its waiting tasks.
+// resetThrottle applies another limit of an array for it and its waiting tasks.
 func (c *Core) resetThrottle(l *trackedJob) {
 	id, limit := l.job.ID, l.job.Request.Array.Limit
 	c.jobs.dropThrottle(id)

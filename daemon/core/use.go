@@ -42,8 +42,8 @@ const peakStep = 10
 // unknownTotal stands for the memory of a GPU that has none but the host's.
 const unknownTotal = 64 << 30
 
-// recordUses takes in what the jobs use of a GPU. Only what a good sample shows counts,
-// and only the time between two of them: never what nobody saw.
+// recordUses records what the jobs use of a GPU. Only what a good sample shows counts,
+// and only the time between two of them: never what no sample saw.
 func (b *gpuBook) recordUses(at int, now time.Time) {
 	d, parts := b.devices[at], b.uses.parts[at]
 	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {

@@ -9,7 +9,7 @@ import (
 )
 
 // maxExplained is how many jobs of the queue one listing explains, the first, so
-// that a listing of a hundred thousand holds nobody up. Why a job waits for
+// that a listing of a hundred thousand delays no other. Why a job waits for
 // something else than room costs nothing to tell.
 const maxExplained = 1000
 
