@@ -30,7 +30,7 @@ type Device struct {
 	MIG              bool      `json:"mig"`                    // MIG mode is on: no job can use the whole GPU
 	RowsPending      bool      `json:"rows_pending,omitempty"` // a bad row of its memory waits for a reset to be replaced
 	RowsFailed       bool      `json:"rows_failed,omitempty"`  // one could not be replaced: it has no more to spare
-	Well             bool      `json:"well,omitempty"`         // the driver says that it needs nothing; false: it needs something, or the driver does not say
+	Well             bool      `json:"well,omitempty"`         // the driver says that it needs nothing; false: something, or it does not say
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
 	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0: unknown, as are the other three, since its memory is the host's

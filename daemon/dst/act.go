@@ -132,7 +132,8 @@ func (w *World) reservation(e *Entry) {
 		from := w.wall().Add(d.between(0, 2*time.Minute))
 		who := pick(d, users...)
 		what = job.Command{Kind: job.CommandReserve, Reservation: &job.Reservation{
-			GPUs: []job.GPURef{{Index: d.n(max(len(w.gpus), 1))}}, From: from, To: from.Add(d.between(time.Second, 5*time.Minute)),
+			GPUs: []job.GPURef{{Index: d.n(max(len(w.gpus), 1))}}, From: from,
+			To:    from.Add(d.between(time.Second, 5*time.Minute)),
 			Users: []job.Account{{UID: who.UID, User: who.User}},
 		}}
 	}
@@ -241,7 +242,8 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			r.touched = "vanish"
 			w.vanish(name, "an administrator")
 			again := w.newRun(name, props)
-			again.touched, again.refused, again.behaviour.NotStart, again.stale = "restart", false, 0, false
+			again.touched, again.behaviour.NotStart = "restart", 0
+			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
 			w.began(name, again)
 			w.bus.spread()

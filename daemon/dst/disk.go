@@ -36,9 +36,11 @@ type requestKey struct {
 
 func newDisk(w *World) *disk {
 	return &disk{
-		w: w, jobs: map[job.ID]job.Job{}, attempts: map[job.ID][]job.Attempt{}, payloads: map[job.ID]job.Payload{}, keys: map[requestKey]job.ID{},
-		controls: map[string]job.GPUControl{}, usage: map[string]job.Usage{}, learned: map[string]job.Prediction{}, reserved: map[int64]job.Reservation{},
-		nextJob: 1,
+		w: w, jobs: map[job.ID]job.Job{}, attempts: map[job.ID][]job.Attempt{}, payloads: map[job.ID]job.Payload{},
+		keys:     map[requestKey]job.ID{},
+		controls: map[string]job.GPUControl{}, usage: map[string]job.Usage{}, learned: map[string]job.Prediction{},
+		reserved: map[int64]job.Reservation{},
+		nextJob:  1,
 	}
 }
 
@@ -132,10 +134,12 @@ func (s *disk) putJob(r *job.Record) {
 	j := *r.Job
 	old, known := s.jobs[j.ID]
 	if known {
-		j.Key, j.Owner, j.Task, j.SubmittedAt = old.Key, old.Owner, old.Task, old.SubmittedAt
+		j.Key, j.Owner = old.Key, old.Owner
+		j.Task, j.SubmittedAt = old.Task, old.SubmittedAt
 	}
 	j.SubmittedAt, j.ChangedAt = written(j.SubmittedAt), written(j.ChangedAt)
-	j.QueuedAt, j.AwayAt, j.NotBefore, j.StopAt = written(j.QueuedAt), written(j.AwayAt), written(j.NotBefore), written(j.StopAt)
+	j.QueuedAt, j.AwayAt = written(j.QueuedAt), written(j.AwayAt)
+	j.NotBefore, j.StopAt = written(j.NotBefore), written(j.StopAt)
 	if j.Tasks != nil {
 		j.Tasks = new(*j.Tasks)
 		j.Tasks.TurnAt = written(j.Tasks.TurnAt)

@@ -44,7 +44,9 @@ func newJudge() *judge {
 	return &judge{
 		uses: newUses(), books: newBooks(),
 		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, truth: map[string]*run{},
-		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{}, byAdmin: map[job.ID]bool{}, swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
+		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{},
+		byAdmin: map[job.ID]bool{}, swept: map[string]bool{}, excused: map[string]time.Duration{},
+		stops: map[string]time.Duration{},
 	}
 }
 
@@ -59,7 +61,8 @@ func (j *judge) forget() {
 
 // restart is a new process of the daemon: it has heard nothing yet.
 func (j *judge) restart() {
-	j.told, j.states, j.attempts, j.controls = nil, map[job.ID]job.State{}, map[job.ID]int{}, map[string]job.GPUControl{}
+	j.told, j.controls = nil, map[string]job.GPUControl{}
+	j.states, j.attempts = map[job.ID]job.State{}, map[job.ID]int{}
 }
 
 // judgeRestored holds invariant 1 for what a process starts from.

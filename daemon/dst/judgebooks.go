@@ -100,7 +100,8 @@ func (b *books) used(uid int, now, half time.Duration) time.Duration {
 			milli += max(r.ChargeMilli, r.Share())
 		}
 		life := float64(half) / math.Ln2
-		sum += float64(milli) / job.WholeGPU * life * (math.Exp2(-float64(now-to)/float64(half)) - math.Exp2(-float64(now-h.from)/float64(half)))
+		decayed := func(since time.Duration) float64 { return math.Exp2(-float64(now-since) / float64(half)) }
+		sum += float64(milli) / job.WholeGPU * life * (decayed(to) - decayed(h.from))
 	}
 	return time.Duration(sum)
 }

@@ -21,8 +21,10 @@ func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
 	s := daemon.Settings{
 		Policy: core.Policy{
-			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
-			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 5 * time.Minute},
+			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10,
+			DefaultBackoff: 5 * time.Second,
+			Sched: sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50,
+				ReservationDepth: 1, Slice: 5 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
 			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
 			Usage: drawWatch(d), Quotas: drawQuotas(d), MaxBytes: pick[int64](d, 0, 0, 40<<10),
@@ -40,8 +42,10 @@ func (w *World) settings() daemon.Settings {
 
 func drawWatch(d *dice) core.UsagePolicy {
 	return core.UsagePolicy{
-		Memory: pick(d, core.Ignore, core.Warn, core.WarnAndStop, core.WarnAndStop), Tolerance: int64(d.n(3)) * gib, MemoryGrace: d.between(0, 20*time.Second),
-		Idle: pick(d, core.Ignore, core.Ignore, core.Warn, core.WarnAndStop), IdleAfter: d.between(10*time.Second, time.Minute), IdleGrace: d.between(0, time.Minute),
+		Memory: pick(d, core.Ignore, core.Warn, core.WarnAndStop, core.WarnAndStop), Tolerance: int64(d.n(3)) * gib,
+		MemoryGrace: d.between(0, 20*time.Second),
+		Idle:        pick(d, core.Ignore, core.Ignore, core.Warn, core.WarnAndStop),
+		IdleAfter:   d.between(10*time.Second, time.Minute), IdleGrace: d.between(0, time.Minute),
 	}
 }
 

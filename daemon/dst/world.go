@@ -69,11 +69,13 @@ type World struct {
 
 func newWorld(p Plan) *World {
 	w := &World{
-		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{}, counts: map[string]int{},
-		boot: 1, strays: map[int]*stray{}, problem: gpu.ProblemStale, specs: &specs{got: map[job.ID]bool{}},
+		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
+		counts: map[string]int{},
+		boot:   1, strays: map[int]*stray{}, problem: gpu.ProblemStale, specs: &specs{got: map[job.ID]bool{}},
 	}
 	w.specs.w = w
-	w.bus, w.disk, w.kernel, w.tracked = newBus(w), newDisk(w), &kernel{w: w}, newJudge()
+	w.bus, w.disk = newBus(w), newDisk(w)
+	w.kernel, w.tracked = &kernel{w: w}, newJudge()
 	d := w.roll("driver")
 	w.tellsUse, w.reserved = d.percent(60), pick[uint64](d, 0, 328, 700, 700, 1200, 2288)
 	w.counted, w.untold, w.unified = d.percent(50), d.percent(8), d.percent(6)
@@ -128,8 +130,10 @@ func (w *World) live(l *life) {
 	}
 	w.judgeRestored(&restored)
 	d, err := daemon.New(daemon.Options{
-		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel, UnitOf: w.unitOf,
-		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess, Notify: silent{}, Log: slog.New(slog.DiscardHandler),
+		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
+		UnitOf: w.unitOf,
+		Tell:   w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
+		Notify: silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,
 	})
@@ -147,7 +151,8 @@ func (w *World) died() {
 	if w.disk.file != nil {
 		w.disk.file.die()
 	}
-	w.life, w.daemon, w.stopDaemon, w.stopping, w.doom = nil, nil, nil, false, 0
+	w.life, w.daemon = nil, nil
+	w.stopDaemon, w.stopping, w.doom = nil, false, 0
 	w.bus.hints, w.bus.heard, w.kernel.more = nil, nil, nil
 	w.waiting = slices.DeleteFunc(w.waiting, func(a *activity) bool { return a.life != nil })
 	calls := w.calls

@@ -72,7 +72,8 @@ func newEngine(t Trace, o Options) *engine {
 	e := &engine{
 		opt: o, jobs: t.Jobs, runs: make([]run, len(t.Jobs)), start: t.Begin,
 		machine: newMachine(o.GPUs, o.GPUMemBytes), uids: map[string]int{},
-		told: foretell(o.Predict, t.Jobs, o.Seed), stop: choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
+		told: foretell(o.Predict, t.Jobs, o.Seed),
+		stop: choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
 	}
 	if e.start.IsZero() {
 		e.start = time.Unix(0, 0).UTC()

@@ -63,22 +63,23 @@ func (e *engine) measure(jobs []JobOutcome) Metrics {
 	if m.FullNodeJobs > 0 {
 		m.FullNodeWait /= m.FullNodeJobs
 	}
-	m.MeanCompletion, m.P50Completion, m.P99Completion, _ = spread(completions)
-	m.MeanWait, m.P50Wait, m.P99Wait, m.MaxWait = spread(waits)
+	m.MeanCompletion, m.P50Completion, m.P99Completion = spread(completions)
+	m.MeanWait, m.P50Wait, m.P99Wait = spread(waits)
+	m.MaxWait = slices.Max(waits)
 	m.Jain = jain(perUser)
 	all := float64(e.opt.GPUs) * 1000 * m.Makespan * 1e6
 	m.Utilisation, m.IdleQueued = float64(e.ledger.used)/all, float64(e.ledger.idle)/all
 	return m
 }
 
-// spread returns the mean, the median, the 99th percentile and the maximum. It
-// sorts the list.
-func spread(list []float64) (mean, p50, p99, most float64) {
+// spread returns the mean, the median and the 99th percentile. It sorts the
+// list.
+func spread(list []float64) (mean, p50, p99 float64) {
 	slices.Sort(list)
 	for _, v := range list {
 		mean += v / float64(len(list))
 	}
-	return mean, rank(list, 50), rank(list, 99), list[len(list)-1]
+	return mean, rank(list, 50), rank(list, 99)
 }
 
 // rank is the percentile by nearest rank of a sorted list.
@@ -90,7 +91,7 @@ func rank(sorted []float64, percent int) float64 {
 func jain(lists map[string][]float64) float64 {
 	var means []float64
 	for _, list := range lists {
-		mean, _, _, _ := spread(list)
+		mean, _, _ := spread(list)
 		means = append(means, mean)
 	}
 	slices.Sort(means) // so that the sum does not depend on the order of a map

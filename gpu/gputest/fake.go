@@ -169,7 +169,8 @@ func (f *Fake) device(d gpu.Device) gpu.Device {
 		}
 		if c.real {
 			o := gpu.OwnerOf("/proc", p.PID)
-			p.UID, p.Comm, p.Unit, p.Start, p.Age = o.UID, o.Comm, o.Unit, o.Start, o.Age
+			p.UID, p.Comm, p.Unit = o.UID, o.Comm, o.Unit
+			p.Start, p.Age = o.Start, o.Age
 			if !o.Alive {
 				continue
 			}

@@ -135,7 +135,8 @@ func text[C int8 | uint8](chars []C) string {
 func (r *reader) memory(dev nvml.Device) {
 	_, r.out.MemIsNode = may(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
 	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {
-		r.out.MemTotalBytes, r.out.MemUsedBytes, r.out.MemFreeBytes, r.out.MemReservedBytes = v.Total, v.Used, v.Free, v.Reserved
+		r.out.MemTotalBytes, r.out.MemReservedBytes = v.Total, v.Reserved
+		r.out.MemUsedBytes, r.out.MemFreeBytes = v.Used, v.Free
 		return
 	}
 	const doing = "reading the memory"

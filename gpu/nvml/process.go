@@ -36,8 +36,8 @@ func (r *reader) processes(dev nvml.Device) {
 	for i := range r.out.Processes {
 		p := &r.out.Processes[i]
 		o := gpu.OwnerOf(r.procRoot, p.PID)
-		p.UID, p.Comm, p.Unit, p.Dead = o.UID, o.Comm, o.Unit, !o.Alive
-		p.Start, p.Age = o.Start, o.Age
+		p.UID, p.Comm, p.Unit = o.UID, o.Comm, o.Unit
+		p.Dead, p.Start, p.Age = !o.Alive, o.Start, o.Age
 	}
 }
 

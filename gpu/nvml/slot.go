@@ -78,7 +78,8 @@ func (s *slot) hung(index int) gpu.Device {
 func (s *slot) recall(d gpu.Device) gpu.Device {
 	k := s.known
 	if k.Health != "" && (d.UUID == "" || d.UUID == k.UUID) {
-		d.UUID, d.Minor, d.Name, d.PCI = k.UUID, k.Minor, k.Name, k.PCI
+		d.UUID, d.Minor = k.UUID, k.Minor
+		d.Name, d.PCI = k.Name, k.PCI
 		d.NUMANode, d.CPUs = k.NUMANode, k.CPUs
 	}
 	return d

@@ -23,7 +23,8 @@ func (l *Library) Snapshot(seq uint64) gpu.Snapshot {
 		}
 	}
 	if err != nil {
-		s.Problem, s.Detail, s.Devices, s.Links = problem, err.Error(), []gpu.Device{}, nil
+		s.Problem, s.Detail = problem, err.Error()
+		s.Devices, s.Links = []gpu.Device{}, nil
 		return s
 	}
 	s.Driver, s.NVMLVersion, s.CUDAVersion = l.driver, l.version, l.cuda

@@ -189,7 +189,8 @@ func (s *Systemd) signal(u *unit, signal int) {
 // harmless reports whether a process that does not ask for sig lives on.
 func harmless(sig syscall.Signal) bool {
 	switch sig {
-	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
+	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP,
+		syscall.SIGTTIN, syscall.SIGTTOU:
 		return true
 	}
 	return false

@@ -115,7 +115,8 @@ func latency(path string) {
 	slices.Sort(took)
 	n := len(took)
 	text := fmt.Sprintf("%d times, %d failed, median %s, of 100 the slowest %s, worst %s", n, failed,
-		took[n/2].Round(100*time.Microsecond), took[n*99/100].Round(100*time.Microsecond), took[n-1].Round(100*time.Microsecond))
+		took[n/2].Round(100*time.Microsecond), took[n*99/100].Round(100*time.Microsecond),
+		took[n-1].Round(100*time.Microsecond))
 	os.WriteFile(path, []byte(text), 0o644)
 }
 

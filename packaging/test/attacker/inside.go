@@ -274,7 +274,8 @@ func files(id string, pid int) {
 	for _, path := range []string{
 		"/run/gpusched/specs", "/run/gpusched/specs/" + id, "/run/gpusched/specs/../specs/" +
 			id, "/var/lib/gpusched", "/var/lib/gpusched/state.db", "/var/lib/gpusched/state.db-wal",
-		"/etc/shadow", "/home/alice/private", "/root", "/var/log/journal/remote", "/proc/kcore", "/proc/kmsg", "/dev/kmsg", fmt.Sprintf("/proc/%d/cwd/private", pid),
+		"/etc/shadow", "/home/alice/private", "/root", "/var/log/journal/remote", "/proc/kcore", "/proc/kmsg", "/dev/kmsg",
+		fmt.Sprintf("/proc/%d/cwd/private", pid),
 	} {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err == nil {

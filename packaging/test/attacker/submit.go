@@ -21,7 +21,8 @@ func submissions() {
 	for _, text := range esc {
 		for _, field := range []string{`"name":"%s"`, `"name":"x","comment":"%s"`, `"name":"x","tags":{"%s":"v"}`,
 			`"name":"x","tags":{"k":"%s"}`, `"name":"x","gpu_type":"%s"`,
-			`"name":"x","key":"%s"`, `"name":"x","dedup":"%s"`, `"name":"x","priority":"%s"`, `"name":"x","on_timeout":"%s"`, `"name":"x","gpu_visible":"%s"`, `"name":"x","array":{"spec":"%s"}`} {
+			`"name":"x","key":"%s"`, `"name":"x","dedup":"%s"`, `"name":"x","priority":"%s"`, `"name":"x","on_timeout":"%s"`,
+			`"name":"x","gpu_visible":"%s"`, `"name":"x","array":{"spec":"%s"}`} {
 			add(fmt.Sprintf(field, text), fmt.Sprintf(field, text)+","+rest)
 		}
 	}
@@ -109,8 +110,10 @@ func others(id string) {
 	}
 	list = append(list, wire{"DELETE /v1/reservations/1", request("DELETE", "/v1/reservations/1", "", ""), []int{403}})
 	for _, header := range []string{
-		"Authorization: Basic cm9vdDo=", "X-Forwarded-User: root", "X-Remote-User: root", "Remote-User: root", "X-Forwarded-For: 127.0.0.1", "X-User: 0", "X-Uid: 0",
-		"Cookie: user=root", "From: root", "X-HTTP-Method-Override: GET", "X-Original-URL: /v1/version", "X-Gpusched-Uid: 0", "Forwarded: for=unix;by=root",
+		"Authorization: Basic cm9vdDo=", "X-Forwarded-User: root", "X-Remote-User: root", "Remote-User: root",
+		"X-Forwarded-For: 127.0.0.1", "X-User: 0", "X-Uid: 0",
+		"Cookie: user=root", "From: root", "X-HTTP-Method-Override: GET", "X-Original-URL: /v1/version", "X-Gpusched-Uid: 0",
+		"Forwarded: for=unix;by=root",
 	} {
 		list = append(list, wire{"cancel with " + header, request("POST", "/v1/jobs/"+id+"/cancel", header+"\r\n", "{}"),
 			[]int{403}})

@@ -23,14 +23,14 @@ func (e *LateError) Error() string {
 // Unwrap makes it one of the errors of time that ran out.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
-// For bounds what is done under the context that it returns: it ends after limit, and Cause then reports what was waited
-// for. Call stop when the wait is over.
+// For bounds what is done under the context that it returns: it ends after limit, and Cause then reports what was
+// waited for. Call stop when the wait is over.
 func For(ctx context.Context, what string, limit time.Duration) (bounded context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &LateError{what, limit})
 }
 
-// Cause is why a wait under ctx failed with err: where the context ended it is the reason for that, and err besides if it
-// says more. Without an error there is none.
+// Cause is why a wait under ctx failed with err: where the context ended it is the reason for that, and err besides
+// if it says more. Without an error there is none.
 func Cause(ctx context.Context, err error) error {
 	why := context.Cause(ctx)
 	switch {

@@ -1,5 +1,5 @@
-// Package await is how the tools and the machine tests of this repository wait: for a command, for a state, for anything
-// that may never come. It knows nothing of what is waited for.
+// Package await is how the tools and the machine tests of this repository wait: for a command, for a state, for
+// anything that may never come. It knows nothing of what is waited for.
 //
 // Invariants:
 //

@@ -159,8 +159,8 @@ func (d *Disk) Flushes() int {
 // A Loss is what a cut did to what was not flushed, in blocks.
 type Loss struct{ Kept, Lost int }
 
-// Cut does what a power cut does: of what was not flushed each block is kept with that probability (invariant 3). The disk
-// can be used again afterwards.
+// Cut does what a power cut does: of what was not flushed each block is kept with that probability (invariant 3). The
+// disk can be used again afterwards.
 func (d *Disk) Cut(keep float64) (Loss, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +169,8 @@ func (d *Disk) Cut(keep float64) (Loss, error) {
 	return loss, err
 }
 
-// CutCopy makes a copy of the disk as it would be after a Cut right after that write from now, the first is 1, and leaves
-// the disk alone. It calls moment at that moment. One at a time; the disk answers nobody while it copies.
+// CutCopy makes a copy of the disk as it would be after a Cut right after that write from now, the first is 1, and
+// leaves the disk alone. It calls moment at that moment. One at a time; the disk answers nobody while it copies.
 func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss,
 	err error) {
 	done := make(chan struct{})

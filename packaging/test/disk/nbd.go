@@ -14,8 +14,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// What of the NBD protocol is needed (its document is doc/proto.md of the NBD project): the fixed newstyle handshake with
-// one nameless export, and simple replies to read, write, flush and disconnect. FUA is not offered, so that clients flush.
+// What of the NBD protocol is needed (its document is doc/proto.md of the NBD project): the fixed newstyle handshake
+// with one nameless export, and simple replies to read, write, flush and disconnect. FUA is not offered, so that
+// clients flush.
 const (
 	magicInit    = 0x4e42444d41474943 // "NBDMAGIC"
 	magicOption  = 0x49484156454f5054 // "IHAVEOPT"
@@ -43,8 +44,8 @@ const (
 	longestRequest = 64 << 20
 )
 
-// A Server serves a disk on a socket. A client is silent for as long as it has nothing to read or write: what bounds that
-// is its own end, or Close.
+// A Server serves a disk on a socket. A client is silent for as long as it has nothing to read or write: what bounds
+// that is its own end, or Close.
 type Server struct {
 	disk   *Disk
 	listen net.Listener
@@ -95,8 +96,8 @@ func (s *Server) note(conn net.Conn, here bool) {
 	}
 }
 
-// Close takes no more clients, and returns when those there were are gone: end them before. One that stays is cut off, and
-// that is an error.
+// Close takes no more clients, and returns when those there were are gone: end them before. One that stays is cut
+// off, and that is an error.
 func (s *Server) Close() error {
 	err := s.listen.Close()
 	gone := make(chan struct{})
@@ -200,8 +201,8 @@ func (c client) answer(option uint32, size int64) (begin bool, err error) {
 	return false, nil
 }
 
-// request carries out one request and writes its reply. Requests are done one after the other, so that a flush covers all
-// that came before it.
+// request carries out one request and writes its reply. Requests are done one after the other, so that a flush covers
+// all that came before it.
 func (c client) request(d *Disk) error {
 	var r struct {
 		Magic       uint32

@@ -2,10 +2,11 @@
 //
 //	go run ./packaging/test/machine [-deb FILE] [-fake-gpus[=islands]] [-kvm] box|emulated [-- CMD…]
 //
-// It owns the wiring of the switches to package vm and the exit code: the command's own, 2 for wrong usage, 125 where the
-// machine itself could not be had, 130 when it was interrupted.
+// It owns the wiring of the switches to package vm and the exit code: the command's own, 2 for wrong usage, 125 where
+// the machine itself could not be had, 130 when it was interrupted.
 //
 // Invariants:
 //
-//  1. However it ends, but for a SIGKILL, the machine is removed first; after a SIGKILL the next start removes the rest.
+//  1. However it ends, but for a SIGKILL, the machine is removed first; after a SIGKILL the next start removes the
+//     rest.
 package main

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// keeps are the shares of what was not flushed that a cut may keep: all cases from a disk that wrote nothing of it yet to
-// one that had only not said so.
+// keeps are the shares of what was not flushed that a cut may keep: all cases from a disk that wrote nothing of it
+// yet to one that had only not said so.
 var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
 
 // diskLimit is for the repair, the reading or the copy of a disk, and for a machine to write something.
@@ -47,9 +47,9 @@ func (e *emulated) unplug() error {
 	return errors.Join(err, cut)
 }
 
-// CutCopy writes to a new file of the host what the disk of an emulated machine would hold after a power cut right after
-// one of its next writes, before any other or a flush, and calls moment then; the machine goes on, it sees a disk that is
-// slow for a second. It waits until something is written. Read the copy with ReadDisk.
+// CutCopy writes to a new file of the host what the disk of an emulated machine would hold after a power cut right
+// after one of its next writes, before any other or a flush, and calls moment then; the machine goes on, it sees a
+// disk that is slow for a second. It waits until something is written. Read the copy with ReadDisk.
 func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
 	e := m.emulated()
 	if e == nil {
@@ -60,8 +60,8 @@ func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk
 	return e.disk.CutCopy(ctx, path, 1+rand.IntN(latestCut), chance(), moment)
 }
 
-// ReadDisk copies a directory out of the file system on a disk that CutCopy wrote, which it repairs first as a boot does:
-// by replaying its journal.
+// ReadDisk copies a directory out of the file system on a disk that CutCopy wrote, which it repairs first as a boot
+// does: by replaying its journal.
 func ReadDisk(ctx context.Context, path, guestDir, hostDir string) error {
 	_, err := await.Output(ctx, diskLimit, []string{"e2fsck", "-fy", "-E", "journal_only", path})
 	var exit *exec.ExitError

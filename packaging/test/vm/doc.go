@@ -10,8 +10,8 @@
 //     reboots and power cuts too, at a twentieth of the speed. Its disk has a write cache that a power cut loses
 //     (packaging/test/disk), and CutCopy shows what a cut would leave without one.
 //
-// Both are of Debian 12 unless Options.Suite says otherwise; images of several suites lie in the cache side by side. That
-// of sid stays what sid was when it was built: remove its directory, which the build names, to get a newer one.
+// Both are of Debian 12 unless Options.Suite says otherwise; images of several suites lie in the cache side by side.
+// That of sid stays what sid was when it was built: remove its directory, which the build names, to get a newer one.
 //
 // A test starts one and talks to it:
 //
@@ -24,30 +24,33 @@
 // From a shell: go run ./packaging/test/machine box (or emulated) for a root shell, with -- CMD… for one command.
 //
 // Both build their image the first time (a box in about 25 s, an emulated machine in about a minute) and keep it in
-// .cache/vm of the checkout. EnsureHostPackages installs what they need on the host. The package's own tests, and those of
-// the product in packaging/test/suite, have the build tag "machine": go test -tags machine ./packaging/test/vm.
+// .cache/vm of the checkout. EnsureHostPackages installs what they need on the host. The package's own tests, and
+// those of the product in packaging/test/suite, have the build tag "machine": go test -tags machine
+// ./packaging/test/vm.
 //
-// An emulated machine emulates its processors unless Options.TryKVM: a /dev/kvm that exists and opens says little inside
-// another virtual machine, where it was seen to hang and to abort QEMU. With TryKVM a guest must boot within seconds, or
-// it is ended and emulated. A box's device nodes, journal and units are its own, and so is its
-// boot id (a new one at each boot), but the kernel is the host's: there is no /dev/kmsg, and a power cut loses processes
-// and not what the page cache holds.
+// An emulated machine emulates its processors unless Options.TryKVM: a /dev/kvm that exists and opens says little
+// inside another virtual machine, where it was seen to hang and to abort QEMU. With TryKVM a guest must boot within
+// seconds, or it is ended and emulated. A box's device nodes, journal and units are its own, and so is its boot id (a
+// new one at each boot), but the kernel is the host's: there is no /dev/kmsg, and a power cut loses processes and not
+// what the page cache holds.
 //
 // The package never installs gpusched or the fake NVML library into an image; they are put into a machine that runs, by
 // Provision. It never runs the image's systemd or udevd on the host's own network or in the host's process space.
 //
 // Invariants:
 //
-//  1. An image is named by the hash of its recipe (suite, packages, customisation script, format) and never changes once it
-//     is there; machines write to an overlay or a copy of their own.
-//  2. Everything a machine needs on the host lives in three places: a run directory under RunRoot, a control group named
-//     after it, and processes in that group. Close removes all three, whatever happened before, and reports what it could not.
+//  1. An image is named by the hash of its recipe (suite, packages, customisation script, format) and never changes
+//     once it is there; machines write to an overlay or a copy of their own.
+//  2. Everything a machine needs on the host lives in three places: a run directory under RunRoot, a control group
+//     named after it, and processes in that group. Close removes all three, whatever happened before, and reports
+//     what it could not.
 //  3. Mounts are made only in a mount space of the machine's own, so no mount can be left behind.
-//  4. When the process that started a machine dies, in any way, the kernel ends the machine; what then remains (directory,
-//     group) is removed by the next start on the host. The lock on the run directory tells the dead from the living.
+//  4. When the process that started a machine dies, in any way, the kernel ends the machine; what then remains
+//     (directory, group) is removed by the next start on the host. The lock on the run directory tells the dead from
+//     the living.
 //  5. Run gives the command's own exit code, 128+N for a death by signal N, on both kinds; an error means the command's
 //     fate is not known.
-//  6. Users in a machine: alice (1001, also in group lab, 2001) and bob (1002), in no other group. Commands run with the
-//     user's own groups, home as working directory and a clean environment, without a PAM session.
+//  6. Users in a machine: alice (1001, also in group lab, 2001) and bob (1002), in no other group. Commands run with
+//     the user's own groups, home as working directory and a clean environment, without a PAM session.
 //  7. /dev/nvidia0 to 3 and /dev/nvidiactl (mode 0666, no driver behind them) exist after every boot.
 package vm

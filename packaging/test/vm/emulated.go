@@ -71,7 +71,8 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts 
 	return e, nil
 }
 
-// hearBoots passes on each line that a guest writes; it ends when the listener is closed. QEMU connects once per process.
+// hearBoots passes on each line that a guest writes; it ends when the listener is closed. QEMU connects once per
+// process.
 func hearBoots(listen net.Listener, boots chan<- string) {
 	for {
 		conn, err := listen.Accept()

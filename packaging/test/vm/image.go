@@ -42,8 +42,9 @@ func DefaultCacheDir() (string, error) {
 	}
 }
 
-// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It takes about a minute the
-// first time and nothing later; opts.Log hears of a build. Safe to call from several processes at once.
+// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It takes
+// about a minute the first time and nothing later; opts.Log hears of a build. Safe to call from several processes at
+// once.
 func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 	img, err := ensureImage(ctx, kind, opts)
 	return img.dir, err
@@ -159,7 +160,8 @@ func (i image) bootstrap(ctx context.Context, r recipe) error {
 	return runContained(ctx, "mmdebstrap", args...)
 }
 
-// fetchOptions are the host's own settings for reaching package archives (proxies, clock checks) as switches of mmdebstrap.
+// fetchOptions are the host's own settings for reaching package archives (proxies, clock checks) as switches of
+// mmdebstrap.
 func fetchOptions(ctx context.Context) ([]string, error) {
 	out, err := await.Output(ctx, time.Minute, []string{"apt-config", "dump"})
 	if err != nil {
@@ -177,7 +179,8 @@ func fetchOptions(ctx context.Context) ([]string, error) {
 	return options, nil
 }
 
-// runContained runs a command in a mount and a process space of its own; its output is in the error if it does not succeed.
+// runContained runs a command in a mount and a process space of its own; its output is in the error if it does not
+// succeed.
 func runContained(ctx context.Context, name string, args ...string) error {
 	ctx, stop := await.For(ctx, "the end of "+name, buildLimit)
 	defer stop()

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Reboot shuts the machine down in the ordinary way and boots it again from the same disk. In a box that is a restart of
-// the container: /run, /tmp, /dev and the boot id are new, the kernel is the same. Commands that still run are lost.
+// Reboot shuts the machine down in the ordinary way and boots it again from the same disk. In a box that is a restart
+// of the container: /run, /tmp, /dev and the boot id are new, the kernel is the same. Commands that still run are
+// lost.
 func (m *Machine) Reboot(ctx context.Context) error {
 	if err := m.guest.reboot(ctx); err != nil {
 		return fmt.Errorf("reboot: %w", err)

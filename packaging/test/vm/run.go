@@ -35,8 +35,9 @@ func (r Result) Err() error {
 }
 
 // Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, or
-// after 20 minutes, the command's process group is killed. A code other than 0 is not an error; an error means that the command's fate is unknown.
-// What a command leaves running in the background lives on, its output is lost two seconds after the command's end.
+// after 20 minutes, the command's process group is killed. A code other than 0 is not an error; an error means that
+// the command's fate is unknown. What a command leaves running in the background lives on, its output is lost two
+// seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	var stdout bytes.Buffer
 	r, err := m.run(ctx, user, stdin, &stdout, argv)
@@ -90,8 +91,8 @@ func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
 	return m.Run(ctx, user, nil, "bash", "-c", script)
 }
 
-// Command is the command that Run would run, not started: for programs that are talked to while they run.
-// Its Wait gives an *exec.ExitError as usual; on an emulated machine it waits for background processes with the output too.
+// Command is the command that Run would run, not started: for programs that are talked to while they run. Its Wait
+// gives an *exec.ExitError as usual; on an emulated machine it waits for background processes with the output too.
 func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.guest.command(ctx, asUser(user, argv), false)
 }

@@ -28,7 +28,8 @@ func (e *emulated) sshArgs(more ...string) []string {
 // sshHostName is what the image's host key is known by: ports change.
 const sshHostName = "gpusched-vm"
 
-// connect opens the connection that all commands share; it is up when the local command, run after the log-in, has spoken.
+// connect opens the connection that all commands share; it is up when the local command, run after the log-in, has
+// spoken.
 func (e *emulated) connect(ctx context.Context) error {
 	log, err := os.Create(e.dir.file("ssh.log"))
 	if err != nil {
@@ -58,8 +59,8 @@ func (e *emulated) connect(ctx context.Context) error {
 	return nil
 }
 
-// command is one more session on the shared connection, which turns a death by signal into the code that shells give it.
-// Its ssh ends only when nothing in the machine holds its output open any more.
+// command is one more session on the shared connection, which turns a death by signal into the code that shells give
+// it. Its ssh ends only when nothing in the machine holds its output open any more.
 func (e *emulated) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	return e.session(ctx, quote(argv)+"; exit $?", tty)
 }
