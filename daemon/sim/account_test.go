@@ -52,7 +52,7 @@ func TestInterruptions(t *testing.T) {
 	launch(3, 200)
 	halt(150, 50, 90)
 	launch(4, 260)
-	if e.now = 260 * time.Second; e.halt(core.Stop{Job: 1, Look: true}).(core.Stopped).Before.Phase != core.Exited || !e.runs[0].finished {
+	if e.now = 260 * time.Second; e.halt(core.Stop{Job: 1, Look: true}).(core.Stopped).Before.Phase != core.Exited || e.runs[0].left > 0 {
 		t.Error("a command that ends as it is stopped has not ended by itself")
 	}
 	if e.ledger.entries[0].preemptions != 3 || e.machine.milli != 0 {
@@ -127,8 +127,8 @@ func TestLowerBounds(t *testing.T) {
 		"nobody is faster than runs": {[]Job{{Run: 10 * s, GPUMilli: 1000}, {Submit: s, Run: 2 * s, GPUMilli: 1000}}, 2, 10 * s, 6 * s},
 		"late work":                  {[]Job{{Run: s, GPUMilli: 1000}, {Submit: 100 * s, Run: 4 * s, GPUMilli: 2000}, {Submit: 100 * s, Run: 4 * s, GPUMilli: 2000}}, 2, 108 * s, (s/2 + 4*s + 8*s) / 3},
 	} {
-		if got := LowerBounds(c.jobs, c.gpus); got.Makespan != c.makespan || (got.MeanCompletion-c.mean).Abs() > time.Microsecond {
-			t.Errorf("%s: %+v, want %s and %s", name, got, c.makespan, c.mean)
+		if makespan, mean := lowerBounds(c.jobs, c.gpus); makespan != c.makespan || (mean-c.mean).Abs() > time.Microsecond {
+			t.Errorf("%s: %s and %s, want %s and %s", name, makespan, mean, c.makespan, c.mean)
 		}
 	}
 	for _, m := range []Metrics{{Makespan: 9, MakespanBound: 10}, {MeanCompletion: 9, CompletionBound: 10}, {Utilisation: 1.1}} {
@@ -148,7 +148,7 @@ func TestFigureList(t *testing.T) {
 		*f = 3
 	}
 	a.Jobs, b.Jobs = 10, 20
-	m := Mean([]Metrics{a, b})
+	m := Mean([]*Outcome{{Metrics: a}, {Metrics: b}})
 	for i, f := range m.figures() {
 		if *f != 2 {
 			t.Errorf("figure %d has the mean %v", i, *f)

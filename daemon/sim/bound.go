@@ -2,19 +2,11 @@ package sim
 
 import "time"
 
-// Bounds are what no scheduler can beat on a machine of so many GPUs, whatever
-// it knows.
-type Bounds struct {
-	Makespan       time.Duration // from the first submission to the last end
-	MeanCompletion time.Duration
-}
-
-// LowerBounds computes the bounds of jobs in the order of submission.
-func LowerBounds(jobs []Job, gpus int) Bounds {
-	if len(jobs) == 0 {
-		return Bounds{}
-	}
-	return Bounds{Makespan: makespanBound(jobs, gpus), MeanCompletion: max(meanRun(jobs), fluidMean(jobs, gpus))}
+// lowerBounds computes what no scheduler can beat on a machine of so many GPUs,
+// whatever it knows, for jobs in the order of submission. The makespan is from the
+// first submission to the last end.
+func lowerBounds(jobs []Job, gpus int) (makespan, meanCompletion time.Duration) {
+	return makespanBound(jobs, gpus), max(meanRun(jobs), fluidMean(jobs, gpus))
 }
 
 // makespanBound: no job ends before its submission and run time; what is

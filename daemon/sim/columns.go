@@ -10,11 +10,11 @@ type Column struct {
 
 // Columns are the figures of a table, in order. Times are in hours.
 func Columns() []Column {
-	hours := func(of func(*Metrics) float64) func(*Metrics) string {
-		return func(m *Metrics) string { return fmt.Sprintf("%.2f", of(m)/3600) }
-	}
 	figure := func(format string, of func(*Metrics) float64) func(*Metrics) string {
 		return func(m *Metrics) string { return fmt.Sprintf(format, of(m)) }
+	}
+	hours := func(of func(*Metrics) float64) func(*Metrics) string {
+		return figure("%.2f", func(m *Metrics) float64 { return of(m) / 3600 })
 	}
 	return []Column{
 		{"jobs", func(m *Metrics) string { return fmt.Sprint(m.Jobs) }},

@@ -44,10 +44,9 @@ type engine struct {
 
 // run is how far a job is.
 type run struct {
-	left     time.Duration // of its run time
-	owes     bool          // it was stopped, so its next start costs extra
-	running  bool
-	finished bool
+	left    time.Duration // of its run time; 0: it has finished
+	owes    bool          // it was stopped, so its next start costs extra
+	running bool
 }
 
 // Run replays the trace to its end.
@@ -305,7 +304,7 @@ func (e *engine) launch(j *job.Job) (*unit, error) {
 	}
 	at := int(j.ID) - 1
 	r := &e.runs[at]
-	if r.running || r.finished {
+	if r.running || r.left == 0 {
 		return nil, fmt.Errorf("job %d is started again", j.ID)
 	}
 	r.running = true
@@ -329,7 +328,7 @@ func (e *engine) leave(u *unit) {
 	r := &e.runs[at]
 	elapsed, cost := e.now-u.started, e.cost(r)
 	r.left -= max(0, elapsed-cost)
-	r.running, r.finished, r.owes = false, r.left == 0, r.left > 0
+	r.running, r.owes = false, r.left > 0
 	e.machine.exit(u)
 	e.ledger.leave(at, u, min(elapsed, cost), r.owes, e.now)
 }
@@ -344,7 +343,7 @@ func (e *engine) halt(a core.Stop) core.Event {
 	}
 	if u.Phase == core.Active {
 		e.leave(u)
-		if !e.runs[int(a.Job)-1].finished {
+		if e.runs[int(a.Job)-1].left > 0 {
 			e.ledger.queued++
 			u.Phase = core.Active // up to the stop
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -113,19 +114,15 @@ func instantOf(days int, rng *rand.Rand) time.Duration {
 // Write writes the trace in gpusched's own format. Submit is in seconds from
 // the midnight before the first job.
 func (t Trace) Write(w io.Writer) error {
-	if _, err := fmt.Fprintln(w, "submit,duration,gpus,user,limit,gpu_mem,kind"); err != nil {
-		return err
-	}
+	out := bufio.NewWriter(w) // keeps an error until it is flushed
+	fmt.Fprintln(out, "submit,duration,gpus,user,limit,gpu_mem,kind")
 	for _, j := range t.Jobs {
 		mem := ""
 		if j.GPUMemBytes > 0 {
 			mem = job.FormatSize(j.GPUMemBytes)
 		}
-		_, err := fmt.Fprintf(w, "%d,%d,%s,%s,%d,%s,%s\n", int(j.Submit.Seconds()), int(j.Run.Seconds()),
+		fmt.Fprintf(out, "%d,%d,%s,%s,%d,%s,%s\n", int(j.Submit.Seconds()), int(j.Run.Seconds()),
 			job.FormatGPUs(j.GPUMilli), j.User, int(j.Limit.Seconds()), mem, j.Kind)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return out.Flush()
 }

@@ -37,13 +37,13 @@ type Metrics struct {
 const shortRun = time.Minute
 
 func (e *engine) measure(jobs []JobOutcome) Metrics {
-	bounds := LowerBounds(e.jobs, e.opt.GPUs)
+	if len(jobs) == 0 {
+		return Metrics{}
+	}
+	makespan, completion := lowerBounds(e.jobs, e.opt.GPUs)
 	m := Metrics{
 		Jobs: len(jobs), Makespan: (e.ledger.last - e.ledger.first).Seconds(),
-		MakespanBound: bounds.Makespan.Seconds(), CompletionBound: bounds.MeanCompletion.Seconds(),
-	}
-	if len(jobs) == 0 {
-		return m
+		MakespanBound: makespan.Seconds(), CompletionBound: completion.Seconds(),
 	}
 	completions, waits := make([]float64, 0, len(jobs)), make([]float64, 0, len(jobs))
 	perUser := map[string][]float64{}
@@ -118,15 +118,15 @@ func (m *Metrics) plausible() error {
 }
 
 // Mean is the mean of several runs' figures.
-func Mean(runs []Metrics) Metrics {
+func Mean(runs []*Outcome) Metrics {
 	var mean Metrics
 	n := float64(len(runs))
-	for i := range runs {
+	for _, run := range runs {
 		to := mean.figures()
-		for k, from := range runs[i].figures() {
+		for k, from := range run.Metrics.figures() {
 			*to[k] += *from / n
 		}
-		mean.Jobs += runs[i].Jobs
+		mean.Jobs += run.Metrics.Jobs
 	}
 	if len(runs) > 0 {
 		mean.Jobs /= len(runs)

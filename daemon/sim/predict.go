@@ -55,13 +55,12 @@ func foretell(p Prediction, jobs []Job, seed uint64) []time.Duration {
 	rng := random(seed, streamPrediction)
 	told := make([]time.Duration, len(jobs))
 	for i := range jobs {
-		switch run := jobs[i].Run; p {
+		told[i] = jobs[i].Run
+		switch p {
 		case UserLimit:
-			told[i] = userLimit(run, rng)
+			told[i] = userLimit(told[i], rng)
 		case Noisy:
-			told[i] = time.Duration(float64(run) * math.Exp(rng.NormFloat64()))
-		case Oracle:
-			told[i] = run
+			told[i] = time.Duration(float64(told[i]) * math.Exp(rng.NormFloat64()))
 		}
 	}
 	return told

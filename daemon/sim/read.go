@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -31,24 +32,32 @@ const (
 var needs = []struct {
 	format   Format
 	headings []string
-	row      func(row) (Job, time.Time, error)
+	row      func(*row) (Job, time.Time)
 }{
-	{FormatPhilly, []string{"timestamp", "duration", "num_gpus", "cluster"}, row.philly},
-	{FormatOpenb, []string{"num_gpu", "gpu_milli", "creation_time", "deletion_time"}, row.openb},
-	{FormatCSV, []string{"submit", "duration", "gpus", "user"}, row.own},
+	{FormatPhilly, []string{"timestamp", "duration", "num_gpus", "cluster"}, (*row).philly},
+	{FormatOpenb, []string{"num_gpu", "gpu_milli", "creation_time", "deletion_time"}, (*row).openb},
+	{FormatCSV, []string{"submit", "duration", "gpus", "user"}, (*row).own},
 }
 
 // row is one line, by heading.
 type row struct {
 	at     map[string]int
 	fields []string
+	err    error // of the first field that could not be read
 }
 
-func (r row) text(heading string) string {
+func (r *row) text(heading string) string {
 	if i, ok := r.at[heading]; ok {
 		return strings.TrimSpace(r.fields[i])
 	}
 	return ""
+}
+
+// read reads a field of a row, and keeps the error if it is the row's first.
+func read[T any](r *row, parse func(string) (T, error), heading string) T {
+	v, err := parse(r.text(heading))
+	r.err = cmp.Or(r.err, err)
+	return v
 }
 
 // Read reads a trace. Jobs without a GPU or a run time are left out. It returns
@@ -75,10 +84,10 @@ func Read(r io.Reader, want Format) (Trace, Format, error) {
 		} else if err != nil {
 			return Trace{}, "", fmt.Errorf("reading the trace: %w", err)
 		}
-		j, at, err := parse(line)
-		if err != nil {
+		j, at := parse(&line)
+		if line.err != nil {
 			n, _ := in.FieldPos(0)
-			return Trace{}, "", fmt.Errorf("reading line %d: %w", n, err)
+			return Trace{}, "", fmt.Errorf("reading line %d: %w", n, line.err)
 		}
 		if j.GPUMilli > 0 && j.Run > 0 {
 			jobs, starts = append(jobs, j), append(starts, at)
@@ -99,7 +108,7 @@ func dated(jobs []Job, starts []time.Time) Trace {
 	return newTrace(begin, jobs)
 }
 
-func recognise(at map[string]int, want Format) (func(row) (Job, time.Time, error), Format, error) {
+func recognise(at map[string]int, want Format) (func(*row) (Job, time.Time), Format, error) {
 	for _, n := range needs {
 		missing := slices.DeleteFunc(slices.Clone(n.headings), func(h string) bool { _, ok := at[h]; return ok })
 		switch {
@@ -113,62 +122,33 @@ func recognise(at map[string]int, want Format) (func(row) (Job, time.Time, error
 	return nil, "", errors.New("the trace's headings are of no known format: gpusched's own is submit,duration,gpus,user[,limit][,gpu_mem][,kind]")
 }
 
-func (r row) philly() (Job, time.Time, error) {
-	at, err := time.Parse(time.DateTime, r.text("timestamp"))
-	if err != nil {
-		return Job{}, at, err
-	}
-	run, err := seconds(r.text("duration"))
-	if err != nil {
-		return Job{}, at, err
-	}
-	milli, err := job.ParseGPUs(r.text("num_gpus"))
-	return Job{Run: run, GPUMilli: milli, User: r.text("cluster")}, at, err
+func (r *row) philly() (Job, time.Time) {
+	at := read(r, func(s string) (time.Time, error) { return time.Parse(time.DateTime, s) }, "timestamp")
+	run := read(r, seconds, "duration")
+	return Job{Run: run, GPUMilli: read(r, job.ParseGPUs, "num_gpus"), User: r.text("cluster")}, at
 }
 
 // openb reads a pod. What asks part of a GPU asks gpu_milli of one.
-func (r row) openb() (Job, time.Time, error) {
-	from, err := seconds(r.text("creation_time"))
-	if err != nil {
-		return Job{}, time.Time{}, err
-	}
-	to, err := seconds(r.text("deletion_time"))
-	if err != nil {
-		return Job{}, time.Time{}, err
-	}
-	number, err := strconv.Atoi(r.text("num_gpu"))
-	if err != nil {
-		return Job{}, time.Time{}, err
-	}
-	milli, err := strconv.Atoi(r.text("gpu_milli"))
-	return Job{Run: max(to-from, time.Second), GPUMilli: number * milli, User: r.text("qos")}, time.Unix(0, 0).Add(from),
-		err
+func (r *row) openb() (Job, time.Time) {
+	from, to := read(r, seconds, "creation_time"), read(r, seconds, "deletion_time")
+	milli := read(r, strconv.Atoi, "num_gpu") * read(r, strconv.Atoi, "gpu_milli")
+	return Job{Run: max(to-from, time.Second), GPUMilli: milli, User: r.text("qos")}, time.Unix(0, 0).Add(from)
 }
 
-func (r row) own() (Job, time.Time, error) {
-	at, err := instant(r.text("submit"))
-	if err != nil {
-		return Job{}, at, err
+func (r *row) own() (Job, time.Time) {
+	at := read(r, instant, "submit")
+	j := Job{User: r.text("user"), Kind: r.text("kind"), Run: read(r, seconds, "duration")}
+	j.GPUMilli = read(r, job.ParseGPUs, "gpus")
+	if r.text("limit") != "" {
+		j.Limit = read(r, seconds, "limit")
 	}
-	j := Job{User: r.text("user"), Kind: r.text("kind")}
-	if j.Run, err = seconds(r.text("duration")); err != nil {
-		return j, at, err
+	if j.Limit > 0 {
+		j.Run = min(j.Run, j.Limit)
 	}
-	if j.GPUMilli, err = job.ParseGPUs(r.text("gpus")); err != nil {
-		return j, at, err
+	if r.text("gpu_mem") != "" {
+		j.GPUMemBytes = read(r, job.ParseSize, "gpu_mem")
 	}
-	if limit := r.text("limit"); limit != "" {
-		if j.Limit, err = seconds(limit); err != nil {
-			return j, at, err
-		}
-		if j.Limit > 0 {
-			j.Run = min(j.Run, j.Limit)
-		}
-	}
-	if mem := r.text("gpu_mem"); mem != "" {
-		j.GPUMemBytes, err = job.ParseSize(mem)
-	}
-	return j, at, err
+	return j, at
 }
 
 // instant reads seconds, or a date and time.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,26 +39,25 @@ type seedFigures struct {
 	Packed  *sim.Packed  `json:"packed,omitempty"`
 }
 
-func (o *options) document() document {
-	return document{Schema: schema, Workload: o.workload, GPUs: o.options.GPUs, Load: o.load, Predict: o.prediction()}
-}
-
 func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
-	doc := o.document()
+	var list []policyFigures
 	for i := range runs {
 		p := policyFigures{Policy: runs[i].Policy, Mean: &runs[i].Mean}
 		for k, outcome := range runs[i].Outcomes {
 			p.Runs = append(p.Runs, seedFigures{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics})
 		}
-		doc.Policies = append(doc.Policies, p)
+		list = append(list, p)
 	}
-	return printJSON(out, doc)
+	return o.printJSON(out, list)
 }
 
-func printJSON(out io.Writer, doc document) error {
+func (o *options) printJSON(out io.Writer, list []policyFigures) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
-	return enc.Encode(doc)
+	return enc.Encode(document{
+		Schema: schema, Workload: o.workload, GPUs: o.options.GPUs, Load: o.load,
+		Predict: cmp.Or(o.options.Predict, sim.Learned), Policies: list,
+	})
 }
 
 // writeTable prints a line per policy and seed, and the mean of several seeds.
@@ -89,10 +89,7 @@ func writeRow(w io.Writer, policy, seed string, m *sim.Metrics) {
 
 // pack fills the machine until nothing more fits and says how full it got.
 func (o *options) pack(trace sim.Trace, out io.Writer) error {
-	if o.load == 0 {
-		o.load = 1.3
-	}
-	doc := o.document()
+	o.load = cmp.Or(o.load, 1.3)
 	policy, err := sim.Named("fifo", o.tuning)
 	if err != nil {
 		return err
@@ -109,8 +106,8 @@ func (o *options) pack(trace sim.Trace, out io.Writer) error {
 		sum += packed.Allocated
 		p.Runs = append(p.Runs, seedFigures{Seed: seed, Hash: packed.Hash, Packed: packed})
 	}
-	if doc.Policies = []policyFigures{p}; o.json {
-		return printJSON(out, doc)
+	if o.json {
+		return o.printJSON(out, []policyFigures{p})
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "seed\tjobs\tstarted\tarrived %\tallocated %\t")

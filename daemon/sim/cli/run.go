@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -35,11 +36,7 @@ func Run(args []string, out, talk io.Writer) int {
 
 func (o *options) run(out io.Writer) error {
 	if o.generate > 0 {
-		days := o.days
-		if days == 0 {
-			days = 14
-		}
-		return sim.Generate(o.generate, days, o.seeds[0]).Write(out)
+		return sim.Generate(o.generate, cmp.Or(o.days, 14), o.seeds[0]).Write(out)
 	}
 	trace, err := o.read()
 	if err != nil {
@@ -85,12 +82,7 @@ func (o *options) read() (sim.Trace, error) {
 		if format == sim.FormatPhilly && o.from.IsZero() {
 			o.from = time.Date(2017, 10, 2, 0, 0, 0, 0, time.UTC)
 		}
-		if o.days == 0 {
-			o.days = 75
-		}
-		if o.load == 0 {
-			o.load = 0.9
-		}
+		o.days, o.load = cmp.Or(o.days, 75), cmp.Or(o.load, 0.9)
 	} else if o.load > 0 && o.workload == "as-is" {
 		return trace, errors.New("--load has no meaning for --workload as-is: use w1, which draws jobs to a load")
 	}
@@ -111,8 +103,7 @@ func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
 // processors.
 func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
 	runs := make([]page.Run, len(o.policies))
-	var errs []error
-	var guard sync.Mutex
+	errs := make([]error, len(o.policies)*len(o.seeds))
 	var workers sync.WaitGroup
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, name := range o.policies {
@@ -130,29 +121,19 @@ func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
 				outcome, err := sim.Run(o.drawn(trace, seed), options)
 				runs[i].Outcomes[k] = outcome
 				if err != nil {
-					guard.Lock()
-					errs = append(errs, fmt.Errorf("policy %s, seed %d: %w", name, seed, err))
-					guard.Unlock()
+					errs[i*len(o.seeds)+k] = fmt.Errorf("policy %s, seed %d: %w", name, seed, err)
 				}
 			})
 		}
 	}
 	workers.Wait()
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	for i := range runs {
-		runs[i].Mean = meanOf(runs[i].Outcomes)
+		runs[i].Mean = sim.Mean(runs[i].Outcomes)
 	}
 	return runs, nil
-}
-
-func meanOf(outcomes []*sim.Outcome) sim.Metrics {
-	var list []sim.Metrics
-	for _, o := range outcomes {
-		list = append(list, o.Metrics)
-	}
-	return sim.Mean(list)
 }
 
 func (o *options) writeReport(runs []page.Run) error {
@@ -169,16 +150,9 @@ func (o *options) writeReport(runs []page.Run) error {
 // describe says in one line what was run.
 func (o *options) describe() string {
 	text := fmt.Sprintf("%s, workload %s, %d GPUs, %s run times", filepath.Base(o.trace), o.workload, o.options.GPUs,
-		o.prediction())
+		cmp.Or(o.options.Predict, sim.Learned))
 	if o.workload == "w1" {
 		text += fmt.Sprintf(", load %g, %d days", o.load, o.days)
 	}
 	return text + fmt.Sprintf(", %d seeds", len(o.seeds))
-}
-
-func (o *options) prediction() sim.Prediction {
-	if o.options.Predict == "" {
-		return sim.Learned
-	}
-	return o.options.Predict
 }
