@@ -1,8 +1,6 @@
 package host
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"os/user"
@@ -29,17 +27,11 @@ func Memory() (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the host's memory: %w", err)
 	}
-	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
-		f := strings.Fields(s.Text())
-		if len(f) >= 2 && f[0] == "MemTotal:" {
-			kib, err := strconv.ParseInt(f[1], 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("read the host's memory: %w", err)
-			}
-			return kib << 10, nil
-		}
+	var kib int64 // of the first line
+	if _, err := fmt.Sscanf(string(data), "MemTotal: %d kB", &kib); err != nil {
+		return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo: %w", err)
 	}
-	return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo")
+	return kib << 10, nil
 }
 
 // UnitOf returns the unit that a process runs in, "" where that is not known.

@@ -8,16 +8,8 @@ import (
 	"time"
 )
 
-// shadow is the host's file of when accounts expire, as shadow(5) says.
-type shadow struct {
-	path     string
-	userName func(uid int) string
-}
-
-// Barred is what this host's file says now.
-func Barred(uid int) string {
-	return shadow{"/etc/shadow", UserName}.barred(uid, time.Now())
-}
+// Barred is what this host's file of when accounts expire, shadow(5), says now.
+func Barred(uid int) string { return barred("/etc/shadow", uid, UserName, time.Now()) }
 
 // secondsOfDay is a day of shadow(5), which counts them from 1970 in UTC.
 const secondsOfDay = 24 * 60 * 60
@@ -26,12 +18,12 @@ const secondsOfDay = 24 * 60 * 60
 // Accounts that the file does not know, as those of a directory service, never do.
 // Where it can't be read nothing is known of any: its mode is 0000 on Fedora and
 // RHEL, and the daemon has no capability to go over that.
-func (s shadow) barred(uid int, now time.Time) string {
-	text, err := os.ReadFile(s.path)
+func barred(path string, uid int, userName func(int) string, now time.Time) string {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return ""
 	}
-	name := s.userName(uid)
+	name := userName(uid)
 	day, ok := expiry(string(text), name)
 	if !ok || now.Unix()/secondsOfDay < day {
 		return ""

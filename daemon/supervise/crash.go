@@ -72,26 +72,26 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 
 // pause is how long the scheduler is to wait before it begins.
 func (c crashes) pause(now time.Time) time.Duration {
-	n := 0
-	for _, at := range c.at {
-		if now.Sub(at) <= crashWindow {
-			n++
-		}
-	}
+	n := c.within(crashWindow, now)
 	if n <= crashesFree {
 		return 0
 	}
 	return min(firstTry<<min(n-crashesFree-1, 10), lastTry)
 }
 
-// check reports crashes, which are bugs to be reported.
-func (c crashes) check(now time.Time) job.Check {
-	n := 0
+// within counts the crashes of the time just before now.
+func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
-		if now.Sub(at) <= crashMemory {
+		if now.Sub(at) <= age {
 			n++
 		}
 	}
+	return n
+}
+
+// check reports crashes, which are bugs to be reported.
+func (c crashes) check(now time.Time) job.Check {
+	n := c.within(crashMemory, now)
 	if n == 0 {
 		return job.Check{Name: "crashes", Health: job.Healthy, Detail: "none of the scheduler's own within the last hour"}
 	}

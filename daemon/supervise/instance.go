@@ -127,7 +127,9 @@ func (s *instance) tidy(ctx context.Context) {
 	defer every.Stop()
 	var said bool
 	for {
-		err := s.tidyOnce(ctx)
+		bounded, cancel := context.WithTimeout(ctx, connectTime)
+		err := s.units.Tidy(bounded, time.Now())
+		cancel()
 		if err != nil && !said && ctx.Err() == nil {
 			s.log.Warn("files of ended jobs' units stay in /run", "err", err)
 		}
@@ -138,12 +140,6 @@ func (s *instance) tidy(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func (s *instance) tidyOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
-	return s.units.Tidy(ctx, time.Now())
 }
 
 // close closes what was opened.

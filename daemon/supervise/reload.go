@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -72,19 +73,14 @@ func (s *instance) reload() bool {
 
 // needRestart names the settings that differ and that a reload can't change.
 func needRestart(old, now config.Config) []string {
-	var keys []string
-	for key, differs := range map[string]bool{
+	keys := map[string]bool{
 		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
 		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
 		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
 		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
-	} {
-		if differs {
-			keys = append(keys, key)
-		}
 	}
-	slices.Sort(keys)
-	return keys
+	maps.DeleteFunc(keys, func(_ string, differs bool) bool { return !differs })
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // checkSettings reports settings that were changed and not read, whether they
