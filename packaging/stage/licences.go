@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,11 +15,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// module is what go list says of a module.
-type module struct {
-	Path, Version, Dir string
-	Main               bool
-}
+// module is what go list says of one, or of Go.
+type module struct{ Path, Version, Dir string }
 
 // stageLicences collects the notices that come with every module whose code is
 // in one of the programs, as most of their licences ask, and Go's own.
@@ -50,40 +44,24 @@ func stageLicences(o options) error {
 // goLimit is for a command of the go tool, which may have modules to fetch.
 const goLimit = 5 * time.Minute
 
-// linkedModules lists the modules of all packages under cmd, in the order of
+// linkedModules lists Go and the modules of all packages under cmd, in the order of
 // their paths.
 func linkedModules() ([]module, error) {
-	argv := []string{"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}",
-		"github.com/gpusched/gpusched/cmd/..."}
-	out, err := await.Output(context.Background(), goLimit, argv,
+	format := "{{if .Standard}}Go\t" + runtime.Version() + "\t{{.Root}}" +
+		"{{else if not .Module.Main}}{{.Module.Path}}\t{{.Module.Version}}\t{{.Module.Dir}}{{end}}"
+	out, err := await.Output(context.Background(), goLimit,
+		[]string{"go", "list", "-deps", "-f", format, "github.com/gpusched/gpusched/cmd/..."},
 		func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "CGO_ENABLED=1") })
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	paths := strings.Fields(out)
-	slices.Sort(paths)
-	argv = append([]string{"go", "list", "-m", "-json=Path,Version,Dir,Main"}, slices.Compact(paths)...)
-	if out, err = await.Output(context.Background(), goLimit, argv); err != nil {
-		return nil, fmt.Errorf("listing modules: %w", err)
-	}
-	modules := []module{{Path: "Go", Version: runtime.Version(), Dir: goRoot()}}
-	for dec := json.NewDecoder(strings.NewReader(out)); ; {
-		var m module
-		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
-			return modules, nil
-		} else if err != nil {
-			return nil, err
+	var modules []module
+	for _, line := range slices.Compact(slices.Sorted(strings.Lines(out))) {
+		if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 3 {
+			modules = append(modules, module{f[0], f[1], f[2]})
 		}
-		modules = append(modules, m)
 	}
-}
-
-func goRoot() string {
-	out, err := await.Output(context.Background(), goLimit, []string{"go", "env", "GOROOT"})
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(out)
+	return modules, nil
 }
 
 // notices reads the licence files of a module, at least one.
