@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,20 +137,13 @@ func readReady(conn *net.UnixConn) error {
 	}
 }
 
-// onlyChild is the one child process of a process.
+// onlyChild is the one child process of a process of one thread.
 func onlyChild(pid int) (int, error) {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("children of process %d: %w", pid, err)
 	}
-	var children []string
-	for _, task := range tasks {
-		list, err := os.ReadFile(task)
-		if err != nil {
-			return 0, fmt.Errorf("children of process %d: %w", pid, err)
-		}
-		children = append(children, strings.Fields(string(list))...)
-	}
+	children := strings.Fields(string(list))
 	if len(children) != 1 {
 		return 0, fmt.Errorf("children of process %d: there are %d, not one", pid, len(children))
 	}

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,7 @@ type emulated struct {
 
 // newEmulated makes the machine's disk, a copy of the image's.
 func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
-	if opts.MemMiB == 0 {
-		opts.MemMiB = 4096
-	}
-	if opts.CPUs == 0 {
-		opts.CPUs = 2
-	}
+	opts.MemMiB, opts.CPUs = cmp.Or(opts.MemMiB, 4096), cmp.Or(opts.CPUs, 2)
 	if err := disk.Copy(ctx, img.disk(), dir.file("disk")); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -13,32 +14,26 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A tool is a program that this package runs on the host, and the Debian package that has it.
-type tool struct{ program, pkg string }
-
-func toolsOf(kind Kind) []tool {
-	tools := []tool{
-		{"mmdebstrap", "mmdebstrap"}, {"systemd-nspawn", "systemd-container"},
-		{"nsenter", "util-linux"}, {"mount", "mount"},
+// programs are what this package runs on the host, each with the Debian package that has it; emulatedPrograms
+// are for an emulated machine only.
+var (
+	programs = map[string]string{
+		"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount",
 	}
-	if kind == Emulated {
-		tools = append(tools, tool{"qemu-system-x86_64", "qemu-system-x86"}, tool{"ssh", "openssh-client"},
-			tool{"ssh-keygen", "openssh-client"}, tool{"mke2fs", "e2fsprogs"}, tool{"e2fsck", "e2fsprogs"}, tool{"debugfs",
-				"e2fsprogs"})
+	emulatedPrograms = map[string]string{
+		"qemu-system-x86_64": "qemu-system-x86", "ssh": "openssh-client", "ssh-keygen": "openssh-client",
+		"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "debugfs": "e2fsprogs",
 	}
-	return tools
-}
+)
 
 // missingPackages are the packages whose programs are not on the host, in order, each once.
 func missingPackages(kind Kind) []string {
-	var missing []string
-	for _, t := range toolsOf(kind) {
-		if _, err := exec.LookPath(t.program); err != nil {
-			missing = append(missing, t.pkg)
-		}
+	needed := maps.Clone(programs)
+	if kind == Emulated {
+		maps.Copy(needed, emulatedPrograms)
 	}
-	slices.Sort(missing)
-	return slices.Compact(missing)
+	maps.DeleteFunc(needed, func(program, _ string) bool { _, err := exec.LookPath(program); return err == nil })
+	return slices.Compact(slices.Sorted(maps.Values(needed)))
 }
 
 func missingTools(kind Kind) error {

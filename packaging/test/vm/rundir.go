@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -22,24 +20,24 @@ type runDir struct {
 	lock *os.File
 }
 
+// unborn begins the name of a run directory that is being made.
+const unborn = ".new-"
+
 // newRunDir makes a run directory and takes its lock before anybody can see it.
 func newRunDir() (*runDir, error) {
 	if err := os.MkdirAll(RunRoot, 0o700); err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
-	var random [5]byte
-	rand.Read(random[:])
-	d := &runDir{id: hex.EncodeToString(random[:])}
-	hidden := filepath.Join(RunRoot, ".new-"+d.id)
-	d.path = filepath.Join(RunRoot, d.id)
-	if err := os.Mkdir(hidden, 0o700); err != nil {
+	hidden, err := os.MkdirTemp(RunRoot, unborn)
+	if err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
+	id := strings.TrimPrefix(filepath.Base(hidden), unborn)
 	lock, err := os.OpenFile(filepath.Join(hidden, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
-	d.lock = lock
+	d := &runDir{id: id, path: filepath.Join(RunRoot, id), lock: lock}
 	if err := errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
 		os.Rename(hidden, d.path)); err != nil {
 		lock.Close()
@@ -96,10 +94,9 @@ func removeStale() error {
 	var errs []error
 	for _, e := range entries {
 		info, err := e.Info()
-		unborn := strings.HasPrefix(e.Name(), ".new-")
 		switch {
 		case err != nil: // gone meanwhile
-		case !unborn:
+		case !strings.HasPrefix(e.Name(), unborn):
 			errs = append(errs, removeIfStale(e.Name()))
 		case time.Since(info.ModTime()) > time.Minute:
 			errs = append(errs, os.RemoveAll(filepath.Join(RunRoot, e.Name())))

@@ -2,9 +2,9 @@ package vm
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // A scope is the control group (v2) that holds a machine's processes: one write ends them all.
@@ -59,16 +59,13 @@ func (s scope) open(sub string) (*os.File, error) {
 	return f, nil
 }
 
-// start starts cmd in the group, as a child.
+// start starts cmd, which has a SysProcAttr, in the group, as a child.
 func (s scope) start(cmd *exec.Cmd) (*child, error) {
 	group, err := s.open("")
 	if err != nil {
 		return nil, err
 	}
 	defer group.Close()
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
 	cmd.SysProcAttr.UseCgroupFD = true
 	cmd.SysProcAttr.CgroupFD = int(group.Fd())
 	return startChild(cmd)
@@ -92,32 +89,13 @@ func (s scope) remove() error {
 	return s.removeTree()
 }
 
-// awaitEmpty returns when no process is left in the group or below; the kernel signals each change of cgroup.events.
+// awaitEmpty returns when no process is left in the group or below.
 func (s scope) awaitEmpty(limit time.Duration) error {
-	events, err := os.Open(filepath.Join(s.path, "cgroup.events"))
-	if err != nil {
-		return err
-	}
-	defer events.Close()
-	text := make([]byte, 4096)
-	for deadline := time.Now().Add(limit); ; {
-		n, err := events.ReadAt(text, 0)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if strings.Contains(string(text[:n]), "populated 0") {
-			return nil
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return fmt.Errorf("waiting for the end of the processes of %s: not within %v; seen last: %s", s.path, limit,
-				strings.Fields(string(text[:n])))
-		}
-		poll := []unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}
-		if _, err := unix.Poll(poll, int(left.Milliseconds())+1); err != nil && !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
+	return await.Until(context.Background(), "the end of the processes of "+s.path, limit, 10*time.Millisecond,
+		func(context.Context) (string, bool, error) {
+			events, err := os.ReadFile(filepath.Join(s.path, "cgroup.events"))
+			return fmt.Sprint(strings.Fields(string(events))), strings.Contains(string(events), "populated 0"), err
+		})
 }
 
 // removeTree removes the group's directories, children first.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -90,26 +89,28 @@ func (e *emulated) kill(pidFile string) {
 
 // makeKeys makes the key of root for the machine, and what the machine's own key is known by.
 func (i image) makeKeys(ctx context.Context) error {
-	if _, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName,
-		"-f", i.file("id")}); err != nil {
-		return fmt.Errorf("ssh key: %w", err)
+	_, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName,
+		"-f", i.file("id")})
+	if err == nil {
+		err = os.MkdirAll(i.file("root/root/.ssh"), 0o700)
 	}
-	public, err := os.ReadFile(i.file("id.pub"))
+	var public, host []byte
+	if err == nil {
+		public, err = os.ReadFile(i.file("id.pub"))
+	}
+	if err == nil {
+		err = os.WriteFile(i.file("root/root/.ssh/authorized_keys"), public, 0o600)
+	}
+	if err == nil {
+		host, err = os.ReadFile(i.file("root/etc/ssh/ssh_host_ed25519_key.pub"))
+	}
+	if err == nil {
+		err = os.WriteFile(i.file("known_hosts"), append([]byte(sshHostName+" "), host...), 0o600)
+	}
 	if err != nil {
-		return fmt.Errorf("ssh key: %w", err)
+		return fmt.Errorf("ssh keys: %w", err)
 	}
-	if err := os.MkdirAll(i.file("root/root/.ssh"), 0o700); err != nil {
-		return fmt.Errorf("ssh key: %w", err)
-	}
-	if err := os.WriteFile(i.file("root/root/.ssh/authorized_keys"), public, 0o600); err != nil {
-		return fmt.Errorf("ssh key: %w", err)
-	}
-	host, err := os.ReadFile(i.file("root/etc/ssh/ssh_host_ed25519_key.pub"))
-	if err != nil {
-		return fmt.Errorf("ssh host key: %w", err)
-	}
-	known := sshHostName + " " + strings.TrimSpace(string(host)) + "\n"
-	return os.WriteFile(i.file("known_hosts"), []byte(known), 0o600)
+	return nil
 }
 
 // SSHCommand is what to type on the host for a root shell in an emulated machine while it runs; "" for a box.
