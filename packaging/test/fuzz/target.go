@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,30 +23,24 @@ var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
 // targets finds the fuzz tests of all packages, or those of these names.
 func targets(ctx context.Context, names []string) ([]target, error) {
-	out, err := await.Output(ctx, buildLimit, []string{"go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles",
-		"./..."})
+	const files = "{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}}\t{{$p.Dir}}\t{{.}}\n{{end}}" +
+		"{{range .XTestGoFiles}}{{$p.ImportPath}}\t{{$p.Dir}}\t{{.}}\n{{end}}"
+	out, err := await.Output(ctx, buildLimit, []string{"go", "list", "-f", files, "./..."})
 	if err != nil {
 		return nil, fmt.Errorf("list the packages: %w", err)
 	}
 	var all []target
-	for dec := json.NewDecoder(strings.NewReader(out)); ; {
-		var p struct {
-			ImportPath, Dir           string
-			TestGoFiles, XTestGoFiles []string
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		if len(f) != 3 {
+			continue // the end of a package
 		}
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("list the packages: %w", err)
+		text, err := os.ReadFile(filepath.Join(f[1], f[2]))
+		if err != nil {
+			return nil, err
 		}
-		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
-			text, err := os.ReadFile(filepath.Join(p.Dir, file))
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range fuzzFunc.FindAllStringSubmatch(string(text), -1) {
-				all = append(all, target{p.ImportPath, p.Dir, m[1]})
-			}
+		for _, m := range fuzzFunc.FindAllStringSubmatch(string(text), -1) {
+			all = append(all, target{f[0], f[1], m[1]})
 		}
 	}
 	for _, name := range names {

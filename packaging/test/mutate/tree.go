@@ -48,14 +48,17 @@ func sources(o options) ([]source, error) {
 	draw := rand.New(rand.NewPCG(o.seed, 0))
 	queues := make([][]source, len(o.packages))
 	for i, pkg := range o.packages {
-		names, err := sourceFiles(pkg)
+		paths, err := filepath.Glob(filepath.Join(pkg, "*.go"))
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			if len(o.files) == 0 || slices.Contains(o.files, name) {
-				queues[i] = append(queues[i], source{pkg, name})
+		for _, path := range paths {
+			name := filepath.Base(path)
+			if strings.HasSuffix(name, "_test.go") || name == "doc.go" ||
+				len(o.files) > 0 && !slices.Contains(o.files, name) {
+				continue
 			}
+			queues[i] = append(queues[i], source{pkg, name})
 		}
 		draw.Shuffle(len(queues[i]), func(a, b int) { queues[i][a], queues[i][b] = queues[i][b], queues[i][a] })
 	}
@@ -72,19 +75,4 @@ func sources(o options) ([]source, error) {
 		return nil, fmt.Errorf("there is no file to change in %s", strings.Join(o.packages, ", "))
 	}
 	return all, nil
-}
-
-// sourceFiles names the files of a package that are no tests.
-func sourceFiles(pkg string) ([]string, error) {
-	entries, err := os.ReadDir(pkg)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if n := e.Name(); strings.HasSuffix(n, ".go") && !strings.HasSuffix(n, "_test.go") && n != "doc.go" {
-			names = append(names, n)
-		}
-	}
-	return names, nil
 }

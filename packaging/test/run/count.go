@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -53,16 +54,16 @@ type event struct {
 // count sums up the events of one go test.
 type count struct {
 	stage  string
-	open   map[string]map[string]bool  // package → top-level tests that began and have not ended
-	output map[string]*strings.Builder // package, or package and top-level test → what it printed
-	build  map[string]*strings.Builder // import path → what the compiler said
-	bad    map[string]bool             // packages with a failed test
+	open   map[string]map[string]bool // package → top-level tests that began and have not ended
+	output map[string][]byte          // package, or package and top-level test → what it printed
+	build  map[string][]byte          // import path → what the compiler said
+	bad    map[string]bool            // packages with a failed test
 	sum    tally
 }
 
 func newCount(stage string) *count {
-	return &count{stage: stage, open: map[string]map[string]bool{}, output: map[string]*strings.Builder{},
-		build: map[string]*strings.Builder{}, bad: map[string]bool{}}
+	return &count{stage: stage, open: map[string]map[string]bool{}, output: map[string][]byte{},
+		build: map[string][]byte{}, bad: map[string]bool{}}
 }
 
 // read takes events until the end. A line that is no event is an error: it
@@ -91,9 +92,10 @@ func (c *count) take(e event) {
 	top, _, isSub := strings.Cut(e.Test, "/")
 	switch e.Action {
 	case "build-output":
-		note(c.build, e.ImportPath, e.Output)
+		c.build[e.ImportPath] = append(c.build[e.ImportPath], e.Output...)
 	case "output":
-		note(c.output, key(e.Package, top), e.Output)
+		k := key(e.Package, top)
+		c.output[k] = append(c.output[k], e.Output...)
 	case "run":
 		if !isSub {
 			if c.open[e.Package] == nil {
@@ -105,36 +107,30 @@ func (c *count) take(e event) {
 		switch {
 		case e.Test == "":
 			c.packageEnd(e)
-		case !isSub:
-			delete(c.open[e.Package], top)
-			c.testEnd(e)
 		case e.Action == "skip":
 			c.fail(e, e.Test, "was skipped\n")
+		case isSub:
+		case e.Action == "pass":
+			c.sum.passed++
+		default:
+			c.fail(e, e.Test, "")
 		}
-	}
-}
-
-func (c *count) testEnd(e event) {
-	switch e.Action {
-	case "pass":
-		c.sum.passed++
-	case "fail":
-		c.fail(e, e.Test, "")
-	case "skip":
-		c.fail(e, e.Test, "was skipped\n")
+		if !isSub {
+			delete(c.open[e.Package], top)
+		}
 	}
 }
 
 // packageEnd looks for what no test event told.
 func (c *count) packageEnd(e event) {
-	for _, test := range sorted(c.open[e.Package]) {
+	for _, test := range slices.Sorted(maps.Keys(c.open[e.Package])) {
 		c.fail(e, test, "began and never ended\n")
 	}
 	delete(c.open, e.Package)
 	if e.Action == "fail" && !c.bad[e.Package] {
-		text := c.text(c.output, key(e.Package, ""))
+		text := end(c.output[key(e.Package, "")])
 		if e.FailedBuild != "" {
-			text = c.text(c.build, e.FailedBuild) + text
+			text = end(c.build[e.FailedBuild]) + text
 		}
 		c.fail(e, "", text)
 	}
@@ -146,15 +142,15 @@ func (c *count) fail(e event, test, why string) {
 	if test != "" {
 		name += " " + test
 		top, _, _ := strings.Cut(test, "/")
-		why += c.text(c.output, key(e.Package, top))
+		why += end(c.output[key(e.Package, top)])
 	}
 	c.sum.failures = append(c.sum.failures, failed{name, why})
 }
 
 // tally returns the sum; tests that are still open count as failed.
 func (c *count) tally() tally {
-	for _, pkg := range sorted(c.open) {
-		for _, test := range sorted(c.open[pkg]) {
+	for _, pkg := range slices.Sorted(maps.Keys(c.open)) {
+		for _, test := range slices.Sorted(maps.Keys(c.open[pkg])) {
 			c.fail(event{Package: pkg}, test, "began and never ended\n")
 		}
 	}
@@ -166,29 +162,9 @@ func key(pkg, test string) string { return pkg + " " + test }
 // maxOutput bounds what is kept of one test's output; the end says most.
 const maxOutput = 64 << 10
 
-func note(to map[string]*strings.Builder, key, text string) {
-	if to[key] == nil {
-		to[key] = &strings.Builder{}
+func end(output []byte) string {
+	if len(output) > maxOutput {
+		return "[…]\n" + string(output[len(output)-maxOutput:])
 	}
-	to[key].WriteString(text)
-}
-
-func (c *count) text(from map[string]*strings.Builder, key string) string {
-	if from[key] == nil {
-		return ""
-	}
-	s := from[key].String()
-	if len(s) > maxOutput {
-		s = "[…]\n" + s[len(s)-maxOutput:]
-	}
-	return s
-}
-
-func sorted[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return string(output)
 }
