@@ -17,8 +17,8 @@ type child struct {
 	err  error         // of Wait; read it after done
 }
 
-// startChild starts cmd, which has a SysProcAttr, and reaps it. The death signal is sent when the thread that started the
-// process ends, so one goroutine keeps that thread until the process is gone; it ends with the process.
+// startChild starts cmd, which has a SysProcAttr, and reaps it. The death signal is sent when the thread that started
+// the process ends, so one goroutine keeps that thread until the process is gone; it ends with the process.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	c := &child{cmd: cmd, done: make(chan struct{})}
