@@ -44,7 +44,7 @@ var rooms = map[string]room{
 	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
 	"daemon/store/diskfault":   {external: []string{"modernc.org/libc", "modernc.org/sqlite/lib"}, banned: []string{"os/exec"}, why: "a file system for SQLite, for tests; knows nothing of jobs"},
 	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
-	"daemon/api":               {internal: []string{"daemon/job"}, banned: []string{"os/exec"}, why: "the CLI links it"},
+	"daemon/api":               {internal: []string{"daemon/job", "units/contract"}, banned: []string{"os/exec"}, why: "the CLI links it"},
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/words", "daemon/config", "daemon/slots", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},

@@ -124,7 +124,7 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 		j.Request.TimeLimit = job.Span(s.MaxRuntime - timeLimitSlack)
 	}
 	for _, g := range s.GPUs {
-		ref := job.GPURef{UUID: g.UUID, Index: g.Index, Minor: g.Minor, Milli: g.Milli, PromiseBytes: g.PromiseBytes}
+		ref := job.Allocation{GPU: g}
 		j.Attempt.GPUs = append(j.Attempt.GPUs, ref)
 		j.Request.GPUMilli += ref.Share()
 		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, g.PromiseBytes)

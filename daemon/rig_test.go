@@ -18,6 +18,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/gputest"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
 	"github.com/gpusched/gpusched/units/unittest"
 )
@@ -129,7 +130,7 @@ func submission(gpus int) job.Submission {
 	return job.Submission{
 		Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"},
 		Request: job.Request{GPUMilli: gpus * job.WholeGPU},
-		Payload: job.Payload{Argv: []string{"true", "secret-argument"}, Env: []string{"KEY=secret-value"}, EnvMode: job.EnvInherit, Dir: "/home/alice"},
+		Payload: job.Payload{Program: contract.Program{Argv: []string{"true", "secret-argument"}, Env: []string{"KEY=secret-value"}, EnvMode: contract.EnvInherit, Dir: "/home/alice"}},
 	}
 }
 

@@ -51,8 +51,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 	}
 	spec.Attempt, spec.Placed = j.Attempt.Number, j.Attempt.PlacedAt
 	for _, g := range j.Attempt.GPUs {
-		gpu := contract.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID, Milli: g.Milli, PromiseBytes: g.PromiseBytes}
-		spec.GPUs = append(spec.GPUs, gpu)
+		spec.GPUs = append(spec.GPUs, g.GPU)
 	}
 	spec.CPUAffinity = affinity(j)
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
@@ -90,19 +89,17 @@ func affinity(j *job.Job) string {
 
 // launchSpec is the private part, which only the job's user can read.
 func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
-	program := contract.Program{
-		Argv: argv(j, p), EnvMode: contract.EnvMode(p.EnvMode), Env: p.Env, Dir: p.Dir, Umask: p.Umask,
-	}
 	s := &launch.Spec{
-		JobID: int64(j.ID), Attempt: j.Attempt.Number, Program: program,
+		JobID: int64(j.ID), Attempt: j.Attempt.Number, Program: p.Program,
 		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
+	s.Argv = argv(j, p)
 	if j.Task != nil {
 		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
 	}
 	for _, g := range j.Attempt.GPUs {
-		s.GPUs = append(s.GPUs, contract.GPU{Index: g.Index, Minor: g.Minor, UUID: g.UUID})
+		s.GPUs = append(s.GPUs, g.GPU)
 	}
 	return s
 }
@@ -132,7 +129,7 @@ func unitOf(st units.Status) core.Unit {
 		return u
 	}
 	u.Phase = core.Exited
-	u.Exit = core.Exit{
+	u.Exit = contract.Exit{
 		Code: e.Code, Signal: e.Signal, OOM: e.OOM, Timeout: e.Timeout,
 		Launch: e.Launch, Errno: e.Errno, Detail: e.Detail,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func sweepTask(index int) *job.Job {
@@ -24,7 +25,7 @@ func sweepTask(index int) *job.Job {
 // A task runs its array's command with its own parameters, and knows its number;
 // any other job runs the command as it came.
 func TestLaunchSpecOfATask(t *testing.T) {
-	p := &job.Payload{Argv: []string{"train", "--lr={lr}", "{seed}", "{other}"}}
+	p := &job.Payload{Program: contract.Program{Argv: []string{"train", "--lr={lr}", "{seed}", "{other}"}}}
 	s := launchSpec(sweepTask(2), p, true)
 	if !slices.Equal(s.Argv, []string{"train", "--lr=2", "a", "{other}"}) || s.JobID != 12 || s.ArrayJob != 7 || s.ArrayTask != 2 || s.ShareMilli != 1500 {
 		t.Errorf("got %+v", s)
@@ -55,7 +56,7 @@ func TestAffinity(t *testing.T) {
 	} {
 		j := &job.Job{ID: 3, Attempt: &job.Attempt{}}
 		for _, list := range c.near {
-			j.Attempt.GPUs = append(j.Attempt.GPUs, job.GPURef{CPUs: list})
+			j.Attempt.GPUs = append(j.Attempt.GPUs, job.Allocation{CPUs: list})
 		}
 		if got := affinity(j); got != cpuset.Intersect(c.want, c.want) {
 			t.Errorf("near %q: %q, want %q", c.near, got, c.want)

@@ -136,7 +136,7 @@ func TestCommandsAreOnDisk(t *testing.T) {
 		job.CommandPauseGPU: {job.Command{}, func(v job.View) bool { return v.GPUs[0].Control.Paused }},
 		job.CommandDrainGPU: {job.Command{}, func(v job.View) bool { return v.GPUs[0].Control.Drain }},
 		job.CommandReserve: {
-			job.Command{Reservation: &job.Reservation{GPUs: []job.GPURef{{Index: 0}}, From: time.Now(), To: time.Now().Add(time.Hour)}},
+			job.Command{Reservation: &job.Reservation{GPUs: []job.Allocation{{GPU: contract.GPU{Index: 0}}}, From: time.Now(), To: time.Now().Add(time.Hour)}},
 			func(v job.View) bool { return len(v.Reservations) == 1 },
 		},
 		job.CommandCancel: {job.Command{Job: 2}, func(v job.View) bool { return jobOf(v, 2).State == job.Cancelled }},

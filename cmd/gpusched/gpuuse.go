@@ -13,7 +13,7 @@ import (
 const leastIdle = 60
 
 // useLine is what a job uses of a GPU, or used of it; named says which.
-func useLine(g api.GPURef, named bool) string {
+func useLine(g api.Allocation, named bool) string {
 	var parts phrases
 	parts.add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
 	parts.add(g.UsedBytes < 0, "the driver does not say how much now")
@@ -53,7 +53,7 @@ func warningWords(list []api.Warning) string {
 }
 
 // peakOf and gpuUsed add up over the GPUs of a job.
-func peakOf(list []api.GPURef) (sum int64) {
+func peakOf(list []api.Allocation) (sum int64) {
 	for _, g := range list {
 		sum += g.PeakBytes
 	}
@@ -61,7 +61,7 @@ func peakOf(list []api.GPURef) (sum int64) {
 }
 
 // gpuUsed is -1 where the driver does not tell all of it.
-func gpuUsed(list []api.GPURef) (sum int64) {
+func gpuUsed(list []api.Allocation) (sum int64) {
 	for _, g := range list {
 		if g.UsedBytes < 0 {
 			return -1

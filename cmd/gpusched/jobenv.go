@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // workDir is the directory the job runs in: the current one, or dir seen from
@@ -47,7 +48,7 @@ var ownVariables = []string{
 // what was set with --set-env.
 func jobEnv(mode string, set, environ []string) []string {
 	var env []string
-	if mode == string(job.EnvInherit) {
+	if mode == string(contract.EnvInherit) {
 		for _, entry := range environ {
 			name, _, ok := strings.Cut(entry, "=")
 			if ok && name != "" && !slices.Contains(ownVariables, name) && !isSet(set, name) {
@@ -114,7 +115,7 @@ func (a *app) hint(req api.SubmitRequest) {
 		}
 		return
 	}
-	if req.EnvMode == string(job.EnvInherit) && !a.inPath(program, req.Env) {
+	if req.EnvMode == string(contract.EnvInherit) && !a.inPath(program, req.Env) {
 		a.note("warning: there is no program %q in your PATH", program)
 	}
 }

@@ -127,7 +127,7 @@ func gpusOf(j api.Job) string {
 	case len(j.GPUs) == 0:
 		return "(" + job.FormatGPUs(j.GPUMilli) + ")"
 	}
-	return joined(j.GPUs, ",", func(g api.GPURef) string {
+	return joined(j.GPUs, ",", func(g api.Allocation) string {
 		if partial(g) {
 			return strconv.Itoa(g.Index) + ":" + job.FormatGPUs(g.Milli)
 		}
@@ -136,10 +136,10 @@ func gpusOf(j api.Job) string {
 }
 
 // partial reports whether the job has a part of the GPU only.
-func partial(g api.GPURef) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
+func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
-func gpuIndexes(list []api.GPURef) string {
-	return joined(list, ",", func(g api.GPURef) string { return strconv.Itoa(g.Index) })
+func gpuIndexes(list []api.Allocation) string {
+	return joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })
 }
 
 // changedAt is since when the job is in its state.

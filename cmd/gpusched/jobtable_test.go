@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -24,7 +25,7 @@ func screen(width int, colour bool) (*term.Terminal, *bytes.Buffer) {
 func queue() []api.Job {
 	return []api.Job{
 		{ID: 7, User: "alice", Label: job.Label{Name: "a-rather-long-name-for-a-job"}, State: "running", Request: job.Request{GPUMilli: 1000},
-			GPUs: []api.GPURef{{Index: 0}}, StartedAt: noon.Add(-90 * time.Minute)},
+			GPUs: []api.Allocation{{GPU: contract.GPU{Index: 0}}}, StartedAt: noon.Add(-90 * time.Minute)},
 		{ID: 123, User: "bob", Label: job.Label{Name: "größe"}, State: "queued", Request: job.Request{GPUMilli: 2000}, SubmittedAt: noon.Add(-5 * time.Second),
 			Why: "needs 2 GPUs, 1 available now; GPU 0 is held by job 7"},
 	}
@@ -96,7 +97,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
 	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil,
 		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil,
-		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.GPURef{{UUID: evil}}, Reasons: []api.Reason{{Sentence: evil}}}
+		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{Name: evil, State: job.GPUState(evil), StateDetail: evil, UUID: evil, PCI: evil, Processes: []api.GPUProcess{{Comm: evil, User: evil}}}
 	out, b := screen(80, false)
 	a := &app{out: out, err: out}

@@ -145,6 +145,6 @@ func reservedFor(r api.Reservation) string {
 
 // reservationWord is a reservation for completion.
 func reservationWord(r api.Reservation) candidate {
-	gpus := job.FormatGPUList(each(r.GPUs, func(g api.GPURef) int { return g.Index }))
+	gpus := job.FormatGPUList(each(r.GPUs, func(g api.Allocation) int { return g.Index }))
 	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, reservedFor(r))}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // showCmd shows one job.
@@ -105,7 +106,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 func (a *app) stateLine(j api.Job) string {
 	text := stateWord(j)
 	if len(j.GPUs) > 0 {
-		uuids := joined(j.GPUs, ", ", func(g api.GPURef) string { return g.UUID })
+		uuids := joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID })
 		if text += " on "; j.State.Terminal() {
 			text = stateWord(j) + ", ran on "
 		}
@@ -171,7 +172,7 @@ func tagLine(list map[string]string) string {
 // it is deleted.
 func environmentLine(p *api.Private, ended bool) string {
 	mode := p.EnvMode
-	if mode == string(job.EnvInherit) {
+	if mode == string(contract.EnvInherit) {
 		mode = "inherited"
 	}
 	switch n := len(p.Env); {

@@ -102,7 +102,7 @@ func times(n int) string {
 }
 
 // promiseLine is the GPU memory that is kept for the job.
-func promiseLine(list []api.GPURef) string {
+func promiseLine(list []api.Allocation) string {
 	var parts phrases
 	for _, g := range list {
 		parts.add(g.PromiseBytes > 0, "%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index)

@@ -73,7 +73,7 @@ func tasks(a *api.Array) string {
 }
 
 // gpuNames is "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
-func gpuNames(list []api.GPURef) string {
+func gpuNames(list []api.Allocation) string {
 	names := gpuIndexes(list)
 	if len(list) == 1 {
 		if partial(list[0]) {

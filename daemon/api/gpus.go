@@ -81,9 +81,9 @@ type PauseRequest struct {
 // named.
 type Reservation struct {
 	job.Reservation
-	GPUs   []GPURef `json:"gpus"`
-	Users  []string `json:"users,omitempty"`
-	Groups []string `json:"groups,omitempty"`
+	GPUs   []Allocation `json:"gpus"`
+	Users  []string     `json:"users,omitempty"`
+	Groups []string     `json:"groups,omitempty"`
 }
 
 // ReserveRequest asks for a Reservation. Users and groups are names; a user

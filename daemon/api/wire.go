@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Schema names the version of every JSON document here.
@@ -60,15 +61,15 @@ type Job struct {
 	ID   job.ID `json:"id,omitempty"`
 	Unit string `json:"unit,omitempty"`
 	job.Label
-	User        string    `json:"user"`
-	UID         int       `json:"uid"`
-	State       job.State `json:"state"`
-	SubmittedAt time.Time `json:"submitted_at"`
-	PlacedAt    time.Time `json:"placed_at,omitzero"`
-	StartedAt   time.Time `json:"started_at,omitzero"`
-	EndedAt     time.Time `json:"ended_at,omitzero"`
-	Attempt     int       `json:"attempt,omitempty"`
-	GPUs        []GPURef  `json:"gpus,omitempty"` // of one that waits again: none
+	User        string       `json:"user"`
+	UID         int          `json:"uid"`
+	State       job.State    `json:"state"`
+	SubmittedAt time.Time    `json:"submitted_at"`
+	PlacedAt    time.Time    `json:"placed_at,omitzero"`
+	StartedAt   time.Time    `json:"started_at,omitzero"`
+	EndedAt     time.Time    `json:"ended_at,omitzero"`
+	Attempt     int          `json:"attempt,omitempty"`
+	GPUs        []Allocation `json:"gpus,omitempty"` // of one that waits again: none
 
 	job.Request
 	MemDefaulted bool             `json:"mem_defaulted,omitempty"`
@@ -116,12 +117,10 @@ type Task struct {
 	Name string `json:"name"` // "7_3"
 }
 
-// GPURef names one GPU of a job, and the job's part of it.
-type GPURef struct {
-	UUID         string `json:"uuid"`
-	Index        int    `json:"index"`
-	Milli        int    `json:"milli"`                   // its share; 1000 is all
-	PromiseBytes int64  `json:"promise_bytes,omitempty"` // GPU memory kept for it; 0: none
+// Allocation is a job's part of a GPU, with what the job uses of it. Its Milli is
+// 1000 where that is all of it.
+type Allocation struct {
+	contract.GPU
 
 	UsedBytes   int64 `json:"used_bytes,omitempty"`   // of its processes, by the last sample; -1: unknown; only while it runs
 	PeakBytes   int64 `json:"peak_bytes,omitempty"`   // the most that a sample saw
@@ -191,13 +190,13 @@ type JobReply struct {
 
 // Attempt is one start of a job.
 type Attempt struct {
-	Number       int       `json:"number"`
-	GPUs         []GPURef  `json:"gpus,omitempty"`
-	InvocationID string    `json:"invocation_id,omitempty"`
-	PlacedAt     time.Time `json:"placed_at"`
-	StartedAt    time.Time `json:"started_at,omitzero"`
-	EndedAt      time.Time `json:"ended_at,omitzero"`
-	Result       *Result   `json:"result,omitempty"`
+	Number       int          `json:"number"`
+	GPUs         []Allocation `json:"gpus,omitempty"`
+	InvocationID string       `json:"invocation_id,omitempty"`
+	PlacedAt     time.Time    `json:"placed_at"`
+	StartedAt    time.Time    `json:"started_at,omitzero"`
+	EndedAt      time.Time    `json:"ended_at,omitzero"`
+	Result       *Result      `json:"result,omitempty"`
 }
 
 // CancelRequest ends a job, or with a signal only sends it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var sizes = []int{1_000, 10_000, 100_000}
@@ -23,7 +24,7 @@ func nth(i int) job.Submission {
 			GPUMilli: []int{500, 1000, 2000, 4000, 8000}[i/50%5], MemBytes: 8 * gib, TimeLimit: job.Span(time.Hour),
 			Derived: job.Derived{Shape: fmt.Sprintf("%016x", uid*100+i/250%11), Script: fmt.Sprintf("%016x", uid)},
 		},
-		Payload: job.Payload{Argv: []string{"python", "train.py", fmt.Sprint(i)}, Env: []string{"HOME=/home/x"}, Dir: "/home/x"},
+		Payload: job.Payload{Program: contract.Program{Argv: []string{"python", "train.py", fmt.Sprint(i)}, Env: []string{"HOME=/home/x"}, Dir: "/home/x"}},
 		GIDs:    job.GIDs{100, uid},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // What a stop that did not succeed may have sent is taken for that stop where it is
@@ -17,13 +18,13 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 		exit core.Exit
 		want job.State
 	}{
-		"SIGTERM":    {core.Exit{Signal: 15}, job.TimedOut},
-		"SIGKILL":    {core.Exit{Signal: 9}, job.TimedOut},
-		"SIGABRT":    {core.Exit{Signal: 6}, job.Failed},
-		"no memory":  {core.Exit{Signal: 9, OOM: true}, job.OutOfMemory},
-		"by itself":  {core.Exit{}, job.Completed},
-		"exit 1":     {core.Exit{Code: 1}, job.Failed},
-		"RuntimeMax": {core.Exit{Signal: 15, Timeout: true}, job.TimedOut},
+		"SIGTERM":    {contract.Exit{Signal: 15}, job.TimedOut},
+		"SIGKILL":    {contract.Exit{Signal: 9}, job.TimedOut},
+		"SIGABRT":    {contract.Exit{Signal: 6}, job.Failed},
+		"no memory":  {contract.Exit{Signal: 9, OOM: true}, job.OutOfMemory},
+		"by itself":  {contract.Exit{}, job.Completed},
+		"exit 1":     {contract.Exit{Code: 1}, job.Failed},
+		"RuntimeMax": {contract.Exit{Signal: 15, Timeout: true}, job.TimedOut},
 	} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.now = w.now.Add(time.Minute)
@@ -101,12 +102,12 @@ func TestWhatIsLearned(t *testing.T) {
 		ends []func(*world) // 10 minutes after each other
 		want time.Duration
 	}{
-		"completed":    {[]func(*world){exit(core.Exit{})}, 10 * time.Minute},
-		"failed":       {[]func(*world){exit(core.Exit{Code: 1})}, 10 * time.Minute},
-		"at its limit": {[]func(*world){exit(core.Exit{Signal: 15, Timeout: true})}, 10 * time.Minute},
-		"no memory":    {[]func(*world){exit(core.Exit{OOM: true})}, 0},
+		"completed":    {[]func(*world){exit(contract.Exit{})}, 10 * time.Minute},
+		"failed":       {[]func(*world){exit(contract.Exit{Code: 1})}, 10 * time.Minute},
+		"at its limit": {[]func(*world){exit(contract.Exit{Signal: 15, Timeout: true})}, 10 * time.Minute},
+		"no memory":    {[]func(*world){exit(contract.Exit{OOM: true})}, 0},
 		"cancelled":    {[]func(*world){stop(job.Command{Kind: job.CommandCancel})}, 0},
-		"in two goes":  {[]func(*world){stop(job.Command{Kind: job.CommandRequeue}), exit(core.Exit{})}, 20 * time.Minute},
+		"in two goes":  {[]func(*world){stop(job.Command{Kind: job.CommandRequeue}), exit(contract.Exit{})}, 20 * time.Minute},
 		"GPU lost": {[]func(*world){func(w *world) {
 			w.gpus[0].Health = gpu.HealthLost
 			for range 2 {

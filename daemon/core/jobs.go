@@ -170,7 +170,7 @@ func (b *jobBook) clearTimers()                     { b.timed = newTimers() }
 // holds reports whether the job holds a part of the GPU.
 func (b *jobBook) holds(id job.ID, uuid string) bool {
 	l := b.placed[id]
-	return l != nil && slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.GPURef) bool { return r.UUID == uuid })
+	return l != nil && slices.ContainsFunc(l.job.Attempt.GPUs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
 // held reports whether any job holds a part of the GPU.

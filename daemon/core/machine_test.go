@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // What a job lacks of its promise counts against what is free, and the one that
@@ -16,7 +17,7 @@ func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
 		l := &trackedJob{job: job.Job{ID: id, State: job.Running}}
 		l.job.Stop = stop
-		return gpuUse{l: l, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: &job.GPUNow{UsedBytes: uses}}
+		return gpuUse{l: l, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: &job.GPUNow{UsedBytes: uses}}
 	}
 	for name, c := range map[string]struct {
 		free  uint64
@@ -43,7 +44,7 @@ func TestShortOfPromisedMemory(t *testing.T) {
 func TestWorstOverItsBudget(t *testing.T) {
 	over := func(id job.ID, promise, uses int64) gpuUse {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: noon, OverTold: noon, Over: time.Minute}}
-		return gpuUse{l: &trackedJob{job: job.Job{ID: id, State: job.Running}}, ref: &job.GPURef{Milli: 500, PromiseBytes: promise}, use: use}
+		return gpuUse{l: &trackedJob{job: job.Job{ID: id, State: job.Running}}, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: use}
 	}
 	b := &gpuBook{policy: &Policy{Usage: UsagePolicy{Memory: WarnAndStop, MemoryGrace: time.Minute}}}
 	for name, w := range map[string]struct {
@@ -125,11 +126,11 @@ func TestLinksBetweenGPUs(t *testing.T) {
 func TestPositionOfAGPU(t *testing.T) {
 	c := &Core{gpus: gpuBook{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}}
 	for _, w := range []struct {
-		ref  job.GPURef
+		ref  job.Allocation
 		want int
 	}{
-		{job.GPURef{UUID: "a"}, 0}, {job.GPURef{UUID: "b", Index: 1}, 1}, {job.GPURef{UUID: "a", Index: 1}, 0},
-		{job.GPURef{UUID: "b", Index: -1}, 1}, {job.GPURef{UUID: "b", Index: 7}, 1}, {job.GPURef{UUID: "c"}, -1},
+		{job.Allocation{GPU: contract.GPU{UUID: "a"}}, 0}, {job.Allocation{GPU: contract.GPU{UUID: "b", Index: 1}}, 1}, {job.Allocation{GPU: contract.GPU{UUID: "a", Index: 1}}, 0},
+		{job.Allocation{GPU: contract.GPU{UUID: "b", Index: -1}}, 1}, {job.Allocation{GPU: contract.GPU{UUID: "b", Index: 7}}, 1}, {job.Allocation{GPU: contract.GPU{UUID: "c"}}, -1},
 	} {
 		if got := c.gpus.position(&w.ref); got != w.want {
 			t.Errorf("%+v is at %d, want %d", w.ref, got, w.want)

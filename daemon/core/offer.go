@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // fill puts the GPUs into a snapshot.
@@ -90,11 +91,11 @@ func (b *gpuBook) recordBaseline(grants []sched.Grant) {
 }
 
 // refs names the GPUs of grants, which are in order.
-func (b *gpuBook) refs(grants []sched.Grant) []job.GPURef {
-	refs := make([]job.GPURef, 0, len(grants))
+func (b *gpuBook) refs(grants []sched.Grant) []job.Allocation {
+	refs := make([]job.Allocation, 0, len(grants))
 	for _, g := range grants {
 		d := b.devices[g.GPU]
-		ref := job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}
+		ref := job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}}
 		if g.Milli != job.WholeGPU {
 			ref.Milli = g.Milli
 			if total := int64(d.MemTotalBytes); total > 0 {
@@ -111,7 +112,7 @@ func (b *gpuBook) refs(grants []sched.Grant) []job.GPURef {
 
 // position finds a GPU among the devices, as a rule where it was; -1 where it
 // is gone.
-func (b *gpuBook) position(ref *job.GPURef) int {
+func (b *gpuBook) position(ref *job.Allocation) int {
 	if i := ref.Index; i >= 0 && i < len(b.devices) && b.devices[i].UUID == ref.UUID {
 		return i
 	}
@@ -129,9 +130,9 @@ func (b *gpuBook) byIndex(index int) *device {
 }
 
 // ref names the GPU that has the index now, without a UUID where there is none.
-func (b *gpuBook) ref(index int) (r job.GPURef) {
+func (b *gpuBook) ref(index int) (r job.Allocation) {
 	if d := b.byIndex(index); d != nil {
-		r = job.GPURef{UUID: d.UUID, Index: d.Index, Minor: d.Minor}
+		r = job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor}}
 	}
 	return r
 }
@@ -140,10 +141,10 @@ func (b *gpuBook) ref(index int) (r job.GPURef) {
 func (b *gpuBook) count() int { return len(b.devices) }
 
 // among reports of each GPU whether it is one of these.
-func (b *gpuBook) among(refs []job.GPURef) []bool {
+func (b *gpuBook) among(refs []job.Allocation) []bool {
 	list := make([]bool, len(b.devices))
 	for i, d := range b.devices {
-		list[i] = slices.ContainsFunc(refs, func(r job.GPURef) bool { return r.UUID == d.UUID })
+		list[i] = slices.ContainsFunc(refs, func(r job.Allocation) bool { return r.UUID == d.UUID })
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // recoverAll adds the jobs that only their units know of. Those that run go
@@ -38,7 +39,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	l := c.adopt(j)
 	c.jobs.claim(j.ID)
 	c.jobs.sort(l)
-	c.step.store(j.ID, &job.Payload{EnvMode: job.EnvClean, Dir: "/"})
+	c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
 	c.charge(l, now)
 	c.step.markDirty(l)
 }
@@ -62,7 +63,7 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 // hold, which its job does not ask for then.
 func (c *Core) untaken(j *job.Job) *job.Attempt {
 	a := *j.Attempt
-	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.GPURef) bool {
+	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.Allocation) bool {
 		taken := c.jobs.shareHeld(r.UUID)+r.Share() > job.WholeGPU
 		if taken {
 			j.Request.GPUMilli -= r.Share()

@@ -52,7 +52,7 @@ func (r *reservations) expire(now time.Time) []int64 {
 func (r *reservations) overlapping(n *job.Reservation) *job.Reservation {
 	for i := range r.list {
 		old := &r.list[i]
-		same := slices.ContainsFunc(n.GPUs, func(g job.GPURef) bool { return reserves(old, g.UUID) })
+		same := slices.ContainsFunc(n.GPUs, func(g job.Allocation) bool { return reserves(old, g.UUID) })
 		if same && old.From.Before(n.To) && n.From.Before(old.To) {
 			return old
 		}
@@ -62,7 +62,7 @@ func (r *reservations) overlapping(n *job.Reservation) *job.Reservation {
 
 // reserves reports whether a reservation keeps a GPU.
 func reserves(r *job.Reservation, uuid string) bool {
-	return slices.ContainsFunc(r.GPUs, func(g job.GPURef) bool { return g.UUID == uuid })
+	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
 // on says for whom a GPU is reserved at the moment; nothing where it is for all.

@@ -413,7 +413,7 @@ func (s *script) exit() {
 	_, oom := s.args["oom"]
 	_, timeout := s.args["timeout"]
 	u.Phase = core.Exited
-	u.Exit = core.Exit{
+	u.Exit = contract.Exit{
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Timeout: timeout,
 		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func (s *script) submit() {
@@ -154,7 +155,7 @@ func (s *script) reserve() {
 		r.Users, r.Groups = nil, []job.Group{{Name: "lab", GID: gid}}
 	}
 	for _, index := range list {
-		r.GPUs = append(r.GPUs, job.GPURef{Index: index})
+		r.GPUs = append(r.GPUs, job.Allocation{GPU: contract.GPU{Index: index}})
 	}
 	s.command(job.Command{Kind: job.CommandReserve, Reservation: r})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // A daemon that starts again while a guarded job runs, and has not seen the GPUs
@@ -19,7 +20,7 @@ func TestLaneAfterARestart(t *testing.T) {
 		Life:    job.Life{QueuedAt: began, Guarded: true, Expected: time.Hour},
 	}
 	for i := range 4 {
-		j.Attempt.GPUs = append(j.Attempt.GPUs, job.GPURef{UUID: string(rune('a' + i)), Index: i})
+		j.Attempt.GPUs = append(j.Attempt.GPUs, job.Allocation{GPU: contract.GPU{UUID: string(rune('a' + i)), Index: i}})
 	}
 	c := New(Policy{Sched: sched.Policy{GuardAfter: time.Hour, GuardPercent: 50}}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 	c.Step(Listed{Boot: "boot1", Units: []Unit{{Job: 1, Phase: Active, Invocation: "inv1", Age: 72 * time.Hour}}}, now)

@@ -78,7 +78,7 @@ func (w *world) look(s gpu.Snapshot) {
 }
 
 func (w *world) noBreach(j *job.Job) string {
-	at := slices.IndexFunc(j.Attempt.GPUs, func(r job.GPURef) bool { return r.Index == j.Breach.GPU })
+	at := slices.IndexFunc(j.Attempt.GPUs, func(r job.Allocation) bool { return r.Index == j.Breach.GPU })
 	if w.policy.Usage.Memory != core.WarnAndStop || at < 0 {
 		return "nobody wants that"
 	}

@@ -45,7 +45,7 @@ func (c *Core) checked(number uint64, now time.Time) {
 }
 
 // denied says why a job can't have the GPUs alone that it was given; nothing if it can.
-func (b *gpuBook) denied(refs []job.GPURef, now time.Time) job.Message {
+func (b *gpuBook) denied(refs []job.Allocation, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]
 		at := b.position(ref)

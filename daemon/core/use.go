@@ -12,7 +12,7 @@ import (
 // gpuUse is a job's part of a GPU, as the last sample shows it.
 type gpuUse struct {
 	l    *trackedJob
-	ref  *job.GPURef
+	ref  *job.Allocation
 	use  *job.GPUNow
 	span time.Duration // for which the sample vouches
 	over bool          // its job is to be stopped for what it uses

@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // act lets an entry of the plan happen.
@@ -132,7 +133,7 @@ func (w *World) reservation(e *Entry) {
 		from := w.wall().Add(d.between(0, 2*time.Minute))
 		who := pick(d, users...)
 		what = job.Command{Kind: job.CommandReserve, Reservation: &job.Reservation{
-			GPUs: []job.GPURef{{Index: d.n(max(len(w.gpus), 1))}}, From: from,
+			GPUs: []job.Allocation{{GPU: contract.GPU{Index: d.n(max(len(w.gpus), 1))}}}, From: from,
 			To:    from.Add(d.between(time.Second, 5*time.Minute)),
 			Users: []job.Account{{UID: who.UID, User: who.User}},
 		}}

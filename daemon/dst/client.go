@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // request is a client that waits for the daemon.
@@ -64,7 +65,7 @@ func (w *World) newSubmission(e *Entry) *submission {
 	d := w.roll("submit", e.Pick)
 	s := job.Submission{
 		Owner: pick(d, users...), Label: job.Label{Name: fmt.Sprintf("j%d", e.Num)}, Admin: d.percent(30),
-		Payload: job.Payload{Argv: []string{"true"}, EnvMode: job.EnvClean, Dir: "/"},
+		Payload: job.Payload{Program: contract.Program{Argv: []string{"true"}, EnvMode: contract.EnvClean, Dir: "/"}},
 	}
 	if d.percent(20) {
 		s.Payload.Argv = append(s.Payload.Argv, strings.Repeat("x", d.n(20_000)))

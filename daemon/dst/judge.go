@@ -195,7 +195,7 @@ func (w *World) judgePlacement(placed *job.Job) {
 
 // unfit says why nothing may be placed on a GPU, by what the daemon was told and
 // by what is on it; "" where something may.
-func (w *World) unfit(ref job.GPURef) string {
+func (w *World) unfit(ref job.Allocation) string {
 	j := w.tracked
 	switch {
 	case j.told == nil || j.told.Problem != "":

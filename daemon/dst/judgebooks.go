@@ -12,14 +12,14 @@ import (
 // tenure is the time for which an attempt had GPUs, by a clock that nobody sets.
 type tenure struct {
 	uid      int
-	refs     []job.GPURef
+	refs     []job.Allocation
 	from, to time.Duration // to is negative until it ends
 }
 
 func (h *tenure) open() bool { return h.to < 0 }
 
 func (h *tenure) has(uuid string) bool {
-	return slices.ContainsFunc(h.refs, func(r job.GPURef) bool { return r.UUID == uuid })
+	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
 // books are what the world knows of who had which GPUs, and was in which groups.

@@ -79,7 +79,7 @@ func (w *World) haunted(g *card) string {
 
 // taken says that a GPU which is asked whole was seen to be used by somebody
 // without a job, where the site does not want that; "" where it was not.
-func (w *World) taken(placed *job.Job, ref job.GPURef) string {
+func (w *World) taken(placed *job.Job, ref job.Allocation) string {
 	j, q := w.tracked, &placed.Request
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {
 		return ""

@@ -21,15 +21,15 @@ type Prediction struct {
 // Reservation keeps GPUs for some users over a time. Jobs of others are not
 // started on them if they could still run when it begins.
 type Reservation struct {
-	ID     int64     `json:"id"`
-	GPUs   []GPURef  `json:"gpus"`
-	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`
-	Users  []Account `json:"users,omitempty"`  // who may use them
-	Groups []Group   `json:"groups,omitempty"` // of which groups' members too
-	Reason string    `json:"reason,omitempty"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
+	ID     int64        `json:"id"`
+	GPUs   []Allocation `json:"gpus"`
+	From   time.Time    `json:"from"`
+	To     time.Time    `json:"to"`
+	Users  []Account    `json:"users,omitempty"`  // who may use them
+	Groups []Group      `json:"groups,omitempty"` // of which groups' members too
+	Reason string       `json:"reason,omitempty"`
+	By     string       `json:"by"`
+	At     time.Time    `json:"at"`
 }
 
 // Account names a user by number, with the name for people.

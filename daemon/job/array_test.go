@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func TestParseArray(t *testing.T) {
@@ -157,7 +159,7 @@ func TestParametersCannotSwellACommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Submission{Label: Label{Name: "x"}, Request: Request{Array: a}, Payload: Payload{Argv: argv, EnvMode: EnvClean, Dir: "/"}}
+		s := Submission{Label: Label{Name: "x"}, Request: Request{Array: a}, Payload: Payload{Program: contract.Program{Argv: argv, EnvMode: contract.EnvClean, Dir: "/"}}}
 		return s.Validate()
 	}
 	for _, argv := range [][]string{{"{a}"}, {"{{a}", "{a{b}}", "a}{"}, {strings.Repeat("{b}", 40_000)}, {strings.Repeat("{", 130_000)}} {

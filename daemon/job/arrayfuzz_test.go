@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func FuzzParseArray(f *testing.F) {
@@ -71,7 +73,7 @@ func FuzzSweep(f *testing.F) {
 			return
 		}
 		checkArray(t, a)
-		s := Submission{Label: Label{Name: "x"}, Request: Request{Array: a}, Payload: Payload{Argv: strings.Split(command, "\n"), EnvMode: EnvClean, Dir: "/"}}
+		s := Submission{Label: Label{Name: "x"}, Request: Request{Array: a}, Payload: Payload{Program: contract.Program{Argv: strings.Split(command, "\n"), EnvMode: contract.EnvClean, Dir: "/"}}}
 		if s.Validate() != nil {
 			return
 		}

@@ -127,7 +127,7 @@ func TestClosedWordsAreDistinct(t *testing.T) {
 func TestEveryEnvModeIsValid(t *testing.T) {
 	for _, mode := range constants(t)["EnvMode"] {
 		s := plain()
-		s.Payload.EnvMode = EnvMode(mode)
+		s.Payload.EnvMode = contract.EnvMode(mode)
 		if err := s.Validate(); err != nil {
 			t.Errorf("%s: %v", mode, err)
 		}

@@ -39,7 +39,7 @@ func (u GPUUse) BusyPercent() int {
 
 // Budget is how much of the GPU's memory the job may use; 0 is all of it, which
 // goes with the whole GPU.
-func (g GPURef) Budget() int64 {
+func (g Allocation) Budget() int64 {
 	if g.Milli == 0 {
 		return 0
 	}

@@ -3,6 +3,8 @@ package job
 import (
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func TestBusyPercent(t *testing.T) {
@@ -28,22 +30,22 @@ func TestBusyPercent(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	const gib = int64(1) << 30
 	since := time.Unix(1_700_000_000, 0)
-	part := GPURef{Index: 3, Milli: 500, PromiseBytes: 10 * gib}
+	part := Allocation{GPU: contract.GPU{Index: 3, Milli: 500, PromiseBytes: 10 * gib}}
 	over := Warning{Code: WarningMemory, GPU: 3, Since: since, Used: Size(12 * gib), Promised: Size(10 * gib)}
 	for _, c := range []struct {
-		gpu  GPURef
+		gpu  Allocation
 		use  GPUNow
 		want Warning
 	}{
 		{part, GPUNow{}, Warning{}},
 		{part, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, over},
 		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // again within
-		{GPURef{Milli: 500}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}},
-		{GPURef{PromiseBytes: 10 * gib}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // all of it is its own
+		{Allocation{GPU: contract.GPU{Milli: 500}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}},
+		{Allocation{GPU: contract.GPU{PromiseBytes: 10 * gib}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // all of it is its own
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleTold: time.Minute}}, Warning{Code: WarningIdle, GPU: 3, Idle: time.Hour}},
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour}}, Warning{}},
 	} {
-		v := JobView{Job: Job{Attempt: &Attempt{GPUs: []GPURef{c.gpu}}}, Uses: []GPUNow{c.use}}
+		v := JobView{Job: Job{Attempt: &Attempt{GPUs: []Allocation{c.gpu}}}, Uses: []GPUNow{c.use}}
 		var got Warning
 		for _, w := range v.Warnings() {
 			got = w

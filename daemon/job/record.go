@@ -1,16 +1,14 @@
 package job
 
-import "time"
+import (
+	"time"
 
-// GPURef names one GPU of an attempt. The UUID is its identity; index and
-// minor are what they were when the attempt was placed.
-type GPURef struct {
-	UUID  string `json:"uuid"`
-	Index int    `json:"index"`
-	Minor int    `json:"minor"`
+	"github.com/gpusched/gpusched/units/contract"
+)
 
-	Milli        int   `json:"milli,omitempty"`         // the job's share; 0: all of it
-	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory kept for the job; 0: none
+// Allocation is a job's part of one GPU.
+type Allocation struct {
+	contract.GPU
 
 	ChargeMilli int    `json:"charge_milli,omitempty"` // what fair share counts: the share, or the part of the memory where that is more
 	CPUs        string `json:"cpus,omitempty"`         // near the GPU, as a list such as 0-15; "" unknown
@@ -19,7 +17,7 @@ type GPURef struct {
 }
 
 // Share returns the job's share of the GPU in milli-GPUs.
-func (g GPURef) Share() int {
+func (g Allocation) Share() int {
 	if g.Milli == 0 {
 		return WholeGPU
 	}
@@ -29,7 +27,7 @@ func (g GPURef) Share() int {
 // Attempt is one start of a job. While it has no EndedAt it holds its GPUs.
 type Attempt struct {
 	Number       int           `json:"number"` // from 1
-	GPUs         []GPURef      `json:"gpus,omitempty"`
+	GPUs         []Allocation  `json:"gpus,omitempty"`
 	BootID       string        `json:"boot_id"`                 // of the kernel, and which run of systemd in it
 	InvocationID string        `json:"invocation_id,omitempty"` // systemd's name for this run of the unit; "" until it started
 	PlacedAt     time.Time     `json:"placed_at"`

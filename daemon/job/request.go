@@ -102,16 +102,6 @@ type Label struct {
 	Tags    map[string]string `json:"tags,omitempty" kong:"-"`
 }
 
-// EnvMode is how the environment of the submitter reaches the job.
-type EnvMode string
-
-// The modes of --env.
-const (
-	EnvInherit EnvMode = "inherit" // the submitter's environment as it was at submit
-	EnvClean   EnvMode = "clean"   // HOME, USER, LOGNAME, SHELL, PATH, LANG only
-	EnvLogin   EnvMode = "login"   // clean, then through the user's login shell
-)
-
 // ErrNoPayload says that a job's private part can never be read again.
 var ErrNoPayload = errors.New("what the job runs can't be read from the state file any more")
 
@@ -119,12 +109,8 @@ var ErrNoPayload = errors.New("what the job runs can't be read from the state fi
 // It travels from the submitter to the store and from there to the launcher,
 // byte for byte, and is never kept in the scheduler's memory.
 type Payload struct {
-	Argv    []string         `json:"argv"`
-	EnvMode EnvMode          `json:"env_mode"`
-	Env     []string         `json:"env"` // K=V; the whole environment for inherit, additions otherwise
-	Dir     string           `json:"dir"` // absolute
-	Umask   int              `json:"umask"`
-	Limits  []contract.Limit `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
+	contract.Program
+	Limits []contract.Limit `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
 }
 
 // Submission is a request to queue a job, after the server has put in the

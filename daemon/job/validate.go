@@ -180,7 +180,7 @@ func (y *Payload) check(p *Problems) {
 		p.add("usage/umask")
 	}
 	switch y.EnvMode {
-	case EnvInherit, EnvClean, EnvLogin:
+	case contract.EnvInherit, contract.EnvClean, contract.EnvLogin:
 	default:
 		p.add("usage/env-mode")
 	}

@@ -16,7 +16,7 @@ func plain() Submission {
 	return Submission{
 		Label:   Label{Name: "train"},
 		Request: Request{GPUMilli: 1000},
-		Payload: Payload{Argv: []string{"python", "train.py"}, EnvMode: EnvInherit, Env: []string{"A=1"}, Dir: "/home/alice", Umask: 0o22},
+		Payload: Payload{Program: contract.Program{Argv: []string{"python", "train.py"}, EnvMode: contract.EnvInherit, Env: []string{"A=1"}, Dir: "/home/alice", Umask: 0o22}},
 	}
 }
 
@@ -206,7 +206,7 @@ func TestValidateReportsEverything(t *testing.T) {
 		Label: Label{Comment: "\n", Tags: map[string]string{"": ""}},
 		Request: Request{GPUMilli: -1, GPUIDs: []int{1, 1}, GPUsFrom: []int{0}, GPUType: "\x00", MemBytes: -1, CPUs: -1, TimeLimit: -1,
 			Priority: Priority{Number: maxPriority + 1}, GPUVisible: "\x1b"},
-		Payload: Payload{Argv: []string{"", strings.Repeat("\x00", MaxPayloadBytes)}, Env: []string{"A"}, Umask: -1},
+		Payload: Payload{Program: contract.Program{Argv: []string{"", strings.Repeat("\x00", MaxPayloadBytes)}, Env: []string{"A"}, Umask: -1}},
 	}
 	var p Problems
 	if err := s.Validate(); !errors.As(err, &p) {

@@ -1,6 +1,10 @@
 package job
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
 
 // A query finds what has everything it asks for.
 func TestQueryMatches(t *testing.T) {
@@ -65,7 +69,7 @@ func TestSharesOfGPUs(t *testing.T) {
 			t.Errorf("%d thousandths are on %d GPUs, want %d", milli, got, want)
 		}
 	}
-	whole, part := GPURef{PromiseBytes: 5}, GPURef{Milli: 250, PromiseBytes: 5}
+	whole, part := Allocation{GPU: contract.GPU{PromiseBytes: 5}}, Allocation{GPU: contract.GPU{Milli: 250, PromiseBytes: 5}}
 	if whole.Share() != WholeGPU || part.Share() != 250 || whole.Budget() != 0 || part.Budget() != 5 {
 		t.Errorf("%d of one, %d of the other; %d and %d bytes", whole.Share(), part.Share(), whole.Budget(), part.Budget())
 	}
@@ -73,7 +77,7 @@ func TestSharesOfGPUs(t *testing.T) {
 	if j.GPUIndexes() != nil {
 		t.Error("a job that never started has GPUs")
 	}
-	j.Attempt = &Attempt{GPUs: []GPURef{{Index: 3}, {Index: 5}}}
+	j.Attempt = &Attempt{GPUs: []Allocation{{GPU: contract.GPU{Index: 3}}, {GPU: contract.GPU{Index: 5}}}}
 	if got := j.GPUIndexes(); len(got) != 2 || got[0] != 3 || got[1] != 5 {
 		t.Errorf("it holds %v", got)
 	}

@@ -47,10 +47,10 @@ func TestSizeOfAPayload(t *testing.T) {
 		y    Payload
 		more int64
 	}{
-		"dir":    {Payload{Dir: "/home"}, 5},
-		"argv":   {Payload{Argv: []string{"abc", ""}}, 5},
-		"env":    {Payload{Env: []string{"A=1"}}, 4},
-		"limits": {Payload{Dir: "/home", Limits: make([]contract.Limit, 2)}, 5 + 2*limitBytes},
+		"dir":    {Payload{Program: contract.Program{Dir: "/home"}}, 5},
+		"argv":   {Payload{Program: contract.Program{Argv: []string{"abc", ""}}}, 5},
+		"env":    {Payload{Program: contract.Program{Env: []string{"A=1"}}}, 4},
+		"limits": {Payload{Program: contract.Program{Dir: "/home"}, Limits: make([]contract.Limit, 2)}, 5 + 2*limitBytes},
 	} {
 		if got := c.y.Size(); got != empty+c.more {
 			t.Errorf("%s: %d bytes more than nothing, want %d", name, got-empty, c.more)

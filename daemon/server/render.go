@@ -117,7 +117,7 @@ func wholeSeconds(d time.Duration) int64 {
 }
 
 // renderUses is renderRefs of a job that may be running.
-func renderUses(list []job.GPURef, now []job.GPUNow) []api.GPURef {
+func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {
 		if i < len(now) {
@@ -128,7 +128,7 @@ func renderUses(list []job.GPURef, now []job.GPUNow) []api.GPURef {
 	return out
 }
 
-func renderUse(out *api.GPURef, u job.GPUUse) {
+func renderUse(out *api.Allocation, u job.GPUUse) {
 	out.PeakBytes, out.SeenSeconds, out.BusySeconds = u.PeakBytes, int64(u.Seen/time.Second), int64(u.Busy/time.Second)
 }
 
@@ -143,10 +143,11 @@ func renderWarnings(list []job.Warning) []api.Warning {
 	return out
 }
 
-func renderRefs(list []job.GPURef) []api.GPURef {
-	out := make([]api.GPURef, len(list))
+func renderRefs(list []job.Allocation) []api.Allocation {
+	out := make([]api.Allocation, len(list))
 	for i, g := range list {
-		out[i] = api.GPURef{UUID: g.UUID, Index: g.Index, Milli: g.Share(), PromiseBytes: g.PromiseBytes}
+		out[i].GPU = g.GPU
+		out[i].Minor, out[i].Milli = 0, g.Share()
 		renderUse(&out[i], g.Use)
 	}
 	return out

@@ -89,7 +89,7 @@ func TestAJobBackInTheQueueHasNoGPUs(t *testing.T) {
 	}
 }
 
-func task0(v job.JobView) []job.GPURef { return v.Job.Attempt.GPUs }
+func task0(v job.JobView) []job.Allocation { return v.Job.Attempt.GPUs }
 
 func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	var v job.GPUView

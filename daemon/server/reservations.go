@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // maxReservedFor bounds the users and groups of one reservation.
@@ -48,7 +49,7 @@ func (s *Server) reserve(r *request) (any, error) {
 	return reply, nil
 }
 
-func sameGPUs(refs []api.GPURef, indexes []int) bool {
+func sameGPUs(refs []api.Allocation, indexes []int) bool {
 	list := make([]int, len(refs))
 	for i, g := range refs {
 		list[i] = g.Index
@@ -85,7 +86,7 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 		p = append(p, job.Text("a reservation names the GPUs that it keeps, by their indexes (see 'gpusched gpus')"))
 	}
 	for _, index := range indexes {
-		out.GPUs = append(out.GPUs, job.GPURef{Index: index})
+		out.GPUs = append(out.GPUs, job.Allocation{GPU: contract.GPU{Index: index}})
 	}
 	tooFar := out.To.Sub(out.From) > job.MaxDuration || out.To.After(now.Add(job.MaxDuration))
 	if !out.To.After(out.From) || !out.To.After(now) || tooFar {

@@ -18,6 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server/servertest"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // The people of the tests.
@@ -40,13 +41,13 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // queue is a backend with alice's running job 1 and waiting job 2.
 func queue() *servertest.Backend {
 	owner := job.Owner{UID: 1001, GID: 1001, User: "alice"}
-	ref := job.GPURef{UUID: "GPU-a", Index: 0}
+	ref := job.Allocation{GPU: contract.GPU{UUID: "GPU-a", Index: 0}}
 	return &servertest.Backend{
 		Now: noon,
 		View: job.View{
 			Jobs: []job.JobView{
 				{Job: job.Job{ID: 1, Owner: owner, Label: job.Label{Name: "one"}, State: job.Running, SubmittedAt: noon, ChangedAt: noon,
-					Request: job.Request{GPUMilli: 1000}, Attempt: &job.Attempt{Number: 1, GPUs: []job.GPURef{ref}, PlacedAt: noon}}},
+					Request: job.Request{GPUMilli: 1000}, Attempt: &job.Attempt{Number: 1, GPUs: []job.Allocation{ref}, PlacedAt: noon}}},
 				{Job: job.Job{ID: 2, Owner: owner, Label: job.Label{Name: "two"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon,
 					Request: job.Request{GPUMilli: 1000}},
 					Reasons: []job.Reason{{Code: job.ReasonGPUBusy, GPU: 0, Job: 1}}},
@@ -55,7 +56,7 @@ func queue() *servertest.Backend {
 				Processes: []job.GPUProcess{{PID: 7, UID: 1001, Comm: "secretproject", UsedBytes: -1, Job: 1}}}},
 			Counts: map[job.State]int{},
 		},
-		Payloads: map[job.ID]job.Payload{1: {Argv: []string{"python", "secret.py"}, EnvMode: job.EnvInherit, Env: []string{"KEY=secret"}, Dir: "/home/alice"}},
+		Payloads: map[job.ID]job.Payload{1: {Program: contract.Program{Argv: []string{"python", "secret.py"}, EnvMode: contract.EnvInherit, Env: []string{"KEY=secret"}, Dir: "/home/alice"}}},
 		Checks:   []job.Check{{Name: "gpus", Health: job.Healthy, Detail: "1 GPU"}},
 	}
 }
@@ -63,14 +64,14 @@ func queue() *servertest.Backend {
 // sweep is queue with alice's array 3 of eight tasks, of which 3_1 runs as job 4.
 func sweep() *servertest.Backend {
 	b := queue()
-	b.Place = []job.GPURef{{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}
+	b.Place = []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}}
 	b.View.Jobs = append(b.View.Jobs, job.JobView{Job: job.Job{
 		ID: 3, Owner: b.View.Jobs[0].Owner, Label: job.Label{Name: "sweep"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon,
 		Request: job.Request{GPUMilli: 250, Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 7, Step: 1}}, Limit: 2, Params: []job.Param{
 			{Name: "secretname", Values: []string{"secretvalue0", "secretvalue1"}}, {Name: "seed", Values: []string{"0", "1", "2", "3"}}}}},
 		Life: job.Life{Tasks: &job.Tasks{}},
 	}, StartsAt: noon.Add(time.Hour)})
-	b.Payloads[3] = job.Payload{Argv: []string{"train", "--a={secretname}", "--seed={seed}"}, EnvMode: job.EnvClean, Dir: "/"}
+	b.Payloads[3] = job.Payload{Program: contract.Program{Argv: []string{"train", "--a={secretname}", "--seed={seed}"}, EnvMode: contract.EnvClean, Dir: "/"}}
 	b.StartTask(3, 1)
 	return b
 }

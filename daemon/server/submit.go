@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // submit queues a job as the user at the other end.
@@ -54,8 +55,10 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 	sub := job.Submission{
 		Key: in.Key, Label: in.Label, Request: in.Request, Grace: in.Grace, Requeue: in.Requeue,
 		Payload: job.Payload{
-			Argv: texts(in.Argv), EnvMode: cmp.Or(job.EnvMode(in.EnvMode), job.EnvInherit), Env: texts(in.Env),
-			Dir: string(in.Dir), Umask: in.Umask,
+			Program: contract.Program{
+				Argv: texts(in.Argv), EnvMode: cmp.Or(contract.EnvMode(in.EnvMode), contract.EnvInherit), Env: texts(in.Env),
+				Dir: string(in.Dir), Umask: in.Umask,
+			},
 		},
 	}
 	r := &sub.Request

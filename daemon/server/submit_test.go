@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func fullRequest() api.SubmitRequest {
@@ -54,7 +55,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	want := job.Submission{
 		Key: "k", Owner: job.Owner{UID: me.uid, GID: 1001, User: testServer(b, nil).userName(me.uid)}, Admin: me.uid == 0,
 		Label: in.Label, Request: request,
-		Payload: job.Payload{Argv: []string{"python", "\xffx"}, EnvMode: job.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27},
+		Payload: job.Payload{Program: contract.Program{Argv: []string{"python", "\xffx"}, EnvMode: contract.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27}},
 		Grace:   in.Grace, Requeue: in.Requeue, GIDs: me.gids(),
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server/servertest"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // one reads the job of a JobReply.
@@ -29,7 +30,7 @@ func TestATaskIsFoundByItsName(t *testing.T) {
 	s := testServer(sweep(), nil)
 	status, body := ask(s, bob, "GET", "/v1/jobs/3_1", "")
 	if j := one(t, status, body); j.ID != 4 || j.Task == nil || *j.Task != (api.Task{Task: job.Task{Array: 3, Index: 1}, Name: "3_1"}) || j.Array != nil ||
-		j.Unit != "gpujob-4.service" || j.State != "running" || j.GPUs[0] != (api.GPURef{UUID: "GPU-a", Milli: 250, PromiseBytes: 1 << 30}) {
+		j.Unit != "gpujob-4.service" || j.State != "running" || j.GPUs[0] != (api.Allocation{GPU: contract.GPU{UUID: "GPU-a", Milli: 250, PromiseBytes: 1 << 30}}) {
 		t.Errorf("%+v", j)
 	}
 	status, body = ask(s, bob, "GET", "/v1/jobs/3", "")

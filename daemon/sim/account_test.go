@@ -7,13 +7,14 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // attempt is a job as the core would start it.
 func attempt(id job.ID, number, milli int, gpus ...int) *job.Job {
 	j := &job.Job{ID: id, Request: job.Request{GPUMilli: milli}, Attempt: &job.Attempt{Number: number}}
 	for _, g := range gpus {
-		r := job.GPURef{Index: g}
+		r := job.Allocation{GPU: contract.GPU{Index: g}}
 		if milli < job.WholeGPU {
 			r.Milli = milli
 		}

@@ -17,7 +17,7 @@ type unit struct {
 	core.Unit
 	attempt int
 	started time.Duration
-	refs    []job.GPURef
+	refs    []job.Allocation
 	milli   int
 }
 
@@ -52,7 +52,7 @@ func (m *machine) start(j *job.Job, now time.Duration) (*unit, error) {
 		attempt: j.Attempt.Number, started: now, refs: j.Attempt.GPUs,
 	}
 	for i, r := range u.refs {
-		if r.Index < 0 || r.Index >= len(m.gpus) || slices.ContainsFunc(u.refs[:i], func(o job.GPURef) bool {
+		if r.Index < 0 || r.Index >= len(m.gpus) || slices.ContainsFunc(u.refs[:i], func(o job.Allocation) bool {
 			return o.Index == r.Index
 		}) {
 			return nil, fmt.Errorf("job %d gets GPUs %v", j.ID, j.GPUIndexes())
@@ -73,7 +73,7 @@ func (m *machine) start(j *job.Job, now time.Duration) (*unit, error) {
 
 func pid(id job.ID) int { return 1000 + int(id) }
 
-func (m *machine) occupy(j *job.Job, r job.GPURef) error {
+func (m *machine) occupy(j *job.Job, r job.Allocation) error {
 	d, mem := &m.gpus[r.Index], uint64(j.Request.GPUMemBytes)
 	if m.share[r.Index] += r.Share(); m.share[r.Index] > 1000 || d.MemFreeBytes < mem {
 		return fmt.Errorf("job %d is too much for GPU %d: %d milli-GPUs in use, %d bytes free", j.ID, r.Index,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // A group with one bad record changes nothing, the error is nobody's disk, and
@@ -25,7 +26,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 		"result before its end": {Job: with(func(j *job.Job) { j.Result = &job.Result{Outcome: job.Failed} }), Payload: payload()},
 		"attempt 0":             {Job: with(func(j *job.Job) { j.Attempt = &job.Attempt{} }), Payload: payload()},
 		"request key used":      {Job: with(func(j *job.Job) { j.Key = "k" }), Payload: payload()},
-		"NUL in an argument":    {Job: queued(7), Payload: &job.Payload{Argv: []string{"a\x00b"}}},
+		"NUL in an argument":    {Job: queued(7), Payload: &job.Payload{Program: contract.Program{Argv: []string{"a\x00b"}}}},
 		"payload of no job":     {Payload: payload()},
 		"payload of a task":     {Job: taskOf(queued(7), 1, 3), Payload: payload()},
 		"task of no array":      {Job: taskOf(queued(7), 99, 3)},

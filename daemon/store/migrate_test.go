@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // execFile runs a script on the file as another program would.
@@ -55,7 +56,7 @@ func TestReleasedSchemasOpen(t *testing.T) {
 			requireEqual(t, err, st.Jobs[0].QueuedAt, st.Jobs[0].SubmittedAt)
 			j, err := s.Job(ctx, 2)
 			requireEqual(t, err, words.Result(j.Result), "failed: exit code 3")
-			requireEqual(t, err, j.Attempt.GPUs, []job.GPURef{{UUID: "GPU-bb", Index: 1, Minor: 3}})
+			requireEqual(t, err, j.Attempt.GPUs, []job.Allocation{{GPU: contract.GPU{UUID: "GPU-bb", Index: 1, Minor: 3}}})
 			requireEqual(t, err, j.Attempt.EndedAt, at("2026-01-02T04:00:00.5Z"))
 			p, err := s.Payload(ctx, 2)
 			requireEqual(t, err, p.Argv, []string{"python", "\xff", ""})
@@ -128,7 +129,7 @@ func TestSchema2Opens(t *testing.T) {
 	requireEqual(t, err, st.Usage, []job.Usage{{Account: "u1001", Micro: 7, At: mustTime(t, "2026-01-02T03:04:05Z")}})
 	requireEqual(t, err, st.Predictions, []job.Prediction{{Key: "k", Typical: 5, Runs: 6, At: mustTime(t, "2026-01-02T03:04:05Z")}})
 	requireEqual(t, err, st.Reservations, []job.Reservation{{
-		ID: 2, GPUs: []job.GPURef{{UUID: "GPU-aa"}}, From: mustTime(t, "2200-01-02T03:04:05Z"), To: mustTime(t, "2200-01-02T03:04:06Z"),
+		ID: 2, GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "GPU-aa"}}}, From: mustTime(t, "2200-01-02T03:04:05Z"), To: mustTime(t, "2200-01-02T03:04:06Z"),
 		Users: []job.Account{{UID: 1001, User: "alice"}}, Groups: []job.Group{{Name: "lab", GID: -1}}, Reason: "course", By: "root", At: mustTime(t, "2026-01-02T03:04:05Z"),
 	}})
 	id, err := s.Task(ctx, 1, 5)

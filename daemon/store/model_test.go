@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // model is what the store must hold, in plain maps.
@@ -91,7 +92,7 @@ func (m *model) advance(t *rapid.T, old job.Job) job.Record {
 	}
 	j.State = rapid.SampledFrom(next).Draw(t, "state")
 	if j.State == job.Starting {
-		j.Attempt = &job.Attempt{Number: len(m.attempts[j.ID]) + 1, GPUs: []job.GPURef{{UUID: "GPU-1", Index: 1}}, PlacedAt: j.ChangedAt}
+		j.Attempt = &job.Attempt{Number: len(m.attempts[j.ID]) + 1, GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "GPU-1", Index: 1}}}, PlacedAt: j.ChangedAt}
 	}
 	if j.Attempt != nil {
 		a := *j.Attempt

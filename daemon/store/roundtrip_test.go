@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // fillValue sets everything below v to something that is not its zero value,
@@ -119,8 +120,8 @@ func TestPayloadIsByteExact(t *testing.T) {
 	s := openNew(t)
 	for i, p := range []job.Payload{
 		{},
-		{Argv: []string{"", "", ""}, Env: []string{""}},
-		{Argv: []string{"printf", "%s\n", "$HOME ${X} $$ %n %%", "a\nb", "\xff\xfe", string(all), ""}, Dir: "/tmp/\xe4", EnvMode: job.EnvLogin},
+		{Program: contract.Program{Argv: []string{"", "", ""}, Env: []string{""}}},
+		{Program: contract.Program{Argv: []string{"printf", "%s\n", "$HOME ${X} $$ %n %%", "a\nb", "\xff\xfe", string(all), ""}, Dir: "/tmp/\xe4", EnvMode: contract.EnvLogin}},
 	} {
 		id := job.ID(i + 1)
 		commit(t, s, job.Record{Job: queued(id), Payload: &p})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // openAt opens the store at path and closes it with the test.
@@ -49,8 +50,10 @@ func queued(id job.ID) *job.Job {
 
 func payload() *job.Payload {
 	return &job.Payload{
-		Argv: []string{"python", "train.py", "--lr", "0.1"}, EnvMode: job.EnvInherit, Env: []string{"PATH=/usr/bin:/bin", "HOME=/home/alice"},
-		Dir: "/home/alice", Umask: 0o22,
+		Program: contract.Program{
+			Argv: []string{"python", "train.py", "--lr", "0.1"}, EnvMode: contract.EnvInherit, Env: []string{"PATH=/usr/bin:/bin", "HOME=/home/alice"},
+			Dir: "/home/alice", Umask: 0o22,
+		},
 	}
 }
 
@@ -59,7 +62,7 @@ func running(id job.ID) *job.Job {
 	j := queued(id)
 	j.State = job.Running
 	j.Attempt = &job.Attempt{
-		Number: 1, GPUs: []job.GPURef{{UUID: "GPU-0", Index: 0, Minor: 0}}, BootID: "boot", InvocationID: "inv",
+		Number: 1, GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "GPU-0", Index: 0, Minor: 0}}}, BootID: "boot", InvocationID: "inv",
 		PlacedAt: epoch, StartedAt: epoch.Add(time.Second),
 	}
 	return j

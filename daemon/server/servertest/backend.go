@@ -22,13 +22,13 @@ type Backend struct {
 	Payloads map[job.ID]job.Payload
 	Unread   map[job.ID]bool // whose private part can't be read any more
 	Checks   []job.Check
-	Fail     error          // what every call returns instead of an answer
-	Panic    bool           // every call panics
-	Now      time.Time      // when a submitted job was submitted
-	Place    []job.GPURef   // where a submitted job starts at once; nil: it waits
-	Reasons  []job.Reason   // why a submitted job waits
-	Unit     []job.Property // what a dry run answers
-	EndAs    *job.Result    // how a submitted job ends at once; nil: it does not
+	Fail     error            // what every call returns instead of an answer
+	Panic    bool             // every call panics
+	Now      time.Time        // when a submitted job was submitted
+	Place    []job.Allocation // where a submitted job starts at once; nil: it waits
+	Reasons  []job.Reason     // why a submitted job waits
+	Unit     []job.Property   // what a dry run answers
+	EndAs    *job.Result      // how a submitted job ends at once; nil: it does not
 
 	mu       sync.Mutex // guards everything from the first call on
 	changed  chan struct{}
