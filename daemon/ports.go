@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/core"
@@ -87,7 +86,7 @@ type Specs interface {
 
 // Meter reads what a unit's control group has used so far: the highest host
 // memory in bytes and the CPU time; false: nothing is known.
-type Meter func(controlGroup string) (peakBytes int64, cpu time.Duration, ok bool)
+type Meter func(controlGroup string) (job.HostUse, bool)
 
 // Inside lists the processes that a control group has; nil: that is not known.
 type Inside func(controlGroup string) []cgroup.Process

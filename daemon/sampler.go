@@ -81,8 +81,8 @@ func (s *sampler) measure(ctx context.Context) {
 	}
 	var m core.Measured
 	for id, group := range groups {
-		if peak, cpu, ok := s.d.opt.Meter(group); ok {
-			m.Usage = append(m.Usage, core.Usage{Job: id, PeakMemBytes: peak, CPUTime: cpu})
+		if used, ok := s.d.opt.Meter(group); ok {
+			m.Usage = append(m.Usage, core.Usage{Job: id, HostUse: used})
 		}
 	}
 	s.d.post(m)

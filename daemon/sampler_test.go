@@ -28,7 +28,9 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 			running := job.Job{ID: 1, State: job.Running, Attempt: &job.Attempt{Number: 1}}
 			d := &Daemon{
 				host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(core.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}}),
-				opt: Options{Source: blind{}, Meter: func(string) (int64, time.Duration, bool) { return 1 << 20, time.Second, true }},
+				opt: Options{Source: blind{}, Meter: func(string) (job.HostUse, bool) {
+					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: time.Second}, true
+				}},
 			}
 			d.settings.Store(&Settings{SampleInterval: 5 * time.Second})
 			s, measured := newSampler(d), 0

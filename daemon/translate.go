@@ -128,16 +128,12 @@ func unitOf(st units.Status) core.Unit {
 		u.Phase = core.Active
 		return u
 	}
-	u.Phase = core.Exited
-	u.Exit = contract.Exit{
-		Code: e.Code, Signal: e.Signal, OOM: e.OOM, Timeout: e.Timeout,
-		Launch: e.Launch, Errno: e.Errno, Detail: e.Detail,
-	}
+	u.Phase, u.Exit = core.Exited, e
 	if st.CPUNSec != units.Infinity {
-		u.Exit.CPUTime = time.Duration(st.CPUNSec)
+		u.Used.CPUTime = time.Duration(st.CPUNSec)
 	}
 	if st.MemoryPeak != units.Infinity {
-		u.Exit.PeakMemBytes = int64(st.MemoryPeak)
+		u.Used.PeakMemBytes = int64(st.MemoryPeak)
 	}
 	return u
 }

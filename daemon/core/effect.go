@@ -64,9 +64,7 @@ type Forget struct{ Job job.ID }
 // is still the one of this uid that began then; not answered: the next sample
 // shows whether it is there.
 type EndProcess struct {
-	Job    job.ID
-	PID    int
-	Start  uint64 // in clock ticks since the boot
+	job.Stray
 	UID    int
 	Signal int
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // The signals of a stop, on Linux.
@@ -36,18 +37,16 @@ func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
 
 // recordExit keeps how the command ended.
 func (c *Core) recordExit(l *trackedJob, u Unit) {
-	e := u.Exit
 	c.edit(l, func(a *job.Attempt) {
-		r := resultOf(e, &l.job)
+		r := resultOf(u.Exit, &l.job)
 		r.Unfiltered = u.Unfiltered
 		a.Result = &r
-		a.PeakMemBytes = max(a.PeakMemBytes, e.PeakMemBytes)
-		a.CPUTime = max(a.CPUTime, e.CPUTime)
+		a.HostUse = a.Max(u.Used)
 	})
 }
 
 // resultOf translates the end of a unit's command.
-func resultOf(e Exit, j *job.Job) job.Result {
+func resultOf(e contract.Exit, j *job.Job) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
 	case e.OOM:

@@ -15,7 +15,7 @@ import (
 // what ended the job. Whatever else ended it is its own end.
 func TestEndAfterAStopThatFailed(t *testing.T) {
 	for name, c := range map[string]struct {
-		exit core.Exit
+		exit contract.Exit
 		want job.State
 	}{
 		"SIGTERM":    {contract.Exit{Signal: 15}, job.TimedOut},
@@ -92,7 +92,7 @@ func TestWhatIsLearned(t *testing.T) {
 			w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice", Admin: true}, What: cause}, -1)
 		}
 	}
-	exit := func(e core.Exit) func(*world) {
+	exit := func(e contract.Exit) func(*world) {
 		return func(w *world) {
 			w.units[1].Phase, w.units[1].Exit = core.Exited, e
 			w.step(core.Changed{Job: 1}, -1)

@@ -55,20 +55,8 @@ type Unit struct {
 	Invocation string
 	Unfiltered bool          // the launcher said that the device filter is not active
 	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
-	Exit       Exit          // in phase Exited
-}
-
-// Exit is how a unit's command ended.
-type Exit struct {
-	Code         int
-	Signal       int
-	OOM          bool
-	Timeout      bool // systemd's own time limit
-	Launch       contract.Step
-	Errno        int
-	Detail       string
-	PeakMemBytes int64
-	CPUTime      time.Duration
+	Exit       contract.Exit // in phase Exited, with what it used up to then
+	Used       job.HostUse
 }
 
 // Started answers a Start action: the unit was started and is as Unit says.
@@ -149,9 +137,8 @@ type Measured struct {
 
 // Usage is the host memory and CPU time of one running job.
 type Usage struct {
-	Job          job.ID
-	PeakMemBytes int64
-	CPUTime      time.Duration
+	Job job.ID
+	job.HostUse
 }
 
 // Faulted brings an error report of the driver. Reports of a boot come in

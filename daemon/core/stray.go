@@ -218,7 +218,7 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 			}
 			continue
 		}
-		b.addFinding(EndProcess{Job: id, PID: p.PID, Start: p.Start, UID: p.UID, Signal: signal})
+		b.addFinding(EndProcess{Stray: job.Stray{Job: id, PID: p.PID, Start: p.Start}, UID: p.UID, Signal: signal})
 		if !dep.firstNoted(p.PID) {
 			continue
 		}

@@ -266,7 +266,7 @@ func (c *Core) measured(e Measured) {
 			continue
 		}
 		a := *l.job.Attempt
-		a.PeakMemBytes, a.CPUTime = max(a.PeakMemBytes, u.PeakMemBytes), max(a.CPUTime, u.CPUTime)
+		a.HostUse = a.Max(u.HostUse)
 		l.job.Attempt = &a
 	}
 }

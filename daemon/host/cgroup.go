@@ -1,18 +1,17 @@
 package host
 
 import (
-	"time"
-
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Meter reads what a control group has used so far, as daemon.Meter says.
-func Meter(controlGroup string) (peakBytes int64, cpu time.Duration, ok bool) {
+func Meter(controlGroup string) (job.HostUse, bool) {
 	s, err := cgroup.Read(cgroup.Root, controlGroup)
 	if err != nil {
-		return 0, 0, false
+		return job.HostUse{}, false
 	}
-	return s.PeakOrNow(), s.CPU, true
+	return job.HostUse{PeakMemBytes: s.PeakOrNow(), CPUTime: s.CPU}, true
 }
 
 // Processes lists what runs in a control group; what can't be read is not there.

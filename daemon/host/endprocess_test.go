@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -17,7 +18,7 @@ func TestEndProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	right := core.EndProcess{PID: pid, Start: gpu.StartOf("/proc", pid), UID: os.Getuid(), Signal: int(syscall.SIGKILL)}
+	right := core.EndProcess{Stray: job.Stray{PID: pid, Start: gpu.StartOf("/proc", pid)}, UID: os.Getuid(), Signal: int(syscall.SIGKILL)}
 	earlier, others, unknown := right, right, right
 	earlier.Start--
 	others.UID++

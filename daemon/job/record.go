@@ -26,16 +26,26 @@ func (g Allocation) Share() int {
 
 // Attempt is one start of a job. While it has no EndedAt it holds its GPUs.
 type Attempt struct {
-	Number       int           `json:"number"` // from 1
-	GPUs         []Allocation  `json:"gpus,omitempty"`
-	BootID       string        `json:"boot_id"`                 // of the kernel, and which run of systemd in it
-	InvocationID string        `json:"invocation_id,omitempty"` // systemd's name for this run of the unit; "" until it started
-	PlacedAt     time.Time     `json:"placed_at"`
-	StartedAt    time.Time     `json:"started_at,omitzero"`
-	EndedAt      time.Time     `json:"ended_at,omitzero"`
-	Result       *Result       `json:"result,omitempty"`
+	Number       int          `json:"number"` // from 1
+	GPUs         []Allocation `json:"gpus,omitempty"`
+	BootID       string       `json:"boot_id"`                 // of the kernel, and which run of systemd in it
+	InvocationID string       `json:"invocation_id,omitempty"` // systemd's name for this run of the unit; "" until it started
+	PlacedAt     time.Time    `json:"placed_at"`
+	StartedAt    time.Time    `json:"started_at,omitzero"`
+	EndedAt      time.Time    `json:"ended_at,omitzero"`
+	Result       *Result      `json:"result,omitempty"`
+	HostUse
+}
+
+// HostUse is what an attempt used of the host so far, as the kernel counts it.
+type HostUse struct {
 	PeakMemBytes int64         `json:"peak_mem_bytes,omitempty"` // highest host memory seen by a sample
 	CPUTime      time.Duration `json:"cpu_time,omitempty"`
+}
+
+// Max returns the more of each.
+func (u HostUse) Max(v HostUse) HostUse {
+	return HostUse{PeakMemBytes: max(u.PeakMemBytes, v.PeakMemBytes), CPUTime: max(u.CPUTime, v.CPUTime)}
 }
 
 // StopCause says why a running job was told to stop.
