@@ -132,7 +132,7 @@ func TestForgottenLooks(t *testing.T) {
 
 // GPUs that the settings name and the machine lacks are told.
 func TestAbsentGPUs(t *testing.T) {
-	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{Index: 1}, {Index: 0}})
+	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{GPU: job.GPU{Index: 1}}, {GPU: job.GPU{Index: 0}}})
 	if len(got) != 1 || got[0] != 9 || len(absentGPUs(nil, nil)) != 0 {
 		t.Errorf("%v", got)
 	}

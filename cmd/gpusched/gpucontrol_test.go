@@ -15,7 +15,7 @@ func TestWordsForControlledGPUs(t *testing.T) {
 		"drained":  {"is drained", "back in service"},
 		"lost":     {"is being drained", "is no longer drained, but is lost: see 'gpusched health' and 'gpusched gpus'"},
 	} {
-		g := api.GPU{State: state}
+		g := api.GPU{GPU: job.GPU{State: state}}
 		if got := [2]string{drained(g), undrained(g)}; got != want {
 			t.Errorf("%s: %q", state, got)
 		}

@@ -83,7 +83,7 @@ func sharesOf(g api.GPU) string {
 	if len(g.Shares) == 0 {
 		return dash(idList(g.Jobs))
 	}
-	return joined(g.Shares, ",", func(s api.Share) string {
+	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		if s.Milli < job.WholeGPU {
 			return wordOf(s) + ":" + job.FormatGPUs(s.Milli)
 		}
@@ -92,7 +92,7 @@ func sharesOf(g api.GPU) string {
 }
 
 // wordOf is what people call the job that has a share.
-func wordOf(s api.Share) string {
+func wordOf(s job.GPUShare) string {
 	if s.Called == "" { // a daemon of an older release
 		return number(s.Job)
 	}
@@ -102,7 +102,7 @@ func wordOf(s api.Share) string {
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
 // promised to those that have a part.
 func memoryOfJobs(g api.GPU) string {
-	return joined(g.Shares, ",", func(s api.Share) string {
+	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		used := "?"
 		if s.UsedBytes >= 0 {
 			used = job.FormatSize(s.UsedBytes)
@@ -181,7 +181,7 @@ func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
 // gpuProcess is a process with the GPU it is on.
 type gpuProcess struct {
 	gpu int
-	api.GPUProcess
+	job.GPUProcess
 }
 
 // processColumns are the columns of the processes below the GPUs.

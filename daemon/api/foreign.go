@@ -3,6 +3,8 @@ package api
 import (
 	"slices"
 	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Foreign is what processes of no job use of a GPU.
@@ -29,7 +31,7 @@ func (g *GPU) Foreign() Foreign {
 }
 
 // accountOf names whose a process is as well as it is known.
-func accountOf(p GPUProcess) string {
+func accountOf(p job.GPUProcess) string {
 	switch {
 	case p.User != "":
 		return p.User

@@ -39,9 +39,11 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 	views := make([]job.GPUView, 0, len(b.devices))
 	for _, d := range b.devices {
 		v := job.GPUView{
-			Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI, Control: b.controls[d.UUID],
-			MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
-			UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
+			GPU: job.GPU{
+				Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI,
+				MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
+				UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
+			}, Control: b.controls[d.UUID],
 		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
 		for _, id := range b.jobs.activeIDs() {
@@ -51,7 +53,8 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 				if ref.UUID == d.UUID {
 					v.Jobs = append(v.Jobs, id)
 					v.Shares = append(v.Shares, job.GPUShare{
-						Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Use: uses[i],
+						Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
+						UsedBytes: uses[i].UsedBytes, PeakBytes: uses[i].PeakBytes,
 					})
 					v.FreeMilli -= ref.Share()
 				}

@@ -52,21 +52,23 @@ type JobView struct {
 
 // GPUProcess is one process that the driver reports on a GPU.
 type GPUProcess struct {
-	PID       int
-	UID       int // -1: unknown
-	Comm      string
-	UsedBytes int64 // -1: unknown
-	Job       ID    // 0: from outside
-	Stray     bool  // it is outside of the unit of its job
+	PID       int    `json:"pid"`
+	UID       int    `json:"uid"`            // -1: unknown
+	User      string `json:"user,omitempty"` // the name of UID, which the server knows
+	Comm      string `json:"comm,omitempty"`
+	UsedBytes int64  `json:"used_bytes"`      // -1: unknown
+	Job       ID     `json:"job,omitempty"`   // 0: from outside
+	Stray     bool   `json:"stray,omitempty"` // it is outside of the unit of its job
 }
 
-// GPUShare is the part of a GPU that a job holds.
+// GPUShare is a job's part of a GPU, seen from the GPU.
 type GPUShare struct {
-	Job          ID
-	Called       string // what people call the job
-	Milli        int    // WholeGPU is all of it
-	PromiseBytes int64  // GPU memory kept for the job; 0: none
-	Use          GPUNow
+	Job          ID     `json:"job"`
+	Called       string `json:"called,omitempty"`        // what people call the job: "12", or "7_3" for a task
+	Milli        int    `json:"milli"`                   // WholeGPU is all of it
+	PromiseBytes int64  `json:"promise_bytes,omitempty"` // GPU memory kept for the job; 0: none
+	UsedBytes    int64  `json:"used_bytes"`              // by the last sample; -1: unknown
+	PeakBytes    int64  `json:"peak_bytes,omitempty"`    // the most that a sample saw
 }
 
 // GPULink is the best way between two GPUs, named by their indexes, A < B.
@@ -77,34 +79,39 @@ type GPULink struct {
 	Lanes int    `json:"lanes,omitempty"` // of nvlink
 }
 
-// GPUView is one GPU as the scheduler sees it.
+// GPU is one GPU with what the driver says of it and what it is promised to.
+type GPU struct {
+	Index         int          `json:"index"`
+	UUID          string       `json:"uuid"`
+	Minor         int          `json:"minor"`
+	Name          string       `json:"name"`
+	PCI           string       `json:"pci,omitempty"`
+	State         GPUState     `json:"state"`
+	Jobs          []ID         `json:"jobs,omitempty"`
+	FreeMilli     int          `json:"free_milli"`       // of its share, whatever its state
+	Shares        []GPUShare   `json:"shares,omitempty"` // of the jobs on it
+	NUMANode      int          `json:"numa_node"`        // -1: unknown
+	CPUs          string       `json:"cpus,omitempty"`   // those near it as the kernel lists them, "0-15,32-47"; "" unknown
+	MemTotalBytes uint64       `json:"mem_total_bytes"`
+	MemUsedBytes  uint64       `json:"mem_used_bytes"`
+	MemFreeBytes  uint64       `json:"mem_free_bytes"`
+	UtilPercent   int          `json:"util_percent"`  // -1: unknown
+	TempC         int          `json:"temp_c"`        // -1: unknown
+	PowerMilliW   int64        `json:"power_milli_w"` // -1: unknown
+	Processes     []GPUProcess `json:"processes,omitempty"`
+	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // of processes that the driver does not list, where they keep jobs that ask it whole away
+}
+
+// GPUView is one GPU as the scheduler sees it: with what its health is told by.
 type GPUView struct {
-	Index         int
-	UUID          string
-	Minor         int
-	Name          string
-	PCI           string
-	State         GPUState
-	StateDetail   Message
-	ComputeMode   string // of the driver: default, exclusive-process, prohibited; "" unknown
-	RowsPending   bool   // a bad row of its memory waits for a reset to be replaced
-	RowsFailed    bool   // a bad row of its memory could not be replaced once
-	Stuck         ID     // the job on it that can't be ended, 0: none
-	Needs         string // what a sick one does: a Recovery of package gpu
-	Control       GPUControl
-	Jobs          []ID
-	FreeMilli     int // of its share, whatever its state
-	Shares        []GPUShare
-	NUMANode      int    // -1: unknown
-	CPUs          string // those near it as the kernel lists them, "0-15,32-47"; "" unknown
-	MemTotalBytes uint64
-	MemUsedBytes  uint64
-	MemFreeBytes  uint64
-	UtilPercent   int   // -1: unknown
-	TempC         int   // -1: unknown
-	PowerMilliW   int64 // -1: unknown
-	Processes     []GPUProcess
-	UnlistedBytes int64 // of processes of no job beside those, where they keep jobs that ask it whole away
+	GPU
+	StateDetail Message
+	ComputeMode string // of the driver: default, exclusive-process, prohibited; "" unknown
+	RowsPending bool   // a bad row of its memory waits for a reset to be replaced
+	RowsFailed  bool   // a bad row of its memory could not be replaced once
+	Stuck       ID     // the job on it that can't be ended, 0: none
+	Needs       string // what a sick one does: a Recovery of package gpu
+	Control     GPUControl
 }
 
 // View answers a Query: jobs live first in queue order, then ended ones,

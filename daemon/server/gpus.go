@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,47 +71,27 @@ func (s *Server) gpuCommand(r *request, c job.Command) (any, error) {
 	return s.gpus(r)
 }
 
-// renderGPUs converts the GPUs for one reader.
+// renderGPUs makes the GPUs fit for one reader, who sees the names of processes
+// only where they are the reader's own or the reader is an admin: names of programs
+// say what somebody is working on (invariant 3).
 func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
-		out[i] = api.GPU{
-			Index: g.Index, UUID: g.UUID, Minor: g.Minor, Name: g.Name, PCI: g.PCI,
-			State: g.State, StateDetail: words.Say(g.StateDetail),
-			FreeMilli: g.FreeMilli, NUMANode: g.NUMANode, CPUs: g.CPUs,
-			MemTotalBytes: g.MemTotalBytes, MemUsedBytes: g.MemUsedBytes, MemFreeBytes: g.MemFreeBytes,
-			UtilPercent: g.UtilPercent, TempC: g.TempC, PowerMilliW: g.PowerMilliW, UnlistedBytes: g.UnlistedBytes,
-		}
+		out[i].GPU, out[i].StateDetail = g.GPU, words.Say(g.StateDetail)
 		if c := g.Control; c.Paused { // else they report who resumed it
-			out[i].Paused, out[i].Drain = true, c.Drain
-			out[i].PausedReason, out[i].PausedBy = c.Reason, c.By
-			out[i].PausedAt, out[i].PausedUntil = moment(c.At), moment(c.Until)
+			out[i].Paused, out[i].Drain, out[i].PausedReason = true, c.Drain, c.Reason
+			out[i].PausedBy, out[i].PausedAt, out[i].PausedUntil = c.By, moment(c.At), moment(c.Until)
 		}
-		for _, id := range g.Jobs {
-			out[i].Jobs = append(out[i].Jobs, id)
+		out[i].Processes = slices.Clone(g.Processes)
+		for n := range out[i].Processes {
+			p := &out[i].Processes[n]
+			if p.UID >= 0 {
+				p.User = s.userName(p.UID)
+			}
+			if !who.Admin && p.UID != who.UID {
+				p.Comm = ""
+			}
 		}
-		for _, h := range g.Shares {
-			out[i].Shares = append(out[i].Shares, api.Share{
-				Job: int64(h.Job), Called: h.Called, Milli: h.Milli, PromiseBytes: h.PromiseBytes,
-				UsedBytes: h.Use.UsedBytes, PeakBytes: h.Use.PeakBytes,
-			})
-		}
-		for _, p := range g.Processes {
-			out[i].Processes = append(out[i].Processes, s.renderProcess(p, who))
-		}
-	}
-	return out
-}
-
-// renderProcess shows a process's name to its owner and admins only: names of
-// programs say what a user is working on (invariant 3).
-func (s *Server) renderProcess(p job.GPUProcess, who job.Actor) api.GPUProcess {
-	out := api.GPUProcess{PID: p.PID, UID: p.UID, UsedBytes: p.UsedBytes, Job: int64(p.Job), Stray: p.Stray}
-	if p.UID >= 0 {
-		out.User = s.userName(p.UID)
-	}
-	if who.Admin || p.UID == who.UID {
-		out.Comm = p.Comm
 	}
 	return out
 }

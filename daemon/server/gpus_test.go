@@ -47,7 +47,7 @@ func TestSharesAndLinksAreShown(t *testing.T) {
 	status, body := ask(testServer(b, nil), bob, "GET", "/v1/gpus", "")
 	r := gpusReply(t, status, body)
 	g := r.GPUs[0]
-	if g.FreeMilli != 250 || g.NUMANode != 1 || g.CPUs != "0-3" || !reflect.DeepEqual(g.Shares, []api.Share{{Job: 1, Called: "7_3", Milli: 750, PromiseBytes: 5}}) ||
+	if g.FreeMilli != 250 || g.NUMANode != 1 || g.CPUs != "0-3" || !reflect.DeepEqual(g.Shares, []job.GPUShare{{Job: 1, Called: "7_3", Milli: 750, PromiseBytes: 5}}) ||
 		!reflect.DeepEqual(r.Links, []job.GPULink{{A: 0, B: 1, Kind: "nvlink", Lanes: 12}}) {
 		t.Errorf("%+v", r)
 	}

@@ -52,8 +52,10 @@ func queue() *servertest.Backend {
 					Request: job.Request{GPUMilli: 1000}},
 					Reasons: []job.Reason{{Code: job.ReasonGPUBusy, GPU: 0, Job: 1}}},
 			},
-			GPUs: []job.GPUView{{Index: 0, UUID: "GPU-a", State: "busy", Jobs: []job.ID{1},
-				Processes: []job.GPUProcess{{PID: 7, UID: 1001, Comm: "secretproject", UsedBytes: -1, Job: 1}}}},
+			GPUs: []job.GPUView{{GPU: job.GPU{
+				Index: 0, UUID: "GPU-a", State: "busy", Jobs: []job.ID{1},
+				Processes: []job.GPUProcess{{PID: 7, UID: 1001, Comm: "secretproject", UsedBytes: -1, Job: 1}},
+			}}},
 			Counts: map[job.State]int{},
 		},
 		Payloads: map[job.ID]job.Payload{1: {Program: contract.Program{Argv: []string{"python", "secret.py"}, EnvMode: contract.EnvInherit, Env: []string{"KEY=secret"}, Dir: "/home/alice"}}},

@@ -213,7 +213,7 @@ func TestDoctorNamesHolders(t *testing.T) {
 			}
 		}
 	}
-	gpus := []api.GPU{{Index: 0, Minor: 0, State: "busy"}, {Index: 1, Minor: 3, State: "sick", Processes: []api.GPUProcess{{PID: 8}}}, {Index: 2, Minor: 2, State: "suspect"}}
+	gpus := []api.GPU{{GPU: job.GPU{Index: 0, Minor: 0, State: "busy"}}, {GPU: job.GPU{Index: 1, Minor: 3, State: "sick", Processes: []job.GPUProcess{{PID: 8}}}}, {GPU: job.GPU{Index: 2, Minor: 2, State: "suspect"}}}
 	got := h.checkHolders(gpus)
 	if len(got) != 2 || got[0].Name != "gpu 1 holders" || got[0].Health != job.Degraded || got[1].Health != job.Healthy {
 		t.Fatalf("%+v", got)

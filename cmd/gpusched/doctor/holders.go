@@ -54,7 +54,7 @@ func holdersCheck(name string, list []holder, g *api.GPU) job.Check {
 	var words []string
 	for _, p := range list[:min(len(list), maxHolders)] {
 		text := fmt.Sprintf("process %d (%s) of uid %d", p.pid, term.Clean(p.comm), p.uid)
-		if !slices.ContainsFunc(g.Processes, func(q api.GPUProcess) bool { return q.PID == p.pid }) {
+		if !slices.ContainsFunc(g.Processes, func(q job.GPUProcess) bool { return q.PID == p.pid }) {
 			text += ", which the driver does not list"
 		}
 		words = append(words, text)

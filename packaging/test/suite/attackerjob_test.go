@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // TestAttackerJob: from inside a job of one's own there is no way to other GPUs,
@@ -190,7 +192,7 @@ func TestAttackerEscape(t *testing.T) {
 	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
 	until(t, "it is a stray", func() bool {
 		list := processesOn(t, 0)
-		return len(list) == 1 && list[0].Job == id && list[0].Stray
+		return len(list) == 1 && list[0].Job == job.ID(id) && list[0].Stray
 	})
 	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- bash -c 'kill -0 "+pid+" 2>&1 | grep -q \"No such\"; echo $?'")
 	cancel(t, "bob", id)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // TestAttackerBytes: what one account makes the state file hold is bounded, while
@@ -108,7 +109,7 @@ func TestAttackerManager(t *testing.T) {
 	sh(t, "", "echo "+pid+" > "+base+group+"/cgroup.procs")
 	sh(t, "bob", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-1")
 	until(t, "it shows as bob's, and as no job's", func() bool {
-		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return fmt.Sprint(p.PID) == pid && p.UID == 1002 && p.Job == 0 })
+		return slices.ContainsFunc(processesOn(t, 1), func(p job.GPUProcess) bool { return fmt.Sprint(p.PID) == pid && p.UID == 1002 && p.Job == 0 })
 	})
 }
 
@@ -128,7 +129,7 @@ func TestAttackerDescriptor(t *testing.T) {
 	taker := submit(t, "bob", "-g 0 -- "+attackerPath+" take /dev/standin /tmp/giver 1")
 	judge(t, strings.Split(printed(t, taker, "take: holds"), "take: holds")[0], 2)
 	until(t, "bob's process shows on GPU 1", func() bool {
-		return slices.ContainsFunc(processesOn(t, 1), func(p api.GPUProcess) bool { return p.UID == 1002 && p.Job == taker })
+		return slices.ContainsFunc(processesOn(t, 1), func(p job.GPUProcess) bool { return p.UID == 1002 && p.Job == job.ID(taker) })
 	})
 	cancel(t, "alice", giver)
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
@@ -145,7 +146,7 @@ func TestAttackerDescriptor(t *testing.T) {
 }
 
 // processesOn lists what the driver says of one GPU, as root reads it.
-func processesOn(t *testing.T, index int) []api.GPUProcess {
+func processesOn(t *testing.T, index int) []job.GPUProcess {
 	t.Helper()
 	var reply api.GPUsReply
 	if err := json.Unmarshal([]byte(sh(t, "", "gpusched gpus --json")), &reply); err != nil {
