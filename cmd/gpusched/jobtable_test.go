@@ -112,7 +112,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeStatus(api.StatusReply{Version: evil, Health: "HEALTHY"}, []api.Job{j}, true)
 	a.complain(evil)
 	a.note("%s", evil)
-	writePlan(out, api.SubmitReply{Job: j, Unit: []api.Property{{Name: evil, Value: evil}}})
+	writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
 	if err := a.writeEnv(api.Job{Private: &api.Private{Env: [][]byte{[]byte("A=" + evil)}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,9 @@ func (c *logsCmd) journalArgs(id job.ID, at api.Attempt, live bool) []string {
 // attempt finds the start of the job that was asked for.
 func (c *logsCmd) attempt(reply api.JobReply) (found api.Attempt, err error) {
 	j := reply.Job
-	current := api.Attempt{Number: j.Attempt, InvocationID: j.InvocationID, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}
+	current := api.Attempt{Attempt: job.Attempt{
+		Number: j.Attempt, InvocationID: j.InvocationID, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt,
+	}}
 	for _, at := range append([]api.Attempt{current}, reply.Attempts...) {
 		if at.InvocationID != "" && (c.Attempt == 0 || c.Attempt == at.Number) {
 			found = at

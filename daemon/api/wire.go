@@ -43,16 +43,10 @@ type ArraySpec struct {
 // SubmitReply answers a SubmitRequest. On a dry run the job has no id and Unit
 // lists the properties its unit would get.
 type SubmitReply struct {
-	Schema string     `json:"schema"`
-	Job    Job        `json:"job"`
-	Known  bool       `json:"known,omitempty"` // the request key or the content was known: nothing new was queued
-	Unit   []Property `json:"unit,omitempty"`
-}
-
-// Property is one systemd unit property, rendered for reading.
-type Property struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Schema string         `json:"schema"`
+	Job    Job            `json:"job"`
+	Known  bool           `json:"known,omitempty"` // the request key or the content was known: nothing new was queued
+	Unit   []job.Property `json:"unit,omitempty"`
 }
 
 // Job is one job as everybody may see it, plus Private for those who may. Of
@@ -188,15 +182,11 @@ type JobReply struct {
 	Attempts []Attempt `json:"attempts,omitempty"` // show only, oldest first
 }
 
-// Attempt is one start of a job.
+// Attempt is one start of a job, without what only the scheduler needs of it.
 type Attempt struct {
-	Number       int          `json:"number"`
-	GPUs         []Allocation `json:"gpus,omitempty"`
-	InvocationID string       `json:"invocation_id,omitempty"`
-	PlacedAt     time.Time    `json:"placed_at"`
-	StartedAt    time.Time    `json:"started_at,omitzero"`
-	EndedAt      time.Time    `json:"ended_at,omitzero"`
-	Result       *Result      `json:"result,omitempty"`
+	job.Attempt
+	GPUs   []Allocation `json:"gpus,omitempty"`
+	Result *Result      `json:"result,omitempty"`
 }
 
 // CancelRequest ends a job, or with a signal only sends it.

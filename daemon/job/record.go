@@ -28,7 +28,7 @@ func (g Allocation) Share() int {
 type Attempt struct {
 	Number       int          `json:"number"` // from 1
 	GPUs         []Allocation `json:"gpus,omitempty"`
-	BootID       string       `json:"boot_id"`                 // of the kernel, and which run of systemd in it
+	BootID       string       `json:"boot_id,omitempty"`       // of the kernel, and which run of systemd in it
 	InvocationID string       `json:"invocation_id,omitempty"` // systemd's name for this run of the unit; "" until it started
 	PlacedAt     time.Time    `json:"placed_at"`
 	StartedAt    time.Time    `json:"started_at,omitzero"`

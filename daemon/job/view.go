@@ -196,7 +196,8 @@ type Command struct {
 
 // Property is one unit property rendered for reading.
 type Property struct {
-	Name, Value string
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Submitted answers a submission.

@@ -167,10 +167,10 @@ func renderResult(r *job.Result) *api.Result {
 func renderAttempts(list []job.Attempt) []api.Attempt {
 	out := make([]api.Attempt, len(list))
 	for i, a := range list {
-		out[i] = api.Attempt{
-			Number: a.Number, GPUs: renderRefs(a.GPUs), InvocationID: a.InvocationID,
-			PlacedAt: a.PlacedAt.UTC(), StartedAt: a.StartedAt.UTC(), EndedAt: a.EndedAt.UTC(), Result: renderResult(a.Result),
-		}
+		gpus, result := renderRefs(a.GPUs), renderResult(a.Result)
+		a.BootID, a.HostUse = "", job.HostUse{}
+		a.PlacedAt, a.StartedAt, a.EndedAt = a.PlacedAt.UTC(), a.StartedAt.UTC(), a.EndedAt.UTC()
+		out[i] = api.Attempt{Attempt: a, GPUs: gpus, Result: result}
 	}
 	return out
 }

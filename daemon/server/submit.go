@@ -42,11 +42,8 @@ func (s *Server) submit(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := api.SubmitReply{Schema: api.Schema, Job: s.namer().renderJob(&out.JobView), Known: out.Known}
-	for _, p := range out.Unit {
-		reply.Unit = append(reply.Unit, api.Property{Name: p.Name, Value: p.Value})
-	}
-	return reply, nil
+	j := s.namer().renderJob(&out.JobView)
+	return api.SubmitReply{Schema: api.Schema, Job: j, Known: out.Known, Unit: out.Unit}, nil
 }
 
 // submission converts the wire form. It fills in nothing that depends on the

@@ -102,7 +102,7 @@ func TestTheWireIsTheGolden(t *testing.T) {
 		"gpus for another":          s.renderGPUs(views[:1], job.Actor{UID: -2}),
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
 		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
-		"unit":                      api.SubmitReply{Unit: []api.Property{{Name: "n", Value: "v"}}},
+		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})
 	const golden = "testdata/wire.json"
 	if *rewrite {
