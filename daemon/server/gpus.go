@@ -73,7 +73,7 @@ func (s *Server) gpuCommand(r *request, c job.Command) (any, error) {
 
 // renderGPUs makes the GPUs fit for one reader, who sees the names of processes
 // only where they are the reader's own or the reader is an admin: names of programs
-// say what somebody is working on (invariant 3).
+// say what a user is working on (invariant 3).
 func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
