@@ -172,3 +172,19 @@ func TestMovedMoments(t *testing.T) {
 		}
 	}
 }
+
+// A task is bounded by what its array says now, not by what it said at the task's start.
+func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
+	asks := func(limit int) job.Request {
+		return job.Request{Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: limit}}
+	}
+	array := job.Job{ID: 1, State: job.Queued, Request: asks(0), Life: job.Life{Tasks: &job.Tasks{Next: 1, Live: 1}}}
+	task := job.Job{
+		ID: 2, State: job.Running, Request: asks(2), Attempt: &job.Attempt{Number: 1, BootID: "boot1", PlacedAt: noon},
+		Life: job.Life{Task: &job.Task{Array: 1, Index: 0}},
+	}
+	c := New(Policy{}, "boot1", job.Restored{NextID: 3, Jobs: []job.Job{array, task}})
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+}

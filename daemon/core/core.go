@@ -83,9 +83,9 @@ func (c *Core) restore(j job.Job) {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
 	}
-	if j.Task != nil && j.Request.Array == nil {
+	if j.Task != nil {
 		if array := c.jobs.get(j.Task.Array); array != nil {
-			j.Request.Array = array.job.Request.Array // which is not stored again with each task
+			j.Request.Array = array.job.Request.Array // not stored with each task, and changed with the array alone
 		}
 	}
 	c.enroll(j.Owner, j.Principal, time.Time{})
