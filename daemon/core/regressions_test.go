@@ -231,3 +231,33 @@ func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState)
 		t.Errorf("the other GPU is %s %s", v.State, v.StateDetail)
 	}
 }
+
+// A job is taken back before its unit began, and of an older unit of its name
+// something outlives the stop for a while: its GPU is in service again once that
+// is gone.
+func TestTakenBackWithSurvivors(t *testing.T) {
+	w := newWorld(1, t.Logf)
+	w.policy.MaxForeignBytes = gib
+	w.revive()
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.now = w.now.Add(10 * time.Second)
+	w.queue(nil)
+	look := next[core.Sample](t, w)
+	w.gpus[0].Processes = []gpu.Process{{PID: 1001, UID: 1002, UsedBytes: gib}}
+	w.step(w.sample(look.Number), -1)
+	w.gpus[0].Processes = nil
+	for _, left := range []string{"process 4711 did not end after SIGKILL", ""} {
+		stop := next[core.Stop](t, w)
+		w.now = w.now.Add(time.Hour)
+		w.step(core.Stopped{Job: 1, Attempt: stop.Attempt, OK: left == "", Left: left}, -1)
+		w.step(core.Tick{Retry: true}, -1)
+	}
+	if err := w.core.Check(); err != nil {
+		t.Error(err)
+	}
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Running {
+		t.Errorf("the job is %s", j.State)
+	}
+}
