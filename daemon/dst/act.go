@@ -331,7 +331,7 @@ func (w *World) reboot(d *dice) {
 	w.tell("the machine restarts")
 	w.boot++
 	w.skew = d.between(0, time.Second)
-	w.kernel.lines = nil
+	w.kernel.log.list = nil
 	for _, g := range w.gpus {
 		g.ghost, g.lost, g.missing = 0, false, false
 	}

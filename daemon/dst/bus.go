@@ -23,9 +23,8 @@ type bus struct {
 	broken uint64        // changes with each break of the bus
 	calls  uint64
 
-	overdue []overdue      // calls of dead processes that are on their way
-	hints   []units.Change // on their way to the daemon
-	heard   *bell
+	overdue []overdue // calls of dead processes that are on their way
+	hints   feed[units.Change]
 }
 
 func newBus(w *World) *bus {
@@ -325,26 +324,16 @@ func (b *bus) send(ch units.Change, d *dice) {
 	}
 	l := b.w.life
 	b.w.after(late, func() {
-		if b.w.life == l && l != nil && b.heard != nil {
-			b.hints = append(b.hints, ch)
-			b.heard.Ring()
+		if b.w.life == l && l != nil && b.hints.bell != nil {
+			b.hints.add(ch)
 		}
 	})
 }
 
 // changes is daemon.Changes.
 func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
-	b.hints, b.heard = nil, b.w.bell(b.w.current.life)
-	heard := b.heard
-	for ctx.Err() == nil {
-		if len(b.hints) == 0 {
-			heard.Wait(time.Time{}, ctx.Done())
-			continue
-		}
-		ch := b.hints[0]
-		b.hints = b.hints[1:]
-		tell(ch)
-	}
+	b.hints.list = nil
+	b.hints.follow(ctx, b.w, tell)
 }
 
 // cut breaks the bus: nobody gets an answer to what was asked.

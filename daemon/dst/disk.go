@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 // disk is a store whose contract is that of package store: a Commit is on disk
 // whole or not at all; after an error nobody knows which.
 type disk struct {
-	w    *World
-	file *file // nil: there is none beside it
+	w     *World
+	file  *file        // nil: there is none beside it
+	under []job.Record // whose commit is under way
 
 	jobs     map[job.ID]job.Job
 	attempts map[job.ID][]job.Attempt
@@ -62,14 +64,10 @@ func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 		w.count("slow disk")
 		took = d.between(time.Second, 90*time.Second)
 	}
-	if s.file != nil {
-		s.file.under = records
-	}
+	s.under = records
 	_ = w.sleep(context.Background(), took)
 	w.boundary(l)
-	if s.file != nil {
-		s.file.under = nil
-	}
+	s.under = nil
 	switch {
 	case w.on(diskFull) && d.percent(90):
 		w.count("full disk")
@@ -109,48 +107,34 @@ func (s *disk) put(r *job.Record) {
 	case r.Job != nil:
 		s.putJob(r)
 	case r.GPU != nil:
-		g := *r.GPU
-		g.At, g.Until = written(g.At), written(g.Until)
-		s.controls[g.UUID] = g
+		s.controls[r.GPU.UUID] = written(*r.GPU)
 	case r.Usage != nil:
-		u := *r.Usage
-		u.At = written(u.At)
-		s.usage[u.Account] = u
+		s.usage[r.Usage.Account] = written(*r.Usage)
 	case r.Prediction != nil:
-		p := *r.Prediction
-		p.At = written(p.At)
-		s.learned[p.Key] = p
+		s.learned[r.Prediction.Key] = written(*r.Prediction)
 	case r.Reservation != nil:
-		v := *r.Reservation
-		v.At, v.From, v.To = written(v.At), written(v.From), written(v.To)
-		s.reserved[v.ID] = v
-		s.nextRes = max(s.nextRes, v.ID+1)
+		s.reserved[r.Reservation.ID] = written(*r.Reservation)
+		s.nextRes = max(s.nextRes, r.Reservation.ID+1)
 	case r.Unreserve != 0:
 		delete(s.reserved, r.Unreserve)
 	}
 }
 
 func (s *disk) putJob(r *job.Record) {
-	j := *r.Job
+	j := written(*r.Job)
 	old, known := s.jobs[j.ID]
 	if known {
 		j.Key, j.Owner = old.Key, old.Owner
 		j.Task, j.SubmittedAt = old.Task, old.SubmittedAt
 	}
-	j.SubmittedAt, j.ChangedAt = written(j.SubmittedAt), written(j.ChangedAt)
-	j.QueuedAt, j.AwayAt = written(j.QueuedAt), written(j.AwayAt)
-	j.NotBefore, j.StopAt = written(j.NotBefore), written(j.StopAt)
 	if j.Tasks != nil {
-		j.Tasks = new(*j.Tasks)
-		j.Tasks.TurnAt = written(j.Tasks.TurnAt)
+		j.Tasks = new(written(*j.Tasks))
 	}
 	if j.GPUError != nil {
-		j.GPUError = new(*j.GPUError)
-		j.GPUError.At = written(j.GPUError.At)
+		j.GPUError = new(written(*j.GPUError))
 	}
 	if j.Attempt != nil {
-		a := *j.Attempt
-		a.PlacedAt, a.StartedAt, a.EndedAt = written(a.PlacedAt), written(a.StartedAt), written(a.EndedAt)
+		a := written(*j.Attempt)
 		j.Attempt = &a
 		before := slices.Clone(s.attempts[j.ID])
 		before = slices.DeleteFunc(before, func(o job.Attempt) bool { return o.Number == a.Number })
@@ -166,12 +150,20 @@ func (s *disk) putJob(r *job.Record) {
 	}
 }
 
-// written is a moment as it is read again: by the wall clock alone.
-func written(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
+// written is a value as it is read again: its moments are by the wall clock alone.
+func written[T any](v T) T {
+	settle(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+func settle(v reflect.Value) {
+	for _, field := range v.Fields() {
+		if at, is := field.Addr().Interface().(*time.Time); is && !at.IsZero() {
+			*at = at.Round(0).UTC()
+		} else if !is && field.Kind() == reflect.Struct {
+			settle(field)
+		}
 	}
-	return t.Round(0).UTC()
 }
 
 // restored is what a core starts from.

@@ -22,7 +22,6 @@ type file struct {
 	w     *World
 	path  string
 	store *store.Store
-	under []job.Record // whose commit is under way
 }
 
 // parts are the files that a power cut leaves. SQLite makes its index anew.
@@ -53,8 +52,8 @@ func (f *file) die() {
 		return
 	}
 	left := f.image()
-	if f.under != nil {
-		f.commit(f.under)
+	if under := f.w.disk.under; under != nil {
+		f.commit(under)
 		after := f.image()
 		d := f.w.roll("torn", uint64(f.w.elapsed))
 		for i := range left {
@@ -115,8 +114,8 @@ func (f *file) open(want *disk) (job.Restored, error) {
 		f.w.breach(1, "after the end of a process: %v", err)
 		return job.Restored{}, err
 	}
-	under := f.under
-	f.under = nil
+	under := want.under
+	want.under = nil
 	if difference(&got, want) == "" {
 		return got, nil
 	}

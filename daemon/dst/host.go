@@ -209,6 +209,33 @@ func (b *bell) Wait(until time.Time, stops ...<-chan struct{}) {
 	b.w.waiting = slices.DeleteFunc(b.w.waiting, func(o *activity) bool { return o == a })
 }
 
+// feed is what the daemon is told one by one, as it comes.
+type feed[T any] struct {
+	list []T
+	bell *bell // of the process that follows; nil: none does
+}
+
+func (f *feed[T]) add(news T) {
+	f.list = append(f.list, news)
+	if f.bell != nil {
+		f.bell.Ring()
+	}
+}
+
+// follow tells all there is, and what comes, until ctx is done.
+func (f *feed[T]) follow(ctx context.Context, w *World, tell func(T)) {
+	bell := w.bell(w.current.life)
+	f.bell = bell
+	for told := 0; ctx.Err() == nil; {
+		if told >= len(f.list) {
+			bell.Wait(time.Time{}, ctx.Done())
+			continue
+		}
+		told++
+		tell(f.list[told-1])
+	}
+}
+
 func stopped(stops []<-chan struct{}) bool {
 	for _, s := range stops {
 		select {

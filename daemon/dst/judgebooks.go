@@ -123,8 +123,7 @@ func (w *World) judgeUsage(u *job.Usage) {
 	}
 	p := &w.tracked.policy.Sched
 	is, real := time.Duration(u.Micro)*time.Microsecond, w.tracked.books.used(uid, w.elapsed, p.HalfLife)
-	if off := is - real; off > inexact*time.Duration(1+len(w.tracked.books.holds)) ||
-		-off > inexact*time.Duration(1+len(w.tracked.books.holds)) {
+	if (is - real).Abs() > inexact*time.Duration(1+len(w.tracked.books.holds)) {
 		w.breach(15, "user %d is charged for %v of GPUs and had %v", uid, is, real)
 	}
 }

@@ -159,26 +159,14 @@ func (w *World) told(g *card) gpu.Device {
 	return d
 }
 
-// kernel is the kernel's log of this boot.
+// kernel is the kernel's log of this boot, which every process reads from its beginning.
 type kernel struct {
-	w     *World
-	lines []gpu.XidReport
-	more  *bell
+	w   *World
+	log feed[gpu.XidReport]
 }
 
 // Run is daemon.Kernel's.
-func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) {
-	k.more = k.w.bell(k.w.current.life)
-	more := k.more
-	for told := 0; ctx.Err() == nil; {
-		if told < len(k.lines) {
-			told++
-			tell(k.lines[told-1])
-			continue
-		}
-		more.Wait(time.Time{}, ctx.Done())
-	}
-}
+func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) { k.log.follow(ctx, k.w, tell) }
 
 // write adds a line about a GPU.
 func (k *kernel) write(g *card, code, pid int) {
@@ -188,8 +176,5 @@ func (k *kernel) write(g *card, code, pid int) {
 	if !ok {
 		panic("dst: no Xid")
 	}
-	k.lines = append(k.lines, gpu.XidReport{Xid: x, Seq: uint64(100 + len(k.lines)), At: k.w.wall()})
-	if k.more != nil {
-		k.more.Ring()
-	}
+	k.log.add(gpu.XidReport{Xid: x, Seq: uint64(100 + len(k.log.list)), At: k.w.wall()})
 }

@@ -51,14 +51,12 @@ func durable(j *job.Job) []any {
 	if a := j.Attempt; a != nil {
 		refs := slices.Clone(a.GPUs)
 		for i := range refs {
-			refs[i].Use.OverSince, refs[i].Use.OverTold = written(refs[i].Use.OverSince), written(refs[i].Use.OverTold)
+			refs[i].Use = written(refs[i].Use)
 		}
 		d = append(d, a.Number, fmt.Sprint(refs), a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
 	}
 	if j.Tasks != nil {
-		counts := *j.Tasks
-		counts.TurnAt = written(counts.TurnAt)
-		d = append(d, counts)
+		d = append(d, written(*j.Tasks))
 	}
 	return d
 }

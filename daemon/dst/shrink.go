@@ -69,14 +69,12 @@ func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
 }
 
 func (s *shrinker) byKind(p Plan) Plan {
-	var kinds []Kind
-	for _, e := range p.Entries {
-		if !slices.Contains(kinds, e.Kind) {
-			kinds = append(kinds, e.Kind)
+	tried := map[Kind]bool{}
+	for _, first := range p.Entries {
+		if !tried[first.Kind] {
+			tried[first.Kind] = true
+			p = s.without(p, func(_ int, e Entry) bool { return e.Kind == first.Kind })
 		}
-	}
-	for _, k := range kinds {
-		p = s.without(p, func(_ int, e Entry) bool { return e.Kind == k })
 	}
 	return p
 }

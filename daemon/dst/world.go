@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
 )
 
 const gib = 1 << 30
@@ -153,7 +154,7 @@ func (w *World) died() {
 	}
 	w.life, w.daemon = nil, nil
 	w.stopDaemon, w.stopping, w.doom = nil, false, 0
-	w.bus.hints, w.bus.heard, w.kernel.more = nil, nil, nil
+	w.bus.hints, w.kernel.log.bell = feed[units.Change]{}, nil
 	w.waiting = slices.DeleteFunc(w.waiting, func(a *activity) bool { return a.life != nil })
 	calls := w.calls
 	w.calls = nil

@@ -62,9 +62,7 @@ func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
 		t.Run(name, func(t *testing.T) {
 			s, m := open(t)
 			t.Cleanup(func() { _ = s.Close() })
-			if err := m.SetGPUs(3); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.SetGPUs(3))
 			test(t, s, m)
 		})
 	}
@@ -75,13 +73,18 @@ func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
 	run("a lost GPU costs itself", testLost)
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // sample is one sound Snapshot of n GPUs; n below 0 means any number.
 func sample(t *testing.T, s Source, n int) gpu.Snapshot {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if snapshot.Problem != gpu.ProblemNone {
 		t.Fatalf("problem %q: %s", snapshot.Problem, snapshot.Detail)
 	}
@@ -188,9 +191,7 @@ func testThreeGPUs(t *testing.T, s Source, _ Machine) {
 // testIslands: the links and the CPUs are those of the machine, in every
 // Snapshot.
 func testIslands(t *testing.T, s Source, m Machine) {
-	if err := m.SetIslands(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.SetIslands())
 	want := IslandLinks()
 	for range 3 {
 		snapshot := sample(t, s, 8)
@@ -208,9 +209,7 @@ func testIslands(t *testing.T, s Source, m Machine) {
 func testClaim(t *testing.T, s Source, m Machine) {
 	const bytes = 3 << 30
 	before := sample(t, s, 3)
-	if err := m.Claim(os.Getpid(), 1, bytes); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Claim(os.Getpid(), 1, bytes))
 	d := sample(t, s, 3).Devices[1]
 	o := gpu.OwnerOf("/proc", os.Getpid())
 	want := gpu.Process{PID: os.Getpid(), Kind: gpu.KindCompute, UsedBytes: bytes, UID: o.UID, Comm: o.Comm, Unit: o.Unit,
@@ -226,9 +225,7 @@ func testClaim(t *testing.T, s Source, m Machine) {
 	if d.MemUsedBytes != bytes || d.MemFreeBytes != before.Devices[1].MemFreeBytes-bytes {
 		t.Errorf("used %d, free %d", d.MemUsedBytes, d.MemFreeBytes)
 	}
-	if err := m.Unclaim(os.Getpid(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Unclaim(os.Getpid(), 1))
 	if d := sample(t, s, 3).Devices[1]; len(d.Processes) != 0 || d.MemUsedBytes != 0 {
 		t.Errorf("after its end, processes %+v, used %d", d.Processes, d.MemUsedBytes)
 	}
@@ -237,22 +234,14 @@ func testClaim(t *testing.T, s Source, m Machine) {
 func testDeadClaim(t *testing.T, s Source, m Machine) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Claim(cmd.Process.Pid, 0, 1<<30); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
+	must(t, m.Claim(cmd.Process.Pid, 0, 1<<30))
 	if d := sample(t, s, 3).Devices[0]; len(d.Processes) != 1 || d.Processes[0].Comm != "cat" {
 		t.Errorf("processes %+v", d.Processes)
 	}
 	_ = in.Close()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Wait())
 	if d := sample(t, s, 3).Devices[0]; len(d.Processes) != 0 || d.MemUsedBytes != 0 {
 		t.Errorf("of a process that ended, %+v, used %d", d.Processes, d.MemUsedBytes)
 	}
@@ -261,9 +250,7 @@ func testDeadClaim(t *testing.T, s Source, m Machine) {
 func testLost(t *testing.T, s Source, m Machine) {
 	first := sample(t, s, 3)
 	before := first.Devices
-	if err := m.Lose(1, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Lose(1, true))
 	lost := sample(t, s, 3)
 	if len(first.Links) != 3 || !slices.Equal(lost.Links, first.Links) {
 		t.Errorf("links %+v, without GPU 1 %+v", first.Links, lost.Links)
@@ -277,9 +264,7 @@ func testLost(t *testing.T, s Source, m Machine) {
 			t.Errorf("GPU %d is %s: %q, minor %d", i, d.Health, d.UUID, d.Minor)
 		}
 	}
-	if err := m.Lose(1, false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Lose(1, false))
 	if d := sample(t, s, 3).Devices[1]; d.Health != gpu.HealthOK {
 		t.Errorf("back on the bus, GPU 1 is %s: %s", d.Health, d.HealthDetail)
 	}
