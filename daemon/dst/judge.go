@@ -310,14 +310,15 @@ func (w *World) judgeBegin(r *run) {
 
 // unknown reports whether nobody could know that an attempt had begun before: its unit
 // was taken away, or had said that it stops, so that nothing of it stayed, and that
-// it began is not on record. An administrator may begin a unit anew, too.
+// it began is not on record (an invocation there can be that of the unit that begins
+// now). An administrator may begin a unit anew, too.
 func (w *World) unknown(before, again *run) bool {
 	if again.touched == "restart" {
 		return true
 	}
 	taken := before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
 	stored := w.disk.jobs[again.job].Attempt
-	return taken && (stored == nil || stored.InvocationID == "")
+	return taken && (stored == nil || stored.InvocationID != before.invocation)
 }
 
 // judgeStop holds invariant 8 for a unit that is about to be collected.
