@@ -39,7 +39,7 @@ type engine struct {
 	entered int // of those, handed to the core
 	uids    map[string]int
 	told    []time.Duration
-	stop    map[int]bool // by position: may be stopped for others
+	stop    []bool // by position: may be stopped for others
 }
 
 // run is how far a job is.
@@ -88,12 +88,10 @@ func newEngine(t Trace, o Options) *engine {
 }
 
 // choose picks a share of n jobs.
-func choose(n int, share float64, rng *rand.Rand) map[int]bool {
-	chosen := map[int]bool{}
-	for i := range n {
-		if rng.Float64() < share {
-			chosen[i] = true
-		}
+func choose(n int, share float64, rng *rand.Rand) []bool {
+	chosen := make([]bool, n)
+	for i := range chosen {
+		chosen[i] = rng.Float64() < share
 	}
 	return chosen
 }

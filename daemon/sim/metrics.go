@@ -128,9 +128,7 @@ func Mean(runs []*Outcome) Metrics {
 		}
 		mean.Jobs += run.Metrics.Jobs
 	}
-	if len(runs) > 0 {
-		mean.Jobs /= len(runs)
-	}
+	mean.Jobs /= max(len(runs), 1)
 	return mean
 }
 

@@ -153,11 +153,10 @@ func (r *row) own() (Job, time.Time) {
 
 // instant reads seconds, or a date and time.
 func instant(s string) (time.Time, error) {
-	if at, err := time.Parse(time.DateTime, s); err == nil {
-		return at, nil
-	}
-	if at, err := time.Parse(time.RFC3339, s); err == nil {
-		return at, nil
+	for _, layout := range []string{time.DateTime, time.RFC3339} {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at, nil
+		}
 	}
 	since, err := seconds(s)
 	return time.Unix(0, 0).UTC().Add(since), err

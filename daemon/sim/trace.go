@@ -69,13 +69,10 @@ func (t Trace) Window(from time.Time, days int) Trace {
 // Fit leaves out the jobs that a machine of so many GPUs with so much memory
 // each can never serve.
 func (t Trace) Fit(gpus int, memBytes int64) Trace {
-	fits := Trace{Begin: t.Begin, Dropped: t.Dropped}
-	for _, j := range t.Jobs {
-		if j.GPUMilli > gpus*1000 || j.GPUMemBytes > memBytes {
-			fits.Dropped++
-			continue
-		}
-		fits.Jobs = append(fits.Jobs, j)
-	}
-	return fits
+	all := len(t.Jobs)
+	t.Jobs = slices.DeleteFunc(slices.Clone(t.Jobs), func(j Job) bool {
+		return j.GPUMilli > gpus*1000 || j.GPUMemBytes > memBytes
+	})
+	t.Dropped += all - len(t.Jobs)
+	return t
 }
