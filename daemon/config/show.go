@@ -60,14 +60,14 @@ func Sample() string {
 `, DropInDir)
 	defaults := Default()
 	for _, s := range sections() {
-		b.WriteString("\n" + wrap("# ", s.doc))
+		b.WriteString("\n" + Wrap(s.doc, "# ", "# ", width))
 		if s.placeholder != "" {
 			b.WriteString("#\n" + commented(s.example))
 			continue
 		}
 		fmt.Fprintf(&b, "[%s]\n", s.name())
 		for _, k := range s.keysOf("") {
-			fmt.Fprintf(&b, "\n%s#%s = %s\n", wrap("# ", k.doc), k.name, k.bind(&defaults).spell())
+			fmt.Fprintf(&b, "\n%s#%s = %s\n", Wrap(k.doc, "# ", "# ", width), k.name, k.bind(&defaults).spell())
 		}
 	}
 	return b.String()
@@ -81,14 +81,15 @@ func commented(text string) string {
 	return b.String()
 }
 
-// wrap breaks a text into lines that each begin with prefix.
-func wrap(prefix, text string) string {
+// Wrap breaks a text into lines of so many letters, of which the first begins with
+// first and each other with rest.
+func Wrap(text, first, rest string, width int) string {
 	var b strings.Builder
-	line := prefix
+	line, prefix := first, first
 	for word := range strings.FieldsSeq(text) {
 		if len(line) > len(prefix) && len(line)+1+len(word) > width {
 			b.WriteString(line + "\n")
-			line = prefix
+			line, prefix = rest, rest
 		}
 		if len(line) > len(prefix) {
 			line += " "

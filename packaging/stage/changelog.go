@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
 )
 
 func stageChangelog(o options) error {
@@ -82,28 +84,10 @@ func parseChangelog(markdown string) ([]release, error) {
 func entry(b *strings.Builder, r release) {
 	fmt.Fprintf(b, "gpusched (%s) stable; urgency=medium\n\n", r.version)
 	for _, change := range r.changes {
-		b.WriteString(wrap("  * ", "    ", change))
+		b.WriteString(config.Wrap(change, "  * ", "    ", 78))
 	}
 	fmt.Fprintf(b, "\n -- %s  %s\n\n", maintainer, r.date.Format(time.RFC1123Z))
 }
 
 // maintainer is the same as in nfpm.yaml.
 const maintainer = "gpusched maintainers <gpusched@users.noreply.github.com>"
-
-// wrap breaks text into lines of 78 letters.
-func wrap(first, rest, text string) string {
-	const width = 78
-	var b strings.Builder
-	line, prefix := first, first
-	for word := range strings.FieldsSeq(text) {
-		if len(line) > len(prefix) && len(line)+1+len(word) > width {
-			b.WriteString(line + "\n")
-			line, prefix = rest, rest
-		}
-		if len(line) > len(prefix) {
-			line += " "
-		}
-		line += word
-	}
-	return b.String() + line + "\n"
-}
