@@ -50,10 +50,7 @@ func again(id string, pid int) {
 func devices(dir string, pid int) {
 	const subject = "other GPUs' nodes"
 	open := func(what, path string, flags int) {
-		fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		if err == nil {
-			unix.Close(fd)
-		}
+		err := opened(path, flags)
 		refused := err == unix.EPERM || err == unix.EACCES || err == unix.ENOENT || err == unix.ELOOP || err == unix.ENOTDIR
 		attempt(subject, what+" "+path, refused, err)
 	}
@@ -103,6 +100,15 @@ func devices(dir string, pid int) {
 		}
 	}
 	attempt(subject, "descriptors inherited from the launcher", foreign == "", foreign)
+}
+
+// opened tries to open a file, which it closes at once.
+func opened(path string, flags int) error {
+	fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
 }
 
 // groups tries to leave the control group, or to reach into another.
@@ -228,11 +234,7 @@ func privileges(dir string) {
 	denied(subject, "give a file to root", os.Chown(tool, 65534, 65534))
 	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
 		"/proc/sys/kernel/modprobe", "/etc/ld.so.preload", "/etc/passwd"} {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) // opened and not written: this is a shared machine
-		if err == nil {
-			f.Close()
-		}
-		denied(subject, "write "+path, err)
+		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_APPEND)) // not written: this is a shared machine
 	}
 	denied(subject, "raise a limit", unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 40, Max: 40}))
 	denied(subject, "real-time priority", raw(unix.SYS_SCHED_SETSCHEDULER, 0, 1, int(uintptrOf(&struct{ p int32 }{50}))))
@@ -277,11 +279,7 @@ func files(id string, pid int) {
 		"/etc/shadow", "/home/alice/private", "/root", "/var/log/journal/remote", "/proc/kcore", "/proc/kmsg", "/dev/kmsg",
 		fmt.Sprintf("/proc/%d/cwd/private", pid),
 	} {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		if err == nil {
-			unix.Close(fd)
-		}
-		denied(subject, "read "+path, err)
+		denied(subject, "read "+path, opened(path, unix.O_RDONLY))
 	}
 	journals, _ := filepath.Glob("/var/log/journal/*/*.journal")
 	for _, path := range journals {
@@ -305,8 +303,7 @@ func files(id string, pid int) {
 		denied(subject, "move "+path, os.Rename(path, path+".old"))
 		denied(subject, "replace "+path, os.Rename("/proc/self/cmdline", path))
 		denied(subject, "a second name of "+path, os.Link(path, filepath.Join(os.TempDir(), mine)))
-		_, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-		denied(subject, "write "+path, err)
+		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_TRUNC))
 		denied(subject, "modes of "+path, os.Chmod(path, 0o777))
 	}
 	fd, err := unix.InotifyInit()

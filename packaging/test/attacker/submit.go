@@ -99,14 +99,18 @@ func tags(n int) string {
 // every header that some program takes for an identity.
 func others(id string) {
 	var list []wire
+	add := func(what, path, header, body string, want ...int) {
+		list = append(list, wire{what, request("POST", path, header, body), want})
+	}
+	job := "/v1/jobs/" + id
 	for _, verb := range []string{"cancel", "hold", "release", "requeue", "update"} {
 		for _, body := range []string{"", "{}", `{"signal":9}`, `{"priority":"low"}`} {
-			list = append(list, wire{verb + " " + body, request("POST", "/v1/jobs/"+id+"/"+verb, "", body), []int{400, 403}})
+			add(verb+" "+body, job+"/"+verb, "", body, 400, 403)
 		}
 	}
 	for _, path := range []string{"/v1/gpus/0/pause", "/v1/gpus/0/resume", "/v1/gpus/0/drain", "/v1/gpus/0/undrain",
 		"/v1/reservations"} {
-		list = append(list, wire{"POST " + path, request("POST", path, "", "{}"), []int{403}})
+		add("POST "+path, path, "", "{}", 403)
 	}
 	list = append(list, wire{"DELETE /v1/reservations/1", request("DELETE", "/v1/reservations/1", "", ""), []int{403}})
 	for _, header := range []string{
@@ -115,16 +119,13 @@ func others(id string) {
 		"Cookie: user=root", "From: root", "X-HTTP-Method-Override: GET", "X-Original-URL: /v1/version", "X-Gpusched-Uid: 0",
 		"Forwarded: for=unix;by=root",
 	} {
-		list = append(list, wire{"cancel with " + header, request("POST", "/v1/jobs/"+id+"/cancel", header+"\r\n", "{}"),
-			[]int{403}})
+		add("cancel with "+header, job+"/cancel", header+"\r\n", "{}", 403)
 	}
 	for _, query := range []string{"uid=0", "user=root", "admin=1", "as=root"} {
-		list = append(list, wire{"cancel with ?" + query, request("POST", "/v1/jobs/"+id+"/cancel?"+query, "", "{}"),
-			[]int{400, 403}})
+		add("cancel with ?"+query, job+"/cancel?"+query, "", "{}", 400, 403)
 	}
 	for _, name := range []string{"%30" + id, "+" + id, id + "%20", id + ".0", "0" + id, id + "_0", id + "%2f..%2f1"} {
-		list = append(list, wire{"cancel " + name, request("POST", "/v1/jobs/"+name+"/cancel", "", "{}"),
-			[]int{400, 403, 404}})
+		add("cancel "+name, "/v1/jobs/"+name+"/cancel", "", "{}", 400, 403, 404)
 	}
 	send("another's jobs", list)
 }
