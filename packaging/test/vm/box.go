@@ -64,7 +64,7 @@ func (b *box) boot(ctx context.Context) error {
 	}
 	if err := b.awaitReady(ctx, ready); err != nil {
 		err = errors.Join(err, b.halt())
-		return fmt.Errorf("boot: %w\n%s", err, await.Tail(b.console(), 20))
+		return fmt.Errorf("boot: %w\n%s", err, await.Tail(b.dir.text("console"), 20))
 	}
 	b.leader, err = onlyChild(b.first.cmd.Process.Pid)
 	if err == nil {
@@ -181,14 +181,6 @@ func (b *box) halt() error {
 	return err
 }
 
-func (b *box) console() string {
-	text, err := os.ReadFile(b.dir.file("console"))
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
-
 // reboot asks the container's systemd to reboot, on which systemd-nspawn ends, and boots again.
 func (b *box) reboot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
@@ -198,7 +190,7 @@ func (b *box) reboot(ctx context.Context) error {
 	select {
 	case <-b.first.done:
 	case <-ctx.Done():
-		return errors.Join(context.Cause(ctx), asked, errors.New(await.Tail(b.console(), 20)))
+		return errors.Join(context.Cause(ctx), asked, errors.New(await.Tail(b.dir.text("console"), 20)))
 	}
 	if err := b.halt(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,7 @@ func (m *Machine) writeFile(ctx context.Context, content io.Reader, guestPath st
 		return fmt.Errorf("copy in to %q: name an absolute path of the machine", guestPath)
 	}
 	r, err := m.Run(ctx, "", content, "sh", "-c", writeScript, "sh", guestPath, fmt.Sprintf("%o", mode.Perm()))
-	if err == nil {
-		err = r.Err()
-	}
-	if err != nil {
+	if err = cmp.Or(err, r.Err()); err != nil {
 		return fmt.Errorf("copy in to %s: %w", guestPath, err)
 	}
 	return nil
@@ -57,10 +55,7 @@ func (m *Machine) CopyOut(ctx context.Context, guestPath, hostPath string) error
 		return fmt.Errorf("copy %s out: %w", guestPath, err)
 	}
 	r, err := m.run(ctx, "", nil, f, []string{"cat", guestPath})
-	if err == nil {
-		err = r.Err()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(err, r.Err(), f.Close()); err != nil {
 		return fmt.Errorf("copy %s out: %w", guestPath, err)
 	}
 	return nil

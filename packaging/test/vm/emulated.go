@@ -117,7 +117,7 @@ func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Durati
 	}
 	if err != nil {
 		err = errors.Join(err, e.halt())
-		return fmt.Errorf("boot: %w\n%s%s", err, await.Tail(e.text("qemu.log"), 10), await.Tail(e.text("console"), 10))
+		return fmt.Errorf("boot: %w\n%s%s", err, await.Tail(e.dir.text("qemu.log"), 10), await.Tail(e.dir.text("console"), 10))
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 	case <-e.boots:
 		return nil
 	case <-e.qemu.done:
-		if strings.Contains(e.text("qemu.log"), "host forwarding") {
+		if strings.Contains(e.dir.text("qemu.log"), "host forwarding") {
 			return errPortTaken
 		}
 		return fmt.Errorf("the emulator ended: %w", e.qemu.err)
@@ -186,7 +186,7 @@ func (e *emulated) reboot(ctx context.Context) error {
 	// The command may lose its connection before it can answer: what counts is that another boot is heard of.
 	asked := e.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	if err := e.awaitBoot(ctx); err != nil {
-		return errors.Join(err, asked, errors.New(await.Tail(e.text("console"), 10)))
+		return errors.Join(err, asked, errors.New(await.Tail(e.dir.text("console"), 10)))
 	}
 	if err := e.master.kill(); err != nil {
 		return err
@@ -202,25 +202,8 @@ func (e *emulated) halt() error {
 			errs = append(errs, c.kill())
 		}
 	}
-	e.deafen()
+	for len(e.boots) > 0 {
+		<-e.boots // nobody waits for it any more
+	}
 	return errors.Join(append(errs, e.unplug())...)
-}
-
-// deafen forgets boots that nobody waits for any more.
-func (e *emulated) deafen() {
-	for {
-		select {
-		case <-e.boots:
-		default:
-			return
-		}
-	}
-}
-
-func (e *emulated) text(name string) string {
-	text, err := os.ReadFile(e.dir.file(name))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err.Error()
-	}
-	return string(text)
 }

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,10 +123,7 @@ func (m *Machine) Journal(ctx context.Context, args ...string) (string, error) {
 // output is what a command of root's prints, which must succeed.
 func (m *Machine) output(ctx context.Context, argv ...string) (string, error) {
 	r, err := m.Run(ctx, "", nil, argv...)
-	if err == nil {
-		err = r.Err()
-	}
-	return r.Stdout, err
+	return r.Stdout, cmp.Or(err, r.Err())
 }
 
 // quote makes one line for a shell out of a command.

@@ -48,6 +48,15 @@ func newRunDir() (*runDir, error) {
 
 func (d *runDir) file(name string) string { return filepath.Join(d.path, name) }
 
+// text is what a file says, or why it can't be read; one that is not there says nothing.
+func (d *runDir) text(name string) string {
+	text, err := os.ReadFile(d.file(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err.Error()
+	}
+	return string(text)
+}
+
 // remove ends the machine's processes and takes its control group and directory away, in that order.
 func (d *runDir) remove() error {
 	group, err := scopeNamed(d.id)

@@ -53,7 +53,7 @@ func (e *emulated) connect(ctx context.Context) error {
 	}
 	if _, err := bufio.NewReader(up).ReadString('\n'); err != nil {
 		err = errors.Join(err, e.master.kill())
-		return fmt.Errorf("ssh: waiting for the log-in: %w\n%s", await.Cause(ctx, err), e.text("ssh.log"))
+		return fmt.Errorf("ssh: waiting for the log-in: %w\n%s", await.Cause(ctx, err), e.dir.text("ssh.log"))
 	}
 	return nil
 }
