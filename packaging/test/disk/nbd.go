@@ -51,9 +51,7 @@ type Server struct {
 	listen net.Listener
 	work   sync.WaitGroup
 	leave  time.Duration // how long Close lets clients go by themselves
-
-	mu    sync.Mutex // guards conns
-	conns map[net.Conn]bool
+	conns  sync.Map      // the net.Conn of each client that is here
 }
 
 // leaveLimit is for what a client that was killed had asked for.
@@ -65,7 +63,7 @@ func Serve(d *Disk, socket string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve disk: %w", err)
 	}
-	s := &Server{disk: d, listen: l, leave: leaveLimit, conns: map[net.Conn]bool{}}
+	s := &Server{disk: d, listen: l, leave: leaveLimit}
 	s.work.Go(s.accept)
 	return s, nil
 }
@@ -77,22 +75,12 @@ func (s *Server) accept() {
 		if err != nil {
 			return
 		}
-		s.note(conn, true)
+		s.conns.Store(conn, true)
 		s.work.Go(func() {
-			defer s.note(conn, false)
+			defer s.conns.Delete(conn)
 			defer conn.Close()
 			serve(conn, s.disk)
 		})
-	}
-}
-
-func (s *Server) note(conn net.Conn, here bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if here {
-		s.conns[conn] = true
-	} else {
-		delete(s.conns, conn)
 	}
 }
 
@@ -109,12 +97,11 @@ func (s *Server) Close() error {
 		return err
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	left := len(s.conns)
-	for conn := range s.conns {
-		conn.Close()
+	left := 0
+	for conn := range s.conns.Range {
+		conn.(net.Conn).Close()
+		left++
 	}
-	s.mu.Unlock()
 	<-gone
 	return errors.Join(err, fmt.Errorf("%w; seen last: %d are connected", context.Cause(ctx), left))
 }

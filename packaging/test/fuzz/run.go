@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer, o options, names []string) (bool, e
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
-	b := builder{dir: tmp, once: map[string]func() (string, error){}}
+	b := builder{dir: tmp}
 	todo, done := make(chan target), make(chan outcome)
 	go func() {
 		defer close(todo)
@@ -72,8 +72,7 @@ func run(ctx context.Context, out io.Writer, o options, names []string) (bool, e
 // leads the search.
 type builder struct {
 	dir  string
-	mu   sync.Mutex // guards once
-	once map[string]func() (string, error)
+	once sync.Map // import path → func() (string, error)
 }
 
 const (
@@ -84,18 +83,12 @@ const (
 )
 
 func (b *builder) program(ctx context.Context, pkg string) (string, error) {
-	b.mu.Lock()
-	build, known := b.once[pkg]
-	if !known {
+	build, _ := b.once.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
 		path := filepath.Join(b.dir, strings.ReplaceAll(pkg, "/", "_")+".test")
-		build = sync.OnceValues(func() (string, error) {
-			_, err := await.Output(ctx, buildLimit, []string{"go", "test", "-c", "-fuzz", ".", "-o", path, pkg})
-			return path, err
-		})
-		b.once[pkg] = build
-	}
-	b.mu.Unlock()
-	return build()
+		_, err := await.Output(ctx, buildLimit, []string{"go", "test", "-c", "-fuzz", ".", "-o", path, pkg})
+		return path, err
+	}))
+	return build.(func() (string, error))()
 }
 
 var executions = regexp.MustCompile(`execs: (\d+)`)
