@@ -131,11 +131,15 @@ func TestSameSeedSameSteps(t *testing.T) {
 	beside.Wait()
 }
 
-// A client may have its job acknowledged while the last question is on its way: the
-// answer, taken before, need not show it.
-func TestLastQuestion(t *testing.T) {
-	if r := Run(NewPlan(7038), false); r.Failed() {
-		t.Error(r.Breaches[0])
+// Seeds of which the judge once said what was not so.
+func TestMisjudged(t *testing.T) {
+	for seed, why := range map[uint64]string{
+		7038:  "a client has its job acknowledged while the last question is on its way: the answer, taken before, need not show it",
+		20598: "an administrator says that a GPU is well, which the last sample did not show",
+	} {
+		if r := Run(NewPlan(seed), false); r.Failed() {
+			t.Errorf("%s: %s", why, r.Breaches[0])
+		}
 	}
 }
 

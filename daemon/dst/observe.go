@@ -36,11 +36,9 @@ func (w *World) hear(ev core.Event, eff *core.Effects) {
 	case core.Configured:
 		j.policy = e.Policy
 	case core.Command:
-		if e.What.Kind == job.CommandResumeGPU && j.told != nil {
-			for _, d := range j.told.Devices {
-				if d.Index == e.What.GPU {
-					j.excused[d.UUID] = w.elapsed
-				}
+		for _, r := range eff.Records {
+			if r.GPU != nil && e.What.Kind == job.CommandResumeGPU {
+				j.excused[r.GPU.UUID] = w.elapsed
 			}
 		}
 		w.judgeUpdate(&e, eff)
