@@ -20,8 +20,7 @@ type judge struct {
 	truth     map[string]*run          // by attempt
 	cancelled map[job.ID]int           // confirmed: no attempt above this number
 	cancels   map[job.ID]bool          // somebody asked
-	held      map[job.ID]bool          // confirmed, and nobody who may asked to release it since
-	byAdmin   map[job.ID]bool          // of these, those that only an administrator may
+	held      map[job.ID]bool          // confirmed, and nobody who may asked to release it since; true: an administrator
 	acted     map[job.ID]bool          // somebody asked something that may end it
 	swept     map[string]bool          // attempts whose units a shutdown stopped
 	stops     map[string]time.Duration // when an attempt's stop was decided first
@@ -45,8 +44,7 @@ func newJudge() *judge {
 		uses: newUses(), books: newBooks(),
 		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, truth: map[string]*run{},
 		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{},
-		byAdmin: map[job.ID]bool{}, swept: map[string]bool{}, excused: map[string]time.Duration{},
-		stops: map[string]time.Duration{},
+		swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
 	}
 }
 
@@ -55,7 +53,7 @@ func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
 // forget is the loss of all that was on record.
 func (j *judge) forget() {
 	j.acked, j.keys = map[job.ID]*submission{}, map[requestKey]job.ID{}
-	j.cancelled, j.held, j.byAdmin = map[job.ID]int{}, map[job.ID]bool{}, map[job.ID]bool{}
+	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}
 	j.lost = true
 }
 
@@ -96,9 +94,8 @@ func (j *judge) asked(who job.Actor, c job.Command) {
 	case job.CommandCancel:
 		j.cancels[c.Job], j.acted[c.Job] = true, true
 	case job.CommandRelease:
-		if who.Admin || !j.byAdmin[c.Job] {
+		if who.Admin || !j.held[c.Job] {
 			delete(j.held, c.Job)
-			delete(j.byAdmin, c.Job)
 		}
 	case job.CommandRequeue, job.CommandSignal, job.CommandUpdate:
 		j.acted[c.Job] = true
@@ -151,8 +148,7 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 		j.cancelled[c.Job] = n
 	case job.CommandHold:
 		if stored.State == job.Queued && stored.Held != "" {
-			j.held[c.Job] = true
-			j.byAdmin[c.Job] = j.byAdmin[c.Job] || who.Admin && stored.Held == who.User
+			j.held[c.Job] = j.held[c.Job] || who.Admin && stored.Held == who.User
 		}
 	}
 }
@@ -179,7 +175,7 @@ func (w *World) judgePlacement(placed *job.Job) {
 			w.breach(1, "task %v starts after the cancel of its array was confirmed", placed.Task)
 		}
 	}
-	if j.held[placed.ID] {
+	if _, yes := j.held[placed.ID]; yes {
 		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
 	}
 	for _, ref := range placed.Attempt.GPUs {

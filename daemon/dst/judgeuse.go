@@ -31,7 +31,7 @@ func newUses() uses {
 func (u *uses) take(w *World, s *gpu.Snapshot) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
-		gone := maps.Clone(u.bytes)
+		shown := map[useKey]bool{}
 		for _, p := range d.Processes {
 			r := w.runOf(p)
 			if r == nil || p.Dead {
@@ -42,14 +42,9 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 			if was, seen := u.bytes[at]; d.UtilGPUPercent != 0 || seen && was != p.UsedBytes {
 				u.busy[key] = w.elapsed
 			}
-			u.bytes[at], u.alive[at] = p.UsedBytes, u.alive[at] || !p.Dead
-			delete(gone, at)
+			u.bytes[at], u.alive[at], shown[at] = p.UsedBytes, true, true
 		}
-		for at := range gone {
-			if at.uuid == d.UUID {
-				delete(u.bytes, at)
-			}
-		}
+		maps.DeleteFunc(u.bytes, func(at useKey, _ int64) bool { return at.uuid == d.UUID && !shown[at] })
 	}
 }
 

@@ -2,6 +2,7 @@ package dst
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/launch"
@@ -32,10 +33,6 @@ func (s *specs) Remove(id job.ID) error {
 
 // Sweep is daemon.Specs'.
 func (s *specs) Sweep(keep func(job.ID) bool) error {
-	for id := range s.got {
-		if !keep(id) {
-			delete(s.got, id)
-		}
-	}
+	maps.DeleteFunc(s.got, func(id job.ID, _ bool) bool { return !keep(id) })
 	return nil
 }

@@ -49,24 +49,19 @@ func A100(index int) gpu.Device {
 // NewFake has n idle A100 on one NUMA node.
 func NewFake(n int) *Fake {
 	f := &Fake{lost: make(map[int]bool)}
-	f.set(n)
+	_ = f.SetGPUs(n)
 	return f
-}
-
-func (f *Fake) set(n int) {
-	f.devices = nil
-	for i := range n {
-		f.devices = append(f.devices, A100(i))
-	}
-	f.links = NodeLinks(n)
 }
 
 // SetGPUs makes the GPUs n idle A100 and ends all claims.
 func (f *Fake) SetGPUs(n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.set(n)
-	f.claims = nil
+	f.devices, f.claims = nil, nil
+	for i := range n {
+		f.devices = append(f.devices, A100(i))
+	}
+	f.links = NodeLinks(n)
 	clear(f.lost)
 	return nil
 }

@@ -175,7 +175,7 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 		if !v.State.Terminal() {
 			out.Counts[v.State]++
 		}
-		if !matches(q, v) {
+		if q.IDs != nil && !slices.Contains(q.IDs, v.ID) || !q.Matches(&v.Job) {
 			continue
 		}
 		if !q.Reasons {
@@ -199,10 +199,6 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	}
 	out.Jobs = append(out.Jobs, ended...)
 	return out, nil
-}
-
-func matches(q job.Query, v job.JobView) bool {
-	return (q.IDs == nil || slices.Contains(q.IDs, v.ID)) && q.Matches(&v.Job)
 }
 
 // Wait blocks until End or a cancel ended the job.

@@ -81,12 +81,6 @@ func part(file []byte, s int64) []byte {
 	return file[from:to]
 }
 
-func (d *Disk) forget(path string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.files, path)
-}
-
 // after is what is left of a file that a process sees as now. Reached is asked of
 // every sector that is not on the disk for certain whether it got there; -1 is the
 // shorter length of a file that was cut. No image means that all of it is on the disk.

@@ -34,8 +34,9 @@ func (d *Disk) xDelete(tls *libc.TLS, _ uintptr, zPath uintptr, syncDir int32) i
 	if f := d.Ask(Call{Op: Delete, Path: path}); f != None {
 		return code(f, sqlite.SQLITE_IOERR_DELETE)
 	}
-	d.look()
-	d.forget(path)
+	d.mu.Lock()
+	delete(d.files, path)
+	d.mu.Unlock()
 	rc := call[func(*libc.TLS, uintptr, uintptr, int32) int32](d.inner.FxDelete)(tls, address(d.inner), zPath, syncDir)
 	if rc == sqlite.SQLITE_OK && syncDir != 0 {
 		d.namesSynced(filepath.Dir(path))
