@@ -33,12 +33,7 @@ func choose(names []string) ([]stage, error) {
 	if err != nil || len(names) == 0 {
 		return all, err
 	}
-	var chosen []stage
-	for _, s := range all {
-		if slices.Contains(names, s.name) {
-			chosen = append(chosen, s)
-		}
-	}
+	chosen := slices.DeleteFunc(slices.Clone(all), func(s stage) bool { return !slices.Contains(names, s.name) })
 	if len(chosen) != len(names) {
 		var known []string
 		for _, s := range all {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
@@ -97,8 +96,7 @@ func (s stage) outcome(ctx context.Context, broken func(stage string) bool) tall
 	}
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); s.far && errors.As(err, &exit) && exit.ExitCode() == unreachable {
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		return tally{missed: []string{s.name + ": " + lines[len(lines)-1]}}
+		return tally{missed: []string{s.name + ": " + await.Tail(string(out), 1)}}
 	}
 	if err != nil {
 		return failure(s.name, fmt.Sprintf("%s\n%v: %v", out, s.argv, await.Cause(ctx, err)))
