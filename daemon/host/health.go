@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,17 +17,14 @@ import (
 
 // CheckSystemd reports whether systemd answers, and whether its version will do.
 func CheckSystemd(ctx context.Context, m *systemd.Manager) job.Check {
-	c := job.Check{Name: "systemd", Health: job.Healthy}
+	c := job.Check{Name: "systemd"}
 	const next = "systemctl status dbus; running jobs are not affected, and the daemon goes on by itself"
 	if ok, since, err := m.Connected(); !ok {
-		c.Health, c.Next = job.Degraded, next
-		c.Detail = fmt.Sprintf("no connection since %s: %v", since.Format("15:04:05"), err)
-		return c
+		return c.Degrade(fmt.Sprintf("no connection since %s: %v", since.Format("15:04:05"), err), next)
 	}
 	version, err := m.Version(ctx)
 	if err != nil {
-		c.Health, c.Detail, c.Next = job.Degraded, "it does not answer over the system bus: "+err.Error(), next
-		return c
+		return c.Degrade("it does not answer over the system bus: "+err.Error(), next)
 	}
 	return judgeSystemd(version, m.Degraded())
 }
@@ -42,37 +38,26 @@ const leastSystemd = 252
 func judgeSystemd(version string, missing []string) job.Check {
 	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "version " + version + " answers over the system bus"}
 	if len(missing) > 0 {
-		c.Health = job.Degraded
-		c.Detail = "version " + version + " does not know: " + strings.Join(missing, ", ")
-		c.Next = fmt.Sprintf("jobs run without these; systemd %d or newer knows more of them", leastSystemd)
+		c = c.Degrade("version "+version+" does not know: "+strings.Join(missing, ", "),
+			fmt.Sprintf("jobs run without these; systemd %d or newer knows more of them", leastSystemd))
 	}
-	if n := leadingNumber(version); n > 0 && n < leastSystemd {
-		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf("version %s is too old: each daemon-reload may open all GPUs to all running jobs for a moment, and what one opens then stays open", version)
-		c.Next = fmt.Sprintf("upgrade the machine to systemd %d or newer (Debian 12, Ubuntu 24.04, RHEL 9)", leastSystemd)
+	var n int // of "252.39-1~deb12u2"
+	if _, err := fmt.Sscanf(version, "%d", &n); err == nil && n > 0 && n < leastSystemd {
+		return c.Degrade(
+			fmt.Sprintf("version %s is too old: each daemon-reload may open all GPUs to all running jobs for a moment, and what one opens then stays open", version),
+			fmt.Sprintf("upgrade the machine to systemd %d or newer (Debian 12, Ubuntu 24.04, RHEL 9)", leastSystemd))
 	}
 	return c
 }
 
-// leadingNumber is that of "252.39-1~deb12u2", or 0.
-func leadingNumber(version string) int {
-	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(version)
-	}
-	n, _ := strconv.Atoi(version[:end]) // 0 where there is none
-	return n
-}
-
 // CheckNotifier reports whether systemd hears that the daemon is alive.
 func CheckNotifier(n *systemd.Notifier) job.Check {
+	c := job.Check{Name: "notifications", Health: job.Healthy, Detail: "systemd hears from the daemon"}
 	if err := n.Err(); err != nil {
-		return job.Check{
-			Name: "notifications", Health: job.Degraded, Detail: "systemd was not told how the daemon is: " + err.Error(),
-			Next: "where systemd hangs, only a reboot helps, and jobs go on until then; else 'systemctl restart gpusched'",
-		}
+		return c.Degrade("systemd was not told how the daemon is: "+err.Error(),
+			"where systemd hangs, only a reboot helps, and jobs go on until then; else 'systemctl restart gpusched'")
 	}
-	return job.Check{Name: "notifications", Health: job.Healthy, Detail: "systemd hears from the daemon"}
+	return c
 }
 
 const (
@@ -84,22 +69,20 @@ const (
 // persistent journal is split by user. It is there when journald keeps a
 // directory for this machine, which Storage=volatile and none keep it from.
 func CheckJournal() job.Check {
-	c := job.Check{
-		Name: "journal", Health: job.Degraded, Detail: "the journal is not persistent, so users can't read their own jobs' output",
-		Next: "mkdir /var/log/journal && systemctl restart systemd-journald",
-	}
+	c := job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users read their own jobs' output"}
+	const volatile = "the journal is not persistent, so users can't read their own jobs' output"
 	if _, err := os.Stat(journalDir); err != nil {
-		return c
+		return c.Degrade(volatile, "mkdir /var/log/journal && systemctl restart systemd-journald")
 	}
 	id, err := os.ReadFile(machineIDFile)
 	if err == nil {
 		_, err = os.Stat(filepath.Join(journalDir, strings.TrimSpace(string(id))))
 	}
 	if err != nil {
-		c.Next = "see Storage= in journald.conf(5), then systemctl restart systemd-journald and journalctl --flush"
-		return c
+		return c.Degrade(volatile,
+			"see Storage= in journald.conf(5), then systemctl restart systemd-journald and journalctl --flush")
 	}
-	return job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users read their own jobs' output"}
+	return c
 }
 
 // leastSpace is what the state file may need in a busy hour.
@@ -128,8 +111,8 @@ func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 		return c
 	}
 	if err := r.Trouble(); err != nil {
-		c.Health, c.Detail = job.Degraded, "errors that the driver reports of GPUs (Xids) are not noticed: "+err.Error()
-		c.Next = "let the daemon read " + path + ", or set gpus.kernel_log; a GPU that is lost is noticed all the same"
+		return c.Degrade("errors that the driver reports of GPUs (Xids) are not noticed: "+err.Error(),
+			"let the daemon read "+path+", or set gpus.kernel_log; a GPU that is lost is noticed all the same")
 	}
 	return c
 }
@@ -139,9 +122,9 @@ func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 func CheckLog(since time.Time, lost uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald takes what the daemon logs"}
 	if !since.IsZero() {
-		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf("journald has not read since %s; %d lines had no room and are left out", since.Format("15:04:05"), lost)
-		c.Next = "systemctl status systemd-journald, and restart it; the scheduler works meanwhile, jobs that write much wait for it"
+		return c.Degrade(
+			fmt.Sprintf("journald has not read since %s; %d lines had no room and are left out", since.Format("15:04:05"), lost),
+			"systemctl status systemd-journald, and restart it; the scheduler works meanwhile, jobs that write much wait for it")
 	}
 	return c
 }
@@ -151,15 +134,13 @@ func CheckLimits() job.Check {
 	c := job.Check{Name: "limits", Health: job.Healthy, Detail: "memory, tasks and CPU limits are enforced"}
 	have, err := cgroup.Controllers(cgroup.Root)
 	if err != nil {
-		c.Health, c.Detail = job.Degraded, "control groups can't be read: "+err.Error()
-		c.Next = "boot with systemd.unified_cgroup_hierarchy=1"
-		return c
+		return c.Degrade("control groups can't be read: "+err.Error(), "boot with systemd.unified_cgroup_hierarchy=1")
 	}
 	missing := cgroup.Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}.Missing(have)
 	if len(missing) > 0 {
-		c.Health = job.Degraded
-		c.Detail = "limits are not enforced for: " + strings.Join(missing, ", ") + " (the kernel has no such controller in the version 2 hierarchy)"
-		c.Next = "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable="
+		return c.Degrade("limits are not enforced for: "+strings.Join(missing, ", ")+
+			" (the kernel has no such controller in the version 2 hierarchy)",
+			"boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable=")
 	}
 	return c
 }

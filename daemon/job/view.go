@@ -150,6 +150,9 @@ type Check struct {
 	Next   string `json:"next,omitempty"` // what to do when it is not healthy
 }
 
+// Degrade returns the part with what is wrong with it and what to do about that.
+func (c Check) Degrade(detail, next string) Check { return Check{c.Name, Degraded, detail, next} }
+
 // Worst returns the health of the whole: that of its worst part.
 func Worst(checks []Check) Health {
 	worst := Healthy

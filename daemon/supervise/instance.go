@@ -184,8 +184,6 @@ func checkDamage(damage error, c job.Check) job.Check {
 	if damage == nil {
 		return c
 	}
-	return job.Check{
-		Name: c.Name, Health: job.Degraded, Detail: "a part of it can't be read, what waits and runs goes on: " + damage.Error(),
-		Next: "check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one",
-	}
+	return c.Degrade("a part of it can't be read, what waits and runs goes on: "+damage.Error(),
+		"check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one")
 }

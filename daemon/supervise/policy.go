@@ -47,7 +47,7 @@ func policy(cfg config.Config, ram int64) core.Policy {
 		Sched: order(cfg), Quotas: cfg.Quotas,
 		Xids: cfg.Xids, LostAfter: lostAfter,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
-		Usage: usage(cfg), Strays: strays(g.Strays),
+		Usage: usage(cfg), Strays: strays[g.Strays],
 		MaxForeignBytes: g.MaxForeign,
 		OnlyGPUs:        g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
@@ -55,36 +55,24 @@ func policy(cfg config.Config, ram int64) core.Policy {
 }
 
 // strays is what is done about processes that leave their jobs.
-func strays(a config.StrayAction) core.Strays {
-	switch a {
-	case config.StrayKeep:
-		return core.KeepStrays
-	case config.StrayTell:
-		return core.TellStrays
-	}
-	return core.EndStrays
+var strays = map[config.StrayAction]core.Strays{
+	config.StrayEnd: core.EndStrays, config.StrayKeep: core.KeepStrays, config.StrayTell: core.TellStrays,
 }
 
 // usage is what is done about jobs that overuse or do not use their GPUs.
 func usage(cfg config.Config) core.UsagePolicy {
 	m, i := cfg.GPUMemory, cfg.Idle
 	return core.UsagePolicy{
-		Memory:    response(m.Policy),
+		Memory:    responses[string(m.Policy)],
 		Tolerance: m.Tolerance, MemoryGrace: m.Grace,
-		Idle:      response(i.Action),
+		Idle:      responses[string(i.Action)],
 		IdleAfter: i.After, IdleGrace: i.Grace,
 	}
 }
 
-// response is what a policy's word means.
-func response[T config.MemoryPolicy | config.IdleAction](word T) core.Response {
-	switch word {
-	case "warn":
-		return core.Warn
-	case "enforce", "stop":
-		return core.WarnAndStop
-	}
-	return core.Ignore
+// responses are what the policies' words mean; any other is to do nothing.
+var responses = map[string]core.Response{
+	"warn": core.Warn, "enforce": core.WarnAndStop, "stop": core.WarnAndStop,
 }
 
 func order(cfg config.Config) sched.Policy {

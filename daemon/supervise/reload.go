@@ -90,8 +90,7 @@ func (s *Supervisor) checkSettings() job.Check {
 	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}
 	now, err := config.TakeSnapshot(s.opt.Config, s.opt.DropIns)
 	if err != nil {
-		c.Health, c.Detail, c.Next = job.Degraded, err.Error(), "gpusched config check"
-		return c
+		return c.Degrade(err.Error(), "gpusched config check")
 	}
 	if changed := r.Changes(now); len(changed) > 0 {
 		c.Health = job.Degraded
@@ -104,9 +103,8 @@ func (s *Supervisor) checkSettings() job.Check {
 		return c
 	}
 	if _, there := host.GroupID(adminGroup); adminGroup != "" && !there {
-		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf("there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", adminGroup)
-		c.Next = "groupadd --system " + adminGroup + ", or name another"
+		return c.Degrade(fmt.Sprintf("there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", adminGroup),
+			"groupadd --system "+adminGroup+", or name another")
 	}
 	return c
 }

@@ -93,16 +93,13 @@ func (f *stateFile) check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
 	damaged, err := store.Quarantined(f.path)
 	if err != nil {
-		c.Health, c.Detail = job.Degraded, err.Error()
-		c.Next = "see that " + filepath.Dir(f.path) + " can be read"
-		return c
+		return c.Degrade(err.Error(), "see that "+filepath.Dir(f.path)+" can be read")
 	}
 	if len(damaged) == 0 {
 		return c
 	}
 	last := damaged[len(damaged)-1]
-	c.Health = job.Degraded
-	c.Detail = fmt.Sprintf("a damaged state file was moved to %s: what waited then, the history, paused and drained GPUs and reservations are lost; what ran was recovered", last)
-	c.Next = fmt.Sprintf("check the disk (journalctl -k), pause and drain GPUs again, have users submit again what waited ('sqlite3 %s .recover' shows what can be read), and move the file elsewhere", last)
-	return c
+	return c.Degrade(
+		fmt.Sprintf("a damaged state file was moved to %s: what waited then, the history, paused and drained GPUs and reservations are lost; what ran was recovered", last),
+		fmt.Sprintf("check the disk (journalctl -k), pause and drain GPUs again, have users submit again what waited ('sqlite3 %s .recover' shows what can be read), and move the file elsewhere", last))
 }
