@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"cmp"
 	"maps"
 	"time"
 
@@ -73,16 +74,20 @@ func (w *World) judgeStopFor(n *job.Job) {
 	if n.Stop == w.tracked.mirror.jobs[n.ID].Stop || n.Attempt == nil {
 		return
 	}
-	why := ""
+	j, key, why := w.tracked, attemptKey(n.ID, n.Attempt.Number), ""
+	u, p := &j.uses, &j.policy.Usage
 	switch n.Stop {
 	case job.StopGPUMem:
-		why = w.unjustMemory(n)
+		why = cmp.Or(w.unwarned(key, p.Memory, u.warned, p.MemoryGrace), w.nobodyShort(n))
 	case job.StopIdle:
-		why = w.unjustIdle(n)
+		why = w.unwarned(key, p.Idle, u.prompt, p.IdleGrace)
+		if why == "" && u.busy[key] > u.prompt[key] {
+			why = "it computed after its warning"
+		}
+	default:
+		return
 	}
-	if n.Stop == job.StopGPUMem || n.Stop == job.StopIdle {
-		w.count("stopped by the site: " + string(n.Stop))
-	}
+	w.count("stopped by the site: " + string(n.Stop))
 	if why != "" {
 		w.breach(12, "job %d is to be stopped (%s), and %s", n.ID, n.Stop, why)
 	}
@@ -92,33 +97,24 @@ func (w *World) judgeStopFor(n *job.Job) {
 // time that went by.
 func (w *World) steady() bool { return w.counts[string(clock)]+w.counts[string(reboot)] == 0 }
 
-func (w *World) unjustIdle(n *job.Job) string {
-	u, p, key := &w.tracked.uses, &w.tracked.policy.Usage, attemptKey(n.ID, n.Attempt.Number)
-	told, yes := u.prompt[key]
+// unwarned says that an attempt may not be stopped yet, or not at all; "" where it may.
+func (w *World) unwarned(key string, site core.Response, warned map[string]time.Duration, grace time.Duration) string {
+	told, yes := warned[key]
 	switch {
-	case p.Idle != core.WarnAndStop:
+	case site != core.WarnAndStop:
 		return "the site does not want that"
 	case !yes:
 		return "it was not warned"
-	case u.busy[key] > told:
-		return "it computed after its warning"
-	case w.steady() && w.elapsed-told < p.IdleGrace:
+	case w.steady() && w.elapsed-told < grace:
 		return "it was warned " + (w.elapsed - told).String() + " ago"
 	}
 	return ""
 }
 
-func (w *World) unjustMemory(n *job.Job) string {
-	u, p, key := &w.tracked.uses, &w.tracked.policy.Usage, attemptKey(n.ID, n.Attempt.Number)
-	told, yes := u.warned[key]
-	switch {
-	case p.Memory != core.WarnAndStop:
-		return "the site does not want that"
-	case !yes:
-		return "it was not warned"
-	case w.steady() && w.elapsed-told < p.MemoryGrace:
-		return "it was warned " + (w.elapsed - told).String() + " ago"
-	case n.StopFor == n.ID || n.StopFor == 0:
+// nobodyShort says that a job takes nothing from the one that it is stopped for.
+func (w *World) nobodyShort(n *job.Job) string {
+	u, key := &w.tracked.uses, attemptKey(n.ID, n.Attempt.Number)
+	if n.StopFor == n.ID || n.StopFor == 0 {
 		return "nobody is short"
 	}
 	for _, ref := range n.Attempt.GPUs {

@@ -141,13 +141,9 @@ func (w *World) why() string {
 // judgeFinal holds invariants 1 and 9 when all is over: what the daemon tells
 // then, and the GPUs are free.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
-	shown := map[job.ID]bool{}
-	for i := range v.Jobs {
-		shown[v.Jobs[i].ID] = true
-	}
 	w.judgeTold(v.Jobs...)
 	for id := range acked {
-		if !shown[id] {
+		if !slices.ContainsFunc(v.Jobs, func(shown job.JobView) bool { return shown.ID == id }) {
 			w.breach(1, "job %d was acknowledged and is not shown", id)
 		}
 	}

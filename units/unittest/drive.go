@@ -42,21 +42,20 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 }
 
 // Vanish makes systemd lose name with everything of it, without a result.
-func (s *Systemd) Vanish(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u := s.units[name]; u != nil {
-		s.remove(u)
-	}
-}
+func (s *Systemd) Vanish(name string) { s.with(name, s.remove) }
 
 // KeepProcesses makes the processes of name survive every kill, so that Stop
 // answers units.ErrProcesses, until it is called with false.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
+	s.with(name, func(u *unit) { u.processesStay = keep })
+}
+
+// with does something with a unit, where it is there.
+func (s *Systemd) with(name string, do func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if u := s.units[name]; u != nil {
-		u.processesStay = keep
+		do(u)
 	}
 }
 
@@ -127,10 +126,6 @@ func (s *Systemd) Processes(name string) int {
 
 // about asks something of a unit; the answer is zero where it is not there.
 func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u := s.units[name]; u != nil {
-		answer = ask(u)
-	}
+	s.with(name, func(u *unit) { answer = ask(u) })
 	return answer
 }
