@@ -99,19 +99,22 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 }
 
 func readArgument(raw json.RawMessage) (a any, err error) {
-	switch {
-	case raw[0] != '{':
+	if raw[0] != '{' {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
 		err = d.Decode(&a)
-	case bytes.Contains(raw, []byte(`"say":`)):
+		return a, err
+	}
+	var form struct{ Say *Code }
+	if err := json.Unmarshal(raw, &form); err != nil {
+		return nil, err
+	}
+	if form.Say != nil {
 		var m Message
 		err = json.Unmarshal(raw, &m)
-		a = m
-	default:
-		var r Reason
-		err = json.Unmarshal(raw, &r)
-		a = r
+		return m, err
 	}
-	return a, err
+	var r Reason
+	err = json.Unmarshal(raw, &r)
+	return r, err
 }

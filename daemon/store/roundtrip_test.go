@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,6 +20,10 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 	*n++
 	if v.Type() == reflect.TypeFor[time.Time]() {
 		v.Set(reflect.ValueOf(epoch.Add(time.Duration(*n) * 1_000_000_007)))
+		return
+	}
+	if v.Type() == reflect.TypeFor[job.Message]() {
+		v.Set(reflect.ValueOf(job.Say(job.Code("kind/case-"+strconv.Itoa(*n)), "text", job.Say("detail/part", "inner"))))
 		return
 	}
 	switch v.Kind() {

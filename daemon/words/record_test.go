@@ -12,6 +12,7 @@ import (
 func TestARecordedMessageReadsAsBefore(t *testing.T) {
 	left := job.Say("detail/out-of-service", 3, job.Say("detail/ghost", job.Size(20<<30+1)))
 	taken := job.Reason{Code: job.ReasonGPUForeign, Foreign: []job.Foreign{{PID: 7, User: "bob", Bytes: 3 << 30}}}
+	sick := job.Reason{Code: job.ReasonGPUSick, Detail: job.Say("detail/ghost", job.Size(1<<30))}
 	for want, m := range map[string]job.Message{
 		"": {},
 		"the machine was restarted while the job ran":                                         job.Text("the machine was restarted while the job ran"),
@@ -19,7 +20,8 @@ func TestARecordedMessageReadsAsBefore(t *testing.T) {
 		"after it ended, GPU 3 was out of service: 20G of its memory is in use by no process": left,
 		"job 1000000000 is failed, and --after-ok 1000000000 asked otherwise":                 job.Say("detail/unmet", "1000000000", job.Failed, job.AfterOK, job.ID(1_000_000_000)),
 		"GPU 1 is used outside of any job: process 7 of bob has 3G":                           job.Say("detail/gpu-is", 1, taken),
-		"detail/of-tomorrow 3":                                                                job.Say("detail/of-tomorrow", 3), // invariant 3
+		"GPU 1 is out of service (1G of its memory is in use by no process)":                  job.Say("detail/gpu-is", 1, sick),
+		"detail/of-tomorrow 3": job.Say("detail/of-tomorrow", 3), // invariant 3
 	} {
 		text, err := json.Marshal(m)
 		if err != nil {
