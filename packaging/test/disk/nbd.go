@@ -204,16 +204,22 @@ func (c client) request(d *Disk) error {
 	if r.Magic != magicRequest || r.Length > longestRequest {
 		return errors.New("the client does not speak this protocol")
 	}
-	reply := func(code uint32) { c.put(uint32(magicReply), code, r.Cookie) }
+	reply := func(err error) {
+		code := uint32(0)
+		if err != nil {
+			code = errIO
+		}
+		c.put(uint32(magicReply), code, r.Cookie)
+	}
 	data := make([]byte, r.Length)
 	switch r.Type {
 	case cmdDisc:
 		return io.EOF
 	case cmdFlush:
-		reply(number(d.Flush()))
+		reply(d.Flush())
 	case cmdRead:
 		_, err := d.ReadAt(data, int64(r.Offset))
-		reply(number(err))
+		reply(err)
 		if err == nil {
 			c.w.Write(data)
 		}
@@ -222,17 +228,9 @@ func (c client) request(d *Disk) error {
 			return err
 		}
 		_, err := d.WriteAt(data, int64(r.Offset))
-		reply(number(err))
+		reply(err)
 	default:
-		reply(errInvalid)
+		c.put(uint32(magicReply), uint32(errInvalid), r.Cookie)
 	}
 	return nil
-}
-
-// number is an error as the protocol tells it.
-func number(err error) uint32 {
-	if err != nil {
-		return errIO
-	}
-	return 0
 }

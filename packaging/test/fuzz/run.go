@@ -44,27 +44,22 @@ func run(ctx context.Context, out io.Writer, o options, names []string) (bool, e
 	}
 	defer os.RemoveAll(tmp)
 	b := builder{dir: tmp}
-	todo, done := make(chan target), make(chan outcome)
-	go func() {
-		defer close(todo)
-		for _, t := range list {
-			todo <- t
-		}
-	}()
+	ok := true
+	var saying sync.Mutex // guards out and ok
 	var workers sync.WaitGroup
-	for range max(1, o.jobs) {
+	places := make(chan struct{}, max(1, o.jobs))
+	for _, t := range list {
+		places <- struct{}{}
 		workers.Go(func() {
-			for t := range todo {
-				done <- b.fuzz(ctx, t, o)
-			}
+			r := b.fuzz(ctx, t, o)
+			saying.Lock()
+			r.print(out, o.json)
+			ok = ok && r.passed
+			saying.Unlock()
+			<-places
 		})
 	}
-	go func() { workers.Wait(); close(done) }()
-	ok := true
-	for r := range done {
-		r.print(out, o.json)
-		ok = ok && r.passed
-	}
+	workers.Wait()
 	return ok, nil
 }
 

@@ -119,17 +119,12 @@ func (in *instrumented) step(n *ast.IncDecStmt) {
 func (in *instrumented) add(at token.Pos, changes ...string) (id int) {
 	id = in.next
 	line := in.set.Position(at).Line
+	text := strings.TrimSpace(strings.Split(string(in.text), "\n")[line-1])
 	for _, c := range changes {
-		in.mutants = append(in.mutants, mutant{source: in.source, line: line, text: in.line(line), change: c, site: id,
-			id: in.next})
+		in.mutants = append(in.mutants, mutant{source: in.source, line: line, text: text, change: c, site: id, id: in.next})
 		in.next++
 	}
 	return id
-}
-
-// line is the text of one.
-func (in *instrumented) line(n int) string {
-	return strings.TrimSpace(strings.Split(string(in.text), "\n")[n-1])
 }
 
 // wrap puts n between a call's text and its bracket.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -200,12 +201,8 @@ func (p *program) command(ctx context.Context, env string) *exec.Cmd {
 }
 
 // judge tries every mutant of one file.
-func (p *program) judge(ctx context.Context, s source, workers int) (mutants []mutant) {
-	for _, m := range p.mutants {
-		if m.source == s {
-			mutants = append(mutants, m)
-		}
-	}
+func (p *program) judge(ctx context.Context, s source, workers int) []mutant {
+	mutants := slices.DeleteFunc(slices.Clone(p.mutants), func(m mutant) bool { return m.source != s })
 	var wg sync.WaitGroup
 	free := make(chan struct{}, workers)
 	for i := range mutants {
