@@ -25,22 +25,21 @@ const unborn = ".new-"
 
 // newRunDir makes a run directory and takes its lock before anybody can see it.
 func newRunDir() (*runDir, error) {
-	if err := os.MkdirAll(RunRoot, 0o700); err != nil {
-		return nil, fmt.Errorf("run directory: %w", err)
+	err := os.MkdirAll(RunRoot, 0o700)
+	var hidden string
+	if err == nil {
+		hidden, err = os.MkdirTemp(RunRoot, unborn)
 	}
-	hidden, err := os.MkdirTemp(RunRoot, unborn)
 	if err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
 	id := strings.TrimPrefix(filepath.Base(hidden), unborn)
-	lock, err := os.OpenFile(filepath.Join(hidden, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("run directory: %w", err)
+	d := &runDir{id: id, path: filepath.Join(RunRoot, id)}
+	if d.lock, err = os.OpenFile(filepath.Join(hidden, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		err = errors.Join(syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(hidden, d.path))
 	}
-	d := &runDir{id: id, path: filepath.Join(RunRoot, id), lock: lock}
-	if err := errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
-		os.Rename(hidden, d.path)); err != nil {
-		lock.Close()
+	if err != nil {
+		d.lock.Close()
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
 	return d, nil

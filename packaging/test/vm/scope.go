@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +34,8 @@ func scopeNamed(id string) (scope, error) {
 
 // cgroup2Mount finds where /proc/self/mountinfo says that cgroup v2 is mounted.
 func cgroup2Mount(mountinfo string) (string, bool) {
-	lines := bufio.NewScanner(strings.NewReader(mountinfo))
-	for lines.Scan() {
-		before, after, ok := strings.Cut(lines.Text(), " - ")
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(line, " - ")
 		fields := strings.Fields(before)
 		if ok && len(fields) > 4 && strings.HasPrefix(after, "cgroup2 ") {
 			return fields[4], true
