@@ -16,7 +16,6 @@ import (
 // judge is what the world knows of what was said and done.
 type judge struct {
 	acked     map[job.ID]*submission
-	keys      map[requestKey]job.ID
 	truth     map[string]*run          // by attempt
 	cancelled map[job.ID]int           // confirmed: no attempt above this number
 	cancels   map[job.ID]bool          // somebody asked
@@ -42,7 +41,7 @@ type judge struct {
 func newJudge() *judge {
 	return &judge{
 		uses: newUses(), books: newBooks(),
-		acked: map[job.ID]*submission{}, keys: map[requestKey]job.ID{}, truth: map[string]*run{},
+		acked: map[job.ID]*submission{}, truth: map[string]*run{},
 		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{},
 		swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
 	}
@@ -52,7 +51,7 @@ func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
 
 // forget is the loss of all that was on record.
 func (j *judge) forget() {
-	j.acked, j.keys = map[job.ID]*submission{}, map[requestKey]job.ID{}
+	j.acked = map[job.ID]*submission{}
 	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}
 	j.lost = true
 }
@@ -344,7 +343,7 @@ func (w *World) judgeRecord(r *job.Record) {
 	if r.Job == nil {
 		return
 	}
-	n, j := r.Job, w.tracked
+	n := r.Job
 	w.hash = mix(w.hash ^ uint64(n.ID)<<32 ^ uint64(len(n.State)))
 	old, known := w.disk.jobs[n.ID]
 	switch {
@@ -355,12 +354,8 @@ func (w *World) judgeRecord(r *job.Record) {
 	case known && old.State.Terminal() && (old.State != n.State || !sameResult(old.Result, n.Result)):
 		w.breach(5, "job %d is %s after it was %s", n.ID, n.State, old.State)
 	}
-	if n.Key != "" {
-		key := requestKey{n.Owner.UID, n.Key}
-		if other, yes := j.keys[key]; yes && other != n.ID {
-			w.breach(7, "jobs %d and %d come from one request", other, n.ID)
-		}
-		j.keys[key] = n.ID
+	if other, yes := w.disk.keys[requestKey{n.Owner.UID, n.Key}]; yes && other != n.ID {
+		w.breach(7, "jobs %d and %d come from one request", other, n.ID)
 	}
 	if n.State.Terminal() && !old.State.Terminal() && n.Tasks == nil {
 		w.judgeEnd(n)
