@@ -129,12 +129,13 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, n
 	c.consider(l, now)
 }
 
-// resetThrottle applies another limit of an array for it and its waiting tasks.
+// resetThrottle applies another limit of an array for it and its tasks.
 func (c *Core) resetThrottle(l *trackedJob) {
 	id, limit := l.job.ID, l.job.Request.Array.Limit
 	c.jobs.dropThrottle(id)
 	l.throttle = c.jobs.throttle(id, limit)
 	for _, t := range c.jobs.tasks(id) {
+		t.job.Request.Array = l.job.Request.Array
 		if t.throttle = l.throttle; t.throttle != nil && t.job.State.Live() {
 			t.throttle.Left--
 		}
