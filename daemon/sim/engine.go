@@ -362,8 +362,12 @@ type end struct {
 
 func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < o.job }
 
+// ordered is a type whose values know which comes first. It has a name since
+// staticcheck takes the methods of a nameless constraint for unused.
+type ordered[T any] interface{ before(T) bool }
+
 // queue is a heap, what is before all others on top.
-type queue[T interface{ before(T) bool }] []T
+type queue[T ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }
 func (q queue[T]) Less(a, b int) bool { return q[a].before(q[b]) }
