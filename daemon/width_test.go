@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -50,41 +48,10 @@ func goFiles(t *testing.T, f func(path string, text []byte, set *token.FileSet, 
 	}
 }
 
-// allowed reads from testdata/width.txt how many places of a kind each file may
-// have that were there before the rule was. A file that is not in it has none; that
-// the list only shrinks is for reviewers.
-func allowed(t *testing.T, kind string) map[string]int {
-	t.Helper()
-	text, err := os.ReadFile("testdata/width.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	places := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if n, err := strconv.Atoi(f[1]); f[0] == kind && err == nil {
-			places[f[2]] = n
-		}
-	}
-	return places
-}
-
-// report fails for the places that are more than a file may have.
-func report(t *testing.T, kind string, found map[string][]string) {
-	t.Helper()
-	may := allowed(t, kind)
-	for path, places := range found {
-		if n := may[path]; len(places) > n {
-			t.Errorf("%s: %d of these, %d allowed:\n%s", path, len(places), n, strings.Join(places, "\n"))
-		}
-	}
-}
-
 // TestLinesAreShort: a line of code has 120 columns at most, beside its longest
 // text in quotes: a sentence or a query stays in one piece, so that it is found.
 // Rows of tables may be longer, and so may tests, which are made of them.
 func TestLinesAreShort(t *testing.T) {
-	found := map[string][]string{}
 	goFiles(t, func(path string, text []byte, set *token.FileSet, file *ast.File) {
 		if strings.HasSuffix(path, "_test.go") {
 			return
@@ -92,11 +59,10 @@ func TestLinesAreShort(t *testing.T) {
 		rows, quoted := tableRows(set, file), longestText(set, file)
 		for i, line := range strings.Split(string(text), "\n") {
 			if n := utf8.RuneCountInString(line) - quoted[i+1]; n > maxColumns && !rows[i+1] {
-				found[path] = append(found[path], fmt.Sprintf("line %d has %d columns", i+1, n))
+				t.Errorf("%s:%d has %d columns", path, i+1, n)
 			}
 		}
 	})
-	report(t, "lines", found)
 }
 
 // tableRows returns the lines that are rows of a table: a literal of several
@@ -149,7 +115,6 @@ func isTable(lit *ast.CompositeLit) bool {
 // TestAssignmentsAreShort: a statement that assigns many fields at once is read
 // badly, and so is its difference to the next one.
 func TestAssignmentsAreShort(t *testing.T) {
-	found := map[string][]string{}
 	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			a, ok := n.(*ast.AssignStmt)
@@ -163,10 +128,9 @@ func TestAssignmentsAreShort(t *testing.T) {
 				}
 			}
 			if fields > maxFields {
-				found[path] = append(found[path], fmt.Sprintf("line %d assigns %d fields in one statement", set.Position(a.Pos()).Line, fields))
+				t.Errorf("%s:%d assigns %d fields in one statement", path, set.Position(a.Pos()).Line, fields)
 			}
 			return true
 		})
 	})
-	report(t, "fields", found)
 }

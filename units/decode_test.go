@@ -26,7 +26,9 @@ func TestDecode(t *testing.T) {
 	lives := func(s *Status) { s.MainPID = 4711 }
 	early := func(code int32, text string) func(*Status) {
 		return func(s *Status) {
-			s.WasActive, s.MainCode, s.MainStatus, s.StatusText, s.StatusErrno = false, CLDExited, code, text, 2
+			s.WasActive = false
+			s.MainCode, s.MainStatus = CLDExited, code
+			s.StatusText, s.StatusErrno = text, 2
 		}
 	}
 	said := func(code int32, text string) func(*Status) {

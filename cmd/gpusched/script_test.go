@@ -175,7 +175,8 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 		if len(s.Payload.Limits) == 0 {
 			ts.Fatalf("no resource limits arrived")
 		}
-		s.Key, s.Payload.Limits, s.Owner, s.Admin, s.Payload.Umask = "", nil, job.Owner{}, false, 0
+		s.Key, s.Owner, s.Admin = "", job.Owner{}, false
+		s.Payload.Limits, s.Payload.Umask = nil, 0
 		s.Payload.Dir = strings.Replace(s.Payload.Dir, ts.Getenv("WORK"), "$WORK", 1)
 		ts.Check(enc.Encode(s))
 	}

@@ -304,7 +304,8 @@ func (c *chaos) list() {
 
 // recover ends all faults and lets everything run to its end.
 func (c *chaos) recover() {
-	c.busDown, c.unable, c.linger, c.problem = false, false, false, ""
+	c.busDown, c.unable, c.linger = false, false, false
+	c.problem = ""
 	clear(c.expired)
 	if clear(c.stuck); c.leaving {
 		c.leaving = false

@@ -7,6 +7,7 @@ import (
 
 // Change is what an update changes of a queued job; nil fields stay. Each field
 // is named after the field of Label, Request or Request.Array that it sets.
+// A zero Begin is at once, and an empty After none, where nil would read as absent.
 type Change struct {
 	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs, as for submit."`
 	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"size" placeholder:"SIZE" group:"needs" help:"Memory that must be free on each GPU."`
@@ -18,8 +19,8 @@ type Change struct {
 	Preemptible *bool     `json:"preemptible,omitempty" name:"preemptible" negatable:"" group:"life" help:"Whether the job may be stopped and queued again for one that goes first."`
 	Retries     *int      `json:"retries,omitempty" name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
 
-	Begin      *time.Time    `json:"begin,omitempty" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time; now takes the time away."` // zero: at once
-	After      *[]Dependency `json:"after,omitempty" kong:"-"`                                                                                                          // empty: none; nil would read as absent
+	Begin      *time.Time    `json:"begin,omitempty" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time; now takes the time away."`
+	After      *[]Dependency `json:"after,omitempty" kong:"-"`
 	ArrayLimit *int          `json:"array_limit,omitempty" name:"array-limit" placeholder:"N" group:"queue" help:"How many tasks of the array run at once; 0 is no limit."`
 
 	Name    *string `json:"name,omitempty" name:"name" short:"n" placeholder:"NAME" group:"label" help:"Name for people."`

@@ -21,7 +21,8 @@ const (
 // GPUStates lists them all.
 func GPUStates() []GPUState {
 	return []GPUState{
-		GPUFree, GPUShared, GPUBusy, GPUPaused, GPUDraining, GPUDrained, GPUCleaning, GPUSuspect, GPUSick, GPULost, GPUUnknown,
+		GPUFree, GPUShared, GPUBusy, GPUPaused, GPUDraining, GPUDrained, GPUCleaning, GPUSuspect, GPUSick, GPULost,
+		GPUUnknown,
 	}
 }
 

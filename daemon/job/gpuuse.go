@@ -11,7 +11,7 @@ import (
 type GPUUse struct {
 	PeakBytes int64         `json:"peak_bytes,omitempty"` // the most memory of its processes at one time
 	Seen      time.Duration `json:"seen,omitempty"`       // how long it was watched
-	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, how long the GPU computed; for which of several jobs, the driver does not say
+	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, how long the GPU computed, for whichever job on it
 
 	OverSince time.Time     `json:"over_since,omitzero"`  // when it went over its budget; zero: it is within
 	Over      time.Duration `json:"over,omitempty"`       // seen over it since then
@@ -80,7 +80,9 @@ func (v *JobView) Warnings() []Warning {
 	for i, u := range v.Uses {
 		g := &v.Attempt.GPUs[i]
 		if !u.OverSince.IsZero() && u.UsedBytes > g.Budget() && g.Budget() > 0 {
-			list = append(list, Warning{Code: WarningMemory, GPU: g.Index, Since: u.OverSince, Used: Size(u.UsedBytes), Promised: Size(g.Budget())})
+			list = append(list, Warning{
+				Code: WarningMemory, GPU: g.Index, Since: u.OverSince, Used: Size(u.UsedBytes), Promised: Size(g.Budget()),
+			})
 		}
 		if u.IdleTold > 0 {
 			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: u.Idle})

@@ -15,7 +15,8 @@ func Printable(s string) bool {
 		return false
 	}
 	for _, r := range s {
-		if r != ' ' && (!unicode.IsGraphic(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) || unicode.IsSpace(r)) {
+		shapeless := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+		if r != ' ' && (!unicode.IsGraphic(r) || shapeless || unicode.IsSpace(r)) {
 			return false
 		}
 	}

@@ -20,8 +20,8 @@ const (
 	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have are available now
 	ReasonHostMemory  ReasonCode = "host-memory"   // Need bytes, Have not promised to running jobs; Detail says who has most
 	ReasonMaxRunning  ReasonCode = "max-running"   // the site's limit of running jobs, Need = the limit; Detail says who has most
-	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // the running jobs without a GPU have all their places, Need = how many; Detail says who has most
-	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // Need bytes, jobs without a GPU have Have left of theirs; Detail says who has most
+	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // jobs without a GPU run in all Need places that they have; Detail says who has most
+	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // Need bytes, jobs without a GPU have Have left of theirs; Detail as above
 	ReasonNoSample    ReasonCode = "starting-up"   // the daemon has not seen the GPUs yet
 	ReasonChecking    ReasonCode = "checking"      // its GPUs look free, a fresh sample is to confirm it
 
@@ -29,7 +29,7 @@ const (
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator takes it out of service; Detail says why
 	ReasonGPULoad     ReasonCode = "gpu-load"     // busy to Have percent, Need allowed
 	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have percent of its memory in use, Need allowed
-	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // Foreign has it, or Have bytes are of processes that the driver does not list, and the job asks it whole without a word of memory
+	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // Foreign, or unlisted processes with Have bytes, use what is asked as a whole
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which is before this one
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
 

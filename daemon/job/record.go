@@ -83,7 +83,10 @@ type Job struct {
 
 // Life is what the scheduler keeps of a job between its attempts.
 type Life struct {
-	QueuedAt  time.Time     `json:"queued_at,omitzero"`  // from when its wait counts: its submission, or when it was sent to the end of the queue, and later by the time in which it could not have started
+	// From when its wait counts: its submission, or when it was sent to the end of the
+	// queue, and later by the time in which it could not have started.
+	QueuedAt time.Time `json:"queued_at,omitzero"`
+
 	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when it could not: held, before its begin time or behind another job
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task

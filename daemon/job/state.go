@@ -23,7 +23,9 @@ const (
 )
 
 // states lists all states in the order of a job's life.
-var states = []State{Queued, Spawned, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost}
+var states = []State{
+	Queued, Spawned, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost,
+}
 
 // States returns all states in the order of a job's life.
 func States() []State { return slices.Clone(states) }

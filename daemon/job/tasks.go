@@ -12,7 +12,7 @@ type Tasks struct {
 	Failed  int    `json:"failed"`            // jobs that ended and did not complete
 	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart
 
-	TurnAt time.Time `json:"turn_at,omitzero"` // from when the next one waits: the start of the one before, or when the array's limit let it through
+	TurnAt time.Time `json:"turn_at,omitzero"` // from when the next one waits: the last start, or when the limit let it through
 }
 
 // Drop is a run of tasks, by position, that were cancelled before they started.

@@ -126,7 +126,9 @@ func (r *Request) checkLife(p *Problems) {
 	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
 		p.add("usage/on-timeout", r.OnTimeout)
 	}
-	if r.WarnSignal < 0 || r.WarnSignal > contract.MaxSignal || r.WarnBefore < 0 || r.WarnBefore > Span(MaxDuration) || (r.WarnSignal > 0) != (r.WarnBefore > 0) {
+	signal, before := r.WarnSignal, r.WarnBefore
+	inRange := signal >= 0 && signal <= contract.MaxSignal && before >= 0 && before <= Span(MaxDuration)
+	if !inRange || (signal > 0) != (before > 0) {
 		p.add("usage/warning")
 	}
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {

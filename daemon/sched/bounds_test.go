@@ -85,7 +85,8 @@ func TestQuotasWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.HalfLife = week
 	ann := sc.user("ann")
-	ann.MaxMilli, ann.Milli, ann.MaxUsage, ann.MaxJobs = 1000, 1000, 1, 2
+	ann.MaxMilli, ann.MaxUsage, ann.MaxJobs = 1000, 1, 2
+	ann.Milli = 1000
 	ann.Restore(time.Hour, noon)
 	for id := range job.ID(3) {
 		sc.waits(id+1, 0)

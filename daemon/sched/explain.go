@@ -52,20 +52,25 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 // hostReasons counts what the capacity leaves to the job behind reservations.
 func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	var why []job.Reason
+	add := func(code job.ReasonCode, need, have int64, most job.Message) {
+		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Need: need, Have: have, Detail: most})
+	}
 	if l.slots <= 0 {
-		why = append(why, job.Reason{Code: job.ReasonMaxRunning, GPU: job.NoGPU, Need: int64(p.s.Host.MaxRunning), Detail: p.s.hasMost(func(*Running) int64 { return 1 }, count)})
+		most := p.s.hasMost(func(*Running) int64 { return 1 }, count)
+		add(job.ReasonMaxRunning, int64(p.s.Host.MaxRunning), 0, most)
 	}
 	if sh.mem > l.mem {
-		why = append(why, job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.mem), Detail: p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, size)})
+		most := p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, size)
+		add(job.ReasonHostMemory, sh.mem, max(0, l.mem), most)
 	}
 	if len(why) > 0 || sh.milli > 0 {
 		return why
 	}
 	if l.noGPUSlots <= 0 {
-		why = append(why, job.Reason{Code: job.ReasonNoGPUJobs, GPU: job.NoGPU, Need: int64(p.s.Host.NoGPUSlots), Detail: p.s.hasMost(countNoGPU, count)})
+		add(job.ReasonNoGPUJobs, int64(p.s.Host.NoGPUSlots), 0, p.s.hasMost(countNoGPU, count))
 	}
 	if !l.hasNoGPUMem(sh.mem) {
-		why = append(why, job.Reason{Code: job.ReasonNoGPUMemory, GPU: job.NoGPU, Need: sh.mem, Have: max(0, l.noGPUMem), Detail: p.s.hasMost(memNoGPU, size)})
+		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPUMem), p.s.hasMost(memNoGPU, size))
 	}
 	return why
 }

@@ -10,7 +10,8 @@ import (
 // takenBy puts a process of no job on a GPU, which computes there.
 func (sc *scene) takenBy(bytes int64, gpu int) {
 	g := &sc.s.GPUs[gpu]
-	g.Foreign, g.ForeignBytes, g.ForeignComputes, g.Occupied = true, bytes, true, true
+	g.Foreign, g.ForeignComputes, g.Occupied = true, true, true
+	g.ForeignBytes = bytes
 	g.MemFreeBytes -= bytes
 }
 

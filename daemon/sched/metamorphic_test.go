@@ -44,7 +44,9 @@ func scaled(t *testing.T, seed uint64, factor time.Duration) *loop {
 	}
 	for _, j := range l.jobs {
 		j.came = noon + (j.came-noon)*Instant(factor)
-		j.Since, j.run, j.Expected, j.Request.TimeLimit = j.came, j.run*factor, j.Expected*factor, j.Request.TimeLimit*job.Span(factor)
+		j.Since = j.came
+		j.run, j.Expected = j.run*factor, j.Expected*factor
+		j.Request.TimeLimit *= job.Span(factor)
 	}
 	l.toTheEnd()
 	return l

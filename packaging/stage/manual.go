@@ -22,13 +22,15 @@ gpusched.toml \- settings of the GPU job scheduler
 .I %s/*.toml
 .fi
 .SH DESCRIPTION
-The files are TOML. The main file is read first, then the others in the order of their names; the last word on a key counts.
+The files are TOML. The main file is read first, then the others in the order of their names;
+the last word on a key counts.
 A key that no file sets has its default, and no file need exist.
 Unknown keys, wrong types and values out of range are errors.
 .PP
 .BR gpuschedd (8)
 acts on the settings as root, so it only reads regular files that belong to root and that nobody else can write.
-It reads them when it starts and when it is reloaded: with an error in any file a reload changes nothing, and a start does not happen.
+It reads them when it starts and when it is reloaded: with an error in any file
+a reload changes nothing, and a start does not happen.
 .PP
 Sizes are written as
 .BR """512M""" ,
@@ -43,7 +45,8 @@ durations as
 or
 .BR """2d""" .
 .PP
-A section such as [quota.user.NAME] stands for any number of sections, each with a name of the site's in the place of the last word.
+A section such as [quota.user.NAME] stands for any number of sections, each with a name of the
+site's in the place of the last word.
 A name with a dot or a backslash is written in quotes: [quota.user."first.last"].
 `, date.Format(time.DateOnly), config.MainFile, config.DropInDir)
 	for _, section := range config.Sections() {

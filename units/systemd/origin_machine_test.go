@@ -26,7 +26,8 @@ func TestOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := made
-	want.Launcher, want.SpecPath, want.Rlimits, want.Limits.TasksMax = "", "", nil, 0
+	want.Launcher, want.SpecPath = "", ""
+	want.Rlimits, want.Limits.TasksMax = nil, 0
 	for _, after := range []string{"its start", "a reload"} {
 		o, err := m.Origin(ctx, units.Name(7))
 		if err != nil {
