@@ -17,14 +17,6 @@ type target struct {
 	task *job.Task // nil for a name without "_"
 }
 
-// String is the name.
-func (t target) String() string {
-	if t.task != nil {
-		return t.task.String()
-	}
-	return t.id.String()
-}
-
 // targetInPath reads {id}.
 func (s *Server) targetInPath(r *request) (target, error) {
 	return s.target(r.Context(), r.PathValue("id"))
