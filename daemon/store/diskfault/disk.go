@@ -20,12 +20,12 @@ type Disk struct {
 	asking sync.Mutex // guards judge, and is held while it is asked
 	judge  Judge
 
-	mu     sync.Mutex         // guards what follows
-	tables map[uintptr]*table // by the address of the real methods
-	open   map[uintptr]string // files that are open: their paths
-	fresh  map[uintptr]bool   // those whose first sync is one of their name too
-	files  map[string]*image  // of those that have changed
-	tree   *tree              // of Watch; nil: names are not known
+	mu     sync.Mutex          // guards what follows
+	tables map[uintptr]uintptr // ours, by the address of the real methods
+	open   map[uintptr]string  // files that are open: their paths
+	fresh  map[uintptr]bool    // those whose first sync is one of their name too
+	files  map[string]*image   // of those that have changed
+	tree   *tree               // of Watch; nil: names are not known
 }
 
 // New makes a disk known to SQLite by a name of letters that no other has. A nil judge lets
@@ -38,7 +38,7 @@ func New(name string, judge Judge) (*Disk, error) {
 		return nil, fmt.Errorf("put a disk %q under SQLite: there is no file system to put it on", name)
 	}
 	d := &Disk{name: name, inner: at[sqlite.Tsqlite3_vfs](inner), judge: judge,
-		tables: map[uintptr]*table{}, open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
+		tables: map[uintptr]uintptr{}, open: map[uintptr]string{}, fresh: map[uintptr]bool{}, files: map[string]*image{}}
 	zName, err := libc.CString(name)
 	if err != nil {
 		return nil, fmt.Errorf("put a disk %q under SQLite: %w", name, err)
@@ -78,6 +78,9 @@ func (d *Disk) Close() error {
 	sqlite.Xsqlite3_vfs_unregister(tls, d.vfs)
 	libc.Xfree(tls, at[sqlite.Tsqlite3_vfs](d.vfs).FzName)
 	libc.Xfree(tls, d.vfs)
+	for _, ours := range d.tables {
+		libc.Xfree(tls, ours)
+	}
 	return nil
 }
 

@@ -2,30 +2,33 @@ package diskfault
 
 import (
 	"path/filepath"
+	"unsafe"
 
 	"modernc.org/libc"
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// table are our methods of a file, and below them the real ones.
+// table are our methods of a file and the address of the real ones. It lies in C's
+// memory, as SQLite reads it by its address.
 type table struct {
 	sqlite.Tsqlite3_io_methods
-	real *sqlite.Tsqlite3_io_methods
+	real uintptr
 }
 
 // methods are those of the real file.
 func methods(file uintptr) *sqlite.Tsqlite3_io_methods {
-	return at[table](at[sqlite.Tsqlite3_file](file).FpMethods).real
+	return at[sqlite.Tsqlite3_io_methods](at[table](at[sqlite.Tsqlite3_file](file).FpMethods).real)
 }
 
 // cover puts our methods before those of a file that is open. Which these are depends
 // on how the file is locked. The caller holds the lock.
-func (d *Disk) cover(file *sqlite.Tsqlite3_file) {
-	t := d.tables[file.FpMethods]
-	if t == nil {
-		real := at[sqlite.Tsqlite3_io_methods](file.FpMethods)
-		t = &table{*real, real}
-		d.tables[file.FpMethods] = t
+func (d *Disk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
+	ours, real := d.tables[file.FpMethods], file.FpMethods
+	if ours == 0 {
+		ours = libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(table{})))
+		d.tables[real] = ours
+		t := at[table](ours)
+		*t = table{*at[sqlite.Tsqlite3_io_methods](real), real}
 		t.FiVersion = 2 // without mapping the file itself
 		t.FxClose = function(d, d.xClose)
 		t.FxRead = function(d, d.xRead)
@@ -37,7 +40,7 @@ func (d *Disk) cover(file *sqlite.Tsqlite3_file) {
 		t.FxShmMap = function(d, d.xShmMap)
 		t.FxShmLock = function(d, d.xShmLock)
 	}
-	file.FpMethods = address(t)
+	file.FpMethods = ours
 }
 
 // fault asks the judge about a call on an open file.

@@ -22,7 +22,7 @@ func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32,
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.cover(own)
+	d.cover(tls, own)
 	d.open[file] = path
 	isLog := flags&(sqlite.SQLITE_OPEN_WAL|sqlite.SQLITE_OPEN_MAIN_JOURNAL) != 0
 	d.fresh[file] = isLog && flags&sqlite.SQLITE_OPEN_CREATE != 0
