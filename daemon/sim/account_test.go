@@ -142,20 +142,20 @@ func TestLowerBounds(t *testing.T) {
 // TestFigureList: the mean takes in every figure of Metrics.
 func TestFigureList(t *testing.T) {
 	var a, b Metrics
-	for _, f := range a.figures() {
+	for _, f := range figures(&a) {
 		*f = 1
 	}
-	for _, f := range b.figures() {
+	for _, f := range figures(&b) {
 		*f = 3
 	}
 	a.Jobs, b.Jobs = 10, 20
 	m := Mean([]*Outcome{{Metrics: a}, {Metrics: b}})
-	for i, f := range m.figures() {
+	for i, f := range figures(&m) {
 		if *f != 2 {
 			t.Errorf("figure %d has the mean %v", i, *f)
 		}
 	}
-	if n := len(m.figures()); n != 18 || m.Jobs != 15 {
+	if n := len(figures(&m)); n != 18 || m.Jobs != 15 {
 		t.Errorf("%d figures, %d jobs", n, m.Jobs)
 	}
 }

@@ -21,6 +21,7 @@ type Options struct {
 	Seed        uint64        // of what is drawn: who may be stopped, predictions
 	Spread      bool          // jobs ask for the emptiest GPU
 	Check       bool          // have the core check itself after every step
+	Starts      int           // ask for the expected start of every so many jobs; 0: of none
 }
 
 // engine is everything around the core.
@@ -40,6 +41,7 @@ type engine struct {
 	uids    map[string]int
 	told    []time.Duration
 	stop    []bool // by position: may be stopped for others
+	starts  starts
 }
 
 // run is how far a job is.
@@ -84,6 +86,7 @@ func newEngine(t Trace, o Options) *engine {
 		}
 	}
 	e.ledger = newLedger(t.Jobs, o.GPUs)
+	e.starts = starts{every: o.Starts, open: map[int][]int{}}
 	return e
 }
 
@@ -132,6 +135,9 @@ func (e *engine) next() (time.Duration, bool) {
 	if len(e.ends) > 0 {
 		sooner(e.ends[0].at)
 	}
+	if len(e.starts.later) > 0 {
+		sooner(e.starts.later[0].at)
+	}
 	if more || e.ledger.unfinished > 0 {
 		if d := e.core.Deadline(); !d.IsZero() {
 			sooner(ceil(d.Sub(e.start)))
@@ -166,6 +172,10 @@ func (e *engine) instant(at time.Duration) error {
 			return err
 		}
 	}
+	if len(e.starts.later) > 0 && e.starts.later[0].at <= at {
+		idle = false
+		e.askLater()
+	}
 	if idle {
 		e.ledger.ticks++
 	} else {
@@ -199,9 +209,11 @@ func (e *engine) admit() error {
 		}
 		e.entered++
 		e.ledger.queued++ // before the core may start it in the same step
-		if err := e.feed(e.submission(e.entered - 1)); err != nil {
+		at := e.entered - 1
+		if err := e.feed(e.submission(at)); err != nil {
 			return err
 		}
+		e.submitted(at)
 	}
 	return nil
 }
@@ -306,6 +318,7 @@ func (e *engine) launch(j *job.Job) (*unit, error) {
 		return nil, fmt.Errorf("job %d is started again", j.ID)
 	}
 	r.running = true
+	e.starts.started(at, e.now)
 	e.ledger.queued--
 	e.ends.push(end{at: e.now + e.cost(r) + r.left, job: j.ID, attempt: u.attempt})
 	e.ledger.start(at, u, e.now)

@@ -122,8 +122,8 @@ func Mean(runs []*Outcome) Metrics {
 	var mean Metrics
 	n := float64(len(runs))
 	for _, run := range runs {
-		to := mean.figures()
-		for k, from := range run.Metrics.figures() {
+		to := figures(&mean)
+		for k, from := range figures(&run.Metrics) {
 			*to[k] += *from / n
 		}
 		mean.Jobs += run.Metrics.Jobs
@@ -132,9 +132,9 @@ func Mean(runs []*Outcome) Metrics {
 	return mean
 }
 
-// figures are all figures but the number of jobs.
-func (m *Metrics) figures() (list []*float64) {
-	for _, f := range reflect.ValueOf(m).Elem().Fields() {
+// figures are all figures of a struct that are no counts.
+func figures(of any) (list []*float64) {
+	for _, f := range reflect.ValueOf(of).Elem().Fields() {
 		if p, ok := f.Addr().Interface().(*float64); ok {
 			list = append(list, p)
 		}

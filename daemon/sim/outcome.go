@@ -9,8 +9,9 @@ import (
 type Outcome struct {
 	Jobs    []JobOutcome // in the order of the trace
 	Metrics Metrics
-	Hash    string    // of all starts and stops, in order
-	Hourly  []float64 // share of the machine in use, by hours from the trace's begin
+	Hash    string        // of all starts and stops, in order
+	Hourly  []float64     // share of the machine in use, by hours from the trace's begin
+	Starts  *StartFigures // nil: nobody asked
 }
 
 // JobOutcome is what became of one job.
@@ -29,7 +30,7 @@ func (e *engine) outcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)
 	}
-	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly()}
+	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly(), Starts: e.starts.figures()}
 	for i, entry := range e.ledger.entries {
 		j := e.jobs[i]
 		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran,

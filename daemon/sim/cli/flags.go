@@ -72,6 +72,8 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)",
 		parsed(&o.tuning.Preemptible, fraction))
 	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
+	f.IntVar(&o.options.Starts, "starts", 0,
+		"ask when jobs are expected to start, of every `n`-th one, and say how far off that was")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
 	f.IntVar(&o.generate, "generate", 0, "write a made-up trace of so many jobs instead")
@@ -148,6 +150,8 @@ func (o *options) check(rest []string) error {
 		return errors.New("--load is 0 to 10, --days is not negative")
 	case o.tuning.Preemptible != nil && (*o.tuning.Preemptible < 0 || *o.tuning.Preemptible > 1):
 		return errors.New("--preemptible is 0 to 1")
+	case o.options.Starts < 0:
+		return errors.New("--starts can't be negative")
 	case o.options.SwitchCost < 0 || o.tuning.Slice < 0 || o.tuning.HalfLife < 0:
 		return errors.New("a duration can't be negative")
 	case !slices.Contains([]string{"", "w1", "as-is", "pack"}, o.workload):

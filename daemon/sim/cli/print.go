@@ -26,25 +26,27 @@ type document struct {
 }
 
 type policyFigures struct {
-	Policy string        `json:"policy"`
-	Mean   *sim.Metrics  `json:"mean,omitempty"`
-	Runs   []seedFigures `json:"runs"`
+	Policy string            `json:"policy"`
+	Mean   *sim.Metrics      `json:"mean,omitempty"`
+	Starts *sim.StartFigures `json:"starts,omitempty"` // the mean, with --starts
+	Runs   []seedFigures     `json:"runs"`
 }
 
 // seedFigures is one seed's figures: Metrics, or Packed in workload pack.
 type seedFigures struct {
-	Seed    uint64       `json:"seed"`
-	Hash    string       `json:"hash"`
-	Metrics *sim.Metrics `json:"metrics,omitempty"`
-	Packed  *sim.Packed  `json:"packed,omitempty"`
+	Seed    uint64            `json:"seed"`
+	Hash    string            `json:"hash"`
+	Metrics *sim.Metrics      `json:"metrics,omitempty"`
+	Starts  *sim.StartFigures `json:"starts,omitempty"` // with --starts
+	Packed  *sim.Packed       `json:"packed,omitempty"`
 }
 
 func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
 	var list []policyFigures
 	for i := range runs {
-		p := policyFigures{Policy: runs[i].Policy, Mean: &runs[i].Mean}
+		p := policyFigures{Policy: runs[i].Policy, Mean: &runs[i].Mean, Starts: sim.MeanStarts(runs[i].Outcomes)}
 		for k, outcome := range runs[i].Outcomes {
-			p.Runs = append(p.Runs, seedFigures{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics})
+			p.Runs = append(p.Runs, seedFigures{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics, Starts: outcome.Starts})
 		}
 		list = append(list, p)
 	}
@@ -76,7 +78,10 @@ func (o *options) writeTable(out io.Writer, runs []page.Run) error {
 			writeRow(w, runs[i].Policy, "mean", &runs[i].Mean)
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || o.options.Starts == 0 {
+		return err
+	}
+	return o.writeStarts(out, runs)
 }
 
 func writeRow(w io.Writer, policy, seed string, m *sim.Metrics) {

@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// askAgain is after what wait a user asks again when the job will start.
+const askAgain = time.Hour
+
+// soon is what counts as told to start now.
+const soon = time.Minute
+
+// question is a user asking for the expected start of a job that waits.
+type question struct {
+	at    time.Duration
+	job   int // position in the trace
+	first bool
+}
+
+func (q question) before(o question) bool { return q.at < o.at || q.at == o.at && q.job < o.job }
+
+// answer is what the user was told.
+type answer struct {
+	question
+	start time.Duration // expected; 0: nobody could say
+	real  time.Duration // 0: it has not started yet
+}
+
+// starts asks the core when jobs will start, of every so many of them, and compares
+// that with when they do.
+type starts struct {
+	every   int
+	asked   int // of so many jobs
+	atOnce  int // those that started as they were submitted
+	later   queue[question]
+	answers []answer
+	open    map[int][]int // answers by jobs that wait for their first start
+}
+
+// submitted asks for the job at that position, which the core has just got.
+func (e *engine) submitted(at int) {
+	s := &e.starts
+	if s.every == 0 || at%s.every != 0 {
+		return
+	}
+	s.asked++
+	if e.runs[at].running || e.runs[at].left == 0 {
+		s.atOnce++
+		return
+	}
+	e.ask(question{e.now, at, true})
+	s.later.push(question{e.now + askAgain, at, false})
+}
+
+// askLater asks again for those that have waited for long.
+func (e *engine) askLater() {
+	s := &e.starts
+	for len(s.later) > 0 && s.later[0].at <= e.now {
+		q := s.later.pop()
+		if _, waits := s.open[q.job]; waits {
+			e.ask(question{e.now, q.job, false})
+		}
+	}
+}
+
+// ask is a user's "gpusched why".
+func (e *engine) ask(q question) {
+	s := &e.starts
+	a := answer{question: q}
+	view := e.core.View(job.Query{IDs: []job.ID{job.ID(q.job + 1)}, Reasons: true}, e.date())
+	if len(view.Jobs) == 1 && !view.Jobs[0].StartsAt.IsZero() {
+		a.start = view.Jobs[0].StartsAt.Sub(e.start)
+	}
+	s.open[q.job] = append(s.open[q.job], len(s.answers))
+	s.answers = append(s.answers, a)
+}
+
+// started notes the first start of the job at that position.
+func (s *starts) started(at int, now time.Duration) {
+	for _, i := range s.open[at] {
+		s.answers[i].real = now
+	}
+	delete(s.open, at)
+}
+
+// StartFigures say how well expected starts came true. Errors are |told - real| / told
+// of waits from the moment of asking, of jobs that were told a start more than a
+// minute away. Their JSON names are stable within a schema.
+type StartFigures struct {
+	Asked    float64 `json:"asked"`     // of so many jobs
+	AtOnce   float64 `json:"at_once"`   // the share that started when submitted
+	Nothing  float64 `json:"nothing"`   // the share told nothing
+	Now      float64 `json:"now"`       // the share told to start within a minute
+	Told     float64 `json:"told"`      // the share told a later start
+	ErrorP50 float64 `json:"error_p50"` // at the submission
+	ErrorP90 float64 `json:"error_p90"`
+	RatioP50 float64 `json:"real_over_told_p50"`
+	LaterP50 float64 `json:"later_error_p50"` // of jobs that had waited for an hour
+	LaterP90 float64 `json:"later_error_p90"`
+}
+
+// misses are errors and ratios of real to told waits.
+type misses struct{ errors, ratios []float64 }
+
+func (m *misses) add(told, real float64) {
+	m.errors, m.ratios = append(m.errors, max(told-real, real-told)/told), append(m.ratios, real/told)
+}
+
+// figures sums up; nil where nobody asked.
+func (s *starts) figures() *StartFigures {
+	if s.asked == 0 {
+		return nil
+	}
+	n := float64(s.asked)
+	f := StartFigures{Asked: n, AtOnce: float64(s.atOnce) / n}
+	var first, later misses
+	for i := range s.answers {
+		a := &s.answers[i]
+		told, real := a.start-a.at, a.real-a.at
+		far := a.start > 0 && told > soon
+		switch {
+		case !a.first && far:
+			later.add(told.Seconds(), real.Seconds())
+		case !a.first:
+		case a.start == 0:
+			f.Nothing += 1 / n
+		case !far:
+			f.Now += 1 / n
+		default:
+			f.Told += 1 / n
+			first.add(told.Seconds(), real.Seconds())
+		}
+	}
+	f.ErrorP50, f.ErrorP90 = middle(first.errors)
+	f.RatioP50, _ = middle(first.ratios)
+	f.LaterP50, f.LaterP90 = middle(later.errors)
+	return &f
+}
+
+// middle returns the median and the 90th percentile; zeros of nothing.
+func middle(list []float64) (p50, p90 float64) {
+	if len(list) == 0 {
+		return 0, 0
+	}
+	slices.Sort(list)
+	return rank(list, 50), rank(list, 90)
+}
+
+// MeanStarts is the mean of several runs' figures; nil where nobody asked.
+func MeanStarts(runs []*Outcome) *StartFigures {
+	var mean StartFigures
+	n := 0.0
+	for _, run := range runs {
+		if run.Starts == nil {
+			continue
+		}
+		n++
+		to := figures(&mean)
+		for k, from := range figures(run.Starts) {
+			*to[k] += (*from - *to[k]) / n
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &mean
+}
