@@ -53,7 +53,7 @@ var rooms = map[string]room{
 		"daemon/store", "gpu/kernellog", "gpu/source", "units", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/host": {internal: []string{
-		"cgroup", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
+		"cgroup", "cgroup/cpuset", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
 	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
 	"daemon/slots":   {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},

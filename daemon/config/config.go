@@ -38,6 +38,7 @@ type Jobs struct {
 	MaxGrace            time.Duration // the longest grace that may be asked
 	MaxMem              int64         // the most host memory a job may ask for; 0: no bound
 	AllowedPaths        []string      // places that jobs may be run out of, with patterns; empty: everywhere
+	CPUs                job.Part      // that jobs may be promised together, of the machine's; zero: not counted
 	TasksMax            int           // processes and threads of one job
 	MaxRunning          int           // jobs running at once
 	ShareWithoutGPU     int           // percent of that and of the host's memory for jobs without a GPU
@@ -142,6 +143,7 @@ func Default() Config {
 			DefaultMem:       DefaultMem{Kind: MemAuto},
 			DefaultGrace:     30 * time.Second,
 			MaxGrace:         10 * time.Minute,
+			CPUs:             job.Part{Percent: 100},
 			TasksMax:         16384,
 			MaxRunning:       maxRunning,
 			ShareWithoutGPU:  75,

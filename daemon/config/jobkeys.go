@@ -18,6 +18,8 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return sizeOrNone(&c.Jobs.MaxMem) }},
 		{section: in, name: "allowed_paths", doc: "Directories, programs and patterns such as /home/*/jobs (a * is within one name) that jobs may be run out of, by the path of the script where python, bash and the like are given one. Empty: everywhere. It guards against mistakes and is no fence: the words of the submission are compared, links are not followed, and a program that is allowed can run any other.",
 			bind: func(c *Config) value { return programs(&c.Jobs.AllowedPaths) }},
+		{section: in, name: "cpus", doc: "CPUs that jobs may ask for together (--cpus): a percentage of the machine's, or a number. A job that asks more than is left waits. None: CPUs are not counted, and --cpus is a limit of CPU time alone.",
+			bind: func(c *Config) value { return cpusOrNone(&c.Jobs.CPUs) }},
 		{section: in, name: "tasks_max", doc: "Processes and threads of one job at most.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
 		{section: in, name: "max_running", doc: "Jobs running at once at most, those without a GPU included.",

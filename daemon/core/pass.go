@@ -13,6 +13,7 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s.Now, s.Policy = sched.At(now), c.policy.Sched
 	s.Reserved = c.reserved()
 	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount()}
+	s.Host.CPUs = c.policy.HostCPUs
 	if share := c.policy.NoGPUShare; c.gpus.count() > 0 && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
@@ -21,6 +22,7 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
 		s.Host.PromisedMem += l.job.Request.MemBytes
+		s.Host.PromisedCPUs += l.job.Request.CPUs
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
 	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
@@ -33,8 +35,8 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	j := &l.job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
-		ID: j.ID, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since),
+		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.Request.CPUs, Preemptible: j.Request.Preemptible,
+		Priority: j.Request.Priority, Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since),
 		Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "",
 	}

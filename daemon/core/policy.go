@@ -12,6 +12,7 @@ import (
 // Policy is what the site decided, and what the machine is.
 type Policy struct {
 	HostMemBytes   int64         // that jobs may be promised together; 0: not counted
+	HostCPUs       int           // that jobs may be promised together; 0: not counted
 	DefaultTime    time.Duration // 0: no limit
 	MaxTime        time.Duration // 0: none
 	DefaultGrace   time.Duration

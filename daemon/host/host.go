@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -32,6 +33,20 @@ func Memory() (int64, error) {
 		return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo: %w", err)
 	}
 	return kib << 10, nil
+}
+
+// CPUs returns how many CPUs of the machine are online. Those of this process may
+// be fewer.
+func CPUs() (int, error) {
+	data, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return 0, fmt.Errorf("read the host's CPUs: %w", err)
+	}
+	online, err := cpuset.Parse(strings.TrimSpace(string(data)))
+	if err != nil {
+		return 0, fmt.Errorf("read the host's CPUs: %w", err)
+	}
+	return online.Len(), nil
 }
 
 // UnitOf returns the unit that a process runs in, "" where that is not known.

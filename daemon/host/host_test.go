@@ -15,6 +15,9 @@ func TestHost(t *testing.T) {
 	if mem, err := Memory(); err != nil || mem < 1<<20 {
 		t.Errorf("host memory %d: %v", mem, err)
 	}
+	if cpus, err := CPUs(); err != nil || cpus < 1 || cpus > job.MaxCPUs {
+		t.Errorf("%d CPUs: %v", cpus, err)
+	}
 	if uid, ok := UserID("root"); !ok || uid != 0 || UserName(0) != "root" || UserName(1<<30) != "" {
 		t.Errorf("root is %d, %v, %q", uid, ok, UserName(0))
 	}

@@ -133,6 +133,7 @@ type Running struct {
 	ID          job.ID
 	Grants      []Grant
 	MemBytes    int64
+	CPUs        int           // that it counts for
 	End         Instant       // expected; not before the snapshot's Now
 	Stopping    bool          // it has been told to stop
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
@@ -156,14 +157,16 @@ func (r *Running) milli() (sum int) {
 
 // Host is what the machine has besides GPUs.
 type Host struct {
-	MemBytes    int64  // that can be promised to jobs; 0: not counted
-	PromisedMem int64  // to running jobs
-	Running     int    // jobs that have a unit
-	MaxRunning  int    // 0: no limit
-	NoGPUSlots  int    // of MaxRunning, for jobs that ask no GPU together; 0: all
-	NoGPUMem    int64  // of MemBytes, the same; one alone may have more
-	GPUsSeen    bool   // the GPUs have been read since the daemon began
-	NoGPUs      string // why this machine has no GPU to use, a sentence; "" when it has or it is not known
+	MemBytes     int64  // that can be promised to jobs; 0: not counted
+	PromisedMem  int64  // to running jobs
+	CPUs         int    // that can be promised to jobs; 0: not counted
+	PromisedCPUs int    // to running jobs
+	Running      int    // jobs that have a unit
+	MaxRunning   int    // 0: no limit
+	NoGPUSlots   int    // of MaxRunning, for jobs that ask no GPU together; 0: all
+	NoGPUMem     int64  // of MemBytes, the same; one alone may have more
+	GPUsSeen     bool   // the GPUs have been read since the daemon began
+	NoGPUs       string // why this machine has no GPU to use, a sentence; "" when it has or it is not known
 }
 
 // AdvanceReservation keeps GPUs for some accounts over a time.

@@ -22,9 +22,13 @@ func settingsOf(cfg config.Config) (daemon.Settings, error) {
 	if err != nil {
 		return daemon.Settings{}, err
 	}
+	cpus, err := host.CPUs()
+	if err != nil {
+		return daemon.Settings{}, err
+	}
 	g := cfg.GPUs
 	return daemon.Settings{
-		Policy:         policy(cfg, ram),
+		Policy:         policy(cfg, ram, cpus),
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
 		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
@@ -33,11 +37,12 @@ func settingsOf(cfg config.Config) (daemon.Settings, error) {
 }
 
 // policy says the configuration in the words of the scheduler, for a machine
-// with ram bytes of memory.
-func policy(cfg config.Config, ram int64) core.Policy {
+// with ram bytes of memory and so many CPUs.
+func policy(cfg config.Config, ram int64, cpus int) core.Policy {
 	j, g := cfg.Jobs, cfg.GPUs
 	return core.Policy{
 		HostMemBytes: ram - cfg.Daemon.HostMemReserve.Of(ram),
+		HostCPUs:     int(j.CPUs.Of(int64(cpus))),
 		DefaultMem:   func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, gpus) },
 		DefaultTime:  j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,

@@ -57,7 +57,7 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := policy(cfg, 64<<30)
+	p := policy(cfg, 64<<30, 16)
 	if p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
 	}
@@ -88,7 +88,7 @@ func TestPolicy(t *testing.T) {
 
 // TestPolicyDefault is what a site without any file gets.
 func TestPolicyDefault(t *testing.T) {
-	p := policy(config.Default(), 64<<30)
+	p := policy(config.Default(), 64<<30, 16)
 	week := 7 * 24 * time.Hour
 	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute,
 		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
@@ -97,7 +97,7 @@ func TestPolicyDefault(t *testing.T) {
 	if p.Usage.Memory != core.Warn || p.Usage.Idle != core.Warn || p.Usage.IdleAfter != 30*time.Minute {
 		t.Errorf("got %+v", p.Usage)
 	}
-	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
+	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || p.HostCPUs != 16 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
 		t.Errorf("got %+v", p)
 	}
 }

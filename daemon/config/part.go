@@ -1,0 +1,75 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// cpusOrNone is a number of CPUs, or a percentage of them; zero is spelled none.
+func cpusOrNone(to *job.Part) value {
+	lo, hi := 1, job.MaxCPUs
+	read := func(raw any) (job.Part, error) {
+		if n, ok := raw.(int64); ok {
+			return job.Part{Amount: n}, within(n, lo, hi)
+		}
+		s, ok := raw.(string)
+		if p, err := parsePercent(s); ok && err == nil {
+			return p, nil
+		}
+		return job.Part{}, wrongType(`a whole number without quotes, a percentage such as "80%", or "none"`, raw)
+	}
+	wrong := func(p job.Part) error {
+		if p.Amount == 0 {
+			return wrongPercent(p)
+		}
+		return errors.Join(wrongPercent(p), within(p.Amount, lo, hi))
+	}
+	form := shape{
+		Type: "integer", Form: fmt.Sprintf("a number from %d to %d, a percentage, or none", lo, hi),
+		Min: &lo, Max: &hi, Word: "^(none|[0-9]+%)$",
+	}
+	return setting[job.Part]{to, read, wrong, func(p job.Part) string {
+		if p.Amount > 0 {
+			return strconv.FormatInt(p.Amount, 10)
+		}
+		return strconv.Quote(spellPercent(p))
+	}, form}
+}
+
+func within(n int64, lo, hi int) error {
+	if n < int64(lo) || n > int64(hi) {
+		return fmt.Errorf(`%d is out of range: use %d to %d, or "none"`, n, lo, hi)
+	}
+	return nil
+}
+
+// parsePercent reads a percentage from 1% to 100%, or none.
+func parsePercent(s string) (job.Part, error) {
+	if s == "none" {
+		return job.Part{}, nil
+	}
+	digits, marked := strings.CutSuffix(s, "%")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if !marked || err != nil || n < 1 || n > 100 {
+		return job.Part{}, fmt.Errorf("%q is not a percentage from 1%% to 100%%", s)
+	}
+	return job.Part{Percent: int(n)}, nil
+}
+
+func spellPercent(p job.Part) string {
+	if p.Percent == 0 {
+		return "none"
+	}
+	return strconv.Itoa(p.Percent) + "%"
+}
+
+func wrongPercent(p job.Part) error {
+	if p.Percent < 0 || p.Percent > 100 || p.Percent > 0 && p.Amount > 0 {
+		return fmt.Errorf("%d%% and %d: use either 1%% to 100%%, or an amount", p.Percent, p.Amount)
+	}
+	return nil
+}
