@@ -112,11 +112,16 @@ func New(o Options) (*Daemon, error) {
 	d.sampler = newSampler(d)
 	d.lister = newUnitReconciler(d)
 	d.forget = newHistoryPruner(d)
-	keep := map[job.ID]bool{}
-	for _, j := range o.Restored.Jobs {
-		keep[j.ID] = j.State.Live()
+	live := map[job.ID]int{} // the attempts
+	for i := range o.Restored.Jobs {
+		if j := &o.Restored.Jobs[i]; j.State.Live() {
+			live[j.ID] = attemptOf(j)
+		}
 	}
-	if err := o.Specs.Sweep(func(id job.ID) bool { return keep[id] }); err != nil {
+	if err := o.Specs.Sweep(func(id job.ID, attempt int) bool {
+		number, known := live[id]
+		return known && (attempt == number || attempt == 0)
+	}); err != nil {
 		o.Log.Warn("sweeping old specs", "err", err)
 	}
 	return d, nil

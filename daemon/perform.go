@@ -36,7 +36,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Forget:
-		d.removeSpec(a.Job)
+		d.removeSpec(a.Job, a.Attempt)
 	case core.EndProcess:
 		d.endProcess(a)
 	case core.Orphan:
@@ -174,7 +174,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	}
 	// As long as the unit is there systemd refuses another, and without the spec
 	// one that comes later, by a call of a daemon that died, runs nothing.
-	d.removeSpec(a.Job)
+	d.removeSpec(a.Job, a.Attempt)
 	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
@@ -187,9 +187,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 }
 
 // removeSpec removes the launcher's instructions.
-func (d *Daemon) removeSpec(id job.ID) {
-	if err := d.opt.Specs.Remove(id); err != nil {
-		d.log.Warn("removing a spec", "job", id, "err", err)
+func (d *Daemon) removeSpec(id job.ID, attempt int) {
+	if err := d.opt.Specs.Remove(id, attempt); err != nil {
+		d.log.Warn("removing a spec", "job", id, "attempt", attempt, "err", err)
 	}
 }
 

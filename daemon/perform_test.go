@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,12 +27,15 @@ func (deafUnits) Stop(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// oneSpec is a directory with the spec of job 1, where that is true.
-type oneSpec map[job.ID]bool
+// oneSpec is a directory with the specs of job 1, by attempt.
+type oneSpec map[int]bool
 
 func (o oneSpec) Write(job.ID, int, *launch.Spec) (string, error) { return "", nil }
-func (o oneSpec) Remove(id job.ID) error                          { delete(o, id); return nil }
-func (o oneSpec) Sweep(func(job.ID) bool) error                   { return nil }
+func (o oneSpec) Remove(_ job.ID, attempt int) error              { delete(o, attempt); return nil }
+func (o oneSpec) Sweep(keep func(job.ID, int) bool) error {
+	maps.DeleteFunc(o, func(attempt int, _ bool) bool { return !keep(1, attempt) })
+	return nil
+}
 
 // collected stops units, and notes whether a spec was there when it did.
 type collected struct {
@@ -45,14 +49,31 @@ func (c *collected) Stop(context.Context, string) error {
 	return nil
 }
 
-// The spec of a job is gone before its unit is: a start that was sent before
-// and arrives afterwards, when no unit is in its way, finds nothing to run.
+// The spec of an attempt is gone before its unit is: a start that was sent before
+// and arrives afterwards, when no unit is in its way, finds nothing to run. That of
+// the next attempt stays.
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
-	specs := oneSpec{1: true}
+	specs := oneSpec{1: true, 2: true}
 	bus := &collected{specs: specs}
 	d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Units: bus, Specs: specs}}
-	if ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 1}); !ev.(core.Stopped).OK || bus.with || specs[1] {
-		t.Errorf("%+v: the spec was there at the stop: %t, and after it: %t", ev, bus.with, specs[1])
+	if ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 1}); !ev.(core.Stopped).OK || bus.with || specs[1] || !specs[2] {
+		t.Errorf("%+v: the spec was there at the stop: %t, and after it: %v", ev, bus.with, specs)
+	}
+}
+
+// A daemon that begins keeps the specs of the attempts that go on, also one of an older
+// release, which did not name the attempt; those of earlier attempts go.
+func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
+	for state, want := range map[job.State]oneSpec{
+		job.Running: {0: true, 2: true}, job.Starting: {0: true, 2: true}, job.Queued: {},
+	} {
+		specs := oneSpec{0: true, 1: true, 2: true, 3: true}
+		j := job.Job{ID: 1, State: state, Attempt: &job.Attempt{Number: 2}}
+		o := Options{Log: slog.New(slog.DiscardHandler), Specs: specs, Boot: func() (string, error) { return "boot", nil }}
+		o.Restored.Jobs = []job.Job{j}
+		if _, err := New(o); err != nil || !maps.Equal(specs, want) {
+			t.Errorf("%s: %v, %v are left", state, err, specs)
+		}
 	}
 }
 

@@ -77,11 +77,13 @@ type Kernel interface {
 	Run(ctx context.Context, tell func(gpu.XidReport))
 }
 
-// Specs keeps the launchers' private instructions.
+// Specs keeps the launchers' private instructions, for each attempt its own: a start
+// that comes late, by a call of a daemon that died, must not find the next one's.
 type Specs interface {
 	Write(id job.ID, uid int, s *launch.Spec) (path string, err error)
-	Remove(id job.ID) error
-	Sweep(keep func(job.ID) bool) error
+	Remove(id job.ID, attempt int) error
+	// Sweep removes what keep does not want; attempt 0: an older release does not say.
+	Sweep(keep func(id job.ID, attempt int) bool) error
 }
 
 // Meter reads what a unit's control group has used so far: the highest host

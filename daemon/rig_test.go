@@ -228,14 +228,14 @@ func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 		return "", s.refusal
 	}
 	s.got[id] = spec
-	return fmt.Sprintf("/specs/%d", id), nil
+	return fmt.Sprintf("/specs/%d.%d", id, spec.Attempt), nil
 }
 
-func (s *specs) Remove(id job.ID) error {
+func (s *specs) Remove(id job.ID, _ int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.got, id)
 	return nil
 }
 
-func (s *specs) Sweep(func(job.ID) bool) error { return nil }
+func (s *specs) Sweep(func(job.ID, int) bool) error { return nil }

@@ -29,7 +29,7 @@ func fullSpec() Spec {
 		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
 		CPUAffinity: "0-15,32-47",
 		MaxRuntime:  2*time.Hour + 5*time.Second, Grace: 30 * time.Second,
-		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42",
+		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2",
 	}
 }
 
@@ -40,7 +40,7 @@ func TestPropertiesGolden(t *testing.T) {
 		"full": fullSpec(),
 		"plain": {
 			ID: 7, Attempt: 1, UID: 1002, User: "bob", JobName: "prepare",
-			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/7",
+			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/7.1",
 		},
 	} {
 		var b strings.Builder

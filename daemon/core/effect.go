@@ -58,7 +58,10 @@ type Sample struct{ Number uint64 }
 
 // Forget removes what was prepared for a job that needs it no more; not
 // answered.
-type Forget struct{ Job job.ID }
+type Forget struct {
+	Job     job.ID
+	Attempt int
+}
 
 // EndProcess sends a signal to one process that is not in its job's unit, if it
 // is still the one of this uid that began then; not answered: the next sample

@@ -71,7 +71,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	if onNone := r.Cause == job.StopTaken && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
-	c.step.act(Forget{Job: l.job.ID})
+	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	if c.requeued(l, &r, now) {
 		return
 	}

@@ -262,7 +262,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	case at < 0 && w.tracked.lost: // asked for before the loss; it is recovered
 	case at < 0:
 		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
-	case !w.disk.attempts[id][at].EndedAt.IsZero() && w.specs.got[id]:
+	case !w.disk.attempts[id][at].EndedAt.IsZero() && w.specs.got[specKey{id, s.Attempt}]:
 		w.breach(2, "job %d attempt %d is started after its end was recorded", id, s.Attempt)
 	}
 }

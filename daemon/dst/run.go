@@ -69,7 +69,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		limit: s.MaxRuntime, grace: s.Grace}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
-	if !w.specs.got[r.job] { // a start that nobody waits for any more
+	if !w.specs.got[specKey{r.job, r.attempt}] { // a start that nobody waits for any more
 		r.behaviour = unittest.Behaviour{Launch: contract.StepSpec, Code: 225}
 		r.stale = true
 	}

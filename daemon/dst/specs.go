@@ -1,7 +1,6 @@
 package dst
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -11,28 +10,34 @@ import (
 // specs is the directory of the launchers' instructions.
 type specs struct {
 	w   *World
-	got map[job.ID]bool
+	got map[specKey]bool
+}
+
+// specKey names the instructions of one attempt.
+type specKey struct {
+	job     job.ID
+	attempt int
 }
 
 // Write is daemon.Specs'.
-func (s *specs) Write(id job.ID, _ int, _ *launch.Spec) (string, error) {
+func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 	s.w.boundary(s.w.current.life)
 	if s.w.on(diskFull) && s.w.roll("spec", uint64(s.w.elapsed)).percent(30) {
 		return "", errFull
 	}
-	s.got[id] = true
-	return fmt.Sprintf("/run/gpusched/specs/%d", id), nil
+	s.got[specKey{id, spec.Attempt}] = true
+	return launch.Path("/run/gpusched/specs", int64(id), spec.Attempt), nil
 }
 
 // Remove is daemon.Specs'.
-func (s *specs) Remove(id job.ID) error {
+func (s *specs) Remove(id job.ID, attempt int) error {
 	s.w.boundary(s.w.current.life)
-	delete(s.got, id)
+	delete(s.got, specKey{id, attempt})
 	return nil
 }
 
 // Sweep is daemon.Specs'.
-func (s *specs) Sweep(keep func(job.ID) bool) error {
-	maps.DeleteFunc(s.got, func(id job.ID, _ bool) bool { return !keep(id) })
+func (s *specs) Sweep(keep func(job.ID, int) bool) error {
+	maps.DeleteFunc(s.got, func(k specKey, _ bool) bool { return !keep(k.job, k.attempt) })
 	return nil
 }

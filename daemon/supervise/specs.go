@@ -12,8 +12,10 @@ func (d specDir) Write(id job.ID, uid int, s *launch.Spec) (string, error) {
 	return launch.Write(string(d), int64(id), uid, s)
 }
 
-func (d specDir) Remove(id job.ID) error { return launch.Remove(string(d), int64(id)) }
+func (d specDir) Remove(id job.ID, attempt int) error {
+	return launch.Remove(string(d), int64(id), attempt)
+}
 
-func (d specDir) Sweep(keep func(job.ID) bool) error {
-	return launch.Sweep(string(d), func(id int64) bool { return keep(job.ID(id)) })
+func (d specDir) Sweep(keep func(job.ID, int) bool) error {
+	return launch.Sweep(string(d), func(id int64, attempt int) bool { return keep(job.ID(id), attempt) })
 }

@@ -108,7 +108,9 @@ func TestFailures(t *testing.T) {
 	s.EnvMode = contract.EnvLogin
 	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"})
 	// A spec that is not there.
-	checkFailure(t, launchPath(t, "closed", filepath.Join(dir, "77")), 225, "spec\nERRNO=2", []string{"job 77 ", "submit the job again"})
+	for _, name := range []string{"77", "77.2"} {
+		checkFailure(t, launchPath(t, "closed", filepath.Join(dir, name)), 225, "spec\nERRNO=2", []string{"job 77 ", "submit the job again"})
+	}
 }
 
 // unforeseen is the note of what nobody can tell before the kernel tried.

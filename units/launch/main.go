@@ -2,7 +2,6 @@ package launch
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -33,7 +32,7 @@ func start(args, environ []string, n nodes) int {
 		r.notify.send("STATUS=" + contract.StatusBegun)
 	}
 	f := r.run()
-	os.Stderr.WriteString("gpusched: job " + filepath.Base(r.path) + " could not start: " + f.Error() + "\n")
+	os.Stderr.WriteString("gpusched: job " + jobOf(r.path) + " could not start: " + f.Error() + "\n")
 	r.notify.send(f.status())
 	return f.Step.ExitStatus()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -12,10 +13,13 @@ import (
 
 const noteSuffix = ".note"
 
+// notePath returns where the note for a job lies, whatever attempt it is in.
+func notePath(dir, id string) string { return filepath.Join(dir, id+noteSuffix) }
+
 // maxNoteBytes bounds what is printed of a note.
 const maxNoteBytes = 64 << 10
 
-// WriteNote puts a note for job id beside its spec in dir, for uid to read and
+// WriteNote puts a note for job id beside its specs in dir, for uid to read and
 // nobody else.
 func WriteNote(dir string, id int64, uid int, text string) error {
 	d, err := openDir(dir)
@@ -31,7 +35,7 @@ func WriteNote(dir string, id int64, uid int, text string) error {
 
 // RemoveNote takes a job's note away. One that is not there is not an error.
 func RemoveNote(dir string, id int64) error {
-	if err := discard(Path(dir, id) + noteSuffix); err != nil {
+	if err := discard(notePath(dir, strconv.FormatInt(id, 10))); err != nil {
 		return fmt.Errorf("remove the note for job %d: %w", id, err)
 	}
 	return nil
@@ -40,7 +44,7 @@ func RemoveNote(dir string, id int64) error {
 // tell prints the note that lies beside the spec, each line with a word on who
 // says it. Where there is none, there is nothing to say.
 func tell(spec string, w io.Writer) int {
-	f, err := os.Open(spec + noteSuffix)
+	f, err := os.Open(notePath(filepath.Dir(spec), jobOf(spec)))
 	if os.IsNotExist(err) {
 		return 0
 	}

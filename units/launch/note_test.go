@@ -12,11 +12,11 @@ func TestNote(t *testing.T) {
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	spec := Path(dir, 12)
 	said := func() string {
-		var b strings.Builder
-		if code := tell(spec, &b); code != 0 {
-			t.Errorf("exit status %d", code)
+		var b, old strings.Builder
+		first, second := tell(Path(dir, 12, 3), &b), tell(Path(dir, 12, 0), &old) // that of an older daemon's unit
+		if first != 0 || second != 0 || b.String() != old.String() {
+			t.Errorf("exit statuses %d and %d, in a unit of an older daemon %q", first, second, old.String())
 		}
 		return b.String()
 	}
@@ -32,7 +32,7 @@ func TestNote(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	private(t, spec+noteSuffix, os.Getuid())
+	private(t, filepath.Join(dir, "12.note"), os.Getuid())
 	if err := RemoveNote(dir, 12); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSweepTakesNotes(t *testing.T) {
 	if err := WriteNote(dir, 12, os.Getuid(), "old"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Sweep(dir, func(int64) bool { return true }); err != nil {
+	if err := Sweep(dir, func(int64, int) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,12 +35,35 @@ func (e *RoomError) Error() string {
 		"in memory: use --env clean, or put data in a file", e.Bytes, e.Held, e.Most)
 }
 
-// Path returns where the spec of a job lies in dir.
-func Path(dir string, id int64) string { return filepath.Join(dir, strconv.FormatInt(id, 10)) }
+// Path returns where the spec of an attempt of a job lies in dir. Attempt 0 is that of
+// an older daemon, which named a spec by its job alone.
+func Path(dir string, id int64, attempt int) string { return filepath.Join(dir, fileName(id, attempt)) }
 
-// Write puts the spec of job id into dir, for uid to read and nobody else, and
-// returns its path. An older spec of the job is replaced in one step. The
-// directory must be ours and writable by nobody else; it lies in memory
+func fileName(id int64, attempt int) string {
+	name := strconv.FormatInt(id, 10)
+	if attempt > 0 {
+		name += "." + strconv.Itoa(attempt)
+	}
+	return name
+}
+
+// parseFileName undoes fileName; false for any other name.
+func parseFileName(name string) (id int64, attempt int, ok bool) {
+	job, rest, _ := strings.Cut(name, ".")
+	id, err := strconv.ParseInt(job, 10, 64)
+	attempt, _ = strconv.Atoi(rest)
+	return id, attempt, err == nil && name == fileName(id, attempt)
+}
+
+// jobOf is the id in the name of the file at path.
+func jobOf(path string) string {
+	id, _, _ := strings.Cut(filepath.Base(path), ".")
+	return id
+}
+
+// Write puts the spec of an attempt of job id into dir, for uid to read and nobody
+// else, and returns its path. An older spec of the attempt is replaced in one step.
+// The directory must be ours and writable by nobody else; it lies in memory
 // (/run), so nothing is synced.
 func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	data := padded(Encode(s))
@@ -60,14 +84,14 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 			return "", fmt.Errorf("write the spec of job %d: %w", id, err)
 		}
 	}
-	name := strconv.FormatInt(id, 10)
+	name := fileName(id, s.Attempt)
 	if err := writeAt(d, tempPrefix+name, uid, data); err != nil {
 		return "", fmt.Errorf("write the spec of job %d in %q: %w", id, dir, err)
 	}
 	if err := replaceAt(d, tempPrefix+name, name); err != nil {
 		return "", fmt.Errorf("write the spec of job %d in %q: %w", id, dir, err)
 	}
-	return Path(dir, id), nil
+	return Path(dir, id, s.Attempt), nil
 }
 
 // padded makes the size of what is written one that says little.
@@ -205,18 +229,19 @@ func discardAt(d int, name string) error {
 	return nil
 }
 
-// Remove takes the spec of a job away. One that is not there is not an error.
-func Remove(dir string, id int64) error {
-	if err := discard(Path(dir, id)); err != nil {
+// Remove takes the spec of an attempt away, also where an older daemon wrote it. One
+// that is not there is not an error.
+func Remove(dir string, id int64, attempt int) error {
+	if err := errors.Join(discard(Path(dir, id, attempt)), discard(Path(dir, id, 0))); err != nil {
 		return fmt.Errorf("remove the spec of job %d: %w", id, err)
 	}
 	return nil
 }
 
-// Sweep removes every spec in dir that keep does not want, and what an
-// interrupted Write left. Of those that stay, one that an older daemon gave away
+// Sweep removes every spec in dir that keep does not want, and what an interrupted
+// Write left. Keep is asked with attempt 0 where an older daemon wrote it. Of those that stay, one that an older daemon gave away
 // is ours again. A missing directory holds nothing.
-func Sweep(dir string, keep func(id int64) bool) error {
+func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -226,9 +251,8 @@ func Sweep(dir string, keep func(id int64) bool) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		id, err := strconv.ParseInt(e.Name(), 10, 64)
 		do := discard
-		if err == nil && strconv.FormatInt(id, 10) == e.Name() && keep(id) {
+		if id, attempt, ok := parseFileName(e.Name()); ok && keep(id, attempt) {
 			do = takeBack
 		}
 		if err := do(filepath.Join(dir, e.Name())); err != nil {

@@ -52,16 +52,17 @@ func TestWriteAndRead(t *testing.T) {
 		s := fullSpec()
 		s.Attempt = attempt
 		path := mustWrite(t, dir, 42, s)
-		if path != filepath.Join(dir, "42") || path != Path(dir, 42) {
+		if want := filepath.Join(dir, []string{"42", "42.1", "42.2"}[attempt]); path != want || path != Path(dir, 42, attempt) {
 			t.Fatal(path)
 		}
+		path = mustWrite(t, dir, 42, s)
 		private(t, path, os.Geteuid())
 		got, err := Read(path)
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
-	if names := list(t, dir); !slices.Equal(names, []string{"42"}) {
+	if names := list(t, dir); !slices.Equal(names, []string{"42", "42.1", "42.2"}) {
 		t.Fatal(names)
 	}
 }
@@ -171,14 +172,14 @@ func TestSizeTellsNothing(t *testing.T) {
 func TestRemovedIsGone(t *testing.T) {
 	dir := specDir(t)
 	for what, remove := range map[string]func() error{
-		"removed":  func() error { return Remove(dir, 1) },
-		"swept":    func() error { return Sweep(dir, func(int64) bool { return false }) },
-		"replaced": func() error { _, err := Write(dir, 1, os.Geteuid(), &Spec{}); return err },
+		"removed":  func() error { return Remove(dir, 1, fullSpec().Attempt) },
+		"swept":    func() error { return Sweep(dir, func(int64, int) bool { return false }) },
+		"replaced": func() error { _, err := Write(dir, 1, os.Geteuid(), &Spec{Attempt: fullSpec().Attempt}); return err },
 		"a note":   func() error { return RemoveNote(dir, 1) },
 	} {
 		path := mustWrite(t, dir, 1, fullSpec())
 		if what == "a note" {
-			path += noteSuffix
+			path = notePath(dir, "1")
 			if err := WriteNote(dir, 1, os.Geteuid(), "text"); err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +245,7 @@ func TestReadWhose(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An older daemon gave specs away: the next one takes those of jobs that run.
-	if err := Sweep(filepath.Dir(own), func(int64) bool { return true }); err != nil {
+	if err := Sweep(filepath.Dir(own), func(int64, int) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	private(t, own, 4711)
@@ -253,26 +254,34 @@ func TestReadWhose(t *testing.T) {
 	}
 }
 
+// Each attempt has instructions of its own: what removes those of one leaves the next
+// one's, and takes those that an older daemon, which did not name the attempt, wrote.
 func TestRemoveAndSweep(t *testing.T) {
 	dir := specDir(t)
 	for id := range int64(5) {
-		mustWrite(t, dir, id+1, fullSpec())
+		for attempt := range 3 {
+			mustWrite(t, dir, id+1, &Spec{Attempt: attempt})
+		}
 	}
-	for _, junk := range []string{tempPrefix + "9", "007", "x", "+5"} {
+	for _, junk := range []string{tempPrefix + "9", tempPrefix + "9.1", "007", "x", "+5", "4.0", "4.x", "4.01", "4.-1", "4.2.1", ".4", "4."} {
 		if err := os.WriteFile(filepath.Join(dir, junk), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(Remove(dir, 2), Remove(dir, 2)); err != nil {
+	if err := errors.Join(Remove(dir, 2, 1), Remove(dir, 2, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Sweep(dir, func(id int64) bool { return id >= 4 && id != 9 }); err != nil {
-		t.Fatal(err)
-	}
-	if names := list(t, dir); !slices.Equal(names, []string{"4", "5"}) {
+	if names := list(t, dir); slices.Contains(names, "2") || slices.Contains(names, "2.1") || !slices.Contains(names, "2.2") {
 		t.Fatal(names)
 	}
-	if err := Sweep(filepath.Join(dir, "none"), func(int64) bool { return false }); err != nil {
+	err := Sweep(dir, func(id int64, attempt int) bool { return id == 4 && attempt != 1 || id == 5 && attempt == 0 || id == 9 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, dir); !slices.Equal(names, []string{"4", "4.2", "5"}) {
+		t.Fatal(names)
+	}
+	if err := Sweep(filepath.Join(dir, "none"), func(int64, int) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -274,8 +274,8 @@ func bpf() error {
 func files(id string, pid int) {
 	const subject = "others' files"
 	for _, path := range []string{
-		"/run/gpusched/specs", "/run/gpusched/specs/" + id, "/run/gpusched/specs/../specs/" +
-			id, "/var/lib/gpusched", "/var/lib/gpusched/state.db", "/var/lib/gpusched/state.db-wal",
+		"/run/gpusched/specs", "/run/gpusched/specs/" + id + ".1", "/run/gpusched/specs/../specs/" +
+			id + ".1", "/var/lib/gpusched", "/var/lib/gpusched/state.db", "/var/lib/gpusched/state.db-wal",
 		"/etc/shadow", "/home/alice/private", "/root", "/var/log/journal/remote", "/proc/kcore", "/proc/kmsg", "/dev/kmsg",
 		fmt.Sprintf("/proc/%d/cwd/private", pid),
 	} {
@@ -297,7 +297,7 @@ func files(id string, pid int) {
 		denied(subject, "make a file in "+dir, err)
 		denied(subject, "make a link in "+dir, os.Symlink("/etc/passwd", dir+"/"+mine))
 	}
-	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id,
+	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id + ".1",
 		"/var/lib/gpusched/state.db", "/usr/libexec/gpusched/gpusched-job", "/etc/gpusched/gpusched.toml", "/usr/libexec/gpusched/gpuschedd"} {
 		denied(subject, "remove "+path, os.Remove(path))
 		denied(subject, "move "+path, os.Rename(path, path+".old"))

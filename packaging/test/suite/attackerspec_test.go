@@ -18,7 +18,7 @@ func TestAttackerSpec(t *testing.T) {
 	large := submit(t, "bob", "-g 0 -e LARGE=$(head -c 5000 /dev/zero | tr '\\0' x) -- sleep 1000")
 	running(t, id)
 	running(t, large)
-	spec := fmt.Sprintf("/run/gpusched/specs/%d", id)
+	spec := fmt.Sprintf("/run/gpusched/specs/%d.1", id)
 	sh(t, "bob", "cat "+spec+" | grep -qa sleep")
 	const used = "df --output=used -B1 /run | tail -1"
 	before := sh(t, "", "sync; "+used)
@@ -45,7 +45,7 @@ func TestAttackerSpec(t *testing.T) {
 	if after := sh(t, "", "sync; "+used); after != before {
 		t.Errorf("/run had %s bytes in use, and has %s", before, after)
 	}
-	sizes := sh(t, "alice", fmt.Sprintf("cd /run/gpusched/specs; stat -c '%%s %%b %%a %%U' %d %d | sort -u", id, large))
+	sizes := sh(t, "alice", fmt.Sprintf("cd /run/gpusched/specs; stat -c '%%s %%b %%a %%U' %d.1 %d.1 | sort -u", id, large))
 	if sizes != "16384 32 640 root" {
 		t.Errorf("of two jobs with unlike environments alice sees\n%s", sizes)
 	}

@@ -155,7 +155,7 @@ func TestNothingToRead(t *testing.T) {
 	printed(t, id, "armed")
 	for _, cmd := range []string{
 		"systemctl show gpujob-%[1]d", "systemctl cat gpujob-%[1]d", "systemctl status gpujob-%[1]d", "cat /run/systemd/transient/gpujob-%[1]d.service",
-		"gpusched show %[1]d", "gpusched show --json %[1]d", "gpusched list --json", "gpusched status --json", "gpusched why %[1]d", "cat /run/gpusched/specs/%[1]d",
+		"gpusched show %[1]d", "gpusched show --json %[1]d", "gpusched list --json", "gpusched status --json", "gpusched why %[1]d", "cat /run/gpusched/specs/%[1]d.1",
 		"ls -l /run/gpusched/specs", "strings /var/lib/gpusched/state.db",
 		"cat /proc/$(systemctl show -P MainPID gpujob-%[1]d)/environ",
 	} {

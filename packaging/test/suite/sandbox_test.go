@@ -109,7 +109,7 @@ func filesOfTheDaemon(t *testing.T, id int64) {
 	list := sh(t, "", "cd / && stat -c '%a %U:%G %n' var/lib/gpusched run/gpusched run/gpusched/gpusched.sock run/gpusched/specs dev/gpusched-probe var/lib/gpusched/* run/gpusched/specs/*")
 	want := map[string]string{
 		"var/lib/gpusched": "700 root:root", "run/gpusched": "755 root:root", "run/gpusched/gpusched.sock": "666 root:root",
-		"run/gpusched/specs": "711 root:root", fmt.Sprintf("run/gpusched/specs/%d", id): "640 root:root", "dev/gpusched-probe": "666 root:root",
+		"run/gpusched/specs": "711 root:root", fmt.Sprintf("run/gpusched/specs/%d.1", id): "640 root:root", "dev/gpusched-probe": "666 root:root",
 	}
 	for line := range strings.SplitSeq(list, "\n") {
 		f := strings.SplitN(line, " ", 3)
