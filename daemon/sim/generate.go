@@ -23,8 +23,11 @@ func Generate(n, days int, seed uint64) Trace {
 		jobs[i] = p.submit(rng)
 		jobs[i].Submit = instantOf(days, rng)
 	}
-	return newTrace(time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), jobs)
+	return newTrace(generatedBegin(), jobs)
 }
+
+// generatedBegin is the first day of made-up traces, a Monday.
+func generatedBegin() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) }
 
 // person submits a few kinds of job.
 type person struct {

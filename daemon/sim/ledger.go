@@ -45,6 +45,7 @@ type entry struct {
 	share       int
 	extra       time.Duration // run time spent on going on after a stop
 	preemptions int
+	held        []Span // when it had its GPUs
 }
 
 const bucket = time.Hour
@@ -85,6 +86,7 @@ func (l *ledger) leave(at int, u *unit, extra time.Duration, stopped bool, now t
 	l.active--
 	e := &l.entries[at]
 	e.extra += extra
+	e.held = append(e.held, Span{From: u.started, To: now})
 	if stopped {
 		e.preemptions++
 	}

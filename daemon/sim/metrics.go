@@ -50,7 +50,7 @@ func (e *engine) measure(jobs []JobOutcome) Metrics {
 	for i := range jobs {
 		j := &jobs[i]
 		completions, waits = append(completions, j.Completion().Seconds()), append(waits, j.Wait.Seconds())
-		slow := max(1, j.Completion().Seconds()/max(j.Run, shortRun).Seconds())
+		slow := j.slowdown()
 		m.Slowdown += slow / float64(len(jobs))
 		perUser[j.User] = append(perUser[j.User], slow)
 		m.Preemptions += float64(j.Preemptions)

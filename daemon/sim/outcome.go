@@ -20,7 +20,14 @@ type JobOutcome struct {
 	End         time.Duration
 	Wait        time.Duration // all time in which it did not run
 	Preemptions int
+	Held        []Span // when it had its GPUs, in order
 }
+
+// Span is a time from one instant to a later one, since the trace's Begin.
+type Span struct{ From, To time.Duration }
+
+// within is how much of the span lies in another.
+func (s Span) within(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s.From, o.From)) }
 
 // Completion is the time from the submission to the end.
 func (j *JobOutcome) Completion() time.Duration { return j.End - j.Submit }
@@ -34,7 +41,7 @@ func (e *engine) outcome() (*Outcome, error) {
 	for i, entry := range e.ledger.entries {
 		j := e.jobs[i]
 		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran,
-			Preemptions: entry.preemptions})
+			Preemptions: entry.preemptions, Held: entry.held})
 	}
 	out.Metrics = e.measure(out.Jobs)
 	if err := out.Metrics.plausible(); err != nil {

@@ -30,6 +30,7 @@ const (
 	streamPrediction
 	streamPods
 	streamGenerate
+	streamScenario
 )
 
 func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }

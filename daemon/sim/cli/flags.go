@@ -15,9 +15,10 @@ import (
 )
 
 const usage = `usage: gpuschedd sim --trace FILE [options]
-       gpuschedd sim --generate N [--days D] [--seed S] > trace.csv
+       gpuschedd sim --scenario NAME [options]
+       gpuschedd sim --generate N|SCENARIO [--days D] [--seed S] > trace.csv
 
-Replays a trace of jobs through this scheduler under a virtual clock and says
+Replays a trace of jobs, or a made-up scenario, through this scheduler under a virtual clock and says
 how long jobs would have waited. It needs no GPU and no right, and starts no
 daemon.
 
@@ -26,14 +27,16 @@ daemon.
 // options is the command line of "gpuschedd sim".
 type options struct {
 	trace, format, workload string
+	scenario                *sim.Scenario // to replay instead of a trace
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
+	gpus                    *int // nil: as many as the scenario is meant for, or 8
 	tuning                  sim.Tuning
 	load                    float64
 	days                    int
 	from                    time.Time
-	generate                int
+	generate                string // how many jobs, or the scenario, to write
 	json                    bool
 	report                  string
 }
@@ -44,22 +47,53 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
+	o.jobFlags(f)
+	o.schedulerFlags(f)
+	f.IntVar(&o.options.Starts, "starts", 0,
+		"ask when jobs are expected to start, of every `n`-th one, and say how far off that was")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(talk, usage)
+		f.SetOutput(talk)
+		f.PrintDefaults()
+		fmt.Fprint(talk, "\nScenarios (GPUs, what is submitted):\n")
+		for _, s := range sim.Scenarios() {
+			fmt.Fprintf(talk, "  %-10s %4d  %s\n", s.Name, s.GPUs, s.What)
+		}
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; see 'gpuschedd sim --help'", err)
+	}
+	return o, o.check(f.Args())
+}
+
+// jobFlags are about which jobs there are.
+func (o *options) jobFlags(f *flag.FlagSet) {
 	f.StringVar(&o.trace, "trace", "", "the trace, a `file`; - is standard input")
 	f.StringVar(&o.format, "format", "auto",
 		"of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), philly or openb")
+	f.Func("scenario", "replay a made-up workload instead, drawn anew for each seed; its `name` is one of those below",
+		o.setScenario)
+	f.StringVar(&o.generate, "generate", "", "write a made-up trace instead: `N` jobs of a laboratory, or a scenario's")
 	f.StringVar(&o.workload, "workload", "",
 		"w1 (jobs drawn to a load), as-is, or pack (nothing ends, how full do GPUs get); default by the trace")
-	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
 	f.Func("seed", "seeds: a number, a list 1,2,5 or a range 1-3 (default 1)", o.setSeeds)
-	f.IntVar(&o.options.GPUs, "gpus", 8, "of the machine")
+	f.Float64Var(&o.load, "load", 0,
+		"work per day over what the GPUs can do (w1, default 0.9; scenarios), or asked over the machine (pack, default 1.3)")
+	f.IntVar(&o.days, "days", 0, "of the trace or the scenario; 0 is all (w1: 75)")
+	f.Func("from", "first day of the trace to use, a `date` such as 2017-10-02",
+		func(s string) (err error) { o.from, err = time.Parse(time.DateOnly, s); return err })
+	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
+}
+
+// schedulerFlags are about the machine, its scheduler and what stopping costs.
+func (o *options) schedulerFlags(f *flag.FlagSet) {
+	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
+	f.Func("gpus", "of the machine, a `number` (default 8, or the scenario's)", parsed(&o.gpus, strconv.Atoi))
 	o.options.GPUMemBytes = 80 << 30
 	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)",
 		func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
-	f.Float64Var(&o.load, "load", 0,
-		"work per day over what the GPUs can do (w1, default 0.9), or asked over the machine (pack, default 1.3)")
-	f.IntVar(&o.days, "days", 0, "of the trace; 0 is all (w1: 75)")
-	f.Func("from", "first day of the trace to use, a `date` such as 2017-10-02",
-		func(s string) (err error) { o.from, err = time.Parse(time.DateOnly, s); return err })
 	f.Func("predict", "run times known to the scheduler: learned, user-limit, oracle or noisy (default learned)",
 		func(s string) (err error) { o.options.Predict, err = sim.ParsePrediction(s); return err })
 	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute,
@@ -71,21 +105,6 @@ func parse(args []string, talk io.Writer) (*options, error) {
 		parsed(&o.tuning.Depth, strconv.Atoi))
 	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)",
 		parsed(&o.tuning.Preemptible, fraction))
-	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
-	f.IntVar(&o.options.Starts, "starts", 0,
-		"ask when jobs are expected to start, of every `n`-th one, and say how far off that was")
-	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
-	f.IntVar(&o.generate, "generate", 0, "write a made-up trace of so many jobs instead")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(talk, usage)
-		f.SetOutput(talk)
-		f.PrintDefaults()
-		return nil, err
-	} else if err != nil {
-		return nil, fmt.Errorf("%w; see 'gpuschedd sim --help'", err)
-	}
-	return o, o.check(f.Args())
 }
 
 // parsed sets what a flag points to by parsing its text.
@@ -104,6 +123,12 @@ func (o *options) setPolicies(s string) error {
 		o.policies = sim.Names()
 	}
 	return nil
+}
+
+func (o *options) setScenario(name string) error {
+	s, err := sim.FindScenario(name)
+	o.scenario = &s
+	return err
 }
 
 // maxSeeds bounds a range of seeds.
@@ -131,23 +156,39 @@ func (o *options) setSeeds(s string) error {
 	return nil
 }
 
+// maxGenerated bounds a made-up trace.
+const maxGenerated = 1_000_000
+
+// check holds the options against each other and fills in the machine's GPUs.
 func (o *options) check(rest []string) error {
 	for _, name := range o.policies {
 		if _, err := sim.Named(name, sim.Tuning{}); err != nil {
 			return err
 		}
 	}
+	if n, err := strconv.Atoi(o.generate); err == nil && (n < 1 || n > maxGenerated) {
+		return fmt.Errorf("--generate makes 1 to %d jobs", maxGenerated)
+	} else if err != nil && o.generate != "" {
+		if err := o.setScenario(o.generate); err != nil {
+			return fmt.Errorf("--generate takes a number of jobs or a scenario: %w", err)
+		}
+	}
+	if o.gpus != nil {
+		o.options.GPUs = *o.gpus
+	} else if o.options.GPUs = 8; o.scenario != nil {
+		o.options.GPUs = o.scenario.GPUs
+	}
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("takes no arguments, got %q; see --help", rest)
-	case o.generate == 0 && o.trace == "":
-		return errors.New("which trace? --trace FILE, or make one: --generate 2000 > trace.csv")
-	case o.generate < 0 || o.generate > 1_000_000:
-		return errors.New("--generate makes 1 to 1000000 jobs")
+	case o.generate == "" && o.trace == "" && o.scenario == nil:
+		return errors.New("which trace? --trace FILE, or a made-up one: --scenario flood, or --generate 2000 > trace.csv")
+	case o.trace != "" && o.scenario != nil:
+		return errors.New("--trace or --scenario? Both say which jobs there are")
 	case o.options.GPUs < 1 || o.options.GPUs > job.MaxGPUs:
 		return fmt.Errorf("--gpus is 1 to %d", job.MaxGPUs)
-	case o.load < 0 || o.load > 10 || o.days < 0:
-		return errors.New("--load is 0 to 10, --days is not negative")
+	case o.load < 0 || o.load > 10 || o.days < 0 || o.days > maxDays:
+		return fmt.Errorf("--load is 0 to 10, --days is 0 to %d", maxDays)
 	case o.tuning.Preemptible != nil && (*o.tuning.Preemptible < 0 || *o.tuning.Preemptible > 1):
 		return errors.New("--preemptible is 0 to 1")
 	case o.options.Starts < 0:
@@ -158,6 +199,25 @@ func (o *options) check(rest []string) error {
 		return fmt.Errorf("there is no workload %q: choose among w1, as-is, pack", o.workload)
 	case !slices.Contains([]string{"auto", "csv", "philly", "openb"}, o.format):
 		return fmt.Errorf("there is no format %q: choose among auto, csv, philly, openb", o.format)
+	}
+	return o.checkScenario()
+}
+
+// maxDays is ten years.
+const maxDays = 3660
+
+// checkScenario refuses what has no meaning for the scenario.
+func (o *options) checkScenario() error {
+	switch {
+	case o.scenario == nil:
+		return nil
+	case o.scenario.Days == 0 && (o.days > 0 || o.load > 0):
+		return fmt.Errorf("--days and --load have no meaning for the scenario %s, which has its own instants",
+			o.scenario.Name)
+	case !o.from.IsZero():
+		return errors.New("--from has no meaning for a scenario")
+	case o.workload != "":
+		return errors.New("--workload has no meaning for a scenario")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/sim"
 	"github.com/gpusched/gpusched/daemon/sim/page"
@@ -25,6 +26,9 @@ type document struct {
 	Policies []policyFigures `json:"policies"`
 }
 
+// fairnessWindow is how long a window of the JSON output's fairness is.
+const fairnessWindow = 6 * time.Hour
+
 type policyFigures struct {
 	Policy string            `json:"policy"`
 	Mean   *sim.Metrics      `json:"mean,omitempty"`
@@ -34,11 +38,14 @@ type policyFigures struct {
 
 // seedFigures is one seed's figures: Metrics, or Packed in workload pack.
 type seedFigures struct {
-	Seed    uint64            `json:"seed"`
-	Hash    string            `json:"hash"`
-	Metrics *sim.Metrics      `json:"metrics,omitempty"`
-	Starts  *sim.StartFigures `json:"starts,omitempty"` // with --starts
-	Packed  *sim.Packed       `json:"packed,omitempty"`
+	Seed     uint64            `json:"seed"`
+	Hash     string            `json:"hash"`
+	Metrics  *sim.Metrics      `json:"metrics,omitempty"`
+	Users    []sim.Group       `json:"users,omitempty"`
+	Sizes    []sim.Group       `json:"sizes,omitempty"`
+	Fairness *sim.Fairness     `json:"fairness,omitempty"`
+	Starts   *sim.StartFigures `json:"starts,omitempty"` // with --starts
+	Packed   *sim.Packed       `json:"packed,omitempty"`
 }
 
 func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
@@ -46,7 +53,10 @@ func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
 	for i := range runs {
 		p := policyFigures{Policy: runs[i].Policy, Mean: &runs[i].Mean, Starts: sim.MeanStarts(runs[i].Outcomes)}
 		for k, outcome := range runs[i].Outcomes {
-			p.Runs = append(p.Runs, seedFigures{Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics, Starts: outcome.Starts})
+			p.Runs = append(p.Runs, seedFigures{
+				Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics, Starts: outcome.Starts,
+				Users: outcome.Users(), Sizes: outcome.Sizes(), Fairness: outcome.Fairness(fairnessWindow),
+			})
 		}
 		list = append(list, p)
 	}

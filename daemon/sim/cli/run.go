@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -35,8 +36,8 @@ func Run(args []string, out, talk io.Writer) int {
 }
 
 func (o *options) run(out io.Writer) error {
-	if o.generate > 0 {
-		return sim.Generate(o.generate, cmp.Or(o.days, 14), o.seeds[0]).Write(out)
+	if o.generate != "" {
+		return o.generated().Write(out)
 	}
 	trace, err := o.read()
 	if err != nil {
@@ -60,8 +61,21 @@ func (o *options) run(out io.Writer) error {
 	return o.writeTable(out, runs)
 }
 
+// generated is the made-up trace to write.
+func (o *options) generated() sim.Trace {
+	if o.scenario != nil {
+		return o.drawn(sim.Trace{}, o.seeds[0])
+	}
+	n, _ := strconv.Atoi(o.generate) // check has seen that it is a number
+	return sim.Generate(n, cmp.Or(o.days, 14), o.seeds[0])
+}
+
 // read reads the trace and fills in what goes by its format.
 func (o *options) read() (sim.Trace, error) {
+	if o.scenario != nil {
+		o.workload = o.scenario.Name
+		return sim.Trace{}, nil
+	}
 	in := os.Stdin
 	if o.trace != "-" {
 		file, err := os.Open(o.trace)
@@ -91,7 +105,9 @@ func (o *options) read() (sim.Trace, error) {
 
 // drawn is the jobs of one seed.
 func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
-	if o.workload == "w1" {
+	if o.scenario != nil {
+		trace = o.scenario.Make(sim.Setting{GPUs: o.options.GPUs, Days: o.days, Load: o.load, Seed: seed})
+	} else if o.workload == "w1" {
 		trace = sim.W1{GPUs: o.options.GPUs, Load: o.load, From: o.from, Days: o.days, Seed: seed}.Draw(trace)
 	} else if o.days > 0 || !o.from.IsZero() {
 		trace = trace.Window(o.from, o.days)
@@ -149,8 +165,11 @@ func (o *options) writeReport(runs []page.Run) error {
 
 // describe says in one line what was run.
 func (o *options) describe() string {
-	text := fmt.Sprintf("%s, workload %s, %d GPUs, %s run times", filepath.Base(o.trace), o.workload, o.options.GPUs,
-		cmp.Or(o.options.Predict, sim.Learned))
+	source := "scenario " + o.workload
+	if o.scenario == nil {
+		source = fmt.Sprintf("%s, workload %s", filepath.Base(o.trace), o.workload)
+	}
+	text := fmt.Sprintf("%s, %d GPUs, %s run times", source, o.options.GPUs, cmp.Or(o.options.Predict, sim.Learned))
 	if o.workload == "w1" {
 		text += fmt.Sprintf(", load %g, %d days", o.load, o.days)
 	}

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -66,19 +68,27 @@ func TestSimJSON(t *testing.T) {
 // TestSimUsage: what is wrong is said, with exit code 2.
 func TestSimUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                              "which trace?",
-		"--polcy fifo":                  "not defined: -polcy; see 'gpuschedd sim --help'",
-		"--trace x --policy lifo":       "no policy \"lifo\": choose among fifo-strict, fifo",
-		"--trace x --seed 5-3":          "not a range",
-		"--trace x --seed 1-99999999":   "at most 1000 seeds",
-		"--trace x --predict tarot":     "choose among learned",
-		"--trace x --workload w2":       "no workload \"w2\"",
-		"--trace x --format xml":        "no format \"xml\"",
-		"--trace x --gpus 0":            "--gpus is 1 to",
-		"--trace x --preemptible 2":     "--preemptible is 0 to 1",
-		"--trace x --switch-cost -1s":   "can't be negative",
-		"--trace x more":                "takes no arguments",
-		"--generate 2000000 --trace xx": "1 to 1000000 jobs",
+		"":                                  "which trace?",
+		"--polcy fifo":                      "not defined: -polcy; see 'gpuschedd sim --help'",
+		"--trace x --policy lifo":           "no policy \"lifo\": choose among fifo-strict, fifo",
+		"--trace x --seed 5-3":              "not a range",
+		"--trace x --seed 1-99999999":       "at most 1000 seeds",
+		"--trace x --predict tarot":         "choose among learned",
+		"--trace x --workload w2":           "no workload \"w2\"",
+		"--trace x --format xml":            "no format \"xml\"",
+		"--trace x --gpus 0":                "--gpus is 1 to",
+		"--trace x --preemptible 2":         "--preemptible is 0 to 1",
+		"--trace x --switch-cost -1s":       "can't be negative",
+		"--trace x more":                    "takes no arguments",
+		"--generate 2000000":                "1 to 1000000 jobs",
+		"--generate 0":                      "1 to 1000000 jobs",
+		"--generate drought":                "no scenario \"drought\": choose among flood",
+		"--scenario drought":                "no scenario \"drought\": choose among flood",
+		"--scenario flood --trace x":        "--trace or --scenario?",
+		"--scenario flood --days 3":         "has its own instants",
+		"--scenario wide --from 2026-01-01": "--from has no meaning",
+		"--scenario wide --workload w1":     "--workload has no meaning",
+		"--trace x --days 99999":            "--days is 0 to 3660",
 	} {
 		var out, talk bytes.Buffer
 		if code := Run(strings.Fields(args), &out, &talk); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
@@ -94,6 +104,37 @@ func TestSimUsage(t *testing.T) {
 	var out, talk bytes.Buffer
 	if code := Run([]string{"--help"}, &out, &talk); code != 0 || !strings.Contains(talk.String(), "-trace") {
 		t.Errorf("help: exit code %d, %q", code, &talk)
+	}
+}
+
+// TestScenarioIsWritten: a scenario that was written is the scenario when it is
+// read, and what each user got is in the JSON.
+func TestScenarioIsWritten(t *testing.T) {
+	const shape = " --gpus 4 --days 4 --seed 2"
+	var file, direct, read, talk bytes.Buffer
+	if code := Run(strings.Fields("--generate bimodal"+shape), &file, &talk); code != 0 {
+		t.Fatal(talk.String())
+	}
+	path := filepath.Join(t.TempDir(), "bimodal.csv")
+	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, out := range map[string]*bytes.Buffer{
+		"--scenario bimodal" + shape: &direct, "--trace " + path + " --gpus 4 --seed 2": &read,
+	} {
+		if code := Run(strings.Fields(args+" --policy fifo,fair --json"), out, &talk); code != 0 {
+			t.Fatal(talk.String())
+		}
+	}
+	var a, b document
+	if err := errors.Join(json.Unmarshal(direct.Bytes(), &a), json.Unmarshal(read.Bytes(), &b)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a.Policies, b.Policies) {
+		t.Error("the file gives other figures than the scenario")
+	}
+	if r := a.Policies[1].Runs[0]; len(r.Users) != 5 || len(r.Sizes) != 3 || len(r.Fairness.GPUTime) != 5 {
+		t.Errorf("%d users, %d sizes, %+v", len(r.Users), len(r.Sizes), r.Fairness)
 	}
 }
 

@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Group is the figures of some of a run's jobs: one user's, or those that ask the
+// same number of GPUs. Times are in seconds.
+type Group struct {
+	User string  `json:"user,omitempty"`
+	GPUs float64 `json:"gpus,omitempty"` // that each of the jobs asks
+
+	Jobs           int     `json:"jobs"`
+	GPUTime        float64 `json:"gpu_s"` // GPU-seconds that they held
+	MeanWait       float64 `json:"mean_wait_s"`
+	MeanCompletion float64 `json:"mean_completion_s"`
+	Slowdown       float64 `json:"bounded_slowdown"`
+	Preemptions    float64 `json:"preemptions"`
+}
+
+// add takes in a job; the means are sums until finish.
+func (g *Group) add(j *JobOutcome) {
+	g.Jobs++
+	g.GPUTime += j.gpuTime(Span{To: j.End})
+	g.MeanWait += j.Wait.Seconds()
+	g.MeanCompletion += j.Completion().Seconds()
+	g.Slowdown += j.slowdown()
+	g.Preemptions += float64(j.Preemptions)
+}
+
+func (g *Group) finish() {
+	n := float64(g.Jobs)
+	g.MeanWait /= n
+	g.MeanCompletion /= n
+	g.Slowdown /= n
+}
+
+// Users are the figures by user, in the order of their names.
+func (o *Outcome) Users() []Group {
+	list := group(o.Jobs, func(j *JobOutcome) Group { return Group{User: j.User} })
+	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.User, b.User) })
+	return list
+}
+
+// Sizes are the figures by GPUs asked, the smallest first.
+func (o *Outcome) Sizes() []Group {
+	list := group(o.Jobs, func(j *JobOutcome) Group { return Group{GPUs: float64(j.GPUMilli) / 1000} })
+	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.GPUs, b.GPUs) })
+	return list
+}
+
+// group adds jobs up by what they belong to.
+func group(jobs []JobOutcome, of func(*JobOutcome) Group) []Group {
+	at := map[Group]int{}
+	var list []Group
+	for i := range jobs {
+		key := of(&jobs[i])
+		k, known := at[key]
+		if !known {
+			k = len(list)
+			at[key] = k
+			list = append(list, key)
+		}
+		list[k].add(&jobs[i])
+	}
+	for i := range list {
+		list[i].finish()
+	}
+	return list
+}
+
+// gpuTime is how many GPU-seconds the job held within a span.
+func (j *JobOutcome) gpuTime(in Span) float64 {
+	sum := time.Duration(0)
+	for _, h := range j.Held {
+		sum += h.within(in)
+	}
+	return sum.Seconds() * float64(j.GPUMilli) / 1000
+}
+
+// slowdown is the bounded slowdown.
+func (j *JobOutcome) slowdown() float64 {
+	return max(1, j.Completion().Seconds()/max(j.Run, shortRun).Seconds())
+}
+
+// GPUTime is how many GPU-seconds a user's jobs held within a span, and how many
+// all jobs did. Instants count from the trace's Begin.
+func (o *Outcome) GPUTime(user string, in Span) (own, all float64) {
+	for i := range o.Jobs {
+		held := o.Jobs[i].gpuTime(in)
+		all += held
+		if o.Jobs[i].User == user {
+			own += held
+		}
+	}
+	return own, all
+}

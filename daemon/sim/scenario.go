@@ -1,0 +1,213 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scenario is a made-up workload with a name. Each tries one thing of a
+// scheduler: somebody who floods the queue, jobs of like length, run times that
+// nobody can foresee, days and nights.
+type Scenario struct {
+	Name string
+	What string // in one line, for a reader of the list
+	GPUs int    // of the machine that it is meant for
+	Days int    // in which jobs are submitted; 0: the scenario has its own instants
+	Load float64
+	draw func(Setting, *rand.Rand) []Job
+}
+
+// Setting is a scenario's machine and seed. What is 0 is the scenario's own.
+type Setting struct {
+	GPUs int
+	Days int
+	Load float64 // work submitted over what the GPUs can do in these days
+	Seed uint64
+}
+
+// scenarioUsers is how many users share the machine in most scenarios.
+const scenarioUsers = 6
+
+// Scenarios lists all scenarios.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "flood", What: "user a queues 75 jobs per GPU of 1 to 4 h, six hours later user b a sixth of that", GPUs: 8,
+			draw: func(s Setting, rng *rand.Rand) []Job { return flood(s, rng, "a", "b") }},
+		{Name: "sweep", What: "the jobs of flood, to be judged by their mean completion time", GPUs: 8,
+			draw: func(s Setting, rng *rand.Rand) []Job { return flood(s, rng, "a", "b") }},
+		{Name: "third", What: "flood, and twelve hours after b user c with as many jobs", GPUs: 8,
+			draw: func(s Setting, rng *rand.Rand) []Job { return flood(s, rng, "a", "b", "c") }},
+		{Name: "bimodal", What: "5 min or 10 h on 1, 2 or 4 GPUs, and nothing tells which", GPUs: 8, Days: 15, Load: 1.1,
+			draw: stream(scenarioUsers-1, bimodal)},
+		{Name: "uniform", What: "10 min to 12 h, all alike likely", GPUs: 8, Days: 21, Load: 0.9,
+			draw: stream(scenarioUsers, uniform)},
+		{Name: "lognormal", What: "a heavy tail: half of the jobs under 30 min, one in fifty over 16 h", GPUs: 8, Days: 21,
+			Load: 0.9, draw: stream(scenarioUsers, lognormal)},
+		{Name: "wide", What: "jobs of half or all of the GPUs", GPUs: 8, Days: 21, Load: 0.8,
+			draw: stream(scenarioUsers, wide)},
+		{Name: "narrow", What: "jobs of one GPU", GPUs: 8, Days: 21, Load: 0.9, draw: stream(scenarioUsers, narrow)},
+		{Name: "mixed", What: "wide jobs and narrow ones, long and short", GPUs: 8, Days: 21, Load: 0.9,
+			draw: stream(scenarioUsers, mixed)},
+		{Name: "diurnal", What: "a heavy tail that comes by day, on weekdays; queues drain at night", GPUs: 8, Days: 21,
+			Load: 0.8, draw: diurnal},
+		{Name: "cluster", What: "63 users of 256 GPUs with time limits far above the run times, about 13700 jobs", GPUs: 256,
+			Days: 80, Load: 0.9, draw: cluster},
+	}
+}
+
+// FindScenario returns the scenario of that name.
+func FindScenario(name string) (Scenario, error) {
+	all := Scenarios()
+	at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
+	if at < 0 {
+		var names []string
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return Scenario{}, fmt.Errorf("there is no scenario %q: choose among %s", name, strings.Join(names, ", "))
+	}
+	return all[at], nil
+}
+
+// Make draws the scenario's jobs. The same setting gives the same jobs.
+func (s Scenario) Make(t Setting) Trace {
+	if t.GPUs == 0 {
+		t.GPUs = s.GPUs
+	}
+	if t.Days == 0 {
+		t.Days = s.Days
+	}
+	if t.Load == 0 {
+		t.Load = s.Load
+	}
+	return newTrace(generatedBegin(), s.draw(t, random(t.Seed, streamScenario)))
+}
+
+// flood is one user's sweep and those of users who come later: 600, 100 and 100
+// jobs of one GPU on a machine with eight.
+func flood(s Setting, rng *rand.Rand, users ...string) []Job {
+	at := [...]time.Duration{0, 6 * time.Hour, 18 * time.Hour}
+	per := [...]int{600, 100, 100}
+	var jobs []Job
+	for i, user := range users {
+		for range per[i] * s.GPUs / 8 {
+			jobs = append(jobs, Job{
+				Submit: at[i], Run: between(time.Hour, 4*time.Hour, rng), GPUMilli: 1000, User: user, Kind: user + "-sweep",
+			})
+		}
+	}
+	return jobs
+}
+
+// between draws whole seconds, all alike likely.
+func between(low, high time.Duration, rng *rand.Rand) time.Duration {
+	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
+}
+
+// tailed draws a lognormal run time of whole seconds, cut at high.
+func tailed(median time.Duration, sigma float64, high time.Duration, rng *rand.Rand) time.Duration {
+	run := time.Duration(float64(median) * math.Exp(sigma*rng.NormFloat64()))
+	return min(max(run, 10*time.Second), high).Truncate(time.Second)
+}
+
+// stream draws jobs of some users, all alike busy, until their work is the load;
+// they are submitted at instants of which all are alike likely, a Poisson process
+// of known count.
+func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *rand.Rand) []Job {
+	return func(s Setting, rng *rand.Rand) []Job {
+		var jobs []Job
+		for work := int64(0); work < s.work(); {
+			j := draw(s.GPUs, rng)
+			j.User = fmt.Sprintf("user%d", 1+rng.IntN(users))
+			if j.Kind != "" {
+				j.Kind = j.User + "-" + j.Kind
+			}
+			j.Submit = between(0, time.Duration(s.Days)*day-time.Second, rng)
+			work += j.work()
+			jobs = append(jobs, j)
+		}
+		return jobs
+	}
+}
+
+// work is the GPU time to be submitted, in milli-GPU microseconds.
+func (s Setting) work() int64 {
+	return int64(s.Load * float64(s.GPUs) * 1000 * float64(s.Days) * float64(day.Microseconds()))
+}
+
+func bimodal(gpus int, rng *rand.Rand) Job {
+	run := 5 * time.Minute
+	if rng.IntN(2) == 1 {
+		run = 10 * time.Hour
+	}
+	return Job{Run: run, GPUMilli: 1000 * min(gpus, 1<<rng.IntN(3)), Kind: "train"}
+}
+
+func uniform(gpus int, rng *rand.Rand) Job {
+	return Job{Run: between(10*time.Minute, 12*time.Hour, rng), GPUMilli: 1000 * min(gpus, sizes[rng.IntN(len(sizes))])}
+}
+
+func lognormal(gpus int, rng *rand.Rand) Job {
+	return Job{Run: tailed(30*time.Minute, 1.7, day, rng), GPUMilli: 1000 * min(gpus, sizes[rng.IntN(len(sizes))])}
+}
+
+func wide(gpus int, rng *rand.Rand) Job {
+	return Job{Run: tailed(time.Hour, 1.2, day, rng), GPUMilli: 1000 * max(1, gpus>>rng.IntN(2)), Kind: "wide"}
+}
+
+func narrow(_ int, rng *rand.Rand) Job {
+	return Job{Run: tailed(2*time.Hour, 1.2, day, rng), GPUMilli: 1000, Kind: "narrow"}
+}
+
+func mixed(gpus int, rng *rand.Rand) Job {
+	j := narrow(gpus, rng)
+	if rng.IntN(8) == 0 {
+		j = wide(gpus, rng)
+	}
+	if rng.IntN(2) == 0 {
+		j.Run, j.Kind = max(j.Run/20, time.Minute).Truncate(time.Second), j.Kind+"-test"
+	}
+	return j
+}
+
+// diurnal draws people with habits, as Generate does, up to the load.
+func diurnal(s Setting, rng *rand.Rand) []Job {
+	people := newPeople(scenarioUsers, rng)
+	var jobs []Job
+	for work := int64(0); work < s.work(); {
+		j := people[pick(len(people), 0.5, rng)].submit(rng)
+		j.GPUMilli, j.GPUMemBytes = min(j.GPUMilli, s.GPUs*1000), 0
+		j.Submit = instantOf(s.Days, rng)
+		work += j.work()
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// clusterUsers is how many people use the cluster, a few of them most.
+const clusterUsers = 63
+
+// cluster draws jobs of powers of two processors with requested times, as logs of
+// large machines have them: each user's run times lie around an own median.
+func cluster(s Setting, rng *rand.Rand) []Job {
+	medians := make([]time.Duration, clusterUsers)
+	for i := range medians {
+		medians[i] = tailed(15*time.Minute, 1, 4*time.Hour, rng)
+	}
+	var jobs []Job
+	for work := int64(0); work < s.work(); {
+		user := pick(clusterUsers, 1, rng)
+		j := Job{
+			User: fmt.Sprintf("user%02d", user+1), GPUMilli: 1000 * min(s.GPUs, 1<<rng.IntN(8)),
+			Run: tailed(medians[user], 1.7, 36*time.Hour, rng), Submit: between(0, time.Duration(s.Days)*day-time.Second, rng),
+		}
+		j.Limit = userLimit(j.Run, rng)
+		work += j.work()
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
