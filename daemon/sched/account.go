@@ -31,8 +31,9 @@ type Account struct {
 	factor float64 // of this pass
 	newJobs,
 	newMilli int // given out by this pass
-	over         bool // its GPU time is used up
-	failedShapes int  // for how many of its shapes nothing could be kept
+	over         bool   // its GPU time is used up
+	allowed      uint64 // the reservations of administrators that are open to it, as bits
+	failedShapes int    // for how many of its shapes nothing could be kept
 }
 
 // Member reports whether the account is the group or in it.

@@ -2,8 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -72,61 +70,6 @@ func BenchmarkPass(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// awkward is a machine of 8 GPUs, one out of service, and a queue of n jobs of one
-// user, each of another shape, for none of which GPUs can be kept: they ask all
-// GPUs, or one that is in use by more than they bear.
-func awkward(n int, change func(r *job.Request, i int)) (*Snapshot, *Queue) {
-	s, _ := crowded(0)
-	s.GPUs, s.Running = s.GPUs[:8], s.Running[:6]
-	for i := range s.GPUs {
-		s.GPUs[i].Held = nil
-	}
-	for i := range s.Running {
-		s.GPUs[i].Held = []Hold{{Job: s.Running[i].ID, Milli: job.WholeGPU}}
-	}
-	s.GPUs[7].State = Drained
-	s.GPUs[6].MemFreeBytes = 70 << 30
-	q, bob := NewQueue(), &Account{UID: 1001, Name: "bob"}
-	for i := range n {
-		r := &job.Request{GPUMilli: job.WholeGPU}
-		change(r, i)
-		q.Push(Waiting{ID: job.ID(i + 1), Request: r, Account: bob, Since: s.Now - Instant(n-i), Expected: time.Hour, Count: 1})
-	}
-	return s, q
-}
-
-// shapes are the requests of awkward.
-var shapes = map[string]func(*job.Request, int){
-	"all GPUs":   func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, job.Span(i+1)*job.Span(time.Second) },
-	"memory":     func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 8000, int64(i) },
-	"one in use": func(r *job.Request, i int) { r.GPUIDs, r.MaxUsedPercent, r.MemBytes = []int{6}, 1, int64(i) },
-	"drained":    func(r *job.Request, i int) { r.GPUIDs, r.TimeLimit = []int{7}, job.Span(i+1)*job.Span(time.Second) },
-}
-
-// BenchmarkAwkward is a pass, and a look ahead, over jobs for which no GPUs can be
-// kept.
-func BenchmarkAwkward(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(shapes)) {
-		for _, n := range []int{1_000, 20_000} {
-			s, q := awkward(n, shapes[name])
-			p := NewPlanner()
-			b.Run(fmt.Sprintf("pass/%s/%d", name, n), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if plan := p.Plan(s, q); len(plan.Place)+len(plan.Backfill) > 0 {
-						b.Fatalf("placed %v, kept %v", plan.Place, plan.Backfill)
-					}
-				}
-			})
-			b.Run(fmt.Sprintf("forecast/%s/%d", name, n), func(b *testing.B) {
-				for b.Loop() {
-					p.Forecast(s, q)
-				}
-			})
-		}
 	}
 }
 

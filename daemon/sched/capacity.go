@@ -98,7 +98,7 @@ func (l *capacity) countNoGPU(grants []Grant, mem int64, slots int) {
 // hasNoGPUMem reports whether a job that asks no GPU may have the memory, if there is as
 // much: of the share of such jobs, or, while none of them runs, beyond it, so that none
 // waits for ever.
-func (l *capacity) hasNoGPUMem(mem int64) bool { return mem <= l.noGPUMem || l.noGPUJobs == 0 }
+func (h *hostCapacity) hasNoGPUMem(mem int64) bool { return mem <= h.noGPUMem || h.noGPUJobs == 0 }
 
 // take gives away; the host's memory stays uncounted where it was.
 func (l *capacity) take(grants []Grant, mem int64) {
@@ -152,6 +152,7 @@ const (
 	whenNow   horizon = iota
 	whenFreed         // when the jobs that are to make room have ended
 	whenAhead         // in the future, of which only what is from outside is taken to stay
+	whenEver          // the same, when all reservations of administrators are over
 )
 
 // admits reports whether a GPU may be considered at all.
@@ -162,7 +163,7 @@ func (p *Planner) admits(q *query, l *capacity, i int) bool {
 	if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i], q.when); !ok {
 		return false
 	}
-	return p.advanceReservationFor(q, i) == nil
+	return q.when == whenEver || p.advanceReservationFor(q, i) == nil
 }
 
 // wholeFits and partFits tell what of an admitted GPU would do.
@@ -177,13 +178,20 @@ func (p *Planner) partFits(q *query, l *capacity, i int) bool {
 
 // fits reports whether the capacity has what is asked.
 func (p *Planner) fits(q *query, l *capacity) bool {
-	sh := q.shape
-	if sh.mem > l.mem || l.slots <= 0 {
+	return l.suffices(q.shape) && (q.shape.milli == 0 || p.gpusFit(q, l))
+}
+
+// suffices reports whether there is what the shape asks besides GPUs.
+func (h *hostCapacity) suffices(sh *resourceShape) bool {
+	if sh.mem > h.mem || h.slots <= 0 {
 		return false
 	}
-	if sh.milli == 0 {
-		return l.noGPUSlots > 0 && l.hasNoGPUMem(sh.mem)
-	}
+	return sh.milli > 0 || h.noGPUSlots > 0 && h.hasNoGPUMem(sh.mem)
+}
+
+// gpusFit reports whether the capacity has the GPUs that are asked.
+func (p *Planner) gpusFit(q *query, l *capacity) bool {
+	sh := q.shape
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {
 		if !p.admits(q, l, i) {

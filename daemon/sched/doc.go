@@ -23,9 +23,11 @@
 // that asks no GPU where those that ask none have all places of their share. One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
 // will once running jobs end as expected, get a reservation: the instant
-// (shadow) at which that is so, and the GPUs that become free latest. Where there
-// is none for one job it is not tried for others of its shape, nor for more
-// than 64 shapes of one account, which bounds the time of a pass. A job
+// (shadow) at which that is so, and the GPUs that become free latest. One that
+// would not fit either if all of them had ended, and all GPUs were back that are
+// expected, is passed over. Where there is no such instant for another, since a load
+// keeps it or a reservation of an administrator, it is not tried for others of its
+// shape, nor for more than 64 shapes of one account, which bounds the time of a pass. A job
 // behind a reservation fits only if it ends by the shadow (one that could then be
 // stopped for the other: if it has had its slice by then), or if it also fits
 // into what the reservation leaves over at the shadow. A GPU that an
@@ -39,7 +41,8 @@
 // it has taken (it computes, or has much memory) is given as a whole one to no job
 // that says neither how much memory it needs nor how much may be in use.
 //
-// Preemption. One of the first 16 that do not fit may have preemptible jobs stopped that
+// Preemption. One of the first 16 that do not fit, without those passed over there, may
+// have preemptible jobs stopped that
 // have run for a slice and are of a lower class or number, or of the same and
 // have a lower score: if they hold twice as much of GPUs, lower than 1/1.25 of
 // its own, four times, 1/1.5, and so on. While the guard is open, jobs that

@@ -63,8 +63,10 @@ func (e *entry) bounded() bool {
 func (f *forecast) begin(waiting []*entry) {
 	f.Planner.ends = append(f.Planner.ends[:0], f.ends...)
 	f.backfill, f.store = f.backfill[:0], f.store[:0]
+	f.changed()
+	f.beginRights()
 	for _, e := range waiting {
-		f.open(e.bucket.shape)
+		f.open(e.bucket.shape.footprint)
 		e.bucket.shape.refused = e.bucket.shape.refused[:0]
 	}
 }
@@ -97,6 +99,7 @@ func (f *forecast) forecastStart(e *entry) bool {
 		}
 	}
 	end := release{at: f.s.Now.Add(e.bucket.run), grants: grants, mem: q.shape.mem, gpu: noGPU}
+	f.changed()
 	f.ends, f.Planner.ends = append(f.ends, end), append(f.Planner.ends, end)
 	f.starts[e.ID] = f.s.Now
 	return true
@@ -112,7 +115,7 @@ func (f *forecast) block(c *cursor, mask uint32, news bool) {
 	if f.capped(c.bucket) {
 		return
 	}
-	if len(f.backfill) < f.s.Policy.ReservationDepth && !f.hopeless(c) && !f.reserve(c) {
-		sh.hopeless = true
+	if len(f.backfill) < f.s.Policy.ReservationDepth && !f.hopeless(c.bucket) && !f.reserve(c) {
+		sh.hopeless = f.pass
 	}
 }

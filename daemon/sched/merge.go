@@ -10,14 +10,14 @@ import (
 // is in order: what it costs depends on their number and n, not on how many
 // jobs wait. The pass has begun.
 func (p *Planner) head(n int) []job.ID {
-	p.heap = p.heap[:0]
+	p.beginWalk()
 	for _, b := range p.q.buckets {
-		p.heap = append(p.heap, p.cursor(b, b.head))
+		p.heap.list = append(p.heap.list, p.standing(b))
 	}
 	p.heap.order()
 	ids := make([]job.ID, 0, min(n, len(p.q.entries)))
-	for len(ids) < n && len(p.heap) > 0 {
-		c := &p.heap[0]
+	for len(ids) < n && len(p.heap.list) > 0 {
+		c := p.heap.first()
 		ids = append(ids, c.entry.ID)
 		if c.entry = c.entry.next; c.entry != nil {
 			p.rank(&c.rank, c.bucket, c.entry)

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"slices"
 	"time"
 )
 
@@ -17,13 +16,23 @@ type Planner struct {
 	start     capacity // when the pass began
 	wholeFree int      // GPUs in it
 	now       capacity // less what it gave out
+	ahead     capacity // less what it keeps; good while sorted
+	final     capacity // once all has come back
 	behind    capacity // of a job behind reservations
+	besides   hostCapacity
+
+	version uint32 // changes with what was given out or is kept
+	rights  []rights
+	current uint64 // reservations of administrators, as bits
 
 	backfill []backfillReservation // room for maxDepth; their capacities are used again
 	ends     []release
-	listed   bool // ends has what runs
-	heap     heap // of jobs that fit
-	blocked  heap // of jobs that do not
+	listed   bool     // ends has what runs
+	sorted   bool     // by time
+	heap     heap     // of jobs that fit
+	blocked  heap     // of jobs that do not
+	cursors  []cursor // by the places of their buckets in the queue
+	walk     uint64   // of the buckets, in which cursors are made
 
 	grants     []Grant
 	store      []Grant // of placements and reservations
@@ -40,7 +49,9 @@ type Planner struct {
 
 // NewPlanner returns a planner.
 func NewPlanner() *Planner {
-	return &Planner{backfill: make([]backfillReservation, 0, maxDepth), maxFailedShapes: maxFailedShapes}
+	p := &Planner{backfill: make([]backfillReservation, 0, maxDepth), maxFailedShapes: maxFailedShapes}
+	p.heap.p, p.blocked.p = p, p
+	return p
 }
 
 // cursor is the next job of a bucket that the pass has not looked at.
@@ -48,8 +59,9 @@ type cursor struct {
 	rank
 	bucket *bucket
 	entry  *entry
-	used   int  // starts of the entry that the pass used up
-	given  bool // up: no more is kept for a job of the bucket
+	walk   uint64 // of which it is
+	used   int    // starts of the entry that the pass used up
+	given  bool   // up: no more is kept for a job of the bucket
 }
 
 // cursor returns one at an entry.
@@ -57,6 +69,33 @@ func (p *Planner) cursor(b *bucket, e *entry) cursor {
 	c := cursor{bucket: b, entry: e}
 	p.rank(&c.rank, b, e)
 	return c
+}
+
+// beginWalk forgets all cursors, and where their jobs stand.
+func (p *Planner) beginWalk() {
+	p.walk++
+	p.heap.list, p.blocked.list = p.heap.list[:0], p.blocked.list[:0]
+	if more := len(p.q.buckets) - len(p.cursors); more > 0 {
+		p.cursors = append(p.cursors, make([]cursor, more)...)
+	}
+}
+
+// at returns the cursor of a bucket, at its head where the walk has not moved it yet.
+func (p *Planner) at(s *standing) *cursor {
+	c := &p.cursors[s.at]
+	if c.walk != p.walk {
+		b := p.q.buckets[s.at]
+		*c = p.cursor(b, b.head)
+		c.walk, c.used = p.walk, b.head.startedBy(p.pass)
+	}
+	return c
+}
+
+// standing is where the head of a bucket stands.
+func (p *Planner) standing(b *bucket) standing {
+	var r rank
+	p.rank(&r, b, b.head)
+	return r.standing(b.at, p.s.Policy.FIFO)
 }
 
 // begin prepares a pass.
@@ -70,15 +109,20 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.ends, p.listed = p.ends[:0], false
 	p.start.open(s)
 	p.now.copyFrom(&p.start)
+	p.wholeFree = p.start.whole()
+	p.openFinal()
+	p.version = 0
+	p.changed()
 	p.beginAccounts()
+	p.beginRights()
 }
 
-// open prepares a shape that the pass comes to.
-func (p *Planner) open(sh *resourceShape) {
-	if sh.pass != p.pass {
-		sh.pass, sh.verdict = p.pass, untried
-		sh.refused, sh.hopeless = sh.refused[:0], false
-		sh.qualify(p.s)
+// open prepares a footprint that the pass comes to.
+func (p *Planner) open(f *footprint) {
+	if f.pass != p.pass {
+		f.pass, f.ever = p.pass, unasked
+		f.verdicts, f.ahead = f.verdicts[:0], verdict{}
+		f.qualify(p.s)
 	}
 }
 
@@ -167,21 +211,20 @@ func (p *Planner) resetThrottles() {
 }
 
 // splitByFit splits the buckets into those whose jobs fit into what is free as the
-// pass begins and the others.
+// pass begins and those for which GPUs may be kept. The others are left alone.
 func (p *Planner) splitByFit() {
-	p.heap, p.blocked = p.heap[:0], p.blocked[:0]
-	p.wholeFree = p.start.whole()
+	p.beginWalk()
+	keeps := p.s.Policy.ReservationDepth > 0
 	for _, b := range p.q.buckets {
 		if p.capped(b) {
 			continue
 		}
-		p.open(b.shape)
-		switch c := (cursor{bucket: b, entry: b.head}); {
-		case !p.seek(&c):
-		case p.fitsAtStart(&c):
-			p.heap = append(p.heap, c)
-		default:
-			p.blocked = append(p.blocked, c)
+		p.open(b.shape.footprint)
+		switch {
+		case p.roomFor(b, 0):
+			p.heap.list = append(p.heap.list, p.standing(b))
+		case keeps && p.fitsEver(b.shape):
+			p.blocked.list = append(p.blocked.list, p.standing(b))
 		}
 	}
 	p.heap.order()
@@ -194,83 +237,67 @@ func (p *Planner) capped(b *bucket) bool {
 	return b.account.capped(b.shape.milli) || b.shape.milli == 0 && p.now.noGPUSlots <= 0
 }
 
-// fitsAtStart asks once for all buckets of a shape; reservations of
-// administrators concern accounts and are asked for each.
-func (p *Planner) fitsAtStart(c *cursor) bool {
-	sh := c.bucket.shape
-	if sh.whole > p.wholeFree {
-		return false
-	}
-	if sh.verdict == untried || len(p.s.Reserved) > 0 {
-		q := c.query(p.s.Now, whenNow)
-		sh.verdict = failing
-		if p.fits(&q, &p.start) {
-			sh.verdict = fitting
-		}
-	}
-	return sh.verdict == fitting
-}
-
 // step looks at the first job in order that is left; false when there is none.
 // Once all reservations are made, those that do not fit are left alone.
 func (p *Planner) step() bool {
-	refuse := len(p.blocked) > 0 && len(p.backfill) < p.s.Policy.ReservationDepth
+	fit, blocked := &p.heap, &p.blocked
+	refuse := len(blocked.list) > 0 && p.keepsMore()
 	switch {
-	case refuse && (len(p.heap) == 0 || p.blocked[0].before(&p.heap[0].rank)):
+	case refuse && (len(fit.list) == 0 || blocked.before(&blocked.list[0], &fit.list[0])):
 		p.refuse()
 		return true
-	case len(p.heap) == 0:
+	case len(fit.list) == 0:
 		return false
 	}
 	p.tryFirst()
 	return true
 }
 
+// keepsMore reports whether GPUs may be kept for one more job.
+func (p *Planner) keepsMore() bool { return len(p.backfill) < p.s.Policy.ReservationDepth }
+
 // refuse deals with a job that does not fit in its turn: unless it is capped by
 // now, a reservation is made for it, and no job of its bucket is looked at again
 // where none can be.
 func (p *Planner) refuse() {
-	c := &p.blocked[0]
-	b := c.bucket
+	c := p.blocked.first()
 	switch {
-	case p.capped(b):
+	case p.capped(c.bucket):
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
-	case p.hopeless(c):
-		p.blocked.pop()
+	case p.hopeless(c.bucket):
+		if p.blocked.drop() {
+			p.blocked.sift(func(s *standing) bool { return !p.hopeless(p.q.buckets[s.at]) })
+		}
 	case p.reserve(c):
 		p.blocked.settle(p.next(c))
 	default:
 		p.blocked.pop()
-		p.giveUp(b)
+		p.giveUp(c.bucket)
 	}
 }
 
 // maxFailedShapes is for how many shapes of one account a pass fails to find GPUs to keep.
 const maxFailedShapes = 64
 
-// hopeless reports whether there is no use in keeping GPUs for the job at the cursor.
+// hopeless reports whether there is no use in keeping GPUs for a job of the bucket.
 // Reservations of administrators concern accounts, so that a shape is tried for
 // each.
-func (p *Planner) hopeless(c *cursor) bool {
-	return c.bucket.shape.hopeless && len(p.s.Reserved) == 0 || c.bucket.account.failedShapes >= p.maxFailedShapes
+func (p *Planner) hopeless(b *bucket) bool {
+	return b.account.failedShapes >= p.maxFailedShapes || b.shape.hopeless == p.pass && len(p.s.Reserved) == 0
 }
 
 // giveUp notes that nothing can be kept for a job of the bucket. An account for
 // whose jobs that was tried often enough is not looked at again.
 func (p *Planner) giveUp(b *bucket) {
-	a := b.account
-	b.shape.hopeless = true
-	if a.failedShapes++; a.failedShapes == p.maxFailedShapes {
-		p.blocked = slices.DeleteFunc(p.blocked, func(c cursor) bool { return c.bucket.account == a })
-		p.blocked.order()
-	}
+	b.shape.hopeless = p.pass
+	b.account.failedShapes++
 }
 
 // tryFirst places the first job of the heap, or sorts it out.
 func (p *Planner) tryFirst() {
-	c := &p.heap[0]
+	c := p.heap.first()
 	if p.capped(c.bucket) {
 		p.heap.pop()
 		return
@@ -279,17 +306,47 @@ func (p *Planner) tryFirst() {
 		p.heap.settle(p.seek(c))
 		return
 	}
-	q := c.query(p.s.Now, whenNow)
-	switch l := p.capacityFor(&q, c); {
-	case l != nil:
-		p.place(c, p.choose(&q, l))
+	mask := p.delayed(c)
+	switch {
+	case p.roomFor(c.bucket, mask):
+		p.place(c, p.chooseBehind(c, mask))
 		p.heap.settle(p.seek(c))
 	case c.bucket.shape.yields:
 		p.heap.settle(p.passOver(c))
 	default:
-		p.blocked.push(*c)
-		p.heap.pop()
+		p.block(p.heap.list[0])
+		if p.heap.drop() {
+			p.heap.sift(p.stillFits)
+		}
 	}
+}
+
+// block puts a bucket whose jobs do not fit any more where GPUs may be kept for them.
+func (p *Planner) block(s standing) {
+	if p.keepsMore() {
+		p.blocked.push(s)
+	}
+}
+
+// stillFits reports whether a bucket of the heap may still fit, and blocks one that does
+// not. A later job of one that yields may where the first does not.
+func (p *Planner) stillFits(s *standing) bool {
+	b := p.q.buckets[s.at]
+	if b.shape.yields || p.roomFor(b, p.delayedBy(b)) {
+		return true
+	}
+	p.block(*s)
+	return false
+}
+
+// chooseBehind picks the GPUs for the job at the cursor, which fits behind the
+// reservations.
+func (p *Planner) chooseBehind(c *cursor, mask uint32) []Grant {
+	q, l := c.query(p.s.Now, whenNow), &p.now
+	if mask != 0 {
+		l = p.capacityBehind(&q, l, mask)
+	}
+	return p.choose(&q, l)
 }
 
 // passOver deals with the first of the heap, which does not fit and whose jobs may
@@ -298,15 +355,15 @@ func (p *Planner) tryFirst() {
 // returns false when none of them fits.
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.delayed(c)
-	if len(p.backfill) < p.s.Policy.ReservationDepth && !c.given && !p.hopeless(c) {
+	if p.keepsMore() && !c.given && !p.hopeless(c.bucket) {
 		if p.reserve(c) {
 			return p.next(c)
 		}
 		c.given = true
 		p.giveUp(c.bucket)
 	}
-	last, q := p.cursor(c.bucket, c.bucket.tail), c.query(p.s.Now, whenNow)
-	if p.capacityFor(&q, &last) == nil {
+	last := p.cursor(c.bucket, c.bucket.tail)
+	if !p.roomFor(c.bucket, p.delayed(&last)) {
 		return false
 	}
 	for p.next(c) {
@@ -315,25 +372,6 @@ func (p *Planner) passOver(c *cursor) bool {
 		}
 	}
 	return false
-}
-
-// capacityFor is what is left to the job at the cursor behind the reservations there
-// are; nil when it does not fit.
-func (p *Planner) capacityFor(q *query, c *cursor) *capacity {
-	l, mask := &p.now, p.delayed(c)
-	if q.shape.refusedAt(mask) {
-		return nil
-	}
-	if mask != 0 {
-		l = p.capacityBehind(q, l, mask)
-	}
-	if p.fits(q, l) {
-		return l
-	}
-	if len(p.s.Reserved) == 0 {
-		q.shape.refused = append(q.shape.refused, mask)
-	}
-	return nil
 }
 
 // refusedAt reports whether the shape did not fit behind these reservations, or
@@ -360,6 +398,7 @@ func (p *Planner) place(c *cursor, grants []Grant) {
 			p.backfill[i].rest.take(grants, sh.mem)
 		}
 	}
+	p.changed()
 	c.bucket.account.addPlaced(sh.milli)
 	p.countStart(c.entry.Throttle)
 	c.used++

@@ -87,11 +87,10 @@ func (p *Planner) release(r *Running) {
 // resetCursors takes up again all jobs that the pass did not place, from the head
 // of each bucket.
 func (p *Planner) resetCursors() {
-	p.blocked = p.blocked[:0]
+	p.beginWalk()
 	for _, b := range p.q.buckets {
-		c := cursor{bucket: b, entry: b.head, used: b.head.startedBy(p.pass)}
-		if !p.capped(b) && p.seek(&c) {
-			p.blocked = append(p.blocked, c)
+		if p.open(b.shape.footprint); !p.capped(b) && p.fitsEver(b.shape) {
+			p.blocked.list = append(p.blocked.list, p.standing(b))
 		}
 	}
 	p.blocked.order()
@@ -99,8 +98,8 @@ func (p *Planner) resetCursors() {
 
 // firstLeft returns the first job in order that is left and not capped.
 func (p *Planner) firstLeft() *cursor {
-	for len(p.blocked) > 0 {
-		c := &p.blocked[0]
+	for len(p.blocked.list) > 0 {
+		c := p.blocked.first()
 		switch {
 		case p.capped(c.bucket):
 			p.blocked.pop()

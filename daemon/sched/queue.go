@@ -73,6 +73,7 @@ type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
 	shapes   map[needs]*resourceShape
+	feet     map[gpuNeeds]*footprint
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
@@ -81,7 +82,7 @@ type Queue struct {
 // NewQueue returns an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
-		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*resourceShape{},
+		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*resourceShape{}, feet: map[gpuNeeds]*footprint{},
 		accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
 	}
 }
@@ -129,9 +130,7 @@ func (q *Queue) Remove(id job.ID) {
 	if q.accounts[b.account]--; q.accounts[b.account] == 0 {
 		delete(q.accounts, b.account)
 	}
-	if b.shape.refs--; b.shape.refs == 0 {
-		delete(q.shapes, b.shape.needs)
-	}
+	q.leaveShape(b.shape)
 	if b.head == nil {
 		last := q.buckets[len(q.buckets)-1]
 		q.buckets[b.at], last.at = last, b.at
@@ -151,13 +150,31 @@ func (q *Queue) Take(id job.ID) {
 }
 
 func (q *Queue) shape(r *job.Request) *resourceShape {
-	sh := q.shapes[needsOf(r)]
+	n := needsOf(r)
+	sh := q.shapes[n]
 	if sh == nil {
-		sh = newShape(r)
-		q.shapes[sh.needs] = sh
+		f := q.feet[n.gpuNeeds]
+		if f == nil {
+			f = newFootprint(r, n.gpuNeeds)
+			q.feet[n.gpuNeeds] = f
+		}
+		f.shapes++
+		sh = &resourceShape{needs: n, footprint: f}
+		q.shapes[n] = sh
 	}
 	sh.refs++
 	return sh
+}
+
+// leaveShape drops a shape with its last job, and its footprint with its last shape.
+func (q *Queue) leaveShape(sh *resourceShape) {
+	if sh.refs--; sh.refs > 0 {
+		return
+	}
+	delete(q.shapes, sh.needs)
+	if sh.shapes--; sh.shapes == 0 {
+		delete(q.feet, sh.key)
+	}
 }
 
 // runLog is the expected run time as a power of two seconds, rounded up.

@@ -23,10 +23,29 @@ type refRun struct {
 	mem    int64
 }
 
-// keep makes a reservation, if the job fits at a moment to come. A job that
-// only the load of a GPU keeps from starting gets none, nor one that never fits,
-// nor do those like it, nor any of an account for whose jobs that was found often.
+// ever reports whether the job fits when all that runs has ended, all GPUs are back
+// that are expected, and nothing is reserved by an administrator.
+func (r *reference) ever(w *Waiting) bool {
+	s := *r.s
+	s.Reserved = nil
+	then := newReference(&s, nil)
+	for _, x := range s.Running {
+		then.now.add(1, x.Grants, x.MemBytes)
+	}
+	for i, g := range s.GPUs {
+		then.now.gpus[i].ok = g.State == OK || g.ReadyAt > 0
+	}
+	return then.fits(w, then.now, s.Now, whenAhead)
+}
+
+// keep makes a reservation, if the job fits at a moment to come. A job that never fits
+// is passed over. One that only the load of a GPU keeps from starting gets none, nor
+// one that a reservation of an administrator keeps, nor do those like it, nor any of an
+// account for whose jobs that was found often.
 func (r *reference) keep(j refJob) {
+	if !r.ever(j.Waiting) {
+		return
+	}
 	if r.given[j.kind] || r.tries[j.Account] >= r.most || r.vain[j.kind.request] && len(r.s.Reserved) == 0 {
 		return
 	}

@@ -60,6 +60,17 @@ func (p *Planner) delayed(c *cursor) (mask uint32) {
 	return mask
 }
 
+// delayedBy is delayed for all jobs of a bucket that does not yield and for none of
+// which GPUs are kept.
+func (p *Planner) delayedBy(b *bucket) (mask uint32) {
+	for i := range p.backfill {
+		if p.s.Now.Add(b.run) > p.backfill[i].at {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
 // capacityBehind is what a capacity leaves to a query behind reservations. A GPU that
 // an administrator reserved for its account now is kept from it for no account
 // that could not use it now.
@@ -75,12 +86,31 @@ func (p *Planner) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
 				p.behind.gpus[gpu].clampTo(&k.rest.gpus[gpu])
 			}
 		}
-		p.behind.mem, p.behind.slots = min(p.behind.mem, k.rest.mem), min(p.behind.slots, k.rest.slots)
-		p.behind.noGPUMem = min(p.behind.noGPUMem, k.rest.noGPUMem)
-		p.behind.noGPUSlots = min(p.behind.noGPUSlots, k.rest.noGPUSlots)
-		p.behind.noGPUJobs = max(p.behind.noGPUJobs, k.rest.noGPUJobs)
+		p.behind.hostCapacity.clampTo(&k.rest.hostCapacity)
 	}
 	return &p.behind
+}
+
+// hostBehind is what is left now besides GPUs behind reservations.
+func (p *Planner) hostBehind(mask uint32) *hostCapacity {
+	if mask == 0 {
+		return &p.now.hostCapacity
+	}
+	h := &p.besides
+	*h = p.now.hostCapacity
+	for i := range p.backfill {
+		if mask&(1<<i) != 0 {
+			h.clampTo(&p.backfill[i].rest.hostCapacity)
+		}
+	}
+	return h
+}
+
+// clampTo takes h down to what is in both.
+func (h *hostCapacity) clampTo(o *hostCapacity) {
+	h.mem, h.slots = min(h.mem, o.mem), min(h.slots, o.slots)
+	h.noGPUMem, h.noGPUSlots = min(h.noGPUMem, o.noGPUMem), min(h.noGPUSlots, o.noGPUSlots)
+	h.noGPUJobs = max(h.noGPUJobs, o.noGPUJobs)
 }
 
 // owns reports whether an administrator reserved the GPU for the account now.
@@ -116,7 +146,11 @@ func (p *Planner) releases() {
 			}
 		}
 	}
-	slices.SortStableFunc(p.ends, byTime)
+	if !p.sorted {
+		slices.SortStableFunc(p.ends, byTime)
+		p.lookAhead(&p.ahead)
+		p.sorted = true
+	}
 }
 
 func byTime(a, b release) int { return cmp.Compare(a.at, b.at) }
@@ -125,16 +159,16 @@ func byTime(a, b release) int { return cmp.Compare(a.at, b.at) }
 // expected, and keeps GPUs for it there. It returns false when there is none,
 // or when the job would fit now but for a load that may pass any moment.
 func (p *Planner) reserve(c *cursor) bool {
-	if len(p.backfill) >= maxDepth {
+	if len(p.backfill) >= maxDepth || !p.fitsEver(c.bucket.shape) {
 		return false
 	}
 	p.releases()
-	r := p.newReservation()
-	p.lookAhead(&r.rest)
 	q := c.query(p.s.Now, whenAhead)
-	if p.fits(&q, &r.rest) {
+	if p.fitsAhead(&q, c.bucket) {
 		return false
 	}
+	r := p.newReservation()
+	r.rest.copyFrom(&p.ahead)
 	if !p.findShadow(&q, r) {
 		return false
 	}
@@ -202,6 +236,7 @@ func (p *Planner) keep(r *backfillReservation, grants []Grant, exact bool) {
 		}
 	}
 	p.backfill = p.backfill[:len(p.backfill)+1]
+	p.changed()
 	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, mem: r.mem, gpu: noGPU})
 	p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: r.id, At: r.at})
 }
@@ -277,17 +312,21 @@ const notice = 24 * time.Hour
 // advanceReservationFor returns the reservation that keeps the GPU from the query's
 // account: one that the job could run into by its time limit.
 func (p *Planner) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
-	run := q.shape.limit
-	if run == 0 {
-		run = notice
-	}
 	for i := range p.s.Reserved {
 		r := &p.s.Reserved[i]
-		if r.GPUs[gpu] && q.at < r.To && q.at.Add(run) > r.From && !r.allows(q.account) {
+		if r.GPUs[gpu] && r.overlaps(q.shape.limit, q.at) && !r.allows(q.account) {
 			return r
 		}
 	}
 	return nil
+}
+
+// overlaps reports whether a job of the time limit, started then, could run into it.
+func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
+	if limit == 0 {
+		limit = notice
+	}
+	return at < r.To && at.Add(limit) > r.From
 }
 
 func (r *AdvanceReservation) allows(a *Account) bool {

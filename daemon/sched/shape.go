@@ -10,14 +10,19 @@ import (
 
 // needs are what placement reads of a request, and nothing else of it.
 type needs struct {
+	gpuNeeds
+	mem    int64
+	spread bool
+	limit  time.Duration // 0: none
+	yields bool          // its jobs may be stopped for others
+}
+
+// gpuNeeds are what tells which GPUs would do, and how many it takes.
+type gpuNeeds struct {
 	milli   int
 	gpuMem  int64 // per GPU
-	mem     int64
-	spread  bool
 	maxLoad int
 	maxUsed int
-	limit   time.Duration // 0: none
-	yields  bool          // its jobs may be stopped for others
 	ids     gpuSet
 	from    gpuSet
 	without gpuSet
@@ -26,9 +31,11 @@ type needs struct {
 
 func needsOf(r *job.Request) needs {
 	return needs{
-		milli: r.GPUMilli, gpuMem: r.GPUMemBytes, mem: r.MemBytes, spread: r.Spread,
-		maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
-		ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
+		gpuNeeds: gpuNeeds{
+			milli: r.GPUMilli, gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
+			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
+		},
+		mem: r.MemBytes, spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
 	}
 }
 
@@ -56,53 +63,60 @@ func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(in
 // others do.
 type resourceShape struct {
 	needs
-	refs  int
-	whole int
-	part  int
-	alone bool // its whole GPUs must be free of processes from outside
+	*footprint
+	refs int
+
+	refused  []uint32 // of the moment of a forecast
+	hopeless uint64   // the last pass in which nothing could be kept for it
+}
+
+// footprint is what shapes of the same needs of GPUs have in common. What a pass
+// finds out about the GPUs, it finds out once for all of them.
+type footprint struct {
+	key    gpuNeeds
+	shapes int
+	whole  int
+	part   int
+	alone  bool // its whole GPUs must be free of processes from outside
 
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
 
 	pass     uint64 // of which the following holds
-	verdict  fitness
-	refused  []uint32
-	hopeless bool // nothing could be kept for it
+	ever     answer // whether the GPUs would do once all that is expected to end has
+	verdicts []verdict
+	ahead    verdict
 }
-
-// fitness caches whether a shape fits into what was free when the pass began.
-type fitness uint8
-
-const (
-	untried fitness = iota
-	fitting
-	failing
-)
 
 func newShape(r *job.Request) *resourceShape {
-	return &resourceShape{needs: needsOf(r), whole: r.Whole(), part: r.Part(), alone: r.Alone()}
+	n := needsOf(r)
+	return &resourceShape{needs: n, footprint: newFootprint(r, n.gpuNeeds)}
 }
 
-// qualify fills in which GPUs could ever serve the shape.
-func (sh *resourceShape) qualify(s *Snapshot) {
-	if sh.machine == s.Machine && len(sh.qual) == len(s.GPUs) {
+func newFootprint(r *job.Request, n gpuNeeds) *footprint {
+	return &footprint{key: n, whole: r.Whole(), part: r.Part(), alone: r.Alone()}
+}
+
+// qualify fills in which GPUs could ever serve the footprint.
+func (f *footprint) qualify(s *Snapshot) {
+	if f.machine == s.Machine && len(f.qual) == len(s.GPUs) {
 		return
 	}
-	sh.machine, sh.qual = s.Machine, slices.Grow(sh.qual[:0], len(s.GPUs))
+	f.machine, f.qual = s.Machine, slices.Grow(f.qual[:0], len(s.GPUs))
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		sh.qual = append(sh.qual, sh.allows(g.Index) && g.isType(sh.gpuType) && g.MemTotalBytes >= sh.gpuMem)
+		f.qual = append(f.qual, f.key.allows(g.Index) && g.isType(f.key.gpuType) && g.MemTotalBytes >= f.key.gpuMem)
 	}
 }
 
-func (sh *resourceShape) allows(index int) bool {
+func (n *gpuNeeds) allows(index int) bool {
 	switch {
-	case sh.without.has(index):
+	case n.without.has(index):
 		return false
-	case sh.ids != "":
-		return sh.ids.has(index)
-	case sh.from != "":
-		return sh.from.has(index)
+	case n.ids != "":
+		return n.ids.has(index)
+	case n.from != "":
+		return n.from.has(index)
 	}
 	return true
 }

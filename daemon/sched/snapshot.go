@@ -115,7 +115,7 @@ func (g *GPU) use(at horizon) (load int, bytes int64) {
 	if at == whenNow || at == whenFreed && len(g.Held) == 0 {
 		return load, bytes
 	}
-	if at == whenAhead || !g.ForeignComputes {
+	if at >= whenAhead || !g.ForeignComputes {
 		load = -1
 	}
 	return load, g.ForeignBytes

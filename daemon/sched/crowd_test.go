@@ -1,0 +1,113 @@
+package sched
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// awkward is a machine of 8 GPUs, and a queue of n jobs of some users, each of another
+// shape. GPU 7 is out of service and GPU 6 free, but in use by a process from outside;
+// jobs run on the others.
+type awkward struct {
+	users     int
+	change    func(r *job.Request, i int)
+	paused    bool // all GPUs are
+	stoppable bool // what runs is preemptible and has had its slice
+	reserved  bool // an administrator reserved some GPUs later, and one now
+}
+
+func (x *awkward) build(n int) (*Snapshot, *Queue) {
+	s, _ := crowded(0)
+	s.GPUs, s.Running = s.GPUs[:8], s.Running[:6]
+	for i := range s.GPUs {
+		s.GPUs[i].Held = nil
+	}
+	for i := range s.Running {
+		s.GPUs[i].Held = []Hold{{Job: s.Running[i].ID, Milli: job.WholeGPU}}
+		s.Running[i].Preemptible = x.stoppable
+	}
+	s.GPUs[7].State = Drained
+	s.GPUs[6].MemFreeBytes, s.GPUs[6].ForeignBytes = 70<<30, 10<<30
+	for i := range s.GPUs {
+		if x.paused {
+			s.GPUs[i].State = Paused
+		}
+	}
+	if x.reserved {
+		x.reserve(s)
+	}
+	q := NewQueue()
+	users := make([]*Account, x.users)
+	for i := range users {
+		users[i] = &Account{UID: 1001 + i, Name: fmt.Sprint("u", i)}
+	}
+	for i := range n {
+		r := &job.Request{GPUMilli: job.WholeGPU}
+		x.change(r, i)
+		q.Push(Waiting{
+			ID: job.ID(i + 1), Request: r, Account: users[i%x.users], Since: s.Now - Instant(n-i)*Instant(time.Second), Expected: time.Hour, Count: 1,
+		})
+	}
+	return s, q
+}
+
+func (x *awkward) reserve(s *Snapshot) {
+	for i := range 3 {
+		r := AdvanceReservation{GPUs: make([]bool, 8), From: s.Now.Add(time.Duration(i) * time.Hour), UIDs: []int{1001 + i}}
+		r.GPUs[i], r.GPUs[i+1] = true, true
+		r.To = r.From.Add(2 * time.Hour)
+		s.Reserved = append(s.Reserved, r)
+	}
+}
+
+func seconds(i int) job.Span { return job.Span(i+1) * job.Span(time.Second) }
+
+// shapes are the requests of awkward.
+var shapes = map[string]func(*job.Request, int){
+	"all GPUs, a limit": func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, seconds(i) },
+	"all GPUs, memory":  func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 8000, int64(i) },
+	"one in use":        func(r *job.Request, i int) { r.GPUIDs, r.MaxUsedPercent, r.MemBytes = []int{6}, 1, int64(i) },
+	"drained":           func(r *job.Request, i int) { r.GPUIDs, r.TimeLimit = []int{7}, seconds(i) },
+	"seven GPUs":        func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 7000, seconds(i) },
+	"two GPUs":          func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 2000, int64(i) },
+	"GPU memory":        func(r *job.Request, i int) { r.GPUMemBytes, r.MaxUsedPercent = 1<<30+int64(i), 1 },
+	"behind another": func(r *job.Request, i int) {
+		if r.MemBytes = int64(i); i == 0 {
+			r.GPUMilli = 7000
+		}
+	},
+	"GPU memory behind another": func(r *job.Request, i int) {
+		if r.GPUMemBytes = int64(i); i == 0 {
+			r.GPUMilli = 7000
+		}
+	},
+	"preemptible": func(r *job.Request, i int) { r.GPUMilli, r.MemBytes, r.Preemptible = 7000, int64(i), true },
+}
+
+// BenchmarkAwkward is a pass over jobs of 20 000 shapes that do not fit, for most of
+// which no GPUs can be kept.
+func BenchmarkAwkward(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		for _, users := range []int{1, 50} {
+			for state, x := range map[string]awkward{
+				"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
+			} {
+				x.users, x.change = users, shapes[name]
+				b.Run(fmt.Sprintf("%s/%d%s", name, users, state), func(b *testing.B) {
+					s, q := x.build(20_000)
+					p := NewPlanner()
+					p.Plan(s, q)
+					b.ReportAllocs()
+					for b.Loop() {
+						p.Plan(s, q)
+					}
+				})
+			}
+		}
+	}
+}
