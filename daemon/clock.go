@@ -10,7 +10,8 @@ import (
 
 // What is reported of a clock that is set.
 const (
-	bigJump   = time.Minute // smaller ones are corrections
+	leastJump = time.Second // less passes for time that went by
+	bigJump   = time.Minute // smaller ones are corrections, which are not worth a word
 	jumpFresh = time.Hour   // health tells for so long
 )
 
@@ -33,8 +34,11 @@ func (c *clock) see(wall time.Time, steady time.Duration) time.Duration {
 	by := wall.Sub(c.wall) - (steady - c.steady)
 	first := !c.begun
 	c.begun, c.wall, c.steady = true, wall, steady
-	if first || by < bigJump && by > -bigJump {
+	if first || by.Abs() < leastJump {
 		return 0
+	}
+	if by.Abs() < bigJump {
+		return by
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

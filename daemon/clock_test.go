@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A clock that is set is noticed, each way; corrections and time that passes are
-// not, and after a while it is forgotten.
+// A clock that is set is noticed, each way; what is less than a second and time that
+// passes are not. Of corrections health says nothing, and of others not for ever.
 func TestClockNoticesJumps(t *testing.T) {
 	var c clock
 	wall, steady := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Duration(0)
@@ -20,15 +20,18 @@ func TestClockNoticesJumps(t *testing.T) {
 	}{
 		{0, 0, false, "no step"},
 		{time.Hour, 0, false, "no step"},
-		{time.Second, 30 * time.Second, false, "no step"},
+		{time.Second, 900 * time.Millisecond, false, "no step"},
+		{time.Second, 30 * time.Second, true, "no step"},
+		{time.Second, -time.Second, true, "no step"},
 		{time.Second, 24 * time.Hour, true, "forward by 1d"},
 		{time.Minute, 0, false, "forward by 1d"},
+		{time.Second, -30 * time.Second, true, "forward by 1d"},
 		{time.Second, -3 * time.Hour, true, "back by 3h"},
 		{2 * time.Hour, 0, false, "no step"},
 	} {
 		steady += step.pass
 		wall = wall.Add(step.pass + step.set)
-		if by := c.see(wall, steady); (by != 0) != step.noticed {
+		if by := c.see(wall, steady); (by != 0) != step.noticed || step.noticed && by != step.set {
 			t.Errorf("after %v, set by %v: noticed %v", step.pass, step.set, by)
 		}
 		got := c.check(wall)

@@ -21,7 +21,9 @@ func (d *Daemon) loop(ctx context.Context) {
 		m, ok := d.inbox.take()
 		now := d.host.Now()
 		if by := d.clock.see(now, now.Sub(d.started)); by != 0 {
-			d.log.Warn("the clock was set", "by", by)
+			if by.Abs() >= bigJump {
+				d.log.Warn("the clock was set", "by", by)
+			}
 			d.step(core.Tick{Clock: by}, now)
 		}
 		switch {

@@ -10,10 +10,14 @@ import (
 // did before: waits, run times, back-offs and the use of GPUs. Begin times,
 // reservations and the ends of pauses are moments by the clock and stay.
 
-// clockSet notes that the clock was set by so much.
+// clockSet notes that the clock was set by so much. Small corrections are not worth a
+// record, but nobody is charged for them.
 func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.accounts.shift(by)
 	c.starvation.shift(by, now)
+	if by.Abs() < clockSlack {
+		return
+	}
 	c.systemd.shift(by, now)
 	c.jobs.clearTimers() // its order was by the other clock
 	for _, id := range c.jobs.sortedIDs() {
@@ -52,7 +56,7 @@ func moved(at time.Time, by time.Duration, now time.Time) time.Time {
 }
 
 // clockSlack is how far a clock may be set before what is on record of a start is
-// no longer believed. Small corrections are not worth a record.
+// no longer believed.
 const clockSlack = time.Minute
 
 // correctStart puts the start of a running job where it was by the present clock, after

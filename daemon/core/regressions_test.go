@@ -261,3 +261,25 @@ func TestTakenBackWithSurvivors(t *testing.T) {
 		t.Errorf("the job is %s", j.State)
 	}
 }
+
+// Each is charged for the time that passed, by whatever the clock was set meanwhile. A
+// small step, as of a correction, is not worth a record of every job.
+func TestClockThatIsSetChargesNobody(t *testing.T) {
+	for _, by := range []time.Duration{-30 * time.Hour, -40 * time.Second, 40 * time.Second, 30 * time.Hour} {
+		w := running(t, 1, nil)
+		placed := w.now
+		w.now = w.now.Add(by)
+		effects := w.core.Step(core.Tick{Clock: by}, w.now)
+		if small := by.Abs() < time.Minute; small != (len(effects.Records) == 0) {
+			t.Errorf("set by %v: %d records", by, len(effects.Records))
+		}
+		w.now = w.now.Add(2 * time.Minute)
+		w.units[1].Phase = core.Exited
+		w.step(core.Changed{Job: 1}, -1)
+		w.settle()
+		had := w.now.Sub(placed) - by
+		if is := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; (is - had).Abs() > time.Second || had < 2*time.Minute {
+			t.Errorf("set by %v: charged %v, had the GPU for %v", by, is, had)
+		}
+	}
+}

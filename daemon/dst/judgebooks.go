@@ -112,8 +112,8 @@ func (w *World) exact() bool {
 	return !w.tracked.lost && (w.steady() || w.counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
-// inexact is by how much what is charged for each GPU of a job may be wrong: a smaller
-// step of the clock is not taken for one.
+// inexact is by how much what is charged for each GPU of a job may be wrong: two steps
+// of the clock of less than a second are not taken for ones.
 const inexact = 2 * time.Second
 
 // judgeUsage holds invariant 15: what is on record of a user's use is what there was.

@@ -239,8 +239,9 @@ func Remove(dir string, id int64, attempt int) error {
 }
 
 // Sweep removes every spec in dir that keep does not want, and what an interrupted
-// Write left. Keep is asked with attempt 0 where an older daemon wrote it. Of those that stay, one that an older daemon gave away
-// is ours again. A missing directory holds nothing.
+// Write left. Keep is asked with attempt 0 where an older daemon wrote it. Of those
+// that stay, one that an older daemon gave away is ours again. A missing directory
+// holds nothing.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
