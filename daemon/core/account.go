@@ -92,6 +92,7 @@ func (l *accountBook) restored(a *sched.Account) *sched.Account {
 	key := accountKey(a)
 	if u, ok := l.past[key]; ok {
 		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
+		a.RestoreCapped(u.Counts.Capped, u.Counts.Sizes, sched.At(u.At))
 		delete(l.past, key)
 	}
 	l.apply(a)
@@ -253,7 +254,7 @@ func (c *Core) settle(l *trackedJob, now time.Time) {
 		}
 		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
 		if l.job.Request.GPUMilli > 0 {
-			c.step.record(job.Record{Usage: &job.Usage{Account: accountKey(acc), Micro: used.Microseconds(), At: now}})
+			c.recordUsage(acc, used, now)
 		}
 	}
 	if l.throttle == nil {
@@ -264,4 +265,11 @@ func (c *Core) settle(l *trackedJob, now time.Time) {
 			c.turn(array, now)
 		}
 	}
+}
+
+// recordUsage puts on record what is counted of an account up to now.
+func (c *Core) recordUsage(a *sched.Account, used time.Duration, now time.Time) {
+	u := &job.Usage{Account: accountKey(a), Micro: used.Microseconds(), At: now}
+	u.Counts.Capped, u.Counts.Sizes = a.CappedTimes(sched.At(now))
+	c.step.record(job.Record{Usage: u})
 }

@@ -4,17 +4,19 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // spawn makes the next task of an array a job of its own, which is about to be
 // placed.
 func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	a := &array.job
+	waits := c.since(a).Add(array.account.Capped(a.Request.GPUMilli, sched.At(now)) - a.Capped)
 	t := job.Job{
 		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
 		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
 		Life: job.Life{
-			QueuedAt: c.since(a), Expected: a.Expected, Principal: a.Principal,
+			QueuedAt: waits, Expected: a.Expected, Principal: a.Principal,
 			Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)},
 		},
 	}
@@ -27,6 +29,7 @@ func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 		c.move(array, job.Spawned, now)
 	}
 	l := c.adopt(t)
+	c.markCapped(l, now)
 	c.jobs.enterQueue(l)
 	return l
 }

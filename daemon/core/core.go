@@ -123,6 +123,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.apply(ev, now)
 	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
 		c.schedule(now)
+		c.countCapped(now)
 	}
 	return c.finish(now)
 }
@@ -191,7 +192,7 @@ func (c *Core) move(l *trackedJob, to job.State, now time.Time) {
 		panic("core: job " + l.job.ID.String() + " can't go from " + string(l.job.State) + " to " + string(to))
 	}
 	if l.job.State == job.Queued {
-		c.dequeue(l)
+		c.dequeue(l, now)
 		c.deps.unfollow(l)
 		l.job.Pending = nil
 	}

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -10,11 +12,13 @@ import (
 // enqueue counts a job among the queued ones and considers it.
 func (c *Core) enqueue(l *trackedJob, now time.Time) {
 	c.jobs.enterQueue(l)
+	c.markCapped(l, now)
 	c.consider(l, now)
 }
 
-func (c *Core) dequeue(l *trackedJob) {
+func (c *Core) dequeue(l *trackedJob, now time.Time) {
 	c.planning.Remove(l.job.ID)
+	c.settleCapped(l, now)
 	c.jobs.leaveQueue(l)
 	l.job.AwayAt = time.Time{}
 }
@@ -31,7 +35,7 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 	}
 	at := notBefore(j)
 	free := j.Held == "" && len(j.Pending) == 0
-	countWait(j, free && !at.After(now), now)
+	c.countWait(l, free && !at.After(now), now)
 	switch {
 	case !free:
 		return
@@ -48,22 +52,53 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 
 // countWait lets a queued job's wait count only while it could be placed. A zero
 // now changes nothing.
-func countWait(j *job.Job, could bool, now time.Time) {
+func (c *Core) countWait(l *trackedJob, could bool, now time.Time) {
+	j := &l.job
 	switch {
 	case now.IsZero():
 	case !could && j.AwayAt.IsZero():
+		c.settleCapped(l, now)
 		j.AwayAt = now
 	case could && !j.AwayAt.IsZero():
 		j.QueuedAt = j.QueuedAt.Add(max(0, now.Sub(j.AwayAt)))
 		j.AwayAt = time.Time{}
+		c.markCapped(l, now)
 	}
 }
 
-// asksMore reports whether one request is for more than another of what others
-// have to leave it.
-func asksMore(a, b *job.Request) bool {
-	longer := b.TimeLimit > 0 && (a.TimeLimit == 0 || a.TimeLimit > b.TimeLimit)
-	return longer || a.GPUMilli > b.GPUMilli || a.GPUMemBytes > b.GPUMemBytes || a.MemBytes > b.MemBytes || a.CPUs > b.CPUs
+// markCapped notes what the account's clock of time at quotas shows as a queued job
+// begins to wait.
+func (c *Core) markCapped(l *trackedJob, now time.Time) {
+	if !now.IsZero() {
+		l.job.Capped = l.account.Capped(l.job.Request.GPUMilli, sched.At(now))
+	}
+}
+
+// settleCapped moves the begin of a queued job's wait by the time at quotas since
+// then.
+func (c *Core) settleCapped(l *trackedJob, now time.Time) {
+	if j := &l.job; j.AwayAt.IsZero() && !now.IsZero() {
+		was := j.Capped
+		c.markCapped(l, now)
+		j.QueuedAt = j.QueuedAt.Add(j.Capped - was)
+	}
+}
+
+// countCapped notes after a pass which jobs wait for their own account.
+func (c *Core) countCapped(now time.Time) {
+	if !c.systemd.listed() {
+		return
+	}
+	var news []*sched.Account
+	for a := range c.planning.Accounts() {
+		if a.CountCapped(sched.At(now), c.policy.Sched.FIFO) {
+			news = append(news, a)
+		}
+	}
+	slices.SortFunc(news, func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) })
+	for _, a := range news {
+		c.recordUsage(a, a.Used(sched.At(now), c.policy.Sched.HalfLife), now)
+	}
 }
 
 // since is from when the wait of a job, or of the next task of an array, counts.
@@ -79,6 +114,7 @@ func (c *Core) since(j *job.Job) time.Time {
 // turn lets the next task of an array wait from now on.
 func (c *Core) turn(array *trackedJob, now time.Time) {
 	j := &array.job
+	c.settleCapped(array, now)
 	counts := *j.Tasks
 	counts.TurnAt = now
 	j.Tasks = &counts
@@ -116,7 +152,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Expected: j.Expected, Throttle: l.throttle, Count: 1,
+		Capped: j.Capped, Expected: j.Expected, Throttle: l.throttle, Count: 1,
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
@@ -184,8 +220,12 @@ func (c *Core) clampBackoffs(now time.Time) {
 		if l.job.State != job.Queued {
 			continue
 		}
-		if l.job.QueuedAt.After(now) {
+		late, lost := l.job.QueuedAt.After(now), l.job.Capped > l.account.Capped(l.job.Request.GPUMilli, sched.At(now)) // of what the clock showed
+		if late {
 			l.job.QueuedAt = now
+		}
+		if late || lost {
+			c.markCapped(l, now)
 			c.step.markDirtyQuietly(l)
 			c.consider(l, now)
 		}

@@ -191,30 +191,8 @@ func TestBytesOfAPerson(t *testing.T) {
 	}
 }
 
-// A change that asks for more of what others have to leave it waits from then on.
-func TestAsksMore(t *testing.T) {
-	was := job.Request{TimeLimit: job.Span(time.Hour), GPUMilli: 1000, GPUMemBytes: 100, MemBytes: 100, CPUs: 4}
-	for name, change := range map[string]func(r *job.Request, by int){
-		"time":       func(r *job.Request, by int) { r.TimeLimit += job.Span(by) },
-		"GPUs":       func(r *job.Request, by int) { r.GPUMilli += by },
-		"GPU memory": func(r *job.Request, by int) { r.GPUMemBytes += int64(by) },
-		"memory":     func(r *job.Request, by int) { r.MemBytes += int64(by) },
-		"CPUs":       func(r *job.Request, by int) { r.CPUs += by },
-	} {
-		for by := -1; by <= 1; by++ {
-			now := was
-			if change(&now, by); asksMore(&now, &was) != (by > 0) {
-				t.Errorf("%s, %+d: %t", name, by, by <= 0)
-			}
-		}
-	}
-	bound, free := job.Request{TimeLimit: job.Span(time.Hour)}, job.Request{}
-	if !asksMore(&free, &bound) || asksMore(&bound, &free) || asksMore(&free, &free) {
-		t.Error("no time limit is not the longest")
-	}
-}
-
-// No limit is the most that can be asked, and what was not limited can't ask more.
+// No limit is the most that can be asked, and what was not limited can't ask more. (A
+// job that asks more begins to wait anew.)
 func TestLargerRequests(t *testing.T) {
 	for _, c := range []struct {
 		old, now job.Request
@@ -227,6 +205,8 @@ func TestLargerRequests(t *testing.T) {
 		{job.Request{MemBytes: 5}, job.Request{MemBytes: 6}, true},
 		{job.Request{CPUs: 5}, job.Request{CPUs: 6}, true},
 		{job.Request{TimeLimit: 5}, job.Request{TimeLimit: 4}, false},
+		{job.Request{TimeLimit: 5}, job.Request{TimeLimit: 6}, true},
+		{job.Request{CPUs: 5}, job.Request{}, true},
 		{job.Request{GPUMilli: 5}, job.Request{GPUMilli: 6}, true},
 		{job.Request{GPUMemBytes: 5}, job.Request{GPUMemBytes: 6}, true},
 		{job.Request{Array: &job.Array{Limit: 2}}, job.Request{Array: &job.Array{Limit: 2}}, false},

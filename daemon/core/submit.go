@@ -77,7 +77,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 	l := &trackedJob{job: j, account: c.accounts.of(s.Owner, s.Principal)}
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
-	defer c.dequeue(l)
+	defer c.dequeue(l, now)
 	v := job.JobView{Job: l.job}
 	for _, p := range c.plan(now).Place {
 		if p.Job == 0 {

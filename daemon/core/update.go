@@ -114,10 +114,12 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 // change puts the changed request in the old one's place.
 func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, now time.Time) {
 	c.deps.unfollow(l)
-	if asksMore(&s.Request, &l.job.Request) { // else whoever comes early with little would go first with much
+	c.settleCapped(l, now)
+	if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
 		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
 	}
 	l.job.Request, l.job.Label = s.Request, s.Label
+	c.markCapped(l, now)
 	l.job.Pending, l.job.Expected = open, 0
 	c.jobs.removeBytes(l)
 	c.jobs.addBytes(l)

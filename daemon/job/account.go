@@ -8,6 +8,14 @@ type Usage struct {
 	Account string    `json:"account"` // "u1001" for a user by number, "gNAME" for a group
 	Micro   int64     `json:"micro"`
 	At      time.Time `json:"at"`
+
+	Counts UsageCounts `json:"counts,omitzero"`
+}
+
+// UsageCounts is what is counted of an account besides its GPU time, as of then.
+type UsageCounts struct {
+	Capped []time.Duration `json:"capped,omitempty"` // for how long jobs of each size could not start for its quotas
+	Sizes  int             `json:"sizes,omitempty"`  // so many, the largest, could not then
 }
 
 // Prediction is how long jobs of one kind run.

@@ -87,6 +87,10 @@ type Life struct {
 	// queue, and later by the time in which it could not have started.
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 
+	// What the clock of its account's time at quotas showed then (daemon/sched,
+	// Account.Capped), less what QueuedAt has been moved by since.
+	Capped time.Duration `json:"capped,omitempty"`
+
 	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when it could not: held, before its begin time or behind another job
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task

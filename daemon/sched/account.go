@@ -26,6 +26,7 @@ type Account struct {
 	Milli int // of running jobs
 
 	usage usage
+	clock cappedClock
 
 	excess float64 // of this pass: use in shares of the machine
 	factor float64 // of this pass

@@ -9,13 +9,15 @@
 //
 // Order. A job goes before another by class, then by number (both higher
 // first), then if it is guarded and the other is not, then by score, higher
-// first, then by Since, the moment from which its wait counts, then by id. Score is the account's fair-share factor
+// first, then by the moment from which its wait counts, then by id. That is Since and
+// the time after it in which its account, or a group, was at its quota for jobs of its
+// size (Account.Capped), which is not waited for others. Score is the account's fair-share factor
 // times (wait + E) / E, where E is the expected run time rounded up to a power
 // of two seconds. The factor of a user is 2^(-U/S) of its decayed use U, in
 // what the machine can have given to all, and its share S; for a member of
 // groups that have a share it is the geometric mean with 2^(-U/S) of each of
 // these, so that a user in no such group counts as a group of one. Guarded jobs
-// go by Since and id among themselves. Under Policy.FIFO it is class, number,
+// go by that moment and id among themselves. Under Policy.FIFO it is class, number,
 // Since, id.
 //
 // Placement. The jobs are looked at in order. One whose account is at its

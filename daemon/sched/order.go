@@ -37,11 +37,11 @@ func (r *rank) before(o *rank) bool {
 // rank computes where a job stands in this pass. Under FIFO all scores are 0.
 func (p *Planner) rank(r *rank, b *bucket, e *entry) {
 	r.level, r.milli = b.level, int32(b.shape.milli)
-	r.since, r.id = e.Since, e.ID
+	r.since, r.id = e.since(p.s.Now), e.ID
 	if p.s.Policy.FIFO {
 		return
 	}
-	waited := max(0, p.s.Now-e.Since)
+	waited := max(0, p.s.Now-r.since)
 	r.guarded = p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 	r.score = b.account.factor * (1 + float64(waited)*b.inverse)
 }
@@ -62,7 +62,7 @@ func (p *Planner) runningRank(r *Running) rank {
 func (p *Planner) rankAt(c *cursor, at Instant) rank {
 	r := c.rank
 	if !p.s.Policy.FIFO {
-		r.score = c.bucket.account.factor * (1 + float64(max(0, at-c.entry.Since))*c.bucket.inverse)
+		r.score = c.bucket.account.factor * (1 + float64(max(0, at-c.since))*c.bucket.inverse)
 	}
 	return r
 }

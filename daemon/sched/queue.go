@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"iter"
+	"maps"
 	"math/bits"
 	"time"
 
@@ -19,6 +21,7 @@ type Waiting struct {
 	Request  *job.Request // read when it is queued
 	Account  *Account
 	Since    Instant       // from when its wait counts: that of the next start
+	Capped   time.Duration // what Account.Capped said for its size then: what is added since is no waiting
 	Expected time.Duration // run time
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
@@ -47,7 +50,7 @@ func (e *entry) startedBy(pass uint64) int {
 }
 
 // bucketKey is what the jobs of a bucket have in common. Their order among
-// themselves never changes: it is by Since and id.
+// themselves never changes: it is by Since, less what is capped, and id.
 type bucketKey struct {
 	account  *Account
 	shape    *resourceShape
@@ -92,6 +95,9 @@ func (q *Queue) Len() int { return len(q.entries) }
 
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
+
+// Accounts returns the accounts whose jobs wait, in no order.
+func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 
 // Push adds a job. One with this id must not be there.
 func (q *Queue) Push(w Waiting) {
@@ -191,8 +197,17 @@ func runTime(log int, limit time.Duration) time.Duration {
 	return run
 }
 
+// since is the moment from which the wait counts, less the time at a quota: for all of
+// a bucket it moves alike.
+func (e *entry) since(now Instant) Instant {
+	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.milli, now))
+}
+
+// base is what never changes of since.
+func (e *entry) base() Instant { return e.Since - Instant(e.Capped) }
+
 func (e *entry) before(o *entry) bool {
-	return e.Since < o.Since || e.Since == o.Since && e.ID < o.ID
+	return e.base() < o.base() || e.base() == o.base() && e.ID < o.ID
 }
 
 func (b *bucket) insert(e *entry) {

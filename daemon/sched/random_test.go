@@ -90,8 +90,22 @@ func (d *drawn) drawAccounts() {
 			a.Barred = "it has expired"
 		}
 		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), ago(time.Hour))
+		d.capped(a)
 		d.accounts = append(d.accounts, a)
 	}
+}
+
+// capped has the account have been at its quotas for some time, for some sizes.
+func (d *drawn) capped(a *Account) {
+	if d.often(6) {
+		return
+	}
+	had := a.MaxMilli
+	for _, at := range []Instant{ago(90 * time.Minute), ago(80 * time.Minute), ago(30 * time.Minute), ago(10 * time.Minute)} {
+		a.MaxMilli = pick(d, 0, 1, 1000, 2500)
+		a.CountCapped(at, false)
+	}
+	a.MaxMilli = had
 }
 
 func (d *drawn) gpu(i int) {
@@ -202,6 +216,7 @@ func (d *drawn) queue() {
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
+		w.Capped = w.Account.Capped(w.Request.GPUMilli, w.Since)
 		if d.often(2) {
 			w.Count = 1 + d.IntN(4)
 			if gate == nil || d.often(5) {

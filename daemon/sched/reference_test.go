@@ -11,7 +11,7 @@ import (
 
 // reference decides by the rules of doc.go in the plainest way: it sorts all
 // jobs and looks at each, computing everything anew. Of the package it uses
-// Account.Used, the types and the bounds of the rules. A file reference_*_test.go
+// Account.Used and Account.Capped, the types and the bounds of the rules. A file reference_*_test.go
 // has one rule each.
 type reference struct {
 	s       *Snapshot
@@ -44,6 +44,7 @@ type refNew struct{ jobs, milli int }
 
 type refJob struct {
 	*Waiting
+	since   Instant
 	score   float64
 	guarded bool
 	run     time.Duration
@@ -93,7 +94,8 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 // value is what rule "Order" says of one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
-	j := refJob{Waiting: w, run: run, kind: refKind{w.Request.Priority, w.Account, whole(w.Request), run}}
+	atQuota := w.Account.Capped(w.Request.GPUMilli, r.s.Now) - w.Capped
+	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: refKind{w.Request.Priority, w.Account, whole(w.Request), run}}
 	if w.Request.TimeLimit > 0 {
 		j.run = min(run, w.Request.TimeLimit.Duration())
 	}
@@ -101,7 +103,7 @@ func (r *reference) value(w *Waiting) refJob {
 	if p.FIFO {
 		return j
 	}
-	wait := max(0, r.s.Now-w.Since)
+	wait := max(0, r.s.Now-j.since)
 	j.score = r.factor(w.Account) * (1 + float64(wait)*(1/float64(run)))
 	j.guarded = r.s.GuardOpen && p.GuardAfter > 0 && time.Duration(wait) > p.GuardAfter
 	return j
@@ -145,7 +147,7 @@ func (r *reference) factor(a *Account) float64 {
 
 func (r *reference) compare(a, b refJob) int {
 	x, y := a.Request.Priority, b.Request.Priority
-	order := []float64{float64(y.Class - x.Class), float64(y.Number - x.Number), 0, 0, float64(a.Since - b.Since), float64(a.ID - b.ID)}
+	order := []float64{float64(y.Class - x.Class), float64(y.Number - x.Number), 0, 0, float64(a.since - b.since), float64(a.ID - b.ID)}
 	if a.guarded != b.guarded {
 		order[2] = 1
 		if a.guarded {

@@ -53,6 +53,7 @@ func (a *Account) Open(now Instant, half time.Duration) {
 	u := &a.usage
 	u.gpu *= decay(time.Duration(now-u.at), half)
 	u.at, u.known = now, min(u.known, now)
+	a.clock.at = min(a.clock.at, now)
 }
 
 // Counted says that what runs is charged up to now, so that no Charge adds it again.
@@ -62,6 +63,7 @@ func (a *Account) Counted(now Instant) { a.usage.known = now }
 func (a *Account) Shift(by time.Duration) {
 	a.usage.at += Instant(by)
 	a.usage.known += Instant(by)
+	a.clock.at += Instant(by)
 }
 
 // CountRunning counts a job of a size that runs, before Open. Rate is the GPUs it is

@@ -74,7 +74,7 @@ func mustTime(t *testing.T, s string) time.Time {
 }
 
 // dumps are state files of every schema, in order.
-var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql"}
+var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql"}
 
 // Schema 3 writes the request in another way, and says the same.
 func TestRequestsOfSchema2(t *testing.T) {
@@ -134,6 +134,15 @@ func TestSchema2Opens(t *testing.T) {
 	}})
 	id, err := s.Task(ctx, 1, 5)
 	requireEqual(t, err, id, 4)
+}
+
+// Schema 4 has more of an account than its GPU time.
+func TestSchema4Opens(t *testing.T) {
+	st, err := openAt(t, restore(t, "schema-4.sql")).Load(context.Background())
+	requireEqual(t, err, st.Usage, []job.Usage{{
+		Account: "u1001", Micro: 7, At: mustTime(t, "2026-01-02T03:04:05Z"),
+		Counts: job.UsageCounts{Capped: []time.Duration{5, 6}, Sizes: 3},
+	}})
 }
 
 // A released script is history: the schema that the scripts up to it make is

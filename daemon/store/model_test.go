@@ -148,6 +148,7 @@ func (m *model) draw(t *rapid.T) job.Record {
 	case n == 0:
 		r.GPU = &job.GPUControl{UUID: rapid.SampledFrom([]string{"GPU-1", "GPU-2"}).Draw(t, "gpu"), Paused: rapid.Bool().Draw(t, "paused"), By: "root"}
 		r.Usage = &job.Usage{Account: r.GPU.UUID, Micro: rapid.Int64().Draw(t, "micro"), At: epoch}
+		r.Usage.Counts = job.UsageCounts{Capped: []time.Duration{time.Duration(rapid.Int64().Draw(t, "capped"))}, Sizes: 1}
 		r.Unreserve = rapid.Int64Range(0, m.nextRes).Draw(t, "unreserve")
 		if r.Unreserve == 0 {
 			r.Reservation = &job.Reservation{ID: rapid.Int64Range(1, m.nextRes+1).Draw(t, "reservation"), To: time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}

@@ -11,7 +11,7 @@ import (
 // returns their values and one that reads them.
 const (
 	gpuColumns         = "uuid, paused, drain, reason, actor, at, until, fault"
-	usageColumns       = "account, micro, at"
+	usageColumns       = "account, micro, at, counts"
 	predictionColumns  = "key, typical_ns, runs, at"
 	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
 )
@@ -34,15 +34,20 @@ func scanGPU(rows *sql.Rows) (g job.GPUControl, err error) {
 	return g, d.in("control of GPU %q", g.UUID)
 }
 
-func usageArgs(u *job.Usage) []any { return []any{u.Account, u.Micro, formatTime(u.At)} }
+func usageArgs(u *job.Usage) ([]any, error) {
+	e := encoder{}
+	counts := e.json(u.Counts)
+	return []any{u.Account, u.Micro, formatTime(u.At), counts}, e.err
+}
 
 func scanUsage(rows *sql.Rows) (u job.Usage, err error) {
-	var at string
-	if err := rows.Scan(&u.Account, &u.Micro, &at); err != nil {
+	var at, counts string
+	if err := rows.Scan(&u.Account, &u.Micro, &at, &counts); err != nil {
 		return u, err
 	}
 	d := decoder{}
 	d.time(&u.At, at)
+	d.json(&u.Counts, counts)
 	return u, d.in("usage of account %q", u.Account)
 }
 

@@ -112,7 +112,8 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 		w.put(ctx, p[putGPU], args, err, "control of GPU %q", g.UUID)
 	}
 	if u := r.Usage; u != nil {
-		w.put(ctx, p[putUsage], usageArgs(u), nil, "usage of account %q", u.Account)
+		args, err := usageArgs(u)
+		w.put(ctx, p[putUsage], args, err, "usage of account %q", u.Account)
 	}
 	if y := r.Prediction; y != nil {
 		w.put(ctx, p[putPrediction], predictionArgs(y), nil, "prediction %q", y.Key)

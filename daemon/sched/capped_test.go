@@ -1,0 +1,113 @@
+package sched
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Time in which an account's quota kept a job back is no waiting, and the same time is
+// lost by all jobs of a bucket.
+func TestQuotaIsNoWaiting(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, ReservationDepth: 1}
+	ann, bob := sc.user("ann"), sc.user("bob")
+	ann.MaxMilli, ann.Milli = 2000, 2000
+	ann.CountCapped(ago(20*time.Hour), false)
+	since := func(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since = ago(d) } }
+	sc.waits(1, 1000, since(20*time.Hour))
+	sc.waits(2, 1000, since(3*time.Hour), func(w *Waiting) { w.Capped = 17 * time.Hour })
+	sc.waits(3, 1000, since(2*time.Hour), of(bob))
+	ann.Milli = 1000
+	ann.CountCapped(ago(time.Hour), false) // for an hour one of them could have started
+	sc.expectOrder("[3 1 2]")
+	sc.s.Policy.GuardAfter, sc.s.GuardOpen = 90*time.Minute, true
+	sc.expectOrder("[3 1 2]")
+	sc.s.Now = noon.Add(45 * time.Minute) // each has waited for longer than that
+	sc.waits(4, 1000, func(w *Waiting) { w.Since, w.Expected = noon, time.Second })
+	sc.expectOrder("[3 1 2 4]")
+}
+
+func (sc *scene) expectOrder(want string) {
+	sc.Helper()
+	if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != want {
+		sc.Errorf("the order is %s, want %s", got, want)
+	}
+}
+
+// The clock of each size counts the time in which a job of that size could not start,
+// whichever quota kept it, and is never ahead of what it says for larger ones.
+func TestClockOfCappedTime(t *testing.T) {
+	group := &Account{UID: -1, Name: "lab", MaxMilli: 4000}
+	for seed := range drawing(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		a := &Account{UID: 1, Groups: []*Account{group}, MaxMilli: 3000, MaxJobs: 3}
+		sizes := []int{0, 10, 990, 1000, 2000, 3000, 4000, 20_000}
+		want := map[int]time.Duration{}
+		now := noon
+		for range 40 {
+			a.Milli, a.Jobs, group.Milli = r.IntN(4)*1000, r.IntN(4), r.IntN(5)*1000
+			a.Barred, a.over = "", r.IntN(10) == 0
+			if r.IntN(10) == 0 {
+				a.Barred = "it has expired"
+			}
+			a.newJobs, group.newMilli = 1, 1000 // what the pass gave out runs by now
+			a.CountCapped(now, false)
+			passed := time.Duration(r.IntN(100)) * time.Minute
+			for _, milli := range sizes {
+				left := min(3000-a.Milli, 4000-group.Milli)
+				if a.Barred != "" || a.Jobs == 3 || milli > 0 && (a.over || milli > left) {
+					want[milli] += passed
+				}
+			}
+			now = now.Add(passed)
+			for _, milli := range sizes {
+				if got := a.Capped(milli, now); got != want[milli] {
+					t.Fatalf("seed %d: jobs of %s GPUs were capped for %s, want %s", seed, job.GPUs(milli), got, want[milli])
+				}
+			}
+		}
+	}
+}
+
+// A clock that is set, or goes back a little, adds nothing.
+func TestClockOfCappedTimeIsSet(t *testing.T) {
+	a := &Account{Barred: "it has expired"}
+	a.CountCapped(noon, false)
+	a.Shift(time.Hour)
+	if got := a.Capped(0, noon.Add(time.Hour+time.Minute)); got != time.Minute {
+		t.Errorf("%s", got)
+	}
+	a.CountCapped(noon.Add(time.Hour+time.Minute), false)
+	a.CountCapped(noon, false)
+	if got := a.Capped(0, noon.Add(time.Hour+2*time.Minute)); got != 2*time.Minute {
+		t.Errorf("%s after the clock went back", got)
+	}
+	a.CountCapped(noon.Add(2*time.Hour), true)
+	if got := a.Capped(0, noon.Add(9*time.Hour)); got != time.Hour {
+		t.Errorf("under FIFO %s", got)
+	}
+}
+
+// What is on record of the clock goes on where it was.
+func TestClockOfCappedTimeIsRestored(t *testing.T) {
+	a := &Account{MaxMilli: 1000, Milli: 1000}
+	a.CountCapped(noon, false)
+	a.CountCapped(noon.Add(time.Minute), false)
+	times, sizes := a.CappedTimes(noon.Add(time.Hour))
+	for name, b := range map[string]*Account{"read": {}, "opened": {}} {
+		b.RestoreCapped(times, sizes, noon.Add(time.Hour))
+		if name == "opened" {
+			b.Open(noon.Add(90*time.Minute), time.Hour)
+		}
+		if b.Capped(0, noon.Add(2*time.Hour)) != 0 || b.Capped(1000, noon.Add(2*time.Hour)) != 2*time.Hour {
+			t.Errorf("%s: %v of %d sizes", name, b.clock.total, b.clock.sizes)
+		}
+	}
+	if times, sizes = (&Account{}).CappedTimes(noon); times != nil || sizes != 0 {
+		t.Errorf("of nothing %v, %d", times, sizes)
+	}
+}
