@@ -220,7 +220,8 @@ func (c *Core) clampBackoffs(now time.Time) {
 		if l.job.State != job.Queued {
 			continue
 		}
-		late, lost := l.job.QueuedAt.After(now), l.job.Capped > l.account.Capped(l.job.Request.GPUMilli, sched.At(now)) // of what the clock showed
+		late := l.job.QueuedAt.After(now)
+		lost := l.job.Capped > l.account.Capped(l.job.Request.GPUMilli, sched.At(now)) // of what the clock showed
 		if late {
 			l.job.QueuedAt = now
 		}
