@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -110,7 +111,13 @@ func (q ListQuery) encode() string {
 
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
+	err = c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
+	var refused *Error
+	if q.Names && errors.As(err, &refused) && refused.Code == CodeUsage { // an older daemon does not know the word
+		q.Names = false
+		return c.List(ctx, q)
+	}
+	return out, err
 }
 
 // Status returns the daemon at a glance.

@@ -106,6 +106,31 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 	}
 }
 
+// A daemon that has not been restarted since an upgrade refuses what it does not know:
+// a listing for its names alone is asked for whole then, and what is wrong with the rest
+// is refused all the same.
+func TestNamesAreNotAskedOfAnOlderDaemon(t *testing.T) {
+	var asked []string
+	c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RawQuery)
+		if q := r.URL.Query(); q.Has("names") || q.Get("state") == "odd" {
+			refuse(w, CodeUsage)
+			return
+		}
+		answer(w, ListReply{Schema: Schema, Jobs: []Job{{ID: 7}}})
+	})
+	got, err := c.List(t.Context(), ListQuery{Names: true, Name: "x"})
+	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].ID != 7 || strings.Join(asked, " ") != "name=x&names=1 name=x" {
+		t.Errorf("%+v, %v after %q", got, err, asked)
+	}
+	asked = nil
+	var refused *Error
+	_, err = c.List(t.Context(), ListQuery{Names: true, State: "odd"})
+	if !errors.As(err, &refused) || refused.Code != CodeUsage || len(asked) != 2 {
+		t.Errorf("%v after %q", err, asked)
+	}
+}
+
 func TestEveryCodeArrives(t *testing.T) {
 	for code := range exitStatus {
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, code) })
