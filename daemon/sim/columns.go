@@ -8,6 +8,30 @@ type Column struct {
 	Text    func(*Metrics) string
 }
 
+// GroupColumn is one figure of some jobs as people read it. All is the GPU time
+// of all of the run's jobs.
+type GroupColumn struct {
+	Heading string
+	Text    func(g *Group, all float64) string
+}
+
+// GroupColumns are the figures of a table by user or size, in order. Times are in
+// hours.
+func GroupColumns() []GroupColumn {
+	hours := func(of func(*Group) float64) func(*Group, float64) string {
+		return func(g *Group, _ float64) string { return fmt.Sprintf("%.2f", of(g)/3600) }
+	}
+	return []GroupColumn{
+		{"jobs", func(g *Group, _ float64) string { return fmt.Sprint(g.Jobs) }},
+		{"GPU-h", func(g *Group, _ float64) string { return fmt.Sprintf("%.1f", g.GPUTime/3600) }},
+		{"of all %", func(g *Group, all float64) string { return fmt.Sprintf("%.1f", 100*g.GPUTime/max(all, 1e-9)) }},
+		{"wait h", hours(func(g *Group) float64 { return g.MeanWait })},
+		{"mean h", hours(func(g *Group) float64 { return g.MeanCompletion })},
+		{"slowdown", func(g *Group, _ float64) string { return fmt.Sprintf("%.1f", g.Slowdown) }},
+		{"preempted", func(g *Group, _ float64) string { return fmt.Sprintf("%.0f", g.Preemptions) }},
+	}
+}
+
 // Columns are the figures of a table, in order. Times are in hours.
 func Columns() []Column {
 	figure := func(format string, of func(*Metrics) float64) func(*Metrics) string {

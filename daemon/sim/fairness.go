@@ -9,51 +9,78 @@ import (
 // Fairness is who got the GPUs, and who should have, window by window from the
 // trace's Begin on.
 //
-// At each instant the GPUs in use are divided evenly among the users who have
-// jobs, but nobody is given more than all of one's jobs ask, and what is left
-// goes to the others (max-min fairness). Misplaced is the share of the GPU time
-// in use that went to others than these: 0 is even, and with two users who both
-// wait, one of them served alone, it is a half.
+// The even division gives each user with jobs as many of the GPUs in use as any
+// other, but nobody more than all of one's jobs ask; what is left goes to the
+// others (max-min fairness). It is made anew at each instant. Misplaced is the
+// share of the GPU time in use that went to others than these: 0 is even; while
+// two users wait and one of them is served alone, it is a half.
 type Fairness struct {
 	Window    float64     `json:"window_s"`
 	Users     []string    `json:"users"`
-	GPUTime   [][]float64 `json:"gpu_s"`     // by user and window
-	Misplaced []float64   `json:"misplaced"` // by window
+	GPUTime   [][]float64 `json:"gpu_s"`  // that a user's jobs held, by user and window
+	Even      [][]float64 `json:"even_s"` // that the even division gives, by user and window
+	Waited    [][]float64 `json:"wait_s"` // for how long the user had a job that did not run, by user and window
+	Misplaced []float64   `json:"misplaced"`
 }
 
-// Fairness divides the run into windows.
-func (o *Outcome) Fairness(window time.Duration) *Fairness {
-	c := newCensus(o.Jobs)
-	f := &Fairness{Window: window.Seconds(), Users: c.users}
-	n := 0
-	for i := range o.Jobs {
-		n = max(n, int((o.Jobs[i].End+window-1)/window))
+// fairnessWindow is the shortest window that divides a run into no more than
+// maxWindows.
+func fairnessWindow(run time.Duration) time.Duration {
+	const maxWindows = 400
+	for _, window := range []time.Duration{6 * time.Hour, day, 7 * day} {
+		if run <= maxWindows*window {
+			return window
+		}
 	}
-	used := make([]float64, n)
-	f.Misplaced = make([]float64, n)
+	return 28 * day
+}
+
+// Fairness divides the run into windows of six hours, or longer ones where these
+// would be many.
+func (o *Outcome) Fairness() *Fairness {
+	return o.FairnessBy(fairnessWindow(o.end()))
+}
+
+// FairnessBy divides the run into windows of that length.
+func (o *Outcome) FairnessBy(window time.Duration) *Fairness {
+	c := newCensus(o.Jobs)
+	n := int((o.end() + window - 1) / window)
+	f := &Fairness{Window: window.Seconds(), Users: c.users, Misplaced: make([]float64, n)}
 	for range f.Users {
 		f.GPUTime = append(f.GPUTime, make([]float64, n))
+		f.Even = append(f.Even, make([]float64, n))
+		f.Waited = append(f.Waited, make([]float64, n))
 	}
 	c.walk(func(from, to time.Duration) {
-		wrong := c.misplaced()
-		for at := from; at < to; {
-			k := int(at / window)
+		c.divide()
+		for from < to {
+			k := int(from / window)
 			edge := min(to, time.Duration(k+1)*window)
-			step := (edge - at).Seconds() / 1000
-			for _, u := range c.active {
-				f.GPUTime[u][k] += step * float64(c.held[u])
-				used[k] += step * float64(c.held[u])
-			}
-			f.Misplaced[k] += step * wrong
-			at = edge
+			f.add(c, k, (edge - from).Seconds())
+			from = edge
 		}
 	})
-	for k := range used {
-		if used[k] > 0 {
-			f.Misplaced[k] /= used[k]
+	for k := range f.Misplaced {
+		used := 0.0
+		for u := range f.Users {
+			used += f.GPUTime[u][k]
 		}
+		f.Misplaced[k] /= max(used, 1e-9)
 	}
 	return f
+}
+
+// add takes in so many seconds in which nothing changes.
+func (f *Fairness) add(c *census, window int, seconds float64) {
+	for i, u := range c.active {
+		held, even := float64(c.held[u])/1000, c.even[i]/1000
+		f.GPUTime[u][window] += seconds * held
+		f.Even[u][window] += seconds * even
+		f.Misplaced[window] += seconds * max(0, even-held)
+		if c.held[u] < c.asked[u] {
+			f.Waited[u][window] += seconds
+		}
+	}
 }
 
 // census follows what each user asks and holds, in milli-GPUs, over time.
@@ -61,7 +88,8 @@ type census struct {
 	users  []string
 	asked  []int // by all of the user's jobs that have not ended
 	held   []int
-	active []int // users who ask something, by position in users
+	active []int     // users who ask something, by position in users
+	even   []float64 // of what is in use, by position in active
 	turns  []turn
 }
 
@@ -113,23 +141,21 @@ func (c *census) walk(visit func(from, to time.Duration)) {
 	}
 }
 
-// misplaced is how many milli-GPUs are held by others than an even division of
-// what is in use would have.
-func (c *census) misplaced() float64 {
+// divide computes the even division of what is in use.
+func (c *census) divide() {
 	left, waits := 0.0, false
+	c.even = c.even[:0]
 	for _, u := range c.active {
 		left += float64(c.held[u])
 		waits = waits || c.held[u] < c.asked[u]
+		c.even = append(c.even, float64(c.held[u]))
 	}
 	if !waits {
-		return 0
+		return
 	}
 	slices.SortFunc(c.active, func(a, b int) int { return cmp.Or(cmp.Compare(c.asked[a], c.asked[b]), cmp.Compare(a, b)) })
-	wrong := 0.0
 	for i, u := range c.active {
-		share := min(float64(c.asked[u]), left/float64(len(c.active)-i))
-		left -= share
-		wrong += max(0, share-float64(c.held[u]))
+		c.even[i] = min(float64(c.asked[u]), left/float64(len(c.active)-i))
+		left -= c.even[i]
 	}
-	return wrong
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // Group is the figures of some of a run's jobs: one user's, or those that ask the
-// same number of GPUs. Times are in seconds.
+// same number of GPUs. Times are in seconds. Their JSON names are stable within a
+// schema.
 type Group struct {
 	User string  `json:"user,omitempty"`
 	GPUs float64 `json:"gpus,omitempty"` // that each of the jobs asks
@@ -30,43 +31,51 @@ func (g *Group) add(j *JobOutcome) {
 	g.Preemptions += float64(j.Preemptions)
 }
 
-func (g *Group) finish() {
-	n := float64(g.Jobs)
-	g.MeanWait /= n
-	g.MeanCompletion /= n
-	g.Slowdown /= n
+// finish makes means of sums: over the jobs, and what is counted over the runs.
+func (g *Group) finish(runs int) {
+	jobs := float64(g.Jobs)
+	g.MeanWait /= jobs
+	g.MeanCompletion /= jobs
+	g.Slowdown /= jobs
+	g.GPUTime /= float64(runs)
+	g.Preemptions /= float64(runs)
+	g.Jobs = (g.Jobs + runs - 1) / runs
 }
 
-// Users are the figures by user, in the order of their names.
-func (o *Outcome) Users() []Group {
-	list := group(o.Jobs, func(j *JobOutcome) Group { return Group{User: j.User} })
+// Users are the figures by user, in the order of their names; of several runs
+// their means.
+func Users(runs ...*Outcome) []Group {
+	list := group(runs, func(j *JobOutcome) Group { return Group{User: j.User} })
 	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.User, b.User) })
 	return list
 }
 
-// Sizes are the figures by GPUs asked, the smallest first.
-func (o *Outcome) Sizes() []Group {
-	list := group(o.Jobs, func(j *JobOutcome) Group { return Group{GPUs: float64(j.GPUMilli) / 1000} })
+// Sizes are the figures by GPUs asked, the smallest first; of several runs their
+// means.
+func Sizes(runs ...*Outcome) []Group {
+	list := group(runs, func(j *JobOutcome) Group { return Group{GPUs: float64(j.GPUMilli) / 1000} })
 	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.GPUs, b.GPUs) })
 	return list
 }
 
 // group adds jobs up by what they belong to.
-func group(jobs []JobOutcome, of func(*JobOutcome) Group) []Group {
+func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group
-	for i := range jobs {
-		key := of(&jobs[i])
-		k, known := at[key]
-		if !known {
-			k = len(list)
-			at[key] = k
-			list = append(list, key)
+	for _, run := range runs {
+		for i := range run.Jobs {
+			key := of(&run.Jobs[i])
+			k, known := at[key]
+			if !known {
+				k = len(list)
+				at[key] = k
+				list = append(list, key)
+			}
+			list[k].add(&run.Jobs[i])
 		}
-		list[k].add(&jobs[i])
 	}
 	for i := range list {
-		list[i].finish()
+		list[i].finish(len(runs))
 	}
 	return list
 }

@@ -35,14 +35,14 @@ func TestGroups(t *testing.T) {
 		{User: "ann", Jobs: 2, GPUTime: 2*7200 + 7200, MeanWait: 1800, MeanCompletion: (7200 + 10800) / 2.0, Slowdown: 1.25},
 		{User: "bob", Jobs: 1, GPUTime: 3600, MeanWait: 3600, MeanCompletion: 7200, Slowdown: 2},
 	}
-	if got := out.Users(); !slices.Equal(got, users) {
+	if got := sim.Users(out); !slices.Equal(got, users) {
 		t.Errorf("by user: %+v", got)
 	}
 	sizes := []sim.Group{
 		{GPUs: 1, Jobs: 2, GPUTime: 7200 + 3600, MeanWait: 3600, MeanCompletion: 9000, Slowdown: 1.75},
 		{GPUs: 2, Jobs: 1, GPUTime: 2 * 7200, MeanCompletion: 7200, Slowdown: 1},
 	}
-	if got := out.Sizes(); !slices.Equal(got, sizes) {
+	if got := sim.Sizes(out); !slices.Equal(got, sizes) {
 		t.Errorf("by size: %+v", got)
 	}
 	half := sim.Span{From: 90 * time.Minute, To: 150 * time.Minute}
@@ -52,14 +52,27 @@ func TestGroups(t *testing.T) {
 }
 
 // TestFairness: while bob waits and ann has both GPUs, one of them should be
-// bob's, so a half is misplaced; then both have all that they ask.
+// bob's; then both have all that they ask. Windows are of an hour.
 func TestFairness(t *testing.T) {
-	f := served(t).Fairness(time.Hour)
-	if !slices.Equal(f.Users, []string{"ann", "bob"}) || !slices.Equal(f.Misplaced, []float64{0, 0.5, 0, 0}) {
-		t.Errorf("%+v", f)
+	f := served(t).FairnessBy(time.Hour)
+	for _, c := range []struct {
+		what      string
+		got, want []float64
+	}{
+		{"ann got", f.GPUTime[0], []float64{7200, 7200, 3600, 3600}},
+		{"bob got", f.GPUTime[1], []float64{0, 0, 3600, 0}},
+		{"ann's even share is", f.Even[0], []float64{7200, 3600, 3600, 3600}},
+		{"bob's even share is", f.Even[1], []float64{0, 3600, 3600, 0}},
+		{"ann waited", f.Waited[0], []float64{0, 3600, 0, 0}},
+		{"bob waited", f.Waited[1], []float64{0, 3600, 0, 0}},
+		{"misplaced is", f.Misplaced, []float64{0, 0.5, 0, 0}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s %v, want %v", c.what, c.got, c.want)
+		}
 	}
-	if !slices.Equal(f.GPUTime[0], []float64{7200, 7200, 3600, 3600}) || !slices.Equal(f.GPUTime[1], []float64{0, 0, 3600, 0}) {
-		t.Errorf("GPU time %v", f.GPUTime)
+	if !slices.Equal(f.Users, []string{"ann", "bob"}) {
+		t.Errorf("users %v", f.Users)
 	}
 }
 
@@ -70,9 +83,9 @@ func TestFairnessAddsUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := out.Fairness(6 * time.Hour)
+	f := out.Fairness()
 	stopped := 0.0
-	for i, u := range out.Users() {
+	for i, u := range sim.Users(out) {
 		sum := 0.0
 		for _, v := range f.GPUTime[i] {
 			sum += v
@@ -85,9 +98,13 @@ func TestFairnessAddsUp(t *testing.T) {
 	if stopped == 0 || stopped != out.Metrics.Preemptions {
 		t.Errorf("%v of %v preemptions are somebody's", stopped, out.Metrics.Preemptions)
 	}
-	for _, v := range f.Misplaced {
-		if v < 0 || v > 1 {
-			t.Errorf("misplaced %v", f.Misplaced)
+	for k, v := range f.Misplaced {
+		got, even := 0.0, 0.0
+		for u := range f.Users {
+			got, even = got+f.GPUTime[u][k], even+f.Even[u][k]
+		}
+		if d := got - even; v < 0 || v > 1 || d > 1 || d < -1 {
+			t.Errorf("window %d: %v misplaced, %.0f GPU-seconds are divided into %.0f", k, v, got, even)
 		}
 	}
 }

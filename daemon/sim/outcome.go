@@ -14,6 +14,15 @@ type Outcome struct {
 	Starts  *StartFigures // nil: nobody asked
 }
 
+// end is when the last job ended.
+func (o *Outcome) end() time.Duration {
+	last := time.Duration(0)
+	for i := range o.Jobs {
+		last = max(last, o.Jobs[i].End)
+	}
+	return last
+}
+
 // JobOutcome is what became of one job.
 type JobOutcome struct {
 	Job

@@ -37,6 +37,7 @@ type options struct {
 	days                    int
 	from                    time.Time
 	generate                string // how many jobs, or the scenario, to write
+	users, sizes            bool
 	json                    bool
 	report                  string
 }
@@ -51,7 +52,9 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	o.schedulerFlags(f)
 	f.IntVar(&o.options.Starts, "starts", 0,
 		"ask when jobs are expected to start, of every `n`-th one, and say how far off that was")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.users, "users", false, "a table by user too: GPU-hours, waits, slowdown")
+	f.BoolVar(&o.sizes, "sizes", false, "a table by GPUs asked too")
+	f.BoolVar(&o.json, "json", false, "print JSON, which always has both")
 	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(talk, usage)

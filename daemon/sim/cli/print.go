@@ -3,11 +3,11 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/sim"
 	"github.com/gpusched/gpusched/daemon/sim/page"
@@ -25,9 +25,6 @@ type document struct {
 	Predict  sim.Prediction  `json:"predict"`
 	Policies []policyFigures `json:"policies"`
 }
-
-// fairnessWindow is how long a window of the JSON output's fairness is.
-const fairnessWindow = 6 * time.Hour
 
 type policyFigures struct {
 	Policy string            `json:"policy"`
@@ -55,7 +52,7 @@ func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
 		for k, outcome := range runs[i].Outcomes {
 			p.Runs = append(p.Runs, seedFigures{
 				Seed: o.seeds[k], Hash: outcome.Hash, Metrics: &outcome.Metrics, Starts: outcome.Starts,
-				Users: outcome.Users(), Sizes: outcome.Sizes(), Fairness: outcome.Fairness(fairnessWindow),
+				Users: sim.Users(outcome), Sizes: sim.Sizes(outcome), Fairness: outcome.Fairness(),
 			})
 		}
 		list = append(list, p)
@@ -88,10 +85,17 @@ func (o *options) writeTable(out io.Writer, runs []page.Run) error {
 			writeRow(w, runs[i].Policy, "mean", &runs[i].Mean)
 		}
 	}
-	if err := w.Flush(); err != nil || o.options.Starts == 0 {
-		return err
+	err := w.Flush()
+	if o.users {
+		err = errors.Join(err, writeGroups(out, runs, "by user", userRows))
 	}
-	return o.writeStarts(out, runs)
+	if o.sizes {
+		err = errors.Join(err, writeGroups(out, runs, "by GPUs asked", sizeRows))
+	}
+	if o.options.Starts > 0 {
+		err = errors.Join(err, o.writeStarts(out, runs))
+	}
+	return err
 }
 
 func writeRow(w io.Writer, policy, seed string, m *sim.Metrics) {

@@ -20,11 +20,12 @@ const sampleTrace = "../../../contrib/sim/sample.csv"
 // sample wait longer or shorter than before: look at which before rewriting.
 func TestSimGolden(t *testing.T) {
 	for name, args := range map[string]string{
-		"table.txt": "--policy fifo-strict,fifo --gpus 8",
-		"w1.txt":    "--policy fifo --gpus 4 --workload w1 --days 7 --load 0.8 --seed 1-2",
+		"table.txt":  "--trace " + sampleTrace + " --policy fifo-strict,fifo --gpus 8",
+		"w1.txt":     "--trace " + sampleTrace + " --policy fifo --gpus 4 --workload w1 --days 7 --load 0.8 --seed 1-2",
+		"groups.txt": "--scenario bimodal --policy fifo-strict,fifo --users --sizes --days 5 --seed 1-2",
 	} {
 		var out, talk bytes.Buffer
-		if code := Run(append([]string{"--trace", sampleTrace}, strings.Fields(args)...), &out, &talk); code != 0 {
+		if code := Run(strings.Fields(args), &out, &talk); code != 0 {
 			t.Fatalf("%s: exit code %d, %s", args, code, &talk)
 		}
 		file := filepath.Join("testdata", name)

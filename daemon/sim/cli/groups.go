@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gpusched/gpusched/daemon/sim"
+	"github.com/gpusched/gpusched/daemon/sim/page"
+)
+
+// groupRow is a row of a table by user or size.
+type groupRow struct {
+	name string
+	sim.Group
+}
+
+// userRows are the users, who got most first.
+func userRows(runs []*sim.Outcome) []groupRow {
+	var rows []groupRow
+	for _, g := range sim.Users(runs...) {
+		rows = append(rows, groupRow{g.User, g})
+	}
+	slices.SortStableFunc(rows, func(a, b groupRow) int { return cmp.Compare(b.GPUTime, a.GPUTime) })
+	return rows
+}
+
+// sizeRows are the sizes, the smallest first.
+func sizeRows(runs []*sim.Outcome) []groupRow {
+	var rows []groupRow
+	for _, g := range sim.Sizes(runs...) {
+		rows = append(rows, groupRow{fmt.Sprintf("%g", g.GPUs), g})
+	}
+	return rows
+}
+
+// writeGroups prints the rows of each policy, means of its seeds.
+func writeGroups(out io.Writer, runs []page.Run, title string, of func([]*sim.Outcome) []groupRow) error {
+	fmt.Fprintf(out, "\n%s\n", title)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	columns := sim.GroupColumns()
+	head := []string{"policy", strings.TrimPrefix(title, "by ")}
+	for _, c := range columns {
+		head = append(head, c.Heading)
+	}
+	fmt.Fprintln(w, strings.Join(head, "\t")+"\t")
+	for _, run := range runs {
+		rows := of(run.Outcomes)
+		all := 0.0
+		for i := range rows {
+			all += rows[i].GPUTime
+		}
+		for i := range rows {
+			line := []string{run.Policy, rows[i].name}
+			for _, c := range columns {
+				line = append(line, c.Text(&rows[i].Group, all))
+			}
+			fmt.Fprintln(w, strings.Join(line, "\t")+"\t")
+		}
+	}
+	return w.Flush()
+}
