@@ -173,5 +173,8 @@ func (o *options) describe() string {
 	if o.workload == "w1" {
 		text += fmt.Sprintf(", load %g, %d days", o.load, o.days)
 	}
+	if len(o.seeds) == 1 {
+		return text + fmt.Sprintf(", seed %d", o.seeds[0])
+	}
 	return text + fmt.Sprintf(", %d seeds", len(o.seeds))
 }

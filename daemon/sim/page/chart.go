@@ -25,11 +25,17 @@ func color(i int) string {
 	return palette[i%len(palette)]
 }
 
-// chart is a plane with x and y from 0 to 1.
-type chart struct{ strings.Builder }
+// chart is a plane with x and y from 0 to 1. What is below the floor, y = 0, is
+// for the axis and what else a drawing has there.
+type chart struct {
+	strings.Builder
+	floor float64
+}
 
-func newChart(label string) *chart {
-	c := &chart{}
+func newChart(label string) *chart { return newTallChart(label, height, height-bottom) }
+
+func newTallChart(label string, height, floor float64) *chart {
+	c := &chart{floor: floor}
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">`+"\n", width,
 		height, html.EscapeString(label))
 	return c
@@ -37,11 +43,11 @@ func newChart(label string) *chart {
 
 func (c *chart) done() string { c.WriteString("</svg>"); return c.String() }
 
-func px(x float64) float64 { return left + x*(width-left-right) }
-func py(y float64) float64 { return height - bottom - y*(height-top-bottom) }
+func px(x float64) float64            { return left + x*(width-left-right) }
+func (c *chart) py(y float64) float64 { return c.floor - y*(c.floor-top) }
 
 func (c *chart) line(x1, y1, x2, y2 float64, style string) {
-	fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`+"\n", px(x1), py(y1), px(x2), py(y2), style)
+	fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`+"\n", px(x1), c.py(y1), px(x2), c.py(y2), style)
 }
 
 func (c *chart) text(x, y float64, anchor, text string) {
@@ -55,7 +61,7 @@ func (c *chart) percents() {
 	for p := 0; p <= 100; p += 25 {
 		y := float64(p) / 100
 		c.line(0, y, 1, y, grid)
-		c.text(left-8, py(y)+4, "end", fmt.Sprintf("%d %%", p))
+		c.text(left-8, c.py(y)+4, "end", fmt.Sprintf("%d %%", p))
 	}
 }
 
@@ -63,12 +69,27 @@ func (c *chart) percents() {
 func (c *chart) curve(at int, name string, xs, ys []float64) {
 	fmt.Fprintf(c, `<polyline fill="none" stroke="%s" stroke-width="1.8" stroke-linejoin="round" points="`, color(at))
 	for i := range xs {
-		fmt.Fprintf(c, "%.1f,%.1f ", px(xs[i]), py(ys[i]))
+		fmt.Fprintf(c, "%.1f,%.1f ", px(xs[i]), c.py(ys[i]))
 	}
 	c.WriteString("\"/>\n")
+	c.legend(at, color(at), name)
+}
+
+// legend writes an entry of the legend.
+func (c *chart) legend(at int, color, name string) {
 	y := top + 12 + float64(at)*20
-	fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="14" height="4" fill="%s"/>`+"\n", width-right+14, y-6, color(at))
+	fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="14" height="4" fill="%s"/>`+"\n", width-right+14, y-6, color)
 	c.text(width-right+34, y, "start", name)
+}
+
+// days draws the grid of an x axis of so many hours.
+func (c *chart) days(hours float64) {
+	days := int(hours / 24)
+	for d := 0; d <= days; d += max(1, days/8) {
+		x := float64(d) * 24 / max(hours, 1)
+		c.line(x, 0, x, 1, grid)
+		c.text(px(x), c.py(0)+18, "middle", fmt.Sprintf("day %d", d))
+	}
 }
 
 // bars draws each policy's mean completion time beside the lower bound.
@@ -84,15 +105,15 @@ func bars(runs []Run) string {
 	step := 1 / float64(max(1, len(runs)))
 	for i, r := range runs {
 		x, y := (float64(i)+0.2)*step, r.Mean.MeanCompletion/most*0.92
-		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", px(x), py(y),
-			px(x+0.6*step)-px(x), py(0)-py(y), color(i))
-		c.text(px(x+0.3*step), py(y)-5, "middle", fmt.Sprintf("%.2f h", r.Mean.MeanCompletion/3600))
-		c.text(px(x+0.3*step), py(0)+18, "middle", r.Policy)
+		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", px(x), c.py(y),
+			px(x+0.6*step)-px(x), c.py(0)-c.py(y), color(i))
+		c.text(px(x+0.3*step), c.py(y)-5, "middle", fmt.Sprintf("%.2f h", r.Mean.MeanCompletion/3600))
+		c.text(px(x+0.3*step), c.py(0)+18, "middle", r.Policy)
 	}
 	c.line(0, 0, 1, 0, `stroke="#888"`)
 	y := bound / most * 0.92
 	c.line(0, y, 1, y, `stroke="#333" stroke-dasharray="5 4"`)
-	c.text(width-right+6, py(y)+4, "start", fmt.Sprintf("bound %.2f h", bound/3600))
+	c.text(width-right+6, c.py(y)+4, "start", fmt.Sprintf("bound %.2f h", bound/3600))
 	return c.done()
 }
 
@@ -123,7 +144,7 @@ func distribution(runs []Run) string {
 		"30 d"}} {
 		if m.s <= last {
 			c.line(at(m.s), 0, at(m.s), 1, grid)
-			c.text(px(at(m.s)), py(0)+18, "middle", m.text)
+			c.text(px(at(m.s)), c.py(0)+18, "middle", m.text)
 		}
 	}
 	for i, r := range runs {
@@ -152,12 +173,7 @@ func usage(runs []Run) string {
 		}
 	}
 	width := max(1, (longest+points-1)/points)
-	days := longest / 24
-	for d := 0; d <= days; d += max(1, days/8) {
-		x := float64(d) * 24 / float64(longest)
-		c.line(x, 0, x, 1, grid)
-		c.text(px(x), py(0)+18, "middle", fmt.Sprintf("day %d", d))
-	}
+	c.days(float64(longest))
 	for i, r := range runs {
 		if len(r.Outcomes) > 0 {
 			xs, ys := thin(r.Outcomes[0], width, longest)

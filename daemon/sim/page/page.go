@@ -31,6 +31,9 @@ func Render(title, subtitle string, runs []Run) string {
 	section(&b, "How soon jobs are done",
 		"Share of jobs that are complete so long after their submission; further left is better.", distribution(runs))
 	section(&b, "GPUs in use", "Share of the machine in use over time, first seed.", usage(runs))
+	fairness(&b, runs)
+	groups(&b, runs, "By user", "user", userRows)
+	groups(&b, runs, "By GPUs asked", "GPUs", sizeRows)
 	b.WriteString("</body></html>\n")
 	return b.String()
 }
@@ -53,4 +56,22 @@ func table(b *strings.Builder, runs []Run) {
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</table>\n")
+}
+
+// fairness writes what is about users over time, of each policy's first seed.
+func fairness(b *strings.Builder, runs []Run) {
+	list, users := histories(runs)
+	section(b, "How far from an even division",
+		"Share of the GPU time in use that would have gone to other users if the GPUs in use were at each instant divided "+
+			"evenly among those with jobs, nobody more than one's jobs ask. First seed.", misplaced(runs, list))
+	hours := 1.0
+	for _, h := range list {
+		hours = max(hours, h.hours*float64(len(h.misplaced)))
+	}
+	note := "Each user's share of the GPU time in use, first seed. The rows below tell about users while some of their jobs " +
+		"waited: red had less than an even division gives, blue more, grey about as much."
+	for i, h := range list {
+		section(b, "Who got the GPUs: "+runs[i].Policy, note, served(runs[i].Policy, h, users, hours))
+		note = "As above."
+	}
 }

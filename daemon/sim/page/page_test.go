@@ -52,7 +52,9 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	if count["svg"] != 3 || count["polyline"] != 4 || count["b"] != 0 || count["tr"] != 3 {
+	// Two curves in each of three drawings, and a band for each of seven users (six
+	// and the others) under each of two policies; three tables.
+	if count["svg"] != 6 || count["polyline"] != 6 || count["polygon"] != 14 || count["table"] != 3 || count["b"] != 0 {
 		t.Errorf("the page has %v", count)
 	}
 	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
@@ -66,5 +68,31 @@ func TestPage(t *testing.T) {
 func TestEmptyPage(t *testing.T) {
 	if text := page.Render("t", "s", nil); strings.Contains(text, "NaN") || !strings.Contains(text, "</html>") {
 		t.Error(text)
+	}
+}
+
+// TestWhoGotTheGPUs: while bob waits and ann has both GPUs, his row is red; then
+// each has half of what is in use.
+func TestWhoGotTheGPUs(t *testing.T) {
+	hour := func(n int) time.Duration { return time.Duration(n) * 6 * time.Hour }
+	job := func(user string, from, start, end int) sim.JobOutcome {
+		return sim.JobOutcome{
+			Job: sim.Job{Submit: hour(from), Run: hour(end - start), GPUMilli: 1000, User: user}, End: hour(end),
+			Wait: hour(start - from), Held: []sim.Span{{From: hour(start), To: hour(end)}},
+		}
+	}
+	out := &sim.Outcome{Jobs: []sim.JobOutcome{job("ann", 0, 0, 2), job("ann", 0, 0, 1), job("bob<", 0, 1, 2)}}
+	text := page.Render("t", "s", []page.Run{{Policy: "p", Outcomes: []*sim.Outcome{out}}})
+	for _, want := range []string{
+		`<rect x="60.0" y="193.0" width="325.0" height="11.0" fill="#b2182b" fill-opacity="1.00"/>`, // bob got nothing
+		`385.0,82.0 710.0,82.0`, // ann's band ends at the middle of the second window
+		`>bob&lt;</text>`,
+	} {
+		if strings.Count(text, want) == 0 {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Count(text, "fill-opacity") != 1 {
+		t.Error("somebody who has all that she asks is shown as waiting")
 	}
 }
