@@ -21,12 +21,16 @@ const (
 	stopSurplus = 2 * time.Minute // beyond the job's grace
 )
 
+// lookLasts is how old the look at the GPUs may be on which a start rests. A disk that
+// is slow, or starts before it, may have held it up for any time.
+const lookLasts = SlowAfter
+
 // perform begins an action that waited for its records. What takes time goes on in
 // a worker of its own, which ends with its action or with ctx.
 func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	switch a := a.(type) {
 	case core.Start:
-		d.workers.Go(func() { d.post(d.start(ctx, a.Job)) })
+		d.workers.Go(func() { d.post(d.start(ctx, a)) })
 	case core.Stop:
 		d.workers.Go(func() { d.post(d.stop(ctx, a)) })
 	case core.Inspect:
@@ -45,7 +49,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 }
 
 // start makes the unit of a job's attempt. Every way out is an event.
-func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
+func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
+	j := a.Job
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
 	if !d.starts.enter(ctx) {
 		return failed
@@ -68,6 +73,11 @@ func (d *Daemon) start(ctx context.Context, j job.Job) core.Event {
 		err = d.restartIfDamaged(err)
 		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		d.starting.note(err, d.host.Now())
+		return failed
+	}
+	if !a.Looked.IsZero() && d.host.Now().Sub(a.Looked) > lookLasts {
+		d.log.Info("looking at the GPUs of a job again: its start has waited", "job", j.ID, "since", a.Looked)
+		failed.How = core.StartStale
 		return failed
 	}
 	st, err := d.opt.Units.Start(ctx, units.Name(int64(j.ID)), units.Properties(spec))

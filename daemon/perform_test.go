@@ -104,8 +104,49 @@ func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 		}}
 		j.Attempt = &job.Attempt{Number: 3}
 		want := core.StartFailed{Job: 1, Attempt: 3, How: core.StartBarred, Detail: "it has expired"}
-		if ev := d.start(t.Context(), j); ev != want {
+		if ev := d.start(t.Context(), core.Start{Job: j}); ev != want {
 			t.Errorf("%s: %+v", name, ev)
 		}
+	}
+}
+
+// begun counts the starts of units.
+type begun struct {
+	Units
+	n int
+}
+
+func (b *begun) Start(_ context.Context, name string, _ []units.Property) (units.Status, error) {
+	b.n++
+	return units.Status{Name: name}, nil
+}
+
+// anyPayload is a store that has one of each job.
+type anyPayload struct{ Store }
+
+func (anyPayload) Payload(context.Context, job.ID) (job.Payload, error) { return job.Payload{}, nil }
+
+// A start that was held up, as by a slow disk, does not rest on the look at the GPUs
+// that was taken before that.
+func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
+	for waited, want := range map[time.Duration]int{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			bus := &begun{}
+			d := &Daemon{
+				host: machine{}, log: slog.New(slog.DiscardHandler), starts: semaphore{bell: machine{}.Wakeup(), free: 1},
+				opt: Options{Units: bus, Store: anyPayload{}, Specs: oneSpec{}},
+			}
+			d.settings.Store(&Settings{})
+			a := core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 2}}, Looked: time.Now()}
+			time.Sleep(waited)
+			ev := d.start(t.Context(), a)
+			stale := ev == core.StartFailed{Job: 1, Attempt: 2, How: core.StartStale}
+			if bus.n != want || stale == (want == 1) {
+				t.Errorf("after %v: %d starts, %+v", waited, bus.n, ev)
+			}
+			if a.Looked = (time.Time{}); d.start(t.Context(), a) == ev && stale || bus.n != want+1 {
+				t.Errorf("after %v: a start that rests on no look does not go out", waited)
+			}
+		})
 	}
 }

@@ -18,8 +18,12 @@ type Effects struct {
 type Action interface{ action() }
 
 // Start starts the unit of the job's current attempt; answered by Started or
-// StartFailed.
-type Start struct{ Job job.Job }
+// StartFailed. Looked is when the look at the GPUs ended on which the start rests; zero
+// where it rests on none.
+type Start struct {
+	Job    job.Job
+	Looked time.Time
+}
 
 // Stop ends every process of the job's unit and collects it; answered by
 // Stopped. Look asks to read the unit first, since nothing is known of its end

@@ -76,6 +76,7 @@ const (
 	StartRefused                     // systemd will not run it; Detail says why
 	StartLater                       // it did not begin, for a reason that passes; Detail says which
 	StartBarred                      // its user may run nothing; Detail says why
+	StartStale                       // systemd was not asked: the look at the GPUs is too old by now
 )
 
 // StartFailed answers a Start action that failed.

@@ -118,7 +118,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.Guarded = p.Guarded
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
-	c.launch(l)
+	c.launch(l, now)
 }
 
 // keepLast records the end of an attempt that the next one follows in the same

@@ -283,3 +283,36 @@ func TestClockThatIsSetChargesNobody(t *testing.T) {
 		}
 	}
 }
+
+// A start whose look at the GPUs is too old by now is made after another, and is not
+// worth a record; what has come to the GPU meanwhile has the job go back.
+func TestStaleStartLooksAgain(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		w := newWorld(1, t.Logf)
+		w.step(w.listed(), -1)
+		w.step(w.sample(0), -1)
+		w.queue(nil)
+		w.step(w.sample(next[core.Sample](t, w).Number), -1)
+		if s := next[core.Start](t, w); s.Looked.IsZero() {
+			t.Error("the start rests on no look")
+		}
+		w.step(core.StartFailed{Job: 1, Attempt: 1, How: core.StartStale}, -1)
+		next[core.Inspect](t, w)
+		effects := w.core.Step(core.Inspected{Job: 1, Attempt: 1, OK: true}, w.now)
+		if len(effects.Records) != 0 || len(effects.Actions) != 1 {
+			t.Fatalf("%+v", effects)
+		}
+		look := effects.Actions[0].(core.Sample)
+		if taken {
+			w.gpus[0].Processes = []gpu.Process{{PID: 77, UID: 1002, UsedBytes: 40 * gib, Kind: gpu.KindCompute}}
+		}
+		w.step(w.sample(look.Number), -1)
+		if taken {
+			if j := w.jobs[1]; j.Attempt.Result == nil || j.Attempt.Result.Cause != job.StopTaken {
+				t.Errorf("the GPU is taken, and the job %s: %+v", j.State, j.Attempt)
+			}
+		} else if s := next[core.Start](t, w); s.Job.Attempt.Number != 1 {
+			t.Errorf("started is %+v", s)
+		}
+	}
+}

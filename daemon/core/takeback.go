@@ -14,10 +14,13 @@ import (
 // shows them free; else it goes back to the queue and nothing of it has run. What
 // a sample has just brought needs no other.
 
-// needsFreshSample reports whether the GPUs of a job that is placed are to be looked at first.
-func (c *Core) needsFreshSample(l *trackedJob) bool {
-	return !c.step.fresh() && c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
+// needsSample reports whether the start of a job rests on a look at its GPUs.
+func (c *Core) needsSample(l *trackedJob) bool {
+	return c.policy.MaxForeignBytes > 0 && l.job.Request.Alone()
 }
+
+// needsFreshSample reports whether the GPUs of a job that is placed are to be looked at first.
+func (c *Core) needsFreshSample(l *trackedJob) bool { return !c.step.fresh() && c.needsSample(l) }
 
 // awaitSample asks for the look that the start of a job waits for.
 func (c *Core) awaitSample(l *trackedJob) {
@@ -39,7 +42,7 @@ func (c *Core) checked(number uint64, now time.Time) {
 		if !why.IsZero() {
 			c.endAttempt(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}, now)
 		} else {
-			c.start(l)
+			c.start(l, now)
 		}
 	}
 }

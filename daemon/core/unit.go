@@ -46,7 +46,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	switch e.How {
 	case StartUnsure: // the next listing or retry says whether the unit exists
 		return
-	case StartExists:
+	case StartExists, StartStale: // where there is none, it is tried again
 		c.inspect(l)
 		return
 	case StartRefused:
@@ -199,27 +199,30 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Starting && l.job.Stop != "":
 		c.teardown(l, now)
 	case l.job.State == job.Starting:
-		c.launch(l)
+		c.launch(l, now)
 	default:
 		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}, now)
 	}
 }
 
 // launch starts the current attempt, if need be after a look at its GPUs.
-func (c *Core) launch(l *trackedJob) {
-	c.step.markDirty(l)
+func (c *Core) launch(l *trackedJob, now time.Time) {
 	if c.needsFreshSample(l) {
 		c.awaitSample(l)
 	} else {
-		c.start(l)
+		c.start(l, now)
 	}
 }
 
 // start asks for the unit of the current attempt, which is on record or in
 // this step's records.
-func (c *Core) start(l *trackedJob) {
+func (c *Core) start(l *trackedJob, now time.Time) {
 	l.action = starting
-	c.step.act(Start{Job: l.job})
+	a := Start{Job: l.job}
+	if c.needsSample(l) {
+		a.Looked = now
+	}
+	c.step.act(a)
 }
 
 // applyUnitState applies the state of a unit that exists.
