@@ -2,6 +2,7 @@ package core
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -92,6 +93,7 @@ func (l *accountBook) restored(a *sched.Account) *sched.Account {
 	key := accountKey(a)
 	if u, ok := l.past[key]; ok {
 		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
+		a.RestoreUsed(time.Duration(u.Counts.Charge) * time.Microsecond)
 		a.RestoreCapped(u.Counts.Capped, u.Counts.Sizes, sched.At(u.At))
 		delete(l.past, key)
 	}
@@ -154,13 +156,36 @@ func (l *accountBook) configure(q job.Quotas) {
 	}
 }
 
-// chargeRate is how many GPUs the current attempt counts for.
-func chargeRate(a *job.Attempt) float64 {
-	milli := 0
-	for _, g := range a.GPUs {
+// rateOf is what the current attempt counts for. One on record without a charge is
+// charged for its GPUs.
+func rateOf(j *job.Job) sched.Rate {
+	gpu := gpuRate(j.Attempt.GPUs)
+	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge)}
+}
+
+// gpuRate is what counts of GPUs that a job holds.
+func gpuRate(gpus []job.Allocation) (milli int) {
+	for _, g := range gpus {
 		milli += max(g.ChargeMilli, g.Share())
 	}
-	return float64(milli) / job.WholeGPU
+	return milli
+}
+
+// largestShare is the largest of the parts of the machine that a job asks to have, its
+// GPUs, CPUs and host memory, in thousandths of a GPU (dominant resource: Ghodsi et
+// al., NSDI 2011): who holds all of the memory keeps all GPUs from others. A machine
+// without GPUs counts as one.
+func (c *Core) largestShare(r *job.Request, gpus []job.Allocation) int {
+	p, all := &c.policy, max(1, c.gpus.count())*job.WholeGPU
+	return max(gpuRate(gpus), partOf(all, r.MemBytes, p.HostMemBytes), partOf(all, int64(r.CPUs), int64(p.HostCPUs)))
+}
+
+// partOf is as much of all as n is of most, rounded up; all for more than that.
+func partOf(all int, n, most int64) int {
+	if most <= 0 || n <= 0 {
+		return 0
+	}
+	return int(math.Ceil(float64(all) * min(1, float64(n)/float64(most))))
 }
 
 // accounts are all that a job counts for.
@@ -190,7 +215,7 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 // count puts a running job on an account. Before the first listing it is not known
 // for how long it has run: see startCharging.
 func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
-	if milli, rate := l.job.Request.GPUMilli, chargeRate(l.job.Attempt); c.systemd.listed() {
+	if milli, rate := l.job.Request.GPUMilli, rateOf(&l.job); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
 	} else {
 		a.CountRunning(milli, rate)
@@ -229,7 +254,7 @@ func (c *Core) chargePast(l *trackedJob, now time.Time) {
 }
 
 func (c *Core) chargeSincePlacement(acc *sched.Account, l *trackedJob, now time.Time) {
-	acc.Charge(chargeRate(l.job.Attempt), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
+	acc.Charge(rateOf(&l.job), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
 }
 
 // startChargingEarly charges all jobs of an account up to now, where one of them ends before
@@ -247,14 +272,14 @@ func (c *Core) startChargingEarly(acc *sched.Account, now time.Time) {
 // settle undoes charge at the end of an attempt and records the use.
 func (c *Core) settle(l *trackedJob, now time.Time) {
 	c.countGuarded(l, -1, now)
-	a, half := l.job.Attempt, c.policy.Sched.HalfLife
+	half := c.policy.Sched.HalfLife
 	for _, acc := range l.accounts() {
 		if !c.systemd.listed() {
 			c.startChargingEarly(acc, now)
 		}
-		used := acc.Finish(l.job.Request.GPUMilli, chargeRate(a), sched.At(now), half)
-		if l.job.Request.GPUMilli > 0 {
-			c.recordUsage(acc, used, now)
+		acc.Finish(l.job.Request.GPUMilli, rateOf(&l.job), sched.At(now), half)
+		if rateOf(&l.job).Charge > 0 {
+			c.recordUsage(acc, now)
 		}
 	}
 	if l.throttle == nil {
@@ -268,8 +293,10 @@ func (c *Core) settle(l *trackedJob, now time.Time) {
 }
 
 // recordUsage puts on record what is counted of an account up to now.
-func (c *Core) recordUsage(a *sched.Account, used time.Duration, now time.Time) {
-	u := &job.Usage{Account: accountKey(a), Micro: used.Microseconds(), At: now}
-	u.Counts.Capped, u.Counts.Sizes = a.CappedTimes(sched.At(now))
+func (c *Core) recordUsage(a *sched.Account, now time.Time) {
+	at, half := sched.At(now), c.policy.Sched.HalfLife
+	u := &job.Usage{Account: accountKey(a), Micro: a.GPUTime(at, half).Microseconds(), At: now}
+	u.Counts.Charge = a.Used(at, half).Microseconds()
+	u.Counts.Capped, u.Counts.Sizes = a.CappedTimes(at)
 	c.step.record(job.Record{Usage: u})
 }

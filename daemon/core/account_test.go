@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Root is a user like others, and no group has its account.
@@ -79,6 +80,43 @@ func TestChargeOfAPart(t *testing.T) {
 		if got := c.gpus.refs([]sched.Grant{w.grant})[0]; got.Milli != w.milli || got.ChargeMilli != w.charge {
 			t.Errorf("%+v: %d of it, charged as %d", w.grant, got.Milli, got.ChargeMilli)
 		}
+	}
+}
+
+// A job is charged for the largest of its shares of GPUs, CPUs and host memory: who has
+// all of one of them keeps all GPUs from others.
+func TestChargeIsTheLargestShare(t *testing.T) {
+	whole := func(n int) []job.Allocation { return make([]job.Allocation, n) }
+	part := []job.Allocation{{GPU: contract.GPU{Milli: 250}, ChargeMilli: 600}}
+	for name, w := range map[string]struct {
+		devices int
+		r       job.Request
+		gpus    []job.Allocation
+		want    int
+	}{
+		"GPUs":                     {8, job.Request{MemBytes: 125, CPUs: 8}, whole(2), 2000},
+		"memory of a GPU":          {8, job.Request{}, part, 600},
+		"all memory, no GPU":       {8, job.Request{MemBytes: 1000}, nil, 8000},
+		"all CPUs, no GPU":         {8, job.Request{CPUs: 64}, nil, 8000},
+		"more CPUs than there are": {8, job.Request{CPUs: 999}, nil, 8000},
+		"a GPU and half the CPUs":  {8, job.Request{CPUs: 32, MemBytes: 100}, whole(1), 4000},
+		"a little, rounded up":     {8, job.Request{MemBytes: 1}, nil, 8},
+		"no GPU in the machine":    {0, job.Request{MemBytes: 500, CPUs: 16}, nil, 500},
+		"nothing":                  {8, job.Request{}, nil, 0},
+	} {
+		c := &Core{policy: Policy{HostMemBytes: 1000, HostCPUs: 64}}
+		c.gpus.devices = make([]*device, w.devices)
+		if got := c.largestShare(&w.r, w.gpus); got != w.want {
+			t.Errorf("%s: %d, want %d", name, got, w.want)
+		}
+		c.policy.HostMemBytes, c.policy.HostCPUs = 0, 0
+		if got := c.largestShare(&w.r, w.gpus); got != gpuRate(w.gpus) {
+			t.Errorf("%s, with a host that is not counted: %d", name, got)
+		}
+	}
+	old := job.Job{Attempt: &job.Attempt{GPUs: part}}
+	if got := rateOf(&old); got != (sched.Rate{GPU: 600, Charge: 600}) {
+		t.Errorf("what is on record without a charge counts %v", got)
 	}
 }
 

@@ -190,17 +190,22 @@ func (c *Core) checkAccounts(breach breach) {
 			breach(11, "job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
 		}
 	}
-	type runs struct{ jobs, milli int }
+	type runs struct {
+		jobs, milli int
+		rate        sched.Rate
+	}
 	want := map[*sched.Account]runs{}
 	for _, l := range c.jobs.allActive() {
 		for _, a := range l.accounts() {
-			r := want[a]
-			want[a] = runs{r.jobs + 1, r.milli + l.job.Request.GPUMilli}
+			r, rate := want[a], rateOf(&l.job)
+			r.jobs, r.milli = r.jobs+1, r.milli+l.job.Request.GPUMilli
+			r.rate.GPU, r.rate.Charge = r.rate.GPU+rate.GPU, r.rate.Charge+rate.Charge
+			want[a] = r
 		}
 	}
 	for _, a := range c.accounts.all() {
-		if is := (runs{a.Jobs, a.Milli}); is != want[a] {
-			breach(11, "%s counts %d jobs with %d milli, and runs %v", accountKey(a), is.jobs, is.milli, want[a])
+		if is := (runs{a.Jobs, a.Milli, a.Rate()}); is != want[a] {
+			breach(11, "%s counts jobs, milli and rates %v, and runs %v", accountKey(a), is, want[a])
 		}
 	}
 }

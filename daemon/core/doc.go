@@ -42,6 +42,6 @@
 //     a job that uses a GPU which it does not have is ended after the time for
 //     cleaning.
 //  11. What is counted or listed besides the jobs (who waits, who runs, what they
-//     weigh and hold, the limits of arrays, who waits for whom) is what the jobs
+//     weigh, hold and are charged for, the limits of arrays, who waits for whom) is what the jobs
 //     themselves say, and a task's array lives as long as the task.
 package core

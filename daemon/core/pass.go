@@ -112,6 +112,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	}
 	c.gpus.recordBaseline(p.Grants)
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: c.gpus.refs(p.Grants), BootID: c.systemd.runID(), PlacedAt: now}
+	l.job.Charge = c.largestShare(&l.job.Request, l.job.Attempt.GPUs)
 	l.job.StopOrder = job.StopOrder{}
 	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over

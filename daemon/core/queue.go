@@ -97,7 +97,7 @@ func (c *Core) countCapped(now time.Time) {
 	}
 	slices.SortFunc(news, func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) })
 	for _, a := range news {
-		c.recordUsage(a, a.Used(sched.At(now), c.policy.Sched.HalfLife), now)
+		c.recordUsage(a, now)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type tenure struct {
 	uid      int
 	refs     []job.Allocation
+	charge   int           // what fair share counts, at least
 	from, to time.Duration // to is negative until it ends
 }
 
@@ -43,7 +44,7 @@ func (w *World) enter(n *job.Job) {
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
 	if h == nil {
-		h = &tenure{uid: n.Owner.UID, refs: n.Attempt.GPUs, from: w.elapsed, to: -1}
+		h = &tenure{uid: n.Owner.UID, refs: n.Attempt.GPUs, charge: n.Charge, from: w.elapsed, to: -1}
 		b.holds[key] = h
 	}
 	if h.open() && !n.Attempt.EndedAt.IsZero() {
@@ -84,20 +85,23 @@ func (w *World) reopen(r *job.Restored) {
 	}
 }
 
-// used is the GPU time of a user, decayed.
-func (b *books) used(uid int, now, half time.Duration) time.Duration {
+// used is the GPU time of a user, decayed, or what fair share counts.
+func (b *books) used(uid int, charged bool, now, half time.Duration) time.Duration {
 	sum := 0.0
 	for _, h := range b.holds {
 		to := h.to
 		if h.open() {
 			to = now
 		}
-		if h.uid != uid || len(h.refs) == 0 {
+		if h.uid != uid {
 			continue
 		}
 		milli := 0
 		for _, r := range h.refs {
 			milli += max(r.ChargeMilli, r.Share())
+		}
+		if charged {
+			milli = max(milli, h.charge)
 		}
 		life := float64(half) / math.Ln2
 		decayed := func(since time.Duration) float64 { return math.Exp2(-float64(now-since) / float64(half)) }
@@ -123,13 +127,16 @@ func (w *World) judgeUsage(u *job.Usage) {
 		return
 	}
 	p := &w.tracked.policy.Sched
-	is, real := time.Duration(u.Micro)*time.Microsecond, w.tracked.books.used(uid, w.elapsed, p.HalfLife)
 	slack := inexact
 	for _, h := range w.tracked.books.holds {
-		slack += inexact * time.Duration(max(1, len(h.refs)))
+		slack += inexact * time.Duration(max(1, len(h.refs), h.charge/job.WholeGPU+1))
 	}
-	if (is - real).Abs() > slack {
-		w.breach(15, "user %d is charged for %v of GPUs and had %v", uid, is, real)
+	for i, micro := range []int64{u.Micro, u.Counts.Charge} {
+		charged := i == 1
+		is, real := time.Duration(micro)*time.Microsecond, w.tracked.books.used(uid, charged, w.elapsed, p.HalfLife)
+		if (is - real).Abs() > slack {
+			w.breach(15, "user %d has used %v by the record and had %v, all resources: %t", uid, is, real, charged)
+		}
 	}
 }
 
@@ -140,7 +147,7 @@ func (w *World) judgeHours(placed *job.Job) {
 	if most == 0 || placed.Request.GPUMilli == 0 || !w.exact() {
 		return
 	}
-	if used := j.books.used(placed.Owner.UID, w.elapsed,
+	if used := j.books.used(placed.Owner.UID, false, w.elapsed,
 		j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
 		w.breach(13, "job %d is placed, and %s has used %v of the %v of GPU time", placed.ID, placed.Owner.User, used, most)
 	}

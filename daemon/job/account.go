@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// Usage is what an account has used, for fair share and quotas: micro-GPU-
+// Usage is what an account has used, for quotas: micro-GPU-
 // seconds decayed to a moment, of attempts that have ended or still run.
 type Usage struct {
 	Account string    `json:"account"` // "u1001" for a user by number, "gNAME" for a group
@@ -14,6 +14,7 @@ type Usage struct {
 
 // UsageCounts is what is counted of an account besides its GPU time, as of then.
 type UsageCounts struct {
+	Charge int64           `json:"charge,omitempty"` // of all resources, for fair share; on old record absent: as the GPU time
 	Capped []time.Duration `json:"capped,omitempty"` // for how long jobs of each size could not start for its quotas
 	Sizes  int             `json:"sizes,omitempty"`  // so many, the largest, could not then
 }

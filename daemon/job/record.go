@@ -10,7 +10,7 @@ import (
 type Allocation struct {
 	contract.GPU
 
-	ChargeMilli int    `json:"charge_milli,omitempty"` // what fair share counts: the share, or the part of the memory where that is more
+	ChargeMilli int    `json:"charge_milli,omitempty"` // what counts as used: the share, or the part of the memory where that is more
 	CPUs        string `json:"cpus,omitempty"`         // near the GPU, as a list such as 0-15; "" unknown
 
 	Use GPUUse `json:"use,omitzero"` // as of the last record
@@ -97,6 +97,7 @@ type Life struct {
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
+	Charge    int           `json:"charge,omitempty"`    // what fair share counts of the current attempt: its largest share of the machine, in thousandths of a GPU
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries

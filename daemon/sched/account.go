@@ -69,7 +69,7 @@ func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
 	if capacity > 0 {
 		a.excess = min(used/capacity/float64(max(a.Share, 1)), maxExponent)
 	}
-	a.over = a.MaxUsage > 0 && used >= float64(a.MaxUsage)
+	a.over = a.MaxUsage > 0 && a.GPUTime(now, half) >= a.MaxUsage
 }
 
 // maxExponent keeps the factor far from the end of floating point.

@@ -75,8 +75,8 @@ func TestGroupsSettleByTheirShares(t *testing.T) {
 		}
 		best := slices.MaxFunc(users, func(a, b *Account) int { return cmp.Compare(a.factor, b.factor) })
 		for _, a := range []*Account{best, best.Groups[0]} {
-			a.Start(1000, 1, now, week)
-			a.Finish(1000, 1, now.Add(time.Hour), week)
+			a.Start(1000, gpuRate(1000), now, week)
+			a.Finish(1000, gpuRate(1000), now.Add(time.Hour), week)
 		}
 		if now > Instant(5*week) {
 			got[best.UID] += time.Hour

@@ -122,7 +122,7 @@ func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
 			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
 		}
 		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && milli > 0
-		if used := q.Used(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {
+		if used := q.GPUTime(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {
 			add(job.ReasonQuotaHours, q, int64(q.MaxUsage.Hours()), int64(used.Hours()))
 		}
 	}

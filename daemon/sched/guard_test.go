@@ -45,7 +45,7 @@ func (l *loop) bound(order []job.ID, longest time.Duration, bounds map[job.ID]In
 	debt, turns := -l.credit, 1
 	for _, j := range l.running {
 		if j.lane {
-			debt += float64(j.end-l.s.Now) * j.rate()
+			debt += float64(j.end-l.s.Now) * j.gpus()
 		}
 	}
 	slices.Sort(order) // as they came
@@ -58,7 +58,7 @@ func (l *loop) bound(order []job.ID, longest time.Duration, bounds map[job.ID]In
 			earns := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
 			bounds[id] = l.s.Now.Add(time.Duration(debt/earns) + time.Duration(turns)*longest)
 		}
-		debt += float64(j.Expected) * j.rate()
+		debt += float64(j.Expected) * j.gpus()
 		turns++
 	}
 }

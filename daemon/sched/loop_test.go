@@ -170,7 +170,7 @@ func (l *loop) earn() {
 	rate := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
 	for _, j := range l.running {
 		if j.lane {
-			rate -= j.rate()
+			rate -= j.gpus()
 		}
 	}
 	l.credit = min(0, l.credit+rate*float64(l.s.Now-l.earned))
@@ -197,7 +197,9 @@ func (l *loop) begin(j *loopJob, x Placement) {
 }
 
 // rate is how many GPUs the job is charged for.
-func (j *loopJob) rate() float64 { return float64(j.Request.GPUMilli) / job.WholeGPU }
+func (j *loopJob) gpus() float64 { return float64(j.Request.GPUMilli) / job.WholeGPU }
+
+func (j *loopJob) rate() Rate { return gpuRate(j.Request.GPUMilli) }
 
 // leave takes a running job off its GPUs.
 func (l *loop) leave(j *loopJob) {

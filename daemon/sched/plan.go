@@ -130,7 +130,7 @@ func (p *Planner) open(f *footprint) {
 // may be stopped, and of their groups.
 func (p *Planner) beginAccounts() {
 	half := p.s.Policy.HalfLife
-	capacity := float64(len(p.s.GPUs)) * lifetime(1<<62, 0, half)
+	capacity := float64(max(1, len(p.s.GPUs))) * lifetime(1<<62, 0, half)
 	for a := range p.q.accounts {
 		a.beginPass(p.s.Now, half, capacity)
 	}

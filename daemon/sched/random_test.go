@@ -170,8 +170,8 @@ func (d *drawn) run(id job.ID) {
 		}
 	}
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
-		a.Start(asked, float64(asked)/1000, noon, d.s.Policy.HalfLife)
-		a.Charge(float64(asked)/1000, time.Duration(noon-r.Start), noon, d.s.Policy.HalfLife)
+		a.Start(asked, gpuRate(asked), noon, d.s.Policy.HalfLife)
+		a.Charge(gpuRate(asked), time.Duration(noon-r.Start), noon, d.s.Policy.HalfLife)
 	}
 	d.s.Running = append(d.s.Running, r)
 }

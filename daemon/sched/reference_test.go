@@ -11,7 +11,7 @@ import (
 
 // reference decides by the rules of doc.go in the plainest way: it sorts all
 // jobs and looks at each, computing everything anew. Of the package it uses
-// Account.Used and Account.Capped, the types and the bounds of the rules. A file reference_*_test.go
+// Account.Used, GPUTime and Capped, the types and the bounds of the rules. A file reference_*_test.go
 // has one rule each.
 type reference struct {
 	s       *Snapshot
@@ -131,7 +131,7 @@ func powerOfTwo(d time.Duration) time.Duration {
 // and those of its groups that have a share.
 func (r *reference) factor(a *Account) float64 {
 	half := r.s.Policy.HalfLife
-	all := float64(len(r.s.GPUs)) * (float64(half) / math.Ln2)
+	all := math.Max(1, float64(len(r.s.GPUs))) * (float64(half) / math.Ln2)
 	if all == 0 {
 		return 1
 	}
@@ -241,7 +241,7 @@ func (r *reference) capped(w *Waiting) bool {
 		if milli > 0 && a.MaxMilli > 0 && a.Milli+n.milli+milli > a.MaxMilli {
 			return true
 		}
-		if half := r.s.Policy.HalfLife; milli > 0 && half > 0 && a.MaxUsage > 0 && a.Used(r.s.Now, half) >= a.MaxUsage {
+		if half := r.s.Policy.HalfLife; milli > 0 && half > 0 && a.MaxUsage > 0 && a.GPUTime(r.s.Now, half) >= a.MaxUsage {
 			return true
 		}
 	}

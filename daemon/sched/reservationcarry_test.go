@@ -84,7 +84,7 @@ func (d *drawn) started(w *Waiting, grants []Grant) {
 		End: noon.Add(runTime(runLog(w.Expected), w.Request.TimeLimit.Duration())), Since: w.Since, Start: noon, Expected: w.Expected,
 	})
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
-		a.Start(w.Request.GPUMilli, float64(w.Request.GPUMilli)/1000, noon, d.s.Policy.HalfLife)
+		a.Start(w.Request.GPUMilli, gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)
 	}
 	d.stoppable = d.stoppable || w.Request.Preemptible
 	w.Count--

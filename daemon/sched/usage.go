@@ -3,9 +3,18 @@ package sched
 import (
 	"math"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// usage is decayed GPU time in GPU-nanoseconds, of all jobs up to a moment. With
+// Rate is what a running job counts for while it runs, in thousandths of a GPU: whole
+// numbers, so that what Start adds Finish takes away.
+type Rate struct {
+	GPU    int // its parts of GPUs, or of their memory where that is more: for quotas of GPU time
+	Charge int // for fair share: the largest of its shares of any resource, as so many GPUs
+}
+
+// usage is decayed time of GPUs in GPU-nanoseconds, of all jobs up to a moment. With
 // decay d(t) = 2^(-t/H) what was there is worth d times as much after a time t,
 // and what holds a rate of GPUs over it adds rate·(H/ln 2)·(1 - d). So nothing
 // depends on when a job began, by which clock ever.
@@ -13,7 +22,17 @@ type usage struct {
 	at    Instant
 	known Instant // up to which what runs was counted when the account was restored, or by Counted
 	gpu   float64
-	rate  float64
+	all   float64 // of all resources
+	rate  Rate
+}
+
+// forget lets what was used decay.
+func (u *usage) forget(d float64) { u.gpu, u.all = u.gpu*d, u.all*d }
+
+// add counts what a rate has used over a lifetime.
+func (u *usage) add(r Rate, life float64) {
+	u.gpu += float64(r.GPU) / job.WholeGPU * life
+	u.all += float64(r.Charge) / job.WholeGPU * life
 }
 
 // decay returns what is left after a time of something with a half-life.
@@ -38,20 +57,26 @@ func (u *usage) move(now Instant, half time.Duration) {
 	}
 	passed := time.Duration(now - u.at)
 	d := decay(passed, half)
-	u.gpu, u.at = u.gpu*d+u.rate*lifetime(passed, d, half), now
+	u.forget(d)
+	u.add(u.rate, lifetime(passed, d, half))
+	u.at = now
 }
 
-// Restore sets what the account had used at a moment, of running jobs too.
-func (a *Account) Restore(used time.Duration, at Instant) {
-	a.usage.at, a.usage.known, a.usage.gpu = at, at, float64(used)
+// Restore sets the GPU time that the account had used at a moment, of running jobs too.
+func (a *Account) Restore(gpu time.Duration, at Instant) {
+	a.usage.at, a.usage.known = at, at
+	a.usage.gpu, a.usage.all = float64(gpu), float64(gpu)
 }
+
+// RestoreUsed sets what Used said then, where that was more than the GPU time.
+func (a *Account) RestoreUsed(used time.Duration) { a.usage.all = max(a.usage.all, float64(used)) }
 
 // Open begins to count after a restart, when it is known what the time is: what
 // was restored decays, and of the jobs counted by CountRunning nothing is charged yet. A
 // moment to come is not believed.
 func (a *Account) Open(now Instant, half time.Duration) {
 	u := &a.usage
-	u.gpu *= decay(time.Duration(now-u.at), half)
+	u.forget(decay(time.Duration(now-u.at), half))
 	u.at, u.known = now, min(u.known, now)
 	a.clock.at = min(a.clock.at, now)
 }
@@ -66,44 +91,50 @@ func (a *Account) Shift(by time.Duration) {
 	a.clock.at += Instant(by)
 }
 
-// CountRunning counts a job of a size that runs, before Open. Rate is the GPUs it is
-// charged for.
-func (a *Account) CountRunning(milli int, rate float64) {
+// CountRunning counts a job of a size that runs, before Open.
+func (a *Account) CountRunning(milli int, rate Rate) {
 	a.Jobs++
 	a.Milli += milli
-	a.usage.rate += rate
+	a.usage.rate.GPU += rate.GPU
+	a.usage.rate.Charge += rate.Charge
 }
 
+// Rate is what all that runs counts for.
+func (a *Account) Rate() Rate { return a.usage.rate }
+
 // Start counts a job that runs from now on.
-func (a *Account) Start(milli int, rate float64, now Instant, half time.Duration) {
+func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.CountRunning(milli, rate)
 }
 
 // Charge adds what a job of a rate has used that runs since a while ago, but for
 // what was counted when the account was restored, or by Counted.
-func (a *Account) Charge(rate float64, ran time.Duration, now Instant, half time.Duration) {
+func (a *Account) Charge(rate Rate, ran time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)
 	ran = min(ran, time.Duration(now-u.known))
-	u.gpu += rate * lifetime(ran, decay(ran, half), half)
+	u.add(rate, lifetime(ran, decay(ran, half), half))
 }
 
-// Finish undoes Start or CountRunning with the same values and keeps the use. It returns
-// what has been used by now, by running jobs too.
-func (a *Account) Finish(milli int, rate float64, now Instant, half time.Duration) time.Duration {
-	u := &a.usage
-	u.move(now, half)
+// Finish undoes Start or CountRunning with the same values and keeps the use.
+func (a *Account) Finish(milli int, rate Rate, now Instant, half time.Duration) {
+	a.usage.move(now, half)
 	a.Jobs--
 	a.Milli -= milli
-	if u.rate -= rate; a.Jobs == 0 {
-		u.rate = 0 // what rounding left
-	}
-	return time.Duration(u.gpu)
+	a.usage.rate.GPU -= rate.GPU
+	a.usage.rate.Charge -= rate.Charge
 }
 
-// Used returns the decayed GPU time used by now.
+// Used returns what fair share counts, decayed, by now.
 func (a *Account) Used(now Instant, half time.Duration) time.Duration {
+	u := a.usage
+	u.move(now, half)
+	return time.Duration(u.all)
+}
+
+// GPUTime returns the decayed GPU time used by now, which quotas bound.
+func (a *Account) GPUTime(now Instant, half time.Duration) time.Duration {
 	u := a.usage
 	u.move(now, half)
 	return time.Duration(u.gpu)

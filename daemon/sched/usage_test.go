@@ -33,7 +33,7 @@ func (x *integral) move() {
 	clear(x.held)
 	for _, j := range x.running {
 		for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
-			x.held[a] += j.rate()
+			x.held[a] += j.gpus()
 		}
 	}
 }
@@ -89,13 +89,38 @@ func TestUsageDecays(t *testing.T) {
 		t.Errorf("8 h were %s an hour ago", got)
 	}
 	var b Account
-	b.Start(2000, 2, noon, half) // for ever
+	b.Start(2000, gpuRate(2000), noon, half) // for ever
 	limit := 2 * float64(half) / math.Ln2
 	if got := float64(b.Used(noon.Add(1000*half), half)); math.Abs(got-limit)/limit > 1e-9 {
 		t.Errorf("two GPUs for ever are %g, want %g", got, limit)
 	}
-	if used, got := b.Used(noon.Add(half), half), b.Finish(2000, 2, noon.Add(half), half); used != got || b.Jobs != 0 || b.Milli != 0 {
+	used := b.Used(noon.Add(half), half)
+	b.Finish(2000, gpuRate(2000), noon.Add(half), half)
+	if got := b.Used(noon.Add(half), half); used != got || b.Jobs != 0 || b.Milli != 0 || b.Rate() != (Rate{}) {
 		t.Errorf("it has used %s, and when it ends %s", used, got)
+	}
+}
+
+// gpuRate is the rate of a job that asks nothing but GPUs.
+func gpuRate(milli int) Rate { return Rate{milli, milli} }
+
+// What fair share counts and GPU time go by their own rates.
+func TestUsageOfTwoKinds(t *testing.T) {
+	var a Account
+	a.Start(500, Rate{500, 4000}, noon, 0)
+	a.Finish(500, Rate{500, 4000}, noon.Add(time.Hour), 0)
+	a.Start(0, Rate{0, 8000}, noon.Add(time.Hour), 0)
+	now := noon.Add(2 * time.Hour)
+	if used, gpu := a.Used(now, 0), a.GPUTime(now, 0); used != 12*time.Hour || gpu != 30*time.Minute || a.Rate() != (Rate{0, 8000}) {
+		t.Errorf("used %s, of GPUs %s, and goes on with %v", used, gpu, a.Rate())
+	}
+	var b Account
+	b.Restore(30*time.Minute, now)
+	if b.RestoreUsed(0); b.Used(now, 0) != 30*time.Minute {
+		t.Errorf("on record was GPU time alone, and %s are used", b.Used(now, 0))
+	}
+	if b.RestoreUsed(12 * time.Hour); b.Used(now, 0) != 12*time.Hour || b.GPUTime(now, 0) != 30*time.Minute {
+		t.Errorf("restored are %s, of GPUs %s", b.Used(now, 0), b.GPUTime(now, 0))
 	}
 }
 
@@ -107,14 +132,14 @@ func TestUsageAfterARestart(t *testing.T) {
 	for name, off := range map[string]time.Duration{"a right clock": 0, "years behind": -56 * 365 * 24 * time.Hour, "a year ahead": 365 * 24 * time.Hour} {
 		var through, again Account
 		at := func(d time.Duration) Instant { return noon.Add(d) }
-		through.Start(1000, 1, at(0), half)
-		through.Start(2000, 2, at(time.Hour), half)
-		through.Finish(2000, 2, at(2*time.Hour), half) // on record
+		through.Start(1000, gpuRate(1000), at(0), half)
+		through.Start(2000, gpuRate(2000), at(time.Hour), half)
+		through.Finish(2000, gpuRate(2000), at(2*time.Hour), half) // on record
 		again.Restore(through.Used(at(2*time.Hour), half), at(2*time.Hour))
-		again.CountRunning(1000, 1)
+		again.CountRunning(1000, gpuRate(1000))
 		now := at(5*time.Hour) + Instant(off)
 		again.Open(now, half)
-		again.Charge(1, 5*time.Hour, now, half)
+		again.Charge(gpuRate(1000), 5*time.Hour, now, half)
 		again.Shift(-off)
 		got, want := again.Used(at(6*time.Hour), half), through.Used(at(6*time.Hour), half)
 		if off == 0 && (got-want).Abs() > time.Second || got < time.Hour*9/10 || got > want+2*time.Hour {
@@ -131,10 +156,10 @@ func TestUsageWithAClockThatJumps(t *testing.T) {
 	now := noon
 	set := func(by time.Duration) { now += Instant(by); a.Shift(by) }
 	run := func(d time.Duration, meanwhile func()) {
-		a.Start(1000, 1, now, half)
+		a.Start(1000, gpuRate(1000), now, half)
 		meanwhile()
 		now = now.Add(d)
-		a.Finish(1000, 1, now, half)
+		a.Finish(1000, gpuRate(1000), now, half)
 	}
 	run(time.Minute, func() { set(year) })
 	set(-year)
