@@ -194,7 +194,7 @@ func (p *Planner) gpusFit(q *query, l *capacity) bool {
 	sh := q.shape
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {
-		if !p.admits(q, l, i) {
+		if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !p.admits(q, l, i) { // most are not free
 			continue
 		}
 		w := p.wholeFits(q, l, i)

@@ -19,6 +19,7 @@ type Planner struct {
 	ahead     capacity // less what it keeps; good while sorted
 	final     capacity // once all has come back
 	behind    capacity // of a job behind reservations
+	room      room     // of the last such job that was not to have victims
 	besides   hostCapacity
 
 	version uint32 // changes with what was given out or is kept
@@ -111,8 +112,9 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.now.copyFrom(&p.start)
 	p.wholeFree = p.start.whole()
 	p.openFinal()
-	p.version = 0
+	p.version, p.room.of = 0, verdict{}
 	p.changed()
+	q.facts.update(p)
 	p.beginAccounts()
 	p.beginRights()
 }
@@ -120,8 +122,12 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 // open prepares a footprint that the pass comes to.
 func (p *Planner) open(f *footprint) {
 	if f.pass != p.pass {
-		f.pass, f.ever = p.pass, unasked
+		f.pass = p.pass
 		f.verdicts, f.ahead = f.verdicts[:0], verdict{}
+	}
+	if f.facts != p.q.facts.number {
+		f.facts = p.q.facts.number
+		f.atStart, f.ever = unasked, unasked
 		f.qualify(p.s)
 	}
 }

@@ -80,6 +80,7 @@ type Queue struct {
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
+	facts    facts
 }
 
 // NewQueue returns an empty queue.

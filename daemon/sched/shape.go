@@ -82,8 +82,11 @@ type footprint struct {
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
 
+	facts   uint64 // of the GPUs, for which the following holds
+	atStart answer // whether they do as a pass begins
+	ever    answer // whether they would once all that is expected to end has
+
 	pass     uint64 // of which the following holds
-	ever     answer // whether the GPUs would do once all that is expected to end has
 	verdicts []verdict
 	ahead    verdict
 }

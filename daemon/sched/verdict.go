@@ -12,7 +12,10 @@ type verdict struct {
 	fits    bool
 }
 
-// answer is what is found out once in a pass.
+// firstVersion is that of a pass that has not given out or kept anything.
+const firstVersion = 1
+
+// answer is what is found out once.
 type answer uint8
 
 const (
@@ -20,6 +23,13 @@ const (
 	yes
 	no
 )
+
+func answerOf(is bool) answer {
+	if is {
+		return yes
+	}
+	return no
+}
 
 // rights are how an account stands with the reservations of administrators: those
 // that keep a job of it from their GPUs now, and those that are its own and hold now.
@@ -121,19 +131,50 @@ func (p *Planner) roomFor(b *bucket, mask uint32) bool {
 	if b.shape.milli == 0 {
 		return true
 	}
+	q := query{shape: b.shape, account: b.account, at: p.s.Now, when: whenNow}
+	if len(p.s.Reserved) == 0 && !p.fitsAtStart(&q) {
+		return false
+	}
+	if len(p.s.Reserved) == 0 && mask == 0 && p.version == firstVersion {
+		return true
+	}
 	v := verdict{rights: p.rightsOf(b), mask: mask, version: p.version}
 	if fits, ok := b.shape.known(v); ok && v.rights != noRights {
 		return fits
 	}
-	q, l := query{shape: b.shape, account: b.account, at: p.s.Now, when: whenNow}, &p.now
-	if mask != 0 {
-		l = p.capacityBehind(&q, l, mask)
-	}
-	v.fits = p.gpusFit(&q, l)
+	v.fits = p.gpusFit(&q, p.nowBehind(&q, v))
 	if v.rights != noRights {
 		b.shape.learn(v)
 	}
 	return v.fits
+}
+
+// fitsAtStart reports whether the GPUs of a shape were there as the pass began, where no
+// administrator has reserved any. That is found once for as long as they stay as they are.
+func (p *Planner) fitsAtStart(q *query) bool {
+	f := q.shape.footprint
+	if f.atStart == unasked {
+		f.atStart = answerOf(p.gpusFit(q, &p.start))
+	}
+	return f.atStart == yes
+}
+
+// room is what was left behind reservations.
+type room struct {
+	capacity
+	of verdict // for whom, and when
+}
+
+// nowBehind is what is left now behind reservations.
+func (p *Planner) nowBehind(q *query, v verdict) *capacity {
+	if v.mask == 0 {
+		return &p.now
+	}
+	if v.rights == noRights || p.room.of != v {
+		p.room.copyFrom(p.capacityBehind(q, &p.now, v.mask))
+		p.room.of = v
+	}
+	return &p.room.capacity
 }
 
 // fitsEver reports whether a job of the shape fits once all has come back that is
@@ -143,10 +184,8 @@ func (p *Planner) fitsEver(sh *resourceShape) bool {
 		return false
 	}
 	if f := sh.footprint; f.ever == unasked {
-		f.ever = no
-		if q := (query{shape: sh, when: whenEver}); sh.milli == 0 || p.gpusFit(&q, &p.final) {
-			f.ever = yes
-		}
+		q := query{shape: sh, when: whenEver}
+		f.ever = answerOf(sh.milli == 0 || p.gpusFit(&q, &p.final))
 	}
 	return sh.ever == yes
 }
