@@ -32,8 +32,9 @@ type entry struct {
 	Waiting
 	bucket     *bucket
 	prev, next *entry
-	pass       uint64 // the last that started some of it
-	started    int    // by that
+	skips      []*entry // the next ones by height, from 1
+	pass       uint64   // the last that started some of it
+	started    int      // by that
 }
 
 // start counts a start by a pass.
@@ -66,12 +67,13 @@ type bucket struct {
 	inverse float64       // of the expected run time, in 1/ns
 	run     time.Duration // the expected run time: a power of two seconds, at most the limit
 	tail    *entry
-	at      int // in Queue.buckets
+	skips   []*entry // the first of each height, from 1
+	at      int      // in Queue.buckets
 }
 
 // Queue holds the jobs that may start as soon as they fit. Push and Remove
 // cost the same however long it is, but for a job that is older than others of
-// its bucket, which is walked to.
+// its bucket: its place among them is searched for in the logarithm of their number.
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
@@ -209,47 +211,6 @@ func (e *entry) base() Instant { return e.Since - Instant(e.Capped) }
 
 func (e *entry) before(o *entry) bool {
 	return e.base() < o.base() || e.base() == o.base() && e.ID < o.ID
-}
-
-func (b *bucket) insert(e *entry) {
-	if b.tail == nil || b.tail.before(e) {
-		e.prev = b.tail
-		b.link(e)
-		return
-	}
-	at := b.head // an older job comes back: it belongs near the head
-	for at.before(e) {
-		at = at.next
-	}
-	e.prev, e.next = at.prev, at
-	b.link(e)
-}
-
-// link makes the neighbours of e point to it.
-func (b *bucket) link(e *entry) {
-	if e.prev == nil {
-		b.head = e
-	} else {
-		e.prev.next = e
-	}
-	if e.next == nil {
-		b.tail = e
-	} else {
-		e.next.prev = e
-	}
-}
-
-func (b *bucket) remove(e *entry) {
-	if e.prev == nil {
-		b.head = e.next
-	} else {
-		e.prev.next = e.next
-	}
-	if e.next == nil {
-		b.tail = e.prev
-	} else {
-		e.next.prev = e.prev
-	}
 }
 
 // Ordered returns the first n jobs in the order in which a pass looks at them;

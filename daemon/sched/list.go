@@ -1,0 +1,98 @@
+package sched
+
+import (
+	"math/bits"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The entries of a bucket are a skip list: doubly linked in their order, and of those
+// of a height of 1 or more, one in four, each also points to the next of them, and so on.
+// What comes to stand in the middle finds its place in few steps.
+
+// maxHeight is enough for millions of entries.
+const maxHeight = 10
+
+// height of an entry follows from the job's id, as if it were drawn.
+func height(id job.ID) int {
+	return min(bits.LeadingZeros64(uint64(id)*0x9E3779B97F4A7C15)/2, maxHeight)
+}
+
+// path is where an entry belongs: at each height the last one before it, nil for none.
+type path [maxHeight + 1]*entry
+
+func (b *bucket) find(e *entry) (to path) {
+	var at *entry
+	for h := len(b.skips); h > 0; h-- {
+		for next := b.after(at, h); next != nil && next.before(e); next = b.after(at, h) {
+			at = next
+		}
+		to[h] = at
+	}
+	for next := b.after(at, 0); next != nil && next.before(e); next = b.after(at, 0) {
+		at = next
+	}
+	to[0] = at
+	return to
+}
+
+// after returns what follows an entry at a height, the first for nil.
+func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
+
+// link is where an entry keeps what follows it at a height; for nil the bucket does.
+func (b *bucket) link(e *entry, h int) **entry {
+	switch {
+	case e == nil && h == 0:
+		return &b.head
+	case e == nil:
+		return &b.skips[h-1]
+	case h == 0:
+		return &e.next
+	}
+	return &e.skips[h-1]
+}
+
+func (b *bucket) insert(e *entry) {
+	h, last := height(e.ID), b.tail == nil || b.tail.before(e)
+	if last && h == 0 { // as most that are new
+		b.put(e, b.tail)
+		return
+	}
+	for len(b.skips) < h {
+		b.skips = append(b.skips, nil)
+	}
+	to := b.find(e)
+	b.put(e, to[0])
+	e.skips = make([]*entry, h)
+	for ; h > 0; h-- {
+		from := b.link(to[h], h)
+		e.skips[h-1], *from = *from, e
+	}
+}
+
+// put links an entry after another, nil for none.
+func (b *bucket) put(e, prev *entry) {
+	from := b.link(prev, 0)
+	e.prev, e.next = prev, *from
+	*from = e
+	if e.next == nil {
+		b.tail = e
+	} else {
+		e.next.prev = e
+	}
+}
+
+func (b *bucket) remove(e *entry) {
+	if len(e.skips) > 0 {
+		to := b.find(e)
+		for h := len(e.skips); h > 0; h-- {
+			*b.link(to[h], h) = e.skips[h-1]
+		}
+	}
+	*b.link(e.prev, 0) = e.next
+	if e.next == nil {
+		b.tail = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+}
