@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -14,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Format is a kind of trace file. All are comma-separated with a line of
-// headings, by which they are told apart.
+// Format is a kind of trace file. All but FormatSWF are comma-separated with a
+// line of headings, by which they are told apart.
 type Format string
 
 // The formats. FormatCSV is gpusched's own: submit (seconds or a time), duration
@@ -25,8 +26,14 @@ const (
 	FormatAuto   Format = "auto"
 	FormatPhilly Format = "philly" // Microsoft, as timestamp,duration,num_gpus,gpu_time,cluster
 	FormatOpenb  Format = "openb"  // Alibaba 2023, pods with num_gpu,gpu_milli
+	FormatSWF    Format = "swf"    // Standard Workload Format: see swf.go
 	FormatCSV    Format = "csv"
 )
+
+// Formats lists all formats by name.
+func Formats() []string {
+	return []string{string(FormatAuto), string(FormatCSV), string(FormatSWF), string(FormatPhilly), string(FormatOpenb)}
+}
 
 // needs are the headings by which a format is known.
 var needs = []struct {
@@ -60,9 +67,20 @@ func read[T any](r *row, parse func(string) (T, error), heading string) T {
 	return v
 }
 
-// Read reads a trace. Jobs without a GPU or a run time are left out. It returns
+// Read reads a trace. Jobs without a GPU or a run time are skipped. It returns
 // the format that it found.
 func Read(r io.Reader, want Format) (Trace, Format, error) {
+	file := bufio.NewReader(r)
+	begin, _ := file.Peek(512) // a short file gives all of it and an error
+	if want == FormatSWF || (want == FormatAuto || want == "") && looksLikeSWF(begin) {
+		t, err := readSWF(file)
+		return t, FormatSWF, err
+	}
+	return readTable(file, want)
+}
+
+// readTable reads a trace with a line of headings.
+func readTable(r io.Reader, want Format) (Trace, Format, error) {
 	in := csv.NewReader(r)
 	head, err := in.Read()
 	if err != nil {
@@ -78,6 +96,7 @@ func Read(r io.Reader, want Format) (Trace, Format, error) {
 	}
 	var jobs []Job
 	var starts []time.Time
+	skipped := 0
 	for {
 		if line.fields, err = in.Read(); errors.Is(err, io.EOF) {
 			break
@@ -91,9 +110,13 @@ func Read(r io.Reader, want Format) (Trace, Format, error) {
 		}
 		if j.GPUMilli > 0 && j.Run > 0 {
 			jobs, starts = append(jobs, j), append(starts, at)
+		} else {
+			skipped++
 		}
 	}
-	return dated(jobs, starts), format, nil
+	t := dated(jobs, starts)
+	t.Skipped = skipped
+	return t, format, nil
 }
 
 // dated turns the jobs' dates into times since the first day.
@@ -164,8 +187,11 @@ func instant(s string) (time.Time, error) {
 
 func seconds(s string) (time.Duration, error) {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || v < 0 || v > (100*365*day).Seconds() {
+	if err != nil || v < 0 || v > century.Seconds() {
 		return 0, fmt.Errorf("%q is not a number of seconds", s)
 	}
-	return time.Duration(v * float64(time.Second)), nil
+	return inSeconds(v), nil
 }
+
+// century is the longest time that a trace may tell.
+const century = 100 * 365 * day

@@ -25,6 +25,8 @@ type Trace struct {
 	Begin   time.Time // midnight before the first job
 	Jobs    []Job
 	Dropped int // jobs that were left out because they ask more than the machine has
+	Skipped int // jobs of the file that have no GPU or never ran
+	GPUs    int // of the machine that the file is of, where it says so; 0: it does not
 }
 
 // tick is the resolution of the virtual clock.
@@ -43,7 +45,22 @@ func newTrace(begin time.Time, jobs []Job) Trace {
 		j := &jobs[i]
 		j.Submit = (j.Submit + shift).Truncate(tick)
 		j.Run = max(j.Run.Truncate(tick), time.Second)
+		if j.Limit > 0 {
+			j.Limit = max(j.Limit, j.Run)
+		}
 	}
+	return t
+}
+
+// Gather makes one GPU of so many processors of a log that counts processors; a
+// job gets as many GPUs as it needs for its processors.
+func (t Trace) Gather(processors int) Trace {
+	t.Jobs = slices.Clone(t.Jobs)
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		j.GPUMilli = (j.GPUMilli/1000 + processors - 1) / processors * 1000
+	}
+	t.GPUs /= processors
 	return t
 }
 

@@ -64,6 +64,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("submit,duration,gpus,user,limit,gpu_mem\n30,60,0.5,ann,90,20G\n"))
 	f.Add([]byte("timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,x\n"))
 	f.Add([]byte("num_gpu,gpu_milli,qos,creation_time,deletion_time\n1,460,LS,5,160\n"))
+	f.Add([]byte(swfLog))
+	f.Add([]byte("1 60 5 100 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		tr, _, err := sim.Read(bytes.NewReader(text), sim.FormatAuto)
 		if err != nil {
@@ -71,7 +73,7 @@ func FuzzRead(f *testing.F) {
 		}
 		last := time.Duration(0)
 		for _, j := range tr.Jobs {
-			if j.Submit < last || j.Run < time.Second || j.GPUMilli <= 0 {
+			if j.Submit < last || j.Run < time.Second || j.GPUMilli <= 0 || j.Limit > 0 && j.Limit < j.Run {
 				t.Fatalf("read %+v after %s", j, last)
 			}
 			last = j.Submit

@@ -31,7 +31,8 @@ type options struct {
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
-	gpus                    *int // nil: as many as the scenario is meant for, or 8
+	gpus                    *int // nil: as many as the scenario is meant for or the log says, or 8
+	procs                   int  // that are a GPU
 	tuning                  sim.Tuning
 	load                    float64
 	days                    int
@@ -75,7 +76,8 @@ func parse(args []string, talk io.Writer) (*options, error) {
 func (o *options) jobFlags(f *flag.FlagSet) {
 	f.StringVar(&o.trace, "trace", "", "the trace, a `file`; - is standard input")
 	f.StringVar(&o.format, "format", "auto",
-		"of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), philly or openb")
+		"of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), swf, philly or openb")
+	f.IntVar(&o.procs, "procs-per-gpu", 1, "`processors` of an SWF log that count as one GPU")
 	f.Func("scenario", "replay a made-up workload instead, drawn anew for each seed; its `name` is one of those below",
 		o.setScenario)
 	f.StringVar(&o.generate, "generate", "", "write a made-up trace instead: `N` jobs of a laboratory, or a scenario's")
@@ -93,7 +95,7 @@ func (o *options) jobFlags(f *flag.FlagSet) {
 // schedulerFlags are about the machine, its scheduler and what stopping costs.
 func (o *options) schedulerFlags(f *flag.FlagSet) {
 	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
-	f.Func("gpus", "of the machine, a `number` (default 8, or the scenario's)", parsed(&o.gpus, strconv.Atoi))
+	f.Func("gpus", "of the machine, a `number` (default 8, or the scenario's, or the SWF log's)", parsed(&o.gpus, strconv.Atoi))
 	o.options.GPUMemBytes = 80 << 30
 	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)",
 		func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
@@ -190,6 +192,8 @@ func (o *options) check(rest []string) error {
 		return errors.New("--trace or --scenario? Both say which jobs there are")
 	case o.options.GPUs < 1 || o.options.GPUs > job.MaxGPUs:
 		return fmt.Errorf("--gpus is 1 to %d", job.MaxGPUs)
+	case o.procs < 1:
+		return errors.New("--procs-per-gpu is at least 1")
 	case o.load < 0 || o.load > 10 || o.days < 0 || o.days > maxDays:
 		return fmt.Errorf("--load is 0 to 10, --days is 0 to %d", maxDays)
 	case o.tuning.Preemptible != nil && (*o.tuning.Preemptible < 0 || *o.tuning.Preemptible > 1):
@@ -200,8 +204,8 @@ func (o *options) check(rest []string) error {
 		return errors.New("a duration can't be negative")
 	case !slices.Contains([]string{"", "w1", "as-is", "pack"}, o.workload):
 		return fmt.Errorf("there is no workload %q: choose among w1, as-is, pack", o.workload)
-	case !slices.Contains([]string{"auto", "csv", "philly", "openb"}, o.format):
-		return fmt.Errorf("there is no format %q: choose among auto, csv, philly, openb", o.format)
+	case !slices.Contains(sim.Formats(), o.format):
+		return fmt.Errorf("there is no format %q: choose among %s", o.format, strings.Join(sim.Formats(), ", "))
 	}
 	return o.checkScenario()
 }

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/sim"
 	"github.com/gpusched/gpusched/daemon/sim/page"
@@ -28,14 +27,14 @@ func Run(args []string, out, talk io.Writer) int {
 		fmt.Fprintln(talk, "gpuschedd sim:", err)
 		return 2
 	}
-	if err := o.run(out); err != nil {
+	if err := o.run(out, talk); err != nil {
 		fmt.Fprintln(talk, "gpuschedd sim:", err)
 		return 1
 	}
 	return 0
 }
 
-func (o *options) run(out io.Writer) error {
+func (o *options) run(out, talk io.Writer) error {
 	if o.generate != "" {
 		return o.generated().Write(out)
 	}
@@ -43,6 +42,7 @@ func (o *options) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	o.tellLeftOut(trace, talk)
 	if o.workload == "pack" {
 		return o.pack(trace, out)
 	}
@@ -68,39 +68,6 @@ func (o *options) generated() sim.Trace {
 	}
 	n, _ := strconv.Atoi(o.generate) // check has seen that it is a number
 	return sim.Generate(n, cmp.Or(o.days, 14), o.seeds[0])
-}
-
-// read reads the trace and fills in what goes by its format.
-func (o *options) read() (sim.Trace, error) {
-	if o.scenario != nil {
-		o.workload = o.scenario.Name
-		return sim.Trace{}, nil
-	}
-	in := os.Stdin
-	if o.trace != "-" {
-		file, err := os.Open(o.trace)
-		if err != nil {
-			return sim.Trace{}, fmt.Errorf("opening the trace: %w", err)
-		}
-		defer file.Close()
-		in = file
-	}
-	trace, format, err := sim.Read(in, sim.Format(o.format))
-	if err != nil {
-		return trace, fmt.Errorf("trace %q: %w", o.trace, err)
-	}
-	if o.workload == "" {
-		o.workload = map[sim.Format]string{sim.FormatPhilly: "w1", sim.FormatOpenb: "pack", sim.FormatCSV: "as-is"}[format]
-	}
-	if o.workload == "w1" {
-		if format == sim.FormatPhilly && o.from.IsZero() {
-			o.from = time.Date(2017, 10, 2, 0, 0, 0, 0, time.UTC)
-		}
-		o.days, o.load = cmp.Or(o.days, 75), cmp.Or(o.load, 0.9)
-	} else if o.load > 0 && o.workload == "as-is" {
-		return trace, errors.New("--load has no meaning for --workload as-is: use w1, which draws jobs to a load")
-	}
-	return trace, nil
 }
 
 // drawn is the jobs of one seed.

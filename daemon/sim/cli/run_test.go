@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -76,8 +77,9 @@ func TestSimUsage(t *testing.T) {
 		"--trace x --seed 1-99999999":       "at most 1000 seeds",
 		"--trace x --predict tarot":         "choose among learned",
 		"--trace x --workload w2":           "no workload \"w2\"",
-		"--trace x --format xml":            "no format \"xml\"",
+		"--trace x --format xml":            "no format \"xml\": choose among auto, csv, swf,",
 		"--trace x --gpus 0":                "--gpus is 1 to",
+		"--trace x --procs-per-gpu 0":       "--procs-per-gpu is at least 1",
 		"--trace x --preemptible 2":         "--preemptible is 0 to 1",
 		"--trace x --switch-cost -1s":       "can't be negative",
 		"--trace x more":                    "takes no arguments",
@@ -136,6 +138,49 @@ func TestScenarioIsWritten(t *testing.T) {
 	}
 	if r := a.Policies[1].Runs[0]; len(r.Users) != 5 || len(r.Sizes) != 3 || len(r.Fairness.GPUTime) != 5 {
 		t.Errorf("%d users, %d sizes, %+v", len(r.Users), len(r.Sizes), r.Fairness)
+	}
+}
+
+// TestPackedLog: a log of the archive is read as it comes, the machine is the log's,
+// and what is left out is said.
+func TestPackedLog(t *testing.T) {
+	const log = "; MaxProcs: 4096\n" +
+		"1 0 0 100 8 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n" +
+		"2 5 0 100 9 -1 -1 9000 3600 -1 1 8 2 3 -1 -1 -1 -1\n" +
+		"3 9 0 -1 -1 -1 -1 9 3600 -1 5 8 2 3 -1 -1 -1 -1\n"
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write([]byte(log))
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "log.swf.gz")
+	if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const leftOut = "left out: 1 without a GPU or a run time, 1 that ask more than the machine has, "
+	for _, c := range []struct {
+		args       string
+		code, gpus int
+		talk       string
+	}{
+		{"", 1, 0, "has 4096 processors, and a simulated one at most 1024 GPUs: say how many"},
+		{"--procs-per-gpu 64", 0, 64, leftOut + "64 GPUs"},
+		{"--gpus 8", 0, 8, leftOut + "8 GPUs"},
+	} {
+		var out, talk bytes.Buffer
+		code := Run(strings.Fields("--json --trace "+path+" "+c.args), &out, &talk)
+		if code != c.code || !strings.Contains(talk.String(), c.talk) {
+			t.Errorf("%s: exit code %d, %q", c.args, code, &talk)
+		}
+		var doc document
+		if err := json.Unmarshal(out.Bytes(), &doc); code == 0 && (err != nil || doc.GPUs != c.gpus) {
+			t.Errorf("%s: a machine of %d GPUs: %v", c.args, doc.GPUs, err)
+		}
+	}
+	var out, talk bytes.Buffer
+	if code := Run([]string{"--trace", sampleTrace, "--procs-per-gpu", "2"}, &out, &talk); code != 1 {
+		t.Errorf("--procs-per-gpu of a table: exit code %d, %q", code, &talk)
 	}
 }
 

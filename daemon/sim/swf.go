@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// swfFields is how many fields a job has in the Standard Workload Format of the
+// Parallel Workloads Archive, version 2.2. They are numbers, separated by blanks; -1
+// says that nothing is known. A line that begins with a semicolon is a comment, and
+// among the first ones "; Key: value" describes the machine.
+const swfFields = 18
+
+// The fields that are used, counted from 0.
+const (
+	swfSubmit      = 1 // seconds since UnixStartTime
+	swfRun         = 3 // seconds
+	swfAllocated   = 4 // processors
+	swfRequested   = 7 // processors
+	swfRequestTime = 8 // seconds
+	swfStatus      = 10
+	swfUser        = 11
+	swfExecutable  = 13
+)
+
+// The statuses of lines that tell of a part of an execution that a line of status 0
+// or 1 tells of as a whole.
+const (
+	swfFirstPart = 2
+	swfLastPart  = 4
+)
+
+// maxProcessors bounds what is read from a log.
+const maxProcessors = 1 << 24
+
+// looksLikeSWF reports whether a file that begins like this is a log in the
+// Standard Workload Format: it begins with a comment, or with a job.
+func looksLikeSWF(begin []byte) bool {
+	begin = bytes.TrimLeft(begin, " \t\r\n")
+	if len(begin) > 0 && begin[0] == ';' {
+		return true
+	}
+	line, _, _ := bytes.Cut(begin, []byte("\n"))
+	fields := strings.Fields(string(line))
+	for _, f := range fields {
+		if _, err := strconv.ParseFloat(f, 64); err != nil {
+			return false
+		}
+	}
+	return len(fields) > 1
+}
+
+// swfReader is what is known of a log so far.
+type swfReader struct {
+	begin   time.Time
+	procs   int // MaxProcs, or else MaxNodes; 0: not told
+	jobs    []Job
+	skipped int
+}
+
+// readSWF reads a log. A processor is a GPU.
+func readSWF(r io.Reader) (Trace, error) {
+	log := swfReader{begin: time.Unix(0, 0).UTC()}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	n := 0
+	for lines.Scan() {
+		n++
+		text := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(text, ";") {
+			log.comment(strings.TrimLeft(text, "; \t"))
+		} else if text != "" {
+			if err := log.job(strings.Fields(text)); err != nil {
+				return Trace{}, fmt.Errorf("reading line %d: %w", n, err)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return Trace{}, fmt.Errorf("reading line %d: %w", n+1, err)
+	}
+	if n == 0 {
+		return Trace{}, errors.New("the log is empty")
+	}
+	t := newTrace(log.begin, log.jobs)
+	t.GPUs, t.Skipped = log.procs, log.skipped
+	return t, nil
+}
+
+// comment takes in what a comment says of the machine. Logs write UNKNOWN, so what
+// is no number is not told.
+func (l *swfReader) comment(text string) {
+	key, value, _ := strings.Cut(text, ":")
+	number, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if err != nil || number <= 0 || number > 1<<33 {
+		return
+	}
+	switch key {
+	case "UnixStartTime":
+		l.begin = time.Unix(number, 0).UTC()
+	case "MaxProcs":
+		l.procs = int(number)
+	case "MaxNodes":
+		l.procs = cmp.Or(l.procs, int(number))
+	}
+}
+
+// job takes in a line. Failed and cancelled jobs count like others, with the time
+// for which they ran; those that never ran are skipped.
+func (l *swfReader) job(fields []string) error {
+	if len(fields) != swfFields {
+		return fmt.Errorf("it has %d fields, and a job in the Standard Workload Format has %d", len(fields), swfFields)
+	}
+	var f [swfFields]float64
+	for i, text := range fields {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(v) || v < -1 {
+			return fmt.Errorf("field %d is %q, not a number from 0 on, or -1", i+1, text)
+		}
+		f[i] = v
+	}
+	for _, i := range []int{swfSubmit, swfRun, swfRequestTime} {
+		if f[i] > century.Seconds() {
+			return fmt.Errorf("field %d is %s seconds, more than a hundred years", i+1, fields[i])
+		}
+	}
+	if s := f[swfStatus]; s >= swfFirstPart && s <= swfLastPart {
+		return nil
+	}
+	procs := f[swfRequested]
+	if procs <= 0 {
+		procs = f[swfAllocated]
+	}
+	switch {
+	case procs > maxProcessors:
+		return fmt.Errorf("the job has %.0f processors", procs)
+	case f[swfSubmit] < 0:
+		return errors.New("field 2, the submit time, is missing")
+	case procs < 1 || f[swfRun] <= 0:
+		l.skipped++
+		return nil
+	}
+	j := Job{
+		Submit: inSeconds(f[swfSubmit]), Run: inSeconds(f[swfRun]), GPUMilli: int(procs) * 1000,
+		User: numbered("user", f[swfUser], "unknown"), Kind: numbered("program", f[swfExecutable], ""),
+	}
+	if f[swfRequestTime] > 0 {
+		j.Limit = inSeconds(f[swfRequestTime])
+		j.Run = min(j.Run, j.Limit)
+	}
+	l.jobs = append(l.jobs, j)
+	return nil
+}
+
+// numbered names what a log has a number for.
+func numbered(what string, number float64, missing string) string {
+	if number < 0 {
+		return missing
+	}
+	return fmt.Sprintf("%s%.0f", what, number)
+}
+
+func inSeconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
