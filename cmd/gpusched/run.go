@@ -15,9 +15,13 @@ import (
 )
 
 // run carries out one command line and returns the exit status.
-func run(ctx context.Context, a *app, args []string) int {
+func run(ctx context.Context, a *app, args []string) (code int) {
 	defer a.err.W.Flush()
-	defer a.out.W.Flush()
+	defer func() { // an error of any write before it, too
+		if err := a.out.W.Flush(); err != nil && code == 0 {
+			code = a.finish(fmt.Errorf("the output could not be written: %w", err))
+		}
+	}()
 	if len(args) > 0 && hidden[args[0]] != nil {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}
