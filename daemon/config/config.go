@@ -80,6 +80,8 @@ type GPUs struct {
 	SampleInterval  time.Duration // between two looks at the GPUs while nothing happens
 	SampleTimeout   time.Duration // a look that takes longer makes the GPUs unknown
 	Only            []int         // physical indexes gpusched may use, ascending; empty: all
+	SmallestPart    int           // of a GPU that a job may ask, in thousandths
+	PartsOn         []int         // physical indexes of GPUs of which parts are given, ascending; empty: all
 	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may open besides it
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // from cleaning to suspect after a job
@@ -165,6 +167,7 @@ func Default() Config {
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,
+			SmallestPart:    10,
 			ExtraDevices:    []string{"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"},
 			DeviceFilter:    FilterRequire,
 			CleaningTimeout: 30 * time.Second,

@@ -45,7 +45,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			Users:   map[string]job.Quota{"alice": {Running: 5, Queued: 7, GPUHours: 100, Share: 9}},
 			Groups:  map[string]job.Quota{"lab": {GPUMilli: 6000, Share: 4}},
 		},
-		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, ExtraDevices: []string{"/dev/fuse"},
+		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, SmallestPart: 250, PartsOn: []int{3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Strays: StrayKeep, DrainBadMemory: BadMemoryPending, CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
 		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},

@@ -136,6 +136,34 @@ func gpusOrNone(to *int) value {
 	return setting[int]{to, read, wrong, orNone(job.FormatGPUs), form}
 }
 
+// partOfGPU is an amount of GPUs in thousandths, of at most one.
+func partOfGPU(to *int) value {
+	read := func(raw any) (int, error) {
+		spelled := ""
+		switch raw := raw.(type) {
+		case int64:
+			spelled = strconv.FormatInt(raw, 10)
+		case float64:
+			spelled = strconv.FormatFloat(raw, 'f', -1, 64)
+		default:
+			return 0, wrongType("a number such as 0.25 without quotes", raw)
+		}
+		milli, err := job.ParseGPUs(spelled)
+		if err != nil || milli == 0 || milli > job.WholeGPU {
+			return 0, fmt.Errorf("%s is not a part of a GPU: use 0.01 to 1 in steps of 0.01", spelled)
+		}
+		return milli, nil
+	}
+	wrong := func(milli int) error {
+		if milli <= 0 || milli > job.WholeGPU || milli%10 != 0 {
+			return fmt.Errorf("%d thousandths of a GPU are not a part: use 10 to 1000 in steps of 10", milli)
+		}
+		return nil
+	}
+	lo, hi := 0, 1
+	return setting[int]{to, read, wrong, job.FormatGPUs, shape{Type: "number", Form: "a number from 0.01 to 1", Min: &lo, Max: &hi}}
+}
+
 // onOff is true or false.
 func onOff(to *bool) value {
 	read := func(raw any) (bool, error) {

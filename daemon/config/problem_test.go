@@ -122,6 +122,9 @@ f:10:1: jobs.default_on_timeout: "suspend" is not an action: use kill or requeue
 		{"bad thresholds", "[gpus]\nmax_load = 0\nmax_used = 1.5\nmin_free_memory = \"lots\"\n", `f:2:1: gpus.max_load: 0 is out of range: use 1 to 100
 f:3:1: gpus.max_used: 1.5 is neither a percentage nor a fraction: use 1 to 100, or 0.01 to 1.0 in steps of 0.01
 f:4:1: gpus.min_free_memory: "lots" is not a size: use a number with K, M, G or T, such as 20G, or none`},
+		{"bad parts", "[gpus]\nsmallest_part = 1.5\nparts_on = [-1]\n[gpu_memory]\n", `f:2:1: gpus.smallest_part: 1.5 is not a part of a GPU: use 0.01 to 1 in steps of 0.01
+f:3:1: gpus.parts_on: must hold GPU indexes only, numbers from 0 to 1023 without quotes`},
+		{"a part in words", "[gpus]\nsmallest_part = \"half\"\n", `f:2:1: gpus.smallest_part: must be a number such as 0.25 without quotes, not text in quotes`},
 		{"hours without use", "[scheduling]\nhalf_life = \"\"\n[quota.default]\ngpu_hours = 5\n[quota.user.a]\n[quota.user.b]\ngpu_hours = 6\n", `f:2:1: scheduling.half_life is empty, so that use does not count, but quota.default.gpu_hours bounds it: set the one or drop the other
 f:2:1: scheduling.half_life is empty, so that use does not count, but quota.user.b.gpu_hours bounds it: set the one or drop the other`},
 		{"no rule over a bad key", "[jobs]\nmax_grace = \"1ms\"\n", `f:2:1: jobs.max_grace: 1ms is out of range: use 1s to 24h`},

@@ -32,6 +32,7 @@ func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
 		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
 		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
+		WholeOnly: len(b.policy.PartsOn) > 0 && !slices.Contains(b.policy.PartsOn, d.Index),
 	}
 	b.foreignUse(d, &g)
 	g.State, g.Detail = b.state(d, now)

@@ -60,6 +60,9 @@ type Policy struct {
 	// (gpu.Process.Occupies); 0: any, and it may compute.
 	MaxForeignBytes int64
 
+	SmallestPart int   // of a GPU that a job may ask, in thousandths; 0: any
+	PartsOn      []int // physical indexes of GPUs of which parts are given; empty: all
+
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	CleaningTimeout time.Duration
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it

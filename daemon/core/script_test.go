@@ -155,6 +155,10 @@ var verbs = map[string]func(*script){
 		if size := s.size("reserved"); size > 0 {
 			s.w.keeps(uint64(size) >> 20)
 		}
+		s.w.policy.SmallestPart, _ = job.ParseGPUs(s.args["smallest-part"])
+		if at, ok := s.args["parts-on"]; ok {
+			s.w.policy.PartsOn, _ = job.ParseGPUList(at)
+		}
 		_, s.w.older = s.args["older"]
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)

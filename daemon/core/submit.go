@@ -124,6 +124,10 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 		return job.Refuse("policy/grace", r.Grace, p.MaxGrace)
 	case p.MaxMemBytes > 0 && (r.MemBytes > p.MaxMemBytes || r.MemBytes == 0):
 		return job.Refuse("policy/memory", memLimit(r.MemBytes), job.Size(p.MaxMemBytes))
+	case r.Part() > 0 && r.Part() < p.SmallestPart && p.SmallestPart == job.WholeGPU:
+		return job.Refuse("policy/no-parts", job.GPUs(r.GPUMilli))
+	case r.Part() > 0 && r.Part() < p.SmallestPart:
+		return job.Refuse("policy/part", job.GPUs(r.Part()), job.GPUs(p.SmallestPart))
 	case r.Retries > p.MaxRetries:
 		return job.Refuse("policy/retries", r.Retries, p.MaxRetries)
 	}

@@ -15,6 +15,7 @@ const (
 	ReasonGPUCleaning ReasonCode = "gpu-cleaning"  // Job left it a moment ago, it is being checked
 	ReasonGPUSuspect  ReasonCode = "gpu-suspect"   // Job left it, and something of it is still there
 	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // not among --gpu-ids or --gpus-from, or among --exclude-gpus
+	ReasonGPUNoParts  ReasonCode = "gpu-no-parts"  // the site gives it as a whole alone, and a part is asked
 	ReasonGPUType     ReasonCode = "gpu-type"      // not of --gpu-type; Detail is its model
 	ReasonGPUFree     ReasonCode = "gpu-free"      // this one would do; more are needed
 	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have are available now

@@ -97,7 +97,7 @@ type Life struct {
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
-	Charge    int           `json:"charge,omitempty"`    // what fair share counts of the current attempt: its largest share of the machine, in thousandths of a GPU
+	Charge    int           `json:"charge,omitempty"`    // for fair share, of the current attempt (core), in thousandths of a GPU
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries

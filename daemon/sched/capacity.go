@@ -173,7 +173,7 @@ func (p *Planner) wholeFits(q *query, l *capacity, i int) bool {
 }
 
 func (p *Planner) partFits(q *query, l *capacity, i int) bool {
-	return l.gpus[i].milli >= q.shape.part && q.shape.partFits(&p.s.GPUs[i], l.gpus[i].mem)
+	return !p.s.GPUs[i].WholeOnly && l.gpus[i].milli >= q.shape.part && q.shape.partFits(&p.s.GPUs[i], l.gpus[i].mem)
 }
 
 // fits reports whether the capacity has what is asked.

@@ -35,7 +35,7 @@
 // into what the reservation leaves over at the shadow. A GPU that an
 // administrator reserved for its account is kept from it for no job of others.
 //
-// Choice. A part of a GPU goes to the fullest GPU that has room (best fit), or
+// Choice. A part of a GPU, of one of which parts are given, goes to the fullest GPU that has room (best fit), or
 // with Spread to the emptiest; then to the one with fewest jobs, then the
 // lowest index. Whole GPUs are the set with the best links among themselves,
 // then the one that leaves the best links to the rest, then the lowest

@@ -161,6 +161,8 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 		return job.Reason{Code: job.ReasonGPUExcluded}
 	case !g.isType(sh.gpuType):
 		return job.Reason{Code: job.ReasonGPUType, Detail: job.Text(g.Model)}
+	case sh.whole == 0 && g.WholeOnly:
+		return job.Reason{Code: job.ReasonGPUNoParts}
 	case g.State == Lost:
 		return job.Reason{Code: job.ReasonGPULost, Detail: g.Detail}
 	case g.State == Sick:

@@ -67,7 +67,31 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	if have < r.Devices() {
 		return job.Refuse("never/gpu-count", wish(r), have)
 	}
+	if sh.part > 0 && !sh.partsGiven(s) {
+		return job.Refuse("never/parts", wish(r), s.partsOn())
+	}
 	return nil
+}
+
+// partsGiven reports whether parts are given of one of the GPUs that the shape may have.
+func (sh *resourceShape) partsGiven(s *Snapshot) bool {
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; !g.WholeOnly && (sh.qual[i] || g.unread() && sh.allows(g.Index)) {
+			return true
+		}
+	}
+	return false
+}
+
+// partsOn lists the GPUs of which parts are given.
+func (s *Snapshot) partsOn() string {
+	var list []int
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; !g.WholeOnly {
+			list = append(list, g.Index)
+		}
+	}
+	return job.FormatGPUList(list)
 }
 
 // mostMemory is the memory of the largest GPU that would do otherwise.

@@ -24,10 +24,13 @@ func TestNever(t *testing.T) {
 		"asks 2 GPUs among 3, this machine has 1":                                     {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
 		"asks 2 GPUs among 1,2,3 other than 0,2,3, this machine has 1":                {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{1, 2, 3}, ExcludeGPUs: []int{0, 2, 3}}},
 		"asks GPU 7, which this machine does not have or does not offer":              {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
-		"asks 20G of host memory, this machine has 16G for jobs":                      {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
-		"asks 2 GPUs, the quota of ann is 1.5":                                        {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
-		"asks 4 GPUs, the quota of group lab is 3":                                    {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
-		"asks 5 GPUs with 80G of memory, this machine has 4":                          {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
+		"asks 0.5 of a GPU among 2,3, and this site gives parts of GPU 0,1 only":      {r: job.Request{GPUMilli: 500, GPUsFrom: []int{2, 3}}},
+		"asks 1.5 GPUs among 2,3, and this site gives parts of GPU 0,1 only":          {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{2, 3}}},
+		"      ": {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{1, 3}}},
+		"asks 20G of host memory, this machine has 16G for jobs": {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
+		"asks 2 GPUs, the quota of ann is 1.5":                   {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
+		"asks 4 GPUs, the quota of group lab is 3":               {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
+		"asks 5 GPUs with 80G of memory, this machine has 4":     {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
 		"    ":  {r: job.Request{MemBytes: 9 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}}, // alone
 		"     ": {r: job.Request{MemBytes: 16 * gib, GPUMilli: 1000}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
 		"":      {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
@@ -36,6 +39,7 @@ func TestNever(t *testing.T) {
 		"   ":   {r: job.Request{}},
 	} {
 		sc := newScene(t, 4)
+		sc.s.GPUs[2].WholeOnly, sc.s.GPUs[3].WholeOnly = true, true
 		sc.s.Host = c.host
 		sc.s.GPUs[0].State = Lost // may come back
 		sc.s.GPUs[1].Held = []Hold{{Job: 9, Milli: 1000}}

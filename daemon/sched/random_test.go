@@ -118,6 +118,7 @@ func (d *drawn) gpu(i int) {
 		g.ForeignBytes = min(pick(d, gib, 0, 30*gib), g.MemTotalBytes-g.MemFreeBytes)
 		g.ForeignComputes, g.Occupied = d.often(5), d.often(5)
 	}
+	g.WholeOnly = d.often(1)
 	g.UsableBytes = g.MemTotalBytes - pick(d, 0, gib)
 	if d.often(2) {
 		g.State = pick(d, Paused, Drained, Unknown, Lost, Cleaning, Suspect)

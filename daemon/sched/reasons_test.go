@@ -59,6 +59,7 @@ func TestReasonOfAGPU(t *testing.T) {
 		"gpu-excluded on 0":                    {nil, 1000, func(r *job.Request) { r.GPUIDs = []int{3} }},
 		"gpu-excluded on 0 ":                   {nil, 500, func(r *job.Request) { r.GPUsFrom = []int{1, 2} }},
 		"gpu-excluded on 0  ":                  {nil, 500, func(r *job.Request) { r.ExcludeGPUs = []int{0} }},
+		"gpu-no-parts on 0":                    {func(sc *scene) { sc.s.GPUs[0].WholeOnly = true }, 500, nil},
 		"gpu-type on 0, NVIDIA A100-SXM4-80GB": {nil, 1000, func(r *job.Request) { r.GPUType = "h100" }},
 		"gpu-lost on 0, fell off the bus":      {state(Lost, "fell off the bus"), 1000, nil},
 		"gpu-unknown on 0, no answer":          {state(Unknown, "no answer"), 1000, nil},

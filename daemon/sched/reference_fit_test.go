@@ -64,7 +64,7 @@ func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (who
 		if need == 0 {
 			need, slack = g.UsableBytes/1000*int64(q.Part()), g.SlackBytes
 		}
-		if q.Part() > 0 && x.milli >= q.Part() && x.mem+slack >= need {
+		if q.Part() > 0 && !g.WholeOnly && x.milli >= q.Part() && x.mem+slack >= need {
 			part = append(part, i)
 		}
 	}

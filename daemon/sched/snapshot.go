@@ -65,6 +65,7 @@ type GPU struct {
 	SlackBytes    int64       // by which a share of the memory may be short
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
+	WholeOnly     bool // no parts of it are given
 
 	Foreign         bool  // a process from outside is on it
 	ForeignBytes    int64 // memory of such processes, as far as the driver tells

@@ -54,7 +54,8 @@ func policy(cfg config.Config, ram int64, cpus int) core.Policy {
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
 		Usage: usage(cfg), Strays: strays[g.Strays],
 		MaxForeignBytes: g.MaxForeign,
-		OnlyGPUs:        g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
+		SmallestPart:    g.SmallestPart, PartsOn: g.PartsOn,
+		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}
 }

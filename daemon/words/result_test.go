@@ -87,6 +87,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUCleaning}, "being checked after an earlier job"},
 		{job.Reason{Code: job.ReasonGPUSuspect, Job: 7, Detail: job.Text("process 12")}, "something of job 7 is still on it (process 12)"},
 		{job.Reason{Code: job.ReasonGPUExcluded}, "not among the GPUs the job may use"},
+		{job.Reason{Code: job.ReasonGPUNoParts}, "given as a whole only"},
 		{job.Reason{Code: job.ReasonGPUType, Detail: job.Text("Tesla T4")}, "another model (Tesla T4)"},
 		{job.Reason{Code: job.ReasonGPUFree}, "free"},
 		{job.Reason{Code: job.ReasonGPUShare, Need: 500, Have: 250}, "0.25 of it is free, 0.5 needed"},

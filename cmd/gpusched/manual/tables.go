@@ -36,6 +36,7 @@ var reasons = []Entry{
 	{string(job.ReasonGPUCleaning), "A job has just left the GPU, which is being checked for what the job may have left there."},
 	{string(job.ReasonGPUSuspect), "Something of a job that has ended is still on the GPU. An administrator has to look at it."},
 	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from, --exclude-gpus)."},
+	{string(job.ReasonGPUNoParts), "The job asks a part of a GPU, and this site gives the GPU as a whole only (gpus.parts_on)."},
 	{string(job.ReasonGPUType), "The GPU is not of the type asked for (--gpu-type)."},
 	{string(job.ReasonGPUFree), "This GPU would do; the job needs more than one."},
 	{string(job.ReasonGPUCount), "The job needs more GPUs at once than are available now."},
