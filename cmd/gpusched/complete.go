@@ -147,6 +147,8 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		return a.idWords(ctx, n, current)
 	case "on-timeout":
 		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
+	case "objective":
+		return []candidate{{string(job.Makespan), "all done soonest"}}
 	case "state":
 		return each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
 	case "priority":

@@ -25,6 +25,7 @@ var spellings = []kong.Option{
 	spelled("signal", job.ParseSignal),
 	spelled("warning", parseWarning),
 	spelled("timeout-action", parseTimeoutAction),
+	spelled("objective", parseObjective),
 	spelled("moment", parseAhead),
 	// A priority may begin with a dash, in which the parser would see an option.
 	kong.NamedMapper("priority", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
@@ -95,6 +96,13 @@ func parseTimeoutAction(s string) (job.TimeoutAction, error) {
 		return action, nil
 	}
 	return "", fmt.Errorf("%q is not kill or requeue", s)
+}
+
+func parseObjective(s string) (job.Objective, error) {
+	if o := job.Objective(s); o == job.Makespan {
+		return o, nil
+	}
+	return "", fmt.Errorf("%q is not makespan, the one objective there is", s)
 }
 
 // parseSpanOrNone reads 2h and the like, and none.

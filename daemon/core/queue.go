@@ -152,12 +152,26 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: j.Expected, Throttle: l.throttle, Count: 1,
+		Capped: j.Capped, Expected: j.Expected, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
 	}
 	return w
+}
+
+// batchOf names the batch that a job is of, "" for none. An array without a name is
+// one with those of its tasks that wait again; no name that a user gives has a NUL.
+func batchOf(j *job.Job) string {
+	switch {
+	case j.Request.Objective != job.Makespan:
+		return ""
+	case j.Request.Batch != "":
+		return j.Request.Batch
+	case j.Task != nil:
+		return "\x00" + j.Task.Array.String()
+	}
+	return "\x00" + j.ID.String()
 }
 
 // notBefore is when a queued job may start at the earliest; zero: at once.

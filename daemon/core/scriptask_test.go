@@ -76,7 +76,7 @@ func (s *script) milli() int {
 
 // life reads what concerns a job's life: preemptible spread hold retries=
 // backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
-// dedup=HASH.
+// dedup=HASH batch=NAME.
 func (s *script) life(r *job.Request) {
 	_, r.Preemptible = s.args["preemptible"]
 	_, r.Spread = s.args["spread"]
@@ -90,6 +90,9 @@ func (s *script) life(r *job.Request) {
 		r.WarnSignal, r.WarnBefore = 10, job.Span(before)
 	}
 	r.After = s.after()
+	if r.Batch = s.args["batch"]; r.Batch != "" {
+		r.Objective = job.Makespan
+	}
 	if text, ok := s.args["array"]; ok {
 		a, err := job.ParseArray(text)
 		if err != nil {

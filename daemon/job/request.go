@@ -54,7 +54,11 @@ type Request struct {
 	Begin time.Time    `json:"begin,omitzero" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time, such as 22:00, 'tomorrow 8:00', 2026-11-22T08:00 or +2h."`
 	After []Dependency `json:"after,omitempty" kong:"-"`
 	Array *Array       `json:"array,omitempty" kong:"-"` // many tasks in one entry of the queue
-	Dedup string       `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
+
+	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue" help:"Of an array or a batch: makespan, which lets the longest and widest job go first, so that all are done soonest."`
+	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue" help:"The batch that the job belongs to, for --objective. Only your own jobs of this name and priority are of one batch."`
+
+	Dedup string `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
 
 	Derived `json:"derived,omitzero" kong:"-"`
 }
@@ -76,6 +80,13 @@ const (
 	TimeoutKill    TimeoutAction = "kill"
 	TimeoutRequeue TimeoutAction = "requeue" // stopped, and to the end of the queue
 )
+
+// Objective is what the jobs of an array or a batch are to reach together, beside
+// what the site's order gives each.
+type Objective string
+
+// Makespan is that the last of them ends soon: the longest and widest goes first.
+const Makespan Objective = "makespan"
 
 // Whole returns how many whole GPUs are asked.
 func (r *Request) Whole() int { return r.GPUMilli / WholeGPU }

@@ -147,11 +147,27 @@ func (r *Request) checkLife(p *Problems) {
 		p.add("usage/begin", minYear, maxYear)
 	}
 	checkDependencies(r.After, p)
+	r.checkBatch(p)
 	if r.Array != nil {
 		r.Array.check(p)
 		if r.Dedup != "" {
 			p.add("usage/array-dedup")
 		}
+	}
+}
+
+// checkBatch looks at what concerns the job's place among others of its owner.
+func (r *Request) checkBatch(p *Problems) {
+	switch {
+	case r.Objective != "" && r.Objective != Makespan:
+		p.add("usage/objective", r.Objective)
+	case r.Objective == "" && r.Batch != "":
+		p.add("usage/batch-alone")
+	case r.Objective != "" && r.Batch == "" && r.Array == nil:
+		p.add("usage/objective-alone")
+	}
+	if len(r.Batch) > MaxNameBytes || !Printable(r.Batch) {
+		p.add("usage/batch", MaxNameBytes)
 	}
 }
 

@@ -76,7 +76,13 @@ func TestValidateTakes(t *testing.T) {
 		"warned at once": func(s *Submission) {
 			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, Span(time.Hour-1), Span(time.Hour)
 		},
-		"most retries":      func(s *Submission) { s.Request.Retries, s.Request.Backoff = MaxRetries, Span(MaxBackoff) },
+		"most retries": func(s *Submission) { s.Request.Retries, s.Request.Backoff = MaxRetries, Span(MaxBackoff) },
+		"a batch": func(s *Submission) {
+			s.Request.Objective, s.Request.Batch = Makespan, strings.Repeat("b", MaxNameBytes)
+		},
+		"an array as batch": func(s *Submission) {
+			s.Request.Objective, s.Request.Array = Makespan, &Array{Ranges: []Range{{0, 1, 1}}}
+		},
 		"longest hash":      func(s *Submission) { s.Request.Dedup = strings.Repeat("h", MaxKeyBytes) },
 		"most dependencies": func(s *Submission) { s.Request.After = manyDependencies(MaxDependencies) },
 	} {
@@ -188,6 +194,13 @@ func TestValidateRefuses(t *testing.T) {
 		{"deduplicated array", "usage/array-dedup", func(s *Submission) {
 			s.Request.Dedup, s.Request.Array = "h", &Array{Ranges: []Range{{0, 1, 1}}}
 		}},
+		{"another objective", "usage/objective soon", func(s *Submission) { s.Request.Objective, s.Request.Batch = "soon", "b" }},
+		{"objective of one", "usage/objective-alone", func(s *Submission) { s.Request.Objective = Makespan }},
+		{"batch without objective", "usage/batch-alone", func(s *Submission) { s.Request.Batch = "b" }},
+		{"long batch", "usage/batch 128", func(s *Submission) {
+			s.Request.Objective, s.Request.Batch = Makespan, strings.Repeat("b", MaxNameBytes+1)
+		}},
+		{"control in batch", "usage/batch 128", func(s *Submission) { s.Request.Objective, s.Request.Batch = Makespan, "\x00" }},
 		{"no mode", "usage/env-mode", func(s *Submission) { s.Payload.EnvMode = "" }},
 	} {
 		s := plain()

@@ -20,6 +20,18 @@
 // go by that moment and id among themselves. Under Policy.FIFO it is class, number,
 // Since, id.
 //
+// Batches. Jobs of one account, class and number that name the same batch stand by
+// size among themselves: GPUs times run time, then run time, larger ones first, then
+// by Since and id; a run time is rounded up to three binary digits here, and so it is
+// in Placement for them. No job goes before a larger one of its batch: where it would
+// by the order above, it stands at the last place of those and behind them. So a batch
+// only ever moves jobs back, and nobody stands higher for being in one, whatever else
+// is put into it: with the mean run time, say, a long job could be carried by many
+// that take a second. Guarded jobs are in no batch. A running job counts
+// by itself, as does one that could be stopped for a reservation. (With the run times
+// of Order in Placement, batches of known run times took 1.021 times their lower
+// bound in the mean, with these 1.016: contrib/sim.)
+//
 // Placement. The jobs are looked at in order. One whose account is at its
 // quota or barred, or whose array runs as many tasks as it may, is passed over, and one
 // that asks no GPU where those that ask none have all places of their share. One that

@@ -44,7 +44,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
 	sh.qualify(p.s)
-	b := newBucket(bucketKey{w.Account, sh, runLog(w.Expected), w.Request.Priority})
+	b := newBucket(keyOf(w, sh))
 	e := &entry{Waiting: *w, bucket: b}
 	return p.cursor(b, e)
 }

@@ -11,7 +11,10 @@ type rank struct {
 	level   int64 // the priority's
 	score   float64
 	since   Instant
+	lead    job.ID  // whose score and since that are: its own, or those of one of its batch
+	came    Instant // its own since
 	id      job.ID
+	turn    int32 // in its batch
 	milli   int32 // of GPUs, which the order does not look at
 	guarded bool
 }
@@ -30,20 +33,49 @@ func (r *rank) before(o *rank) bool {
 		return r.score > o.score
 	case r.since != o.since:
 		return r.since < o.since
+	case r.lead != o.lead:
+		return r.lead < o.lead
+	case r.turn != o.turn: // both are of the batch of their lead
+		return r.turn < o.turn
+	case r.came != o.came:
+		return r.came < o.came
 	}
 	return r.id < o.id
 }
 
-// rank computes where a job stands in this pass. Under FIFO all scores are 0.
+// rank computes where a job stands in this pass.
 func (p *Planner) rank(r *rank, b *bucket, e *entry) {
-	r.level, r.milli = b.level, int32(b.shape.milli)
-	r.since, r.id = e.since(p.s.Now), e.ID
+	if p.ownRank(r, b, e); b.of != nil {
+		p.fallBehind(r, b)
+	}
+}
+
+// ownRank is the rank that a job has by itself. Under FIFO all scores are 0.
+func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
+	r.level, r.milli, r.turn = b.level, int32(b.shape.milli), 0
+	r.since, r.lead, r.id = e.since(p.s.Now), e.ID, e.ID
+	r.came = r.since
 	if p.s.Policy.FIFO {
 		return
 	}
 	waited := max(0, p.s.Now-r.since)
 	r.guarded = p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
-	r.score = b.account.factor * (1 + float64(waited)*b.inverse)
+	r.score = b.score(r.since, p.s.Now)
+}
+
+// score is that of a job of the bucket at a moment.
+func (b *bucket) score(since, at Instant) float64 {
+	return b.account.factor * (1 + float64(max(0, at-since))*b.inverse)
+}
+
+// rankAlone is the rank of the job at the cursor without its batch, as it has once it
+// runs.
+func (p *Planner) rankAlone(c *cursor) rank {
+	r := c.rank
+	if c.bucket.of != nil {
+		p.ownRank(&r, c.bucket, c.entry)
+	}
+	return r
 }
 
 // runningRank computes the rank that a running job would have.
@@ -62,7 +94,7 @@ func (p *Planner) runningRank(r *Running) rank {
 func (p *Planner) rankAt(c *cursor, at Instant) rank {
 	r := c.rank
 	if !p.s.Policy.FIFO {
-		r.score = c.bucket.account.factor * (1 + float64(max(0, at-c.since))*c.bucket.inverse)
+		r.score = p.scoreBehind(c.bucket.score(c.came, at), c.bucket, at)
 	}
 	return r
 }

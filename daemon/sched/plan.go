@@ -117,6 +117,7 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	q.facts.update(p)
 	p.beginAccounts()
 	p.beginRights()
+	p.beginBatches()
 }
 
 // open prepares a footprint that the pass comes to.

@@ -25,6 +25,7 @@ type Waiting struct {
 	Expected time.Duration // run time
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
+	Batch    string        // of the account's jobs, with which it is to be done soonest; "": none
 }
 
 // entry is a waiting job in its bucket.
@@ -57,6 +58,8 @@ type bucketKey struct {
 	shape    *resourceShape
 	log      int
 	priority job.Priority
+	batch    string
+	extent   extent // in a batch
 }
 
 // bucket is a list of jobs that differ in nothing but Since and id.
@@ -69,6 +72,10 @@ type bucket struct {
 	tail    *entry
 	skips   []*entry // the first of each height, from 1
 	at      int      // in Queue.buckets
+
+	of     *batch  // nil: none
+	turn   int32   // of its size in the batch
+	behind *bucket // the tail of which the jobs do not go before; nil: none
 }
 
 // Queue holds the jobs that may start as soon as they fit. Push and Remove
@@ -83,13 +90,15 @@ type Queue struct {
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
 	facts    facts
+	batches  []*batch
+	byBatch  map[batchKey]*batch
 }
 
 // NewQueue returns an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
 		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*resourceShape{}, feet: map[gpuNeeds]*footprint{},
-		accounts: map[*Account]int{}, entries: map[job.ID]*entry{},
+		accounts: map[*Account]int{}, entries: map[job.ID]*entry{}, byBatch: map[batchKey]*batch{},
 	}
 }
 
@@ -105,13 +114,14 @@ func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 // Push adds a job. One with this id must not be there.
 func (q *Queue) Push(w Waiting) {
 	sh := q.shape(w.Request)
-	key := bucketKey{w.Account, sh, runLog(w.Expected), w.Request.Priority}
+	key := keyOf(&w, sh)
 	b := q.byKey[key]
 	if b == nil {
 		b = newBucket(key)
 		b.at = len(q.buckets)
 		q.byKey[key] = b
 		q.buckets = append(q.buckets, b)
+		q.joinBatch(b)
 	}
 	e := &entry{Waiting: w, bucket: b}
 	e.Request = nil // the shape has what counts
@@ -120,11 +130,25 @@ func (q *Queue) Push(w Waiting) {
 	q.accounts[w.Account]++
 }
 
+func keyOf(w *Waiting, sh *resourceShape) bucketKey {
+	key := bucketKey{
+		account: w.Account, shape: sh, log: runLog(w.Expected), priority: w.Request.Priority, batch: w.Batch,
+	}
+	if w.Batch != "" {
+		key.extent = extentOf(w.Request.GPUMilli, w.Expected)
+	}
+	return key
+}
+
 func newBucket(key bucketKey) *bucket {
-	return &bucket{
+	b := &bucket{
 		bucketKey: key, level: level(key.priority),
 		run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log),
 	}
+	if key.batch != "" {
+		b.run = min(b.run, key.extent.length)
+	}
+	return b
 }
 
 // Remove takes a job out; one that is not there changes nothing.
@@ -146,6 +170,7 @@ func (q *Queue) Remove(id job.ID) {
 		q.buckets[len(q.buckets)-1] = nil
 		q.buckets = q.buckets[:len(q.buckets)-1]
 		delete(q.byKey, b.bucketKey)
+		q.leaveBatch(b)
 	}
 }
 

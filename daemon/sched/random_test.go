@@ -228,6 +228,7 @@ func (d *drawn) queue() {
 		if i > 0 && d.often(3) {
 			w.Request, w.Account, w.Expected = d.waiting[i-1].Request, d.waiting[i-1].Account, d.waiting[i-1].Expected
 		}
+		w.Batch = pick(d, "", "", "a", "a", "b")
 		d.waiting = append(d.waiting, w)
 		d.q.Push(*w)
 	}

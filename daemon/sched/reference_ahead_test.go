@@ -67,7 +67,7 @@ func (r *reference) keep(j refJob) {
 				}
 			}
 			if k.then = j; !r.s.Policy.FIFO {
-				k.then.score = r.factor(j.Account) * (1 + float64(max(0, at-j.since))*(1/float64(powerOfTwo(j.Expected))))
+				k.then.place.score = r.scoreThen(j, at)
 			}
 			r.kept = append(r.kept, k)
 			return

@@ -24,6 +24,11 @@ type refStanding struct {
 }
 
 func (j refJob) standing() refStanding {
+	return refStanding{j.Request.Priority, j.guarded, j.place.score, j.Request.GPUMilli}
+}
+
+// running is how it will stand once it runs: by itself.
+func (j refJob) running() refStanding {
 	return refStanding{j.Request.Priority, j.guarded, j.score, j.Request.GPUMilli}
 }
 

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -38,6 +39,8 @@ type refKind struct {
 	account  *Account
 	request  string // the whole of it
 	run      time.Duration
+	batch    string
+	extent   refExtent // in a batch
 }
 
 type refNew struct{ jobs, milli int }
@@ -45,7 +48,8 @@ type refNew struct{ jobs, milli int }
 type refJob struct {
 	*Waiting
 	since   Instant
-	score   float64
+	score   float64 // by itself, as it has once it runs
+	place   refPlace
 	guarded bool
 	run     time.Duration
 	kind    refKind
@@ -87,6 +91,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	for _, w := range waiting {
 		r.jobs = append(r.jobs, r.value(w))
 	}
+	r.standBehind()
 	slices.SortFunc(r.jobs, r.compare)
 	return r
 }
@@ -95,9 +100,15 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(w.Request.GPUMilli, r.s.Now) - w.Capped
-	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: refKind{w.Request.Priority, w.Account, whole(w.Request), run}}
+	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}}
+	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: kind}
+	if w.Batch != "" {
+		j.kind.extent = refExtentOf(w)
+		j.run = time.Duration(j.kind.extent.length) * time.Second
+	}
+	j.place = refPlace{0, j.since, w.ID}
 	if w.Request.TimeLimit > 0 {
-		j.run = min(run, w.Request.TimeLimit.Duration())
+		j.run = min(j.run, w.Request.TimeLimit.Duration())
 	}
 	p := &r.s.Policy
 	if p.FIFO {
@@ -105,6 +116,7 @@ func (r *reference) value(w *Waiting) refJob {
 	}
 	wait := max(0, r.s.Now-j.since)
 	j.score = r.factor(w.Account) * (1 + float64(wait)*(1/float64(run)))
+	j.place.score = j.score
 	j.guarded = r.s.GuardOpen && p.GuardAfter > 0 && time.Duration(wait) > p.GuardAfter
 	return j
 }
@@ -147,25 +159,18 @@ func (r *reference) factor(a *Account) float64 {
 
 func (r *reference) compare(a, b refJob) int {
 	x, y := a.Request.Priority, b.Request.Priority
-	order := []float64{float64(y.Class - x.Class), float64(y.Number - x.Number), 0, 0, float64(a.since - b.since), float64(a.ID - b.ID)}
-	if a.guarded != b.guarded {
-		order[2] = 1
-		if a.guarded {
-			order[2] = -1
-		}
+	by := cmp.Or(cmp.Compare(y.Class, x.Class), cmp.Compare(y.Number, x.Number))
+	switch {
+	case by != 0:
+		return by
+	case a.guarded && b.guarded:
+		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
+	case a.guarded:
+		return -1
+	case b.guarded:
+		return 1
 	}
-	if !a.guarded && !b.guarded && a.score != b.score {
-		order[3] = 1
-		if a.score > b.score {
-			order[3] = -1
-		}
-	}
-	for _, o := range order {
-		if o != 0 {
-			return int(math.Copysign(1, o))
-		}
-	}
-	return 0
+	return cmp.Or(comparePlaces(a.place, b.place), compareInBatch(a, b))
 }
 
 // decide is rule "Placement", and "Preemption" for what it leaves over.
@@ -251,7 +256,7 @@ func (r *reference) capped(w *Waiting) bool {
 // inWay reports whether the job, started now, may still be there at the shadow.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	stays := j.run
-	if j.Request.Preemptible && r.yields(j.standing(), k.then.standing()) {
+	if j.Request.Preemptible && r.yields(j.running(), k.then.standing()) {
 		stays = min(stays, r.s.Policy.Slice)
 	}
 	return r.s.Now.Add(stays) > k.at

@@ -81,7 +81,7 @@ func (d *drawn) started(w *Waiting, grants []Grant) {
 	d.s.Host.PromisedMem += w.Request.MemBytes
 	d.s.Running = append(d.s.Running, Running{
 		ID: w.ID, Grants: slices.Clone(grants), MemBytes: w.Request.MemBytes, Priority: w.Request.Priority, Account: w.Account,
-		End: noon.Add(runTime(runLog(w.Expected), w.Request.TimeLimit.Duration())), Since: w.Since, Start: noon, Expected: w.Expected,
+		End: noon.Add(newReference(&d.s, nil).value(w).run), Since: w.Since, Start: noon, Expected: w.Expected,
 	})
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		a.Start(w.Request.GPUMilli, gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)

@@ -43,8 +43,10 @@ const (
 // stopped for the other by then.
 func (p *Planner) delays(c *cursor, r *backfillReservation) bool {
 	stays := c.bucket.run
-	if c.bucket.shape.yields && c.rank.yields(&r.then, p.s.Policy.FIFO) {
-		stays = min(stays, p.s.Policy.Slice)
+	if c.bucket.shape.yields {
+		if alone := p.rankAlone(c); alone.yields(&r.then, p.s.Policy.FIFO) {
+			stays = min(stays, p.s.Policy.Slice)
+		}
 	}
 	return p.s.Now.Add(stays) > r.at
 }

@@ -14,6 +14,7 @@ var notRead = map[string]string{
 	"OnTimeout": "after an end", "WarnSignal": "of the running job", "WarnBefore": "a part of the running job's notice",
 	"Retries": "after an end", "Backoff": "after an end", "Begin": "who waits for it does not wait here",
 	"After": "who waits for it does not wait here", "Array": "the gate, beside the shape", "Dedup": "before it is queued",
+	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape",
 	"Derived": "for predictions and people",
 }
 

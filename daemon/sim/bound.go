@@ -20,6 +20,25 @@ func makespanBound(jobs []Job, gpus int) time.Duration {
 	return bound - jobs[0].Submit
 }
 
+// BatchBound is what no scheduler can beat for jobs that can all start at once: the
+// longest; all work spread over all GPUs; and one after the other those of which two do
+// not fit side by side, each of more than half of the GPUs, with as many of exactly half
+// as that is worth, two at a time.
+func BatchBound(jobs []Job, gpus int) time.Duration {
+	longest, work, wide, half := time.Duration(0), int64(0), time.Duration(0), time.Duration(0)
+	for i := range jobs {
+		j := &jobs[i]
+		longest, work = max(longest, j.Run), work+j.work()
+		switch n := 2 * j.GPUMilli; {
+		case n > gpus*1000:
+			wide += j.Run
+		case n == gpus*1000:
+			half += j.Run
+		}
+	}
+	return max(longest, onAll(work, gpus), wide+half/2)
+}
+
 // onAll is how long work takes that is spread evenly over all GPUs.
 func onAll(work int64, gpus int) time.Duration {
 	return time.Duration(work/(int64(gpus)*1000)) * time.Microsecond

@@ -231,6 +231,9 @@ func (e *engine) submission(at int) core.Submit {
 	if r.TimeLimit > 0 && r.Preemptible {
 		r.TimeLimit += job.Span(e.opt.SwitchCost)
 	}
+	if j.Batch != "" {
+		r.Batch, r.Objective = j.Batch, job.Makespan
+	}
 	if j.Kind != "" {
 		r.Shape, r.Script = "shape-"+j.Kind, "script-"+j.Kind
 	}

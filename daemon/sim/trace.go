@@ -14,6 +14,7 @@ type Job struct {
 	User        string
 	Kind        string        // what it runs, the same for runs of the same thing; "" unknown
 	Limit       time.Duration // 0: none
+	Batch       string        // of the user's jobs, all of which are to end soon; "": none
 }
 
 // work is the job's GPU time in milli-GPU microseconds, which are integers and

@@ -138,6 +138,13 @@ func flatRequest(r *job.Request, s string) bool {
 			return priority(&r.Priority, value)
 		case "requeue":
 			return truth(&r.Requeue, value)
+		case "objective":
+			var s string
+			ok := text(&s, value)
+			r.Objective = job.Objective(s)
+			return ok
+		case "batch":
+			return text(&r.Batch, value)
 		case "derived":
 			return flatDerived(&r.Derived, value)
 		}

@@ -1,0 +1,129 @@
+package sched
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// batchKey names a batch: a name is its owner's own, and priority goes before it.
+type batchKey struct {
+	account  *Account
+	name     string
+	priority job.Priority
+}
+
+// batch is the waiting jobs that are to be done with all together as soon as
+// possible, by size, the largest first. Those of one size are next to each other.
+type batch struct {
+	batchKey
+	buckets []*bucket
+	at      int // in Queue.batches
+}
+
+// extent is what the order in a batch goes by: GPUs times run time, then the run
+// time. A run time is rounded up to three binary digits, so that a batch of
+// 100 000 different ones has some hundred buckets.
+type extent struct {
+	area   int64
+	length time.Duration
+}
+
+func extentOf(milli int, expected time.Duration) extent {
+	seconds := int64(max(expected, time.Second)+time.Second-1) / int64(time.Second)
+	step := int64(1) << max(0, bits.Len64(uint64(seconds-1))-3)
+	seconds = (seconds + step - 1) / step * step
+	return extent{area: seconds * int64(milli), length: time.Duration(seconds) * time.Second}
+}
+
+// bySize orders the larger first.
+func bySize(a, b *bucket) int {
+	return cmp.Or(cmp.Compare(b.extent.area, a.extent.area), cmp.Compare(b.extent.length, a.extent.length))
+}
+
+// joinBatch puts a bucket where it belongs in its batch, if it is of one.
+func (q *Queue) joinBatch(b *bucket) {
+	if b.bucketKey.batch == "" {
+		return
+	}
+	key := batchKey{b.account, b.bucketKey.batch, b.priority}
+	g := q.byBatch[key]
+	if g == nil {
+		g = &batch{batchKey: key, at: len(q.batches)}
+		q.byBatch[key] = g
+		q.batches = append(q.batches, g)
+	}
+	at, _ := slices.BinarySearchFunc(g.buckets, b, bySize)
+	g.buckets = slices.Insert(g.buckets, at, b)
+	b.of = g
+}
+
+// leaveBatch takes a bucket out of its batch, and the batch out with the last.
+func (q *Queue) leaveBatch(b *bucket) {
+	g := b.of
+	if g == nil {
+		return
+	}
+	g.buckets = slices.DeleteFunc(g.buckets, func(o *bucket) bool { return o == b })
+	if len(g.buckets) > 0 {
+		return
+	}
+	last := q.batches[len(q.batches)-1]
+	q.batches[g.at], last.at = last, g.at
+	q.batches[len(q.batches)-1] = nil
+	q.batches = q.batches[:len(q.batches)-1]
+	delete(q.byBatch, g.batchKey)
+}
+
+// beginBatches finds for each bucket of a batch the larger one whose last job has by
+// itself the last place of all that are larger. Guarded jobs are before all others in
+// any case.
+func (p *Planner) beginBatches() {
+	for _, g := range p.q.batches {
+		var last rank
+		var behind, next *bucket
+		for i, b := range g.buckets {
+			if i == 0 || bySize(g.buckets[i-1], b) != 0 {
+				behind, b.turn = next, int32(i)
+			} else {
+				b.turn = g.buckets[i-1].turn
+			}
+			b.behind = behind
+			var tail rank
+			p.ownRank(&tail, b, b.tail)
+			if !tail.guarded && (next == nil || last.before(&tail)) {
+				last, next = tail, b
+			}
+		}
+	}
+}
+
+// fallBehind moves a job of a batch behind the larger ones, if it is not there by
+// itself.
+func (p *Planner) fallBehind(r *rank, b *bucket) {
+	r.turn = b.turn
+	if b.behind == nil || r.guarded {
+		return
+	}
+	var place rank
+	if p.ownRank(&place, b.behind, b.behind.tail); r.before(&place) {
+		r.score, r.since, r.lead = place.score, place.since, place.id
+	}
+}
+
+// scoreBehind is the score that a job with that one has in its batch at a moment.
+func (p *Planner) scoreBehind(score float64, b *bucket, at Instant) float64 {
+	if b.behind == nil {
+		return score
+	}
+	for _, o := range b.of.buckets {
+		var tail rank
+		if p.ownRank(&tail, o, o.tail); o.turn < b.turn && !tail.guarded {
+			score = min(score, o.score(tail.since, at))
+		}
+	}
+	return score
+}

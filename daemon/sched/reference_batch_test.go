@@ -1,0 +1,82 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// refPlace is what a job's place follows from besides priority and guard: its own,
+// or that of one of its batch.
+type refPlace struct {
+	score float64
+	since Instant
+	lead  job.ID
+}
+
+// comparePlaces is the order of scores.
+func comparePlaces(a, b refPlace) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.since, b.since), cmp.Compare(a.lead, b.lead))
+}
+
+// refExtent is a job's size in its batch.
+type refExtent struct {
+	area   int
+	length int // seconds
+}
+
+// refExtentOf rounds the run time up to the next number that is at most eight times a
+// power of two.
+func refExtentOf(w *Waiting) refExtent {
+	seconds := int((max(w.Expected, time.Second) + time.Second - 1) / time.Second)
+	for step := 1; ; step *= 2 {
+		if n := (seconds + step - 1) / step; n <= 8 {
+			return refExtent{n * step * w.Request.GPUMilli, n * step}
+		}
+	}
+}
+
+// larger reports whether o goes before j in the batch of both for its size.
+func larger(o, j refJob) bool {
+	sameBatch := o.Batch != "" && o.Batch == j.Batch && o.Account == j.Account && o.Request.Priority == j.Request.Priority
+	a, b := refExtentOf(o.Waiting), refExtentOf(j.Waiting)
+	return sameBatch && !o.guarded && !j.guarded && (a.area > b.area || a.area == b.area && a.length > b.length)
+}
+
+// standBehind is rule "Batches": no job goes before a larger one of its batch.
+func (r *reference) standBehind() {
+	places := make([]refPlace, len(r.jobs))
+	for i, j := range r.jobs {
+		places[i] = j.place
+		for _, o := range r.jobs {
+			if larger(o, j) && comparePlaces(o.place, places[i]) > 0 {
+				places[i] = o.place
+			}
+		}
+	}
+	for i := range r.jobs {
+		r.jobs[i].place = places[i]
+	}
+}
+
+// compareInBatch is the order of those that stand at one place.
+func compareInBatch(a, b refJob) int {
+	x, y := refExtentOf(a.Waiting), refExtentOf(b.Waiting)
+	return cmp.Or(cmp.Compare(y.area, x.area), cmp.Compare(y.length, x.length), cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
+}
+
+// scoreThen is the score that a job will have at a moment, behind the larger ones.
+func (r *reference) scoreThen(j refJob, at Instant) float64 {
+	score := func(j refJob) float64 {
+		return r.factor(j.Account) * (1 + float64(max(0, at-j.since))*(1/float64(powerOfTwo(j.Expected))))
+	}
+	list := []float64{score(j)}
+	for _, o := range r.jobs {
+		if larger(o, j) {
+			list = append(list, score(o))
+		}
+	}
+	return slices.Min(list)
+}
