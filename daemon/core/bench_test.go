@@ -86,6 +86,38 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
+// BenchmarkSubmitDistinct is the same where no two of 20 000 jobs ask the same, and as many
+// GPUs as there are, of which one is out of service; and a listing and a sample then.
+func BenchmarkSubmitDistinct(b *testing.B) {
+	w := full(b, 0)
+	admin := job.Actor{Admin: true}
+	w.core.Step(core.Command{Who: admin, What: job.Command{Kind: job.CommandDrainGPU, GPU: 7}}, w.now)
+	distinct := func(i int) core.Submit {
+		s := nth(i)
+		s.Request.GPUMilli, s.Request.MemBytes = 8000, int64(i)
+		return core.Submit{Token: 1, Submission: s}
+	}
+	for i := range 20_000 {
+		w.core.Step(distinct(i), w.now)
+	}
+	b.Run("submit", func(b *testing.B) {
+		for i := 10_000_000; b.Loop(); i++ {
+			eff := w.core.Step(distinct(i), w.now)
+			w.core.Step(core.Command{Token: 1, Who: admin, What: job.Command{Kind: job.CommandCancel, Job: eff.Replies[0].ID}}, w.now)
+		}
+	})
+	b.Run("sample", func(b *testing.B) {
+		for b.Loop() {
+			w.core.Step(w.sample(0), w.now)
+		}
+	})
+	b.Run("show", func(b *testing.B) {
+		for b.Loop() {
+			w.core.View(job.Query{IDs: []job.ID{20}, Reasons: true}, w.now)
+		}
+	})
+}
+
 // run answers everything that follows from an event, without the checks of a
 // world's step.
 func (w *world) run(ev core.Event) {

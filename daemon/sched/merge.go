@@ -58,5 +58,29 @@ func sorted(list []rank) []job.ID {
 // InForecast reports whether the job is among the first, of which Forecast reports
 // when they start.
 func (p *Planner) InForecast(s *Snapshot, q *Queue, id job.ID) bool {
-	return q.Has(id) && slices.Contains(p.Ordered(s, q, maxForecast), id)
+	p.begin(s, q)
+	return p.amongFirst(id, maxForecast)
+}
+
+// amongFirst reports whether the job is among the first n in order. It counts those that
+// go before it until there are enough: for most jobs of a long queue there soon are. The
+// pass has begun.
+func (p *Planner) amongFirst(id job.ID, n int) bool {
+	self := p.q.entries[id]
+	if self == nil {
+		return false
+	}
+	own := p.cursor(self.bucket, self).rank
+	for _, b := range p.q.buckets {
+		for e := b.head; e != nil && e != self; e = e.next {
+			var r rank
+			if p.rank(&r, b, e); !r.before(&own) {
+				break
+			}
+			if n--; n == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
