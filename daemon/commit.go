@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/retry"
 )
 
 // The time between tries to write while the disk fails.
@@ -166,8 +167,7 @@ func attemptOf(j *job.Job) int {
 
 // write tries until the records are on disk; false when ctx ended first.
 func (c *committer) write(ctx context.Context, records []job.Record) bool {
-	wait := firstCommitRetry
-	for {
+	for failures := 1; ; failures++ {
 		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
 		c.begin(c.d.host.Now())
 		err := c.d.opt.Store.Commit(try, records)
@@ -180,10 +180,9 @@ func (c *committer) write(ctx context.Context, records []job.Record) bool {
 			c.d.end(err) // no other try mends it, and everybody waits for it
 			return false
 		}
-		if !pause(ctx, c.d.host, wait) {
+		if !pause(ctx, c.d.host, retry.After(failures, firstCommitRetry, lastCommitRetry)) {
 			return false
 		}
-		wait = min(2*wait, lastCommitRetry)
 	}
 }
 

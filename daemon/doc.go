@@ -43,6 +43,7 @@
 //	units/systemd             talks to systemd
 //	cgroup                    limits, device entries, statistics
 //	cgroup/cpuset             a set of CPUs, as lists and as bits
+//	retry                     how long to wait before the next try of what failed
 //
 // What only tests and the repository's tools use:
 //

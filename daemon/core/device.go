@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/retry"
 )
 
 // device is one GPU over time. Nothing of it is durable: after a restart the
@@ -31,8 +32,8 @@ type cleanup struct {
 	job           job.ID // 0 unknown
 	attempt       int    // 0 unknown
 	since         time.Time
-	sampleSeq     uint64        // a sample of this number or later counts
-	retry         time.Duration // until the next look
+	sampleSeq     uint64 // a sample of this number or later counts
+	looks         int    // that showed it not clean
 	next          time.Time
 	baselineBytes int64     // of a GPU that is not among the devices meanwhile; -1 unknown
 	uid           int       // of the job's owner
@@ -201,8 +202,8 @@ func (b *gpuBook) checkCleanup(d *device, number uint64, now time.Time) {
 	if now.Sub(dep.since) > b.policy.CleaningTimeout {
 		b.recordLeak(d)
 	}
-	dep.retry = min(max(2*dep.retry, firstRetry), lastRetry)
-	dep.next = now.Add(dep.retry)
+	dep.looks++
+	dep.next = now.Add(retry.After(dep.looks, firstRetry, lastRetry))
 }
 
 // clean reports whether nothing of an earlier job is on the GPU: no process of a

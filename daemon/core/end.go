@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/retry"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -90,7 +91,7 @@ func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
 		return false
 	case r.Tries > 0:
 		if l.account.Barred == "" {
-			j.NotBefore = now.Add(backoff(startAgain, r.Tries-1, lastStartAgain))
+			j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
 		}
 		c.requeueAfter(l, samePlace, now)
 	case r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
@@ -103,8 +104,8 @@ func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
 		}
 		c.requeueAfter(l, samePlace, now)
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
-		j.NotBefore = now.Add(backoff(j.Request.Backoff.Duration(), j.Failures, job.MaxBackoff))
 		j.Failures++
+		j.NotBefore = now.Add(retry.After(j.Failures, j.Request.Backoff.Duration(), job.MaxBackoff))
 		c.requeueAfter(l, fresh, now)
 	default:
 		return false
@@ -115,17 +116,6 @@ func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
 // retries reports whether an outcome is one that another try may mend.
 func retries(s job.State) bool {
 	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
-}
-
-// backoff doubles with every failure, up to the longest.
-func backoff(first time.Duration, failures int, longest time.Duration) time.Duration {
-	wait := first
-	for range failures {
-		if wait *= 2; wait >= longest {
-			return longest
-		}
-	}
-	return wait
 }
 
 // learn notes how long the job ran, where it ended by itself.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/retry"
 )
 
 // enqueue counts a job among the queued ones and considers it.
@@ -250,9 +251,9 @@ func (c *Core) clampBackoffs(now time.Time) {
 		longest := time.Duration(0)
 		switch tries := triesOf(&l.job); {
 		case tries > 0:
-			longest = backoff(startAgain, tries-1, lastStartAgain)
+			longest = retry.After(tries, startAgain, lastStartAgain)
 		case l.job.Failures > 0:
-			longest = backoff(l.job.Request.Backoff.Duration(), l.job.Failures-1, job.MaxBackoff)
+			longest = retry.After(l.job.Failures, l.job.Request.Backoff.Duration(), job.MaxBackoff)
 		default:
 			continue
 		}

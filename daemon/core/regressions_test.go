@@ -278,7 +278,7 @@ func TestClockThatIsSetChargesNobody(t *testing.T) {
 		w.step(core.Changed{Job: 1}, -1)
 		w.settle()
 		had := w.now.Sub(placed) - by
-		if is := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; (is - had).Abs() > time.Second || had < 2*time.Minute {
+		if is := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; (is-had).Abs() > time.Second || had < 2*time.Minute {
 			t.Errorf("set by %v: charged %v, had the GPU for %v", by, is, had)
 		}
 	}

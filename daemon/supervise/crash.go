@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/retry"
 )
 
 // systemd restarts a daemon that crashed after half a second, which is what a
@@ -72,11 +73,7 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 
 // pause is how long the scheduler is to wait before it begins.
 func (c crashes) pause(now time.Time) time.Duration {
-	n := c.within(crashWindow, now)
-	if n <= crashesFree {
-		return 0
-	}
-	return min(firstTry<<min(n-crashesFree-1, 10), lastTry)
+	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
 // within counts the crashes of the time just before now.

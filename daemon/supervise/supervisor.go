@@ -21,6 +21,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/retry"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/systemd"
 )
@@ -123,7 +124,7 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 	feeding, stopFeeding := context.WithCancel(ctx)
 	defer stopFeeding()
 	parts.Go(func() { s.feed(feeding, &works) })
-	wait := firstTry
+	failures := 0
 	if pause := s.crashes.pause(time.Now()); pause > 0 {
 		s.fail(errCrashing, pause)
 		s.resume(ctx, hup, pause)
@@ -133,9 +134,10 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if worked > stableAfter {
-			wait, s.told = 0, ""
+		if failures++; worked > stableAfter {
+			failures, s.told = 0, ""
 		}
+		wait := retry.After(failures, firstTry, lastTry)
 		readOnly := errors.Is(err, syscall.EROFS)
 		if readOnly {
 			wait = lastTry
@@ -145,7 +147,6 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 		if readOnly && ctx.Err() == nil {
 			return fmt.Errorf("beginning anew, to see whether the disk can be written: %w", err)
 		}
-		wait = min(max(2*wait, firstTry), lastTry)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package source
 import (
 	"fmt"
 	"time"
+
+	"github.com/gpusched/gpusched/retry"
 )
 
 const (
@@ -41,15 +43,7 @@ func (b *backoff) reset() {
 func (b *backoff) failed(now time.Time, err error) {
 	b.failures++
 	b.last = err
-	b.until = now.Add(b.delay())
-}
-
-func (b *backoff) delay() time.Duration {
-	if b.failures < 2 {
-		return 0
-	}
-	doublings := min(b.failures-2, 20)
-	return min(firstDelay<<doublings, lastDelay)
+	b.until = now.Add(retry.After(b.failures-1, firstDelay, lastDelay))
 }
 
 // check is nil when a start may be tried.

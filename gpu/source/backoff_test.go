@@ -27,7 +27,7 @@ func TestBackoff(t *testing.T) {
 	for range 100 {
 		b.failed(now, why)
 	}
-	if d := b.delay(); d != lastDelay {
+	if d := b.until.Sub(now); d != lastDelay {
 		t.Errorf("in the long run %s", d)
 	}
 	b.reset()

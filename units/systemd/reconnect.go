@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/gpusched/gpusched/retry"
 )
 
 // The back-off between attempts to reach the bus.
@@ -18,16 +20,16 @@ var errLost = errors.New("connection to the bus lost")
 // keepConnected owns the connection until ctx ends. It says on up when it has
 // one for the first time.
 func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
-	retry := firstRetry
+	failures := 0
 	for first := true; ctx.Err() == nil; {
 		l, err := m.dial(ctx)
 		if err != nil {
 			m.setLink(nil, err)
-			sleep(ctx, retry)
-			retry = min(2*retry, lastRetry)
+			failures++
+			sleep(ctx, retry.After(failures, firstRetry, lastRetry))
 			continue
 		}
-		retry = firstRetry
+		failures = 0
 		m.setLink(l, nil)
 		if first {
 			up <- struct{}{}
