@@ -77,7 +77,7 @@ var rooms = map[string]room{
 	"units/launch":      {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "encoding/json", "os/user"}, why: "it runs before every job's first instruction"},
 	"units/systemd":     {internal: []string{"retry", "units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/unittest":    {internal: []string{"units", "cgroup", "units/contract"}},
-	"cmd/gpusched":      {internal: []string{"cgroup/cpuset", "cmd/gpusched/doctor", "cmd/gpusched/manual", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong"}},
+	"cmd/gpusched":      {internal: []string{"cmd/gpusched/doctor", "cmd/gpusched/manual", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong"}},
 	"cmd/gpusched/term": {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched-job":  {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml": {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -96,7 +95,6 @@ func isSet(set []string, name string) bool {
 // hint warns about what will probably not work. The job is queued all the same:
 // it may be made to work until it starts.
 func (a *app) hint(req api.SubmitRequest) {
-	a.hintCPUs(req.CPUs, onlineFile)
 	if req.Array != nil {
 		for _, name := range unused(req.Array.Params, req.Argv) {
 			a.note("warning: the command does not say {%s}, so its values make no difference", name)
@@ -117,18 +115,6 @@ func (a *app) hint(req api.SubmitRequest) {
 	}
 	if req.EnvMode == string(contract.EnvInherit) && !a.inPath(program, req.Env) {
 		a.note("warning: there is no program %q in your PATH", program)
-	}
-}
-
-// onlineFile lists the CPUs of the machine, as 0-15,32-47. Ours may be fewer.
-const onlineFile = "/sys/devices/system/cpu/online"
-
-// hintCPUs warns of a limit that is none. CPUs can be added to some machines.
-func (a *app) hintCPUs(limit int, online string) {
-	text, err := os.ReadFile(online)
-	cpus, wrong := cpuset.Parse(strings.TrimSpace(string(text)))
-	if have := cpus.Len(); err == nil && wrong == nil && limit > have {
-		a.note("warning: this machine has %d CPUs, so a limit of %d makes no difference", have, limit)
 	}
 }
 

@@ -24,9 +24,6 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Change.CPUs != nil {
-		a.hintCPUs(*c.Change.CPUs, onlineFile)
-	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
 	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.queuePosition(j) })
 }

@@ -39,6 +39,7 @@ type Jobs struct {
 	MaxMem              int64         // the most host memory a job may ask for; 0: no bound
 	AllowedPaths        []string      // places that jobs may be run out of, with patterns; empty: everywhere
 	CPUs                job.Part      // that jobs may be promised together, of the machine's; zero: not counted
+	DefaultCPUs         job.Part      // of those, for which jobs on all GPUs that name none count together
 	TasksMax            int           // processes and threads of one job
 	MaxRunning          int           // jobs running at once
 	ShareWithoutGPU     int           // percent of that and of the host's memory for jobs without a GPU
@@ -146,6 +147,7 @@ func Default() Config {
 			DefaultGrace:     30 * time.Second,
 			MaxGrace:         10 * time.Minute,
 			CPUs:             job.Part{Percent: 100},
+			DefaultCPUs:      job.Part{Percent: 75},
 			TasksMax:         16384,
 			MaxRunning:       maxRunning,
 			ShareWithoutGPU:  75,
@@ -163,7 +165,9 @@ func Default() Config {
 			ReservationDepth: 1,
 			Slice:            30 * time.Minute,
 		},
-		Quotas: job.Quotas{Default: job.Quota{Running: jobsOf(maxRunning), Queued: 20_000, Share: 1}},
+		Quotas: job.Quotas{Default: job.Quota{
+			Running: jobsOf(maxRunning), Mem: job.Part{Percent: 80}, CPUs: job.Part{Percent: 80}, Queued: 20_000, Share: 1,
+		}},
 		GPUs: GPUs{
 			SampleInterval:  5 * time.Second,
 			SampleTimeout:   10 * time.Second,

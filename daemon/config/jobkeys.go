@@ -4,7 +4,7 @@ import "github.com/gpusched/gpusched/daemon/job"
 
 func jobKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "default_mem", doc: "Host memory of a job that asks none (--mem): auto, none (no limit) or a size. Auto is 75 % of the machine's memory divided by its number of GPUs, for each GPU of the job; a job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
+		{section: in, name: "default_mem", doc: "Host memory of a job that asks none (--mem): auto, none (no limit) or a size. Auto is 75 % of the machine's memory, or what a user may have (quota.default.mem) where that is less, divided by its number of GPUs, for each GPU of the job; a job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
 			bind: func(c *Config) value { return defaultMem(&c.Jobs.DefaultMem) }},
 		{section: in, name: "default_time", doc: "Time limit of a job that asks none (--time). Empty: the same as max_time.",
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.DefaultTime, second, longest) }},
@@ -20,11 +20,13 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return programs(&c.Jobs.AllowedPaths) }},
 		{section: in, name: "cpus", doc: "CPUs that jobs may ask for together (--cpus): a percentage of the machine's, or a number. A job that asks more than is left waits. None: CPUs are not counted, and --cpus is a limit of CPU time alone.",
 			bind: func(c *Config) value { return cpusOrNone(&c.Jobs.CPUs) }},
+		{section: in, name: "default_cpus", doc: "For how many CPUs jobs count that name none (--cpus) and have all GPUs together; one that has a quarter of the GPUs counts for a quarter. It is no limit, and such a job never waits for CPUs: where fewer are left it counts for these. A percentage of jobs.cpus, or a number. None: they count for none, as those that ask no GPU do, since users have equal parts of the CPU time where it is short.",
+			bind: func(c *Config) value { return cpusOrNone(&c.Jobs.DefaultCPUs) }},
 		{section: in, name: "tasks_max", doc: "Processes and threads of one job at most.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
 		{section: in, name: "max_running", doc: "Jobs running at once at most, those without a GPU included.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRunning, 1, 100_000) }},
-		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, how much of max_running and of the host memory for jobs those that ask no GPU may have together, so that a free GPU finds a place and memory: a percentage such as 50, or a fraction such as 0.5. One that asks more memory than that runs while no other of them does. 100: all, so that jobs without a GPU can keep every GPU job waiting.",
+		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, how much of max_running, of the host memory for jobs and of their CPUs (cpus) those that ask no GPU may have together, so that a free GPU finds a place, memory and CPUs: a percentage such as 50, or a fraction such as 0.5. One that asks more memory than that runs while no other of them does. 100: all, so that jobs without a GPU can keep every GPU job waiting.",
 			bind: func(c *Config) value { return percent(&c.Jobs.ShareWithoutGPU) }},
 		{section: in, name: "max_queued", doc: "Jobs waiting at once at most; a submission above that is refused.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxQueued, 1, 1_000_000) }},

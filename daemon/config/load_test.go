@@ -36,14 +36,14 @@ func write(t *testing.T, contents ...string) []string {
 func TestEveryKeyIsRead(t *testing.T) {
 	want := Config{
 		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
-			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, CPUs: job.Part{Percent: 80}, TasksMax: 100, MaxRunning: 2, ShareWithoutGPU: 40, MaxQueued: 3, AllowRaisedPriority: true, AllowSandboxed: true,
+			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, CPUs: job.Part{Percent: 80}, DefaultCPUs: job.Part{Amount: 12}, TasksMax: 100, MaxRunning: 2, ShareWithoutGPU: 40, MaxQueued: 3, AllowRaisedPriority: true, AllowSandboxed: true,
 			DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
 		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
 		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour},
 		Quotas: job.Quotas{
-			Default: job.Quota{GPUMilli: 1500, Running: 5, Queued: 7, GPUHours: 100, Share: 3},
-			Users:   map[string]job.Quota{"alice": {Running: 5, Queued: 7, GPUHours: 100, Share: 9}},
-			Groups:  map[string]job.Quota{"lab": {GPUMilli: 6000, Share: 4}},
+			Default: job.Quota{GPUMilli: 1500, Running: 5, Mem: job.Part{Percent: 60}, CPUs: job.Part{Amount: 24}, Queued: 7, GPUHours: 100, Share: 3},
+			Users:   map[string]job.Quota{"alice": {Running: 5, Mem: job.Part{Percent: 60}, CPUs: job.Part{Amount: 24}, Queued: 7, GPUHours: 100, Share: 9}},
+			Groups:  map[string]job.Quota{"lab": {GPUMilli: 6000, Mem: job.Part{Amount: 100 << 30}, CPUs: job.Part{Percent: 50}, Share: 4}},
 		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, SmallestPart: 250, PartsOn: []int{3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Strays: StrayKeep, DrainBadMemory: BadMemoryPending, CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
@@ -129,10 +129,12 @@ func TestLaterFilesWinInNamedSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	most := job.Part{Percent: 80}
 	want := job.Quotas{
-		Default: job.Quota{Running: 250, Queued: 5, Share: 1},
-		Users: map[string]job.Quota{"alice": {GPUMilli: 4000, Running: 3, Queued: 5, Share: 1}, "bob": {Running: 250, Share: 1},
-			"first.last": {Running: 250, Queued: 5, Share: 1}},
+		Default: job.Quota{Running: 250, Mem: most, CPUs: most, Queued: 5, Share: 1},
+		Users: map[string]job.Quota{"alice": {GPUMilli: 4000, Running: 3, Mem: most, CPUs: most, Queued: 5, Share: 1},
+			"bob":        {Running: 250, Mem: most, CPUs: most, Share: 1},
+			"first.last": {Running: 250, Mem: most, CPUs: most, Queued: 5, Share: 1}},
 		Groups: map[string]job.Quota{"lab": {GPUMilli: 8000, Running: 9}},
 	}
 	if !reflect.DeepEqual(cfg.Quotas, want) {

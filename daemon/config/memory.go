@@ -31,12 +31,13 @@ const (
 )
 
 // For returns the bytes of a job that holds gpuMilli thousandths of a GPU, on
-// a machine with ramBytes of memory and gpus GPUs; 0 means no limit. Automatic
-// is 75 % of the memory divided by the number of GPUs, times the job's GPUs; a
+// a machine with ramBytes of memory, of which one user may have userBytes (0: all), and
+// gpus GPUs; 0 means no limit. Automatic is 75 % of the memory, but no more than a user
+// may have, divided by the number of GPUs, times the job's GPUs; a
 // job without GPUs gets a 32nd of the memory, at least 512 MiB and at most
 // 8 GiB, so that jobs on all GPUs leave room for some without. It never returns
 // more than the machine has.
-func (m DefaultMem) For(gpuMilli int, ramBytes int64, gpus int) int64 {
+func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64 {
 	switch m.Kind {
 	case MemNone:
 		return 0
@@ -46,7 +47,11 @@ func (m DefaultMem) For(gpuMilli int, ramBytes int64, gpus int) int64 {
 	if gpuMilli <= 0 || gpus <= 0 {
 		return min(max(ramBytes/32, autoMinBytes), autoMaxBytes, ramBytes)
 	}
-	perGPU := ramBytes / 4 * 3 / int64(gpus)
+	all := ramBytes / 4 * 3
+	if userBytes > 0 {
+		all = min(all, userBytes)
+	}
+	perGPU := all / int64(gpus)
 	return min(perGPU/job.WholeGPU*int64(gpuMilli), ramBytes)
 }
 

@@ -30,9 +30,12 @@ func TestDefaultMemFor(t *testing.T) {
 		{"fixed", DefaultMem{Kind: MemFixed, Bytes: 5}, 1000, 64 * gib, 4, 5},
 	}
 	for _, tt := range tests {
-		if got := tt.mem.For(tt.milli, tt.ram, tt.gpus); got != tt.want {
+		if got := tt.mem.For(tt.milli, tt.ram, 0, tt.gpus); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
+	}
+	if got := auto.For(2000, 400*gib, 100*gib, 4); got > 50*gib || got < 50*gib-2000 {
+		t.Errorf("two of four GPUs where a user may have 100G: got %d", got)
 	}
 }
 

@@ -40,6 +40,34 @@ func cpusOrNone(to *job.Part) value {
 	}, form}
 }
 
+// memOrNone is host memory in bytes, or a percentage of what jobs may have; zero is
+// spelled none.
+func memOrNone(to *job.Part) value {
+	read := func(s string) (job.Part, error) {
+		if p, err := parsePercent(s); err == nil || strings.HasSuffix(s, "%") {
+			return p, err
+		}
+		n, err := job.ParseSize(s)
+		if err != nil {
+			err = fmt.Errorf("%w, a percentage such as 80%%, or none", err)
+		}
+		return job.Part{Amount: n}, err
+	}
+	wrong := func(p job.Part) error {
+		if p.Amount != 0 && (p.Amount < 1<<20 || p.Amount > job.MaxSize) {
+			return fmt.Errorf("%s is out of range: use 1M to 1024T", spellSize(p.Amount))
+		}
+		return wrongPercent(p)
+	}
+	form := shape{Type: "string", Form: "a size, a percentage, or none", Pattern: `^(none|[0-9.]+ ?([A-Za-z]+|%))$`}
+	return setting[job.Part]{to, fromText(`"64G"`, read), wrong, quoted(func(p job.Part) string {
+		if p.Amount > 0 {
+			return spellSize(p.Amount)
+		}
+		return spellPercent(p)
+	}), form}
+}
+
 func within(n int64, lo, hi int) error {
 	if n < int64(lo) || n > int64(hi) {
 		return fmt.Errorf(`%d is out of range: use %d to %d, or "none"`, n, lo, hi)

@@ -17,29 +17,33 @@ func (c Config) QuotaGroups() []string { return slices.Sorted(maps.Keys(c.Quotas
 // quotaField is one key of the sections that say a quota.
 type quotaField struct {
 	name, doc string
-	of        func(*job.Quota) *int
-	value     func(*int) value
+	value     func(*job.Quota) value
+	inherit   func(to, from *job.Quota)
 }
 
 func quotaFields() []quotaField {
 	return []quotaField{
 		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. None: no bound.",
-			func(q *job.Quota) *int { return &q.GPUMilli }, func(to *int) value { return gpusOrNone(to) }},
+			func(q *job.Quota) value { return gpusOrNone(&q.GPUMilli) }, func(to, from *job.Quota) { to.GPUMilli = from.GPUMilli }},
 		{"jobs", "Jobs running at once, those without a GPU included. None: no bound.",
-			func(q *job.Quota) *int { return &q.Running }, func(to *int) value { return numberOrNone(to, 1, 100_000) }},
+			func(q *job.Quota) value { return numberOrNone(&q.Running, 1, 100_000) }, func(to, from *job.Quota) { to.Running = from.Running }},
+		{"mem", "Host memory of running jobs together (--mem): a size, or a percentage of what all jobs may have. A job that names no memory never gets more by default. None: no bound.",
+			func(q *job.Quota) value { return memOrNone(&q.Mem) }, func(to, from *job.Quota) { to.Mem = from.Mem }},
+		{"cpus", "CPUs of running jobs together (--cpus): a number, or a percentage of those that all jobs may have (jobs.cpus). A job that names none does not wait for them. None: no bound.",
+			func(q *job.Quota) value { return cpusOrNone(&q.CPUs) }, func(to, from *job.Quota) { to.CPUs = from.CPUs }},
 		{"queued", "Jobs waiting at once; a submission above that is refused. None: no bound.",
-			func(q *job.Quota) *int { return &q.Queued }, func(to *int) value { return numberOrNone(to, 1, 1_000_000) }},
+			func(q *job.Quota) value { return numberOrNone(&q.Queued, 1, 1_000_000) }, func(to, from *job.Quota) { to.Queued = from.Queued }},
 		{"gpu_hours", "GPU-hours used of late: what was used counts half after scheduling.half_life, a quarter after twice that, and so on. Above it no further job with a GPU starts until enough is forgotten. None: no bound.",
-			func(q *job.Quota) *int { return &q.GPUHours }, func(to *int) value { return numberOrNone(to, 1, 10_000_000) }},
+			func(q *job.Quota) value { return numberOrNone(&q.GPUHours, 1, 10_000_000) }, func(to, from *job.Quota) { to.GPUHours = from.GPUHours }},
 		{"share", "Weight in fair share: a user with share 2 may use twice as much as one with share 1 before its jobs go behind the other's.",
-			func(q *job.Quota) *int { return &q.Share }, func(to *int) value { return numberBetween(to, 1, 1000) }},
+			func(q *job.Quota) value { return numberBetween(&q.Share, 1, 1000) }, func(to, from *job.Quota) { to.Share = from.Share }},
 	}
 }
 
 func defaultQuotaKeys(section string) []key {
 	var list []key
 	for _, f := range quotaFields() {
-		bind := func(c *Config) value { return f.value(f.of(&c.Quotas.Default)) }
+		bind := func(c *Config) value { return f.value(&c.Quotas.Default) }
 		k := key{section: section, name: f.name, doc: f.doc, bind: bind}
 		if k.full() == defaultJobs {
 			k.fallback, k.part = "jobs.max_running", "a quarter of"
@@ -74,7 +78,7 @@ func groupQuotaKeys(section, name string) []key {
 		if f := &fields[i]; f.name == "share" {
 			f.doc = "Weight of the members together in fair share, beside that of each one: a member's place is the mean of its own and that of its groups with a share, " +
 				"and a user in no such group counts as a group of one. None: its members count by themselves alone."
-			f.value = func(to *int) value { return numberOrNone(to, 1, 1000) }
+			f.value = func(q *job.Quota) value { return numberOrNone(&q.Share, 1, 1000) }
 		}
 	}
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
@@ -87,7 +91,7 @@ func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas)
 		list = append(list, key{section: section, name: f.name, doc: f.doc, bind: func(c *Config) value {
 			accounts := of(&c.Quotas)
 			q := accounts[name]
-			return written{f.value(f.of(&q)), func() { accounts[name] = q }}
+			return written{f.value(&q), func() { accounts[name] = q }}
 		}})
 	}
 	return list
@@ -117,7 +121,7 @@ func inherit(q *job.Quotas, origins Origins, maxRunning int) {
 	for name, own := range q.Users {
 		for _, f := range quotaFields() {
 			if _, set := origins[title("quota", "user", name)+"."+f.name]; !set {
-				*f.of(&own) = *f.of(&q.Default)
+				f.inherit(&own, &q.Default)
 			}
 		}
 		q.Users[name] = own

@@ -73,7 +73,7 @@ func classSection() section {
 func userSection() section {
 	return section{path: []string{"quota", "user"}, placeholder: "NAME",
 		doc:     "What one user may have, with the keys of [quota.default]; for what is left out the value there holds.",
-		example: "[quota.user.alice]\n  gpus = 4\n  jobs = \"none\"\n  queued = 1000\n  gpu_hours = 500\n  share = 2\n",
+		example: "[quota.user.alice]\n  gpus = 4\n  jobs = \"none\"\n  mem = \"64G\"\n  cpus = \"none\"\n  queued = 1000\n  gpu_hours = 500\n  share = 2\n",
 		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Users)) },
 		add:     func(c *Config, name string) { addQuota(&c.Quotas.Users, name) },
 		keys:    userQuotaKeys,
@@ -83,7 +83,7 @@ func userSection() section {
 func groupSection() section {
 	return section{path: []string{"quota", "group"}, placeholder: "NAME",
 		doc:     "What all members of a group may have together, besides each one's own quota, with the keys of [quota.default]; what is left out is not bounded, and without a share the group does not count in fair share.",
-		example: "[quota.group.students]\n  gpus = 1.5\n  jobs = 20\n  queued = 5000\n  gpu_hours = 300\n  share = 3\n",
+		example: "[quota.group.students]\n  gpus = 1.5\n  jobs = 20\n  mem = \"50%\"\n  cpus = 24\n  queued = 5000\n  gpu_hours = 300\n  share = 3\n",
 		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) },
 		add:     func(c *Config, name string) { addQuota(&c.Quotas.Groups, name) },
 		keys:    groupQuotaKeys,

@@ -14,15 +14,17 @@ import (
 // accountBook has the accounts of users and groups.
 type accountBook struct {
 	quotas job.Quotas
+	mem    int64 // of the host, that jobs may have
+	cpus   int
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
 	past   map[string]job.Usage // of accounts not asked for yet
 	gids   map[int]job.GIDs     // of users, as of the last job of each
 }
 
-func newAccountBook(q job.Quotas, past []job.Usage) accountBook {
+func newAccountBook(p *Policy, past []job.Usage) accountBook {
 	l := accountBook{
-		quotas: q, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{},
+		quotas: p.Quotas, mem: p.HostMemBytes, cpus: p.HostCPUs, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{},
 		past: map[string]job.Usage{}, gids: map[int]job.GIDs{},
 	}
 	for _, u := range past {
@@ -145,12 +147,13 @@ func (l *accountBook) quota(a *sched.Account) job.Quota {
 func (l *accountBook) apply(a *sched.Account) {
 	q := l.quota(a)
 	a.MaxMilli, a.MaxJobs, a.Share = q.GPUMilli, q.Running, q.Share
+	a.MaxMem, a.MaxCPUs = q.Mem.Of(l.mem), int(q.CPUs.Of(int64(l.cpus)))
 	a.MaxUsage = time.Duration(q.GPUHours) * time.Hour
 }
 
 // configure applies new quotas.
-func (l *accountBook) configure(q job.Quotas) {
-	l.quotas = q
+func (l *accountBook) configure(p *Policy) {
+	l.quotas, l.mem, l.cpus = p.Quotas, p.HostMemBytes, p.HostCPUs
 	for _, a := range l.all() {
 		l.apply(a)
 	}
@@ -220,6 +223,7 @@ func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
 	} else {
 		a.CountRunning(milli, rate)
 	}
+	a.Promise(l.job.Request.MemBytes, l.job.CPUs())
 }
 
 // charge counts a job that holds what it asked for since its placement.
@@ -278,6 +282,7 @@ func (c *Core) settle(l *trackedJob, now time.Time) {
 			c.startChargingEarly(acc, now)
 		}
 		acc.Finish(l.job.Request.GPUMilli, rateOf(&l.job), sched.At(now), half)
+		acc.Promise(-l.job.Request.MemBytes, -l.job.CPUs())
 		if rateOf(&l.job).Charge > 0 {
 			c.recordUsage(acc, now)
 		}

@@ -14,7 +14,7 @@ import (
 // Root is a user like others, and no group has its account.
 func TestAccountsOfUsersAndGroups(t *testing.T) {
 	q := job.Quotas{Default: job.Quota{GPUHours: 2}, Groups: map[string]job.Quota{"root": {Running: 1}}}
-	l := newAccountBook(q, []job.Usage{{Account: "u0", Micro: time.Hour.Microseconds(), At: noon}})
+	l := newAccountBook(&Policy{Quotas: q}, []job.Usage{{Account: "u0", Micro: time.Hour.Microseconds(), At: noon}})
 	root, group := l.of(job.Owner{User: "root"}, nil), l.group("root")
 	if accountKey(root) != "u0" || accountKey(group) != "groot" {
 		t.Errorf("they are recorded as %s and %s", accountKey(root), accountKey(group))

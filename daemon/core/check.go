@@ -191,21 +191,24 @@ func (c *Core) checkAccounts(breach breach) {
 		}
 	}
 	type runs struct {
-		jobs, milli int
-		rate        sched.Rate
+		jobs, milli, cpus int
+		mem               int64
+		rate              sched.Rate
 	}
 	want := map[*sched.Account]runs{}
 	for _, l := range c.jobs.allActive() {
 		for _, a := range l.accounts() {
 			r, rate := want[a], rateOf(&l.job)
 			r.jobs, r.milli = r.jobs+1, r.milli+l.job.Request.GPUMilli
+			r.cpus, r.mem = r.cpus+l.job.CPUs(), r.mem+l.job.Request.MemBytes
 			r.rate.GPU, r.rate.Charge = r.rate.GPU+rate.GPU, r.rate.Charge+rate.Charge
 			want[a] = r
 		}
 	}
 	for _, a := range c.accounts.all() {
-		if is := (runs{a.Jobs, a.Milli, a.Rate()}); is != want[a] {
-			breach(11, "%s counts jobs, milli and rates %v, and runs %v", accountKey(a), is, want[a])
+		mem, cpus := a.Promised()
+		if is := (runs{a.Jobs, a.Milli, cpus, mem, a.Rate()}); is != want[a] {
+			breach(11, "%s counts jobs, milli, CPUs, bytes and rates %v, and runs %v", accountKey(a), is, want[a])
 		}
 	}
 }

@@ -61,7 +61,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
 	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
-	c.accounts = newAccountBook(p.Quotas, r.Usage)
+	c.accounts = newAccountBook(&p, r.Usage)
 	for _, j := range r.Jobs {
 		c.restore(j)
 	}

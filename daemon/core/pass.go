@@ -13,16 +13,17 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s.Now, s.Policy = sched.At(now), c.policy.Sched
 	s.Reserved = c.reserved()
 	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount()}
-	s.Host.CPUs = c.policy.HostCPUs
+	s.Host.CPUs, s.Host.GPUCPUs = c.policy.HostCPUs, c.policy.GPUCPUs
 	if share := c.policy.NoGPUShare; c.gpus.count() > 0 && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
+		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100
 	}
 	c.gpus.fill(s, now)
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
 		s.Host.PromisedMem += l.job.Request.MemBytes
-		s.Host.PromisedCPUs += l.job.Request.CPUs
+		s.Host.PromisedCPUs += l.job.CPUs()
 		s.Running = append(s.Running, c.running(l, s, now))
 	}
 	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
@@ -35,7 +36,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	j := &l.job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
-		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.Request.CPUs, Preemptible: j.Request.Preemptible,
+		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Preemptible: j.Request.Preemptible,
 		Priority: j.Request.Priority, Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since),
 		Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "",
@@ -111,7 +112,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 		c.keepLast(l, now)
 	}
 	c.gpus.recordBaseline(p.Grants)
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: c.gpus.refs(p.Grants), BootID: c.systemd.runID(), PlacedAt: now}
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: withCPUs(c.gpus.refs(p.Grants), p.CPUs), BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Charge = c.largestShare(&l.job.Request, l.job.Attempt.GPUs)
 	l.job.StopOrder = job.StopOrder{}
 	l.job.GPUError, l.job.Left = nil, ""
@@ -120,6 +121,14 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 	c.launch(l, now)
+}
+
+// withCPUs spreads the CPUs that a job counts for over its GPUs.
+func withCPUs(refs []job.Allocation, cpus int) []job.Allocation {
+	for i := range refs {
+		refs[i].PromisedCPUs = cpus*(i+1)/len(refs) - cpus*i/len(refs)
+	}
+	return refs
 }
 
 // keepLast records the end of an attempt that the next one follows in the same

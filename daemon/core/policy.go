@@ -13,6 +13,7 @@ import (
 type Policy struct {
 	HostMemBytes   int64         // that jobs may be promised together; 0: not counted
 	HostCPUs       int           // that jobs may be promised together; 0: not counted
+	GPUCPUs        int           // of these, for which jobs that have all GPUs and name no CPUs count together
 	DefaultTime    time.Duration // 0: no limit
 	MaxTime        time.Duration // 0: none
 	DefaultGrace   time.Duration
@@ -41,7 +42,7 @@ type Policy struct {
 	Quotas job.Quotas
 
 	MaxRunning int // 0: no limit
-	NoGPUShare int // percent of MaxRunning and HostMemBytes for jobs without a GPU, where there are GPUs; 0: all
+	NoGPUShare int // percent of MaxRunning, HostMemBytes and HostCPUs for jobs without a GPU, where there are GPUs; 0: all
 	MaxQueued  int
 	MaxBytes   int64 // that the jobs of one user may weigh (job.Job.Weight) until they end; 0: no limit
 
@@ -74,7 +75,7 @@ type Policy struct {
 func (c *Core) configure(p Policy) {
 	c.policy = p
 	c.step.replan()
-	c.accounts.configure(p.Quotas)
+	c.accounts.configure(&p)
 	c.systemd.unbarAll()
 	c.gpus.configured()
 	c.requestSample()

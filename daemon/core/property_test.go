@@ -30,13 +30,17 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.world = newWorld(gpus, func(string, ...any) {})
 	c.log = func(format string, args ...any) { c.trail = append(c.trail, fmt.Sprintf(format, args...)) }
 	c.policy.HostMemBytes = 64 * gib
+	c.policy.HostCPUs, c.policy.GPUCPUs = 16, 9
 	c.policy.MaxRunning = 5
 	c.policy.Usage = core.UsagePolicy{
 		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
 		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
 	}
 	quota := func(name string) job.Quota {
-		return job.Quota{GPUMilli: rapid.SampledFrom([]int{0, 1500, 3000}).Draw(t, name), Running: rapid.IntRange(0, 3).Draw(t, name), GPUHours: rapid.IntRange(0, 1).Draw(t, name)}
+		part := func(most int64) job.Part {
+			return rapid.SampledFrom([]job.Part{{}, {Percent: 60}, {Amount: most}}).Draw(t, name)
+		}
+		return job.Quota{Mem: part(30 * gib), CPUs: part(5), GPUMilli: rapid.SampledFrom([]int{0, 1500, 3000}).Draw(t, name), Running: rapid.IntRange(0, 3).Draw(t, name), GPUHours: rapid.IntRange(0, 1).Draw(t, name)}
 	}
 	c.policy.Quotas = job.Quotas{Default: quota("each"), Groups: map[string]job.Quota{"lab": quota("lab"), "class": quota("class")}}
 	c.restart()
@@ -106,7 +110,7 @@ func (c *chaos) submit() {
 		Owner: c.owner(), Label: job.Label{Name: "j"}, Admin: true,
 		Request: job.Request{
 			GPUMilli: min(rapid.SampledFrom([]int{0, 250, 500, 1000, 1000, 1500, 2000, 3000}).Draw(c.t, "gpus"), len(c.gpus)*job.WholeGPU),
-			MemBytes: int64(c.draw("mem", 0, 20)) * gib,
+			MemBytes: int64(c.draw("mem", 0, 20)) * gib, CPUs: max(0, c.draw("cpus", -8, 8)),
 			Priority: job.Priority{Number: c.draw("priority", -1, 1)},
 		},
 	}

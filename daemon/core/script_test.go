@@ -132,9 +132,11 @@ var verbs = map[string]func(*script){
 	"machine": func(s *script) {
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
+		s.w.policy.HostCPUs, s.w.policy.GPUCPUs = s.num("cpus", 0), s.num("gpu-cpus", 0)
 		s.w.policy.MaxRunning, s.w.policy.NoGPUShare = s.num("max-running", 0), s.num("no-gpu-share", 0)
 		s.w.policy.Quotas.Default = job.Quota{
 			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0), GPUHours: s.num("quota-hours", 0),
+			Mem: job.Part{Percent: s.num("quota-mem", 0)}, CPUs: job.Part{Percent: s.num("quota-cpus", 0)},
 		}
 		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
@@ -389,6 +391,11 @@ var verbs = map[string]func(*script){
 	"asks": func(s *script) {
 		r := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Request
 		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, r.Backoff)
+	},
+	// count job=N: for how much of the machine it counts.
+	"count": func(s *script) {
+		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Job
+		s.log("job %d counts for %s", s.id(), job.CPUs(j.CPUs()))
 	},
 	"gpus": func(s *script) {
 		for _, g := range s.w.core.View(job.Query{}, s.w.now).GPUs {

@@ -14,7 +14,7 @@ func (s *script) submit() {
 	sub := job.Submission{
 		Key: s.args["key"], Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
 		Request: job.Request{
-			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"),
+			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"), CPUs: s.num("cpus", 0),
 			GPUType: s.args["type"], TimeLimit: job.Span(s.duration("time")),
 			MaxLoadPercent: s.num("max-load", 0), MaxUsedPercent: s.num("max-used", 0),
 		},
@@ -127,6 +127,9 @@ func (s *script) update() {
 	}
 	if _, ok := s.args["mem"]; ok {
 		ch.MemBytes = new(s.size("mem"))
+	}
+	if _, ok := s.args["cpus"]; ok {
+		ch.CPUs = new(s.num("cpus", 0))
 	}
 	if d := s.duration("time"); d > 0 {
 		ch.TimeLimit = new(job.Span(d))

@@ -90,8 +90,8 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) 
 
 // admit fills in the site's defaults and says whether the job may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
-	c.applyDefaults(s)
 	c.enroll(s.Owner, s.Principal, now)
+	c.applyDefaults(s)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return refusal
 	}
@@ -185,7 +185,7 @@ func (c *Core) applyDefaults(s *job.Submission) {
 	if r.OnTimeout == "" {
 		r.OnTimeout = p.DefaultOnTimeout
 	}
-	c.applyDerivedDefaults(r)
+	c.applyDerivedDefaults(s)
 	r.Grace, r.Requeue = job.Span(p.DefaultGrace), p.DefaultRequeue
 	if s.Grace != nil {
 		r.Grace = *s.Grace
@@ -196,10 +196,10 @@ func (c *Core) applyDefaults(s *job.Submission) {
 }
 
 // applyDerivedDefaults fills in what follows from the rest of a request, a changed one too.
-func (c *Core) applyDerivedDefaults(r *job.Request) {
-	p := &c.policy
+func (c *Core) applyDerivedDefaults(s *job.Submission) {
+	p, r := &c.policy, &s.Request
 	if r.MemBytes == 0 {
-		r.MemBytes = c.defaultMem(r.GPUMilli)
+		r.MemBytes = c.defaultMem(r.GPUMilli, c.accounts.of(s.Owner, s.Principal))
 		r.DefaultedMem = r.MemBytes > 0
 	}
 	if r.Retries > 0 && r.Backoff == 0 {
@@ -212,8 +212,9 @@ func (c *Core) applyDerivedDefaults(r *job.Request) {
 	r.Preemptible = r.Preemptible || r.ImpliedStop
 }
 
-// defaultMem is the host memory of a job that names none; 0 means no limit.
-func (c *Core) defaultMem(gpuMilli int) int64 {
+// defaultMem is the host memory of a job of the account that names none; 0 means no
+// limit. It is never refused as more than can be had.
+func (c *Core) defaultMem(gpuMilli int, a *sched.Account) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {
 		n = p.DefaultMem(gpuMilli, c.gpus.count())
@@ -223,6 +224,11 @@ func (c *Core) defaultMem(gpuMilli int) int64 {
 	}
 	if p.HostMemBytes > 0 {
 		n = min(n, p.HostMemBytes)
+	}
+	for _, q := range append([]*sched.Account{a}, a.Groups...) {
+		if q.MaxMem > 0 {
+			n = min(n, q.MaxMem)
+		}
 	}
 	return n
 }

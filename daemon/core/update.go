@@ -57,7 +57,7 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
-	c.applyDerivedDefaults(&s.Request)
+	c.applyDerivedDefaults(&s)
 	open, refusal := l.job.Pending, (*job.Refusal)(nil)
 	if ch.After != nil {
 		if open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {

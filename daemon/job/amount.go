@@ -95,6 +95,20 @@ type GPUs int
 // String is FormatGPUs.
 func (n GPUs) String() string { return FormatGPUs(int(n)) }
 
+// CPUs is a number of CPUs that prints itself, for messages.
+type CPUs int
+
+// String is such as "1 CPU".
+func (n CPUs) String() string {
+	if n == 1 {
+		return "1 CPU"
+	}
+	return strconv.Itoa(int(n)) + " CPUs"
+}
+
+// MarshalText has it print the same where it was written down.
+func (n CPUs) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
 // Wish is what GPUs a request asks for, for messages.
 type Wish struct {
 	GPUs        GPUs

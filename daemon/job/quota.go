@@ -2,11 +2,13 @@ package job
 
 // Quota bounds what an account has at one time. 0 means no bound.
 type Quota struct {
-	GPUMilli int // of running jobs
-	Running  int // jobs
-	Queued   int // jobs; a submission above it is refused
-	GPUHours int // decayed over the half-life of fair share
-	Share    int // weight in fair share; 0 is 1 for a user, and for a group that it does not count
+	GPUMilli int  // of running jobs
+	Running  int  // jobs
+	Mem      Part // of the host memory that jobs may have, of running jobs
+	CPUs     Part // of the CPUs that jobs may have, the same
+	Queued   int  // jobs; a submission above it is refused
+	GPUHours int  // decayed over the half-life of fair share
+	Share    int  // weight in fair share; 0 is 1 for a user, and for a group that it does not count
 }
 
 // Part is how much of something there may be: a percentage of all of it, or an

@@ -20,9 +20,11 @@ const (
 	ReasonGPUFree     ReasonCode = "gpu-free"      // this one would do; more are needed
 	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have are available now
 	ReasonHostMemory  ReasonCode = "host-memory"   // Need bytes, Have not promised to running jobs; Detail says who has most
+	ReasonHostCPUs    ReasonCode = "host-cpus"     // Need CPUs, Have not promised to running jobs; Detail says who has most
 	ReasonMaxRunning  ReasonCode = "max-running"   // the site's limit of running jobs, Need = the limit; Detail says who has most
 	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // jobs without a GPU run in all Need places that they have; Detail says who has most
 	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // Need bytes, jobs without a GPU have Have left of theirs; Detail as above
+	ReasonNoGPUCPUs   ReasonCode = "no-gpu-cpus"   // Need CPUs, as above
 	ReasonNoSample    ReasonCode = "starting-up"   // the daemon has not seen the GPUs yet
 	ReasonChecking    ReasonCode = "checking"      // its GPUs look free, a fresh sample is to confirm it
 
@@ -41,6 +43,8 @@ const (
 	ReasonArrayLimit ReasonCode = "array-limit" // Need tasks of its array run, its limit
 	ReasonQuotaGPUs  ReasonCode = "quota-gpus"  // Detail has Have milli-GPUs of Need
 	ReasonQuotaJobs  ReasonCode = "quota-jobs"  // Detail runs Need jobs, the quota
+	ReasonQuotaMem   ReasonCode = "quota-mem"   // Detail has Have bytes of host memory of Need
+	ReasonQuotaCPUs  ReasonCode = "quota-cpus"  // Detail has Have CPUs of Need
 	ReasonQuotaHours ReasonCode = "quota-hours" // Detail has used Have GPU-hours of Need
 	ReasonAccount    ReasonCode = "account"     // its user may run nothing; Detail says why
 )

@@ -13,6 +13,11 @@ type Allocation struct {
 	ChargeMilli int    `json:"charge_milli,omitempty"` // what counts as used: the share, or the part of the memory where that is more
 	CPUs        string `json:"cpus,omitempty"`         // near the GPU, as a list such as 0-15; "" unknown
 
+	// PromisedCPUs is for how many CPUs the job counts with this GPU: its part of those that
+	// it asked, or of the GPU's where it named none. Records from before they were counted
+	// have 0.
+	PromisedCPUs int `json:"promised_cpus,omitempty"`
+
 	Use GPUUse `json:"use,omitzero"` // as of the last record
 }
 
@@ -35,6 +40,18 @@ type Attempt struct {
 	EndedAt      time.Time    `json:"ended_at,omitzero"`
 	Result       *Result      `json:"result,omitempty"`
 	HostUse
+}
+
+// CPUs is for how many CPUs the job counts in its latest attempt: so many as it named, or
+// what went with its GPUs.
+func (j *Job) CPUs() int {
+	n := 0
+	if j.Attempt != nil {
+		for _, g := range j.Attempt.GPUs {
+			n += g.PromisedCPUs
+		}
+	}
+	return max(n, j.Request.CPUs)
 }
 
 // HostUse is what an attempt used of the host so far, as the kernel counts it.

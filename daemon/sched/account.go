@@ -18,12 +18,15 @@ type Account struct {
 
 	MaxMilli int           // of running jobs; 0: no bound
 	MaxJobs  int           // running; 0: no bound
+	MaxMem   int64         // host memory of running jobs; 0: no bound
+	MaxCPUs  int           // of running jobs; 0: no bound
 	MaxUsage time.Duration // of decayed GPU time; 0: no bound
 	Share    int           // weight in fair share; 0 is 1 for a user, and for a group none: it does not count
 	Barred   string        // why none of its jobs may start; "": they may
 
 	Jobs  int // running
 	Milli int // of running jobs
+	host  hostShare
 
 	usage usage
 	clock cappedClock
@@ -32,6 +35,7 @@ type Account struct {
 	factor float64 // of this pass
 	newJobs,
 	newMilli int // given out by this pass
+	newHost      hostShare
 	over         bool   // its GPU time is used up
 	allowed      uint64 // the reservations of administrators that are open to it, as bits
 	failedShapes int    // for how many of its shapes nothing could be kept
@@ -60,7 +64,8 @@ func (a *Account) beginPass(now Instant, half time.Duration, capacity float64) {
 
 // measure finds what the account has used by now.
 func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
-	a.newJobs, a.newMilli, a.failedShapes = 0, 0, 0
+	a.beginCounts()
+	a.failedShapes = 0
 	a.excess, a.over = 0, false
 	if half <= 0 {
 		return
@@ -72,41 +77,61 @@ func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
 	a.over = a.MaxUsage > 0 && a.GPUTime(now, half) >= a.MaxUsage
 }
 
+// beginCounts forgets what a pass gave out.
+func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostShare{} }
+
 // maxExponent keeps the factor far from the end of floating point.
 const maxExponent = 64
 
 // capped reports whether the account or one of its groups may not start a job of
-// the size.
-func (a *Account) capped(milli int) bool {
-	if a.Barred != "" || a.full(milli) {
+// these needs.
+func (a *Account) capped(n *needs) bool {
+	if a.Barred != "" || a.full(n) {
 		return true
 	}
 	for _, g := range a.Groups {
-		if g.full(milli) {
+		if g.full(n) {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *Account) full(milli int) bool {
+func (a *Account) full(n *needs) bool {
 	switch {
-	case a.over && milli > 0:
+	case a.over && n.milli > 0:
 		return true
 	case a.MaxJobs > 0 && a.Jobs+a.newJobs >= a.MaxJobs:
 		return true
+	case a.MaxMem > 0 && n.mem > 0 && a.host.mem+a.newHost.mem+n.mem > a.MaxMem:
+		return true
+	case n.cpus > 0 && n.cpus > a.cpusLeft():
+		return true
 	}
-	return a.MaxMilli > 0 && milli > 0 && a.Milli+a.newMilli+milli > a.MaxMilli
+	return a.MaxMilli > 0 && n.milli > 0 && a.Milli+a.newMilli+n.milli > a.MaxMilli
+}
+
+// cpusLeft is how many CPUs the account's jobs may have beside those that they have.
+func (a *Account) cpusLeft() int {
+	if a.MaxCPUs == 0 {
+		return endless
+	}
+	return a.MaxCPUs - a.host.cpus - a.newHost.cpus
 }
 
 // addPlaced counts a job that the pass gives to the account.
-func (a *Account) addPlaced(milli int) {
+func (a *Account) addPlaced(milli int, h hostShare) {
+	a.countPlaced(milli, h)
+	for _, g := range a.Groups {
+		g.countPlaced(milli, h)
+	}
+}
+
+func (a *Account) countPlaced(milli int, h hostShare) {
 	a.newJobs++
 	a.newMilli += milli
-	for _, g := range a.Groups {
-		g.newJobs++
-		g.newMilli += milli
-	}
+	a.newHost.mem += h.mem
+	a.newHost.cpus += h.cpus
 }
 
 // called is what a message calls the account.

@@ -21,14 +21,59 @@ type capacity struct {
 	hostCapacity
 }
 
+// hostShare is what a job has of the machine besides GPUs.
+type hostShare struct {
+	mem  int64
+	cpus int
+}
+
+// hostRoom is what is left of that, and of places to run in. What is not counted has
+// so much room that it never ends.
+type hostRoom struct {
+	hostShare
+	slots int // jobs that may start
+}
+
+// endless is the room of what is not counted.
+const endless = math.MaxInt64 / 2
+
+// roomOf is the room of so much, of which 0 is not counted.
+func roomOf(mem int64, cpus, slots int) hostRoom {
+	return hostRoom{hostShare{counted(mem), counted(cpus)}, counted(slots)}
+}
+
+func counted[T int | int64](n T) T {
+	if n == 0 {
+		return endless
+	}
+	return n
+}
+
+// move gives back with sign 1 and takes with -1 what so many jobs have.
+func (r *hostRoom) move(sign int, h hostShare) {
+	r.mem += int64(sign) * h.mem
+	r.cpus += sign * h.cpus
+	r.slots += sign
+}
+
+// clampTo takes r down to what is in both.
+func (r *hostRoom) clampTo(o *hostRoom) {
+	r.mem, r.cpus, r.slots = min(r.mem, o.mem), min(r.cpus, o.cpus), min(r.slots, o.slots)
+}
+
+// has reports whether there is what a job asks. One that asks nothing of something is
+// not kept by what others have too much of it.
+func (r *hostRoom) has(h hostShare) bool {
+	return (h.mem == 0 || h.mem <= r.mem) && r.hasCPUs(h.cpus)
+}
+
+func (r *hostRoom) hasCPUs(n int) bool { return n == 0 || n <= r.cpus }
+
 // hostCapacity is what there is besides GPUs.
 type hostCapacity struct {
-	mem   int64
-	slots int // jobs that may start
-
-	noGPUMem   int64 // of these, for jobs that ask no GPU
-	noGPUSlots int
-	noGPUJobs  int // that run: one alone may have more than noGPUMem
+	hostRoom
+	noGPU     hostRoom // of this, for jobs that ask no GPU
+	noGPUJobs int      // that run: one alone may have more memory
 }
 
 // open fills in what is left in the snapshot.
@@ -40,22 +85,14 @@ func (l *capacity) open(s *Snapshot) {
 			ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.free(), since: s.Now,
 		})
 	}
-	l.mem, l.slots = math.MaxInt64, math.MaxInt
-	if s.Host.MemBytes > 0 {
-		l.mem = max(0, s.Host.MemBytes-s.Host.PromisedMem)
-	}
-	if s.Host.MaxRunning > 0 {
-		l.slots = max(0, s.Host.MaxRunning-s.Host.Running)
-	}
-	l.noGPUMem, l.noGPUSlots, l.noGPUJobs = math.MaxInt64, math.MaxInt, 0
-	if s.Host.NoGPUMem > 0 {
-		l.noGPUMem = s.Host.NoGPUMem
-	}
-	if s.Host.NoGPUSlots > 0 {
-		l.noGPUSlots = s.Host.NoGPUSlots
-	}
+	h := &s.Host
+	l.hostRoom = roomOf(h.MemBytes, h.CPUs, h.MaxRunning)
+	l.mem -= h.PromisedMem
+	l.cpus -= h.PromisedCPUs
+	l.slots -= h.Running
+	l.noGPU, l.noGPUJobs = roomOf(h.NoGPUMem, h.NoGPUCPUs, h.NoGPUSlots), 0
 	for i := range s.Running {
-		l.countNoGPU(s.Running[i].Grants, -s.Running[i].MemBytes, -1)
+		l.moveNoGPU(-1, s.Running[i].Grants, s.Running[i].hostShare())
 	}
 }
 
@@ -81,44 +118,37 @@ func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
-// countNoGPU moves what is left for jobs that ask no GPU, where the job is one.
-func (l *capacity) countNoGPU(grants []Grant, mem int64, slots int) {
-	if len(grants) > 0 {
-		return
-	}
-	l.noGPUJobs -= slots
-	if l.noGPUMem != math.MaxInt64 {
-		l.noGPUMem += mem
-	}
-	if l.noGPUSlots != math.MaxInt {
-		l.noGPUSlots += slots
+// moveNoGPU moves what is left for jobs that ask no GPU, where the job is one.
+func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
+	if len(grants) == 0 {
+		l.noGPUJobs -= sign
+		l.noGPU.move(sign, h)
 	}
 }
 
-// hasNoGPUMem reports whether a job that asks no GPU may have the memory, if there is as
-// much: of the share of such jobs, or, while none of them runs, beyond it, so that none
-// waits for ever.
-func (h *hostCapacity) hasNoGPUMem(mem int64) bool { return mem <= h.noGPUMem || h.noGPUJobs == 0 }
+// noGPUHas reports whether a job that asks no GPU may have what it asks of the machine, if
+// there is as much: of the share of such jobs. Of memory, which each has, it may have more
+// while none of them runs, so that none waits for ever.
+func (l *hostCapacity) noGPUHas(h hostShare) bool {
+	return l.noGPUHasMem(h.mem) && l.noGPU.hasCPUs(h.cpus)
+}
 
-// take gives away; the host's memory stays uncounted where it was.
-func (l *capacity) take(grants []Grant, mem int64) {
+func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
+
+// take gives away.
+func (l *capacity) take(grants []Grant, h hostShare) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
 		r.milli -= g.Milli
 		r.mem -= g.Bytes
 		r.jobs++
 	}
-	if l.mem != math.MaxInt64 {
-		l.mem -= mem
-	}
-	if l.slots != math.MaxInt {
-		l.slots--
-	}
-	l.countNoGPU(grants, -mem, -1)
+	l.move(-1, h)
+	l.moveNoGPU(-1, grants, h)
 }
 
 // giveBack undoes take at a moment.
-func (l *capacity) giveBack(grants []Grant, mem int64, at Instant) {
+func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
 		r.milli += g.Milli
@@ -126,13 +156,8 @@ func (l *capacity) giveBack(grants []Grant, mem int64, at Instant) {
 		r.jobs--
 		r.since = at
 	}
-	if l.mem != math.MaxInt64 {
-		l.mem += mem
-	}
-	if l.slots != math.MaxInt {
-		l.slots++
-	}
-	l.countNoGPU(grants, mem, 1)
+	l.move(1, h)
+	l.moveNoGPU(1, grants, h)
 }
 
 // query is what is asked of a capacity: whether a shape of an account fits at
@@ -183,10 +208,10 @@ func (p *Planner) fits(q *query, l *capacity) bool {
 
 // suffices reports whether there is what the shape asks besides GPUs.
 func (h *hostCapacity) suffices(sh *resourceShape) bool {
-	if sh.mem > h.mem || h.slots <= 0 {
+	if h.slots <= 0 || !h.has(sh.hostShare) {
 		return false
 	}
-	return sh.milli > 0 || h.noGPUSlots > 0 && h.hasNoGPUMem(sh.mem)
+	return sh.milli > 0 || h.noGPU.slots > 0 && h.noGPUHas(sh.hostShare)
 }
 
 // gpusFit reports whether the capacity has the GPUs that are asked.

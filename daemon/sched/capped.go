@@ -91,13 +91,13 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c, was := &a.clock, a.clock.sizes
 	c.advance(now)
-	a.newJobs, a.newMilli = 0, 0 // the pass's are running
+	a.beginCounts() // the pass's are running
 	for _, g := range a.Groups {
-		g.newJobs, g.newMilli = 0, 0
+		g.beginCounts()
 	}
 	c.sizes = 0
 	if !fifo {
-		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool { return a.capped(smallest(size)) })
+		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool { return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}}) })
 	}
 	return c.sizes != was
 }

@@ -44,7 +44,11 @@
 // shape, nor for more than 64 shapes of one account, which bounds the time of a pass. A job
 // behind a reservation fits only if it ends by the shadow (one that could then be
 // stopped for the other: if it has had its slice by then), or if it also fits
-// into what the reservation leaves over at the shadow. A GPU that an
+// into what the reservation leaves over at the shadow. Of the machine besides GPUs a
+// job needs a place to run in, its host memory and its CPUs; one that asks no GPU needs
+// them of the share of such jobs as well. A job that names no CPUs waits for none: it counts
+// for its GPUs' part of Host.GPUCPUs, or for what is left to it and its account where that
+// is less. A GPU that an
 // administrator reserved for its account is kept from it for no job of others.
 //
 // Choice. A part of a GPU, of one of which parts are given, goes to the fullest GPU that has room (best fit), or
@@ -79,7 +83,8 @@
 //
 //  1. Capacity: on every GPU the shares given out sum to at most 1000 milli,
 //     a job that asks whole GPUs is alone on them, and promised memory fits
-//     into what the driver says is free.
+//     into what the driver says is free. Jobs that start find a place, and
+//     the host memory and CPUs that they count for.
 //  2. Gang: a job gets all of its GPUs, distinct ones, or none; a job that
 //     names exact GPUs gets exactly these.
 //  3. Nothing is placed on a GPU that is not in state OK, or that is reserved

@@ -15,7 +15,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	sh := c.bucket.shape
 	q := c.query(p.s.Now, whenNow)
 	l := p.capacityBehind(&q, &p.now, p.delayed(&c))
-	why := append(quotaReasons(w.Account, sh.milli, p.s), p.hostReasons(sh, l)...)
+	why := append(quotaReasons(w.Account, &sh.needs, p.s), p.hostReasons(sh, l)...)
 	if sh.milli == 0 {
 		return why
 	}
@@ -59,23 +59,31 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 		most := p.s.hasMost(func(*Running) int64 { return 1 }, count)
 		add(job.ReasonMaxRunning, int64(p.s.Host.MaxRunning), 0, most)
 	}
-	if sh.mem > l.mem {
+	if sh.mem > max(0, l.mem) {
 		most := p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, size)
 		add(job.ReasonHostMemory, sh.mem, max(0, l.mem), most)
+	}
+	if !l.hasCPUs(sh.cpus) {
+		most := p.s.hasMost(func(r *Running) int64 { return int64(r.CPUs) }, cpus)
+		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), most)
 	}
 	if len(why) > 0 || sh.milli > 0 {
 		return why
 	}
-	if l.noGPUSlots <= 0 {
+	if l.noGPU.slots <= 0 {
 		add(job.ReasonNoGPUJobs, int64(p.s.Host.NoGPUSlots), 0, p.s.hasMost(countNoGPU, count))
 	}
-	if !l.hasNoGPUMem(sh.mem) {
-		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPUMem), p.s.hasMost(memNoGPU, size))
+	if !l.noGPUHasMem(sh.mem) {
+		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPU.mem), p.s.hasMost(memNoGPU, size))
+	}
+	if !l.noGPU.hasCPUs(sh.cpus) {
+		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), p.s.hasMost(cpusNoGPU, cpus))
 	}
 	return why
 }
 
-// countNoGPU and memNoGPU are what a job without a GPU has of places and memory.
+// countNoGPU, memNoGPU and cpusNoGPU are what a job without a GPU has of places, memory
+// and CPUs.
 func countNoGPU(r *Running) int64 {
 	if len(r.Grants) > 0 {
 		return 0
@@ -83,7 +91,8 @@ func countNoGPU(r *Running) int64 {
 	return 1
 }
 
-func memNoGPU(r *Running) int64 { return countNoGPU(r) * r.MemBytes }
+func memNoGPU(r *Running) int64  { return countNoGPU(r) * r.MemBytes }
+func cpusNoGPU(r *Running) int64 { return countNoGPU(r) * int64(r.CPUs) }
 
 // hasMost says which user's running jobs have most of something, such as "bob has
 // 22G".
@@ -103,10 +112,11 @@ func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job
 
 func count(n int64) any { return n }
 func size(n int64) any  { return job.Size(n) }
+func cpus(n int64) any  { return job.CPUs(n) }
 
 // quotaReasons says what keeps the account from starting jobs: quotas of its own
 // and of its groups that are used up, or that it may not run any.
-func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
+func quotaReasons(a *Account, n *needs, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})
@@ -118,10 +128,16 @@ func quotaReasons(a *Account, milli int, s *Snapshot) []job.Reason {
 		if q.MaxJobs > 0 && q.Jobs >= q.MaxJobs {
 			add(job.ReasonQuotaJobs, q, int64(q.MaxJobs), int64(q.Jobs))
 		}
-		if q.MaxMilli > 0 && milli > 0 && q.Milli+milli > q.MaxMilli {
+		if q.MaxMilli > 0 && n.milli > 0 && q.Milli+n.milli > q.MaxMilli {
 			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
 		}
-		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && milli > 0
+		if q.MaxMem > 0 && n.mem > 0 && q.host.mem+n.mem > q.MaxMem {
+			add(job.ReasonQuotaMem, q, q.MaxMem, q.host.mem)
+		}
+		if q.MaxCPUs > 0 && n.cpus > 0 && q.host.cpus+n.cpus > q.MaxCPUs {
+			add(job.ReasonQuotaCPUs, q, int64(q.MaxCPUs), int64(q.host.cpus))
+		}
+		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && n.milli > 0
 		if used := q.GPUTime(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {
 			add(job.ReasonQuotaHours, q, int64(q.MaxUsage.Hours()), int64(used.Hours()))
 		}

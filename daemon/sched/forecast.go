@@ -56,7 +56,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
 // bounded reports whether the job waits for others of its owner or array to end,
 // of which nothing is forecast.
 func (e *entry) bounded() bool {
-	return e.Throttle != nil && e.Throttle.Left <= 0 || e.bucket.account.capped(e.bucket.shape.milli)
+	return e.Throttle != nil && e.Throttle.Left <= 0 || e.bucket.account.capped(&e.bucket.shape.needs)
 }
 
 // begin drops what was found out and kept at the moment before.
@@ -92,13 +92,14 @@ func (f *forecast) forecastStart(e *entry) bool {
 		return true // a load keeps it, for an unknown time
 	}
 	grants := slices.Clone(f.choose(&q, l))
-	f.now.take(grants, q.shape.mem)
+	h := hostShare{q.shape.mem, f.cpusFor(q.shape, q.account, l)}
+	f.now.take(grants, h)
 	for i := range f.backfill {
 		if f.delays(&c, &f.backfill[i]) {
-			f.backfill[i].rest.take(grants, q.shape.mem)
+			f.backfill[i].rest.take(grants, h)
 		}
 	}
-	end := release{at: f.s.Now.Add(e.bucket.run), grants: grants, mem: q.shape.mem, gpu: noGPU}
+	end := release{at: f.s.Now.Add(e.bucket.run), grants: grants, host: h, gpu: noGPU}
 	f.changed()
 	f.ends, f.Planner.ends = append(f.ends, end), append(f.Planner.ends, end)
 	f.starts[e.ID] = f.s.Now

@@ -58,7 +58,7 @@ func decisions(t *testing.T, policy Policy) string {
 	sum, n := sha256.New(), 0
 	l.passed = func(p *Plan, _ []job.ID) {
 		for _, x := range p.Place {
-			fmt.Fprintln(sum, l.s.Now, "start", x)
+			fmt.Fprintf(sum, "%d start {%v %v %v}\n", l.s.Now, x.Job, x.Grants, x.Guarded)
 		}
 		for _, v := range p.Preempt {
 			fmt.Fprintln(sum, l.s.Now, "stop", v)

@@ -15,6 +15,12 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	if s.Host.MemBytes > 0 && r.MemBytes > s.Host.MemBytes {
 		return job.Refuse("never/host-memory", job.Size(r.MemBytes), job.Size(s.Host.MemBytes))
 	}
+	if s.Host.CPUs > 0 && r.CPUs > s.Host.CPUs {
+		return job.Refuse("never/host-cpus", job.CPUs(r.CPUs), job.CPUs(s.Host.CPUs))
+	}
+	if most := s.Host.NoGPUCPUs; most > 0 && r.GPUMilli == 0 && r.CPUs > most {
+		return job.Refuse("never/no-gpu-cpus", job.CPUs(r.CPUs), job.CPUs(most))
+	}
 	return infeasibleQuota(a, r)
 }
 
@@ -26,6 +32,12 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	for _, q := range append([]*Account{a}, a.Groups...) {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
 			return job.Refuse("never/quota", wish(r), q.called(), job.GPUs(q.MaxMilli))
+		}
+		if q.MaxMem > 0 && r.MemBytes > q.MaxMem {
+			return job.Refuse("never/quota-mem", job.Size(r.MemBytes), q.called(), job.Size(q.MaxMem))
+		}
+		if q.MaxCPUs > 0 && r.CPUs > q.MaxCPUs {
+			return job.Refuse("never/quota-cpus", job.CPUs(r.CPUs), q.called(), job.CPUs(q.MaxCPUs))
 		}
 	}
 	return nil

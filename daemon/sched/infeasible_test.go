@@ -31,12 +31,19 @@ func TestNever(t *testing.T) {
 		"asks 2 GPUs, the quota of ann is 1.5":                   {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
 		"asks 4 GPUs, the quota of group lab is 3":               {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
 		"asks 5 GPUs with 80G of memory, this machine has 4":     {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
-		"    ":  {r: job.Request{MemBytes: 9 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}}, // alone
-		"     ": {r: job.Request{MemBytes: 16 * gib, GPUMilli: 1000}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
-		"":      {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
-		" ":     {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
-		"  ":    {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
-		"   ":   {r: job.Request{}},
+		"asks 9 CPUs, this machine has 8 CPUs for jobs":          {r: job.Request{CPUs: 9, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
+		"asks 7 CPUs, jobs without a GPU have 6 CPUs here":       {r: job.Request{CPUs: 7}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
+		"asks 9G of host memory, the quota of ann is 8G":         {r: job.Request{MemBytes: 9 * gib}, a: &Account{Name: "ann", MaxMem: 8 * gib}},
+		"asks 5 CPUs, the quota of ann is 4 CPUs":                {r: job.Request{CPUs: 5}, a: &Account{Name: "ann", MaxCPUs: 4}},
+		"       ":   {r: job.Request{CPUs: 6}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
+		"        ":  {r: job.Request{CPUs: 8, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
+		"         ": {r: job.Request{CPUs: 99}},                                                             // CPUs are not counted
+		"    ":      {r: job.Request{MemBytes: 9 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}}, // alone
+		"     ":     {r: job.Request{MemBytes: 16 * gib, GPUMilli: 1000}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
+		"":          {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
+		" ":         {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
+		"  ":        {r: job.Request{GPUMilli: 3000}, a: &Account{Name: "ann", Groups: []*Account{lab}, MaxMilli: 3000}},
+		"   ":       {r: job.Request{}},
 	} {
 		sc := newScene(t, 4)
 		sc.s.GPUs[2].WholeOnly, sc.s.GPUs[3].WholeOnly = true, true

@@ -241,7 +241,7 @@ func (p *Planner) splitByFit() {
 // capped reports whether the jobs of the bucket are passed over: for a quota, or since
 // those that ask no GPU have all places that they may have.
 func (p *Planner) capped(b *bucket) bool {
-	return b.account.capped(b.shape.milli) || b.shape.milli == 0 && p.now.noGPUSlots <= 0
+	return b.account.capped(&b.shape.needs) || b.shape.milli == 0 && p.now.noGPU.slots <= 0
 }
 
 // step looks at the first job in order that is left; false when there is none.
@@ -316,7 +316,7 @@ func (p *Planner) tryFirst() {
 	mask := p.delayed(c)
 	switch {
 	case p.roomFor(c.bucket, mask):
-		p.place(c, p.chooseBehind(c, mask))
+		p.placeBehind(c, mask)
 		p.heap.settle(p.seek(c))
 	case c.bucket.shape.yields:
 		p.heap.settle(p.passOver(c))
@@ -346,14 +346,14 @@ func (p *Planner) stillFits(s *standing) bool {
 	return false
 }
 
-// chooseBehind picks the GPUs for the job at the cursor, which fits behind the
-// reservations.
-func (p *Planner) chooseBehind(c *cursor, mask uint32) []Grant {
+// placeBehind places the job at the cursor, which fits behind the reservations.
+func (p *Planner) placeBehind(c *cursor, mask uint32) {
 	q, l := c.query(p.s.Now, whenNow), &p.now
 	if mask != 0 {
 		l = p.capacityBehind(&q, l, mask)
 	}
-	return p.choose(&q, l)
+	h := hostShare{q.shape.mem, p.cpusFor(q.shape, q.account, l)}
+	p.place(c, p.choose(&q, l), h)
 }
 
 // passOver deals with the first of the heap, which does not fit and whose jobs may
@@ -393,24 +393,23 @@ func (sh *resourceShape) refusedAt(mask uint32) bool {
 }
 
 // place records a placement and takes it from what is left.
-func (p *Planner) place(c *cursor, grants []Grant) {
+func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	at := len(p.store)
 	p.store = append(p.store, grants...)
 	grants = p.store[at:len(p.store):len(p.store)]
-	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, Guarded: c.guarded})
-	sh := c.bucket.shape
-	p.now.take(grants, sh.mem)
+	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, CPUs: h.cpus, Guarded: c.guarded})
+	p.now.take(grants, h)
 	for i := range p.backfill {
 		if p.delays(c, &p.backfill[i]) {
-			p.backfill[i].rest.take(grants, sh.mem)
+			p.backfill[i].rest.take(grants, h)
 		}
 	}
 	p.changed()
-	c.bucket.account.addPlaced(sh.milli)
+	c.bucket.account.addPlaced(c.bucket.shape.milli, h)
 	p.countStart(c.entry.Throttle)
 	c.used++
 	c.entry.start(p.pass)
-	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, mem: sh.mem, gpu: noGPU})
+	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, host: h, gpu: noGPU})
 }
 
 // wake says when a plan may come out otherwise though nothing happened: a

@@ -78,9 +78,9 @@ func (p *Planner) openFreed() {
 
 // release counts what a job holds as given back.
 func (p *Planner) release(r *Running) {
-	p.freed.giveBack(r.Grants, r.MemBytes, p.s.Now)
+	p.freed.giveBack(r.Grants, r.hostShare(), p.s.Now)
 	if !p.leavesLate(r) {
-		p.soon.giveBack(r.Grants, r.MemBytes, p.s.Now)
+		p.soon.giveBack(r.Grants, r.hostShare(), p.s.Now)
 	}
 }
 
@@ -217,20 +217,20 @@ func (p *Planner) releaseVictim(r *Running) {
 	p.release(r)
 	for i := range p.backfill {
 		if r.End > p.backfill[i].at {
-			p.backfill[i].rest.giveBack(r.Grants, r.MemBytes, p.s.Now)
+			p.backfill[i].rest.giveBack(r.Grants, r.hostShare(), p.s.Now)
 		}
 	}
 }
 
 // keepVictim undoes releaseVictim.
 func (p *Planner) keepVictim(r *Running) {
-	p.freed.take(r.Grants, r.MemBytes)
+	p.freed.take(r.Grants, r.hostShare())
 	if !p.leavesLate(r) {
-		p.soon.take(r.Grants, r.MemBytes)
+		p.soon.take(r.Grants, r.hostShare())
 	}
 	for i := range p.backfill {
 		if r.End > p.backfill[i].at {
-			p.backfill[i].rest.take(r.Grants, r.MemBytes)
+			p.backfill[i].rest.take(r.Grants, r.hostShare())
 		}
 	}
 }
@@ -238,17 +238,17 @@ func (p *Planner) keepVictim(r *Running) {
 // reserveFreed counts these grants of what is freed as the job's.
 func (p *Planner) reserveFreed(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
-	p.freed.take(grants, sh.mem)
-	p.soon.take(grants, sh.mem)
+	p.freed.take(grants, sh.hostShare)
+	p.soon.take(grants, sh.hostShare)
 	for i := range p.backfill {
 		switch k := &p.backfill[i]; {
 		case k.id == c.entry.ID:
 			k.preemptedFor = true
 		case p.delays(c, k):
-			k.rest.take(grants, sh.mem)
+			k.rest.take(grants, sh.hostShare)
 		}
 	}
-	c.bucket.account.addPlaced(sh.milli)
+	c.bucket.account.addPlaced(sh.milli, sh.hostShare)
 	p.countStart(c.entry.Throttle)
 }
 

@@ -77,6 +77,7 @@ func (d *drawn) policy() {
 
 func (d *drawn) drawAccounts() {
 	group := &Account{UID: -1, Name: "lab", MaxJobs: pick(d, 0, 0, 3), MaxMilli: pick(d, 0, 0, 4000), Share: pick(d, 0, 0, 1, 3)}
+	group.MaxMem, group.MaxCPUs = pick(d, 0, 0, 16*gib), pick(d, 0, 0, 8)
 	group.Restore(pick(d, 0, 0, 10*time.Hour), ago(time.Hour))
 	for i := range 1 + d.IntN(3) {
 		a := &Account{
@@ -89,6 +90,7 @@ func (d *drawn) drawAccounts() {
 		if d.IntN(25) == 0 {
 			a.Barred = "it has expired"
 		}
+		a.MaxMem, a.MaxCPUs = pick(d, 0, 0, 0, 12*gib), pick(d, 0, 0, 0, 6)
 		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), ago(time.Hour))
 		d.capped(a)
 		d.accounts = append(d.accounts, a)
@@ -147,7 +149,7 @@ func (d *drawn) links() {
 // run puts a running job on GPUs that have room.
 func (d *drawn) run(id job.ID) {
 	r := Running{
-		ID: id, MemBytes: pick(d, 0, 4*gib), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.often(1),
+		ID: id, MemBytes: pick(d, 0, 4*gib), CPUs: pick(d, 0, 0, 2, 4), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.often(1),
 		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
 		Served: pick(d, 0, 0, time.Hour), Guarded: d.often(1),
 	}
@@ -172,6 +174,7 @@ func (d *drawn) run(id job.ID) {
 	}
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		a.Start(asked, gpuRate(asked), noon, d.s.Policy.HalfLife)
+		a.Promise(r.MemBytes, r.CPUs)
 		a.Charge(gpuRate(asked), time.Duration(noon-r.Start), noon, d.s.Policy.HalfLife)
 	}
 	d.s.Running = append(d.s.Running, r)
@@ -180,8 +183,13 @@ func (d *drawn) run(id job.ID) {
 func (d *drawn) host() {
 	d.s.Host = Host{MemBytes: pick(d, 0, 32*gib), Running: len(d.s.Running), MaxRunning: pick(d, 0, 0, 0, 4, 8), GPUsSeen: true}
 	d.s.Host.NoGPUSlots, d.s.Host.NoGPUMem = pick(d, 0, 0, 1, 3), pick(d, 0, 0, 8*gib, 16*gib)
+	d.s.Host.CPUs, d.s.Host.NoGPUCPUs = pick(d, 0, 8, 8, 4), pick(d, 0, 0, 6, 2)
+	if d.s.Host.CPUs > 0 {
+		d.s.Host.GPUCPUs = pick(d, 0, 6, 8)
+	}
 	for _, r := range d.s.Running {
 		d.s.Host.PromisedMem += r.MemBytes
+		d.s.Host.PromisedCPUs += r.CPUs
 	}
 }
 
@@ -237,7 +245,7 @@ func (d *drawn) queue() {
 func (d *drawn) request() *job.Request {
 	r := &job.Request{
 		GPUMilli: pick(d, 0, 250, 300, 500, 700, 1000, 1000, 1000, 1500, 2000, 2000, 2250, 3000, 4000, 8000),
-		MemBytes: pick(d, 0, 0, 4*gib, 12*gib), Priority: d.priority(), TimeLimit: job.Span(pick(d, 0, 0, 90*time.Second, 10*time.Minute, 6*time.Hour)),
+		MemBytes: pick(d, 0, 0, 4*gib, 12*gib), CPUs: pick(d, 0, 0, 0, 1, 3, 8), Priority: d.priority(), TimeLimit: job.Span(pick(d, 0, 0, 90*time.Second, 10*time.Minute, 6*time.Hour)),
 	}
 	if r.GPUMilli == 0 {
 		return r

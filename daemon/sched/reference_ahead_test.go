@@ -11,6 +11,7 @@ type refKept struct {
 	at     Instant
 	grants []Grant
 	mem    int64
+	cpus   int
 	end    Instant
 	rest   machine
 	then   refJob // as it stands at the shadow
@@ -21,6 +22,7 @@ type refRun struct {
 	end    Instant
 	grants []Grant
 	mem    int64
+	cpus   int
 }
 
 // ever reports whether the job fits when all that runs has ended, all GPUs are back
@@ -30,7 +32,7 @@ func (r *reference) ever(w *Waiting) bool {
 	s.Reserved = nil
 	then := newReference(&s, nil)
 	for _, x := range s.Running {
-		then.now.add(1, x.Grants, x.MemBytes)
+		then.now.add(1, x.Grants, x.MemBytes, x.CPUs)
 	}
 	for i, g := range s.GPUs {
 		then.now.gpus[i].ok = g.State == OK || g.ReadyAt > 0
@@ -51,7 +53,7 @@ func (r *reference) keep(j refJob) {
 	}
 	base := r.now.clone()
 	for _, k := range r.kept {
-		base.add(-1, k.grants, k.mem)
+		base.add(-1, k.grants, k.mem, k.cpus)
 	}
 	if r.fits(j.Waiting, base, r.s.Now, whenAhead) {
 		r.giveUp(j)
@@ -59,8 +61,8 @@ func (r *reference) keep(j refJob) {
 	}
 	for _, at := range r.moments() {
 		if m := r.machineAt(base, at); r.fits(j.Waiting, m, at, whenAhead) {
-			k := refKept{id: j.ID, at: at, mem: j.Request.MemBytes, end: at.Add(j.run), grants: r.latest(j.Waiting, m, at), rest: m}
-			k.rest.add(-1, k.grants, k.mem)
+			k := refKept{id: j.ID, at: at, mem: j.Request.MemBytes, cpus: j.Request.CPUs, end: at.Add(j.run), grants: r.latest(j.Waiting, m, at), rest: m}
+			k.rest.add(-1, k.grants, k.mem, k.cpus)
 			for _, g := range k.grants {
 				if j.Request.GPUMemBytes > 0 {
 					k.rest.gpus[g.GPU].mem -= r.s.GPUs[g.GPU].SlackBytes
@@ -84,11 +86,11 @@ func (r *reference) giveUp(j refJob) {
 // ends lists all that comes back, GPUs not counted.
 func (r *reference) ends() (list []refRun) {
 	for _, x := range r.s.Running {
-		list = append(list, refRun{max(x.End, r.s.Now), x.Grants, x.MemBytes})
+		list = append(list, refRun{max(x.End, r.s.Now), x.Grants, x.MemBytes, x.CPUs})
 	}
 	list = append(list, r.started...)
 	for _, k := range r.kept {
-		list = append(list, refRun{k.end, k.grants, k.mem})
+		list = append(list, refRun{k.end, k.grants, k.mem, k.cpus})
 	}
 	return list
 }
@@ -117,7 +119,7 @@ func (r *reference) machineAt(base machine, at Instant) machine {
 		if e.end > at {
 			continue
 		}
-		m.add(1, e.grants, e.mem)
+		m.add(1, e.grants, e.mem, e.cpus)
 		for _, g := range e.grants {
 			m.gpus[g.GPU].since = max(m.gpus[g.GPU].since, e.end)
 		}

@@ -11,9 +11,11 @@ import (
 type machine struct {
 	gpus  []refGPU
 	mem   int64
+	cpus  int
 	slots int
 
 	noGPUMem   int64 // of these, for jobs that ask none
+	noGPUCPUs  int
 	noGPUSlots int
 	noGPUJobs  int // that run
 }
@@ -32,16 +34,18 @@ func (m machine) clone() machine {
 }
 
 // add gives out with sign -1 and takes back with +1.
-func (m *machine) add(sign int, grants []Grant, mem int64) {
+func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	for _, g := range grants {
 		m.gpus[g.GPU].milli += sign * g.Milli
 		m.gpus[g.GPU].mem += int64(sign) * g.Bytes
 		m.gpus[g.GPU].jobs -= sign
 	}
 	m.mem += int64(sign) * mem
+	m.cpus += sign * cpus
 	m.slots += sign
 	if len(grants) == 0 {
 		m.noGPUMem += int64(sign) * mem
+		m.noGPUCPUs += sign * cpus
 		m.noGPUSlots += sign
 		m.noGPUJobs -= sign
 	}
@@ -128,10 +132,11 @@ func without(list []int, x int) []int {
 
 // fits reports whether the machine has what is asked.
 func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
-	if w.Request.MemBytes > m.mem || m.slots < 1 {
+	mem, cpus := w.Request.MemBytes, w.Request.CPUs
+	if mem > 0 && mem > m.mem || cpus > 0 && cpus > m.cpus || m.slots < 1 {
 		return false
 	}
-	if w.Request.GPUMilli == 0 && (w.Request.MemBytes > m.noGPUMem && m.noGPUJobs > 0 || m.noGPUSlots < 1) {
+	if w.Request.GPUMilli == 0 && (mem > m.noGPUMem && m.noGPUJobs > 0 || cpus > 0 && cpus > m.noGPUCPUs || m.noGPUSlots < 1) {
 		return false
 	}
 	whole, part := r.usable(w, m, at, when)

@@ -39,10 +39,10 @@ func (r *reference) preemptAll() {
 	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {
-			r.freed.add(1, x.Grants, x.MemBytes)
+			r.freed.add(1, x.Grants, x.MemBytes, x.CPUs)
 		}
 		if x.Stopping && !r.late(&x) {
-			r.soon.add(1, x.Grants, x.MemBytes)
+			r.soon.add(1, x.Grants, x.MemBytes, x.CPUs)
 		}
 	}
 	for i, g := range r.s.GPUs {
@@ -188,17 +188,17 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 		from = early
 	}
 	grants := r.choose(j.Waiting, r.less(from, j, others(kept, j)), whenFreed)
-	freed.add(-1, grants, j.Request.MemBytes)
-	early.add(-1, grants, j.Request.MemBytes)
+	freed.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
+	early.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
 	for i := range kept {
 		if kept[i].id == j.ID {
 			kept[i].served = true
 		} else if r.inWay(j, kept[i]) {
-			kept[i].rest.add(-1, grants, j.Request.MemBytes)
+			kept[i].rest.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
 		}
 	}
 	r.freed, r.soon, r.kept = freed, early, kept
-	r.count(j)
+	r.count(j, j.Request.CPUs)
 }
 
 // gone is the machine without these, what of it comes soon, and what the
@@ -209,13 +209,13 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 		kept[i].rest = kept[i].rest.clone()
 	}
 	for _, v := range list {
-		freed.add(1, v.Grants, v.MemBytes)
+		freed.add(1, v.Grants, v.MemBytes, v.CPUs)
 		if !r.late(v.Running) {
-			soon.add(1, v.Grants, v.MemBytes)
+			soon.add(1, v.Grants, v.MemBytes, v.CPUs)
 		}
 		for i := range kept {
 			if v.End > kept[i].at {
-				kept[i].rest.add(1, v.Grants, v.MemBytes)
+				kept[i].rest.add(1, v.Grants, v.MemBytes, v.CPUs)
 			}
 		}
 	}

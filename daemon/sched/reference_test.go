@@ -43,7 +43,10 @@ type refKind struct {
 	extent   refExtent // in a batch
 }
 
-type refNew struct{ jobs, milli int }
+type refNew struct {
+	jobs, milli, cpus int
+	mem               int64
+}
 
 type refJob struct {
 	*Waiting
@@ -57,23 +60,31 @@ type refJob struct {
 
 func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Throttle]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}, vain: map[string]bool{}, tries: map[*Account]int{}, most: maxFailedShapes}
-	r.now.mem, r.now.slots = math.MaxInt64/2, math.MaxInt/2
-	if s.Host.MemBytes > 0 {
-		r.now.mem = max(0, s.Host.MemBytes-s.Host.PromisedMem)
+	const plenty = math.MaxInt / 2
+	h := s.Host
+	r.now.mem, r.now.cpus, r.now.slots = plenty, plenty, plenty
+	r.now.noGPUMem, r.now.noGPUCPUs, r.now.noGPUSlots = plenty, plenty, plenty
+	for _, x := range []struct {
+		left       *int
+		have, gone int
+	}{
+		{&r.now.cpus, h.CPUs, h.PromisedCPUs}, {&r.now.slots, h.MaxRunning, h.Running},
+		{&r.now.noGPUCPUs, h.NoGPUCPUs, 0}, {&r.now.noGPUSlots, h.NoGPUSlots, 0},
+	} {
+		if x.have > 0 {
+			*x.left = x.have - x.gone
+		}
 	}
-	if s.Host.MaxRunning > 0 {
-		r.now.slots = max(0, s.Host.MaxRunning-s.Host.Running)
+	if h.MemBytes > 0 {
+		r.now.mem = h.MemBytes - h.PromisedMem
 	}
-	r.now.noGPUMem, r.now.noGPUSlots = math.MaxInt64/2, math.MaxInt/2
-	if s.Host.NoGPUMem > 0 {
-		r.now.noGPUMem = s.Host.NoGPUMem
-	}
-	if s.Host.NoGPUSlots > 0 {
-		r.now.noGPUSlots = s.Host.NoGPUSlots
+	if h.NoGPUMem > 0 {
+		r.now.noGPUMem = h.NoGPUMem
 	}
 	for _, x := range s.Running {
 		if len(x.Grants) == 0 {
 			r.now.noGPUMem -= x.MemBytes
+			r.now.noGPUCPUs -= x.CPUs
 			r.now.noGPUSlots--
 			r.now.noGPUJobs++
 		}
@@ -192,31 +203,48 @@ func (r *reference) placeAll() {
 				}
 				break
 			}
-			r.start(j, r.choose(j.Waiting, left, whenNow))
+			r.start(j, r.choose(j.Waiting, left, whenNow), r.cpusFor(j.Waiting, left))
 		}
 	}
 
 }
 
-func (r *reference) start(j refJob, grants []Grant) {
-	r.place = append(r.place, Placement{Job: j.ID, Grants: grants, Guarded: j.guarded})
-	r.now.add(-1, grants, j.Request.MemBytes)
+// cpusFor is for how many CPUs a job counts from its start: as many as it named, or else
+// its GPUs' part of those that go with all, but no more than are left, to it as well.
+func (r *reference) cpusFor(w *Waiting, left machine) int {
+	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {
+		return w.Request.CPUs
+	}
+	n := min(left.cpus, r.s.Host.GPUCPUs*w.Request.GPUMilli/1000/len(r.s.GPUs))
+	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
+		if _, has := a.Promised(); a.MaxCPUs > 0 {
+			n = min(n, a.MaxCPUs-has-r.new(a).cpus)
+		}
+	}
+	return max(n, 0)
+}
+
+func (r *reference) start(j refJob, grants []Grant, cpus int) {
+	r.place = append(r.place, Placement{Job: j.ID, Grants: grants, CPUs: cpus, Guarded: j.guarded})
+	r.now.add(-1, grants, j.Request.MemBytes, cpus)
 	end := r.s.Now.Add(j.run)
 	for i := range r.kept {
 		if r.inWay(j, r.kept[i]) {
-			r.kept[i].rest.add(-1, grants, j.Request.MemBytes)
+			r.kept[i].rest.add(-1, grants, j.Request.MemBytes, cpus)
 		}
 	}
-	r.started = append(r.started, refRun{end, grants, j.Request.MemBytes})
-	r.count(j)
+	r.started = append(r.started, refRun{end, grants, j.Request.MemBytes, cpus})
+	r.count(j, cpus)
 }
 
 // count puts a start on the account, its groups and its array.
-func (r *reference) count(j refJob) {
+func (r *reference) count(j refJob, cpus int) {
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
 		n := r.new(a)
 		n.jobs++
 		n.milli += j.Request.GPUMilli
+		n.cpus += cpus
+		n.mem += j.Request.MemBytes
 	}
 	if j.Throttle != nil {
 		r.gates[j.Throttle]++
@@ -244,6 +272,13 @@ func (r *reference) capped(w *Waiting) bool {
 			return true
 		}
 		if milli > 0 && a.MaxMilli > 0 && a.Milli+n.milli+milli > a.MaxMilli {
+			return true
+		}
+		mem, cpus := a.Promised()
+		if q := w.Request.MemBytes; a.MaxMem > 0 && q > 0 && mem+n.mem+q > a.MaxMem {
+			return true
+		}
+		if q := w.Request.CPUs; a.MaxCPUs > 0 && q > 0 && cpus+n.cpus+q > a.MaxCPUs {
 			return true
 		}
 		if half := r.s.Policy.HalfLife; milli > 0 && half > 0 && a.MaxUsage > 0 && a.GPUTime(r.s.Now, half) >= a.MaxUsage {
@@ -281,6 +316,7 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 			}
 		}
 		left.mem, left.slots = min(left.mem, k.rest.mem), min(left.slots, k.rest.slots)
+		left.cpus, left.noGPUCPUs = min(left.cpus, k.rest.cpus), min(left.noGPUCPUs, k.rest.noGPUCPUs)
 		left.noGPUMem, left.noGPUSlots = min(left.noGPUMem, k.rest.noGPUMem), min(left.noGPUSlots, k.rest.noGPUSlots)
 		left.noGPUJobs = max(left.noGPUJobs, k.rest.noGPUJobs)
 	}

@@ -30,15 +30,34 @@ func (d *drawn) carryOut(place []Placement) error {
 			}
 		}
 		d.q.Take(x.Job)
-		d.started(w, x.Grants)
+		d.started(w, x)
 		if w.Count < 0 || w.Throttle != nil && w.Throttle.Left < 0 {
 			return fmt.Errorf("job %d starts more often than it may", w.ID)
 		}
 	}
-	if h := &d.s.Host; len(place) > 0 && (h.MaxRunning > 0 && h.Running > h.MaxRunning) {
-		return fmt.Errorf("%d jobs run of %d", h.Running, h.MaxRunning)
+	if err := d.roomy(place); err != nil {
+		return err
 	}
 	return d.quotas(place)
+}
+
+// roomy holds that what jobs start with is there: places, memory and CPUs, but for jobs
+// that ask none of it.
+func (d *drawn) roomy(place []Placement) error {
+	h := &d.s.Host
+	for _, x := range place {
+		w := d.waiting[x.Job-1]
+		if h.MaxRunning > 0 && h.Running > h.MaxRunning {
+			return fmt.Errorf("%d jobs run of %d", h.Running, h.MaxRunning)
+		}
+		if w.Request.MemBytes > 0 && h.MemBytes > 0 && h.PromisedMem > h.MemBytes {
+			return fmt.Errorf("job %d makes it %d bytes of %d", w.ID, h.PromisedMem, h.MemBytes)
+		}
+		if x.CPUs > 0 && h.CPUs > 0 && h.PromisedCPUs > h.CPUs || x.CPUs < w.Request.CPUs {
+			return fmt.Errorf("job %d counts for %d CPUs and asked %d: it is %d of %d", w.ID, x.CPUs, w.Request.CPUs, h.PromisedCPUs, h.CPUs)
+		}
+	}
+	return nil
 }
 
 // gang is invariant 2.
@@ -76,15 +95,17 @@ func (d *drawn) hold(w *Waiting, grant Grant) error {
 	return nil
 }
 
-func (d *drawn) started(w *Waiting, grants []Grant) {
+func (d *drawn) started(w *Waiting, x Placement) {
 	d.s.Host.Running++
 	d.s.Host.PromisedMem += w.Request.MemBytes
+	d.s.Host.PromisedCPUs += x.CPUs
 	d.s.Running = append(d.s.Running, Running{
-		ID: w.ID, Grants: slices.Clone(grants), MemBytes: w.Request.MemBytes, Priority: w.Request.Priority, Account: w.Account,
-		End: noon.Add(newReference(&d.s, nil).value(w).run), Since: w.Since, Start: noon, Expected: w.Expected,
+		ID: w.ID, Grants: slices.Clone(x.Grants), MemBytes: w.Request.MemBytes, CPUs: x.CPUs, Priority: w.Request.Priority,
+		Account: w.Account, End: noon.Add(newReference(&d.s, nil).value(w).run), Since: w.Since, Start: noon, Expected: w.Expected,
 	})
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		a.Start(w.Request.GPUMilli, gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)
+		a.Promise(w.Request.MemBytes, x.CPUs)
 	}
 	d.stoppable = d.stoppable || w.Request.Preemptible
 	w.Count--
@@ -99,6 +120,10 @@ func (d *drawn) quotas(place []Placement) error {
 		w := d.waiting[x.Job-1]
 		for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 			if a.MaxJobs > 0 && a.Jobs > a.MaxJobs || w.Request.GPUMilli > 0 && a.MaxMilli > 0 && a.Milli > a.MaxMilli {
+				return fmt.Errorf("job %d takes %+v above its quota", w.ID, a)
+			}
+			mem, cpus := a.Promised()
+			if w.Request.MemBytes > 0 && a.MaxMem > 0 && mem > a.MaxMem || x.CPUs > 0 && a.MaxCPUs > 0 && cpus > a.MaxCPUs {
 				return fmt.Errorf("job %d takes %+v above its quota", w.ID, a)
 			}
 		}

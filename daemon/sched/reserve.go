@@ -15,7 +15,7 @@ type backfillReservation struct {
 	at           Instant // the shadow
 	run          time.Duration
 	grants       []Grant
-	mem          int64
+	host         hostShare
 	before       capacity // the rest, while the pass looks for victims
 	rest         capacity
 	then         rank // of the job, at the shadow
@@ -27,7 +27,7 @@ type backfillReservation struct {
 type release struct {
 	at     Instant
 	grants []Grant
-	mem    int64
+	host   hostShare
 	gpu    int // noGPU, nothing, or the position of a GPU that becomes OK
 }
 
@@ -110,8 +110,8 @@ func (p *Planner) hostBehind(mask uint32) *hostCapacity {
 
 // clampTo takes h down to what is in both.
 func (h *hostCapacity) clampTo(o *hostCapacity) {
-	h.mem, h.slots = min(h.mem, o.mem), min(h.slots, o.slots)
-	h.noGPUMem, h.noGPUSlots = min(h.noGPUMem, o.noGPUMem), min(h.noGPUSlots, o.noGPUSlots)
+	h.hostRoom.clampTo(&o.hostRoom)
+	h.noGPU.clampTo(&o.noGPU)
 	h.noGPUJobs = max(h.noGPUJobs, o.noGPUJobs)
 }
 
@@ -135,7 +135,7 @@ func (p *Planner) releases() {
 		p.listed = true
 		for i := range p.s.Running {
 			r := &p.s.Running[i]
-			p.ends = append(p.ends, release{at: max(r.End, p.s.Now), grants: r.Grants, mem: r.MemBytes, gpu: noGPU})
+			p.ends = append(p.ends, release{at: max(r.End, p.s.Now), grants: r.Grants, host: r.hostShare(), gpu: noGPU})
 		}
 		for i := range p.s.GPUs {
 			if g := &p.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
@@ -175,7 +175,7 @@ func (p *Planner) reserve(c *cursor) bool {
 		return false
 	}
 	r.id, r.account, r.preemptedFor = c.entry.ID, c.bucket.account, false
-	r.run, r.mem, r.then = c.bucket.run, c.bucket.shape.mem, p.rankAt(c, r.at)
+	r.run, r.host, r.then = c.bucket.run, c.bucket.shape.hostShare, p.rankAt(c, r.at)
 	p.keep(r, p.chooseLatest(&q, &r.rest), c.bucket.shape.gpuMem > 0)
 	return true
 }
@@ -188,7 +188,7 @@ func (p *Planner) lookAhead(l *capacity) {
 		l.gpus[i].since = p.s.Now
 	}
 	for i := range p.backfill {
-		l.take(p.backfill[i].grants, p.backfill[i].mem)
+		l.take(p.backfill[i].grants, p.backfill[i].host)
 	}
 }
 
@@ -217,7 +217,7 @@ func (p *Planner) findShadow(q *query, r *backfillReservation) bool {
 func (l *capacity) comeBack(e *release) {
 	switch e.gpu {
 	case noGPU:
-		l.giveBack(e.grants, e.mem, e.at)
+		l.giveBack(e.grants, e.host, e.at)
 	case nothing:
 	default:
 		l.gpus[e.gpu].ok = true
@@ -231,7 +231,7 @@ func (p *Planner) keep(r *backfillReservation, grants []Grant, exact bool) {
 	at := len(p.store)
 	p.store = append(p.store, grants...)
 	r.grants = p.store[at:len(p.store):len(p.store)]
-	r.rest.take(r.grants, r.mem)
+	r.rest.take(r.grants, r.host)
 	if exact {
 		for _, g := range r.grants {
 			r.rest.gpus[g.GPU].mem -= p.s.GPUs[g.GPU].SlackBytes
@@ -239,7 +239,7 @@ func (p *Planner) keep(r *backfillReservation, grants []Grant, exact bool) {
 	}
 	p.backfill = p.backfill[:len(p.backfill)+1]
 	p.changed()
-	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, mem: r.mem, gpu: noGPU})
+	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, host: r.host, gpu: noGPU})
 	p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: r.id, At: r.at})
 }
 

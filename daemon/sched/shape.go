@@ -11,10 +11,10 @@ import (
 // needs are what placement reads of a request, and nothing else of it.
 type needs struct {
 	gpuNeeds
-	mem    int64
-	spread bool
-	limit  time.Duration // 0: none
-	yields bool          // its jobs may be stopped for others
+	hostShare // of which cpus is 0 for a job that names none: see cpusFor
+	spread    bool
+	limit     time.Duration // 0: none
+	yields    bool          // its jobs may be stopped for others
 }
 
 // gpuNeeds are what tells which GPUs would do, and how many it takes.
@@ -35,8 +35,22 @@ func needsOf(r *job.Request) needs {
 			milli: r.GPUMilli, gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 		},
-		mem: r.MemBytes, spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
+		hostShare: hostShare{r.MemBytes, r.CPUs}, spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
 	}
+}
+
+// cpusFor is for how many CPUs a job of the account counts once it starts where so much
+// is left: as many as it asked. One that names none never waits for them, and counts
+// for its GPUs' part of them as far as it is left, by its quotas too.
+func (p *Planner) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
+	if sh.cpus > 0 {
+		return sh.cpus
+	}
+	part := min(p.s.Host.cpusOf(sh.milli, len(p.s.GPUs)), a.cpusLeft())
+	for _, q := range a.Groups {
+		part = min(part, q.cpusLeft())
+	}
+	return max(0, min(part, l.cpus))
 }
 
 // gpuSet is a set of indexes of GPUs as bits; "" is no set.

@@ -156,18 +156,30 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
+func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
+
 // Host is what the machine has besides GPUs.
 type Host struct {
 	MemBytes     int64  // that can be promised to jobs; 0: not counted
 	PromisedMem  int64  // to running jobs
 	CPUs         int    // that can be promised to jobs; 0: not counted
 	PromisedCPUs int    // to running jobs
+	GPUCPUs      int    // of CPUs, for which jobs that have all GPUs and name no CPUs count together
 	Running      int    // jobs that have a unit
 	MaxRunning   int    // 0: no limit
 	NoGPUSlots   int    // of MaxRunning, for jobs that ask no GPU together; 0: all
 	NoGPUMem     int64  // of MemBytes, the same; one alone may have more
+	NoGPUCPUs    int    // of CPUs, the same; 0: all
 	GPUsSeen     bool   // the GPUs have been read since the daemon began
 	NoGPUs       string // why this machine has no GPU to use, a sentence; "" when it has or it is not known
+}
+
+// cpusOf is how many CPUs go with so much of so many GPUs.
+func (h *Host) cpusOf(milli, gpus int) int {
+	if gpus == 0 {
+		return 0
+	}
+	return h.GPUCPUs * milli / (job.WholeGPU * gpus)
 }
 
 // AdvanceReservation keeps GPUs for some accounts over a time.
@@ -197,6 +209,7 @@ type Snapshot struct {
 type Placement struct {
 	Job     job.ID
 	Grants  []Grant // by position
+	CPUs    int     // that it counts for
 	Guarded bool    // it went first since it had waited long
 }
 

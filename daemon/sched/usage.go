@@ -102,6 +102,16 @@ func (a *Account) CountRunning(milli int, rate Rate) {
 // Rate is what all that runs counts for.
 func (a *Account) Rate() Rate { return a.usage.rate }
 
+// Promise counts what a job that runs has of the machine besides GPUs, and with the
+// same below 0 what one has no more.
+func (a *Account) Promise(mem int64, cpus int) {
+	a.host.mem += mem
+	a.host.cpus += cpus
+}
+
+// Promised is what running jobs of the account have of the machine besides GPUs.
+func (a *Account) Promised() (mem int64, cpus int) { return a.host.mem, a.host.cpus }
+
 // Start counts a job that runs from now on.
 func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.usage.move(now, half)

@@ -196,7 +196,7 @@ func (p *Planner) openFinal() {
 	p.final.copyFrom(&p.start)
 	for i := range p.s.Running {
 		r := &p.s.Running[i]
-		p.final.giveBack(r.Grants, r.MemBytes, p.s.Now)
+		p.final.giveBack(r.Grants, r.hostShare(), p.s.Now)
 	}
 	for i := range p.s.GPUs {
 		if g := &p.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {

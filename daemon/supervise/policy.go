@@ -40,11 +40,13 @@ func settingsOf(cfg config.Config) (daemon.Settings, error) {
 // with ram bytes of memory and so many CPUs.
 func policy(cfg config.Config, ram int64, cpus int) core.Policy {
 	j, g := cfg.Jobs, cfg.GPUs
+	hostCPUs, hostMem := j.CPUs.Of(int64(cpus)), ram-cfg.Daemon.HostMemReserve.Of(ram)
+	userMem := cfg.Quotas.Default.Mem.Of(hostMem)
 	return core.Policy{
-		HostMemBytes: ram - cfg.Daemon.HostMemReserve.Of(ram),
-		HostCPUs:     int(j.CPUs.Of(int64(cpus))),
-		DefaultMem:   func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, gpus) },
-		DefaultTime:  j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
+		HostMemBytes: hostMem,
+		HostCPUs:     int(hostCPUs), GPUCPUs: int(min(j.DefaultCPUs.Of(hostCPUs), hostCPUs)),
+		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
+		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime: classTimes(cfg.Classes),

@@ -74,15 +74,32 @@ func TestPolicy(t *testing.T) {
 		Slice: time.Hour, MaxLoadPercent: 80, MaxUsedPercent: 90, MinFreeBytes: 10 << 30}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
+	most := job.Part{Percent: 80}
 	if want := (job.Quotas{
-		Default: job.Quota{Running: 5, Queued: 20_000, Share: 1},
-		Users:   map[string]job.Quota{"alice": {GPUMilli: 1500, Running: 5, Queued: 20_000, Share: 1}},
+		Default: job.Quota{Running: 5, Mem: most, CPUs: most, Queued: 20_000, Share: 1},
+		Users:   map[string]job.Quota{"alice": {GPUMilli: 1500, Running: 5, Mem: most, CPUs: most, Queued: 20_000, Share: 1}},
 		Groups:  map[string]job.Quota{"lab": {GPUHours: 6}},
 	}); !reflect.DeepEqual(p.Quotas, want) {
 		t.Errorf("got %+v, want %+v", p.Quotas, want)
 	}
 	if names := cfg.QuotaGroups(); !slices.Equal(names, []string{"lab"}) {
 		t.Errorf("groups %v", names)
+	}
+}
+
+// Whatever is kept of the memory, one user's jobs on all GPUs that name none have room in
+// the quota that a user has by default, and leave some of it.
+func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
+	for _, percent := range []int{0, 5, 10, 40, 90} {
+		cfg := config.Default()
+		cfg.Daemon.HostMemReserve = config.Share{Percent: percent}
+		p := policy(cfg, 512<<30, 64)
+		for _, gpus := range []int{1, 3, 8} {
+			each, may := p.DefaultMem(job.WholeGPU, gpus), p.Quotas.Default.Mem.Of(p.HostMemBytes)
+			if each*int64(gpus) > may || may >= p.HostMemBytes {
+				t.Errorf("%d %% kept: %d on each of %d GPUs, of %d, of %d", percent, each, gpus, may, p.HostMemBytes)
+			}
+		}
 	}
 }
 
@@ -97,7 +114,7 @@ func TestPolicyDefault(t *testing.T) {
 	if p.Usage.Memory != core.Warn || p.Usage.Idle != core.Warn || p.Usage.IdleAfter != 30*time.Minute {
 		t.Errorf("got %+v", p.Usage)
 	}
-	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || p.HostCPUs != 16 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
+	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || p.HostCPUs != 16 || p.GPUCPUs != 12 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
 		t.Errorf("got %+v", p)
 	}
 }

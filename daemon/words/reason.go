@@ -41,16 +41,20 @@ var reasons = []reason{
 	{job.ReasonArrayLimit, own, "{need task} of the array {are} running, its limit", "", ""},
 	{job.ReasonQuotaJobs, own, "{text} has {need} jobs running, the quota", "", ""},
 	{job.ReasonQuotaGPUs, own, "{text} has {have GPUs} of {need GPUs} GPUs, the quota", "", ""},
+	{job.ReasonQuotaMem, own, "{text} has {have bytes} of {need bytes} of host memory, the quota", "", ""},
+	{job.ReasonQuotaCPUs, own, "{text} has {have} of {need CPU}, the quota", "", ""},
 	{job.ReasonQuotaHours, own, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
 
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
 	{job.ReasonChecking, machine, "its GPUs look free, which a fresh sample is confirming", "", ""},
 	{job.ReasonGPUCount, machine, "needs {need} GPUs, {have} available now", "", ""},
 	{job.ReasonHostMemory, machine, "needs {need bytes} of host memory, {have bytes} is not promised to running jobs{detail}", "", ""},
+	{job.ReasonHostCPUs, machine, "needs {need CPU}, {have} {left} not promised to running jobs{detail}", "", ""},
 	{job.ReasonMaxRunning, machine, "{need job} {are} running, the site allows no more at once{detail}", "", ""},
 	{job.ReasonNoGPUJobs, machine, "jobs without a GPU have all places that they may have here, {need}{detail}", "", ""},
 	{job.ReasonNoGPUMemory, machine,
 		"needs {need bytes} of host memory, {have bytes} is left of what jobs without a GPU may have{detail}", "", ""},
+	{job.ReasonNoGPUCPUs, machine, "needs {need CPU}, {have} {left} left of what jobs without a GPU may have{detail}", "", ""},
 
 	{job.ReasonGPUCleaning, someGPU, "being checked after {leaver}", "", "are being checked"},
 	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is before this one", "", "are kept for {jobs}, before this one"},
@@ -150,10 +154,9 @@ func value(name string, r job.Reason) string {
 	case "failed":
 		return failed(r.Need)
 	case "are":
-		if r.Need == 1 {
-			return "is"
-		}
-		return "are"
+		return areSo(r.Need)
+	case "left":
+		return areSo(r.Have)
 	}
 	what, unit, _ := strings.Cut(name, " ")
 	n := r.Need
@@ -172,6 +175,13 @@ func value(name string, r job.Reason) string {
 		return "1 " + unit
 	}
 	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+func areSo(many int64) string {
+	if many == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // failed says what a job tries again after: a failure, or starts in a row.

@@ -91,7 +91,11 @@ var sentences = map[job.Code]sentence{
 	"never/unified":     {"can never start: asks %v, and these GPUs use the host's memory, of which nothing can be kept for a GPU", "use --mem instead of --gpu-mem"},
 	"never/parts":       {"can never start: asks %v, and this site gives parts of GPU %v only", "ask for whole GPUs, or leave the choice to the scheduler"},
 	"never/host-memory": {"can never start: asks %v of host memory, this machine has %v for jobs", "use a smaller --mem"},
+	"never/host-cpus":   {"can never start: asks %v, this machine has %v for jobs", "use a smaller --cpus"},
+	"never/no-gpu-cpus": {"can never start: asks %v, jobs without a GPU have %v here", "use a smaller --cpus"},
 	"never/quota":       {"can never start: asks %v, the quota of %v is %v", "ask for fewer, or an administrator for a larger quota"},
+	"never/quota-mem":   {"can never start: asks %v of host memory, the quota of %v is %v", "use a smaller --mem, or ask an administrator for a larger quota"},
+	"never/quota-cpus":  {"can never start: asks %v, the quota of %v is %v", "use a smaller --cpus, or ask an administrator for a larger quota"},
 	"never/dependency":  {"can never start: job %v is %v, and --%v %v asks otherwise", "leave the dependency out"},
 
 	"policy/time":        {"%v is above this site's longest, %v", "use a shorter --time"},
