@@ -72,9 +72,10 @@ func unwritable(err error) *job.Refusal {
 	return job.Refuse("unavailable/unwritable", err)
 }
 
-// known answers a submit whose request key or content has a job already.
+// known answers a submit whose request key or content has a job already. Why that
+// waits was said when it was submitted.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
-	v, err := d.jobByID(ctx, id, true)
+	v, err := d.jobByID(ctx, id)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
@@ -130,7 +131,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 		return err
 	}
 	// Not a live job: a job that has ended gets another answer than none at all.
-	v, gone := d.jobByID(ctx, c.Job, false)
+	v, gone := d.jobByID(ctx, c.Job)
 	if gone != nil {
 		return gone
 	}
@@ -216,9 +217,10 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 	return nil
 }
 
-// jobByID returns one job, live or ended. Why it waits costs a forecast.
-func (d *Daemon) jobByID(ctx context.Context, id job.ID, reasons bool) (job.JobView, error) {
-	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}, Reasons: reasons})
+// jobByID returns one job, live or ended. Why it waits is left out: that costs a
+// forecast.
+func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
+	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}})
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -237,13 +239,13 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
 	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
-	v, err := d.jobByID(ctx, id, false)
+	v, err := d.jobByID(ctx, id)
 	if err != nil || over(&v.Job) {
 		return v, err
 	}
 	switch {
 	case come.await(ctx.Done(), d.done):
-		return d.jobByID(ctx, id, false)
+		return d.jobByID(ctx, id)
 	case ctx.Err() != nil:
 		return v, ctx.Err()
 	}
@@ -253,7 +255,7 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 // Task returns the job that a task of an array has become, live or ended, and 0
 // for one that has not started.
 func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	v, err := d.jobByID(ctx, array, false)
+	v, err := d.jobByID(ctx, array)
 	if err != nil {
 		return 0, err
 	}
