@@ -15,7 +15,7 @@ const (
 	MaxLineBytes          = 4 << 20 // with the newline
 	MaxDevices            = 256
 	MaxProcessesPerDevice = 4096
-	maxCPUsBytes          = 4096
+	MaxCPUsBytes          = 4096
 )
 
 // ErrLine is in the chain of every error of Encode and Decode.
@@ -108,8 +108,8 @@ func (d Device) check() error {
 	if d.Index < 0 || d.Minor < -1 {
 		return fmt.Errorf("index %d, minor %d", d.Index, d.Minor)
 	}
-	if len(d.CPUs) > maxCPUsBytes {
-		return fmt.Errorf("list of CPUs of %d bytes, at most %d", len(d.CPUs), maxCPUsBytes)
+	if len(d.CPUs) > MaxCPUsBytes {
+		return fmt.Errorf("list of CPUs of %d bytes, at most %d", len(d.CPUs), MaxCPUsBytes)
 	}
 	if _, err := cpuset.Parse(d.CPUs); err != nil {
 		return err

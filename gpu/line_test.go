@@ -109,7 +109,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{Problem: "moon"},
 		{Problem: ProblemStale, Devices: []Device{{UUID: "GPU-a", Health: HealthOK}}},
 		{Devices: []Device{{UUID: "GPU-a", Health: HealthOK, CPUs: "0-"}}},
-		{Devices: []Device{{UUID: "GPU-a", Health: HealthOK, CPUs: strings.Repeat("0,", maxCPUsBytes) + "1"}}},
+		{Devices: []Device{{UUID: "GPU-a", Health: HealthOK, CPUs: strings.Repeat("0,", MaxCPUsBytes) + "1"}}},
 		{Links: []Link{{A: 0, B: 1, Kind: LinkNode}}},
 		{Detail: strings.Repeat("x", MaxLineBytes)},
 	} {

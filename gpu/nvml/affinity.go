@@ -11,6 +11,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/gpusched/gpusched/cgroup/cpuset"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // How far the driver is asked to look for what is near. (go-nvml takes the
@@ -58,7 +59,7 @@ func (r *reader) cpus(dev nvml.Device) string {
 		words, _ := may(r, needCPUs, "reading the CPUs next to it", affinity)
 		list = listOf(words)
 	}
-	if _, err := cpuset.Parse(list); err != nil {
+	if _, err := cpuset.Parse(list); err != nil || len(list) > gpu.MaxCPUsBytes { // which would cost the whole sample
 		return ""
 	}
 	return list

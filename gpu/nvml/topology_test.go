@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/gpu/gputest"
@@ -119,6 +120,15 @@ func TestASurveyThatHangsIsNotWaitedForAgain(t *testing.T) {
 	}
 }
 
+// evenCPUs lists CPUs with even numbers, as the kernel does.
+func evenCPUs(n int) string {
+	var set cpuset.Set
+	for i := range n {
+		set = set.With(2 * i)
+	}
+	return set.String()
+}
+
 // The kernel's word comes before the driver's, and neither is needed.
 func TestWhatIsNear(t *testing.T) {
 	tests := []struct {
@@ -134,6 +144,7 @@ func TestWhatIsNear(t *testing.T) {
 		{"the kernel knows no node", "-1\n", "0-7\n", "numa=2", -1, "0-7", false},
 		{"the kernel lists no CPU", "0\n", "\n", "cpus=5", 0, "5", false},
 		{"damaged", "many\n", "all\n", "numa=2 cpus=1", -1, "", false},
+		{"longer than a sample may have", "0\n", evenCPUs(3000) + "\n", "numa=2 cpus=1", 0, "", false},
 		{"nobody", "-", "-", "", -1, "", false},
 		{"an old driver", "-", "-", "numa=2 cpus=1", -1, "", true},
 	}
