@@ -39,7 +39,10 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Preemptible: j.Request.Preemptible,
 		Priority: j.Request.Priority, Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since),
 		Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
-		Stopping: j.State == job.Ending || j.Stop != "",
+		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.throttle, Rate: rateOf(j),
+	}
+	if !r.Stopping || j.Stop == job.StopPreempt {
+		r.Request = &j.Request
 	}
 	if r.Stopping {
 		stop := now

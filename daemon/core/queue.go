@@ -153,7 +153,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: j.Expected, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
+		Capped: j.Capped, Expected: j.Expected, Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())

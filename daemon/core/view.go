@@ -200,10 +200,8 @@ func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
 
 // explained fills in why a queued job waits, and until when.
 func (c *Core) explained(v job.JobView, l *trackedJob, now time.Time) job.JobView {
-	if s := c.snapshot(now); c.planning.InForecast(s, c.planning.Queue, l.job.ID) {
-		if at, ok := c.planning.Forecast(s, c.planning.Queue)[l.job.ID]; ok {
-			v.StartsAt = at.Time()
-		}
+	if at := c.planning.ForecastOf(c.snapshot(now), c.planning.Queue, l.job.ID); at > 0 {
+		v.StartsAt = at.Time()
 	}
 	c.plan(now)
 	v.Reasons = c.explain(l)

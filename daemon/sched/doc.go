@@ -74,10 +74,17 @@
 // that goes before counts as in Placement. (With 1.25 for all, jobs of a public
 // trace completed 0.5 h later in the mean: contrib/sim.)
 //
-// Forecast. The passes to come are made in small, at each moment at which
-// something ends, as if nothing new came, all ran as long as expected and the
-// order stayed: a job is forecast to start where these start it. Nothing is forecast of
-// jobs at a quota or at the limit of their array, and of preemption.
+// Forecast. The passes to come are made by these same rules, on copies of the
+// machine, of the accounts and of the first 200 waiting jobs, as if nothing new came
+// and all ran as long as expected: a job is forecast to start where one of them
+// starts it. So quotas, arrays that wait for their own tasks, jobs that make room
+// once they have had their slice and come back, and scores that grow apart are in
+// it. One pass is made at each moment at which something ends or comes back, and
+// where jobs may be stopped for others at the end of a slice or a sixteenth of the
+// time ahead later, whichever is later; 1000 passes at most. Nothing is forecast of what
+// only the load of a GPU keeps waiting, and nothing is known of jobs to come, nor of
+// whether the guard opens or closes. With exact run times and no arrivals each
+// job starts when foretold where none is preempted.
 //
 // # Invariants
 //

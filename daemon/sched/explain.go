@@ -44,7 +44,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
 	sh.qualify(p.s)
-	b := newBucket(keyOf(w, sh))
+	b := newBucket(keyOf(w, sh, w.Request.Priority))
 	e := &entry{Waiting: *w, bucket: b}
 	return p.cursor(b, e)
 }

@@ -2,121 +2,153 @@ package sched
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // maxForecast is for how many waiting jobs, the first in order, a start is
-// forecast.
-const maxForecast = 200
+// forecast, and maxPasses how many passes to come are made for that.
+const (
+	maxForecast = 200
+	maxPasses   = 1000
+)
 
-// forecast is a look at the passes to come, in which everything runs as long as
-// expected, nothing new comes and the order stays as it is. The planner's
-// capacity moves with it; its reservations are made anew at each moment, as a pass
-// makes them.
+// forecast is the passes to come, carried out on copies: the machine, the queue's
+// first jobs, their accounts and throttles.
 type forecast struct {
 	*Planner
-	begun  Instant
-	ends   []release // but for those of reservations
-	starts map[job.ID]Instant
+	begun     Instant
+	s         Snapshot
+	q         *Queue
+	only      job.ID // stop once its start is known; 0: the starts of all are wanted
+	running   []future
+	accounts  map[*Account]*Account
+	throttles map[*Throttle]*Throttle
+	arrays    map[*Throttle]job.ID
+	wanted    map[job.ID]bool // of which no start is known yet
+	starts    map[job.ID]Instant
+	tasks     job.ID // ids given to tasks
 }
 
-// Forecast foretells when the first waiting jobs start if everything runs as
-// long as expected and nothing new comes. Jobs that never fit by themselves
-// are left out, those that are at a quota or at the limit of their array, and
-// those that only the load of a GPU keeps waiting.
+// future is what a running job is besides, by its position in the snapshot.
+type future struct {
+	shape    *resourceShape // nil: it does not return to the queue
+	throttle *Throttle
+	batch    string
+	left     bool // it makes room, and goes back to the queue
+}
+
+// Forecast foretells when the first waiting jobs start if everything runs as long as
+// expected and nothing new comes, by making the passes to come. Jobs that never
+// fit by themselves are left out, and those that only the load of a GPU keeps
+// waiting.
 func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
-	var waiting []*entry
-	for _, id := range p.Ordered(s, q, maxForecast) {
-		if e := q.entries[id]; !e.bounded() {
-			waiting = append(waiting, e)
-		}
+	return p.forecast(s, q, 0)
+}
+
+// ForecastOf foretells when one job starts, if it is among the first; zero: nobody can
+// say.
+func (p *Planner) ForecastOf(s *Snapshot, q *Queue, id job.ID) Instant {
+	if p.begin(s, q); !p.amongFirst(id, maxForecast) {
+		return 0
 	}
-	later := *s
-	p.s = &later
-	defer func() { p.s = s }()
-	p.releases()
-	f := forecast{Planner: p, begun: s.Now, ends: slices.Clone(p.ends), starts: map[job.ID]Instant{}}
-	for len(waiting) > 0 {
-		f.begin(waiting)
-		waiting = slices.DeleteFunc(waiting, f.forecastStart)
-		if len(f.ends) == 0 {
-			break
-		}
-		slices.SortStableFunc(f.ends, byTime)
-		n := 0
-		for later.Now = f.ends[0].at; n < len(f.ends) && f.ends[n].at == later.Now; n++ {
-			p.now.comeBack(&f.ends[n])
-		}
-		f.ends = slices.Delete(f.ends, 0, n)
+	return p.forecast(s, q, id)[id]
+}
+
+func (p *Planner) forecast(s *Snapshot, q *Queue, only job.ID) map[job.ID]Instant {
+	first := p.Ordered(s, q, maxForecast)
+	if p.look == nil {
+		p.look = &forecast{Planner: NewPlanner()}
 	}
+	f := p.look
+	f.maxFailedShapes = p.maxFailedShapes
+	f.copyRunning(s, only)
+	for _, id := range first {
+		f.enter(q.entries[id])
+	}
+	f.run()
 	return f.starts
 }
 
-// bounded reports whether the job waits for others of its owner or array to end,
-// of which nothing is forecast.
-func (e *entry) bounded() bool {
-	return e.Throttle != nil && e.Throttle.Left <= 0 || e.bucket.account.capped(&e.bucket.shape.needs)
-}
-
-// begin drops what was found out and kept at the moment before.
-func (f *forecast) begin(waiting []*entry) {
-	f.Planner.ends = append(f.Planner.ends[:0], f.ends...)
-	f.backfill, f.store = f.backfill[:0], f.store[:0]
-	f.changed()
-	f.beginRights()
-	for _, e := range waiting {
-		f.open(e.bucket.shape.footprint)
-		e.bucket.shape.refused = e.bucket.shape.refused[:0]
+// run makes the passes to come until all is known that is wanted.
+func (f *forecast) run() {
+	for range maxPasses {
+		plan := f.Plan(&f.s, f.q)
+		f.carryOut(plan)
+		if f.s.Now == f.begun {
+			f.dropLoaded()
+		}
+		if len(f.wanted) == 0 || f.only != 0 && !f.wanted[f.only] {
+			return
+		}
+		if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
+			continue // the reservations are made anew, and may leave more over
+		}
+		at := f.next(plan)
+		if at == Never {
+			return
+		}
+		f.move(at)
 	}
 }
 
-// forecastStart starts the job at the moment of the look if it fits, or keeps GPUs
-// for it, and reports whether it is done with the job.
-func (f *forecast) forecastStart(e *entry) bool {
-	c := f.cursor(e.bucket, e)
-	q := c.query(f.s.Now, whenAhead)
-	mask := f.delayed(&c)
-	l, fits := &f.now, !q.shape.refusedAt(mask)
-	if fits && mask != 0 {
-		l = f.capacityBehind(&q, &f.now, mask)
-	}
-	if !fits || !f.fits(&q, l) {
-		f.block(&c, mask, fits)
-		return false
-	}
-	if f.s.Now == f.begun {
-		q.when = whenNow
-	}
-	if !f.fits(&q, l) {
-		return true // a load keeps it, for an unknown time
-	}
-	grants := slices.Clone(f.choose(&q, l))
-	h := hostShare{q.shape.mem, f.cpusFor(q.shape, q.account, l)}
-	f.now.take(grants, h)
-	for i := range f.backfill {
-		if f.delays(&c, &f.backfill[i]) {
-			f.backfill[i].rest.take(grants, h)
+// dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
+// unknown time.
+func (f *forecast) dropLoaded() {
+	for _, b := range slices.Clone(f.q.buckets) {
+		f.open(b.shape.footprint)
+		c := f.cursor(b, b.head)
+		now, ahead := c.query(f.s.Now, whenNow), c.query(f.s.Now, whenAhead)
+		if f.capped(b) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
+			continue
+		}
+		for b.head != nil {
+			delete(f.wanted, b.head.ID)
+			f.q.Remove(b.head.ID)
 		}
 	}
-	end := release{at: f.s.Now.Add(e.bucket.run), grants: grants, host: h, gpu: noGPU}
-	f.changed()
-	f.ends, f.Planner.ends = append(f.ends, end), append(f.Planner.ends, end)
-	f.starts[e.ID] = f.s.Now
-	return true
 }
 
-// block notes that a job does not fit, and keeps GPUs for it if it is among the
-// first of those. News is that its shape does not fit behind these reservations.
-func (f *forecast) block(c *cursor, mask uint32, news bool) {
-	sh := c.bucket.shape
-	if news && len(f.s.Reserved) == 0 {
-		sh.refused = append(sh.refused, mask)
+// carryOut starts and stops what the plan says.
+func (f *forecast) carryOut(plan *Plan) {
+	for _, v := range plan.Preempt {
+		at := slices.IndexFunc(f.s.Running, func(r Running) bool { return r.ID == v.Victim })
+		r := &f.s.Running[at]
+		r.Stopping, r.End = true, f.s.Now.Add(r.Notice)
+		f.running[at].left = f.running[at].shape != nil
 	}
-	if f.capped(c.bucket) {
-		return
+	for i := range plan.Place {
+		f.start(&plan.Place[i])
 	}
-	if len(f.backfill) < f.s.Policy.ReservationDepth && !f.hopeless(c.bucket) && !f.reserve(c) {
-		sh.hopeless = f.pass
+	for a := range f.q.accounts {
+		a.CountCapped(f.s.Now, f.s.Policy.FIFO)
 	}
 }
+
+// next is when the passes go on: at the next moment at which something ends or comes back.
+// Where jobs may be stopped for others that is looked at when one of them has had its
+// slice, and, as scores grow apart, after a while that grows with how far ahead it is.
+func (f *forecast) next(plan *Plan) Instant {
+	at := Never
+	for i := range f.s.Running {
+		at = min(at, max(f.s.Running[i].End, f.s.Now))
+	}
+	for i := range f.s.GPUs {
+		if g := &f.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
+			at = min(at, max(g.ReadyAt, f.s.Now))
+		}
+	}
+	for i := range f.s.Reserved {
+		if to := f.s.Reserved[i].To; to > f.s.Now {
+			at = min(at, to)
+		}
+	}
+	if plan.Wake != Never {
+		at = min(at, max(plan.Wake, f.s.Now.Add(time.Duration(f.s.Now-f.begun)/stepDivisor)))
+	}
+	return at
+}
+
+// stepDivisor is the part of the time ahead of which moments are told apart.
+const stepDivisor = 16

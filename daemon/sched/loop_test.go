@@ -26,6 +26,7 @@ type loop struct {
 	earned  Instant
 	tick    time.Duration // plans at least so often while somebody waits
 	passes  int
+	capped  bool // time at them is no waiting, as in the core
 	last    *Plan
 
 	passed func(*Plan, []job.ID) // called with each plan before it is carried out and the order it is made in
@@ -145,6 +146,11 @@ func (l *loop) pass() bool {
 	for _, x := range plan.Place {
 		l.begin(l.jobs[x.Job-1], x)
 	}
+	if l.capped {
+		for a := range l.q.accounts {
+			a.CountCapped(l.s.Now, l.s.Policy.FIFO)
+		}
+	}
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
@@ -180,6 +186,7 @@ func (l *loop) earn() {
 func (l *loop) begin(j *loopJob, x Placement) {
 	l.earn()
 	l.q.Take(j.ID)
+	j.Since = j.Since.Add(j.Account.Capped(j.Request.GPUMilli, l.s.Now) - j.Capped)
 	j.lane = x.Guarded
 	j.grants, j.start, j.end = slices.Clone(x.Grants), l.s.Now, l.s.Now.Add(j.run-j.served)
 	if j.first == 0 {
@@ -221,6 +228,7 @@ func (l *loop) stop(j *loopJob) {
 	l.leave(j)
 	j.stops++
 	j.Since += l.s.Now - j.start
+	j.Capped = j.Account.Capped(j.Request.GPUMilli, l.s.Now)
 	j.Count, j.Expected = 1, j.served+Remaining(j.Expected, j.served)
 	l.q.Push(j.Waiting)
 }

@@ -55,13 +55,6 @@ func sorted(list []rank) []job.ID {
 	return ids
 }
 
-// InForecast reports whether the job is among the first, of which Forecast reports
-// when they start.
-func (p *Planner) InForecast(s *Snapshot, q *Queue, id job.ID) bool {
-	p.begin(s, q)
-	return p.amongFirst(id, maxForecast)
-}
-
 // amongFirst reports whether the job is among the first n in order. It counts those that
 // go before it until there are enough: for most jobs of a long queue there soon are. The
 // pass has begun.

@@ -46,6 +46,8 @@ type Planner struct {
 	victims   []victim
 	freed     capacity // with all that others have been told to give back
 	soon      capacity // without what of that comes late
+
+	look *forecast // its memory is used again
 }
 
 // NewPlanner returns a planner.
@@ -375,17 +377,6 @@ func (p *Planner) passOver(c *cursor) bool {
 	}
 	for p.next(c) {
 		if p.delayed(c)&mask != mask {
-			return true
-		}
-	}
-	return false
-}
-
-// refusedAt reports whether the shape did not fit behind these reservations, or
-// some of them, before in this pass. What is free only becomes less.
-func (sh *resourceShape) refusedAt(mask uint32) bool {
-	for _, m := range sh.refused {
-		if m&mask == m {
 			return true
 		}
 	}

@@ -22,7 +22,8 @@ type Waiting struct {
 	Account  *Account
 	Since    Instant       // from when its wait counts: that of the next start
 	Capped   time.Duration // what Account.Capped said for its size then: what is added since is no waiting
-	Expected time.Duration // run time
+	Expected time.Duration // run time, with that of attempts before
+	Served   time.Duration // run time of those
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
 	Batch    string        // of the account's jobs, with which it is to be done soonest; "": none
@@ -113,8 +114,16 @@ func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 
 // Push adds a job. One with this id must not be there.
 func (q *Queue) Push(w Waiting) {
-	sh := q.shape(w.Request)
-	key := keyOf(&w, sh)
+	sh := q.shapes[needsOf(w.Request)]
+	if sh == nil {
+		sh = newShape(w.Request)
+	}
+	q.push(w, sh, w.Request.Priority)
+}
+
+// push adds a job of a shape, which may be another queue's.
+func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
+	key := keyOf(&w, q.shape(like), priority)
 	b := q.byKey[key]
 	if b == nil {
 		b = newBucket(key)
@@ -130,12 +139,10 @@ func (q *Queue) Push(w Waiting) {
 	q.accounts[w.Account]++
 }
 
-func keyOf(w *Waiting, sh *resourceShape) bucketKey {
-	key := bucketKey{
-		account: w.Account, shape: sh, log: runLog(w.Expected), priority: w.Request.Priority, batch: w.Batch,
-	}
+func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
+	key := bucketKey{account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch}
 	if w.Batch != "" {
-		key.extent = extentOf(w.Request.GPUMilli, w.Expected)
+		key.extent = extentOf(sh.milli, w.Expected)
 	}
 	return key
 }
@@ -183,18 +190,18 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-func (q *Queue) shape(r *job.Request) *resourceShape {
-	n := needsOf(r)
-	sh := q.shapes[n]
+// shape returns the queue's own of a shape, for one job more.
+func (q *Queue) shape(like *resourceShape) *resourceShape {
+	sh := q.shapes[like.needs]
 	if sh == nil {
-		f := q.feet[n.gpuNeeds]
+		f := q.feet[like.key]
 		if f == nil {
-			f = newFootprint(r, n.gpuNeeds)
-			q.feet[n.gpuNeeds] = f
+			f = &footprint{key: like.key, whole: like.whole, part: like.part, alone: like.alone}
+			q.feet[like.key] = f
 		}
 		f.shapes++
-		sh = &resourceShape{needs: n, footprint: f}
-		q.shapes[n] = sh
+		sh = &resourceShape{needs: like.needs, footprint: f}
+		q.shapes[like.needs] = sh
 	}
 	sh.refs++
 	return sh

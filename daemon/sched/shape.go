@@ -80,8 +80,7 @@ type resourceShape struct {
 	*footprint
 	refs int
 
-	refused  []uint32 // of the moment of a forecast
-	hopeless uint64   // the last pass in which nothing could be kept for it
+	hopeless uint64 // the last pass in which nothing could be kept for it
 }
 
 // footprint is what shapes of the same needs of GPUs have in common. What a pass

@@ -146,6 +146,9 @@ type Running struct {
 	Expected    time.Duration // run time, with that of attempts before this one
 	Served      time.Duration // run time of those
 	Guarded     bool          // it went first since it had waited long
+	Rate        Rate          // that it counts for
+	Request     *job.Request  // read by a forecast when it makes room; nil: it does not wait again then
+	Throttle    *Throttle     // of its array; nil: none
 }
 
 // milli is how much of GPUs the job holds.

@@ -1,0 +1,185 @@
+package sched
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// copyRunning copies the machine and what runs.
+func (f *forecast) copyRunning(s *Snapshot, only job.ID) {
+	f.begun, f.s, f.q, f.only = s.Now, *s, NewQueue(), only
+	f.accounts, f.throttles = map[*Account]*Account{}, map[*Throttle]*Throttle{}
+	f.arrays, f.wanted = map[*Throttle]job.ID{}, map[job.ID]bool{}
+	f.starts, f.tasks = map[job.ID]Instant{}, 0
+	f.s.GPUs, f.s.Running = slices.Clone(s.GPUs), slices.Clone(s.Running)
+	for i := range f.s.GPUs {
+		f.s.GPUs[i].Held = slices.Clone(f.s.GPUs[i].Held)
+	}
+	f.running = f.running[:0]
+	for i := range f.s.Running {
+		r := &f.s.Running[i]
+		r.Account = f.account(r.Account)
+		x := future{throttle: f.throttle(r.Throttle)}
+		if r.Request != nil && r.Preemptible {
+			x.shape, x.left = newShape(r.Request), r.Stopping
+		}
+		f.running = append(f.running, x)
+	}
+}
+
+// account returns the copy of an account.
+func (f *forecast) account(a *Account) *Account {
+	if copied := f.accounts[a]; copied != nil || a == nil {
+		return copied
+	}
+	copied := *a
+	f.accounts[a] = &copied
+	copied.Groups = nil
+	for _, g := range a.Groups {
+		copied.Groups = append(copied.Groups, f.account(g))
+	}
+	return &copied
+}
+
+// throttle returns the copy of a throttle.
+func (f *forecast) throttle(t *Throttle) *Throttle {
+	if t == nil {
+		return nil
+	}
+	if f.throttles[t] == nil {
+		f.throttles[t] = &Throttle{Left: t.Left}
+	}
+	return f.throttles[t]
+}
+
+// enter copies a waiting job.
+func (f *forecast) enter(e *entry) {
+	w := e.Waiting
+	w.Account, w.Throttle = f.account(w.Account), f.throttle(w.Throttle)
+	f.q.push(w, e.bucket.shape, e.bucket.priority)
+	f.wanted[w.ID] = true
+	if w.Throttle != nil && w.Count > 1 {
+		f.arrays[w.Throttle] = w.ID
+	}
+}
+
+// start lets a waiting job run for as long as expected.
+func (f *forecast) start(x *Placement) {
+	e := f.q.entries[x.Job]
+	b := e.bucket
+	if f.wanted[e.ID] {
+		delete(f.wanted, e.ID)
+		f.starts[e.ID] = f.s.Now
+	}
+	waits := e.Since.Add(b.account.Capped(b.shape.milli, f.s.Now) - e.Capped)
+	r := Running{
+		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Preemptible: b.shape.yields, Priority: b.priority,
+		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
+		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
+	}
+	left := Remaining(e.Expected, e.Served)
+	if b.shape.limit > 0 {
+		left = min(left, b.shape.limit)
+	}
+	r.End = f.s.Now.Add(left)
+	if e.Count > 1 {
+		f.tasks--
+		r.ID = f.tasks
+	}
+	f.count(&r, 1)
+	if e.Throttle != nil {
+		e.Throttle.Left--
+	}
+	f.s.Running = append(f.s.Running, r)
+	f.running = append(f.running, future{shape: b.shape, throttle: e.Throttle, batch: e.Batch})
+	if f.q.Take(e.ID); f.q.Has(e.ID) {
+		f.turn(e)
+	}
+}
+
+// turn lets the next task of an array wait from now on.
+func (f *forecast) turn(e *entry) {
+	if f.s.Policy.FIFO {
+		return
+	}
+	w := e.Waiting
+	w.Since, w.Capped = f.s.Now, w.Account.Capped(e.bucket.shape.milli, f.s.Now)
+	f.q.Remove(e.ID)
+	f.q.push(w, e.bucket.shape, e.bucket.priority)
+}
+
+// count puts a job on its GPUs, its account and the machine, or takes it off.
+func (f *forecast) count(r *Running, sign int) {
+	milli, half := r.milli(), f.s.Policy.HalfLife
+	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
+		if sign > 0 {
+			a.Start(milli, r.Rate, f.s.Now, half)
+			a.Promise(r.MemBytes, r.CPUs)
+		} else {
+			a.Finish(milli, r.Rate, f.s.Now, half)
+			a.Promise(-r.MemBytes, -r.CPUs)
+		}
+	}
+	f.s.Host.Running += sign
+	f.s.Host.PromisedMem += int64(sign) * r.MemBytes
+	f.s.Host.PromisedCPUs += sign * r.CPUs
+	for _, g := range r.Grants {
+		gpu := &f.s.GPUs[g.GPU]
+		if sign > 0 {
+			gpu.Held = append(gpu.Held, Hold{Job: r.ID, Milli: g.Milli, PromiseBytes: g.Bytes})
+			continue
+		}
+		gpu.Held = slices.DeleteFunc(gpu.Held, func(h Hold) bool {
+			if h.Job == r.ID {
+				gpu.MemFreeBytes += h.SeenBytes
+			}
+			return h.Job == r.ID
+		})
+	}
+}
+
+// move goes to a moment and ends what ends then.
+func (f *forecast) move(at Instant) {
+	if f.s.Now = at; at > f.begun {
+		for i := range f.s.GPUs {
+			f.s.GPUs[i].LoadPercent = -1 // of that nothing is known
+		}
+	}
+	for i := range f.s.GPUs {
+		if g := &f.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 && g.ReadyAt <= at {
+			g.State = OK
+		}
+	}
+	for i := 0; i < len(f.s.Running); {
+		if f.s.Running[i].End > at {
+			i++
+			continue
+		}
+		r, x := f.s.Running[i], f.running[i]
+		f.s.Running, f.running = slices.Delete(f.s.Running, i, i+1), slices.Delete(f.running, i, i+1)
+		f.end(&r, &x)
+	}
+}
+
+// end takes a job off the machine; one that made room waits again.
+func (f *forecast) end(r *Running, x *future) {
+	f.count(r, -1)
+	if t := x.throttle; t != nil {
+		if t.Left++; t.Left == 1 {
+			if e := f.q.entries[f.arrays[t]]; e != nil {
+				f.turn(e)
+			}
+		}
+	}
+	if !x.left {
+		return
+	}
+	ran := time.Duration(f.s.Now - r.Start)
+	served := r.Served + ran
+	f.q.push(Waiting{
+		ID: r.ID, Account: r.Account, Since: r.Since.Add(ran), Expected: served + Remaining(r.Expected, served), Served: served,
+		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.milli(), f.s.Now),
+	}, x.shape, r.Priority)
+}
