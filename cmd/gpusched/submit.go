@@ -24,6 +24,7 @@ type submitCmd struct {
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
 	Tasks      string   `name:"array" placeholder:"TASKS" group:"queue" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
 	Param      []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which replaces {lr} in the command. Repeated: one for each combination."`
+	File       string   `name:"file" placeholder:"FILE" group:"queue" help:"One job for each line of a file, - for the input: options and a command, as on a command line. The options beside --file are for every line."`
 	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory and -e settings, unless that failed."`
 
 	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
@@ -41,6 +42,9 @@ type submitCmd struct {
 }
 
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
+	if c.File != "" {
+		return c.submitFile(ctx, a)
+	}
 	req, err := c.request(ctx, a)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ var sentences = map[job.Code]sentence{
 	"usage/dependency":       {"a dependency must name a job and be one of %v", ""},
 	"usage/array-dedup":      {"an array is not looked for among earlier jobs: leave --dedup out", ""},
 	"usage/objective":        {"the objective of a batch can be makespan, not %q", "--objective"},
-	"usage/objective-alone":  {"--objective is about several jobs, and this is one: submit an array, or give each of them the same --batch NAME", ""},
+	"usage/objective-alone":  {"--objective is about several jobs, and this is one: submit an array or a file of jobs, or give each the same --batch NAME", ""},
 	"usage/batch-alone":      {"a batch has an objective: use --batch together with --objective makespan", ""},
 	"usage/batch":            {"the name of a batch must be at most %v bytes of printable text", "--batch"},
 	"usage/array-limit":      {"the limit of an array is 0 to %v tasks", "--array-limit"},

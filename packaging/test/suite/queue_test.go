@@ -74,3 +74,27 @@ func TestPauseGPU(t *testing.T) {
 	sh(t, "", "gpusched gpu resume 3")
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
+
+// TestBatchLargestFirst: of the jobs of a batch, which all need GPU 2, the widest
+// starts first, whatever came first.
+func TestBatchLargestFirst(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/order; cat > ~/jobs <<'END'\n"+
+		"# smallest first\n"+
+		"--gpu-ids 2 -- bash -c 'echo one >> ~/order'\n"+
+		"--gpu-ids 1,2 -- bash -c 'echo two >> ~/order'\n"+
+		"--gpu-ids 0,1,2 -- bash -c 'echo three >> ~/order'\nEND")
+	_, release := hold(t, "alice", "-g 4", "true")
+	if out := sh(t, "alice", "gpusched submit --objective makespan --batch b -t 1h -q --file ~/jobs"); len(strings.Fields(out)) != 3 {
+		t.Fatalf("submitted %q", out)
+	}
+	all := submit(t, "alice", "--objective makespan --batch b -t 1h -g 4 -- bash -c 'echo four >> ~/order'")
+	if j := show(t, "alice", all); j.Batch != "b" || j.Objective != "makespan" {
+		t.Errorf("job %d is of batch %q for %q", all, j.Batch, j.Objective)
+	}
+	release()
+	until(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
+	if got := strings.Join(strings.Fields(sh(t, "alice", "cat ~/order")), " "); got != "four three two one" {
+		t.Errorf("they ran as %s", got)
+	}
+}

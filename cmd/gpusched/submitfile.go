@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// lineJob is a line of a file of jobs.
+type lineJob struct {
+	number int
+	cmd    submitCmd
+	req    api.SubmitRequest
+}
+
+// submitFile queues a job for each line of the file. All lines are read before the
+// first job is queued: where one is wrong, none is.
+func (c *submitCmd) submitFile(ctx context.Context, a *app) error {
+	if len(c.Command) > 0 || c.DryRun || c.Wait {
+		return refuse(api.CodeUsage, "see 'gpusched submit --help'",
+			"with --file the commands are the file's lines, and --dry-run and --wait are for one job")
+	}
+	list, err := c.readFile(ctx, a)
+	if err != nil {
+		return err
+	}
+	if c.Request.Objective == job.Makespan {
+		slices.SortStableFunc(list, func(x, y lineJob) int { return cmp.Compare(y.area(), x.area()) })
+	}
+	a.restoreLimits()
+	var jobs []api.Job
+	var failed error
+	for i := range list {
+		l := &list[i]
+		reply, err := a.client.Submit(ctx, l.req)
+		var refused *api.Error
+		switch {
+		case err == nil:
+			jobs = append(jobs, reply.Job)
+		case !errors.As(err, &refused) || refused.Code == api.CodeUnreachable:
+			a.note("%s of %d queued, up to line %d", count(len(jobs), "job"), len(list), l.number)
+			return err
+		default:
+			a.complain(fmt.Sprintf("line %d: %s", l.number, refused))
+			failed = cmp.Or(failed, error(exitStatus(refused.Code.ExitStatus())))
+			continue
+		}
+		if c.form() == "table" {
+			if err := l.cmd.report(a, reply); err != nil {
+				return err
+			}
+		}
+	}
+	if c.form() != "table" {
+		state := func(j api.Job) string { return string(j.State) }
+		failed = cmp.Or(a.showActed(c.outputFlags, jobs, state), failed)
+	}
+	return failed
+}
+
+// area is how much GPU time is asked. A job without a limit counts for what the
+// scheduler expects of one of which nothing is known.
+func (l *lineJob) area() int64 {
+	run := cmp.Or(l.req.TimeLimit.Duration(), time.Hour)
+	return int64(run/time.Second) * int64(l.req.GPUMilli)
+}
+
+// maxFile bounds a file of jobs.
+const maxFile = 64 << 20
+
+// readFile makes a request of each line, and says of all lines what is wrong.
+func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
+	in := io.Reader(os.Stdin)
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, usagef("%v", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	parser, err := newParser(grammarFor(a.words), io.Discard, func(int) { a.helped = true })
+	if err != nil {
+		return nil, err
+	}
+	var list []lineJob
+	var wrong []string
+	batch := "file-" + newKey()[:8]
+	lines := bufio.NewScanner(io.LimitReader(in, maxFile))
+	lines.Buffer(nil, job.MaxPayloadBytes)
+	for number := 1; lines.Scan(); number++ {
+		l, err := c.readLine(ctx, a, parser, lines.Text(), batch)
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Sprintf("line %d: %s", number, err))
+		case l != nil:
+			l.number = number
+			list = append(list, *l)
+		}
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return nil, usagef("reading %q: %v", c.File, err)
+	case len(wrong) > 0:
+		return nil, refuse(api.CodeUsage, "no job is queued", "%s", strings.Join(wrong, "\n"))
+	case len(list) == 0:
+		return nil, refuse(api.CodeUsage, "such as: -g 2 -t 4h -- python train.py", "there is no job in %q", c.File)
+	}
+	return list, nil
+}
+
+// readLine reads the options and the command of a line after those of the command
+// line, which are the default of every line. It returns nil for one that says nothing.
+func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, batch string) (*lineJob, error) {
+	own, err := splitWords(line)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	this := *a
+	this.words = slices.Concat(a.words, own)
+	this.helped = false
+	k, err := p.Parse(this.words)
+	if err != nil {
+		return nil, misused(err)
+	}
+	cmd, ok := k.Selected().Target.Addr().Interface().(*submitCmd)
+	switch {
+	case !ok || cmd.File != c.File:
+		return nil, usagef("a line can't name a file of jobs")
+	case cmd.DryRun || cmd.Wait:
+		return nil, usagef("--dry-run and --wait are for one job")
+	case legible(k, this.words) != nil:
+		return nil, legible(k, this.words)
+	}
+	if cmd.Request.Objective == job.Makespan && cmd.Request.Batch == "" {
+		cmd.Request.Batch = batch
+	}
+	l := &lineJob{cmd: *cmd}
+	if l.req, err = l.cmd.request(ctx, &this); err != nil {
+		return nil, err
+	}
+	if err := l.req.Request.Err(); err != nil {
+		return nil, usagef("%s", words.Error(err))
+	}
+	return l, nil
+}
