@@ -31,8 +31,8 @@ const (
 	swfExecutable  = 13
 )
 
-// The statuses of lines that tell of a part of an execution that a line of status 0
-// or 1 tells of as a whole.
+// The statuses of lines about a part of an execution, where a line of status 0
+// or 1 is about the whole.
 const (
 	swfFirstPart = 2
 	swfLastPart  = 4
