@@ -54,7 +54,9 @@ func Scenarios() []Scenario {
 			draw: stream(scenarioUsers, mixed)},
 		{Name: "diurnal", What: "a heavy tail that comes by day, on weekdays; queues drain at night", GPUs: 8, Days: 21,
 			Load: 0.8, draw: diurnal},
-		{Name: "cluster", What: "63 users of 256 GPUs with time limits far above the run times, about 13700 jobs", GPUs: 256,
+		{Name: "steps", What: "trainings of one GPU for 6 h or four GPUs for 1 or 2 days, and few short jobs", GPUs: 24,
+			Days: 60, Load: 0.95, draw: stream(scenarioUsers, steps)},
+		{Name: "cluster", What: "some sixty users who submit in batches, with time limits far above the run times", GPUs: 256,
 			Days: 80, Load: 0.9, draw: cluster},
 	}
 }
@@ -174,6 +176,20 @@ func mixed(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
+// steps draws run times that lie around a few lengths, as in a published slice of a
+// cluster's trainings: most jobs are alike and long, and some end early.
+func steps(gpus int, rng *rand.Rand) Job {
+	j := Job{GPUMilli: 1000, Run: 6 * time.Hour, Kind: "small"}
+	if rng.IntN(5) < 2 {
+		j = Job{GPUMilli: 1000 * min(gpus, 4), Run: time.Duration(24*(1+rng.IntN(2))) * time.Hour, Kind: "large"}
+	}
+	if rng.IntN(4) == 0 {
+		j.Run = tailed(90*time.Minute, 0.8, j.Run, rng)
+	}
+	j.Run = time.Duration(float64(j.Run) * (0.9 + 0.2*rng.Float64())).Truncate(time.Second)
+	return j
+}
+
 // diurnal draws people with habits, as Generate does, up to the load.
 func diurnal(s Setting, rng *rand.Rand) []Job {
 	people := newPeople(scenarioUsers, rng)
@@ -192,22 +208,30 @@ func diurnal(s Setting, rng *rand.Rand) []Job {
 const clusterUsers = 63
 
 // cluster draws jobs of powers of two processors with requested times, as logs of
-// large machines have them: each user's run times lie around an own median.
+// large machines have them: people submit some tens of jobs alike at a time, and
+// most jobs end within minutes whatever was asked for them.
 func cluster(s Setting, rng *rand.Rand) []Job {
 	medians := make([]time.Duration, clusterUsers)
 	for i := range medians {
-		medians[i] = tailed(15*time.Minute, 1, 4*time.Hour, rng)
+		medians[i] = tailed(4*time.Hour, 1, day, rng)
 	}
 	var jobs []Job
 	for work := int64(0); work < s.work(); {
-		user := pick(clusterUsers, 1, rng)
-		j := Job{
-			User: fmt.Sprintf("user%02d", user+1), GPUMilli: 1000 * min(s.GPUs, 1<<rng.IntN(8)),
-			Run: tailed(medians[user], 1.7, 36*time.Hour, rng), Submit: between(0, time.Duration(s.Days)*day-time.Second, rng),
+		user := pick(clusterUsers, 0.8, rng)
+		milli := 1000 * min(s.GPUs, 1<<min(rng.IntN(8), rng.IntN(8)))
+		at := between(0, time.Duration(s.Days)*day-time.Second, rng)
+		for n := 1 + rng.IntN(40); n > 0 && work < s.work(); n-- {
+			j := Job{
+				User: fmt.Sprintf("user%02d", user+1), GPUMilli: milli, Submit: at,
+				Run: tailed(medians[user], 0.8, 36*time.Hour, rng),
+			}
+			if rng.IntN(5) < 3 {
+				j.Run = tailed(2*time.Minute, 1.2, j.Run, rng)
+			}
+			j.Limit = userLimit(j.Run, rng)
+			work += j.work()
+			jobs = append(jobs, j)
 		}
-		j.Limit = userLimit(j.Run, rng)
-		work += j.work()
-		jobs = append(jobs, j)
 	}
 	return jobs
 }

@@ -1,0 +1,134 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/sim"
+)
+
+// goals are figures of scenarios by which the scheduler's rules are judged. The
+// test holds holds; where goal asks more, the rules are not there yet: whoever
+// brings them there tightens holds. A ratio compares mean completion times.
+var goals = []struct {
+	name        string
+	holds, goal float64
+	least       bool // the figure is to be at least that, else at most
+	figure      func(*trials) float64
+}{
+	{"flood: b's share of the GPU time in the 48 h after it came", 0, 0.45, true,
+		func(r *trials) float64 { return r.share("flood", "b", 6*time.Hour) }},
+	{"third: c's share of the GPU time in the 48 h after it came", 0, 0.30, true,
+		func(r *trials) float64 { return r.share("third", "c", 18*time.Hour) }},
+	{"sweep: preemption over none", 1.70, 1.02, false,
+		func(r *trials) float64 { return r.over("sweep", "fair-preempt", "fair") }},
+	{"sweep: preemption over fifo", 1.70, 1.02, false,
+		func(r *trials) float64 { return r.over("sweep", "fair-preempt", "fifo") }},
+	{"sweep: preemptions per job", 5, 1, false,
+		func(r *trials) float64 { return r.preemptions("sweep") }},
+	{"steps: preemption over none", 1.20, 1.00, false,
+		func(r *trials) float64 { return r.over("steps", "fair-preempt", "fair") }},
+	{"cluster: preemptions per job", 4, 1, false,
+		func(r *trials) float64 { return r.preemptions("cluster") }},
+	{"cluster: use with preemption over without", 1, 1, true,
+		func(r *trials) float64 { return r.use("cluster", "fair-preempt") / r.use("cluster", "fair") }},
+	{"bimodal: preemption over none", 1.30, 1.02, false,
+		func(r *trials) float64 { return r.over("bimodal", "fair-preempt", "fair") }},
+	{"bimodal: blind predictions over none", 1.08, 1.02, false,
+		func(r *trials) float64 { return r.over("bimodal", "fair", "fifo-easy") }},
+	{"uniform: fair over fifo-easy", 1.10, 1.02, false,
+		func(r *trials) float64 { return r.over("uniform", "fair", "fifo-easy") }},
+	{"lognormal: fair over fifo-easy", 1.15, 1.02, false,
+		func(r *trials) float64 { return r.over("lognormal", "fair", "fifo-easy") }},
+	{"wide: fair over fifo-easy", 1.02, 1.02, false,
+		func(r *trials) float64 { return r.over("wide", "fair", "fifo-easy") }},
+	{"narrow: fair over fifo-easy", 1.02, 1.02, false,
+		func(r *trials) float64 { return r.over("narrow", "fair", "fifo-easy") }},
+	{"mixed: fair over fifo-easy", 1.02, 1.02, false,
+		func(r *trials) float64 { return r.over("mixed", "fair", "fifo-easy") }},
+	{"diurnal: fair over fifo-easy", 0.65, 0.65, false,
+		func(r *trials) float64 { return r.over("diurnal", "fair", "fifo-easy") }},
+	{"diurnal: fair over fifo", 0.65, 0.65, false,
+		func(r *trials) float64 { return r.over("diurnal", "fair", "fifo") }},
+}
+
+// TestGoals replays scenarios under several policies and compares.
+func TestGoals(t *testing.T) {
+	r := &trials{t: t, known: map[string][]*sim.Outcome{}}
+	for _, g := range goals {
+		got := g.figure(r)
+		t.Logf("%-60s %6.3f, holds %.2f, goal %.2f", g.name, got, g.holds, g.goal)
+		if g.least && got < g.holds || !g.least && got > g.holds {
+			t.Errorf("%s: %.3f, and it was %.2f", g.name, got, g.holds)
+		}
+	}
+}
+
+// trials are the runs that were needed so far.
+type trials struct {
+	t     *testing.T
+	known map[string][]*sim.Outcome
+}
+
+// trialSettings shorten what takes long; the others have the setting of the scenario.
+var trialSettings = map[string]sim.Setting{
+	"steps":   {GPUs: 16, Days: 20},
+	"cluster": {GPUs: 32, Days: 7},
+	"uniform": {Days: 14}, "lognormal": {Days: 14}, "wide": {Days: 14}, "narrow": {Days: 14}, "mixed": {Days: 14},
+	"diurnal": {Days: 10},
+}
+
+// trialSeeds are the seeds of each trial but for those whose jobs are alike
+// whatever the seed.
+const trialSeeds = 3
+
+func (r *trials) run(name, policy string) []*sim.Outcome {
+	r.t.Helper()
+	key := name + " " + policy
+	if out := r.known[key]; out != nil {
+		return out
+	}
+	s, err := sim.FindScenario(name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	setting := trialSettings[name]
+	if setting.GPUs == 0 {
+		setting.GPUs = s.GPUs
+	}
+	seeds := trialSeeds
+	if s.Days == 0 || name == "cluster" {
+		seeds = 1
+	}
+	for seed := range seeds {
+		setting.Seed = uint64(seed + 1)
+		o := options(r.t, policy, setting.GPUs)
+		o.Check, o.Seed = false, setting.Seed
+		out, err := sim.Run(s.Make(setting), o)
+		if err != nil {
+			r.t.Fatalf("%s, seed %d: %v", key, setting.Seed, err)
+		}
+		r.known[key] = append(r.known[key], out)
+	}
+	return r.known[key]
+}
+
+func (r *trials) mean(name, policy string) sim.Metrics { return sim.Mean(r.run(name, policy)) }
+
+// over is the mean completion time of one policy over another's.
+func (r *trials) over(name, policy, other string) float64 {
+	return r.mean(name, policy).MeanCompletion / r.mean(name, other).MeanCompletion
+}
+
+func (r *trials) preemptions(name string) float64 {
+	m := r.mean(name, "fair-preempt")
+	return m.Preemptions / float64(m.Jobs)
+}
+
+func (r *trials) use(name, policy string) float64 { return r.mean(name, policy).Utilisation }
+
+// share is what a user got of the GPU time in the two days after the arrival.
+func (r *trials) share(name, user string, arrival time.Duration) float64 {
+	own, all := r.run(name, "fair")[0].GPUTime(user, sim.Span{From: arrival, To: arrival + 48*time.Hour})
+	return own / all
+}
