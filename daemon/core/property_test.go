@@ -128,7 +128,7 @@ func (c *chaos) submit() {
 
 // ornament draws what concerns a job's life.
 func (c *chaos) ornament(r *job.Request) {
-	switch c.draw("life", 0, 9) {
+	switch c.draw("life", 0, 10) {
 	case 0:
 		r.Preemptible = true
 	case 1:
@@ -146,6 +146,8 @@ func (c *chaos) ornament(r *job.Request) {
 		r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: c.draw("tasks", 0, 3), Step: 1}}, Limit: c.draw("at once", 0, 2)}
 	case 7:
 		r.Dedup = "same"
+	case 8:
+		r.Objective, r.Batch = job.Makespan, "b"
 	}
 }
 
