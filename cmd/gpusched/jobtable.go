@@ -28,7 +28,7 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
 		{Title: "GPU-USED", Key: "gpu_used_bytes", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
 		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
-		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return numberOrDash(j.CPUs) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
+		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return numberOrDash(max(j.CPUs, j.PromisedCPUs)) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
 		{Title: "LIMIT", Key: "time_limit_seconds", Extra: true, Cell: limitOf, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
 		{Title: "SINCE", Cell: func(j api.Job) string { return t.When(changedAt(j)) }},
 		{Title: "SUBMITTED", Key: "submitted_at", Extra: true, Cell: func(j api.Job) string { return t.When(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},

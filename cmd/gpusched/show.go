@@ -145,7 +145,8 @@ func asks(j api.Job) string {
 	} else {
 		parts.add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
 	}
-	parts.add(j.CPUs > 0, "%d CPUs", j.CPUs)
+	parts.add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
+	parts.add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
 	parts.add(j.TimeLimit > 0, "%s at most", limitOf(j))
 	parts.add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
 	parts.add(true, "priority %s", j.Priority)

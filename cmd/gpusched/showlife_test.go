@@ -45,3 +45,16 @@ func TestShowOfAJobThatIsBack(t *testing.T) {
 		t.Errorf("show says:\n%s", text.String())
 	}
 }
+
+// What a job counts for of the CPUs is told where it asked none.
+func TestAskedCPUs(t *testing.T) {
+	for want, j := range map[string]api.Job{
+		"1 GPU, 3 CPUs for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},
+		"1 GPU, 1 CPU, priority normal":                          {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},
+		"1 GPU, priority normal":                                 {Request: job.Request{GPUMilli: 1000}},
+	} {
+		if got := asks(j); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

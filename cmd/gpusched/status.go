@@ -32,6 +32,9 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 	if s.Health != job.Healthy {
 		t.Printf("'gpusched health' says what is wrong\n")
 	}
+	if line := promisedLine(&s.Host); line != "" {
+		t.Printf("promised to jobs: %s\n", line)
+	}
 	if len(s.GPUs) > 0 {
 		t.Printf("\n")
 		a.writeGPUs(s.GPUs, wide)
@@ -43,6 +46,15 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 	if more := s.Counts[string(job.Queued)] - len(s.Waiting); more > 0 {
 		t.Printf("and %d more that wait (see 'gpusched list')\n", more)
 	}
+}
+
+// promisedLine says what jobs have of what is counted besides GPUs.
+func promisedLine(h *job.HostView) string {
+	var parts phrases
+	parts.add(h.MemBytes > 0, "%s of %s host memory", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
+	parts.add(h.CPUs > 0, "%d of %v", h.PromisedCPUs, job.CPUs(h.CPUs))
+	parts.add(h.Places > 0, "%d of %d places", h.Taken, h.Places)
+	return strings.Join(parts, ", ")
 }
 
 // countLine counts the live jobs by state.

@@ -81,6 +81,7 @@ type Job struct {
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
 
+	PromisedCPUs  int           `json:"promised_cpus,omitempty"` // for which it counts while it holds what it asked for
 	PeakMemBytes  int64         `json:"peak_mem_bytes,omitempty"`
 	CPUSeconds    float64       `json:"cpu_seconds,omitempty"`
 	Result        *Result       `json:"result,omitempty"`
@@ -201,6 +202,7 @@ type StatusReply struct {
 	StartedAt time.Time      `json:"started_at"`
 	Health    job.Health     `json:"health"` // HEALTHY, DEGRADED, FAILING
 	Counts    map[string]int `json:"counts"` // jobs by state, live ones
+	Host      job.HostView   `json:"host"`   // an older daemon says nothing of it
 	GPUs      []GPU          `json:"gpus"`
 	Running   []Job          `json:"running"`
 	Waiting   []Job          `json:"waiting"` // the first few

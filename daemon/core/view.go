@@ -17,6 +17,7 @@ const maxExplained = 1000
 func (c *Core) View(q job.Query, now time.Time) job.View {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.reservations.all())}
 	c.gpus.show(&v, &c.reservations, now)
+	v.Host = c.hostView()
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	var starts map[job.ID]sched.Instant
@@ -40,6 +41,18 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		v.Jobs = append(v.Jobs, jv)
 	}
 	return v
+}
+
+// hostView is what jobs have of the machine besides GPUs.
+func (c *Core) hostView() job.HostView {
+	p := &c.policy
+	h := job.HostView{MemBytes: p.HostMemBytes, CPUs: p.HostCPUs, Places: p.MaxRunning, Taken: c.jobs.activeCount()}
+	for _, id := range c.jobs.activeIDs() {
+		j := &c.jobs.active(id).job
+		h.PromisedMem += j.Request.MemBytes
+		h.PromisedCPUs += j.CPUs()
+	}
+	return h
 }
 
 // selected lists the jobs with a unit by id, then the queue in its order, then

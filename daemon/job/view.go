@@ -127,9 +127,22 @@ type View struct {
 	ProblemDetail string
 	ProblemCause  string // what the library, or the program that asks it, said itself
 	SampledAt     time.Time
+	Host          HostView
 	Counts        map[State]int // all live jobs, whatever was asked
 	Omitted       int           // waiting jobs that match, beyond Query.Waiting
 	StartedAt     time.Time     // of the daemon
+}
+
+// HostView is how much jobs may have of the machine besides GPUs, and have. What is not
+// counted is 0.
+type HostView struct {
+	MemBytes    int64 `json:"mem_bytes,omitempty"`
+	PromisedMem int64 `json:"promised_mem_bytes"`
+
+	CPUs         int `json:"cpus,omitempty"`
+	PromisedCPUs int `json:"promised_cpus"`
+	Places       int `json:"places,omitempty"` // jobs that may run at once
+	Taken        int `json:"places_taken"`
 }
 
 // Health is how well a part works.

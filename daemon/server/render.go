@@ -35,6 +35,7 @@ func renderJob(v *job.JobView) api.Job {
 	}
 	if a := j.Attempt; a != nil && j.State != job.Queued { // else it has given back what it had
 		out.InvocationID, out.GPUs = a.InvocationID, renderUses(a.GPUs, v.Uses)
+		out.PromisedCPUs = j.CPUs()
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
 		out.PeakMemBytes, out.CPUSeconds = a.PeakMemBytes, a.CPUTime.Seconds()
 	}

@@ -1,0 +1,63 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSchedulerCPUs: a job that asks CPUs waits until so many are not promised, says who
+// has them, and starts then; one that names none waits for none; what can never be is
+// refused, by update too.
+func TestSchedulerCPUs(t *testing.T) {
+	begin(t)
+	settings(t, `[jobs]
+cpus = 8
+default_cpus = 4
+[quota.default]
+cpus = "100%"`)
+	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks 9 CPUs, this machine has 8 CPUs for jobs")
+	refused(t, "bob", "gpusched submit -g 0 -c 7 -- true", 6, "jobs without a GPU have 6 CPUs here")
+	his := submit(t, "bob", "-g 1 -c 6 -- sleep 1000")
+	running(t, his)
+	hers := submit(t, "alice", "-g 0 -c 3 -- sleep 1000")
+	waitsFor(t, "alice", hers, "needs 3 CPUs, 2 are not promised to running jobs (bob has 6 CPUs)")
+	refused(t, "alice", fmt.Sprintf("gpusched update %d -c 7", hers), 6, "jobs without a GPU have 6 CPUs here")
+	free := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, free)
+	if told := sh(t, "", "gpusched status"); !strings.Contains(told, "of 8 CPUs") {
+		t.Errorf("the state of the machine says nothing of CPUs: %s", told)
+	}
+	sh(t, "", "systemctl restart gpusched")
+	waitsFor(t, "alice", hers, "needs 3 CPUs")
+	cancel(t, "bob", his)
+	running(t, hers)
+	cancel(t, "alice", hers, free)
+}
+
+// TestSchedulerHoarders: without any setting of quotas no user can take all places, all
+// host memory or all CPUs, and another still gets some beside.
+func TestSchedulerHoarders(t *testing.T) {
+	begin(t)
+	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")
+	places := submit(t, "bob", "-g 0 -m 16M --array 0-19 -- sleep infinity")
+	until(t, "bob has his places", func() bool {
+		return strings.TrimSpace(sh(t, "bob", "gpusched list -s running -o ids | wc -l")) == "8"
+	})
+	running(t, submit(t, "alice", "-g 0 -m 16M -- sleep 1000"))
+	running(t, submit(t, "alice", "-g 1 -m 16M -- sleep 1000"))
+	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", places))
+	sh(t, "alice", "gpusched cancel --all")
+	until(t, "all have ended", func() bool { return sh(t, "", "gpusched list -o ids") == "" })
+
+	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks 9 CPUs, the quota of bob is 8 CPUs")
+	running(t, submit(t, "bob", "-g 1 -m 16M -c 8 -- sleep 1000"))
+	more := submit(t, "bob", "-g 1 -m 16M -c 1 -- sleep 1000")
+	waitsFor(t, "bob", more, "bob has 8 of 8 CPUs, the quota")
+	running(t, submit(t, "alice", "-g 1 -m 16M -c 2 -- sleep 1000"))
+
+	have := sh(t, "", "awk '/MemTotal/ {print int($2 * 0.95 / 1024)}' /proc/meminfo")
+	refused(t, "bob", "gpusched submit -g 0 -m "+have+"M -- true", 6, "the quota of bob is")
+}
