@@ -122,12 +122,16 @@ func TestHost(t *testing.T) {
 		"for none":       {Host{MemBytes: 10 * gib, PromisedMem: 8 * gib}, "wait"},
 		"one without":    {Host{MaxRunning: 9, NoGPUSlots: 1}, "start 1 on none"},
 		"memory of one":  {Host{MemBytes: 10 * gib, NoGPUMem: 5 * gib}, "start 1 on none"},
+		"CPUs for one":   {Host{CPUs: 10, PromisedCPUs: 5}, "start 1 on none"},
+		"for no job":     {Host{CPUs: 10, PromisedCPUs: 8}, "wait"},
+		"CPUs of one":    {Host{CPUs: 10, NoGPUCPUs: 5}, "start 1 on none"},
+		"more than have": {Host{CPUs: 10, PromisedCPUs: 18}, "wait"},
 		"over-promised":  {Host{MemBytes: 10 * gib, PromisedMem: 18 * gib}, "wait"},
 	} {
 		sc := newScene(t, 0)
 		sc.s.Host, sc.s.Policy.ReservationDepth = c.host, 0
 		for id := range job.ID(2) {
-			sc.waits(id+1, 0, asks(func(r *job.Request) { r.MemBytes = 3 * gib }))
+			sc.waits(id+1, 0, asks(func(r *job.Request) { r.MemBytes, r.CPUs = 3*gib, 3 }))
 		}
 		t.Run(name, func(t *testing.T) { sc.expect(c.want) })
 	}

@@ -1,0 +1,94 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+func askCPUs(n int) func(*Waiting) { return asks(func(r *job.Request) { r.CPUs = n }) }
+
+// A job that asks CPUs keeps its place by a reservation: what runs longer leaves it
+// what it needs, and a job that names none starts and counts for what is left.
+func TestCPUsAreKept(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.s.Host = Host{CPUs: 16, PromisedCPUs: 10, GPUCPUs: 12}
+	sc.runs(101, time.Hour, on(0)...).CPUs = 10
+	sc.waits(1, 1000, askCPUs(12))
+	sc.waits(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 are left at the shadow
+	sc.waits(3, 1000, askCPUs(2), expected(30*time.Minute))
+	sc.waits(4, 1000, expected(2*time.Hour))
+	sc.expect("start 3 on 1, start 4 on 2, keep 0 for 1 at +1h0m0s")
+	if got := sc.p.out.Place[1].CPUs; got != 3 {
+		t.Errorf("the job that names none counts for %d CPUs, want 3", got)
+	}
+	if why := sc.why(sc.last(1000, askCPUs(5), expected(2*time.Hour))); why != "host-cpus, need 5 have 1, ann has 10 CPUs; gpu-busy on 0, job 101; gpu-kept on 1, job 3; gpu-kept on 2, job 4; gpu-free on 3" {
+		t.Errorf("why: %s", why)
+	}
+}
+
+// A job that names no CPUs waits for none, whatever is left: on a machine whose users
+// never name any all goes as if they were not counted.
+func TestWhoNamesNoCPUsWaitsForNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		host  Host
+		quota int
+		want  int // CPUs of a job with one GPU of four
+	}{
+		"its GPU's part":       {Host{CPUs: 16, GPUCPUs: 12}, 0, 3},
+		"what is left":         {Host{CPUs: 16, GPUCPUs: 12, PromisedCPUs: 14}, 0, 2},
+		"none is left":         {Host{CPUs: 16, GPUCPUs: 12, PromisedCPUs: 16}, 0, 0},
+		"less than none":       {Host{CPUs: 16, GPUCPUs: 12, PromisedCPUs: 20}, 0, 0},
+		"what its user may":    {Host{CPUs: 16, GPUCPUs: 12}, 1, 1},
+		"fewer CPUs than GPUs": {Host{CPUs: 4, GPUCPUs: 3}, 0, 0},
+		"not counted":          {Host{}, 0, 0},
+	} {
+		sc := newScene(t, 4)
+		sc.s.Host = c.host
+		sc.user("ann").MaxCPUs = c.quota
+		sc.waits(1, 1000)
+		sc.waits(2, 0)
+		sc.waits(3, 10)
+		sc.expect("start 1 on 0, start 2 on none, start 3 on 10m of 1")
+		if got := sc.p.out.Place[0].CPUs; got != c.want || sc.p.out.Place[1].CPUs != 0 || sc.p.out.Place[2].CPUs != 0 {
+			t.Errorf("%s: %+v, want %d CPUs", name, sc.p.out.Place, c.want)
+		}
+	}
+}
+
+// Quotas of memory and CPUs bound what a user, and the members of a group, have at
+// once, and count what runs and what the pass gives out. Why names both.
+func TestQuotasOfMemoryAndCPUs(t *testing.T) {
+	sc := newScene(t, 0)
+	lab := &Account{UID: -1, Name: "lab", MaxCPUs: 6, MaxMem: 12 * gib}
+	ann, bob := sc.user("ann"), sc.user("bob")
+	ann.Groups, bob.Groups, ann.MaxMem = []*Account{lab}, []*Account{lab}, 8*gib
+	for _, a := range []*Account{ann, lab} {
+		a.Promise(5*gib, 2)
+	}
+	ask := func(mem int64, cpus int) func(*Waiting) {
+		return asks(func(r *job.Request) { r.MemBytes, r.CPUs = mem*gib, cpus })
+	}
+	sc.waits(1, 0, ask(4, 0))          // above her quota
+	sc.waits(2, 0, ask(3, 1))          // and not
+	sc.waits(3, 0, of(bob), ask(3, 4)) // above that of CPUs of the lab
+	sc.waits(4, 0, of(bob), ask(3, 3))
+	sc.waits(5, 0, of(bob), ask(2, 0)) // above that of memory of the lab
+	sc.expect("start 2 on none, start 4 on none")
+	ann.MaxCPUs = 3
+	if got, want := sc.why(sc.last(0, ask(4, 5))), "quota-mem, need 8589934592 have 5368709120, ann; quota-cpus, need 3 have 2, ann; quota-cpus, need 6 have 2, group lab"; got != want {
+		t.Errorf("why: %s, want %s", got, want)
+	}
+}
+
+// A preemptible job makes room for one that waits for its CPUs.
+func TestCPUsAreTakenBack(t *testing.T) {
+	sc := newScene(t, 2)
+	sc.s.Policy.Slice = 30 * time.Minute
+	sc.s.Host = Host{CPUs: 8, PromisedCPUs: 7}
+	r := sc.runs(101, time.Hour, on(0)...)
+	r.CPUs, r.Preemptible, r.Priority = 7, true, job.Priority{Number: -1}
+	sc.waits(1, 1000, askCPUs(4))
+	sc.expect("keep 0 for 1 at +1h0m0s, stop 101 for 1")
+}
