@@ -46,10 +46,11 @@ func TestSchedulerHoarders(t *testing.T) {
 	until(t, "bob has his places", func() bool {
 		return strings.TrimSpace(sh(t, "bob", "gpusched list -s running -o ids | wc -l")) == "8"
 	})
-	running(t, submit(t, "alice", "-g 0 -m 16M -- sleep 1000"))
-	running(t, submit(t, "alice", "-g 1 -m 16M -- sleep 1000"))
+	without, with := submit(t, "alice", "-g 0 -m 16M -- sleep 1000"), submit(t, "alice", "-g 1 -m 16M -- sleep 1000")
+	running(t, without)
+	running(t, with)
+	cancel(t, "alice", without, with)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", places))
-	sh(t, "alice", "gpusched cancel --all")
 	until(t, "all have ended", func() bool { return sh(t, "", "gpusched list -o ids") == "" })
 
 	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks 9 CPUs, the quota of bob is 8 CPUs")
