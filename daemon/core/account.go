@@ -163,7 +163,7 @@ func (l *accountBook) configure(p *Policy) {
 // charged for its GPUs.
 func rateOf(j *job.Job) sched.Rate {
 	gpu := gpuRate(j.Attempt.GPUs)
-	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge)}
+	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge, j.Shared)}
 }
 
 // gpuRate is what counts of GPUs that a job holds.

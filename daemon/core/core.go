@@ -49,6 +49,7 @@ type Core struct {
 	gpus         gpuBook
 	starvation   starvationGuard
 	accounts     accountBook
+	sharers      sharers
 	step         stepBuffer
 }
 
@@ -124,6 +125,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
 		c.schedule(now)
 		c.countCapped(now)
+		c.chargeSharers(now)
 	}
 	return c.finish(now)
 }

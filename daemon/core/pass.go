@@ -116,6 +116,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	}
 	c.gpus.recordBaseline(p.Grants)
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: withCPUs(c.gpus.refs(p.Grants), p.CPUs), BootID: c.systemd.runID(), PlacedAt: now}
+	l.job.Shared = 0
 	l.job.Charge = c.largestShare(&l.job.Request, l.job.Attempt.GPUs)
 	l.job.StopOrder = job.StopOrder{}
 	l.job.GPUError, l.job.Left = nil, ""

@@ -31,3 +31,10 @@ func (p *planning) blank() *sched.Snapshot {
 func (p *planning) replanAt() time.Time { return p.replanTime }
 
 func (p *planning) setReplanAt(at time.Time) { p.replanTime = at }
+
+// replanBy has it be planned again by then at the latest.
+func (p *planning) replanBy(at time.Time) {
+	if p.replanTime.IsZero() || at.Before(p.replanTime) {
+		p.replanTime = at
+	}
+}

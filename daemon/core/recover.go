@@ -56,6 +56,7 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 	}
 	j.Attempt, j.Held = c.untaken(found), ""
 	j.Request.GPUMilli = found.Request.GPUMilli
+	j.Shared = 0
 	j.Charge = c.largestShare(&j.Request, j.Attempt.GPUs)
 	c.move(l, job.Starting, now)
 	c.charge(l, now)

@@ -13,8 +13,38 @@ import (
 type tenure struct {
 	uid      int
 	refs     []job.Allocation
-	charge   int           // what fair share counts, at least
+	rates    []rateSince
 	from, to time.Duration // to is negative until it ends
+}
+
+// rateSince is what fair share counts from a moment on, at least.
+type rateSince struct {
+	at    time.Duration
+	milli int
+}
+
+// count notes what fair share counts of the attempt of a job.
+func (h *tenure) count(n *job.Job, at time.Duration) {
+	rate := max(n.Charge, n.Shared)
+	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
+		h.rates = append(h.rates, rateSince{at, rate})
+	}
+}
+
+// undo takes back rates that were decided and not written down.
+func (h *tenure) undo(n *job.Job) {
+	for last := len(h.rates) - 1; last > 0 && h.rates[last].milli != max(n.Charge, n.Shared); last-- {
+		h.rates = h.rates[:last]
+	}
+}
+
+// most is the highest rate that it had, in GPUs.
+func (h *tenure) most() int {
+	most := len(h.refs)
+	for _, r := range h.rates {
+		most = max(most, r.milli/job.WholeGPU+1)
+	}
+	return most
 }
 
 func (h *tenure) open() bool { return h.to < 0 }
@@ -44,8 +74,11 @@ func (w *World) enter(n *job.Job) {
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
 	if h == nil {
-		h = &tenure{uid: n.Owner.UID, refs: n.Attempt.GPUs, charge: n.Charge, from: w.elapsed, to: -1}
+		h = &tenure{uid: n.Owner.UID, refs: n.Attempt.GPUs, from: w.elapsed, to: -1}
 		b.holds[key] = h
+	}
+	if h.open() {
+		h.count(n, w.elapsed)
 	}
 	if h.open() && !n.Attempt.EndedAt.IsZero() {
 		h.to = w.elapsed
@@ -72,7 +105,11 @@ func (w *World) reopen(r *job.Restored) {
 		n := &r.Jobs[i]
 		b.join(n)
 		if n.Attempt != nil && n.Attempt.EndedAt.IsZero() {
-			open[attemptKey(n.ID, n.Attempt.Number)] = true
+			key := attemptKey(n.ID, n.Attempt.Number)
+			open[key] = true
+			if h := b.holds[key]; h != nil {
+				h.undo(n)
+			}
 		}
 	}
 	for key, h := range b.holds {
@@ -100,12 +137,22 @@ func (b *books) used(uid int, charged bool, now, half time.Duration) time.Durati
 		for _, r := range h.refs {
 			milli += max(r.ChargeMilli, r.Share())
 		}
-		if charged {
-			milli = max(milli, h.charge)
-		}
 		life := float64(half) / math.Ln2
 		decayed := func(since time.Duration) float64 { return math.Exp2(-float64(now-since) / float64(half)) }
-		sum += float64(milli) / job.WholeGPU * life * (decayed(to) - decayed(h.from))
+		over := func(from, to time.Duration, milli int) {
+			sum += float64(milli) / job.WholeGPU * life * (decayed(to) - decayed(from))
+		}
+		if !charged {
+			over(h.from, to, milli)
+			continue
+		}
+		for i, r := range h.rates {
+			end := to
+			if i+1 < len(h.rates) {
+				end = h.rates[i+1].at
+			}
+			over(r.at, end, max(milli, r.milli))
+		}
 	}
 	return time.Duration(sum)
 }
@@ -129,7 +176,7 @@ func (w *World) judgeUsage(u *job.Usage) {
 	p := &w.tracked.policy.Sched
 	slack := inexact
 	for _, h := range w.tracked.books.holds {
-		slack += inexact * time.Duration(max(1, len(h.refs), h.charge/job.WholeGPU+1))
+		slack += inexact * time.Duration(max(1, h.most()))
 	}
 	for i, micro := range []int64{u.Micro, u.Counts.Charge} {
 		charged := i == 1

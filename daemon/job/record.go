@@ -115,6 +115,7 @@ type Life struct {
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
 	Charge    int           `json:"charge,omitempty"`    // for fair share, of the current attempt (core), in thousandths of a GPU
+	Shared    int           `json:"shared,omitempty"`    // the same, of GPUs that it shares, while others want these whole; 0: none do
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries

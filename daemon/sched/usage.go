@@ -118,6 +118,12 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
+// Recharge counts so much more for what runs, from now on.
+func (a *Account) Recharge(more int, now Instant, half time.Duration) {
+	a.usage.move(now, half)
+	a.usage.rate.Charge += more
+}
+
 // Charge adds what a job of a rate has used that runs since a while ago, but for
 // what was counted when the account was restored, or by Counted.
 func (a *Account) Charge(rate Rate, ran time.Duration, now Instant, half time.Duration) {

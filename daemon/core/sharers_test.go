@@ -1,0 +1,129 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// after lets time pass, and then the scheduler look.
+func (w *world) after(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.step(core.Tick{}, -1)
+	w.step(w.sample(0), -1)
+	w.settle()
+}
+
+// on asks a part of a GPU.
+func on(milli, gpu int) func(*job.Request) {
+	return func(r *job.Request) { r.GPUMilli, r.GPUIDs = milli, []int{gpu} }
+}
+
+// counted holds what is on record of the only user.
+func counted(t *testing.T, w *world, gpus, charge time.Duration) {
+	t.Helper()
+	u := w.usage["u1001"]
+	for _, x := range []struct {
+		what     string
+		is, want time.Duration
+	}{{"GPU time", time.Duration(u.Micro), gpus}, {"charge", time.Duration(u.Counts.Charge), charge}} {
+		if is := x.is * time.Microsecond; is < x.want-x.want/50-time.Minute || is > x.want+x.want/50+time.Minute {
+			t.Errorf("%s: %v, want %v", x.what, is, x.want)
+		}
+	}
+}
+
+func (w *world) cancel(id job.ID) {
+	w.token++
+	w.step(core.Command{Token: w.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: id}}, -1)
+	w.settle()
+}
+
+// TestSharersPayForTheWholeGPU: a hundredth on each GPU keeps whole ones from others, and
+// costs as much as all of them while somebody waits for a whole one, also where the
+// daemon is started again meanwhile (invariant 12).
+func TestSharersPayForTheWholeGPU(t *testing.T) {
+	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
+		t.Run(name, func(t *testing.T) {
+			w := running(t, 2, on(10, 0))
+			w.queue(on(10, 1))
+			w.settle()
+			w.after(5 * time.Hour) // nobody waits
+			w.queue(nil)
+			w.settle()
+			w.after(time.Minute)
+			for range 4 {
+				w.after(30 * time.Minute)
+				if dies {
+					w.revive()
+					w.step(w.listed(), -1)
+					w.step(w.sample(0), -1)
+				}
+			}
+			if j := w.jobs[1]; j.Shared != job.WholeGPU {
+				t.Errorf("it is charged for %d milli", j.Shared)
+			}
+			w.cancel(3)
+			w.after(time.Minute)
+			if j := w.jobs[1]; j.Shared != 0 {
+				t.Errorf("nobody waits, and it is charged for %d milli", j.Shared)
+			}
+			w.after(5 * time.Hour)
+			w.cancel(2)
+			w.cancel(1)
+			counted(t, w, 14*time.Minute, 4*time.Hour+12*time.Minute)
+		})
+	}
+}
+
+// TestSharersDivideTheGPU: together they pay for one GPU, in proportion to their parts.
+func TestSharersDivideTheGPU(t *testing.T) {
+	w := running(t, 1, on(100, 0))
+	w.queue(on(300, 0))
+	w.settle()
+	w.queue(nil)
+	w.settle()
+	w.after(time.Hour)
+	if a, b := w.jobs[1].Shared, w.jobs[2].Shared; a != 250 || b != 750 {
+		t.Errorf("they are charged for %d and %d milli", a, b)
+	}
+	w.cancel(2)
+	w.after(time.Hour)
+	if a := w.jobs[1].Shared; a != 1000 {
+		t.Errorf("alone it is charged for %d milli", a)
+	}
+}
+
+// TestSharersPayNothingForWhomAQuotaKeeps: who could not start anyway waits for no GPU.
+func TestSharersPayNothingForWhomAQuotaKeeps(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"a quota":      func(w *world) { w.policy.Quotas.Default.GPUMilli = job.WholeGPU },
+		"another GPU":  func(*world) {},
+		"held":         func(*world) {},
+		"asks a part":  func(*world) {},
+		"asks no GPUs": func(*world) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(2, t.Logf)
+			change(w)
+			w.revive()
+			w.step(w.listed(), -1)
+			w.step(w.sample(0), -1)
+			w.queue(on(100, 0))
+			w.settle()
+			w.queue(on(job.WholeGPU, 1))
+			w.settle()
+			w.queue(map[string]func(*job.Request){
+				"a quota": nil, "another GPU": on(job.WholeGPU, 1), "held": func(r *job.Request) { r.Hold = true },
+				"asks a part": on(950, 0), "asks no GPUs": func(r *job.Request) { r.GPUMilli, r.MemBytes = 0, 1<<60 },
+			}[name])
+			w.settle()
+			w.after(time.Hour)
+			if j := w.jobs[1]; j.Shared != 0 || j.State != job.Running {
+				t.Errorf("it is %s and charged for %d milli", j.State, j.Shared)
+			}
+		})
+	}
+}
