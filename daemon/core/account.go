@@ -178,9 +178,10 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 // GPUs, CPUs and host memory, in thousandths of a GPU (dominant resource: Ghodsi et
 // al., NSDI 2011): who holds all of the memory keeps all GPUs from others. A machine
 // without GPUs counts as one.
-func (c *Core) largestShare(r *job.Request, gpus []job.Allocation) int {
+func (c *Core) largestShare(j *job.Job) int {
 	p, all := &c.policy, max(1, c.gpus.count())*job.WholeGPU
-	return max(gpuRate(gpus), partOf(all, r.MemBytes, p.HostMemBytes), partOf(all, int64(r.CPUs), int64(p.HostCPUs)))
+	mem, cpus := partOf(all, j.Request.MemBytes, p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))
+	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
 // partOf is as much of all as n is of most, rounded up; all for more than that.

@@ -106,11 +106,11 @@ func TestChargeIsTheLargestShare(t *testing.T) {
 	} {
 		c := &Core{policy: Policy{HostMemBytes: 1000, HostCPUs: 64}}
 		c.gpus.devices = make([]*device, w.devices)
-		if got := c.largestShare(&w.r, w.gpus); got != w.want {
+		if got := c.largestShare(&job.Job{Request: w.r, Attempt: &job.Attempt{GPUs: w.gpus}}); got != w.want {
 			t.Errorf("%s: %d, want %d", name, got, w.want)
 		}
 		c.policy.HostMemBytes, c.policy.HostCPUs = 0, 0
-		if got := c.largestShare(&w.r, w.gpus); got != gpuRate(w.gpus) {
+		if got := c.largestShare(&job.Job{Request: w.r, Attempt: &job.Attempt{GPUs: w.gpus}}); got != gpuRate(w.gpus) {
 			t.Errorf("%s, with a host that is not counted: %d", name, got)
 		}
 	}

@@ -117,7 +117,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	c.gpus.recordBaseline(p.Grants)
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: withCPUs(c.gpus.refs(p.Grants), p.CPUs), BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Shared = 0
-	l.job.Charge = c.largestShare(&l.job.Request, l.job.Attempt.GPUs)
+	l.job.Charge = c.largestShare(&l.job)
 	l.job.StopOrder = job.StopOrder{}
 	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over

@@ -35,7 +35,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	}
 	j.Recovered, j.Began = true, true
 	j.Attempt = c.untaken(&j)
-	j.Charge = c.largestShare(&j.Request, j.Attempt.GPUs)
+	j.Charge = c.largestShare(&j)
 	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(j)
 	c.jobs.claim(j.ID)
@@ -57,7 +57,7 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 	j.Attempt, j.Held = c.untaken(found), ""
 	j.Request.GPUMilli = found.Request.GPUMilli
 	j.Shared = 0
-	j.Charge = c.largestShare(&j.Request, j.Attempt.GPUs)
+	j.Charge = c.largestShare(j)
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 }

@@ -97,7 +97,9 @@ func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	}
 	c.sizes = 0
 	if !fifo {
-		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool { return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}}) })
+		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
+			return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}})
+		})
 	}
 	return c.sizes != was
 }
