@@ -83,7 +83,7 @@ func (h *heap) pop() {
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
-	return h.dead > 8+len(h.list)/32
+	return h.dead > h.p.siftAfter+len(h.list)/32
 }
 
 // sift keeps those that are to stay.

@@ -12,6 +12,7 @@ type Planner struct {
 	pass            uint64
 	out             Plan
 	maxFailedShapes int // of shapes of one account for which a pass fails to find GPUs to keep
+	siftAfter       int // so many of a heap have come to nothing, the rest is looked through
 
 	start     capacity // when the pass began
 	wholeFree int      // GPUs in it
@@ -52,7 +53,7 @@ type Planner struct {
 
 // NewPlanner returns a planner.
 func NewPlanner() *Planner {
-	p := &Planner{backfill: make([]backfillReservation, 0, maxDepth), maxFailedShapes: maxFailedShapes}
+	p := &Planner{backfill: make([]backfillReservation, 0, maxDepth), maxFailedShapes: maxFailedShapes, siftAfter: 8}
 	p.heap.p, p.blocked.p = p, p
 	return p
 }

@@ -55,6 +55,7 @@ func TestReference(t *testing.T) {
 func compare(p *Planner, d *drawn, c *tally) error {
 	r := newReference(&d.s, d.waiting)
 	p.maxFailedShapes, r.most = d.most, d.most
+	p.siftAfter = d.sift
 	r.placeAll()
 	if err := r.conserved(); err != nil {
 		return err

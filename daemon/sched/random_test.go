@@ -25,6 +25,7 @@ type drawn struct {
 	waiting  []*Waiting
 	q        *Queue
 	most     int // of shapes of an account for which GPUs are kept in vain
+	sift     int // after so many that came to nothing a pass looks through the rest
 
 	stoppable bool // a preemptible job was started
 }
@@ -48,6 +49,10 @@ func draw(seed uint64) *drawn {
 	for range max(0, d.IntN(6)-3) {
 		d.reserved()
 	}
+	for len(d.s.Reserved) > 0 && seed%8 == 1 && len(d.s.Reserved) <= 64 { // more than a pass has bits for
+		d.s.Reserved = append(d.s.Reserved, d.s.Reserved...)
+	}
+	d.sift = pick(d, 0, 0, 8)
 	d.queue()
 	return d
 }
