@@ -9,7 +9,8 @@ import (
 
 // copyRunning copies the machine and what runs.
 func (f *forecast) copyRunning(s *Snapshot, only job.ID) {
-	f.begun, f.s, f.q, f.only = s.Now, *s, NewQueue(), only
+	f.begun, f.only = s.Now, only
+	f.s, f.q = *s, NewQueue()
 	f.accounts, f.throttles = map[*Account]*Account{}, map[*Throttle]*Throttle{}
 	f.arrays, f.wanted = map[*Throttle]job.ID{}, map[job.ID]bool{}
 	f.starts, f.tasks = map[job.ID]Instant{}, 0
@@ -75,7 +76,8 @@ func (f *forecast) start(x *Placement) {
 	}
 	waits := e.Since.Add(b.account.Capped(b.shape.milli, f.s.Now) - e.Capped)
 	r := Running{
-		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Preemptible: b.shape.yields, Priority: b.priority,
+		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs,
+		Preemptible: b.shape.yields, Priority: b.priority,
 		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
 		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
 	}
@@ -179,7 +181,8 @@ func (f *forecast) end(r *Running, x *future) {
 	ran := time.Duration(f.s.Now - r.Start)
 	served := r.Served + ran
 	f.q.push(Waiting{
-		ID: r.ID, Account: r.Account, Since: r.Since.Add(ran), Expected: served + Remaining(r.Expected, served), Served: served,
+		ID: r.ID, Account: r.Account, Since: r.Since.Add(ran),
+		Expected: served + Remaining(r.Expected, served), Served: served,
 		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.milli(), f.s.Now),
 	}, x.shape, r.Priority)
 }

@@ -86,8 +86,8 @@ func (s *starts) started(at int, now time.Duration) {
 	delete(s.open, at)
 }
 
-// StartFigures say how well expected starts came true. Errors are |told - real| / told
-// of waits from the moment of asking, of jobs that were told a start more than a
+// StartFigures say how well expected starts came true. Errors are |told - real| / told:
+// for waits from the moment of asking, of jobs that were told a start more than a
 // minute away. Their JSON names are stable within a schema.
 type StartFigures struct {
 	Asked    float64 `json:"asked"`     // of so many jobs
