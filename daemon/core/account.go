@@ -24,7 +24,8 @@ type accountBook struct {
 
 func newAccountBook(p *Policy, past []job.Usage) accountBook {
 	l := accountBook{
-		quotas: p.Quotas, mem: p.HostMemBytes, cpus: p.HostCPUs, users: map[int]*sched.Account{}, groups: map[string]*sched.Account{},
+		quotas: p.Quotas, mem: p.HostMemBytes, cpus: p.HostCPUs,
+		users: map[int]*sched.Account{}, groups: map[string]*sched.Account{},
 		past: map[string]job.Usage{}, gids: map[int]job.GIDs{},
 	}
 	for _, u := range past {

@@ -115,7 +115,8 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 		c.keepLast(l, now)
 	}
 	c.gpus.recordBaseline(p.Grants)
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: withCPUs(c.gpus.refs(p.Grants), p.CPUs), BootID: c.systemd.runID(), PlacedAt: now}
+	gpus := withCPUs(c.gpus.refs(p.Grants), p.CPUs)
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Shared = 0
 	l.job.Charge = c.largestShare(&l.job)
 	l.job.StopOrder = job.StopOrder{}

@@ -275,12 +275,14 @@ func (w *World) judgeBegin(r *run) {
 	}
 	j.truth[key] = r
 	var mem int64
+	cpus := 0
 	milli, bytes := map[string]int{}, map[string]int64{}
 	for _, o := range w.runs {
 		if o.began == 0 || o.gone || o.stale {
 			continue
 		}
 		mem += o.mem
+		cpus += o.cpus
 		if o != r && o.job == r.job {
 			w.breach(2, "%v begins while %v runs", r, o)
 		}
@@ -291,6 +293,9 @@ func (w *World) judgeBegin(r *run) {
 	}
 	if mem > hostMem {
 		w.breach(3, "%s of host memory are promised with %v", job.FormatSize(mem), r)
+	}
+	if cpus > hostCPUs {
+		w.breach(3, "%d CPUs are promised with %v", cpus, r)
 	}
 	for _, g := range r.gpus {
 		if milli[g.UUID] > job.WholeGPU {

@@ -21,6 +21,7 @@ type run struct {
 	uid     int
 	gpus    []contract.GPU
 	mem     int64
+	cpus    int
 	limit   time.Duration // RuntimeMax of its unit
 	grace   time.Duration
 
@@ -65,7 +66,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		w.breach(8, "a unit is made that cannot be recovered: %v", err)
 		return nil
 	}
-	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes,
+	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, cpus: s.Limits.CPUs,
 		limit: s.MaxRuntime, grace: s.Grace}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)

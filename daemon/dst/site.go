@@ -10,7 +10,10 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-const hostMem = 64 * gib
+const (
+	hostMem  = 64 * gib
+	hostCPUs = 16
+)
 
 // slack is by how much a share of a GPU's memory may be short.
 const slack = gib / 2
@@ -21,8 +24,8 @@ func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
 	s := daemon.Settings{
 		Policy: core.Policy{
-			HostMemBytes: hostMem, DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10,
-			DefaultBackoff: 5 * time.Second,
+			HostMemBytes: hostMem, HostCPUs: hostCPUs, GPUCPUs: 12,
+			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched: sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50,
 				ReservationDepth: 1, Slice: 5 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
@@ -55,7 +58,10 @@ func drawQuotas(d *dice) job.Quotas {
 		return job.Quotas{}
 	}
 	q := func() job.Quota {
-		return job.Quota{GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10)}
+		return job.Quota{
+			Mem: job.Part{Amount: pick[int64](d, 0, 25*gib)}, CPUs: job.Part{Amount: pick[int64](d, 0, 12)},
+			GPUMilli: pick(d, 0, 3000, 4000), Running: d.n(4), Queued: pick(d, 0, 2, 5, 10),
+		}
 	}
 	return job.Quotas{Default: q(), Users: map[string]job.Quota{"alice": q()},
 		Groups: map[string]job.Quota{"lab": q(), "class": q()}}
