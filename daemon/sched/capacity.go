@@ -167,6 +167,7 @@ type query struct {
 	account *Account
 	at      Instant
 	when    horizon
+	open    bool // reservations of administrators do not count
 }
 
 // horizon is of when a capacity is, for what it does not hold: load and use.
@@ -188,7 +189,7 @@ func (p *Planner) admits(q *query, l *capacity, i int) bool {
 	if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i], q.when); !ok {
 		return false
 	}
-	return q.when == whenEver || p.advanceReservationFor(q, i) == nil
+	return q.open || q.when == whenEver || p.advanceReservationFor(q, i) == nil
 }
 
 // wholeFits and partFits tell what of an admitted GPU would do.

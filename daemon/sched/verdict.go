@@ -132,7 +132,7 @@ func (p *Planner) roomFor(b *bucket, mask uint32) bool {
 		return true
 	}
 	q := query{shape: b.shape, account: b.account, at: p.s.Now, when: whenNow}
-	if len(p.s.Reserved) == 0 && !p.fitsAtStart(&q) {
+	if !p.fitsAtStart(q) {
 		return false
 	}
 	if len(p.s.Reserved) == 0 && mask == 0 && p.version == firstVersion {
@@ -149,12 +149,13 @@ func (p *Planner) roomFor(b *bucket, mask uint32) bool {
 	return v.fits
 }
 
-// fitsAtStart reports whether the GPUs of a shape were there as the pass began, where no
-// administrator has reserved any. That is found once for as long as they stay as they are.
-func (p *Planner) fitsAtStart(q *query) bool {
+// fitsAtStart reports whether the GPUs of a shape were there as the pass began, whoever
+// they are reserved for. That is found once for as long as they stay as they are.
+func (p *Planner) fitsAtStart(q query) bool {
 	f := q.shape.footprint
 	if f.atStart == unasked {
-		f.atStart = answerOf(p.gpusFit(q, &p.start))
+		q.open = true
+		f.atStart = answerOf(p.gpusFit(&q, &p.start))
 	}
 	return f.atStart == yes
 }
