@@ -11,7 +11,7 @@ import (
 // placed.
 func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	a := &array.job
-	waits := c.since(a).Add(array.account.Capped(a.Request.GPUMilli, sched.At(now)) - a.Capped)
+	waits := c.since(a).Add(array.account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
 		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
 		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,

@@ -71,7 +71,7 @@ func (c *Core) countWait(l *trackedJob, could bool, now time.Time) {
 // begins to wait.
 func (c *Core) markCapped(l *trackedJob, now time.Time) {
 	if !now.IsZero() {
-		l.job.Capped = l.account.Capped(l.job.Request.GPUMilli, sched.At(now))
+		l.job.Capped = l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now))
 	}
 }
 
@@ -236,7 +236,7 @@ func (c *Core) clampBackoffs(now time.Time) {
 			continue
 		}
 		late := l.job.QueuedAt.After(now)
-		lost := l.job.Capped > l.account.Capped(l.job.Request.GPUMilli, sched.At(now)) // of what the clock showed
+		lost := l.job.Capped > l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
 		if late {
 			l.job.QueuedAt = now
 		}

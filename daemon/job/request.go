@@ -156,3 +156,14 @@ type End struct {
 	State   State
 	Started bool // it ran at all
 }
+
+// QuotaMilli is what the request counts for in quotas of GPUs. A part that chooses its
+// GPU counts as a whole one: the scheduler puts parts together, and one that stays away
+// from the others keeps all of its GPU from whole ones.
+func (r *Request) QuotaMilli() int {
+	chooses := r.Spread || len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 || r.MaxLoadPercent+r.MaxUsedPercent > 0
+	if r.Part() > 0 && chooses {
+		return r.Devices() * WholeGPU
+	}
+	return r.GPUMilli
+}

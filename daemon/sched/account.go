@@ -108,7 +108,7 @@ func (a *Account) full(n *needs) bool {
 	case n.cpus > 0 && n.cpus > a.cpusLeft():
 		return true
 	}
-	return a.MaxMilli > 0 && n.milli > 0 && a.Milli+a.newMilli+n.milli > a.MaxMilli
+	return a.MaxMilli > 0 && n.milli > 0 && a.Milli+a.newMilli+n.quota > a.MaxMilli
 }
 
 // cpusLeft is how many CPUs the account's jobs may have beside those that they have.

@@ -98,7 +98,7 @@ func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c.sizes = 0
 	if !fifo {
 		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
-			return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}})
+			return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}, quota: smallest(size)})
 		})
 	}
 	return c.sizes != was

@@ -128,7 +128,7 @@ func quotaReasons(a *Account, n *needs, s *Snapshot) []job.Reason {
 		if q.MaxJobs > 0 && q.Jobs >= q.MaxJobs {
 			add(job.ReasonQuotaJobs, q, int64(q.MaxJobs), int64(q.Jobs))
 		}
-		if q.MaxMilli > 0 && n.milli > 0 && q.Milli+n.milli > q.MaxMilli {
+		if q.MaxMilli > 0 && n.milli > 0 && q.Milli+n.quota > q.MaxMilli {
 			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
 		}
 		if q.MaxMem > 0 && n.mem > 0 && q.host.mem+n.mem > q.MaxMem {

@@ -186,7 +186,7 @@ func (l *loop) earn() {
 func (l *loop) begin(j *loopJob, x Placement) {
 	l.earn()
 	l.q.Take(j.ID)
-	j.Since = j.Since.Add(j.Account.Capped(j.Request.GPUMilli, l.s.Now) - j.Capped)
+	j.Since = j.Since.Add(j.Account.Capped(j.Request.QuotaMilli(), l.s.Now) - j.Capped)
 	j.lane = x.Guarded
 	j.grants, j.start, j.end = slices.Clone(x.Grants), l.s.Now, l.s.Now.Add(j.run-j.served)
 	if j.first == 0 {
@@ -199,7 +199,7 @@ func (l *loop) begin(j *loopJob, x Placement) {
 	at, _ := slices.BinarySearchFunc(l.running, j.ID, func(o *loopJob, id job.ID) int { return int(o.ID - id) })
 	l.running = slices.Insert(l.running, at, j)
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
-		a.Start(j.Request.GPUMilli, j.rate(), l.s.Now, l.s.Policy.HalfLife)
+		a.Start(j.Request.QuotaMilli(), j.rate(), l.s.Now, l.s.Policy.HalfLife)
 	}
 }
 
@@ -217,7 +217,7 @@ func (l *loop) leave(j *loopJob) {
 		*held = slices.DeleteFunc(*held, func(h Hold) bool { return h.Job == j.ID })
 	}
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
-		a.Finish(j.Request.GPUMilli, j.rate(), l.s.Now, l.s.Policy.HalfLife)
+		a.Finish(j.Request.QuotaMilli(), j.rate(), l.s.Now, l.s.Policy.HalfLife)
 	}
 	j.served += time.Duration(l.s.Now - j.start)
 }
@@ -228,7 +228,7 @@ func (l *loop) stop(j *loopJob) {
 	l.leave(j)
 	j.stops++
 	j.Since += l.s.Now - j.start
-	j.Capped = j.Account.Capped(j.Request.GPUMilli, l.s.Now)
+	j.Capped = j.Account.Capped(j.Request.QuotaMilli(), l.s.Now)
 	j.Count, j.Expected = 1, j.served+Remaining(j.Expected, j.served)
 	l.q.Push(j.Waiting)
 }

@@ -397,7 +397,7 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 		}
 	}
 	p.changed()
-	c.bucket.account.addPlaced(c.bucket.shape.milli, h)
+	c.bucket.account.addPlaced(c.bucket.shape.quota, h)
 	p.countStart(c.entry.Throttle)
 	c.used++
 	c.entry.start(p.pass)

@@ -248,7 +248,7 @@ func (p *Planner) reserveFreed(c *cursor, grants []Grant) {
 			k.rest.take(grants, sh.hostShare)
 		}
 	}
-	c.bucket.account.addPlaced(sh.milli, sh.hostShare)
+	c.bucket.account.addPlaced(sh.quota, sh.hostShare)
 	p.countStart(c.entry.Throttle)
 }
 

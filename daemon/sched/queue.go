@@ -235,7 +235,7 @@ func runTime(log int, limit time.Duration) time.Duration {
 // since is the moment from which the wait counts, less the time at a quota: for all of
 // a bucket it moves alike.
 func (e *entry) since(now Instant) Instant {
-	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.milli, now))
+	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }
 
 // base is what never changes of since.

@@ -230,7 +230,7 @@ func (d *drawn) queue() {
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
-		w.Capped = w.Account.Capped(w.Request.GPUMilli, w.Since)
+		w.Capped = w.Account.Capped(w.Request.QuotaMilli(), w.Since)
 		if d.often(2) {
 			w.Count = 1 + d.IntN(4)
 			if gate == nil || d.often(5) {

@@ -110,7 +110,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 // value is what rule "Order" says of one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
-	atQuota := w.Account.Capped(w.Request.GPUMilli, r.s.Now) - w.Capped
+	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
 	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}}
 	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: kind}
 	if w.Batch != "" {
@@ -242,7 +242,7 @@ func (r *reference) count(j refJob, cpus int) {
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
 		n := r.new(a)
 		n.jobs++
-		n.milli += j.Request.GPUMilli
+		n.milli += counts(j.Request)
 		n.cpus += cpus
 		n.mem += j.Request.MemBytes
 	}
@@ -267,7 +267,7 @@ func (r *reference) capped(w *Waiting) bool {
 		return true
 	}
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
-		n, milli := r.new(a), w.Request.GPUMilli
+		n, milli := r.new(a), counts(w.Request)
 		if a.MaxJobs > 0 && a.Jobs+n.jobs+1 > a.MaxJobs {
 			return true
 		}
@@ -328,4 +328,16 @@ func (r *reference) owns(a *Account, gpu int) bool {
 	return slices.ContainsFunc(r.s.Reserved, func(v AdvanceReservation) bool {
 		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)
 	})
+}
+
+// counts is what a request counts for in quotas of GPUs: a part away from others is a
+// whole GPU.
+func counts(q *job.Request) int {
+	if q.GPUMilli%1000 == 0 {
+		return q.GPUMilli
+	}
+	if q.Spread || q.GPUIDs != nil || q.GPUsFrom != nil || q.ExcludeGPUs != nil || q.MaxLoadPercent > 0 || q.MaxUsedPercent > 0 {
+		return q.GPUMilli - q.GPUMilli%1000 + 1000
+	}
+	return q.GPUMilli
 }

@@ -104,7 +104,7 @@ func (d *drawn) started(w *Waiting, x Placement) {
 		Account: w.Account, End: noon.Add(newReference(&d.s, nil).value(w).run), Since: w.Since, Start: noon, Expected: w.Expected,
 	})
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
-		a.Start(w.Request.GPUMilli, gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)
+		a.Start(w.Request.QuotaMilli(), gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)
 		a.Promise(w.Request.MemBytes, x.CPUs)
 	}
 	d.stoppable = d.stoppable || w.Request.Preemptible

@@ -11,7 +11,8 @@ import (
 // needs are what placement reads of a request, and nothing else of it.
 type needs struct {
 	gpuNeeds
-	hostShare // of which cpus is 0 for a job that names none: see cpusFor
+	hostShare     // of which cpus is 0 for a job that names none: see cpusFor
+	quota     int // what counts in quotas of GPUs
 	spread    bool
 	limit     time.Duration // 0: none
 	yields    bool          // its jobs may be stopped for others
@@ -35,7 +36,7 @@ func needsOf(r *job.Request) needs {
 			milli: r.GPUMilli, gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 		},
-		hostShare: hostShare{r.MemBytes, r.CPUs}, spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
+		hostShare: hostShare{r.MemBytes, r.CPUs}, quota: r.QuotaMilli(), spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
 	}
 }
 
