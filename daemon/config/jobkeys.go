@@ -20,7 +20,7 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return programs(&c.Jobs.AllowedPaths) }},
 		{section: in, name: "cpus", doc: "CPUs that jobs may ask for together (--cpus): a percentage of the machine's, or a number. A job that asks more than is left waits. None: CPUs are not counted, and --cpus is a limit of CPU time alone.",
 			bind: func(c *Config) value { return cpusOrNone(&c.Jobs.CPUs) }},
-		{section: in, name: "default_cpus", doc: "For how many CPUs jobs count that name none (--cpus) and have all GPUs together; one that has a quarter of the GPUs counts for a quarter. It is no limit, and such a job never waits for CPUs: where fewer are left it counts for these. A percentage of jobs.cpus, or a number. None: they count for none, as those that ask no GPU do, since users have equal parts of the CPU time where it is short.",
+		{section: in, name: "default_cpus", doc: "For how many CPUs jobs count that name none (--cpus) and have all GPUs together; one that has a quarter of the GPUs counts for a quarter. It is no limit, and such a job never waits for CPUs: where fewer are left it counts for these. A percentage of jobs.cpus, or a number. None: they count for none. Those that ask no GPU never do, so that many of them can run on few CPUs: the kernel shares the time among them.",
 			bind: func(c *Config) value { return cpusOrNone(&c.Jobs.DefaultCPUs) }},
 		{section: in, name: "tasks_max", doc: "Processes and threads of one job at most.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
