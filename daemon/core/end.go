@@ -126,6 +126,7 @@ func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
 		return
 	}
 	ran := j.Served + now.Sub(j.Attempt.StartedAt)
+	c.planning.ran(ran, j)
 	for _, p := range c.planning.Observe(j.Owner.UID, &j.Request, ran, now) {
 		c.step.record(job.Record{Prediction: &p})
 	}

@@ -28,6 +28,7 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	}
 	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
 	s.GuardOpen = c.starvation.open()
+	s.Stretch = c.planning.stretch()
 	return s
 }
 

@@ -81,7 +81,9 @@
 // once they have had their slice and come back, and scores that grow apart are in
 // it. One pass is made at each moment at which something ends or comes back, and
 // where jobs may be stopped for others at the end of a slice or a sixteenth of the
-// time ahead later, whichever is later; 1000 passes at most. Nothing is forecast of what
+// time ahead later, whichever is later; 1000 passes at most. Run times to come are
+// multiplied by Snapshot.Stretch: by how much longer the last jobs ran, in GPU time,
+// than was expected of them, from 1 to 4. Nothing is forecast of what
 // only the load of a GPU keeps waiting, and nothing is known of jobs to come, nor of
 // whether the guard opens or closes. With exact run times and no arrivals each
 // job starts when foretold where none is preempted.

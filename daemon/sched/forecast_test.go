@@ -134,6 +134,28 @@ func TestForecastOfPreemption(t *testing.T) {
 	}
 }
 
+// TestForecastStretched: where jobs ran for longer than was expected of them, ends are
+// put off, but not beyond limits, nor those of jobs that have been told to stop.
+func TestForecastStretched(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*Running)
+		want string
+	}{
+		"no limit":      {func(*Running) {}, "1 at +20m0s, 2 at +2h20m0s"},
+		"a limit":       {func(r *Running) { r.Request = &job.Request{TimeLimit: job.Span(75 * minute)} }, "1 at +15m0s, 2 at +2h15m0s"},
+		"it is stopped": {func(r *Running) { r.Stopping = true }, "1 at +10m0s, 2 at +2h10m0s"},
+	} {
+		sc := newScene(t, 1)
+		sc.s.Stretch = 2
+		c.set(sc.runs(101, 10*minute, on(0)...))
+		sc.waits(1, 1000)
+		sc.waits(2, 1000)
+		if got := sc.foretold(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // That one user's job does not fit beside a reservation says nothing of those for
 // whom it is made.
 func TestForecastOfWhatIsReserved(t *testing.T) {

@@ -22,12 +22,33 @@ func (f *forecast) copyRunning(s *Snapshot, only job.ID) {
 	for i := range f.s.Running {
 		r := &f.s.Running[i]
 		r.Account = f.account(r.Account)
+		f.stretch(r)
 		x := future{throttle: f.throttle(r.Throttle)}
 		if r.Request != nil && r.Preemptible {
 			x.shape, x.left = newShape(r.Request), r.Stopping
 		}
 		f.running = append(f.running, x)
 	}
+}
+
+// stretch puts off the expected end of a job that nobody has told to stop.
+func (f *forecast) stretch(r *Running) {
+	if r.Stopping || r.End <= f.begun {
+		return
+	}
+	left := f.stretched(time.Duration(r.End - f.begun))
+	if r.Request != nil && r.Request.TimeLimit > 0 {
+		left = min(left, max(0, r.Request.TimeLimit.Duration()-time.Duration(f.begun-r.Start)))
+	}
+	r.End = f.begun.Add(left)
+}
+
+// stretched is an expected run time as runs of late say that it is in the mean.
+func (f *forecast) stretched(d time.Duration) time.Duration {
+	if f.s.Stretch <= 0 {
+		return d
+	}
+	return time.Duration(float64(d) * f.s.Stretch)
 }
 
 // account returns the copy of an account.
@@ -81,7 +102,7 @@ func (f *forecast) start(x *Placement) {
 		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
 		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
 	}
-	left := Remaining(e.Expected, e.Served)
+	left := f.stretched(Remaining(e.Expected, e.Served))
 	if b.shape.limit > 0 {
 		left = min(left, b.shape.limit)
 	}

@@ -205,7 +205,8 @@ type Snapshot struct {
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
-	GuardOpen bool // guarded jobs go first now
+	GuardOpen bool    // guarded jobs go first now
+	Stretch   float64 // that a forecast multiplies run times to come by; 0: 1
 }
 
 // Placement gives a waiting job its GPUs, by position in Snapshot.GPUs.
