@@ -42,6 +42,28 @@ gpus = 1`)
 	running(t, half)
 }
 
+// TestAttackerParts: parts of GPUs can't be spread over the machine to keep whole ones
+// from others: none is smaller than the site says, nor on other GPUs than it says, and
+// one that chooses its GPU counts as a whole one in the quota.
+func TestAttackerParts(t *testing.T) {
+	begin(t)
+	settings(t, `[gpus]
+smallest_part = 0.1
+parts_on = [0]
+[quota.default]
+gpus = 1`)
+	refused(t, "bob", "gpusched submit -g 0.01 --gpu-ids 0 -- sleep 1000", 8, "below this site's smallest, 0.1")
+	refused(t, "bob", "gpusched submit -g 0.1 --gpu-ids 1 -- sleep 1000", 6, "gives parts of GPU 0 only")
+	first := submit(t, "bob", "-g 0.1 --gpu-ids 0 -- sleep 1000")
+	running(t, first)
+	next := submit(t, "bob", "-g 0.1 --spread -- sleep 1000")
+	waitsFor(t, "bob", next, "bob has 1 of 1 GPUs, the quota")
+	hers := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, hers)
+	cancel(t, "bob", first)
+	running(t, next)
+}
+
 // TestSchedulerClasses: a class has a time limit of its own, which is also that
 // of its jobs that name none; scavengers yield without being asked; interactive
 // is for administrators, unless the site lets everybody raise a priority.
