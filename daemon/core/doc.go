@@ -42,8 +42,8 @@
 //     a job that uses a GPU which it does not have is ended after the time for
 //     cleaning.
 //  11. What is counted or listed besides the jobs (who waits, who runs, what they
-//     weigh, hold and are charged for, the limits of arrays, who waits for whom) is what the jobs
-//     themselves say, and a task's array lives as long as the task.
+//     weigh, hold and are charged for, the limits of arrays, who waits for whom) is
+//     what the jobs themselves say, and a task's array lives as long as the task.
 //  12. What fair share counts of a running job is fixed, but for the GPUs that it
 //     shares while others want them whole: a change of that is on record with what
 //     its accounts have used up to then, so that a restart charges the same.

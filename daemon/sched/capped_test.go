@@ -10,7 +10,7 @@ import (
 )
 
 // Time in which an account's quota kept a job back is no waiting, and the same time is
-// lost by all jobs of a bucket.
+// lost by all jobs of a bucket (invariant 9).
 func TestQuotaIsNoWaiting(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, ReservationDepth: 1}

@@ -119,4 +119,7 @@
 //  6. Quotas hold for every account after the plan.
 //  7. The optimised pass equals the plain one of the tests that sorts all jobs.
 //  8. A pass that places nothing allocates nothing.
+//  9. What is counted of a wait never includes time in which the quotas of the
+//     account or its groups let no job of that size start, but under FIFO; all jobs
+//     that differ in nothing but when they came lose the same, and keep their order.
 package sched
