@@ -56,8 +56,11 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	if a, b := is.Request, was.Request; a.GPUMilli != b.GPUMilli || a.MemBytes != b.MemBytes || a.CPUs != b.CPUs || a.TimeLimit != b.TimeLimit {
 		t.Errorf("it asked %+v, and before %+v", a, b)
 	}
+	if a, b := is.CPUs(), was.CPUs(); a != b {
+		t.Errorf("it counts for %d CPUs, and before for %d", a, b)
+	}
 	for i, g := range was.Attempt.GPUs {
-		g.CPUs, g.ChargeMilli = "", 0
+		g.CPUs, g.ChargeMilli, g.PromisedCPUs = "", 0, 0
 		if is.Attempt.GPUs[i] != g {
 			t.Errorf("it holds %+v, and before %+v", is.Attempt.GPUs[i], g)
 		}

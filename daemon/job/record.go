@@ -10,8 +10,10 @@ import (
 type Allocation struct {
 	contract.GPU
 
-	ChargeMilli int    `json:"charge_milli,omitempty"` // what counts as used: the share, or the part of the memory where that is more
-	CPUs        string `json:"cpus,omitempty"`         // near the GPU, as a list such as 0-15; "" unknown
+	// ChargeMilli is what counts as used: the share, or the part of the memory where that
+	// is more.
+	ChargeMilli int    `json:"charge_milli,omitempty"`
+	CPUs        string `json:"cpus,omitempty"` // near the GPU, as a list such as 0-15; "" unknown
 
 	// PromisedCPUs is for how many CPUs the job counts with this GPU: its part of those that
 	// it asked, or of the GPU's where it named none. Records from before they were counted

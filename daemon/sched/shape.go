@@ -18,7 +18,7 @@ type needs struct {
 	yields    bool          // its jobs may be stopped for others
 }
 
-// gpuNeeds are what tells which GPUs would do, and how many it takes.
+// gpuNeeds say which GPUs would do, and how many it takes.
 type gpuNeeds struct {
 	milli   int
 	gpuMem  int64 // per GPU
@@ -36,7 +36,8 @@ func needsOf(r *job.Request) needs {
 			milli: r.GPUMilli, gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 		},
-		hostShare: hostShare{r.MemBytes, r.CPUs}, quota: r.QuotaMilli(), spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
+		hostShare: hostShare{r.MemBytes, r.CPUs}, quota: r.QuotaMilli(), spread: r.Spread,
+		limit: r.TimeLimit.Duration(), yields: r.Preemptible,
 	}
 }
 
