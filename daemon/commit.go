@@ -9,7 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/retry"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // The time between tries to write while the disk fails.

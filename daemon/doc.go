@@ -40,10 +40,10 @@
 //	units                     a job's unit: names, properties, decoding (pure)
 //	units/contract            what both ends of a job's unit agree on, as constants
 //	units/launch              the launcher and its private spec
+//	units/retry               how long to wait before the next try of what failed
 //	units/systemd             talks to systemd
 //	cgroup                    limits, device entries, statistics
 //	cgroup/cpuset             a set of CPUs, as lists and as bits
-//	retry                     how long to wait before the next try of what failed
 //
 // What only tests and the repository's tools use:
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/retry"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // device is one GPU over time. Nothing of it is durable: after a restart the

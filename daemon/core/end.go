@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/retry"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // The signals of a stop, on Linux.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/retry"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // systemd restarts a daemon that crashed after half a second, which is what a

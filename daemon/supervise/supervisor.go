@@ -21,8 +21,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/journal"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
-	"github.com/gpusched/gpusched/retry"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/retry"
 	"github.com/gpusched/gpusched/units/systemd"
 )
 

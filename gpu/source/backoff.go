@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gpusched/gpusched/retry"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 const (

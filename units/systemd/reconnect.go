@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gpusched/gpusched/retry"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // The back-off between attempts to reach the bus.

@@ -1,4 +1,3 @@
-// Package retry says how long to wait before the next try of what failed.
 package retry
 
 import "time"
