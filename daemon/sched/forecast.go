@@ -98,7 +98,7 @@ func (f *forecast) run() {
 func (f *forecast) dropLoaded() {
 	for _, b := range slices.Clone(f.q.buckets) {
 		f.open(b.shape.footprint)
-		c := f.cursor(b, b.head)
+		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
 		now, ahead := c.query(f.s.Now, whenNow), c.query(f.s.Now, whenAhead)
 		if f.capped(b) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
 			continue

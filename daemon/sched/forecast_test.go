@@ -33,6 +33,22 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	}
 }
 
+// TestForecastOfBatches: what has started of a batch is gone when the rest is looked at.
+func TestForecastOfBatches(t *testing.T) {
+	sc := newScene(t, 2)
+	sc.s.Policy = Policy{HalfLife: week, ReservationDepth: 1}
+	for id, hours := range []time.Duration{3, 1, 1, 1} {
+		sc.waits(job.ID(id+1), 1000, expected(hours*time.Hour), func(w *Waiting) { w.Batch = "a" })
+	}
+	if got := sc.foretold(); got != "1 at +0s, 2 at +0s, 3 at +1h0m0s, 4 at +2h0m0s" {
+		t.Error(got)
+	}
+	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60
+	if got := sc.foretold(); got != "1 at +0s" {
+		t.Errorf("while a load keeps the rest waiting: %s", got)
+	}
+}
+
 // foretold says when jobs start, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) foretold() string {
 	var list []string
