@@ -156,15 +156,17 @@ func TestExpectedEnd(t *testing.T) {
 	for _, c := range []struct{ ran, expected, limit, want time.Duration }{
 		{time.Hour, 3 * time.Hour, 0, 2 * time.Hour}, {time.Hour, 3 * time.Hour, 5 * time.Hour, 2 * time.Hour},
 		{time.Hour, 10 * time.Hour, 3 * time.Hour, 2 * time.Hour}, {2 * time.Hour, 10 * time.Hour, time.Hour, 0},
+		{3 * time.Hour, time.Hour, 0, time.Hour},
 	} {
-		j := job.Job{State: job.Running, Request: job.Request{TimeLimit: job.Span(c.limit)}, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}, Life: job.Life{Expected: c.expected}}
-		if got := (&Core{}).endsAt(&j, noon); got.Sub(noon) != c.want {
+		core := &Core{policy: Policy{Predict: func(job.ID) time.Duration { return c.expected }}}
+		r := job.Request{TimeLimit: job.Span(c.limit)}
+		l := &trackedJob{job: job.Job{State: job.Running, Request: r, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}}}
+		if got := core.endsAt(l, noon); got.Sub(noon) != c.want {
 			t.Errorf("%+v: in %s", c, got.Sub(noon))
 		}
-	}
-	for _, j := range []job.Job{{State: job.Running, Attempt: &job.Attempt{PlacedAt: noon}}, {State: job.Queued, Life: job.Life{Expected: time.Hour}}} {
-		if got := (&Core{}).endsAt(&j, noon); !got.IsZero() {
-			t.Errorf("of job %+v it is said that it ends at %s", j, got)
+		l.job.State = job.Queued
+		if got := core.endsAt(l, noon); !got.IsZero() {
+			t.Errorf("of a queued job it is said that it ends at %s", got)
 		}
 	}
 }

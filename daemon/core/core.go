@@ -35,6 +35,7 @@ type trackedJob struct {
 	account  *sched.Account
 	throttle *sched.Throttle // of its array; nil: none
 	weight   int64           // as counted in bytes
+	taught   time.Duration   // for how long it had run when that last taught something before its end
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.
@@ -43,6 +44,7 @@ type Core struct {
 	systemd      systemd
 	jobs         jobBook
 	planning     planning
+	beliefs      beliefs
 	requests     requests
 	deps         dependencies
 	reservations reservations
@@ -180,7 +182,7 @@ func (c *Core) viewOf(id job.ID, now time.Time) *job.JobView {
 	if l == nil {
 		return nil
 	}
-	v := job.JobView{Job: l.job, EndsAt: c.endsAt(&l.job, now), Uses: l.usesNow()}
+	v := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
 	if l.job.State == job.Queued {
 		v = c.explained(v, l, now)
 	}

@@ -73,10 +73,15 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+	if !ranToItsEnd(&r) {
+		c.learn(l, &r, now)
+	}
 	if c.requeued(l, &r, now) {
 		return
 	}
-	c.learn(l, &r, now)
+	if ranToItsEnd(&r) {
+		c.learn(l, &r, now)
+	}
 	l.job.Result = &r
 	c.move(l, r.Outcome, now)
 }
@@ -116,20 +121,6 @@ func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
 // retries reports whether an outcome is one that another try may mend.
 func retries(s job.State) bool {
 	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
-}
-
-// learn notes how long the job ran, where it ended by itself.
-func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
-	j := &l.job
-	ended := r.Outcome == job.Completed || r.Outcome == job.Failed || r.Outcome == job.TimedOut
-	if !ended || r.Cause == job.StopGPULost || j.Attempt.StartedAt.IsZero() {
-		return
-	}
-	ran := j.Served + now.Sub(j.Attempt.StartedAt)
-	c.planning.ran(ran, j)
-	for _, p := range c.planning.Observe(j.Owner.UID, &j.Request, ran, now) {
-		c.step.record(job.Record{Prediction: &p})
-	}
 }
 
 // result is finalResult with the name of the job that has a part in it.

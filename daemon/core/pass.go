@@ -39,7 +39,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Preemptible: j.Request.Preemptible,
 		Priority: j.Request.Priority, Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since),
-		Expected: j.Expected, Served: j.Served, Guarded: j.Guarded,
+		Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.throttle, Rate: rateOf(j),
 	}
 	if !r.Stopping || j.Stop == job.StopPreempt {
@@ -52,7 +52,10 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		}
 		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.Grace.Duration()))
 	} else {
-		r.Notice, r.End = c.notice(j), sched.At(expectedEnd(j, now))
+		r.Notice, r.End = c.notice(j), sched.At(c.expectedEnd(l, now))
+	}
+	if r.Expected = c.estimate(l).Total(j.Served + ranFor(j.Attempt, now)); r.Preemptible {
+		r.Effort, r.Untried = c.effort(l, j.Served+ranFor(j.Attempt, now), true)
 	}
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
@@ -86,6 +89,8 @@ func (c *Core) schedule(now time.Time) {
 		return
 	}
 	wake := c.systemd.unbar(now)
+	c.learnBounds(now)
+	c.believeAll()
 	p := c.plan(now)
 	if p.Wake != sched.Never && (wake.IsZero() || p.Wake.Time().Before(wake)) {
 		wake = p.Wake.Time()

@@ -12,7 +12,7 @@ import (
 type planning struct {
 	*sched.Queue
 	*sched.Planner
-	*sched.Predictor
+	Predictor  *sched.Predictor
 	longer     stretch
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens

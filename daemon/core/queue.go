@@ -45,7 +45,7 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 		return
 	}
 	if j.Expected == 0 {
-		j.Expected = c.expect(j)
+		c.believe(l)
 	}
 	c.planning.Push(c.waiting(l))
 	c.step.replan()
@@ -126,34 +126,15 @@ func (c *Core) turn(array *trackedJob, now time.Time) {
 	}
 }
 
-// expect predicts a job's run time.
-func (c *Core) expect(j *job.Job) time.Duration {
-	run := time.Duration(0)
-	if c.policy.Predict != nil {
-		run = c.policy.Predict(j.ID)
-	} else {
-		run = c.planning.Expect(j.Owner.UID, &j.Request)
-	}
-	return j.Served + sched.Remaining(run, j.Served)
-}
-
-// expectedEnd is when the current attempt of a job will end, at its limit at
-// the latest.
-func expectedEnd(j *job.Job, now time.Time) time.Time {
-	ran := now.Sub(j.Attempt.PlacedAt)
-	left := sched.Remaining(j.Expected, j.Served+ran)
-	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
-		left = min(left, max(0, limit-ran))
-	}
-	return now.Add(left)
-}
-
 // waiting is the job as the queue takes it.
 func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
 		Capped: j.Capped, Expected: j.Expected, Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
+	}
+	if j.Request.Preemptible {
+		w.Effort, w.Untried = c.effort(l, j.Served, false)
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())

@@ -31,7 +31,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 		if c.planning.Has(l.job.ID) {
 			inQueue++
 		}
-		jv := job.JobView{Job: l.job, EndsAt: c.endsAt(&l.job, now), Uses: l.usesNow()}
+		jv := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
 		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.Has(l.job.ID)) {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
@@ -204,11 +204,11 @@ func dependencyReasons(list []job.Dependency) []job.Reason {
 }
 
 // endsAt is when a running job is expected to end.
-func (c *Core) endsAt(j *job.Job, now time.Time) time.Time {
-	if j.State != job.Running || j.Expected == 0 {
+func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
+	if l.job.State != job.Running {
 		return time.Time{}
 	}
-	return expectedEnd(j, now)
+	return c.expectedEnd(l, now)
 }
 
 // explained fills in why a queued job waits, and until when.

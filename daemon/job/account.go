@@ -23,8 +23,17 @@ type UsageCounts struct {
 type Prediction struct {
 	Key     string        `json:"key"`     // opaque, made by the scheduler
 	Typical time.Duration `json:"typical"` // the geometric mean, in which later runs weigh more
-	Runs    int           `json:"runs"`
+	Spread  float64       `json:"spread"`  // standard deviation of the natural logarithms
+	Weight  float64       `json:"weight"`  // for how many runs these two stand; 0: unknown, as of an older release
+	Runs    int           `json:"runs"`    // that have ended
+	Lengths []LengthShare `json:"lengths"` // how the last of them spread, by bins of the scheduler's
 	At      time.Time     `json:"at"`
+}
+
+// LengthShare is what part of runs is about so long.
+type LengthShare struct {
+	Bin  int     `json:"b"`
+	Part float64 `json:"p"`
 }
 
 // Reservation keeps GPUs for some users over a time. Jobs of others are not

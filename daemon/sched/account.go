@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -31,8 +30,10 @@ type Account struct {
 	usage usage
 	clock cappedClock
 
-	excess float64 // of this pass: use in shares of the machine
-	factor float64 // of this pass
+	entered bool    // into the pass, of which the following are
+	used    int64   // decayed, in milliseconds of a GPU
+	within  sums    // of a group: of its active members
+	factor  float64 // of this pass
 	newJobs,
 	newMilli int // given out by this pass
 	newHost      hostShare
@@ -45,43 +46,6 @@ type Account struct {
 func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
-
-// beginPass prepares a user's account and its groups for a pass. Capacity is the
-// most GPU time that the machine can have given to anyone. The factor is the
-// geometric mean of the user's own and those of the groups that have a share, so
-// that a user in no such group counts as a group of one.
-func (a *Account) beginPass(now Instant, half time.Duration, capacity float64) {
-	a.measure(now, half, capacity)
-	sum, n := a.excess, 1.0
-	for _, g := range a.Groups {
-		g.measure(now, half, capacity)
-		if g.Share > 0 {
-			sum, n = sum+g.excess, n+1
-		}
-	}
-	a.factor = math.Exp2(-sum / n)
-}
-
-// measure finds what the account has used by now.
-func (a *Account) measure(now Instant, half time.Duration, capacity float64) {
-	a.beginCounts()
-	a.failedShapes = 0
-	a.excess, a.over = 0, false
-	if half <= 0 {
-		return
-	}
-	used := float64(a.Used(now, half))
-	if capacity > 0 {
-		a.excess = min(used/capacity/float64(max(a.Share, 1)), maxExponent)
-	}
-	a.over = a.MaxUsage > 0 && a.GPUTime(now, half) >= a.MaxUsage
-}
-
-// beginCounts forgets what a pass gave out.
-func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostShare{} }
-
-// maxExponent keeps the factor far from the end of floating point.
-const maxExponent = 64
 
 // capped reports whether the account or one of its groups may not start a job of
 // these needs.

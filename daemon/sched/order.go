@@ -17,6 +17,7 @@ type rank struct {
 	turn    int32 // in its batch
 	milli   int32 // of GPUs, which the order does not look at
 	guarded bool
+	untried Kind // of which too few have ended to know how long they run
 }
 
 // level is a priority as one number: by class, and then by its number.
@@ -61,11 +62,12 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 	waited := max(0, p.s.Now-r.since)
 	r.guarded = p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 	r.score = b.score(r.since, p.s.Now)
+	r.untried = b.untried
 }
 
 // score is that of a job of the bucket at a moment.
 func (b *bucket) score(since, at Instant) float64 {
-	return b.account.factor * (1 + float64(max(0, at-since))*b.inverse)
+	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }
 
 // rankAlone is the rank of the job at the cursor without its batch, as it has once it
@@ -84,8 +86,12 @@ func (p *Planner) runningRank(r *Running) rank {
 	if !p.s.Policy.FIFO {
 		out.guarded = r.Guarded && p.s.GuardOpen
 		waited := max(0, r.Start-r.Since)
-		run := overrun(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
-		out.score = r.Account.factor * (1 + float64(waited)/float64(time.Second<<runLog(run)))
+		effort := r.Effort
+		if effort == 0 {
+			effort = Remaining(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
+		}
+		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
+		out.untried = r.Untried
 	}
 	return out
 }
@@ -98,16 +104,3 @@ func (p *Planner) rankAt(c *cursor, at Instant) rank {
 	}
 	return r
 }
-
-// overrun doubles an expected run time until it is longer than what the job ran.
-func overrun(expected, ran time.Duration) time.Duration {
-	expected = max(expected, time.Second)
-	for expected <= ran {
-		expected *= 2
-	}
-	return expected
-}
-
-// Remaining is how much longer a job runs that was expected to run for a time
-// and ran for another.
-func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }

@@ -136,21 +136,6 @@ func (p *Planner) open(f *footprint) {
 	}
 }
 
-// beginAccounts computes the factors of those who wait and of those whose jobs
-// may be stopped, and of their groups.
-func (p *Planner) beginAccounts() {
-	half := p.s.Policy.HalfLife
-	capacity := float64(max(1, len(p.s.GPUs))) * lifetime(1<<62, 0, half)
-	for a := range p.q.accounts {
-		a.beginPass(p.s.Now, half, capacity)
-	}
-	for i := range p.s.Running {
-		if r := &p.s.Running[i]; r.Preemptible && p.q.accounts[r.Account] == 0 {
-			r.Account.beginPass(p.s.Now, half, capacity)
-		}
-	}
-}
-
 // seek moves the cursor to the next entry that its throttle lets through and ranks
 // it; false when the bucket is exhausted.
 func (p *Planner) seek(c *cursor) bool {

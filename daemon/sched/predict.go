@@ -2,127 +2,165 @@ package sched
 
 import (
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // The bounds of a prediction, and what is expected of a job of which nothing
-// is known.
+// is known: anything between minutes and a day.
 const (
-	shortestRun = 30 * time.Second
-	unknownRun  = time.Hour
+	shortestRun   = 30 * time.Second
+	unknownRun    = time.Hour
+	unknownSpread = 2
 )
 
-// maxPredictions bounds how many kinds of job are remembered.
-const maxPredictions = 100_000
+// priorRuns is for how many runs counts what the wider keys say of the spread and of the form.
+const priorRuns = 2
 
-// maxWeight is how many runs of one kind count: a later one weighs at least one in
-// so many.
-const maxWeight = 10
+// How many runs of one kind count: in the mean a later one weighs at least one in
+// meanRuns, so that they count as 2·meanRuns - 1, and in the form one in formRuns.
+const (
+	meanRuns = 10
+	formRuns = 30
+)
+
+// boundWeight is what part of a run's weight a job has that is known to run at
+// least so long: it counts as one of the length that is then to be expected.
+const boundWeight = 0.1
+
+// Kind is what jobs have in common that are expected to run alike. The zero value is
+// none.
+type Kind struct {
+	UID    int
+	Milli  int
+	Script string // hash of the program; "": unknown
+	Shape  string // hash of the command; "": unknown
+}
+
+// KindOf returns the kind of a user's job.
+func KindOf(uid int, r *job.Request) Kind {
+	return Kind{UID: uid, Milli: r.GPUMilli, Script: r.Script, Shape: r.Shape}
+}
 
 // Predictor learns how long jobs run: for each of several keys, from the
-// narrowest to the widest, a geometric mean, since run times spread over many
-// orders of magnitude and a mean would follow the longest. It is never a reason
-// to stop a job.
+// widest to the narrowest, the mean and the spread of the logarithm, since run times
+// spread over many orders of magnitude. In what all users share each has one
+// voice. It is never a reason to stop a job.
 type Predictor struct {
-	seen map[string]runHistory
-	ring []string // keys in the order first seen
-	next int
+	generation uint64 // grows when something is learned
+	users      map[int]*userHistory
+	keys       int // of all users
+
+	common   belief // of all users
+	commonOf uint64 // the generation of which it is
 }
 
-// runHistory is what is known of the runs of one kind.
-type runHistory struct {
-	typical time.Duration
-	runs    int
-}
+// belief is a mean and a spread of logarithms of nanoseconds, that so many runs tell.
+type belief struct{ mean, spread, weight float64 }
 
 // NewPredictor returns one that knows what is on record, the oldest first.
 func NewPredictor(known []job.Prediction) *Predictor {
-	p := &Predictor{seen: map[string]runHistory{}}
-	for _, k := range known {
-		p.put(k.Key, runHistory{max(k.Typical, time.Second), max(k.Runs, 1)})
+	p := &Predictor{generation: 1, users: map[int]*userHistory{}}
+	for i := range known {
+		if uid, key, ok := parseKey(known[i].Key); ok {
+			p.of(uid).touch(p, key).restore(&known[i])
+		}
 	}
 	return p
 }
 
-// keys name what a job has in common with others, the widest first; "" where it
-// says nothing of it.
-type keys [5]string
+// Generation changes whenever something was learned.
+func (p *Predictor) Generation() uint64 { return p.generation }
 
-// priorWeight is for how many runs of a key what the wider keys say counts: the same
-// command runs for much the same time again, a user's jobs do not.
-var priorWeight = [len(keys{})]float64{1, 10, 10, 1, 1}
+// spreads are how far the means of narrower keys lie from those of the wider one, as variances of
+// logarithms: the same command runs for much the same time again, a user's jobs do not.
+var spreads = [levels]float64{1, 0.5, 1, 4}
 
-func predictionKeys(uid int, r *job.Request) keys {
-	user, size := strconv.Itoa(uid), strconv.Itoa(r.GPUMilli)
-	k := keys{"all", user, user + " size " + size}
-	if r.Script != "" {
-		k[3] = user + " script " + r.Script
-	}
-	if r.Shape != "" {
-		k[4] = user + " shape " + size + " " + r.Shape
-	}
-	return k
-}
+// commonSpread is the same for what is believed of all users, and what is known of nothing.
+const commonSpread = 100
 
-// Expect predicts the run time of a user's job, at most its limit: what the
-// widest key says, drawn towards each narrower one the more runs it has seen.
-func (p *Predictor) Expect(uid int, r *job.Request) time.Duration {
-	run := unknownRun
-	for i, key := range predictionKeys(uid, r) {
-		if known, ok := p.seen[key]; ok && key != "" {
-			run = between(run, known.typical, float64(known.runs)/(float64(known.runs)+priorWeight[i]))
+// Estimate predicts the run time of jobs of a kind, without regard to limits: what all
+// users' jobs say, drawn towards each narrower key the more runs it has seen.
+func (p *Predictor) Estimate(k Kind) Estimate {
+	p.agree()
+	b := belief{math.Log(float64(unknownRun)), unknownSpread, 0}
+	b.draw(p.common, commonSpread)
+	u, ended := p.users[k.UID], 0
+	for level := range levels {
+		if h, ok := u.at(k, level); ok {
+			ended = 0
+			if h != nil {
+				b.draw(h.belief(), spreads[level])
+				ended = h.runs
+			}
 		}
 	}
-	run = max(run, shortestRun)
-	if r.TimeLimit > 0 {
-		run = min(run, r.TimeLimit.Duration())
+	median := time.Duration(math.Exp(b.mean)).Round(time.Millisecond)
+	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended}
+	e.forms = e.lognormal()
+	for level := range levels {
+		if h, _ := u.at(k, level); h != nil {
+			e.forms.mix(&h.forms, min(float64(h.runs), formRuns))
+		}
 	}
-	return run
+	return e
 }
 
-// between is the weighted geometric mean of two durations, a at weight 0 and b
-// at 1, in whole milliseconds.
-func between(a, b time.Duration, weight float64) time.Duration {
-	mean := float64(a) * math.Pow(float64(b)/float64(a), weight)
-	return time.Duration(mean).Round(time.Millisecond)
+// draw moves a belief towards a narrower one, whose means lie so far from it.
+func (b *belief) draw(narrow belief, variance float64) {
+	if narrow.weight <= 0 {
+		return
+	}
+	own := (priorRuns*b.spread*b.spread + narrow.weight*narrow.spread*narrow.spread) / (priorRuns + narrow.weight)
+	b.mean += narrow.weight / (narrow.weight + own/variance) * (narrow.mean - b.mean)
+	b.spread = math.Sqrt(own)
 }
 
-// Observe learns from a job that ended by itself and returns what to record.
-func (p *Predictor) Observe(uid int, r *job.Request, run time.Duration, now time.Time) []job.Prediction {
+// voiceRuns is how many runs a user's voice counts for in what all users say.
+const voiceRuns = 5
+
+// agree finds what all users' jobs say, each user's together being one voice. It adds in whole
+// millionths, so that the order does not matter.
+func (p *Predictor) agree() {
+	if p.commonOf == p.generation {
+		return
+	}
+	p.commonOf, p.common = p.generation, belief{}
+	var n, sum, squares int64
+	for _, u := range p.users {
+		if h, _ := u.at(Kind{}, 0); h != nil {
+			b := h.belief()
+			n++
+			sum += int64(b.mean * 1e6)
+			squares += int64((b.mean*b.mean + b.spread*b.spread) * 1e6)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	mean := float64(sum) / float64(n) / 1e6
+	spread := math.Sqrt(max(0, float64(squares)/float64(n)/1e6-mean*mean))
+	p.common = belief{mean, spread, min(voiceRuns*float64(n), 2*meanRuns-1)}
+}
+
+// Observe learns from a job that ran so long, to its end or, where it did not come to
+// its end, at least so long, and returns what to record.
+func (p *Predictor) Observe(k Kind, run time.Duration, ended bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
 	run = max(run, time.Second)
-	for _, key := range predictionKeys(uid, r) {
-		if key == "" {
-			continue
-		}
-		v := runHistory{run, 1}
-		if known, ok := p.seen[key]; ok {
-			v.runs = min(known.runs+1, maxRuns)
-			v.typical = between(known.typical, run, max(1.0/maxWeight, 1/float64(v.runs)))
-		}
-		p.put(key, v)
-		out = append(out, job.Prediction{Key: key, Typical: v.typical, Runs: v.runs, At: now})
+	if !ended {
+		e := p.Estimate(k)
+		run = e.Total(run)
 	}
+	u := p.of(k.UID)
+	for level := range levels {
+		if key, ok := k.key(level); ok {
+			h := u.touch(p, key)
+			h.learn(run, ended)
+			out = append(out, h.record(key.record(k.UID), now))
+		}
+	}
+	p.generation++
 	return out
-}
-
-// maxRuns is up to where runs are counted: more of them change nothing.
-const maxRuns = 1000
-
-// put remembers a kind; the one first seen longest ago is forgotten for it where
-// there is no more room.
-func (p *Predictor) put(key string, v runHistory) {
-	if _, known := p.seen[key]; !known {
-		if len(p.ring) < maxPredictions {
-			p.ring = append(p.ring, key)
-		} else {
-			delete(p.seen, p.ring[p.next])
-			p.ring[p.next] = key
-			p.next = (p.next + 1) % maxPredictions
-		}
-	}
-	p.seen[key] = v
 }

@@ -134,13 +134,17 @@ func (p *Planner) findVictims() {
 
 // yields reports whether a running job of rank v stands low enough to be stopped
 // for one of rank r. One that went first since it had waited long makes room
-// for no other of its class and number, and others make room for one that has.
+// for no other of its class and number, and others make room for one that has. Nor
+// does one for others like it while it is not known how long such jobs run.
 func (v *rank) yields(r *rank, fifo bool) bool {
 	switch {
 	case v.level != r.level:
 		return v.level < r.level
 	case v.guarded || r.guarded:
 		return !v.guarded
+	}
+	if v.untried != (Kind{}) && v.untried == r.untried {
+		return false
 	}
 	return !fifo && r.score > preemptionThreshold(v.milli, r.milli)*v.score
 }

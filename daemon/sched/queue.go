@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -24,6 +25,8 @@ type Waiting struct {
 	Capped   time.Duration // what Account.Capped said for its size then: what is added since is no waiting
 	Expected time.Duration // run time, with that of attempts before
 	Served   time.Duration // run time of those
+	Effort   time.Duration // see Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
+	Untried  Kind          // its kind, where too few of it have ended to know them by; read of the same
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
 	Batch    string        // of the account's jobs, with which it is to be done soonest; "": none
@@ -61,6 +64,8 @@ type bucketKey struct {
 	priority job.Priority
 	batch    string
 	extent   extent // in a batch
+	effort   time.Duration // of jobs that may be stopped for others, rounded up
+	untried  Kind
 }
 
 // bucket is a list of jobs that differ in nothing but Since and id.
@@ -68,7 +73,7 @@ type bucket struct {
 	level int64 // the priority's
 	bucketKey
 	head    *entry
-	inverse float64       // of the expected run time, in 1/ns
+	inverse float64       // of what its wait is measured by, in 1/ns
 	run     time.Duration // the expected run time: a power of two seconds, at most the limit
 	tail    *entry
 	skips   []*entry // the first of each height, from 1
@@ -144,13 +149,16 @@ func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}
+	if key.effort = time.Second << key.log; sh.yields && w.Effort > 0 {
+		key.effort, key.untried = halfOctave(w.Effort), w.Untried
+	}
 	return key
 }
 
 func newBucket(key bucketKey) *bucket {
 	b := &bucket{
 		bucketKey: key, level: level(key.priority),
-		run: runTime(key.log, key.shape.limit), inverse: 1 / float64(time.Second<<key.log),
+		run: runTime(key.log, key.shape.limit), inverse: 1 / float64(key.effort),
 	}
 	if key.batch != "" {
 		b.run = min(b.run, key.extent.length)
@@ -224,6 +232,15 @@ func runLog(expected time.Duration) int {
 	return bits.Len64(seconds - 1)
 }
 
+// halfOctave rounds up to a power of two seconds, or three quarters of one.
+func halfOctave(d time.Duration) time.Duration {
+	up := time.Second << runLog(d)
+	if d <= up/4*3 {
+		return up / 4 * 3
+	}
+	return up
+}
+
 func runTime(log int, limit time.Duration) time.Duration {
 	run := time.Second << log
 	if limit > 0 {
@@ -259,4 +276,17 @@ func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 		}
 	}
 	return sorted(list)
+}
+
+// IDs returns the ids of all entries in order, in the memory of an earlier list.
+func (q *Queue) IDs(list []job.ID) []job.ID {
+	list = slices.AppendSeq(list[:0], maps.Keys(q.entries))
+	slices.Sort(list)
+	return list
+}
+
+// Moves reports whether an entry stands elsewhere when it is put in again like this.
+func (q *Queue) Moves(w Waiting) bool {
+	b := q.entries[w.ID].bucket
+	return keyOf(&w, b.shape, b.priority) != b.bucketKey
 }

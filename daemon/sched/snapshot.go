@@ -144,6 +144,8 @@ type Running struct {
 	Since       Instant // its start less the time it had waited before
 	Start       Instant
 	Expected    time.Duration // run time, with that of attempts before this one
+	Effort      time.Duration // see Estimate.Effort; 0: what is left of what is expected
+	Untried     Kind          // its kind, where too few of it have ended to know them by
 	Served      time.Duration // run time of those
 	Guarded     bool          // it went first since it had waited long
 	Rate        Rate          // that it counts for

@@ -39,7 +39,7 @@ func TestPrune(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
 	ctx := context.Background()
-	if _, err := s.write.Exec(`INSERT INTO predictions WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 102)
+	if _, err := s.write.Exec(`INSERT INTO predictions (key, typical_ns, runs, at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 102)
 		SELECT 'k' || i, 1, 1, strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 1700000000 - i, 'unixepoch') FROM n`); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 const (
 	gpuColumns         = "uuid, paused, drain, reason, actor, at, until, fault"
 	usageColumns       = "account, micro, at, counts"
-	predictionColumns  = "key, typical_ns, runs, at"
+	predictionColumns  = "key, typical_ns, runs, at, spread, weight, lengths"
 	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
 )
 
@@ -51,17 +51,23 @@ func scanUsage(rows *sql.Rows) (u job.Usage, err error) {
 	return u, d.in("usage of account %q", u.Account)
 }
 
-func predictionArgs(p *job.Prediction) []any {
-	return []any{p.Key, int64(p.Typical), p.Runs, formatTime(p.At)}
+func predictionArgs(p *job.Prediction) ([]any, error) {
+	e := encoder{}
+	lengths := "{}"
+	if len(p.Lengths) > 0 {
+		lengths = e.json(p.Lengths)
+	}
+	return []any{p.Key, int64(p.Typical), p.Runs, formatTime(p.At), p.Spread, p.Weight, lengths}, e.err
 }
 
 func scanPrediction(rows *sql.Rows) (p job.Prediction, err error) {
-	var at string
-	if err := rows.Scan(&p.Key, &p.Typical, &p.Runs, &at); err != nil {
+	var at, lengths string
+	if err := rows.Scan(&p.Key, &p.Typical, &p.Runs, &at, &p.Spread, &p.Weight, &lengths); err != nil {
 		return p, err
 	}
 	d := decoder{}
 	d.time(&p.At, at)
+	d.json(&p.Lengths, lengths)
 	return p, d.in("prediction %q", p.Key)
 }
 

@@ -116,7 +116,8 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 		w.put(ctx, p[putUsage], args, err, "usage of account %q", u.Account)
 	}
 	if y := r.Prediction; y != nil {
-		w.put(ctx, p[putPrediction], predictionArgs(y), nil, "prediction %q", y.Key)
+		args, err := predictionArgs(y)
+		w.put(ctx, p[putPrediction], args, err, "prediction %q", y.Key)
 	}
 	if v := r.Reservation; v != nil {
 		args, err := reservationArgs(v)

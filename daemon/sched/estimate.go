@@ -1,0 +1,113 @@
+package sched
+
+import (
+	"math"
+	"time"
+)
+
+// Estimate is what is believed of a run time: that it is lognormal, as run times
+// spread over many orders of magnitude, and what the last runs of the kind say of its
+// form. The zero value is none.
+type Estimate struct {
+	Median time.Duration
+	Spread float64 // standard deviation of the natural logarithm; 0: the run time is known
+	Ended  int     // how many jobs of the kind have ended
+	forms  lengths
+}
+
+// leastTail is the chance of a job to be there still under which a belief counts no
+// more: it was wrong.
+const leastTail = 1e-6
+
+// longestRun keeps durations far from the end of their range.
+const longestRun = 10 * 365 * 24 * time.Hour
+
+// Total is the median of the run time of a job that ran so long already, always more
+// than that.
+func (e *Estimate) Total(ran time.Duration) time.Duration {
+	switch {
+	case ran <= 0:
+		return e.Median
+	case e.Spread <= 0:
+		return overrun(e.Median, ran)
+	}
+	tail := e.tail(float64(ran))
+	if tail < leastTail {
+		return min(2*ran, longestRun)
+	}
+	total := float64(e.Median) * math.Exp(e.Spread*math.Sqrt2*math.Erfcinv(tail))
+	return max(time.Duration(min(total, float64(longestRun))), ran+time.Second)
+}
+
+// tail is the chance that a run takes longer than so many nanoseconds.
+func (e *Estimate) tail(run float64) float64 {
+	if run <= 0 {
+		return 1
+	}
+	return math.Erfc(math.Log(run/float64(e.Median))/e.Spread/math.Sqrt2) / 2
+}
+
+// overrun doubles an expected run time until it is longer than what the job ran.
+func overrun(expected, ran time.Duration) time.Duration {
+	expected = max(expected, time.Second)
+	for expected <= ran {
+		expected *= 2
+	}
+	return expected
+}
+
+// Remaining is how much longer a job runs that was expected to run for a time
+// and ran for another.
+func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }
+
+// Effort is how much run time one must expect to give a job of a kind for each that ends, at
+// best, if it ran so long and may be stopped again after any time of at least a slice: the
+// inverse of its Gittins index (J. Gittins, Bandit Processes and Dynamic Allocation Indices,
+// 1979; Tiresias, NSDI 2019, for GPUs). Where run times are alike it is what is left of it, where
+// they differ by orders of magnitude it grows with what the job has had. For a job that runs it is the
+// lesser of what the two beliefs say, for one that waits the larger, so that none is
+// stopped on the word of one of them.
+func (e *Estimate) Effort(ran, slice time.Duration, runs bool) time.Duration {
+	if e.Spread <= 0 {
+		return overrun(e.Median, ran) - ran
+	}
+	a, b := e.effort(float64(ran), float64(max(slice, time.Second))), e.forms.effort(ran, slice)
+	if runs == (b < a) {
+		a = b
+	}
+	return time.Duration(min(max(a, float64(time.Second)), float64(longestRun)))
+}
+
+// effortSteps and effortStep are how far ahead effort looks: to 10 000 slices.
+const (
+	effortSteps = 24
+	effortStep  = 1.5
+)
+
+// effort is Effort by the lognormal.
+func (e *Estimate) effort(ran, slice float64) float64 {
+	left := e.tail(ran)
+	if left < leastTail {
+		return max(ran, slice)
+	}
+	best, ahead, partial := math.Inf(1), slice, e.partial(ran)
+	for range effortSteps {
+		end := ran + ahead
+		later := e.tail(end)
+		if ends := left - later; ends > leastTail {
+			// the integral of the tail over the time ahead, over the chance to end in it
+			best = min(best, (end*later-ran*left+partial-e.partial(end))/ends)
+		}
+		ahead *= effortStep
+	}
+	return best
+}
+
+// partial is the mean of a run time, counted as 0 where it is not longer than this.
+func (e *Estimate) partial(run float64) float64 {
+	mean := float64(e.Median) * math.Exp(e.Spread*e.Spread/2)
+	if run <= 0 {
+		return mean
+	}
+	return mean * math.Erfc((math.Log(run/float64(e.Median))/e.Spread-e.Spread)/math.Sqrt2) / 2
+}

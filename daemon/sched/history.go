@@ -1,0 +1,184 @@
+package sched
+
+import (
+	"container/list"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxUserKeys is how many kinds of job are remembered of one user, and maxKeys of all
+// together. For another the one is forgotten that was not used for longest.
+const (
+	maxUserKeys = 1000
+	maxKeys     = 100_000
+)
+
+// The levels of keys of a kind, from the widest to the narrowest.
+const levels = 4
+
+var levelNames = [levels]string{"", "size", "script", "shape"}
+
+// historyKey names what jobs of a user have in common, at one of the levels.
+type historyKey struct {
+	level int
+	milli int
+	hash  string
+}
+
+// key is that of a kind at a level; false: it has none.
+func (k Kind) key(level int) (historyKey, bool) {
+	switch level {
+	case 0:
+		return historyKey{}, true
+	case 1:
+		return historyKey{level, k.Milli, ""}, true
+	case 2:
+		return historyKey{level, k.Milli, k.Script}, k.Script != ""
+	}
+	return historyKey{level, k.Milli, k.Shape}, k.Shape != ""
+}
+
+// record is how the key stands on record.
+func (k historyKey) record(uid int) string {
+	text := strconv.Itoa(uid)
+	if k.level > 0 {
+		text += " " + levelNames[k.level] + " " + strconv.Itoa(k.milli)
+	}
+	if k.level > 1 {
+		text += " " + k.hash
+	}
+	return text
+}
+
+// parseKey undoes record; false for what earlier releases kept under other names.
+func parseKey(text string) (uid int, k historyKey, ok bool) {
+	words := strings.Split(text, " ")
+	uid, err := strconv.Atoi(words[0])
+	if err != nil {
+		return 0, k, false
+	}
+	if len(words) == 1 {
+		return uid, k, true
+	}
+	for k.level = levels - 1; k.level > 0 && levelNames[k.level] != words[1]; k.level-- {
+	}
+	if k.level == 0 || len(words) != 3+min(k.level-1, 1) {
+		return 0, k, false
+	}
+	if k.milli, err = strconv.Atoi(words[2]); err != nil {
+		return 0, k, false
+	}
+	if k.level > 1 {
+		k.hash = words[3]
+	}
+	return uid, k, true
+}
+
+// userHistory is what is known of one user's jobs, the key used last at the front.
+type userHistory struct {
+	seen  map[historyKey]*list.Element
+	order *list.List // of *history
+}
+
+// history is what is known of the runs of one key.
+type history struct {
+	key     historyKey
+	typical time.Duration // the geometric mean
+	spread  float64       // of the logarithms
+	weight  float64       // for how many runs they stand
+	runs    int           // that have ended
+	forms   lengths
+}
+
+// of returns a user's history.
+func (p *Predictor) of(uid int) *userHistory {
+	u := p.users[uid]
+	if u == nil {
+		u = &userHistory{map[historyKey]*list.Element{}, list.New()}
+		p.users[uid] = u
+	}
+	return u
+}
+
+// at returns what is known of a kind at a level, nil for nothing; false: it has no such
+// key.
+func (u *userHistory) at(k Kind, level int) (*history, bool) {
+	key, ok := k.key(level)
+	if !ok || u == nil || u.seen[key] == nil {
+		return nil, ok
+	}
+	return u.seen[key].Value.(*history), true
+}
+
+// touch returns the history of a key, which is new where there was none.
+func (u *userHistory) touch(p *Predictor, key historyKey) *history {
+	if e := u.seen[key]; e != nil {
+		u.order.MoveToFront(e)
+		return e.Value.(*history)
+	}
+	for len(u.seen) > 0 && (len(u.seen) >= maxUserKeys || p.keys >= maxKeys) {
+		last := u.order.Back()
+		delete(u.seen, last.Value.(*history).key)
+		u.order.Remove(last)
+		p.keys--
+	}
+	h := &history{key: key}
+	u.seen[key] = u.order.PushFront(h)
+	p.keys++
+	return h
+}
+
+func (h *history) belief() belief {
+	return belief{math.Log(float64(h.typical)), h.spread, min(h.weight, 2*meanRuns-1)}
+}
+
+// maxRuns is up to where runs are counted: more of them change nothing.
+const maxRuns = 1000
+
+func (h *history) learn(run time.Duration, ended bool) {
+	weight := boundWeight
+	if ended {
+		weight = 1
+		h.runs = min(h.runs+1, maxRuns)
+		h.forms.learn(run, min(float64(h.runs), formRuns))
+	}
+	if h.weight = min(h.weight+weight, maxRuns); h.typical == 0 {
+		h.typical = run
+		return
+	}
+	part := weight / min(h.weight, meanRuns)
+	off := math.Log(float64(run) / float64(h.typical))
+	h.typical = max(time.Duration(float64(h.typical)*math.Exp(part*off)).Round(time.Millisecond), time.Second)
+	h.spread = math.Sqrt((1 - part) * (h.spread*h.spread + part*off*off))
+}
+
+func (h *history) record(key string, now time.Time) job.Prediction {
+	p := job.Prediction{Key: key, Typical: h.typical, Spread: h.spread, Weight: h.weight, Runs: h.runs, At: now}
+	for i, part := range h.forms {
+		if part > leastTail {
+			p.Lengths = append(p.Lengths, job.LengthShare{Bin: i, Part: part})
+		}
+	}
+	return p
+}
+
+// oldSpread is taken for what earlier releases learned, which kept no spread.
+const oldSpread = 1
+
+func (h *history) restore(p *job.Prediction) {
+	h.typical, h.spread, h.weight = max(p.Typical, time.Second), p.Spread, p.Weight
+	h.runs = min(max(p.Runs, 0), maxRuns)
+	if h.weight == 0 {
+		h.spread, h.weight = oldSpread, float64(h.runs)
+		h.forms = (&Estimate{Median: h.typical, Spread: oldSpread}).lognormal()
+	}
+	for _, l := range p.Lengths {
+		if l.Bin >= 0 && l.Bin < len(h.forms) {
+			h.forms[l.Bin] = l.Part
+		}
+	}
+}
