@@ -6,73 +6,104 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 const week = 7 * 24 * time.Hour
 
-// A group with a share counts beside its members, one without does not, and a
-// user in no group counts as a group of one.
-func TestFactorOfAMember(t *testing.T) {
-	capacity := 2 * lifetime(1<<62, 0, week)
-	used := func(uid, share int, part float64, groups ...*Account) *Account {
-		a := &Account{UID: uid, Share: share, Groups: groups}
-		a.Restore(time.Duration(part*capacity), 0)
+// factors returns the factors of users who wait on a machine of two GPUs, whose evened use
+// is two GPU-hours.
+func factors(t *testing.T, half time.Duration, users ...*Account) (list []float64) {
+	sc := newScene(t, 2)
+	sc.s.Policy.HalfLife = half
+	for i, a := range users {
+		sc.waits(job.ID(i+1), 1000, of(a))
+	}
+	sc.p.Plan(&sc.s, sc.q)
+	for _, a := range users {
+		list = append(list, a.factor)
+	}
+	return list
+}
+
+// A user's use is compared with its part of what all have used who wait or run something, and
+// each is taken to have had its part of one more hour of the machine.
+func TestFactor(t *testing.T) {
+	used := func(share int, hours float64, groups ...*Account) *Account {
+		a := &Account{UID: 1, Share: share, Groups: groups}
+		a.Restore(time.Duration(hours*float64(time.Hour)), noon)
 		return a
 	}
-	lab, plain := used(-1, 4, 0.5), used(-1, 0, 0.9)
+	group := func(share int, hours float64) *Account {
+		g := used(share, hours)
+		g.UID = -1
+		return g
+	}
+	lab, class, plain := group(1, 8), group(1, 0), group(0, 100)
 	for name, c := range map[string]struct {
-		of   *Account
-		want float64 // exponent
+		users []*Account
+		want  []float64 // exponents: how much more than its part each had, in parts
 	}{
-		"nothing used":         {used(1, 0, 0), 0},
-		"alone":                {used(1, 0, 0.5), 0.5},
-		"alone with a share":   {used(1, 2, 0.5), 0.25},
-		"group without share":  {used(1, 0, 0.5, plain), 0.5},
-		"group with a share":   {used(1, 0, 0.5, lab), (0.5 + 0.125) / 2},
-		"both":                 {used(1, 2, 0.5, lab, plain), (0.25 + 0.125) / 2},
-		"a group of one equal": {used(1, 0, 0.5, used(-1, 1, 0.5)), 0.5},
+		"nobody used anything":   {[]*Account{used(1, 0), used(1, 0)}, []float64{0, 0}},
+		"alone":                  {[]*Account{used(1, 100)}, []float64{0}},
+		"one had all":            {[]*Account{used(1, 6), used(1, 0)}, []float64{0.75, -0.75}}, // (6+1)/8 and 1/8 of a half
+		"little decides little":  {[]*Account{used(1, 0.02), used(1, 0)}, []float64{0.02 / 2.02, -0.02 / 2.02}},
+		"as they are entitled":   {[]*Account{used(3, 30), used(1, 10)}, []float64{0, 0}},
+		"less than its share":    {[]*Account{used(3, 3), used(1, 3)}, []float64{4.5/8/0.75 - 1, 3.5/8/0.25 - 1}},
+		"a group without share":  {[]*Account{used(1, 6, plain), used(1, 0)}, []float64{0.75, -0.75}},
+		"a group, and one alone": {[]*Account{used(1, 4, lab), used(1, 4, lab), used(1, 8)}, []float64{0, 0, 0}},
+		"within a group":         {[]*Account{used(1, 8, lab), used(1, 0, lab), used(1, 8)}, []float64{0.8, -0.8, 0}},
+		"two groups":             {[]*Account{used(1, 8, lab), used(1, 0, class)}, []float64{0.8, -0.8}},
+		"the mean over groups":   {[]*Account{used(1, 8, lab, class), used(1, 0, class)}, []float64{(0.8 + (-0.8 + 0.8)) / 2, -0.8 - 0.8}},
 	} {
-		c.of.beginPass(0, week, capacity)
-		if want := math.Exp2(-c.want); math.Abs(c.of.factor-want) > 1e-9 {
-			t.Errorf("%s: factor %g, want %g", name, c.of.factor, want)
+		for i, got := range factors(t, week, c.users...) {
+			if want := math.Exp2(-c.want[i]); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s: user %d has the factor %g, want %g", name, i, got, want)
+			}
+		}
+	}
+	for _, got := range factors(t, 0, used(1, 100), used(1, 0)) {
+		if got != 1 {
+			t.Errorf("where use does not count the factor is %g", got)
 		}
 	}
 }
 
-// Where nothing could be given out nobody has used a part of it, and time that is
-// used up to the last moment is used up.
-func TestMeasuredUse(t *testing.T) {
+// Time that is used up to the last moment is used up.
+func TestUsedUp(t *testing.T) {
 	for _, c := range []struct {
-		capacity, half, used, most time.Duration
-		factor                     float64
-		over                       bool
+		half, used, most time.Duration
+		over             bool
 	}{
-		{0, week, time.Hour, 0, 1, false}, {0, week, 0, 0, 1, false}, {2 * time.Hour, week, time.Hour, 0, math.Exp2(-0.5), false},
-		{2 * time.Hour, 0, time.Hour, time.Minute, 1, false}, {time.Hour, week, time.Hour, time.Hour, 0.5, true},
-		{time.Hour, week, time.Hour, time.Hour + 1, 0.5, false}, {time.Hour, week, time.Hour, 0, 0.5, false},
+		{week, time.Hour, 0, false}, {0, time.Hour, time.Minute, false},
+		{week, time.Hour, time.Hour, true}, {week, time.Hour, time.Hour + 1, false},
 	} {
 		a := &Account{MaxUsage: c.most}
-		a.Restore(c.used, 0)
-		if a.beginPass(0, c.half, float64(c.capacity)); a.factor != c.factor || a.over != c.over {
-			t.Errorf("%+v: factor %g, used up %t", c, a.factor, a.over)
+		a.Restore(c.used, noon)
+		if factors(t, c.half, a); a.over != c.over {
+			t.Errorf("%+v: used up %t", c, a.over)
 		}
 	}
 }
 
-// Members of two groups who always want more settle where the rule's exponents
-// are equal: the group of share 2 gets more, and within a group all get alike.
+// Of members of two groups who always want more, those of share 2 get twice as much together,
+// and within a group all get alike.
 func TestGroupsSettleByTheirShares(t *testing.T) {
 	lab, class := &Account{UID: -1, Share: 2}, &Account{UID: -1, Share: 1}
 	var users []*Account
 	for i := range 6 {
 		users = append(users, &Account{UID: i, Groups: []*Account{[]*Account{lab, class}[i%2]}})
 	}
-	capacity := lifetime(1<<62, 0, week)
+	sc := newScene(t, 1)
+	sc.s.Policy.HalfLife = week
+	for i, a := range users {
+		sc.waits(job.ID(i+1), 1000, of(a))
+	}
 	got := make([]time.Duration, len(users))
 	for now := Instant(0); now < Instant(20*week); now = now.Add(time.Hour) {
-		for _, a := range users {
-			a.beginPass(now, week, capacity)
-		}
+		sc.s.Now = now
+		sc.p.Plan(&sc.s, sc.q)
 		best := slices.MaxFunc(users, func(a, b *Account) int { return cmp.Compare(a.factor, b.factor) })
 		for _, a := range []*Account{best, best.Groups[0]} {
 			a.Start(1000, gpuRate(1000), now, week)
@@ -83,8 +114,8 @@ func TestGroupsSettleByTheirShares(t *testing.T) {
 		}
 	}
 	ratio := float64(got[0]+got[2]+got[4]) / float64(got[1]+got[3]+got[5])
-	if want := (1 + 1.0/3) / (1.0/2 + 1.0/3); math.Abs(ratio-want) > 0.05 {
-		t.Errorf("the groups got %v, %.2f times as much, want %.2f", got, ratio, want)
+	if math.Abs(ratio-2) > 0.05 {
+		t.Errorf("the groups got %v, %.2f times as much, want twice", got, ratio)
 	}
 	for i := 2; i < 6; i++ {
 		if off := float64(got[i]) / float64(got[i%2]); math.Abs(off-1) > 0.05 {

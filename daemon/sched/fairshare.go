@@ -18,9 +18,10 @@ func (s *sums) add(a *Account) {
 // weight is the account's part among those it shares with.
 func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
 
-// evenUse is a use of the whole machine that all are taken to have had besides, each as much as
-// it is entitled to, so that little use decides little.
-const evenUse = time.Hour
+// evenPart is of what part of a half-life all are taken to have used the whole machine
+// besides, each as much as it is entitled to, so that little use decides little: an hour of
+// a week.
+const evenPart = 1.0 / (7 * 24)
 
 // excess is how much more than its part the account has had of what all in the sum had,
 // as a share of that part: -1 where it had nothing, 0 where it had its part.
@@ -61,7 +62,7 @@ func (p *Planner) beginAccounts() {
 	for a := range p.active() {
 		p.enter(a, &top)
 	}
-	even := float64(max(1, len(p.s.GPUs))) * float64(evenUse/time.Millisecond)
+	even := float64(max(1, len(p.s.GPUs))) * float64(p.s.Policy.HalfLife/time.Millisecond) * evenPart
 	for a := range p.active() {
 		a.factor = 1
 		if p.s.Policy.HalfLife > 0 {

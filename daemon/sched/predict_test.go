@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -9,82 +10,94 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestExpect asks for the run time of a job of user 1 after some have ended.
+// TestEstimate asks for the run time of a job of user 1 after some have ended.
 // Narrower keys count the more, the more of their runs were seen.
-func TestExpect(t *testing.T) {
-	ask := job.Request{GPUMilli: 1000, Derived: job.Derived{Shape: "train", Script: "run.sh"}}
+func TestEstimate(t *testing.T) {
+	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
 		return func(p *Predictor) {
 			for range times {
-				p.Observe(uid, &job.Request{GPUMilli: milli, Derived: job.Derived{Shape: shape, Script: script}}, time.Duration(minutes*float64(minute)), noon.Time())
+				p.Observe(Kind{uid, milli, script, shape}, time.Duration(minutes*float64(minute)), true, noon.Time())
 			}
 		}
 	}
 	type history []func(*Predictor)
 	for name, c := range map[string]struct {
-		seen history
-		want time.Duration
+		seen  history
+		want  time.Duration
+		ended int
 	}{
-		"nothing is known": {nil, time.Hour},
-		// An hour stands for one run: the mean of 60 and 15 is 30.
-		"one job of somebody":  {history{ended(2, 4000, "", "", 1, 15)}, 30 * time.Minute},
-		"many of somebody":     {history{ended(2, 4000, "", "", 1000, 15)}, 15 * time.Minute},
-		"the user's are long":  {history{ended(2, 4000, "", "", 1000, 15), ended(1, 4000, "", "", 10, 60)}, 47 * time.Minute},
-		"those of this size":   {history{ended(1, 4000, "", "", 1000, 15), ended(1, 1000, "", "", 10, 60)}, 47 * time.Minute},
-		"the same script":      {history{ended(1, 4000, "x", "run.sh", 1000, 40)}, 40 * time.Minute},
-		"the same command":     {history{ended(1, 1000, "train", "", 1000, 20), ended(1, 4000, "x", "run.sh", 1000, 40)}, 20 * time.Minute},
-		"a size of its own":    {history{ended(1, 2000, "train", "", 1000, 20), ended(1, 1000, "", "", 1000, 40)}, 40 * time.Minute},
-		"least":                {history{ended(1, 1000, "train", "", 1000, 0)}, 30 * time.Second},
-		"others' same command": {history{ended(2, 1000, "train", "run.sh", 1000, 5), ended(1, 1000, "", "", 1000, 50)}, 50 * time.Minute},
+		"nothing is known":     {nil, time.Hour, 0},
+		"somebody's":           {history{ended(2, 4000, "", "", 1, 15)}, 15 * time.Minute, 0},
+		"one voice each":       {history{ended(2, 4000, "", "", 1000, 16), ended(3, 4000, "", "", 1, 4)}, 8 * time.Minute, 0},
+		"the user's are long":  {history{ended(2, 4000, "", "", 1000, 15), ended(1, 4000, "", "", 10, 60)}, 58 * time.Minute, 0},
+		"those of this size":   {history{ended(1, 4000, "", "", 1000, 15), ended(1, 1000, "", "", 10, 60)}, 58 * time.Minute, 0},
+		"the same script":      {history{ended(1, 1000, "x", "run.sh", 1000, 40)}, 40 * time.Minute, 0},
+		"the same command":     {history{ended(1, 1000, "train", "", 1000, 20), ended(1, 1000, "x", "run.sh", 1000, 40)}, 20 * time.Minute, 1000},
+		"a size of its own":    {history{ended(1, 2000, "train", "run.sh", 1000, 20), ended(1, 1000, "", "", 1000, 40)}, 40 * time.Minute, 0},
+		"least":                {history{ended(1, 1000, "train", "", 1000, 0)}, 30 * time.Second, 1000},
+		"others' same command": {history{ended(2, 1000, "train", "run.sh", 1000, 5), ended(1, 1000, "", "", 1000, 50)}, 50 * time.Minute, 0},
 	} {
 		p := NewPredictor(nil)
 		for _, f := range c.seen {
 			f(p)
 		}
-		if got := p.Expect(1, &ask); got < c.want*9/10 || got > c.want*11/10 {
-			t.Errorf("%s: %s, want about %s", name, got, c.want)
+		if got := p.Estimate(ask); got.Median < c.want*9/10 || got.Median > c.want*11/10 || got.Ended != c.ended {
+			t.Errorf("%s: %s, %d ended, want about %s and %d", name, got.Median, got.Ended, c.want, c.ended)
 		}
 	}
 }
 
 // A geometric mean: of runs of 1 and 100 minutes it is 10. Of many runs the last
-// weighs a tenth.
+// weighs a tenth. The spread is that of the logarithms.
 func TestTypical(t *testing.T) {
 	p := NewPredictor(nil)
 	for i, want := range []time.Duration{time.Minute, 10 * time.Minute} {
-		list := p.Observe(1, &job.Request{}, []time.Duration{time.Minute, 100 * time.Minute}[i], noon.Time())
-		if got := list[0]; got.Typical != want || got.Runs != i+1 {
+		list := p.Observe(Kind{UID: 1}, []time.Duration{time.Minute, 100 * time.Minute}[i], true, noon.Time())
+		if got := list[0]; got.Typical != want || got.Runs != i+1 || math.Abs(got.Spread-float64(i)*math.Log(10)) > 1e-9 {
 			t.Errorf("after %d runs: %+v, want %s", i+1, got, want)
 		}
 	}
 	for range 200 {
-		p.Observe(1, &job.Request{}, time.Minute, noon.Time())
+		p.Observe(Kind{UID: 1}, time.Minute, true, noon.Time())
 	}
 	// e^(ln(1024)/10) is 2.
-	if got := p.Observe(1, &job.Request{}, 1024*time.Minute, noon.Time())[0].Typical; got.Round(time.Second) != 2*time.Minute {
-		t.Errorf("after a run of 1024 minutes among many of one: %s, want 2m", got)
+	got := p.Observe(Kind{UID: 1}, 1024*time.Minute, true, noon.Time())[0]
+	if got.Typical.Round(time.Second) != 2*time.Minute {
+		t.Errorf("after a run of 1024 minutes among many of one: %s, want 2m", got.Typical)
 	}
 }
 
-// The limit bounds what is expected, also below the shortest that is.
-func TestExpectWithinTheLimit(t *testing.T) {
-	p := NewPredictor(nil)
-	for limit, want := range map[time.Duration]time.Duration{0: time.Hour, 2 * time.Hour: time.Hour, 10 * time.Minute: 10 * time.Minute, time.Second: time.Second} {
-		if got := p.Expect(1, &job.Request{TimeLimit: job.Span(limit)}); got != want {
-			t.Errorf("limit %s: %s, want %s", limit, got, want)
-		}
+// A job that did not come to its end teaches that such jobs run longer, the less the more
+// is known, and is not counted as one that ended.
+func TestBoundsTeach(t *testing.T) {
+	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
+	before := p.Estimate(kind).Median
+	for range 10 {
+		p.Observe(kind, 10*time.Hour, false, noon.Time())
+	}
+	if after := p.Estimate(kind); after.Median < 2*before || after.Ended != 0 {
+		t.Errorf("after ten jobs that ran 10h: %s, %d ended", after.Median, after.Ended)
+	}
+	for range 100 {
+		p.Observe(kind, time.Minute, true, noon.Time())
+	}
+	p.Observe(kind, time.Hour, false, noon.Time())
+	if after := p.Estimate(kind); after.Median > 2*time.Minute || after.Ended != 100 {
+		t.Errorf("after many of a minute and a longer one: %s, %d ended", after.Median, after.Ended)
 	}
 }
 
 // What Observe returns, put on record and read again, makes a predictor that
-// knows the same. Without shape and script there are three keys.
+// knows the same. Without shape and script there are two keys.
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
-	for i, r := range []job.Request{{GPUMilli: 1000, Derived: job.Derived{Shape: "a", Script: "s"}}, {GPUMilli: 1000}, {GPUMilli: 500, Derived: job.Derived{Shape: "a"}}} {
-		list := p.Observe(1, &r, time.Duration(i+1)*time.Minute, noon.Time())
-		if want := []int{5, 3, 4}[i]; len(list) != want {
-			t.Errorf("%+v: %d keys, want %d", r, len(list), want)
+	kinds := []Kind{{1, 1000, "s", "a"}, {1, 1000, "", ""}, {1, 500, "", "a"}, {2, 1000, "", ""}}
+	for i, k := range kinds {
+		list := p.Observe(k, time.Duration(i+1)*time.Minute, i != 1, noon.Time())
+		if want := []int{4, 2, 3, 2}[i]; len(list) != want {
+			t.Errorf("%+v: %d keys, want %d", k, len(list), want)
 		}
 		for _, k := range list {
 			known = slices.DeleteFunc(known, func(o job.Prediction) bool { return o.Key == k.Key })
@@ -92,30 +105,45 @@ func TestPredictionsOnRecord(t *testing.T) {
 		}
 	}
 	again := NewPredictor(known)
-	for uid := range 3 {
-		for _, r := range []job.Request{{}, {GPUMilli: 1000}, {GPUMilli: 500}, {GPUMilli: 1000, Derived: job.Derived{Shape: "a"}}, {Derived: job.Derived{Script: "s"}}} {
-			if a, b := p.Expect(uid, &r), again.Expect(uid, &r); a != b {
-				t.Errorf("user %d %+v: %s, after reading again %s", uid, r, a, b)
-			}
+	for _, k := range append(kinds, Kind{UID: 3}, Kind{1, 500, "s", ""}) {
+		if a, b := p.Estimate(k), again.Estimate(k); a != b {
+			t.Errorf("%+v: %+v, after reading again %+v", k, a, b)
 		}
 	}
 }
 
-// The kind that was first seen longest ago is forgotten when there are too many,
-// and then the next, as often as it takes.
+// What earlier releases kept is read as far as it has a size, and without a spread.
+func TestOldPredictions(t *testing.T) {
+	p := NewPredictor([]job.Prediction{
+		{Key: "all", Typical: time.Minute, Runs: 9}, {Key: "7 script x", Typical: time.Minute, Runs: 9},
+		{Key: "7 nothing 5", Typical: time.Minute, Runs: 9}, {Key: "7 size x", Typical: time.Minute, Runs: 9},
+		{Key: "7 shape 1000 ab", Typical: 8 * time.Hour, Runs: 50},
+	})
+	got := p.Estimate(Kind{UID: 7, Milli: 1000, Shape: "ab"})
+	if got.Median < 7*time.Hour || got.Median > 9*time.Hour || got.Ended != 50 || got.Spread <= 0 || p.keys != 1 {
+		t.Errorf("%d keys, %s ± %g, %d ended", p.keys, got.Median, got.Spread, got.Ended)
+	}
+}
+
+// Of one user so many kinds are remembered, those used last; others' stay.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
-	const n = 2*maxPredictions + 2
-	for i := range n {
-		p.put(strconv.Itoa(i), runHistory{time.Minute, 1})
+	p.Observe(Kind{UID: 2, Shape: "x"}, time.Minute, true, noon.Time())
+	kind := func(i int) Kind { return Kind{UID: 1, Milli: 1000, Shape: strconv.Itoa(i)} }
+	for i := range 2 * maxUserKeys {
+		p.Observe(kind(i), time.Minute, true, noon.Time())
+		p.Observe(kind(0), time.Minute, true, noon.Time())
 	}
-	for i := range n {
-		if _, known := p.seen[strconv.Itoa(i)]; known != (i >= n-maxPredictions) {
-			t.Fatalf("kind %d of %d is known: %t", i, n, known)
+	if n := len(p.users[1].seen); n != maxUserKeys || p.users[1].order.Len() != n || p.keys != n+3 {
+		t.Errorf("%d kinds of user 1 are remembered, %d of all", n, p.keys)
+	}
+	for i, want := range map[int]int{0: maxRuns, 1: 0, 2*maxUserKeys - 1: 1} {
+		if got := p.Estimate(kind(i)).Ended; got != want {
+			t.Errorf("of kind %d %d are known to have ended, want %d", i, got, want)
 		}
 	}
-	if len(p.seen) != maxPredictions || len(p.ring) != maxPredictions {
-		t.Errorf("%d kinds are remembered in %d places", len(p.seen), len(p.ring))
+	if p.Estimate(Kind{UID: 2, Shape: "x"}).Ended != 1 {
+		t.Error("another user's kind is forgotten")
 	}
 }
 

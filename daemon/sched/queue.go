@@ -63,7 +63,7 @@ type bucketKey struct {
 	log      int
 	priority job.Priority
 	batch    string
-	extent   extent // in a batch
+	extent   extent        // in a batch
 	effort   time.Duration // of jobs that may be stopped for others, rounded up
 	untried  Kind
 }

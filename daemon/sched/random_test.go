@@ -158,6 +158,7 @@ func (d *drawn) run(id job.ID) {
 		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
 		Served: pick(d, 0, 0, time.Hour), Guarded: d.often(1),
 	}
+	r.Effort, r.Untried = d.effort()
 	r.Start, r.Notice = ago(pick(d, 0, time.Minute, time.Hour)), pick(d, 0, 0, time.Minute, time.Hour)
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
@@ -221,6 +222,11 @@ func (d *drawn) expected() time.Duration {
 	return pick(d, 30*time.Second, 100*time.Second, 128*time.Second, 500*time.Second, time.Hour)
 }
 
+// effort draws what jobs that may be stopped are ranked by.
+func (d *drawn) effort() (time.Duration, Kind) {
+	return pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour), pick(d, Kind{}, Kind{}, Kind{UID: 1}, Kind{UID: 2})
+}
+
 // queue draws the waiting jobs. Some share a gate, as the tasks of an array do
 // that wait again.
 func (d *drawn) queue() {
@@ -230,6 +236,7 @@ func (d *drawn) queue() {
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
+		w.Effort, w.Untried = d.effort()
 		w.Capped = w.Account.Capped(w.Request.QuotaMilli(), w.Since)
 		if d.often(2) {
 			w.Count = 1 + d.IntN(4)
@@ -239,7 +246,9 @@ func (d *drawn) queue() {
 			w.Throttle = gate
 		}
 		if i > 0 && d.often(3) {
-			w.Request, w.Account, w.Expected = d.waiting[i-1].Request, d.waiting[i-1].Account, d.waiting[i-1].Expected
+			last := d.waiting[i-1]
+			w.Request, w.Account, w.Expected = last.Request, last.Account, last.Expected
+			w.Effort, w.Untried = last.Effort, last.Untried
 		}
 		w.Batch = pick(d, "", "", "a", "a", "b")
 		d.waiting = append(d.waiting, w)

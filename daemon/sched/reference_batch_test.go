@@ -70,7 +70,7 @@ func compareInBatch(a, b refJob) int {
 // scoreThen is the score that a job will have at a moment, behind the larger ones.
 func (r *reference) scoreThen(j refJob, at Instant) float64 {
 	score := func(j refJob) float64 {
-		return r.factor(j.Account) * (1 + float64(max(0, at-j.since))*(1/float64(powerOfTwo(j.Expected))))
+		return 1 + r.factor(j.Account)*float64(max(0, at-j.since))*(1/float64(refMeasure(j.Waiting)))
 	}
 	list := []float64{score(j)}
 	for _, o := range r.jobs {

@@ -21,15 +21,16 @@ type refStanding struct {
 	guarded bool
 	score   float64
 	milli   int
+	untried Kind
 }
 
 func (j refJob) standing() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, j.place.score, j.Request.GPUMilli}
+	return refStanding{j.Request.Priority, j.guarded, j.place.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
 }
 
 // running is how it will stand once it runs: by itself.
 func (j refJob) running() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, j.score, j.Request.GPUMilli}
+	return refStanding{j.Request.Priority, j.guarded, j.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
 }
 
 // preemptAll is rule "Preemption": for the first of the jobs that do not fit,
@@ -94,11 +95,16 @@ func (r *reference) victims() (list []*refVictim) {
 				list = append(list, v)
 				continue
 			}
-			expected := max(x.Expected, time.Second)
-			for expected <= x.Served+ran {
-				expected *= 2
+			v.untried = x.Untried
+			effort := x.Effort
+			if effort == 0 {
+				expected := max(x.Expected, time.Second)
+				for expected <= x.Served+ran {
+					expected *= 2
+				}
+				effort = expected - x.Served - ran
 			}
-			v.score = r.factor(x.Account) * (1 + float64(max(0, x.Start-x.Since))/float64(powerOfTwo(expected)))
+			v.score = 1 + r.factor(x.Account)*float64(max(0, x.Start-x.Since))/float64(max(time.Second, effort))
 		}
 		list = append(list, v)
 	}
@@ -128,6 +134,9 @@ func (r *reference) yields(v, j refStanding) bool {
 	}
 	if v.guarded || j.guarded {
 		return !v.guarded
+	}
+	if v.untried == j.untried && v.untried != (Kind{}) {
+		return false
 	}
 	more := 1.0
 	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {

@@ -31,6 +31,7 @@ type reference struct {
 	tries   map[*Account]int // in vain
 	most    int              // of these
 	started []refRun
+	users   []*Account // who wait or run something
 }
 
 // refKind is what jobs have in common that differ in when they came only.
@@ -41,6 +42,8 @@ type refKind struct {
 	run      time.Duration
 	batch    string
 	extent   refExtent // in a batch
+	measure  time.Duration
+	untried  Kind
 }
 
 type refNew struct {
@@ -99,6 +102,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 		}
 		r.now.gpus = append(r.now.gpus, x)
 	}
+	r.users = activeUsers(s, waiting)
 	for _, w := range waiting {
 		r.jobs = append(r.jobs, r.value(w))
 	}
@@ -111,7 +115,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
-	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}}
+	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}, refMeasure(w), untriedOf(w)}
 	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: kind}
 	if w.Batch != "" {
 		j.kind.extent = refExtentOf(w)
@@ -126,15 +130,17 @@ func (r *reference) value(w *Waiting) refJob {
 		return j
 	}
 	wait := max(0, r.s.Now-j.since)
-	j.score = r.factor(w.Account) * (1 + float64(wait)*(1/float64(run)))
+	j.score = 1 + r.factor(w.Account)*float64(wait)*(1/float64(refMeasure(w)))
 	j.place.score = j.score
 	j.guarded = r.s.GuardOpen && p.GuardAfter > 0 && time.Duration(wait) > p.GuardAfter
 	return j
 }
 
-// whole is all of a request.
+// whole is all of a request but its priority, of which its place is.
 func whole(r *job.Request) string {
-	text, err := json.Marshal(r)
+	placeless := *r
+	placeless.Priority = job.Priority{}
+	text, err := json.Marshal(placeless)
 	if err != nil {
 		panic(err)
 	}
@@ -148,24 +154,6 @@ func powerOfTwo(d time.Duration) time.Duration {
 		run *= 2
 	}
 	return run
-}
-
-// factor is the fair-share factor of an account: the geometric mean of its own
-// and those of its groups that have a share.
-func (r *reference) factor(a *Account) float64 {
-	half := r.s.Policy.HalfLife
-	all := math.Max(1, float64(len(r.s.GPUs))) * (float64(half) / math.Ln2)
-	if all == 0 {
-		return 1
-	}
-	sum, n := 0.0, 0.0
-	for i, x := range append([]*Account{a}, a.Groups...) {
-		if i == 0 || x.Share > 0 {
-			sum += min(64, float64(x.Used(r.s.Now, half))/all/float64(max(1, x.Share)))
-			n++
-		}
-	}
-	return math.Exp2(-sum / n)
 }
 
 func (r *reference) compare(a, b refJob) int {

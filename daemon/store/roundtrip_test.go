@@ -33,6 +33,8 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 		v.SetInt(int64(*n))
 	case reflect.Uint64:
 		v.SetUint(math.MaxUint64 - uint64(*n))
+	case reflect.Float64:
+		v.SetFloat(float64(*n) / 7)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:

@@ -1,0 +1,94 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// activeUsers are those who wait or run something, each once.
+func activeUsers(s *Snapshot, waiting []*Waiting) []*Account {
+	var users []*Account
+	add := func(a *Account) {
+		if !slices.Contains(users, a) {
+			users = append(users, a)
+		}
+	}
+	for _, w := range waiting {
+		add(w.Account)
+	}
+	for _, x := range s.Running {
+		add(x.Account)
+	}
+	return users
+}
+
+// factor is the fair-share factor of a user: two to the power of what it had less than its part
+// of what was used, in such parts.
+func (r *reference) factor(a *Account) float64 {
+	if r.s.Policy.HalfLife <= 0 {
+		return 1
+	}
+	var top []*Account
+	members := map[*Account][]*Account{}
+	for _, u := range r.users {
+		shared := withShare(u)
+		for _, g := range shared {
+			if members[g] == nil {
+				top = append(top, g)
+			}
+			members[g] = append(members[g], u)
+		}
+		if len(shared) == 0 {
+			top = append(top, u)
+		}
+	}
+	shared := withShare(a)
+	if len(shared) == 0 {
+		return math.Exp2(-min(64, r.excess(a, top)))
+	}
+	sum := 0.0
+	for _, g := range shared {
+		sum += r.excess(g, top) + r.excess(a, members[g])
+	}
+	return math.Exp2(-min(64, sum/float64(len(shared))))
+}
+
+func withShare(a *Account) []*Account {
+	return slices.DeleteFunc(slices.Clone(a.Groups), func(g *Account) bool { return g.Share < 1 })
+}
+
+// excess is what an account had more than its part of what those in a list had together.
+func (r *reference) excess(a *Account, among []*Account) float64 {
+	used := func(a *Account) float64 { return float64(a.Used(r.s.Now, r.s.Policy.HalfLife) / time.Millisecond) }
+	shares, all := 0, 0.0
+	for _, x := range among {
+		shares += max(1, x.Share)
+		all += used(x)
+	}
+	hour := math.Max(1, float64(len(r.s.GPUs))) * float64(r.s.Policy.HalfLife/time.Millisecond) * (1.0 / 168)
+	part := float64(max(1, a.Share)) / float64(shares)
+	return (used(a)+hour*part)/(all+hour)/part - 1
+}
+
+// refMeasure is what a job's wait is measured by.
+func refMeasure(w *Waiting) time.Duration {
+	if !w.Request.Preemptible || w.Effort == 0 {
+		return powerOfTwo(w.Expected)
+	}
+	for step := time.Second; ; step *= 2 {
+		for _, d := range []time.Duration{step * 3 / 4, step} {
+			if d >= w.Effort {
+				return d
+			}
+		}
+	}
+}
+
+// untriedOf is the kind of a waiting job that makes room for none of its kind.
+func untriedOf(w *Waiting) Kind {
+	if !w.Request.Preemptible || w.Effort == 0 {
+		return Kind{}
+	}
+	return w.Untried
+}
