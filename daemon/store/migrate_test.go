@@ -74,7 +74,7 @@ func mustTime(t *testing.T, s string) time.Time {
 }
 
 // dumps are state files of every schema, in order.
-var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql"}
+var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql"}
 
 // Schema 3 writes the request in another way, and says the same.
 func TestRequestsOfSchema2(t *testing.T) {
@@ -142,6 +142,15 @@ func TestSchema4Opens(t *testing.T) {
 	requireEqual(t, err, st.Usage, []job.Usage{{
 		Account: "u1001", Micro: 7, At: mustTime(t, "2026-01-02T03:04:05Z"),
 		Counts: job.UsageCounts{Capped: []time.Duration{5, 6}, Sizes: 3},
+	}})
+}
+
+// Schema 5 has more of run times than their mean.
+func TestSchema5Opens(t *testing.T) {
+	st, err := openAt(t, restore(t, "schema-5.sql")).Load(context.Background())
+	requireEqual(t, err, st.Predictions, []job.Prediction{{
+		Key: "k", Typical: 5, Runs: 6, At: mustTime(t, "2026-01-02T03:04:05Z"),
+		Spread: 0.5, Weight: 6.5, Lengths: []job.LengthShare{{Bin: 3, Part: 1}},
 	}})
 }
 
