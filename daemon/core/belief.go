@@ -19,44 +19,6 @@ const believedAtOnce = 256
 // has not done what it was made for, or was made to teach what is not so.
 const shortestLesson = 2 * time.Second
 
-// beliefs is where a look at all waiting jobs stands, which begins when something is
-// learned.
-type beliefs struct {
-	left []job.ID // that have not been looked at, the last first
-	of   uint64   // the generation of the predictor that they are looked at for
-
-	memo   map[sched.Kind]*sched.Estimate
-	memoOf uint64 // the generation that they are of
-}
-
-// maxMemo is how many estimates are kept for the next who asks.
-const maxMemo = 1024
-
-// estimate is the predictor's for a kind.
-func (b *beliefs) estimate(p *sched.Predictor, k sched.Kind) *sched.Estimate {
-	if g := p.Generation(); b.memoOf != g || len(b.memo) >= maxMemo {
-		b.memo, b.memoOf = map[sched.Kind]*sched.Estimate{}, g
-	}
-	e := b.memo[k]
-	if e == nil {
-		fresh := p.Estimate(k)
-		e = &fresh
-		b.memo[k] = e
-	}
-	return e
-}
-
-// next returns up to so many of the waiting jobs to look at.
-func (b *beliefs) next(p *planning, most int) []job.ID {
-	if g := p.Predictor.Generation(); len(b.left) == 0 && b.of != g {
-		b.left, b.of = p.IDs(b.left), g
-	}
-	rest := max(0, len(b.left)-most)
-	list := b.left[rest:]
-	b.left = b.left[:rest]
-	return list
-}
-
 func (l *trackedJob) kind() sched.Kind { return sched.KindOf(l.account.UID, &l.job.Request) }
 
 // estimate is what is believed of a job's run time.
@@ -64,12 +26,17 @@ func (c *Core) estimate(l *trackedJob) *sched.Estimate {
 	if c.policy.Predict != nil {
 		return &sched.Estimate{Median: c.policy.Predict(l.job.ID), Ended: triedRuns}
 	}
-	return c.beliefs.estimate(c.planning.Predictor, l.kind())
+	return c.planning.estimate(l.kind())
 }
 
-// believe brings what is expected of a queued job up to date.
-func (c *Core) believe(l *trackedJob) {
-	l.job.Expected = c.estimate(l).Total(l.job.Served)
+// expectedRun is how long a queued job is expected to run, with what it has run before.
+func (c *Core) expectedRun(l *trackedJob) time.Duration {
+	j := &l.job
+	run := c.estimate(l).Total(j.Served)
+	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
+		run = min(run, j.Served+limit)
+	}
+	return run
 }
 
 // effort is what a job that may be stopped for others is ranked by, see Estimate.Effort, and its kind where
@@ -82,17 +49,17 @@ func (c *Core) effort(l *trackedJob, ran time.Duration, runs bool) (time.Duratio
 	return e.Effort(ran, c.policy.Sched.Slice, runs), kind
 }
 
-// believeAll brings what is expected of some waiting jobs up to date, those that were
-// looked at longest ago.
+// believeAll puts some waiting jobs where they belong by what is expected of them now, those
+// that were looked at longest ago.
 func (c *Core) believeAll() {
-	for _, id := range c.beliefs.next(&c.planning, believedAtOnce) {
+	for _, id := range c.planning.nextBelieved(believedAtOnce) {
 		if !c.planning.Has(id) {
 			continue
 		}
 		l := c.jobs.get(id)
-		if c.believe(l); c.planning.Moves(c.waiting(l)) {
-			c.planning.Remove(l.job.ID)
-			c.planning.Push(c.waiting(l))
+		if w := c.waiting(l); c.planning.Moves(w) {
+			c.planning.Remove(id)
+			c.planning.Push(w)
 		}
 	}
 }
@@ -156,7 +123,7 @@ func (c *Core) observe(l *trackedJob, ended bool, now time.Time) {
 	if ran < shortestLesson || c.policy.Predict != nil {
 		return
 	}
-	for _, p := range c.planning.Predictor.Observe(l.kind(), ran, ended, now) {
+	for _, p := range c.planning.observe(l.kind(), ran, ended, now) {
 		c.step.record(job.Record{Prediction: &p})
 	}
 }

@@ -44,7 +44,6 @@ type Core struct {
 	systemd      systemd
 	jobs         jobBook
 	planning     planning
-	beliefs      beliefs
 	requests     requests
 	deps         dependencies
 	reservations reservations

@@ -126,7 +126,7 @@ func TestWhatIsLearned(t *testing.T) {
 		for _, p := range w.learned {
 			got[p.Key] = p.Typical
 		}
-		want := map[string]time.Duration{"all": c.want, "1001": c.want, "1001 size 1000": c.want}
+		want := map[string]time.Duration{"1001": c.want, "1001 size 1000": c.want}
 		if c.want == 0 {
 			want = nil
 		}

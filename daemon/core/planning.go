@@ -12,14 +12,14 @@ import (
 type planning struct {
 	*sched.Queue
 	*sched.Planner
-	Predictor  *sched.Predictor
+	beliefs    beliefs
 	longer     stretch
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens
 }
 
 func newPlanning(past []job.Prediction) planning {
-	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), Predictor: sched.NewPredictor(past)}
+	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), beliefs: beliefs{Predictor: sched.NewPredictor(past)}}
 }
 
 // blank is a snapshot to fill in, with the memory of the last one.

@@ -45,7 +45,7 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 		return
 	}
 	if j.Expected == 0 {
-		c.believe(l)
+		j.Expected = c.expectedRun(l)
 	}
 	c.planning.Push(c.waiting(l))
 	c.step.replan()
@@ -131,7 +131,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: j.Expected, Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
+		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
 	}
 	if j.Request.Preemptible {
 		w.Effort, w.Untried = c.effort(l, j.Served, false)

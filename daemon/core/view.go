@@ -32,6 +32,9 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 			inQueue++
 		}
 		jv := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
+		if l.job.State == job.Queued {
+			jv.Expected = c.expectedRun(l)
+		}
 		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.Has(l.job.ID)) {
 			jv.Reasons = c.explain(l)
 			if at, ok := starts[l.job.ID]; ok {
