@@ -19,7 +19,8 @@ type planning struct {
 }
 
 func newPlanning(past []job.Prediction) planning {
-	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), beliefs: beliefs{Predictor: sched.NewPredictor(past)}}
+	known := beliefs{Predictor: sched.NewPredictor(past)}
+	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), beliefs: known}
 }
 
 // blank is a snapshot to fill in, with the memory of the last one.

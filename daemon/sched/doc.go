@@ -11,14 +11,22 @@
 // first), then if it is guarded and the other is not, then by score, higher
 // first, then by the moment from which its wait counts, then by id. That is Since and
 // the time after it in which its account, or a group, was at its quota for jobs of its
-// size (Account.Capped), which is not waited for others. Score is the account's fair-share factor
-// times (wait + E) / E, where E is the expected run time rounded up to a power
-// of two seconds. The factor of a user is 2^(-U/S) of its decayed use U, in
-// what the machine can have given to all, and its share S; for a member of
-// groups that have a share it is the geometric mean with 2^(-U/S) of each of
-// these, so that a user in no such group counts as a group of one. Guarded jobs
+// size (Account.Capped), which is not waited for others. Score is 1 + F·w/E: w is
+// how long it has waited since that moment, E its expected run time rounded up to a power of
+// two seconds, or of a job that may be stopped for others its effort (see Preemption), rounded up
+// to half an octave, and F the fair-share factor of its account. Guarded jobs
 // go by that moment and id among themselves. Under Policy.FIFO it is class, number,
 // Since, id.
+//
+// Fair share. F is 2^-x, where x is how much more than its part the user has had, in
+// such parts: -1 for one that had nothing, 0 for one that had its part. What it had is its
+// decayed use, its part that of its share among the shares of those who wait or run something
+// now, of what all of these had. So nobody gains or loses by what those used who are away,
+// and a newcomer among n stands between a user who had its part and one who had all as
+// 2 to 1 to 2^(1-n). All are taken to have had besides their parts of the whole machine for a
+// 168th of the half-life, so that little use decides little. Groups that have a share divide with
+// each other and with the users in no such group, then their members with each other:
+// the x of a member is the sum of both, in the mean over such groups.
 //
 // Batches. Jobs of one account, class and number that name the same batch stand by
 // size among themselves: GPUs times run time, then run time, larger ones first, then
@@ -71,8 +79,14 @@
 // warned, or has been, and would run on for more than a tenth of a slice, others
 // that go before it and are enough by themselves are stopped as well: a long notice
 // neither saves a job nor makes another wait. What is kept for a job
-// that goes before counts as in Placement. (With 1.25 for all, jobs of a public
-// trace completed 0.5 h later in the mean: contrib/sim.)
+// that goes before counts as in Placement.(With 1.25 for all, jobs of a public
+// trace completed 0.5 h later in the mean: contrib/sim.) The score of a running job is that
+// with which it would wait: its w is what it had waited when it started, its E the effort that it
+// takes now. Effort is how much run time one must expect to give for each job that ends, as
+// far as known (Estimate.Effort): of jobs that run for much the same time those that have run take
+// less, and stay; of jobs of which some end at once and some run for a day those that have
+// run take more, and make room. While fewer than five jobs of a kind have ended, none makes room
+// for others of the kind, or none would end.
 //
 // Forecast. The passes to come are made by these same rules, on copies of the
 // machine, of the accounts and of the first 200 waiting jobs, as if nothing new came
