@@ -76,8 +76,8 @@ func groupQuotaKeys(section, name string) []key {
 	fields := quotaFields()
 	for i := range fields {
 		if f := &fields[i]; f.name == "share" {
-			f.doc = "Weight of the members together in fair share, beside that of each one: a member's place is the mean of its own and that of its groups with a share, " +
-				"and a user in no such group counts as a group of one. None: its members count by themselves alone."
+			f.doc = "Weight of the members together in fair share: groups with a share divide with each other and with the users " +
+				"in no such group, and then their members with each other. None: its members count by themselves alone."
 			f.value = func(q *job.Quota) value { return numberOrNone(&q.Share, 1, 1000) }
 		}
 	}
