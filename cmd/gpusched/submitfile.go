@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -41,8 +40,17 @@ func (c *submitCmd) submitFile(ctx context.Context, a *app) error {
 		slices.SortStableFunc(list, func(x, y lineJob) int { return cmp.Compare(y.area(), x.area()) })
 	}
 	a.restoreLimits()
-	var jobs []api.Job
-	var failed error
+	jobs, failed := c.submitLines(ctx, a, list)
+	if c.form() != "table" { // of those before an error, too
+		state := func(j api.Job) string { return string(j.State) }
+		failed = cmp.Or(a.showActed(c.outputFlags, jobs, state), failed)
+	}
+	return failed
+}
+
+// submitLines queues one job after the other, also after one that is refused. That is
+// said, and the error is the exit status of the first.
+func (c *submitCmd) submitLines(ctx context.Context, a *app, list []lineJob) (jobs []api.Job, failed error) {
 	for i := range list {
 		l := &list[i]
 		reply, err := a.client.Submit(ctx, l.req)
@@ -51,8 +59,9 @@ func (c *submitCmd) submitFile(ctx context.Context, a *app) error {
 		case err == nil:
 			jobs = append(jobs, reply.Job)
 		case !errors.As(err, &refused) || refused.Code == api.CodeUnreachable:
-			a.note("%s of %d queued, up to line %d", count(len(jobs), "job"), len(list), l.number)
-			return err
+			a.note("%d of %s queued; line %d may be as well (see 'gpusched list'), and the other %d are not",
+				len(jobs), count(len(list), "job"), l.number, len(list)-i-1)
+			return jobs, err
 		default:
 			a.complain(fmt.Sprintf("line %d: %s", l.number, refused))
 			failed = cmp.Or(failed, error(exitStatus(refused.Code.ExitStatus())))
@@ -60,15 +69,11 @@ func (c *submitCmd) submitFile(ctx context.Context, a *app) error {
 		}
 		if c.form() == "table" {
 			if err := l.cmd.report(a, reply); err != nil {
-				return err
+				return jobs, err
 			}
 		}
 	}
-	if c.form() != "table" {
-		state := func(j api.Job) string { return string(j.State) }
-		failed = cmp.Or(a.showActed(c.outputFlags, jobs, state), failed)
-	}
-	return failed
+	return jobs, failed
 }
 
 // area is how much GPU time is asked. A job without a limit counts for what the
@@ -78,19 +83,18 @@ func (l *lineJob) area() int64 {
 	return int64(run/time.Second) * int64(l.req.GPUMilli)
 }
 
-// maxFile bounds a file of jobs.
-const maxFile = 64 << 20
+// maxFile bounds a file of jobs, and maxWrong of how many of its lines is said what is
+// wrong.
+const (
+	maxFile  = 64 << 20
+	maxWrong = 20
+)
 
-// readFile makes a request of each line, and says of all lines what is wrong.
+// readFile makes a request of each line, and says what is wrong with them.
 func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
-	in := io.Reader(os.Stdin)
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return nil, usagef("%v", err)
-		}
-		defer f.Close()
-		in = f
+	text, err := c.fileText(ctx)
+	if err != nil {
+		return nil, err
 	}
 	parser, err := newParser(grammarFor(a.words), io.Discard, func(int) { a.helped = true })
 	if err != nil {
@@ -98,11 +102,10 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	}
 	var list []lineJob
 	var wrong []string
-	batch := "file-" + newKey()[:8]
-	lines := bufio.NewScanner(io.LimitReader(in, maxFile))
-	lines.Buffer(nil, job.MaxPayloadBytes)
-	for number := 1; lines.Scan(); number++ {
-		l, err := c.readLine(ctx, a, parser, lines.Text(), batch)
+	batch, number := "file-"+newKey()[:8], 0
+	for line := range strings.Lines(text) {
+		number++
+		l, err := c.readLine(ctx, a, parser, strings.TrimRight(line, "\r\n"), batch)
 		switch {
 		case err != nil:
 			wrong = append(wrong, fmt.Sprintf("line %d: %s", number, err))
@@ -111,9 +114,10 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 			list = append(list, *l)
 		}
 	}
-	switch err := lines.Err(); {
-	case err != nil:
-		return nil, usagef("reading %q: %v", c.File, err)
+	if more := len(wrong) - maxWrong; more > 0 {
+		wrong = append(wrong[:maxWrong], fmt.Sprintf("%s more are wrong", count(more, "line")))
+	}
+	switch {
 	case len(wrong) > 0:
 		return nil, refuse(api.CodeUsage, "no job is queued", "%s", strings.Join(wrong, "\n"))
 	case len(list) == 0:
@@ -122,9 +126,55 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	return list, nil
 }
 
+// fileText is all of the file, or of the input. A FIFO into which nobody writes, and an
+// input that does not end, are waited for until the user interrupts.
+func (c *submitCmd) fileText(ctx context.Context) (string, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := readAtMost(c.File, maxFile+1)
+		done <- result{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r := <-done:
+		switch {
+		case r.err != nil:
+			return "", usagef("%v", r.err)
+		case len(r.text) > maxFile:
+			return "", refuse(api.CodeUsage, "no job is queued; submit it in several parts",
+				"%q has more than %d MiB, the most that is read", c.File, maxFile>>20)
+		}
+		return strings.TrimPrefix(string(r.text), "\ufeff"), nil
+	}
+}
+
+func readAtMost(name string, most int64) ([]byte, error) {
+	in := os.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, most))
+}
+
 // readLine reads the options and the command of a line after those of the command
 // line, which are the default of every line. It returns nil for one that says nothing.
 func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, batch string) (*lineJob, error) {
+	switch {
+	case len(line) > job.MaxPayloadBytes:
+		return nil, usagef("a line has at most %d bytes, and this one %d", job.MaxPayloadBytes, len(line))
+	case strings.IndexByte(line, 0) >= 0:
+		return nil, usagef("there is a NUL byte in it, which is in no text")
+	}
 	own, err := splitWords(line)
 	if err != nil || len(own) == 0 {
 		return nil, err
