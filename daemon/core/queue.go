@@ -61,7 +61,7 @@ func (c *Core) countWait(l *trackedJob, could bool, now time.Time) {
 		c.settleCapped(l, now)
 		j.AwayAt = now
 	case could && !j.AwayAt.IsZero():
-		j.QueuedAt = j.QueuedAt.Add(max(0, now.Sub(j.AwayAt)))
+		waitLess(j, max(0, now.Sub(j.AwayAt)), now)
 		j.AwayAt = time.Time{}
 		c.markCapped(l, now)
 	}
@@ -81,8 +81,22 @@ func (c *Core) settleCapped(l *trackedJob, now time.Time) {
 	if j := &l.job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
 		c.markCapped(l, now)
-		j.QueuedAt = j.QueuedAt.Add(j.Capped - was)
+		waitLess(j, j.Capped-was, now)
 	}
+}
+
+// waitLess has the job, and the next task of an array, wait from so much later. A turn
+// that came meanwhile comes now.
+func waitLess(j *job.Job, by time.Duration, now time.Time) {
+	j.QueuedAt = j.QueuedAt.Add(by)
+	if j.Tasks == nil || j.Tasks.TurnAt.IsZero() {
+		return
+	}
+	counts := *j.Tasks
+	if counts.TurnAt = counts.TurnAt.Add(by); counts.TurnAt.After(now) {
+		counts.TurnAt = now
+	}
+	j.Tasks = &counts
 }
 
 // countCapped notes after a pass which jobs wait for their own account.

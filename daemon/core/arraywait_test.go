@@ -1,0 +1,56 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// TestArrayGainsNoWaitByBeingHeld: the next task of an array waits neither while the
+// array is held nor while a quota keeps it back, also where it is held meanwhile.
+func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
+	hour := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
+	for name, c := range map[string]struct {
+		turn   float64 // when the task before it started
+		capped bool    // since then, until 3
+		held   float64 // until 4; 0: not
+		want   float64 // when its wait begins
+	}{
+		"it waits":                    {1, false, 0, 1},
+		"held":                        {1, false, 2, 3},
+		"capped":                      {1, true, 0, 3},
+		"capped and held":             {1, true, 2, 4},
+		"held before its turn":        {2, false, 1, 4},
+		"capped, and held afterwards": {1, true, 3.5, 3.5},
+	} {
+		core := New(Policy{}, "boot", job.Restored{})
+		l := &trackedJob{account: &sched.Account{UID: 1001, MaxMilli: 1000}}
+		l.job.Request.GPUMilli = job.WholeGPU
+		l.job.QueuedAt, l.job.Tasks = hour(0), &job.Tasks{}
+		away := func(h float64, is bool) {
+			if c.held == h {
+				core.countWait(l, !is, hour(h))
+			}
+		}
+		away(1, true)
+		core.planning.Queue = sched.NewQueue()
+		core.turn(l, hour(c.turn))
+		if c.capped {
+			l.account.Milli = 1000
+			l.account.CountCapped(sched.At(hour(c.turn)), false)
+		}
+		away(2, true)
+		l.account.Milli = 0
+		l.account.CountCapped(sched.At(hour(3)), false)
+		away(3.5, true)
+		if c.held > 0 {
+			core.countWait(l, true, hour(4))
+		}
+		core.settleCapped(l, hour(4))
+		if got := core.since(&l.job); !got.Equal(hour(c.want)) {
+			t.Errorf("%s: it waits from %s, want %s", name, got.Sub(noon), hour(c.want).Sub(noon))
+		}
+	}
+}
