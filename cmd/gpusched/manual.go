@@ -33,7 +33,7 @@ func writeManual(_ context.Context, a *app, args []string) error {
 		return err
 	}
 	for name, text := range source.Pages() {
-		if err := os.WriteFile(filepath.Join(args[0], name+".1"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +31,32 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 }
+
+// TestManualPagesPointToPages: what a page of ours names of ours is in the package.
+func TestManualPagesPointToPages(t *testing.T) {
+	dir := filepath.Join(extractDeb(t), "usr/share/man")
+	pages, err := filepath.Glob(filepath.Join(dir, "man*/*.gz"))
+	if err != nil || len(pages) < 3 {
+		t.Fatalf("pages %v, %v", pages, err)
+	}
+	named := map[string]bool{}
+	for _, page := range pages {
+		text := strings.ReplaceAll(output(t, "zcat", page), `\-`, "-")
+		for _, m := range ownPages.FindAllStringSubmatch(text, -1) {
+			name := m[1] + "." + m[2]
+			if named[name] = true; !slices.Contains(pages, filepath.Join(dir, "man"+m[2], name+".gz")) {
+				t.Errorf("%s points to %s, which is not there", filepath.Base(page), name)
+			}
+		}
+	}
+	for _, name := range []string{"gpusched-policy.7", "gpusched.toml.5", "gpuschedd.8", "gpusched-why.1"} {
+		if !named[name] {
+			t.Errorf("no page points to %s", name)
+		}
+	}
+}
+
+var ownPages = regexp.MustCompile(`\b(gpusched[a-z.-]*) ?\(([1-8])\)`)
 
 // TestManualNamesEveryKey reads the page as a person would.
 func TestManualNamesEveryKey(t *testing.T) {

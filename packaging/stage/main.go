@@ -73,7 +73,7 @@ func stageManuals(o options) error {
 	}); err != nil {
 		return fmt.Errorf("write manual pages: %w", err)
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	found, err := filepath.Glob(filepath.Join(dir, "*.[17]"))
 	if err != nil || len(found) == 0 {
 		return fmt.Errorf("%q wrote no manual page", argv[0])
 	}
@@ -82,7 +82,8 @@ func stageManuals(o options) error {
 		if err != nil {
 			return err
 		}
-		pages["man1/"+filepath.Base(path)] = page
+		name := filepath.Base(path)
+		pages["man"+name[len(name)-1:]+"/"+name] = page
 	}
 	for name, page := range pages {
 		if err := writeGzip(filepath.Join(o.out, "man", name+".gz"), page); err != nil {

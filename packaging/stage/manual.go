@@ -100,6 +100,7 @@ gpusched config check && systemctl reload gpusched
 .fi
 .SH SEE ALSO
 .BR gpusched (1),
+.BR gpusched\-policy (7),
 .BR gpuschedd (8)
 .PP
 .B gpusched config schema

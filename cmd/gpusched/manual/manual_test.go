@@ -56,7 +56,7 @@ func TestTheTablesAreInThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := Source{Grammar: parser.Model}.Pages()["gpusched"]
+	page := Source{Grammar: parser.Model}.Pages()["gpusched.1"]
 	for _, list := range [][]Entry{exitStatuses, reasons, states, jobVariables, ownSettings, files} {
 		for word := range words(list) {
 			if !strings.Contains(page, ".B "+Roff(word)+"\n") {
@@ -64,7 +64,7 @@ func TestTheTablesAreInThePage(t *testing.T) {
 			}
 		}
 	}
-	for title := range words(topics()) {
+	for title := range words(sections("topics")) {
 		if !strings.Contains(page, ".SH "+title+"\n") {
 			t.Errorf("gpusched(1) lacks the section %s", title)
 		}
@@ -73,6 +73,23 @@ func TestTheTablesAreInThePage(t *testing.T) {
 		if part == "" || !strings.Contains(page, emphasised(part)) {
 			t.Errorf("gpusched(1) lacks %q", part)
 		}
+	}
+}
+
+// The tables of gpusched-policy(7) are as wide as a terminal of 80 columns at most.
+func TestThePolicyFits(t *testing.T) {
+	tables := 0
+	for _, section := range sections("policy") {
+		for line := range strings.SplitSeq(section.Text, "\n") {
+			if table, ok := strings.CutPrefix(line, "    "); ok {
+				if tables++; len(table) > 80-7-7 { // the page's margin, and that of what stands as it is
+					t.Errorf("%d columns: %s", len(table), table)
+				}
+			}
+		}
+	}
+	if tables < 40 {
+		t.Errorf("only %d lines are in tables", tables)
 	}
 }
 

@@ -14,19 +14,20 @@ type Source struct {
 	Date    string // of the release, "" where it is not given
 }
 
-// Pages returns one page for the program and one for each command, by name.
+// Pages returns one page for the program, one for each command and one about the order of jobs, by
+// file name.
 func (s Source) Pages() map[string]string {
 	leaves := s.Grammar.Leaves(true)
-	pages := map[string]string{s.Grammar.Name: s.program(leaves)}
+	pages := map[string]string{s.Grammar.Name + ".1": s.program(leaves), "gpusched-policy.7": s.policy()}
 	for _, n := range leaves {
-		pages[pageName(n)] = s.command(n)
+		pages[pageName(n)+".1"] = s.command(n)
 	}
 	return pages
 }
 
 // program is gpusched(1).
 func (s Source) program(leaves []*kong.Node) string {
-	p := s.page("gpusched", "run jobs on the GPUs of this machine")
+	p := s.page("gpusched", 1, "run jobs on the GPUs of this machine")
 	p.section("SYNOPSIS")
 	for _, n := range leaves {
 		fmt.Fprintf(p, "%s\n.br\n", synopsis(n))
@@ -45,18 +46,29 @@ func (s Source) program(leaves []*kong.Node) string {
 	p.terms("ENVIRONMENT OF A JOB", jobVariables)
 	p.terms("ENVIRONMENT", ownSettings)
 	p.terms("FILES", files)
-	for _, t := range topics() {
+	for _, t := range sections("topics") {
 		p.prose(t.Word, t.Text)
 	}
 	p.section("SEE ALSO")
-	p.WriteString(".BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
+	p.WriteString(".BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
 		".BR systemd.resource\\-control (5)\n")
+	return p.String()
+}
+
+// policy is gpusched-policy(7).
+func (s Source) policy() string {
+	p := s.page("gpusched-policy", 7, "which job goes next on the GPUs, and why")
+	for _, t := range sections("policy") {
+		p.prose(t.Word, t.Text)
+	}
+	p.section("SEE ALSO")
+	p.WriteString(".BR gpusched (1),\n.BR gpusched\\-why (1),\n.BR gpusched.toml (5),\n.BR gpuschedd (8)\n")
 	return p.String()
 }
 
 // command is the page of one command.
 func (s Source) command(n *kong.Node) string {
-	p := s.page(pageName(n), strings.TrimSuffix(lowerFirst(n.Help), "."))
+	p := s.page(pageName(n), 1, strings.TrimSuffix(lowerFirst(n.Help), "."))
 	p.section("SYNOPSIS")
 	p.WriteString(synopsis(n) + "\n")
 	for _, alias := range n.Aliases {

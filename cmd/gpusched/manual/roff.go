@@ -10,10 +10,10 @@ import (
 type page struct{ strings.Builder }
 
 // page begins a page.
-func (s Source) page(name, about string) *page {
+func (s Source) page(name string, section int, about string) *page {
 	p := &page{}
-	fmt.Fprintf(p, ".\\\" Made by 'gpusched __man'; do not edit.\n.TH %s 1 %s %s \"gpusched manual\"\n",
-		strings.ToUpper(Roff(name)), Quoted(s.Date), Quoted("gpusched "+s.Version))
+	fmt.Fprintf(p, ".\\\" Made by 'gpusched __man'; do not edit.\n.TH %s %d %s %s \"gpusched manual\"\n",
+		strings.ToUpper(Roff(name)), section, Quoted(s.Date), Quoted("gpusched "+s.Version))
 	p.section("NAME")
 	fmt.Fprintf(p, "%s \\- %s\n", Roff(name), Roff(about))
 	return p

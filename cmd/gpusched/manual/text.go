@@ -11,8 +11,8 @@ import (
 )
 
 // texts are what is not about a single option: a file for each command, named
-// like its page; topics.txt, the further sections of gpusched(1); and parts that
-// others name in brackets.
+// like its page; topics.txt, the further sections of gpusched(1); policy.txt,
+// gpusched-policy(7); and parts that others name in brackets.
 //
 //go:embed text
 var texts embed.FS
@@ -56,9 +56,9 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// topics are the sections of gpusched(1) that are about no single command.
-func topics() (list []Entry) {
-	for section := range strings.SplitSeq(strings.TrimPrefix(text("topics"), "# "), "\n\n# ") {
+// sections are those of a text that has several, each with a title.
+func sections(name string) (list []Entry) {
+	for section := range strings.SplitSeq(strings.TrimPrefix(text(name), "# "), "\n\n# ") {
 		title, about, _ := strings.Cut(section, "\n\n")
 		list = append(list, Entry{title, about})
 	}

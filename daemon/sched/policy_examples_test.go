@@ -1,0 +1,355 @@
+package sched
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The examples of gpusched-policy(7) are made here: the planner decides each of them,
+// and the page must have the table that comes out, and the sentence.
+
+const policyPage = "../../cmd/gpusched/manual/text/policy.txt"
+
+// policy is the page's text.
+type policy struct {
+	*testing.T
+	text string
+}
+
+func readPolicy(t *testing.T) *policy {
+	data, err := os.ReadFile(policyPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &policy{t, string(data)}
+}
+
+// shows holds that the page has this table.
+func (p *policy) shows(rows ...[]string) {
+	p.Helper()
+	if want := table(rows); !strings.Contains(p.text, "\n\n"+want+"\n\n") {
+		p.Errorf("the page lacks this table:\n%s", want)
+	}
+}
+
+// says holds that the page has this sentence, however its lines are broken.
+func (p *policy) says(format string, args ...any) {
+	p.Helper()
+	want := fmt.Sprintf(format, args...)
+	if !strings.Contains(strings.Join(strings.Fields(p.text), " "), want) {
+		p.Errorf("the page does not say: %s", want)
+	}
+}
+
+// table is a block of an example, its columns two apart and to the right.
+func table(rows [][]string) string {
+	var lines []string
+	for _, row := range rows {
+		line := "    "
+		for i, cell := range row {
+			width := 0
+			for _, r := range rows {
+				width = max(width, len(r[i]))
+			}
+			line += fmt.Sprintf("%*s  ", width, cell)
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// short is a duration as people write it, such as 2h 17m, in whole minutes.
+func short(d time.Duration) string {
+	if d = d.Round(minute); d == 0 {
+		return "0m"
+	}
+	text := strings.TrimSuffix(strings.ReplaceAll(d.String(), "h", "h "), "0s")
+	return strings.TrimSuffix(text, " 0m")
+}
+
+func decimals(x float64) string { return fmt.Sprintf("%.2f", x) }
+
+// example is a scene under the rules as they are unless a site says otherwise.
+func example(t *testing.T, gpus int) *scene {
+	sc := newScene(t, gpus)
+	sc.s.Policy = Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * minute}
+	sc.s.GuardOpen = true
+	return sc
+}
+
+// had lets a user have used so many GPU-hours.
+func (sc *scene) had(name string, hours int) *Account {
+	sc.user(name).Restore(time.Duration(hours)*time.Hour, noon)
+	return sc.user(name)
+}
+
+// TestTheExamplesAreOfTheDefaults: the page lists the settings that the examples are of.
+func TestTheExamplesAreOfTheDefaults(t *testing.T) {
+	page, p := readPolicy(t), example(t, 1).s.Policy
+	page.says("half_life = %q guard_after = %q guard_percent = %d reservation_depth = %d slice = %q", fmt.Sprintf("%.0fd", p.HalfLife.Hours()/24),
+		fmt.Sprintf("%.0fd", p.GuardAfter.Hours()/24), p.GuardPercent, p.ReservationDepth, short(p.Slice))
+	page.says("the due part of one hour of the whole machine")
+	if even := p.HalfLife.Hours() * evenPart; even != 1 {
+		t.Errorf("it is %v hours", even)
+	}
+}
+
+func waited(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since = ago(d) } }
+
+func preemptible(w *Waiting) { w.Request.Preemptible = true }
+
+// queue is the table of what waits, the first in order first.
+func (sc *scene) queue() (rows [][]string) {
+	rows = append(rows, []string{"job", "user", "expected", "counts as", "waited", "factor", "score"})
+	for _, id := range sc.p.Ordered(&sc.s, sc.q, -1) {
+		e := sc.q.entries[id]
+		rows = append(rows, []string{fmt.Sprint(id), e.Account.Name, short(e.Expected), short(e.bucket.effort), short(time.Duration(noon - e.Since)),
+			decimals(e.Account.factor), decimals(sc.p.cursor(e.bucket, e).rank.score)})
+	}
+	return rows
+}
+
+func TestExampleOfShortAndLong(t *testing.T) {
+	sc, page := example(t, 1), readPolicy(t)
+	sc.waits(1, 1000, expected(8*time.Hour), waited(6*time.Hour))
+	sc.waits(2, 1000, of(sc.user("ben")), expected(10*minute), waited(15*minute))
+	page.shows(sc.queue()...)
+	sc.expect("start 2 on 0, keep 0 for 1 at +17m4s")
+	at := ago(-3 * time.Hour)
+	a, b := sc.q.entries[1].bucket.score(ago(6*time.Hour), at), sc.q.entries[2].bucket.score(at-Instant(15*minute), at)
+	page.says("After %s of waiting it has %s, and goes before another such test that has waited %s, which has %s.",
+		short(9*time.Hour), decimals(a), short(15*minute), decimals(b))
+	if a <= b {
+		t.Errorf("%.2f is not more than %.2f", a, b)
+	}
+}
+
+func TestExampleOfTheFactor(t *testing.T) {
+	page := readPolicy(t)
+	rows := [][]string{{"ann had of it"}, {"factor"}}
+	for _, part := range []int{0, 25, 50, 75, 100} {
+		sc := example(t, 8)
+		sc.waits(1, 1000, of(sc.had("ann", 4*part)))
+		sc.waits(2, 1000, of(sc.had("ben", 400-4*part)))
+		sc.p.Ordered(&sc.s, sc.q, 0)
+		rows[0], rows[1] = append(rows[0], fmt.Sprintf("%d %%", part)), append(rows[1], decimals(sc.user("ann").factor))
+	}
+	page.shows(rows...)
+}
+
+func TestExampleOfANewcomer(t *testing.T) {
+	sc, page := example(t, 8), readPolicy(t)
+	sc.had("ann", 400)
+	sc.runs(101, time.Hour, on(0, 1, 2, 3, 4, 5, 6)...)
+	sc.waits(1, 1000, waited(3*time.Hour))
+	sc.waits(2, 1000, of(sc.user("ben")), waited(time.Hour))
+	page.shows(sc.queue()...)
+	sc.expect("start 2 on 7, keep 0 for 1 at +1h0m0s")
+	page.says("ben's hour counts %s times as much as one of ann's", decimals(sc.user("ben").factor/sc.user("ann").factor))
+}
+
+func TestExampleOfGroups(t *testing.T) {
+	sc, page := example(t, 8), readPolicy(t)
+	lab := &Account{UID: -1, Name: "lab", Share: 3}
+	for name, hours := range map[string]int{"ann": 180, "ben": 60} {
+		sc.had(name, hours).Groups = []*Account{lab}
+	}
+	lab.Restore(240*time.Hour, noon)
+	sc.had("eve", 160)
+	for i, name := range []string{"ann", "ben", "eve"} {
+		sc.waits(job.ID(i+1), 1000, of(sc.user(name)))
+	}
+	sc.p.Ordered(&sc.s, sc.q, 0)
+	page.shows([]string{"user", "group", "had", "factor"},
+		[]string{"ann", "lab", "180", decimals(sc.user("ann").factor)},
+		[]string{"ben", "lab", "60", decimals(sc.user("ben").factor)},
+		[]string{"eve", "-", "160", decimals(sc.user("eve").factor)})
+}
+
+// withGPUs puts how many GPUs each job asks into the table.
+func (sc *scene) withGPUs() [][]string {
+	rows := sc.queue()
+	for i, row := range rows {
+		asks := "GPUs"
+		if i > 0 {
+			asks = fmt.Sprint(sc.q.entries[job.ID(i)].bucket.shape.milli / job.WholeGPU)
+		}
+		rows[i] = slices.Concat(row[:2], []string{asks}, row[2:])
+	}
+	return rows
+}
+
+func TestExampleOfReservations(t *testing.T) {
+	page := readPolicy(t)
+	for _, c := range []struct {
+		gpus int
+		want string
+	}{
+		{4, "start 3 on 2, keep 0+1+2+3 for 1 at +2h0m0s"},
+		{3, "start 2 on 3, start 3 on 2, keep 0+1+2 for 1 at +2h0m0s"},
+	} {
+		sc := example(t, 4)
+		sc.runs(101, 2*time.Hour, on(0, 1)...)
+		sc.waits(1, c.gpus*job.WholeGPU, expected(2*time.Hour), waited(5*time.Hour))
+		sc.waits(2, 1000, of(sc.user("ben")), expected(4*time.Hour), waited(2*time.Hour))
+		sc.waits(3, 1000, of(sc.user("eve")), expected(30*minute), waited(minute))
+		if c.gpus == 4 {
+			page.shows(sc.withGPUs()...)
+		}
+		sc.expect(c.want)
+	}
+}
+
+func TestExampleOfClasses(t *testing.T) {
+	sc, page := example(t, 1), readPolicy(t)
+	sc.waits(1, 1000, waited(5*24*time.Hour))
+	sc.waits(2, 1000, of(sc.user("ben")), waited(0), asks(func(r *job.Request) { r.Priority.Number = 1 }))
+	sc.waits(3, 1000, of(sc.user("eve")), waited(0), asks(func(r *job.Request) { r.Priority.Class = job.High }))
+	if got := sc.p.Ordered(&sc.s, sc.q, -1); !slices.Equal(got, []job.ID{3, 2, 1}) {
+		t.Errorf("the order is %v", got)
+	}
+	page.says("A job of class high that came just now goes before one of class normal with --priority 1, and this one before one with --priority 0 " +
+		"that has waited for five days.")
+}
+
+func TestExampleOfTheGuard(t *testing.T) {
+	sc, page := example(t, 1), readPolicy(t)
+	sc.waits(1, 1000, expected(72*time.Hour), waited(week+time.Hour))
+	sc.waits(2, 1000, of(sc.user("ben")), expected(10*minute), waited(2*time.Hour))
+	page.shows(sc.queue()...)
+	sc.s.GuardOpen = false
+	if got := sc.p.Ordered(&sc.s, sc.q, -1); !slices.Equal(got, []job.ID{2, 1}) {
+		t.Errorf("while the guard is shut the order is %v", got)
+	}
+}
+
+func TestExampleOfPredictions(t *testing.T) {
+	page, p := readPolicy(t), NewPredictor(nil)
+	ann := func(milli int, script, command string) Kind {
+		return Kind{UID: 1001, Milli: milli, Script: script, Shape: script + " " + command}
+	}
+	rows := [][]string{{"ann's next job", "expected"}}
+	expect := func(what string, k Kind) {
+		rows = append(rows, []string{what, short(p.Estimate(k).Median)})
+	}
+	expect("before any has ended", ann(1000, "train.py", "a"))
+	for _, d := range []time.Duration{5 * time.Hour, 6 * time.Hour, 7 * time.Hour} {
+		p.Observe(ann(1000, "train.py", "a"), d, true, noon.Time())
+		p.Observe(ann(1000, "test.py", "a"), d/60, true, noon.Time())
+	}
+	expect("-- train.py a", ann(1000, "train.py", "a"))
+	expect("-- train.py b", ann(1000, "train.py", "b"))
+	expect("-- test.py b", ann(1000, "test.py", "b"))
+	expect("-- new.py", ann(1000, "new.py", ""))
+	expect("-g 4 -- train.py a", ann(4000, "train.py", "a"))
+	page.shows(rows...)
+	e := p.Estimate(ann(1000, "test.py", "a"))
+	page.says("ann has run train.py a (5h, 6h and 7h) and test.py a (5m, 6m and 7m)")
+	page.says("When test.py a has run for %s, which it never did, it is expected to take %s in all.",
+		short(20*minute), short(e.Total(20*minute)))
+}
+
+func between(from, to time.Duration) func(*rand.Rand) time.Duration {
+	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
+}
+
+// anything is from a minute to a day, as often one order of magnitude as another.
+func anything(r *rand.Rand) time.Duration {
+	return time.Duration(math.Exp(r.Float64()*math.Log(24*60)) * float64(minute))
+}
+
+// kindsOfEffort are runs that are alike, and runs that are not.
+func kindsOfEffort() (alike, wild Estimate) {
+	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anything)
+}
+
+func TestExampleOfEfforts(t *testing.T) {
+	page := readPolicy(t)
+	alike, wild := kindsOfEffort()
+	rows := [][]string{{"such jobs take"}, {rowsOfEffort[0]}, {rowsOfEffort[1]}}
+	for _, ran := range []time.Duration{0, 30 * minute, time.Hour, 90 * minute} {
+		rows[0] = append(rows[0], "ran "+short(ran))
+		for i, e := range []Estimate{alike, wild} {
+			rows[i+1] = append(rows[i+1], short(e.Effort(ran, 30*minute, ran > 0)))
+		}
+	}
+	page.shows(rows...)
+}
+
+func TestExampleOfPreemption(t *testing.T) {
+	page := readPolicy(t)
+	alike, wild := kindsOfEffort()
+	rows := [][]string{{"such jobs take", "score of ann's", "score of ben's", "ann's"}}
+	for i, e := range []Estimate{alike, wild} {
+		sc := example(t, 1)
+		r := sc.runs(101, time.Hour, on(0)...)
+		r.Preemptible, r.Since = true, ago(3*time.Hour)
+		r.Effort = e.Effort(time.Hour, 30*minute, true)
+		sc.waits(1, 1000, of(sc.user("ben")), waited(90*minute), preemptible, func(w *Waiting) { w.Effort = e.Effort(0, 30*minute, false) })
+		becomes, want := "runs on", "keep 0 for 1 at +1h0m0s"
+		if i == 1 {
+			becomes, want = "is stopped", want+", stop 101 for 1"
+		}
+		sc.expect(want)
+		rows = append(rows, []string{rowsOfEffort[i], decimals(sc.p.runningRank(&sc.s.Running[0]).score),
+			decimals(sc.p.cursor(sc.q.entries[1].bucket, sc.q.entries[1]).rank.score), becomes})
+	}
+	page.shows(rows...)
+	page.says("ann's job had waited for %s and has run for %s.", short(2*time.Hour), short(time.Hour))
+	page.says("has waited for %s:", short(90*minute))
+}
+
+var rowsOfEffort = []string{"about 2h", "1m to 24h"}
+
+func TestExampleOfThresholds(t *testing.T) {
+	rows := [][]string{{"GPUs of the one that runs"}, {"times its score"}}
+	for _, gpus := range []int32{1, 2, 4, 8} {
+		rows[0] = append(rows[0], fmt.Sprint(gpus))
+		rows[1] = append(rows[1], decimals(preemptionThreshold(gpus*job.WholeGPU, job.WholeGPU)))
+	}
+	readPolicy(t).shows(rows...)
+}
+
+func TestExampleOfQuotas(t *testing.T) {
+	sc, page := example(t, 4), readPolicy(t)
+	ann := sc.user("ann")
+	ann.MaxMilli, ann.Milli = 2000, 2000
+	sc.runs(101, time.Hour, on(0, 1)...)
+	sc.waits(1, 1000, waited(5*time.Hour))
+	sc.waits(2, 1000, of(sc.user("ben")), waited(minute))
+	sc.expect("start 2 on 2")
+	page.says("ann has a quota of 2 GPUs and uses both: her next job is passed over, whatever its score, and ben's starts.")
+}
+
+func TestExampleOfBatches(t *testing.T) {
+	page := readPolicy(t)
+	rows := [][]string{{"", "first", "then", "all are done after"}}
+	for _, batch := range []string{"", "sweep"} {
+		sc := example(t, 2)
+		for id := range job.ID(4) {
+			sc.waits(id+1, 1000, waited(minute), expected([]time.Duration{3, 1, 1, 1}[id]*time.Hour), func(w *Waiting) { w.Batch = batch })
+		}
+		var first, then []string
+		done := time.Duration(0)
+		starts := sc.p.Forecast(&sc.s, sc.q)
+		for id := range job.ID(4) {
+			e, at := sc.q.entries[id+1], time.Duration(starts[id+1]-noon)
+			if done = max(done, at+e.Expected); at == 0 {
+				first = append(first, short(e.Expected))
+			} else {
+				then = append(then, short(e.Expected))
+			}
+		}
+		name := map[string]string{"": "by score", "sweep": "as a batch"}[batch]
+		rows = append(rows, []string{name, strings.Join(first, " + "), strings.Join(then, ", "), short(done)})
+	}
+	page.shows(rows...)
+}
