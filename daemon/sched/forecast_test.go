@@ -101,6 +101,25 @@ func TestForecastOfBounds(t *testing.T) {
 	}
 }
 
+// TestForecastOfChosenParts: a part that chooses its GPU counts in quotas as a whole one,
+// in a forecast as well: as it ends, starts and waits.
+func TestForecastOfChosenParts(t *testing.T) {
+	sc := newScene(t, 4)
+	ann := sc.user("ann")
+	ann.MaxMilli = 2000
+	for id := job.ID(101); id <= 102; id++ {
+		sc.runs(id, 10*minute, Grant{GPU: 0, Milli: 500}).Quota = job.WholeGPU
+		ann.CountRunning(job.WholeGPU, gpuRate(500))
+	}
+	spread := func(w *Waiting) { w.Request.Spread = true }
+	sc.waits(1, 500, spread)
+	sc.waits(2, 500, spread)
+	sc.waits(3, 500, spread)
+	if got, want := sc.foretold(), "1 at +10m0s, 2 at +10m0s, 3 at +1h10m0s"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestForecastOfOrder: the order changes as time goes on. A short job that comes later
 // has overtaken a long one by the time a GPU becomes free.
 func TestForecastOfOrder(t *testing.T) {

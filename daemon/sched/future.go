@@ -95,9 +95,9 @@ func (f *forecast) start(x *Placement) {
 		delete(f.wanted, e.ID)
 		f.starts[e.ID] = f.s.Now
 	}
-	waits := e.Since.Add(b.account.Capped(b.shape.milli, f.s.Now) - e.Capped)
+	waits := e.Since.Add(b.account.Capped(b.shape.quota, f.s.Now) - e.Capped)
 	r := Running{
-		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs,
+		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority,
 		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
 		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
@@ -128,20 +128,20 @@ func (f *forecast) turn(e *entry) {
 		return
 	}
 	w := e.Waiting
-	w.Since, w.Capped = f.s.Now, w.Account.Capped(e.bucket.shape.milli, f.s.Now)
+	w.Since, w.Capped = f.s.Now, w.Account.Capped(e.bucket.shape.quota, f.s.Now)
 	f.q.Remove(e.ID)
 	f.q.push(w, e.bucket.shape, e.bucket.priority)
 }
 
 // count puts a job on its GPUs, its account and the machine, or takes it off.
 func (f *forecast) count(r *Running, sign int) {
-	milli, half := r.milli(), f.s.Policy.HalfLife
+	half := f.s.Policy.HalfLife
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		if sign > 0 {
-			a.Start(milli, r.Rate, f.s.Now, half)
+			a.Start(r.Quota, r.Rate, f.s.Now, half)
 			a.Promise(r.MemBytes, r.CPUs)
 		} else {
-			a.Finish(milli, r.Rate, f.s.Now, half)
+			a.Finish(r.Quota, r.Rate, f.s.Now, half)
 			a.Promise(-r.MemBytes, -r.CPUs)
 		}
 	}
@@ -204,6 +204,6 @@ func (f *forecast) end(r *Running, x *future) {
 	f.q.push(Waiting{
 		ID: r.ID, Account: r.Account, Since: r.Since.Add(ran),
 		Expected: served + Remaining(r.Expected, served), Served: served,
-		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.milli(), f.s.Now),
+		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.s.Now),
 	}, x.shape, r.Priority)
 }

@@ -161,7 +161,7 @@ func (l *loop) see() {
 	for _, j := range l.running {
 		ran := time.Duration(s.Now - j.start)
 		s.Running = append(s.Running, Running{
-			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
+			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Quota: j.Request.QuotaMilli(), Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
 			Served: j.served, Guarded: j.lane, End: s.Now.Add(Remaining(j.Expected, j.served+ran)),
 		})

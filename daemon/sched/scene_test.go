@@ -48,7 +48,9 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	sc.s.Running = append(sc.s.Running, Running{
 		ID: id, Grants: grants, End: noon + Instant(end), Account: sc.user("ann"), Start: ago(time.Hour), Since: ago(time.Hour), Expected: time.Hour + end,
 	})
-	return &sc.s.Running[len(sc.s.Running)-1]
+	r := &sc.s.Running[len(sc.s.Running)-1]
+	r.Quota = r.milli()
+	return r
 }
 
 // on is whole GPUs, by position.

@@ -135,6 +135,7 @@ type Running struct {
 	Grants      []Grant
 	MemBytes    int64
 	CPUs        int           // that it counts for
+	Quota       int           // the same in quotas of GPUs
 	End         Instant       // expected; not before the snapshot's Now
 	Stopping    bool          // it has been told to stop
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
