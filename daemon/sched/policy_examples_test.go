@@ -94,8 +94,9 @@ func (sc *scene) had(name string, hours int) *Account {
 // TestTheExamplesAreOfTheDefaults: the page lists the settings that the examples are of.
 func TestTheExamplesAreOfTheDefaults(t *testing.T) {
 	page, p := readPolicy(t), example(t, 1).s.Policy
-	page.says("half_life = %q guard_after = %q guard_percent = %d reservation_depth = %d slice = %q", fmt.Sprintf("%.0fd", p.HalfLife.Hours()/24),
-		fmt.Sprintf("%.0fd", p.GuardAfter.Hours()/24), p.GuardPercent, p.ReservationDepth, short(p.Slice))
+	days := func(d time.Duration) string { return fmt.Sprintf("%.0fd", d.Hours()/24) }
+	page.says("half_life = %q guard_after = %q guard_percent = %d reservation_depth = %d slice = %q",
+		days(p.HalfLife), days(p.GuardAfter), p.GuardPercent, p.ReservationDepth, short(p.Slice))
 	page.says("the due part of one hour of the whole machine")
 	if even := p.HalfLife.Hours() * evenPart; even != 1 {
 		t.Errorf("it is %v hours", even)
@@ -111,7 +112,8 @@ func (sc *scene) queue() (rows [][]string) {
 	rows = append(rows, []string{"job", "user", "expected", "counts as", "waited", "factor", "score"})
 	for _, id := range sc.p.Ordered(&sc.s, sc.q, -1) {
 		e := sc.q.entries[id]
-		rows = append(rows, []string{fmt.Sprint(id), e.Account.Name, short(e.Expected), short(e.bucket.effort), short(time.Duration(noon - e.Since)),
+		rows = append(rows, []string{fmt.Sprint(id), e.Account.Name,
+			short(e.Expected), short(e.bucket.effort), short(time.Duration(noon - e.Since)),
 			decimals(e.Account.factor), decimals(sc.p.cursor(e.bucket, e).rank.score)})
 	}
 	return rows
@@ -216,8 +218,8 @@ func TestExampleOfClasses(t *testing.T) {
 	if got := sc.p.Ordered(&sc.s, sc.q, -1); !slices.Equal(got, []job.ID{3, 2, 1}) {
 		t.Errorf("the order is %v", got)
 	}
-	page.says("A job of class high that came just now goes before one of class normal with --priority 1, and this one before one with --priority 0 " +
-		"that has waited for five days.")
+	page.says("A job of class high that came just now goes before one of class normal with --priority 1, " +
+		"and this one before one with --priority 0 that has waited for five days.")
 }
 
 func TestExampleOfTheGuard(t *testing.T) {
@@ -293,7 +295,9 @@ func TestExampleOfPreemption(t *testing.T) {
 		r := sc.runs(101, time.Hour, on(0)...)
 		r.Preemptible, r.Since = true, ago(3*time.Hour)
 		r.Effort = e.Effort(time.Hour, 30*minute, true)
-		sc.waits(1, 1000, of(sc.user("ben")), waited(90*minute), preemptible, func(w *Waiting) { w.Effort = e.Effort(0, 30*minute, false) })
+		sc.waits(1, 1000, of(sc.user("ben")), waited(90*minute), preemptible, func(w *Waiting) {
+			w.Effort = e.Effort(0, 30*minute, false)
+		})
 		becomes, want := "runs on", "keep 0 for 1 at +1h0m0s"
 		if i == 1 {
 			becomes, want = "is stopped", want+", stop 101 for 1"
@@ -326,7 +330,8 @@ func TestExampleOfQuotas(t *testing.T) {
 	sc.waits(1, 1000, waited(5*time.Hour))
 	sc.waits(2, 1000, of(sc.user("ben")), waited(minute))
 	sc.expect("start 2 on 2")
-	page.says("ann has a quota of 2 GPUs and uses both: her next job is passed over, whatever its score, and ben's starts.")
+	page.says("ann has a quota of 2 GPUs and uses both: her next job is passed over, " +
+		"whatever its score, and ben's starts.")
 }
 
 func TestExampleOfBatches(t *testing.T) {
@@ -335,7 +340,8 @@ func TestExampleOfBatches(t *testing.T) {
 	for _, batch := range []string{"", "sweep"} {
 		sc := example(t, 2)
 		for id := range job.ID(4) {
-			sc.waits(id+1, 1000, waited(minute), expected([]time.Duration{3, 1, 1, 1}[id]*time.Hour), func(w *Waiting) { w.Batch = batch })
+			hours := []time.Duration{3, 1, 1, 1}[id]
+			sc.waits(id+1, 1000, waited(minute), expected(hours*time.Hour), func(w *Waiting) { w.Batch = batch })
 		}
 		var first, then []string
 		done := time.Duration(0)
