@@ -121,6 +121,10 @@ func quotaReasons(a *Account, n *needs, s *Snapshot) []job.Reason {
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})
 	}
+	alone := func(asked any) { // it was queued before the quota was there, and never starts
+		last := &why[len(why)-1]
+		last.Detail = job.Say("detail/asks", asked, last.Detail)
+	}
 	if a.Barred != "" {
 		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text(a.Barred)})
 	}
@@ -132,10 +136,14 @@ func quotaReasons(a *Account, n *needs, s *Snapshot) []job.Reason {
 			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
 		}
 		if q.MaxMem > 0 && n.mem > 0 && q.host.mem+n.mem > q.MaxMem {
-			add(job.ReasonQuotaMem, q, q.MaxMem, q.host.mem)
+			if add(job.ReasonQuotaMem, q, q.MaxMem, q.host.mem); n.mem > q.MaxMem {
+				alone(job.Size(n.mem))
+			}
 		}
 		if q.MaxCPUs > 0 && n.cpus > 0 && q.host.cpus+n.cpus > q.MaxCPUs {
-			add(job.ReasonQuotaCPUs, q, int64(q.MaxCPUs), int64(q.host.cpus))
+			if add(job.ReasonQuotaCPUs, q, int64(q.MaxCPUs), int64(q.host.cpus)); n.cpus > q.MaxCPUs {
+				alone(job.CPUs(n.cpus))
+			}
 		}
 		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && n.milli > 0
 		if used := q.GPUTime(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {

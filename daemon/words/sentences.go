@@ -143,6 +143,7 @@ var sentences = map[job.Code]sentence{
 	"detail/at":            {"%v", ""},
 	"detail/at-since":      {"%v: %v", ""},
 	"detail/both":          {"%v; %v", ""},
+	"detail/asks":          {"the job asks %v, and %v", ""},
 	"detail/has-most":      {"%v has %v", ""},
 	"detail/makes-room":    {"makes room by %v", ""},
 	"detail/use-unknown":   {"the driver does not tell how much of it the jobs there use, so all that they were promised counts besides", ""},
