@@ -136,4 +136,11 @@
 //  9. What is counted of a wait never includes time in which the quotas of the
 //     account or its groups let no job of that size start, but under FIFO; all jobs
 //     that differ in nothing but when they came lose the same, and keep their order.
+//
+// Of all workloads no order is best. On those of daemon/sim that disagree, with fixed seeds,
+// TestGoals holds: a user who comes to a queue that another has flooded gets 45 % of the GPU time
+// of the next two days, a third one 30 %; the mean completion in the fair order is at most
+// 1.02 times that of submission order with backfill (1.10 with lognormal run times); jobs that
+// may be stopped complete no later than others, by 1.02 where they are alike, and are stopped
+// less than once each.
 package sched
