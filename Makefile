@@ -81,7 +81,7 @@ vulnerabilities: ## known ones in what the programs call; asks the Go project's 
 	sh packaging/vulnerabilities.sh
 
 package-check: package ## lintian, rpm, modes, manual pages, completions, reproducibility
-	go test -count=1 -tags packages ./packaging/check/
+	go test -count=1 -timeout 20m -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
 	go run ./packaging/test/run machines box box13 emulated

@@ -61,7 +61,7 @@ func stages(root string) ([]stage, error) {
 			argv: []string{"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-time", "2s"}},
 		{name: "package-check", lane: native, what: "lintian, rpm, modes, manual pages, completions, reproducibility",
 			tests: true,
-			argv:  goTest("-tags", "packages", "-timeout", "10m", "./packaging/check/"), needs: []string{"package"}},
+			argv:  goTest("-tags", "packages", "-timeout", "20m", "./packaging/check/"), needs: []string{"package"}},
 		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "20m", "./packaging/test/suite/", "-machine", "box"), needs: []string{"package"}},
 		{name: "box13", lane: native, what: "on Debian 13, what another systemd could change", tests: true,
