@@ -14,10 +14,8 @@ import (
 
 // cancelCmd ends jobs.
 type cancelCmd struct {
-	Signal int  `name:"signal" type:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
-	All    bool `name:"all" help:"All waiting and running jobs; those of others only if you are an administrator."`
-	Mine   bool `name:"mine" help:"All your own waiting and running jobs."`
-	Yes    bool `name:"yes" short:"y" help:"Do not ask for confirmation."`
+	Signal int `name:"signal" type:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
+	whoseFlags
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
@@ -58,37 +56,28 @@ func (c *cancelCmd) said(j api.Job) string {
 // targets finds the jobs, and asks where whole queues are meant. The first so
 // many wait; of jobs that were named it is not known.
 func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting int, err error) {
-	whole := c.All || c.Mine
-	switch {
-	case whole && len(c.IDs) > 0:
-		return nil, 0, usagef("name jobs, or use --all or --mine, not both")
-	case !whole && len(c.IDs) == 0:
-		return nil, 0, refuse(api.CodeUsage,
-			"such as: gpusched cancel 42, or gpusched cancel --mine", "no job is named")
-	case !whole:
+	whole, err := c.choose(c.IDs, "gpusched cancel 42, or gpusched cancel --mine")
+	if err != nil {
+		return nil, 0, err
+	}
+	if !whole {
 		ids, err = a.resolve(ctx, c.IDs)
 		if c.Signal == 0 {
 			tasksLastFirst(ids)
 		}
 		return ids, 0, err
 	}
-	q := api.ListQuery{}
-	if c.Mine {
-		q.UID = &a.uid
+	verb, which, fits := "end", "waits or runs", func(j api.Job) bool { return j.Task == nil } // an array ends with all its tasks
+	if c.Signal != 0 {
+		verb, which, fits = "signal", "runs", func(j api.Job) bool { return j.State == job.Running }
 	}
-	reply, err := a.client.List(ctx, q)
-	if err != nil {
-		return nil, 0, err
-	}
-	// An array ends with all its tasks.
-	jobs := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return j.Task != nil })
+	jobs, err := c.jobs(ctx, a, verb, which, fits)
 	for _, j := range jobs {
 		if liveRank(j) == 0 {
 			waiting++
 		}
 	}
-	ids, err = a.confirm(lastFirst(jobs), c.Yes)
-	return ids, min(waiting, len(ids)), err
+	return each(lastFirst(jobs), func(j api.Job) string { return j.ID.String() }), waiting, err
 }
 
 // lastFirst puts waiting jobs before running ones, last in the queue first, so
@@ -120,27 +109,4 @@ func liveRank(j api.Job) int {
 		return 0
 	}
 	return 1
-}
-
-// confirm returns the ids of the jobs once the user has confirmed.
-func (a *app) confirm(jobs []api.Job, yes bool) ([]string, error) {
-	users := map[string]bool{}
-	var ids []string
-	for _, j := range jobs {
-		users[j.User] = true
-		ids = append(ids, j.ID.String())
-	}
-	question := fmt.Sprintf("end %s of %s?", count(len(ids), "job"), count(len(users), "user"))
-	switch {
-	case yes || len(ids) == 0:
-		return ids, nil
-	case !a.interactive:
-		return nil, refuse(api.CodeUsage, "confirm with -y", "%s there is no terminal to ask on", question)
-	}
-	a.err.Printf("%s [y/N] ", question)
-	a.err.W.Flush()
-	if said := a.answer(); said != "y" && said != "yes" {
-		return nil, refuse(api.CodeInternal, "", "nothing was ended")
-	}
-	return ids, nil
 }

@@ -34,9 +34,9 @@ type grammar struct {
 	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] ID" help:"Say why a job waits, GPU by GPU."`
 	Logs    logsCmd    `cmd:"" aliases:"log" group:"jobs" usage:"[options] ID" help:"Print a job's output."`
 	Wait    waitCmd    `cmd:"" group:"jobs" usage:"[options] ID..." help:"Wait until jobs have ended, and exit as they did."`
-	Cancel  cancelCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"End jobs, or send them a signal."`
-	Hold    holdCmd    `cmd:"" group:"jobs" usage:"[options] ID..." help:"Keep waiting jobs from starting."`
-	Release releaseCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Let held jobs start."`
+	Cancel  cancelCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine | --user USER" help:"End jobs, or send them a signal."`
+	Hold    holdCmd    `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Keep waiting jobs from starting."`
+	Release releaseCmd `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let held jobs start."`
 	Requeue requeueCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Stop running jobs and send them to the end of the queue."`
 	Update  updateCmd  `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs."`
 	Status  statusCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show the scheduler at a glance."`

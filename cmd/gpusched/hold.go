@@ -9,19 +9,19 @@ import (
 )
 
 // holdCmd keeps waiting jobs from starting.
-type holdCmd struct{ jobsFlags }
+type holdCmd struct{ manyFlags }
 
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, a.client.Hold, func(j api.Job) string {
+	return c.act(ctx, a, "hold", "waits and is not held", isWaiting, a.client.Hold, func(j api.Job) string {
 		return fmt.Sprintf("is held until 'gpusched release %s'", nameOfJob(j))
 	})
 }
 
 // releaseCmd undoes hold.
-type releaseCmd struct{ jobsFlags }
+type releaseCmd struct{ manyFlags }
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, a.client.Release, func(j api.Job) string {
+	return c.act(ctx, a, "release", "is held", isHeld, a.client.Release, func(j api.Job) string {
 		return "released" + a.queuePosition(j)
 	})
 }
