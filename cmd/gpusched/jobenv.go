@@ -121,7 +121,7 @@ func (a *app) hint(req api.SubmitRequest) {
 // hintLimit warns of what only a time limit would bring about, where the job has
 // none, neither its own nor the site's. A preemptible job is sent its signal also
 // before it makes room for another.
-func (a *app) hintLimit(c *submitCmd, j api.Job) {
+func (a *app) hintLimit(c *jobOptions, j api.Job) {
 	if j.TimeLimit > 0 {
 		return
 	}

@@ -75,8 +75,8 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 // legible refuses own words that are not text: the parser would change their
 // bytes. The words of a job's command are not the parser's.
 func legible(k *kong.Context, args []string) error {
-	if c, ok := k.Selected().Target.Addr().Interface().(*submitCmd); ok {
-		args = args[:len(args)-len(c.Command)]
+	if c, ok := k.Selected().Target.Addr().Interface().(interface{ command() []string }); ok {
+		args = args[:len(args)-len(c.command())]
 	}
 	for _, arg := range args {
 		if !utf8.ValidString(arg) {

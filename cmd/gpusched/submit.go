@@ -12,6 +12,20 @@ import (
 
 // submitCmd queues a job.
 type submitCmd struct {
+	jobOptions
+
+	Tasks string   `name:"array" placeholder:"TASKS" group:"queue" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
+	Param []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which replaces {lr} in the command. Repeated: one for each combination."`
+	File  string   `name:"file" placeholder:"FILE" group:"queue" help:"One job for each line of a file, - for the input: options and a command, as on a command line. The options beside --file are for every line."`
+
+	DryRun bool `name:"dry-run" group:"self" help:"Queue nothing; show where the job would go and the systemd unit it would be."`
+	Wait   bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did."`
+	Quiet  bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
+	outputFlags
+}
+
+// jobOptions is what submit and run say of a job, and its command.
+type jobOptions struct {
 	Request job.Request `embed:""`
 	Label   job.Label   `embed:""`
 
@@ -22,9 +36,6 @@ type submitCmd struct {
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
 	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
-	Tasks      string   `name:"array" placeholder:"TASKS" group:"queue" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
-	Param      []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which replaces {lr} in the command. Repeated: one for each combination."`
-	File       string   `name:"file" placeholder:"FILE" group:"queue" help:"One job for each line of a file, - for the input: options and a command, as on a command line. The options beside --file are for every line."`
 	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory and -e settings, unless that failed."`
 
 	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
@@ -32,11 +43,6 @@ type submitCmd struct {
 	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around" help:"Directory to run in. Default: the current one."`
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
-
-	DryRun bool `name:"dry-run" group:"self" help:"Queue nothing; show where the job would go and the systemd unit it would be."`
-	Wait   bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did."`
-	Quiet  bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
-	outputFlags
 
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
@@ -55,7 +61,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	a.hintLimit(c, reply.Job)
+	a.hintLimit(&c.jobOptions, reply.Job)
 	if err := c.report(a, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
@@ -64,20 +70,31 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 }
 
 // BeforeApply tells an amount of GPUs that was asked from none that was.
-func (c *submitCmd) BeforeApply() error {
+func (c *jobOptions) BeforeApply() error {
 	c.Request.GPUMilli = -1
 	return nil
 }
 
-// request makes the request from the options and the environment.
+// request is that of the job, with what only submit can ask for.
 func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
+	req, err := c.jobOptions.request(ctx, a)
+	if err != nil {
+		return req, err
+	}
+	req.DryRun = c.DryRun
+	req.Array, err = arraySpec(c.Tasks, c.Param)
+	return req, err
+}
+
+// request makes the request from the options and the environment.
+func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
 	argv, err := c.argv(a)
 	if err != nil {
 		return api.SubmitRequest{}, err
 	}
 	req := api.SubmitRequest{
 		Key: newKey(), Label: c.Label, Request: c.Request, Requeue: c.MayRequeue,
-		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask, DryRun: c.DryRun,
+		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask,
 	}
 	req.GPUMilli = c.gpuMilli()
 	req.Name = cmp.Or(c.Label.Name, nameOf(argv))
@@ -94,16 +111,13 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 	if err := c.setEnvironment(a, argv, &req); err != nil {
 		return req, err
 	}
-	if req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny); err != nil {
-		return req, err
-	}
-	req.Array, err = arraySpec(c.Tasks, c.Param)
+	req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
 	return req, err
 }
 
 // argv is the command as it was typed: the parser takes the words through
 // JSON, which only text survives, so they are the last of the command line.
-func (c *submitCmd) argv(a *app) ([]string, error) {
+func (c *jobOptions) argv(a *app) ([]string, error) {
 	argv := a.words[len(a.words)-len(c.Command):]
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]
@@ -116,7 +130,7 @@ func (c *submitCmd) argv(a *app) ([]string, error) {
 
 // setEnvironment fills in the directory and the environment, and the hash of the
 // content, to which they belong.
-func (c *submitCmd) setEnvironment(a *app, argv []string, req *api.SubmitRequest) error {
+func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitRequest) error {
 	dir, err := a.workDir(c.Chdir)
 	if err != nil {
 		return err
@@ -134,7 +148,7 @@ func (c *submitCmd) setEnvironment(a *app, argv []string, req *api.SubmitRequest
 
 // gpuMilli is what was asked, or what follows from the rest: as many GPUs as
 // are named, else one.
-func (c *submitCmd) gpuMilli() int {
+func (c *jobOptions) gpuMilli() int {
 	switch {
 	case c.Request.GPUMilli >= 0:
 		return c.Request.GPUMilli
@@ -152,3 +166,6 @@ func newKey() string {
 }
 
 func bytesOf(list []string) [][]byte { return each(list, func(s string) []byte { return []byte(s) }) }
+
+// command are the words that are not the parser's.
+func (c *jobOptions) command() []string { return c.Command }
