@@ -100,8 +100,17 @@ func exitOf(s Status) contract.Exit {
 }
 
 // launchOf believes a launch failure only where status line and exit status agree
-// (invariant 6).
+// (invariant 6). Whoever has a set-up of their own can make them agree; that is
+// then said of their own job.
 func launchOf(s Status) contract.Step {
+	if s.StatusText == contract.StatusSetup && s.MainCode == CLDExited {
+		for _, step := range contract.AfterSetup() {
+			if int(s.MainStatus) == step.ExitStatus() {
+				return step
+			}
+		}
+		return ""
+	}
 	word, ok := strings.CutPrefix(s.StatusText, contract.StatusPrefix)
 	if step := contract.Step(word); ok && s.MainCode == CLDExited && int(s.MainStatus) == step.ExitStatus() {
 		return step

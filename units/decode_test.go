@@ -73,6 +73,10 @@ func TestDecode(t *testing.T) {
 		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 200}},
 		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, "gpusched-launch:unit")), PhaseExited, contract.Exit{Code: 255}},
 		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = "gpusched-launch:exec" }), PhaseExited, contract.Exit{Signal: 203}},
+		{"set-up fails", loaded(ActiveFailed, SubFailed, ResultExitCode, said(223, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 223, Launch: contract.StepSetup, Errno: 2}},
+		{"no command after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
+		{"the command fails after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(1, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 1}},
+		{"killed after the set-up", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(223)(s); s.StatusText = contract.StatusSetup }), PhaseExited, contract.Exit{Signal: 223}},
 		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusBegun)), PhaseExited, contract.Exit{Code: 203}},
 
 		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, contract.Exit{Code: 1}},

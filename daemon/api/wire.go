@@ -30,6 +30,8 @@ type SubmitRequest struct {
 	Dir     []byte   `json:"dir"`
 	Umask   int      `json:"umask"`
 
+	Setup contract.Setup `json:"setup,omitzero"`
+
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
@@ -135,13 +137,14 @@ type Warning struct {
 
 // Private is what only the owner and admins see.
 type Private struct {
-	Command string      `json:"command"` // Argv for people: quoted for a shell, printable
-	Argv    [][]byte    `json:"argv"`
-	EnvMode string      `json:"env_mode"`
-	Env     [][]byte    `json:"env,omitempty"`
-	Dir     []byte      `json:"dir"`
-	Umask   int         `json:"umask"`
-	Params  []job.Param `json:"params,omitempty"` // of an array, all values; of a task, its own value each
+	Command string         `json:"command"` // Argv for people: quoted for a shell, printable
+	Argv    [][]byte       `json:"argv"`
+	EnvMode string         `json:"env_mode"`
+	Env     [][]byte       `json:"env,omitempty"`
+	Dir     []byte         `json:"dir"`
+	Umask   int            `json:"umask"`
+	Setup   contract.Setup `json:"setup,omitzero"`
+	Params  []job.Param    `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 
 // Result is how a job ended, without what only its sentence says. It has no cause

@@ -202,6 +202,33 @@ func (y *Payload) check(p *Problems) {
 	default:
 		p.add("usage/env-mode")
 	}
+	checkSetup(&y.Setup, p)
+}
+
+// Bounds of a set-up. The command goes through a variable of the environment.
+const (
+	maxSetupBytes = 120 << 10
+	maxModules    = 64
+)
+
+// checkSetup looks at the form of what a job does before its command. Whether the
+// environments are there only their user can tell.
+func checkSetup(s *contract.Setup, p *Problems) {
+	if len(s.Command) > maxSetupBytes || strings.IndexByte(s.Command, 0) >= 0 {
+		p.add("usage/setup", maxSetupBytes)
+	}
+	for _, dir := range []string{s.Conda, s.Venv} {
+		if dir != "" && (!filepath.IsAbs(dir) || len(dir) > 4096 || strings.ContainsAny(dir, "\x00:")) {
+			p.add("usage/setup-path")
+			break
+		}
+	}
+	for _, name := range s.Modules {
+		if name == "" || len(name) > MaxNameBytes || !Printable(name) || name[0] == '-' || len(s.Modules) > maxModules {
+			p.add("usage/modules", maxModules, MaxNameBytes)
+			break
+		}
+	}
 }
 
 // checkBytes reports each kind of fault once: a hostile submission has room for

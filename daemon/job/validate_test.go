@@ -201,6 +201,15 @@ func TestValidateRefuses(t *testing.T) {
 			s.Request.Objective, s.Request.Batch = Makespan, strings.Repeat("b", MaxNameBytes+1)
 		}},
 		{"control in batch", "usage/batch 128", func(s *Submission) { s.Request.Objective, s.Request.Batch = Makespan, "\x00" }},
+		{"long set-up", "usage/setup 122880", func(s *Submission) { s.Payload.Setup.Command = strings.Repeat("x", 120<<10+1) }},
+		{"NUL in the set-up", "usage/setup 122880", func(s *Submission) { s.Payload.Setup.Command = "a\x00b" }},
+		{"relative venv", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Venv = "v" }},
+		{"colon in the prefix", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Conda = "/a:b" }},
+		{"NUL in the prefix", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Conda = "/a\x00" }},
+		{"long prefix", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Venv = "/" + strings.Repeat("v", 4096) }},
+		{"no module", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = []string{""} }},
+		{"an option as module", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = []string{"a", "-f"} }},
+		{"modules", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = strings.Split(strings.Repeat("a ", 65), " ") }},
 		{"no mode", "usage/env-mode", func(s *Submission) { s.Payload.EnvMode = "" }},
 	} {
 		s := plain()

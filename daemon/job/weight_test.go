@@ -50,6 +50,7 @@ func TestSizeOfAPayload(t *testing.T) {
 		"dir":    {Payload{Program: contract.Program{Dir: "/home"}}, 5},
 		"argv":   {Payload{Program: contract.Program{Argv: []string{"abc", ""}}}, 5},
 		"env":    {Payload{Program: contract.Program{Env: []string{"A=1"}}}, 4},
+		"setup":  {Payload{Program: contract.Program{Setup: contract.Setup{Modules: []string{"a"}, Conda: "/c", Venv: "/v", Command: "true"}}}, 10},
 		"limits": {Payload{Program: contract.Program{Dir: "/home"}, Limits: make([]contract.Limit, 2)}, 5 + 2*limitBytes},
 	} {
 		if got := c.y.Size(); got != empty+c.more {

@@ -35,7 +35,7 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 	argv := byteLists(y.Argv)
 	return &api.Private{
 		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
-		Dir: []byte(y.Dir), Umask: y.Umask, Params: params,
+		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Params: params,
 	}, nil
 }
 

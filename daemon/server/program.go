@@ -26,6 +26,9 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 			}
 		}
 	}
+	if p.Setup.Command != "" {
+		fault = "a set-up is a command of its own (--setup)"
+	}
 	if fault == "" && within(allowed, name) {
 		return nil
 	}

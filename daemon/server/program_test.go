@@ -86,3 +86,21 @@ func allow(s *Server, places []string) {
 	cfg.Jobs.AllowedPaths = places
 	s.opt.Config = func() *config.Config { return &cfg }
 }
+
+// A set-up could run anything.
+func TestNoSetupWherePlacesAreListed(t *testing.T) {
+	b := queue()
+	s := testServer(b, nil)
+	allow(s, []string{"/srv/scripts"})
+	in := api.SubmitRequest{Label: job.Label{Name: "n"}, Argv: [][]byte{[]byte("/srv/scripts/a")}, Dir: []byte("/")}
+	in.Setup.Venv = "/srv/venv"
+	body, _ := json.Marshal(in)
+	if status, answer := ask(s, bob, "POST", "/v1/jobs", string(body)); status != http.StatusOK {
+		t.Errorf("%d %s", status, answer)
+	}
+	in.Setup.Command = "./other"
+	body, _ = json.Marshal(in)
+	if _, answer := ask(s, bob, "POST", "/v1/jobs", string(body)); refusal(t, answer).Code != api.CodePolicy || !strings.Contains(answer, "--setup") {
+		t.Error(answer)
+	}
+}

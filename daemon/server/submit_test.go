@@ -26,6 +26,7 @@ func fullRequest() api.SubmitRequest {
 		},
 		Grace: &grace, Requeue: &requeue, Array: &api.ArraySpec{Spec: "0-9%2"},
 		Argv: [][]byte{[]byte("python"), {0xff, 'x'}}, EnvMode: "clean", Env: [][]byte{[]byte("A=b")}, Dir: []byte("/srv"), Umask: 0o27,
+		Setup: contract.Setup{Modules: []string{"cuda/12"}, Conda: "/c", Venv: "/v", Command: "source x"},
 	}
 }
 
@@ -55,7 +56,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	want := job.Submission{
 		Key: "k", Owner: job.Owner{UID: me.uid, GID: 1001, User: testServer(b, nil).userName(me.uid)}, Admin: me.uid == 0,
 		Label: in.Label, Request: request,
-		Payload: job.Payload{Program: contract.Program{Argv: []string{"python", "\xffx"}, EnvMode: contract.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27}},
+		Payload: job.Payload{Program: contract.Program{Argv: []string{"python", "\xffx"}, EnvMode: contract.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27, Setup: in.Setup}},
 		Grace:   in.Grace, Requeue: in.Requeue, GIDs: me.gids(),
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -39,7 +39,7 @@ func TestCheckFinds(t *testing.T) {
 		{"UPDATE jobs SET dedup = 'x' WHERE id = 2", "job 2: has two content hashes"},
 		{"UPDATE jobs SET task_index = 4 WHERE id = 5", "job 5: is two tasks"},
 		{"UPDATE jobs SET array_id = 1, life = '{\"task\":{\"array\":1,\"index\":3}}' WHERE id = 5", "job 5: is a task of a job that is no array"},
-		{"INSERT INTO payloads SELECT 5, argv, env_mode, env, dir, umask, limits FROM payloads WHERE job_id = 4", "job 5: is a task and has a payload beside its array's"},
+		{"INSERT INTO payloads SELECT 5, argv, env_mode, env, dir, umask, limits, setup FROM payloads WHERE job_id = 4", "job 5: is a task and has a payload beside its array's"},
 		{"DELETE FROM payloads WHERE job_id = 4", "job 4: has no payload"},
 		{"UPDATE jobs SET state = 'failed', result = '{\"outcome\":\"failed\"}' WHERE id = 4", "job 5: goes on, and its array has ended"},
 		{"UPDATE jobs SET life = '{\"tasks\":{\"next\":1,\"live\":2}}' WHERE id = 4", "job 4: miscounts its live tasks"},

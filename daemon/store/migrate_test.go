@@ -74,7 +74,7 @@ func mustTime(t *testing.T, s string) time.Time {
 }
 
 // dumps are state files of every schema, in order.
-var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql"}
+var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql"}
 
 // Schema 3 writes the request in another way, and says the same.
 func TestRequestsOfSchema2(t *testing.T) {
@@ -152,6 +152,12 @@ func TestSchema5Opens(t *testing.T) {
 		Key: "k", Typical: 5, Runs: 6, At: mustTime(t, "2026-01-02T03:04:05Z"),
 		Spread: 0.5, Weight: 6.5, Lengths: []job.LengthShare{{Bin: 3, Part: 1}},
 	}})
+}
+
+// Schema 6 has what a job does before its command.
+func TestSchema6Opens(t *testing.T) {
+	p, err := openAt(t, restore(t, "schema-6.sql")).Payload(context.Background(), 2)
+	requireEqual(t, err, p.Setup, contract.Setup{Modules: []string{"cuda/12"}, Venv: "/srv/v", Command: "true"})
 }
 
 // A released script is history: the schema that the scripts up to it make is

@@ -11,15 +11,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits"
+const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 
 // What stays of the private part when its job has ended: the directory, and the
-// command as far as people read it, without the environment and its secrets. An
+// command and its set-up as far as people read them, without the environment and its secrets. An
 // array's serves its tasks, and the array ends after them.
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
-		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END WHERE job_id = ?" // … ends it
+		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // … ends it
+		"setup = CASE WHEN octet_length(setup) > " + keepCommand + " THEN '{}' ELSE setup END WHERE job_id = ?"
 )
 
 // payloadArgs returns the values of payloadColumns.
@@ -33,8 +34,11 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 		return nil, err
 	}
 	e := encoder{}
-	limits := listJSON(&e, p.Limits)
-	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits}, e.err
+	limits, setup := listJSON(&e, p.Limits), "{}"
+	if !p.Setup.IsZero() {
+		setup = e.json(p.Setup)
+	}
+	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits, setup}, e.err
 }
 
 // Payload returns the private part that is kept under the id: for a task that
@@ -55,8 +59,8 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	var id job.ID
 	var p job.Payload
 	var argv, env, dir []byte
-	var limits string
-	err := row.Scan(&id, &argv, &p.EnvMode, &env, &dir, &p.Umask, &limits)
+	var limits, setup string
+	err := row.Scan(&id, &argv, &p.EnvMode, &env, &dir, &p.Umask, &limits, &setup)
 	if err != nil {
 		return p, err
 	}
@@ -69,6 +73,7 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	}
 	d := decoder{}
 	d.list(&p.Limits, limits)
+	d.json(&p.Setup, setup)
 	return p, d.err
 }
 

@@ -78,11 +78,11 @@ func alike(a, b *job.Job) bool {
 // FuzzPayloadRow reads the private columns. What can be read is written byte
 // for byte as it was.
 func FuzzPayloadRow(f *testing.F) {
-	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]")
-	f.Add([]byte("\x00"), []byte{}, `[{"name":"NOFILE","soft":1,"hard":18446744073709551615}]`)
-	f.Add([]byte("x"), []byte("\x00\x00"), "[")
-	f.Fuzz(func(t *testing.T, argv, env []byte, limits string) {
-		p, err := scanPayload(row{job.ID(1), argv, env, limits})
+	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]", "{}")
+	f.Add([]byte("\x00"), []byte{}, `[{"name":"NOFILE","soft":1,"hard":18446744073709551615}]`, `{"venv":"/v","modules":["a"]}`)
+	f.Add([]byte("x"), []byte("\x00\x00"), "[", "{")
+	f.Fuzz(func(t *testing.T, argv, env []byte, limits, setup string) {
+		p, err := scanPayload(row{job.ID(1), argv, env, limits, setup})
 		if err != nil {
 			return
 		}
@@ -96,8 +96,8 @@ func FuzzPayloadRow(f *testing.F) {
 		if got := values[3].([]byte); string(got) != string(env) {
 			t.Fatalf("%q becomes %q", env, got)
 		}
-		again, err := scanPayload(row{job.ID(1), argv, env, values[6].(string)})
-		if err != nil || !reflect.DeepEqual(again, p) && len(p.Limits) > 0 {
+		again, err := scanPayload(row{job.ID(1), argv, env, values[6].(string), values[7].(string)})
+		if err != nil || !reflect.DeepEqual(again, p) && len(p.Limits) > 0 && len(p.Setup.Modules) > 0 {
 			t.Fatalf("%+v is read again as %+v, %v", p, again, err)
 		}
 	})
@@ -108,11 +108,12 @@ type row struct {
 	id        job.ID
 	argv, env []byte
 	limits    string
+	setup     string
 }
 
 func (r row) Scan(to ...any) error {
 	*to[0].(*job.ID) = r.id
 	*to[1].(*[]byte), *to[3].(*[]byte) = r.argv, r.env
-	*to[6].(*string) = r.limits
+	*to[6].(*string), *to[7].(*string) = r.limits, r.setup
 	return nil
 }

@@ -16,6 +16,7 @@ var launchWords = map[contract.Step]string{
 	contract.StepExec:   "its command could not be run",
 	contract.StepFilter: "its GPUs could not be opened, or are not fenced off from others",
 	contract.StepLimits: "its resource limits could not be set",
+	contract.StepSetup:  "what was to be done before its command failed (its output says how)",
 	contract.StepUnit:   "systemd refused its unit",
 }
 

@@ -39,6 +39,7 @@ func TestResult(t *testing.T) {
 		{job.Result{Outcome: job.Failed, Launch: contract.StepChdir, Errno: 13, ExitCode: 200}, 125, "could not start: its working directory could not be entered: permission denied"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepExec, Errno: 2, ExitCode: 203}, 125, "could not start: its command could not be run: no such file or directory"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or are not fenced off from others"},
+		{job.Result{Outcome: job.Failed, Launch: contract.StepSetup, ExitCode: 223}, 125, "could not start: what was to be done before its command failed (its output says how)"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepLimits, Errno: 1, Detail: job.Text("NOFILE")}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},
 		{job.Result{Outcome: job.Failed, ExitCode: 1, GPUError: &job.GPUError{GPU: 2, Xid: 31, What: job.Text("a bad address")}}, 1, "failed: exit code 1; GPU 2 reported Xid 31 (a bad address)"},
 		{job.Result{Outcome: job.Failed, Signal: 6, GPUError: &job.GPUError{Xid: 999}}, 134, "killed by signal 6 (ABRT); GPU 0 reported Xid 999"},

@@ -11,12 +11,13 @@ const (
 	StepExec   Step = "exec"   // the command itself
 	StepFilter Step = "filter" // the device filter is not active
 	StepLimits Step = "limits" // umask or resource limits
+	StepSetup  Step = "setup"  // what the submitter has done before the command
 	StepUnit   Step = "unit"   // systemd could not start the unit at all
 )
 
 // Steps lists them all.
 func Steps() []Step {
-	return []Step{StepSpec, StepChdir, StepExec, StepFilter, StepLimits, StepUnit}
+	return []Step{StepSpec, StepChdir, StepExec, StepFilter, StepLimits, StepSetup, StepUnit}
 }
 
 // ExitStatus returns the launcher's exit status for a step of its own, and -1 for
@@ -33,15 +34,24 @@ func (s Step) ExitStatus() int {
 		return 226
 	case StepLimits:
 		return 227
+	case StepSetup:
+		return 223
 	}
 	return -1
 }
+
+// AfterSetup are the steps at which a launch can fail when the set-up has begun.
+func AfterSetup() []Step { return []Step{StepSetup, StepExec, StepLimits} }
 
 // What the launcher sends the service manager as its status line.
 const (
 	StatusPrefix     = "gpusched-launch:"         // the Step that failed follows
 	StatusBegun      = StatusPrefix + "begun"     // the first thing it does
 	StatusUnfiltered = "gpusched-filter:inactive" // the command runs without the device filter
+
+	// StatusSetup is the last word of a launcher that lets the submitter's own set-up
+	// run: from then on the exit status alone says how that went.
+	StatusSetup = StatusPrefix + "setup"
 )
 
 // TellFlag has the launcher print the note that lies beside a spec instead of

@@ -18,4 +18,5 @@ type Program struct {
 	Env     []string `json:"env"` // K=V, the last of several for one name wins; the whole environment for inherit, additions otherwise
 	Dir     string   `json:"dir"` // absolute
 	Umask   int      `json:"umask"`
+	Setup   Setup    `json:"setup,omitzero"`
 }

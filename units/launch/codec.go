@@ -15,12 +15,13 @@ import (
 // greater part of the launcher's time.
 //
 // Each version says all that the ones before it said and then more: 2 added the
-// array. Encode writes the oldest that says everything, so that after a
+// array, 3 a list of further fields by name. Encode writes the oldest that says everything, so that after a
 // downgrade the launcher of then reads what it can do; Decode reads all of them.
 // What follows the end are zeros, as many as Write adds.
 const (
 	magic      = "gpusched-spec 1\n"
 	magicArray = "gpusched-spec 2\n"
+	magicMore  = "gpusched-spec 3\n"
 )
 
 // ErrSpec says that bytes are not a spec of this version.
@@ -103,13 +104,20 @@ func textList(c coder, l *[]string, what string) {
 // Encode returns the content of the spec file.
 func Encode(s *Spec) []byte {
 	e := &encoder{buf: make([]byte, 0, 1024)}
-	if s.ArrayJob == 0 {
-		e.buf = append(e.buf, magic...)
+	more := s.further()
+	switch {
+	case len(more) > 0:
+		e.buf = append(e.buf, magicMore...)
 		s.code(e)
-	} else {
+		s.codeArray(e)
+		codeFurther(e, &more)
+	case s.ArrayJob != 0:
 		e.buf = append(e.buf, magicArray...)
 		s.code(e)
 		s.codeArray(e)
+	default:
+		e.buf = append(e.buf, magic...)
+		s.code(e)
 	}
 	return e.buf
 }
@@ -147,6 +155,11 @@ func Decode(b []byte) (*Spec, error) {
 		if s.ArrayJob == 0 && d.bad == "" { // that is what version 1 says
 			d.bad = "array"
 		}
+	} else if rest, ok := strings.CutPrefix(d.rest, magicMore); ok {
+		d.rest = rest
+		s.code(d)
+		s.codeArray(d)
+		s.decodeFurther(d)
 	} else {
 		return nil, &decodeError{"it does not begin as one"}
 	}

@@ -45,9 +45,16 @@ func taskSpec() *Spec {
 	return s
 }
 
+// setupSpec is that of a job with a set-up.
+func setupSpec() *Spec {
+	s := fullSpec()
+	s.Setup = contract.Setup{Modules: []string{"cuda/12", "a b"}, Conda: "/opt/\xff", Venv: "/v", Command: "source x\n"}
+	return s
+}
+
 // What is written is read again byte for byte (invariants 1 and 7).
 func TestCodecRoundTrip(t *testing.T) {
-	for _, s := range []*Spec{{}, fullSpec(), taskSpec()} {
+	for _, s := range []*Spec{{}, fullSpec(), taskSpec(), setupSpec()} {
 		got, err := Decode(Encode(s))
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
@@ -73,7 +80,12 @@ func TestCodecRoundTrip(t *testing.T) {
 // Every way to cut a file short is noticed, and the error tells nothing of
 // what is in it.
 func TestDamagedSpec(t *testing.T) {
-	whole := Encode(taskSpec())
+	damaged(t, Encode(taskSpec()))
+	damaged(t, Encode(setupSpec()))
+}
+
+func damaged(t *testing.T, whole []byte) {
+	t.Helper()
 	step := 1
 	for n := 0; n < len(whole); n += step {
 		if n > 1000 && n < len(whole)-300 {
@@ -118,6 +130,9 @@ func FuzzDecode(f *testing.F) {
 	small.ArrayJob = 9
 	f.Add(Encode(small))
 	f.Add([]byte(magicArray))
+	small.Setup = setupSpec().Setup
+	f.Add(Encode(small))
+	f.Add([]byte(magicMore))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := Decode(b)
 		if err != nil {
@@ -136,7 +151,7 @@ func FuzzDecode(f *testing.F) {
 // A spec of today is read by the launcher of tomorrow's package, which may be
 // installed between writing and start: the format of a version never changes.
 func TestFormatIsStable(t *testing.T) {
-	for name, s := range map[string]*Spec{"spec-1": fullSpec(), "spec-2": taskSpec()} {
+	for name, s := range map[string]*Spec{"spec-1": fullSpec(), "spec-2": taskSpec(), "spec-3": setupSpec()} {
 		s.Argv = []string{"prog", "\xff", ""}
 		path := filepath.Join("testdata", name)
 		golden, err := os.ReadFile(path)
@@ -152,11 +167,11 @@ func TestFormatIsStable(t *testing.T) {
 	}
 }
 
-// A version that is not known, and a second version that says no more than the
-// first, are refused.
+// A version that is not known, and a later version that says no more than an
+// earlier one, are refused, as is a field that is not known.
 func TestOtherVersions(t *testing.T) {
 	body := strings.TrimPrefix(string(Encode(fullSpec())), magic)
-	for _, text := range []string{"gpusched-spec 3\n" + body, magicArray + body, magicArray + body + "\x00\x00", "gpusched-spec 2"} {
+	for _, text := range []string{"gpusched-spec 4\n" + body, magicMore + body + "\x00\x00\x00", magicMore + body + "\x00\x00\x02\x02x\x02y", magicMore + body + "\x00\x00\x02\x08venv\x00", magicArray + body, magicArray + body + "\x00\x00", "gpusched-spec 2"} {
 		if s, err := Decode([]byte(text)); !errors.Is(err, ErrSpec) {
 			t.Errorf("read %+v, %v", s, err)
 		}

@@ -5,7 +5,9 @@
 //
 // The launcher runs as the job's user, as the ExecStart of the job's unit. It
 // never has more rights than the job, never forks, and is gone once the
-// command runs: the command has its process id. The daemon's half never opens
+// command runs: the command has its process id. A set-up (contract.Setup) that needs
+// a shell is the work of one that the launcher becomes and that becomes the launcher
+// again. The daemon's half never opens
 // a path that a user named and never follows a link.
 //
 // Invariants, cited by tests:

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +23,21 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 //	clean    the base, home and user, PATH and LANG; then what was asked for
 //	login    as clean
 func Environment(s *Spec, filterActive bool, base []string) []string {
-	e := environment{index: make(map[string]int, len(base)+len(s.Env)+16)}
+	return environmentOf(s, filterActive, base).entries
+}
+
+// commandEnvironment is Environment in the conda and the virtual environment of the
+// job's set-up. Front is what they put in front of PATH, which waits for modules.
+func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
+	e := environmentOf(s, filterActive, base)
+	if front = e.enter(&s.Setup); front != "" && len(s.Setup.Modules) == 0 {
+		e.set("PATH", front+cmp.Or(e.get("PATH"), defaultPath))
+	}
+	return slices.DeleteFunc(e.entries, func(kv string) bool { return kv == "" }), front
+}
+
+func environmentOf(s *Spec, filterActive bool, base []string) *environment {
+	e := &environment{index: make(map[string]int, len(base)+len(s.Env)+16)}
 	inherit := s.EnvMode == contract.EnvInherit
 	for _, kv := range base {
 		switch kindOf(nameOf(kv)) {
@@ -47,7 +63,7 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 	}
 	e.job(s)
 	e.gpus(s, filterActive)
-	return e.entries
+	return e
 }
 
 // afterShell returns the base that a login shell left for the job.
@@ -89,6 +105,14 @@ func (e *environment) put(kv string) {
 }
 
 func (e *environment) set(name, value string) { e.put(name + "=" + value) }
+
+// unset leaves an empty entry.
+func (e *environment) unset(name string) {
+	if i, ok := e.index[name]; ok {
+		e.entries[i] = ""
+		delete(e.index, name)
+	}
+}
 
 func (e *environment) get(name string) string {
 	i, ok := e.index[name]

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -18,7 +19,11 @@ func start(args, environ []string, n nodes) int {
 	if len(rest) == 2 && rest[0] == contract.TellFlag {
 		return tell(rest[1], os.Stderr)
 	}
-	if len(rest) == 2 && (stage(rest[0]) == afterLogin || stage(rest[0]) == afterLoginExposed) {
+	if len(rest) == 2 && strings.HasPrefix(rest[0], setupFailed) {
+		return tellFailure(setupFailure(strings.TrimPrefix(rest[0], setupFailed)), rest[1])
+	}
+	later := []stage{afterLogin, afterLoginExposed, afterSetup, afterSetupExposed}
+	if len(rest) == 2 && slices.Contains(later, stage(rest[0])) {
 		r.stage = stage(rest[0])
 		rest = rest[1:]
 	}
@@ -32,7 +37,13 @@ func start(args, environ []string, n nodes) int {
 		r.notify.send("STATUS=" + contract.StatusBegun)
 	}
 	f := r.run()
-	os.Stderr.WriteString("gpusched: job " + jobOf(r.path) + " could not start: " + f.Error() + "\n")
+	code := tellFailure(f, r.path)
 	r.notify.send(f.status())
+	return code
+}
+
+// tellFailure prints a failure and returns the exit status for it.
+func tellFailure(f *Failure, path string) int {
+	os.Stderr.WriteString("gpusched: job " + jobOf(path) + " could not start: " + f.Error() + "\n")
 	return f.Step.ExitStatus()
 }

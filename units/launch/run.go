@@ -25,13 +25,16 @@ type run struct {
 }
 
 // stage tells the launcher's start by the unit from the one by the login
-// shell, which comes with the answer about the filter.
+// shell and the one by the shell of the set-up, which come with the answer about
+// the filter.
 type stage string
 
 const (
 	first             stage = ""
 	afterLogin        stage = "--after-login=filtered"
 	afterLoginExposed stage = "--after-login=exposed"
+	afterSetup        stage = "--after-setup=filtered"
+	afterSetupExposed stage = "--after-setup=exposed"
 )
 
 // run goes through all steps. It returns only when one of them failed.
@@ -43,6 +46,9 @@ func (r *run) run() *Failure {
 	}
 	if f := valid(s); f != nil {
 		return f
+	}
+	if r.stage == afterSetup || r.stage == afterSetupExposed {
+		return r.afterSetup(s, r.stage == afterSetup)
 	}
 	filtered := r.stage == afterLogin
 	if r.stage == first {
@@ -86,9 +92,13 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	if r.stage != first {
 		base = afterShell(base)
 	}
-	env := Environment(s, filtered, base)
 	if !filtered {
 		r.notify.send("STATUS=" + contract.StatusUnfiltered)
+	}
+	env, front := commandEnvironment(s, filtered, base)
+	if s.Setup.Command != "" || len(s.Setup.Modules) > 0 ||
+		s.Setup.Conda != "" && activateScripts(s.Setup.Conda, systemNodes().list) {
+		return r.setup(s, filtered, env, front)
 	}
 	if f := r.inherit(s, env); f != nil {
 		return f
@@ -120,10 +130,14 @@ func (r *run) inherit(s *Spec, env []string) *Failure {
 	}
 	reserve(s, env)
 	if err := setLimits(s.SoftLimits); err != nil {
-		return &Failure{Step: contract.StepLimits, What: "its resource limits could not be set", Err: err,
-			Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
+		return limitsFailure(err)
 	}
 	return nil
+}
+
+func limitsFailure(err error) *Failure {
+	return &Failure{Step: contract.StepLimits, What: "its resource limits could not be set", Err: err,
+		Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
 }
 
 // reserve sees to memory for the last copy of arguments and environment where

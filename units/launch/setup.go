@@ -1,0 +1,164 @@
+package launch
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// setupScript is what the shell of a set-up runs. All that is not constant comes as
+// an argument or a variable, so that nothing needs quoting; the user's own command
+// is in the environment, which others can't read. It gets all files and the
+// directory, umask and limits that it makes are the command's. The end of the shell
+// before the last line is a failure, whichever way it came about.
+const setupScript = `_gpusched_self=$1 _gpusched_spec=$2 _gpusched_next=$3 _gpusched_init=$4 _gpusched_front=$5 _gpusched_conda=$6
+shift 6
+_gpusched_part=modules
+trap 'exec "$_gpusched_self" "--setup-failed=$_gpusched_part:$?" "$_gpusched_spec"' EXIT
+if [ -n "$_gpusched_init" ]; then
+	. "$_gpusched_init"
+	module load "$@" || exit
+	PATH=$_gpusched_front$PATH
+fi
+set --
+_gpusched_part=activate
+if [ -n "$_gpusched_conda" ]; then
+	for _gpusched_file in "$_gpusched_conda"` + activateDir + `/*.sh; do
+		if [ -r "$_gpusched_file" ]; then . "$_gpusched_file"; fi
+	done
+fi
+_gpusched_part=command
+eval "$` + setupVariable + `"
+_gpusched_status=$?
+if [ "$_gpusched_status" != 0 ]; then exit "$_gpusched_status"; fi
+trap - EXIT
+exec "$_gpusched_self" "$_gpusched_next" "$_gpusched_spec"
+`
+
+// setupVariable holds the user's command until the shell has begun it.
+const setupVariable = "GPUSCHED_SETUP"
+
+// setupFailed is the flag, with the part that failed and the exit status, with which
+// the shell becomes the launcher again where its work has failed.
+const setupFailed = "--setup-failed="
+
+// tightLimits are those under which the launcher can't live.
+var tightLimits = []string{"AS", "DATA", "NPROC"}
+
+// setup becomes a shell that does the set-up and then becomes this launcher again.
+// From here on the job has no voice: what runs now is the user's choice.
+func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure {
+	next := afterSetup
+	if !filtered {
+		next = afterSetupExposed
+	}
+	init := ""
+	if len(s.Setup.Modules) > 0 {
+		if init = moduleInit(env); init == "" {
+			return &Failure{Step: contract.StepSetup, What: "its modules could not be loaded", Err: unix.ENOENT,
+				Next: "neither Environment Modules nor Lmod is installed here (--modules)"}
+		}
+	}
+	if f := r.inherit(withoutTight(s), env); f != nil {
+		return f
+	}
+	env = append(env, setupVariable+"="+s.Setup.Command)
+	argv := append([]string{"sh", "-c", setupScript, "gpusched-setup", r.self, r.path, string(next), init, front, s.Setup.Conda},
+		s.Setup.Modules...)
+	if filtered {
+		r.notify.send("STATUS=" + contract.StatusSetup)
+	}
+	err := error(unix.ENOENT)
+	for _, shell := range contract.SetupShells() {
+		if err = r.execSilent(shell, argv, env); err != unix.ENOENT {
+			break
+		}
+	}
+	return &Failure{Step: contract.StepSetup, What: "the shell for its set-up could not be run", Err: err}
+}
+
+// withoutTight returns a spec with the limits that can be set before the launcher
+// is done.
+func withoutTight(s *Spec) *Spec {
+	early := *s
+	early.SoftLimits, _ = splitLimits(s.SoftLimits)
+	return &early
+}
+
+func splitLimits(limits []contract.Limit) (early, tight []contract.Limit) {
+	for _, l := range limits {
+		if l.Name == tightLimits[0] || l.Name == tightLimits[1] || l.Name == tightLimits[2] {
+			tight = append(tight, l)
+		} else {
+			early = append(early, l)
+		}
+	}
+	return early, tight
+}
+
+// moduleInit returns the file that defines "module" in the shell that will be used.
+func moduleInit(env []string) string {
+	kind, home := "sh", ""
+	for _, shell := range contract.SetupShells() {
+		if unix.Faccessat(unix.AT_FDCWD, shell, unix.X_OK, 0) == nil {
+			kind = shell[strings.LastIndexByte(shell, '/')+1:]
+			break
+		}
+	}
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "MODULESHOME="); ok {
+			home = v
+		}
+	}
+	for _, file := range contract.ModuleInits(home, kind) {
+		if unix.Faccessat(unix.AT_FDCWD, file, unix.R_OK, 0) == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+// afterSetup becomes the job's command in the environment, the directory, with the
+// umask and the open files that the set-up left.
+func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
+	var env []string
+	for _, kv := range r.base {
+		if name := nameOf(kv); name != setupVariable && name != notifySocket && kindOf(name) != ofShell {
+			env = append(env, kv)
+		}
+	}
+	tight := *s
+	_, tight.SoftLimits = splitLimits(s.SoftLimits)
+	runtime.LockOSThread()
+	reserve(&tight, env)
+	if err := setLimits(tight.SoftLimits); err != nil {
+		return limitsFailure(err)
+	}
+	argv := s.Argv
+	path, err := execute(argv, env, r.execSilent)
+	return execFailure(argv, path, err)
+}
+
+// setupFailure is what the shell reports by becoming the launcher with how: the
+// part of the set-up and its exit status.
+func setupFailure(how string) *Failure {
+	part, status, _ := strings.Cut(how, ":")
+	f := &Failure{Step: contract.StepSetup, Next: "see what it printed above; 'gpusched show' has the command of --setup"}
+	switch part {
+	case "modules":
+		f.What, f.Next = "its modules could not be loaded", "see what was printed above (--modules)"
+	case "activate":
+		f.What, f.Next = "a script in its conda environment's "+activateDir+" ended the shell", "see what was printed above (--conda)"
+	default:
+		f.What = "its set-up failed"
+	}
+	f.Err = errors.New("exit status " + status)
+	if status == "0" {
+		f.Err = errors.New("it ended the shell, which was to become the job's command")
+	}
+	return f
+}
