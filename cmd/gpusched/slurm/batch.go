@@ -1,0 +1,160 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Batch collects the options of one script. As with sbatch, a later one replaces an
+// earlier one of the same meaning.
+type Batch struct {
+	words   []string // for gpusched submit, one word each: --name=value
+	ignored []string // the options without a meaning here, as they were written
+	notes   []string
+
+	gpus, tasks, cpus       int // 0: not asked; tasks are 1 then
+	gpusSet                 bool
+	memPerGPU, memPerCPU    int64 // bytes
+	cpusPerGPU, gpusPerTask int
+	gpuType                 string
+}
+
+// Add reads the words of a line that begins with #SBATCH.
+func (b *Batch) Add(words []string) error {
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		o, name, value, err := find(word)
+		if err != nil {
+			return err
+		}
+		text, given := value, strings.Contains(word, "=") && strings.HasPrefix(word, "--")
+		switch {
+		case o.value == none && given:
+			return fmt.Errorf("%s takes no value", name)
+		case o.value == none && value != "": // letters together, as in -Hv
+			text, words = "", append([]string{"-" + value}, words...)
+		case o.value == required && !given && value == "":
+			if len(words) == 0 {
+				return fmt.Errorf("%s needs a value", name)
+			}
+			text, words = words[0], words[1:]
+		case o.value == required && text == "":
+			return fmt.Errorf("%s needs a value", name)
+		}
+		if err := o.read(b, name, text); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// find returns the option that a word names, how it is called and the value in the
+// same word.
+func find(word string) (o option, name, value string, err error) {
+	if long, ok := strings.CutPrefix(word, "--"); ok {
+		long, value, _ = strings.Cut(long, "=")
+		o, full, err := longOption(long)
+		return o, "--" + full, value, err
+	}
+	if len(word) < 2 || word[0] != '-' {
+		return o, "", "", fmt.Errorf("%q is not an option of sbatch", word)
+	}
+	for _, o := range options {
+		if o.short == word[1] {
+			return o, word[:2], word[2:], nil
+		}
+	}
+	return o, "", "", unknown(word[:2])
+}
+
+// longOption finds an option by its name or, as sbatch does, by the beginning of one.
+func longOption(long string) (option, string, error) {
+	var near []string
+	var found option
+	for _, o := range options {
+		for _, name := range o.names() {
+			if name == long {
+				return o, name, nil
+			}
+			if strings.HasPrefix(name, long) && long != "" {
+				near, found = append(near, name), o
+			}
+		}
+	}
+	switch {
+	case len(near) == 1:
+		return found, near[0], nil
+	case len(near) > 1:
+		return found, "", fmt.Errorf("--%s may be any of --%s", long, strings.Join(near, ", --"))
+	}
+	return found, "", unknown("--" + long)
+}
+
+func unknown(name string) error {
+	return fmt.Errorf("%s is not an option of sbatch that has a counterpart here: take it out, or put it behind ##", name)
+}
+
+func (b *Batch) set(name, value string) error {
+	b.drop(name)
+	b.words = append(b.words, "--"+name+"="+value)
+	return nil
+}
+
+func (b *Batch) flag(name string) error {
+	b.drop(name)
+	b.words = append(b.words, "--"+name)
+	return nil
+}
+
+// drop takes out what an earlier option of the same meaning said.
+func (b *Batch) drop(names ...string) {
+	b.words = slices.DeleteFunc(b.words, func(word string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		return slices.Contains(names, name)
+	})
+}
+
+func (b *Batch) note(format string, args ...any) {
+	b.notes = append(b.notes, fmt.Sprintf(format, args...))
+}
+
+// Ignored are the options that mean nothing on this machine, as they were written.
+func (b *Batch) Ignored() []string { return b.ignored }
+
+// Notes is what is to be said of the others.
+func (b *Batch) Notes() []string { return b.notes }
+
+// Words are the options for gpusched submit. What is asked per GPU or per CPU is
+// multiplied here, when all of it is known.
+func (b *Batch) Words() ([]string, error) {
+	if b.gpusPerTask > 0 && !b.gpusSet {
+		b.gpus, b.gpusSet = b.gpusPerTask, true
+	}
+	b.drop("gpus", "gpu-type")
+	words := append(slices.Clone(b.words), "--gpus="+strconv.Itoa(b.gpus))
+	if b.gpuType != "" {
+		words = append(words, "--gpu-type="+b.gpuType)
+	}
+	if b.memPerGPU > 0 {
+		if b.gpus == 0 {
+			return nil, errors.New("--mem-per-gpu without GPUs")
+		}
+		words = append(words, memory(b.memPerGPU*int64(b.gpus)))
+	}
+	if b.memPerCPU > 0 {
+		words = append(words, memory(b.memPerCPU*int64(max(b.cpus, 1))))
+	}
+	if b.cpusPerGPU > 0 && b.gpus > 0 && b.cpus == 0 {
+		words = append(words, "--cpus="+strconv.Itoa(b.cpusPerGPU*b.gpus))
+	}
+	return words, nil
+}
+
+// NoGPU reports whether the script asks for none, as is sbatch's default.
+func (b *Batch) NoGPU() bool { return b.gpus == 0 && !b.gpusSet && b.gpusPerTask == 0 }
+
+func memory(bytes int64) string { return "--mem=" + strconv.FormatInt(bytes, 10) + "B" }

@@ -1,0 +1,151 @@
+package slurm
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// read adds lines as they stand after #SBATCH.
+func read(t *testing.T, lines ...string) *Batch {
+	t.Helper()
+	b := &Batch{}
+	for _, line := range lines {
+		if err := b.Add(strings.Fields(line)); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	return b
+}
+
+// TestOptions: what each option of sbatch is here. GPUs stand last; without any there
+// are none, as with sbatch.
+func TestOptions(t *testing.T) {
+	for line, want := range map[string]string{
+		"--job-name=train":             "--name=train",
+		"-J train":                     "--name=train",
+		"-Jtrain":                      "--name=train",
+		"--time=10":                    "--time=600s", // minutes
+		"-t 2:30":                      "--time=150s",
+		"-t 2:00:00":                   "--time=7200s",
+		"-t 1-12":                      "--time=129600s",
+		"-t 1-0:30":                    "--time=88200s",
+		"-t 0-0:0:5":                   "--time=5s",
+		"--time 10 --time=UNLIMITED":   "",
+		"--gres=gpu":                   "--gpus=1",
+		"--gres=gpu:2":                 "--gpus=2",
+		"--gres=gpu:a100":              "--gpus=1 --gpu-type=a100",
+		"--gres=gpu:a100:4":            "--gpus=4 --gpu-type=a100",
+		"--gres=gres:gpu:2(S:0)":       "--gpus=2",
+		"-G 2":                         "--gpus=2",
+		"--gpus=h100:8":                "--gpus=8 --gpu-type=h100",
+		"--gpus-per-node=3 --gpus=1":   "--gpus=1",
+		"--gpus-per-task=2 --ntasks=1": "--gpus=2",
+		"--mem=8000":                   "--mem=8388608000B",
+		"--mem=64G":                    "--mem=68719476736B",
+		"--mem=64gb --mem=1K":          "--mem=1024B",
+		"--mem-per-gpu=2G --gpus=2":    "--gpus=2 --mem=4294967296B",
+		"--mem-per-cpu=1G -c 4":        "--cpus=4 --gpus=0 --mem=4294967296B",
+		"--cpus-per-gpu=4 -G2":         "--gpus=2 --cpus=8",
+		"--cpus-per-task=8":            "--cpus=8",
+		"--array=0-9%2":                "--array=0-9%2",
+		"-d afterok:7:8,afterany:9,after:1,afternotok:2": "--after-ok=7,8 --after-any=9 --after=1 --after-fail=2",
+		"--begin=now+1hour":                  "--begin=+3600s",
+		"--begin=now+90":                     "--begin=+90s",
+		"--begin=now+2weeks":                 "--begin=+1209600s",
+		"--begin=noon":                       "--begin=12:00",
+		"--begin=16:00 --begin=now":          "",
+		"--begin=2027-01-20T12:34:00":        "--begin=2027-01-20T12:34:00",
+		"-H":                                 "--hold",
+		"-D /data":                           "--chdir=/data",
+		"--requeue --no-requeue":             "--no-requeue",
+		"--signal=USR1":                      "--signal=USR1@60s",
+		"--signal=B:USR1@120":                "--signal=USR1@120s",
+		"--nice":                             "--priority=-100",
+		"--nice=5":                           "--priority=-5",
+		"--comment=x":                        "--comment=x",
+		"--export=ALL":                       "--env=inherit",
+		"--export=NONE":                      "--env=clean",
+		"--export=ALL,A=1,B":                 "--env=inherit --set-env=A=1 --set-env=B",
+		"--nodes=1 -n 1 --ntasks-per-node 1": "",
+		"-Hv --job":                          "error",
+		"-Hv":                                "--hold",
+		"--job-n x":                          "--name=x", // the beginning of a name, as getopt has it
+		"--gpus-per x":                       "error",
+		"--nodes=2":                          "error",
+		"--ntasks=4":                         "error",
+		"--gres=tpu:1":                       "error",
+		"--gres=gpux":                        "error",
+		"--gpus=":                            "error",
+		"--gpus=a:b:1":                       "error",
+		"--gpus=-1":                          "error",
+		"--mem":                              "error",
+		"--mem=8X":                           "error",
+		"--mem=99999999999T":                 "error",
+		"--time=soon":                        "error",
+		"--time=1:2:3:4":                     "error",
+		"--dependency=singleton":             "error",
+		"--dependency=afterok:1?afterok:2":   "error",
+		"--dependency=after:1+5":             "error",
+		"--signal=USR1@soon":                 "error",
+		"--begin=now+never":                  "error",
+		"--hold=yes":                         "error",
+		"--wrap=ls":                          "error",
+		"--frobnicate":                       "error",
+		"--":                                 "error",
+		"train.py":                           "error",
+	} {
+		b := &Batch{}
+		err := b.Add(strings.Fields(line))
+		var words []string
+		if err == nil {
+			words, err = b.Words()
+		}
+		got := strings.Join(words, " ")
+		if err != nil {
+			got = "error"
+		} else if !strings.Contains(want, "--gpus=") {
+			got = strings.TrimSpace(strings.TrimSuffix(got, "--gpus=0"))
+		}
+		if got != want {
+			t.Errorf("%s: %s (%v), not %s", line, got, err, want)
+		}
+	}
+}
+
+// TestIgnoredAreNamed: nothing is left out without a word.
+func TestIgnoredAreNamed(t *testing.T) {
+	b := read(t, "-p gpu --account=lab --qos high", "--mail-type=END --mail-user a@b", "--output=x-%j.out", "--exclusive", "--mem=0")
+	if got := strings.Join(b.Ignored(), " "); got != "-p --account --qos --mail-type --mail-user" {
+		t.Errorf("ignored: %s", got)
+	}
+	if len(b.Notes()) != 3 || !b.NoGPU() {
+		t.Errorf("notes: %q, without GPU: %v", b.Notes(), b.NoGPU())
+	}
+	if read(t, "--gpus=0").NoGPU() {
+		t.Error("--gpus=0 says that there are none")
+	}
+}
+
+// FuzzOptions: whatever a script says, it is options or an error, and a time is in
+// bounds.
+func FuzzOptions(f *testing.F) {
+	for _, s := range []string{"--gres=gpu:2 -t 10", "-d afterok:1:2 --signal=B:USR1@9", "--mem-per-gpu 4G -G a100:2", "-Hv", "--=", "-"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		b := &Batch{}
+		if b.Add(strings.Fields(line)) != nil {
+			return
+		}
+		words, err := b.Words()
+		for _, w := range words {
+			if !strings.HasPrefix(w, "--") {
+				t.Fatalf("%q gives %q (%v)", line, words, err)
+			}
+		}
+		if d, err := Minutes(line); err == nil && (d <= 0 || d > 200*365*24*time.Hour) {
+			t.Fatalf("%q is %v", line, d)
+		}
+	})
+}

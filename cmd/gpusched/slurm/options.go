@@ -1,0 +1,131 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// arity says whether an option has a value.
+type arity int
+
+const (
+	required arity = iota
+	none
+	optional // only in the same word, after =
+)
+
+// option is one of sbatch's.
+type option struct {
+	long  string // its names, the usual one first
+	short byte
+	value arity
+	read  func(b *Batch, name, value string) error
+}
+
+func (o option) names() []string { return strings.Fields(o.long) }
+
+// options are those of sbatch(1), of Slurm 24.05, that scripts have.
+var options = []option{
+	{"job-name", 'J', required, as("name")},
+	{"time", 't', required, (*Batch).time},
+	{"gres", 0, required, (*Batch).gres},
+	{"gpus", 'G', required, (*Batch).gpuCount},
+	{"gpus-per-node", 0, required, (*Batch).gpuCount},
+	{"gpus-per-task", 0, required, (*Batch).perTask},
+	{"mem", 0, required, (*Batch).mem},
+	{"mem-per-gpu", 0, required, (*Batch).mem},
+	{"mem-per-cpu", 0, required, (*Batch).mem},
+	{"cpus-per-task", 'c', required, (*Batch).cpuCount},
+	{"cpus-per-gpu", 0, required, (*Batch).cpuCount},
+	{"array", 'a', required, as("array")},
+	{"dependency", 'd', required, (*Batch).dependency},
+	{"begin", 'b', required, (*Batch).begin},
+	{"hold", 'H', none, flagged("hold")},
+	{"chdir workdir", 'D', required, as("chdir")},
+	{"requeue", 0, none, (*Batch).requeue},
+	{"no-requeue", 0, none, (*Batch).requeue},
+	{"signal", 0, required, (*Batch).signal},
+	{"nice", 0, optional, (*Batch).nice},
+	{"comment", 0, required, as("comment")},
+	{"export", 0, required, (*Batch).export},
+	{"exclusive", 0, optional, (*Batch).exclusive},
+	{"nodes", 'N', required, only("1", "1-1")},
+	{"ntasks", 'n', required, only("1")},
+	{"ntasks-per-node tasks-per-node", 0, required, only("1")},
+	{"output", 'o', required, (*Batch).outputFile},
+	{"error", 'e', required, (*Batch).outputFile},
+	{"open-mode", 0, required, (*Batch).outputFile},
+	{"input", 'i', required, only("/dev/null", "none")},
+
+	{"partition", 'p', required, ignored},
+	{"account", 'A', required, ignored},
+	{"qos", 'q', required, ignored},
+	{"mail-type", 0, required, ignored},
+	{"mail-user", 0, required, ignored},
+	{"clusters cluster", 'M', required, ignored},
+	{"constraint", 'C', required, ignored},
+	{"nodelist", 'w', required, ignored},
+	{"exclude", 'x', required, ignored},
+	{"reservation", 0, required, ignored},
+	{"licenses", 'L', required, ignored},
+	{"switches", 0, required, ignored},
+	{"tmp", 0, required, ignored},
+	{"wckey", 0, required, ignored},
+	{"profile", 0, required, ignored},
+	{"propagate", 0, optional, ignored},
+	{"hint", 0, required, ignored},
+	{"distribution", 'm', required, ignored},
+	{"gpu-bind", 0, required, ignored},
+	{"gpu-freq", 0, required, ignored},
+	{"cpu-freq", 0, required, ignored},
+	{"mem-bind", 0, required, ignored},
+	{"threads-per-core", 0, required, ignored},
+	{"ntasks-per-core", 0, required, ignored},
+	{"ntasks-per-gpu", 0, required, only("1")},
+	{"get-user-env", 0, optional, ignored},
+	{"kill-on-invalid-dep", 0, required, ignored},
+	{"oversubscribe", 's', none, ignored},
+	{"overcommit", 'O', none, ignored},
+	{"verbose", 'v', none, ignored},
+	{"quiet", 'Q', none, ignored},
+	{"parsable", 0, optional, ignored},
+
+	{"priority", 0, required, refused("has another scale there: use '#GPUSCHED -p N', where 0 is normal")},
+	{"wrap", 0, required, refused("is for the command line, as a script has its commands")},
+	{"wait", 'W', none, refused("is for the command line: gpusched submit --wait")},
+	{"deadline", 0, required, refused("is not known here: a job has a time limit (--time)")},
+	{"time-min", 0, required, refused("is not known here: the limit is --time, and 'gpusched update --time' changes it")},
+	{"uid", 0, required, refused("is not known here: a job runs as who submits it")},
+	{"gid", 0, required, refused("is not known here: a job runs as who submits it")},
+}
+
+// as reads an option that is called otherwise here.
+func as(name string) func(*Batch, string, string) error {
+	return func(b *Batch, _, value string) error { return b.set(name, value) }
+}
+
+func flagged(name string) func(*Batch, string, string) error {
+	return func(b *Batch, _, _ string) error { return b.flag(name) }
+}
+
+// only accepts the values that ask nothing else than what a job here is.
+func only(values ...string) func(*Batch, string, string) error {
+	return func(_ *Batch, _, value string) error {
+		for _, v := range values {
+			if value == v {
+				return nil
+			}
+		}
+		return fmt.Errorf("%q can't be had: a job here is one task on one machine (with --cpus-per-task as many CPUs as it asks)", value)
+	}
+}
+
+func refused(why string) func(*Batch, string, string) error {
+	return func(*Batch, string, string) error { return errors.New(why) }
+}
+
+func ignored(b *Batch, name, _ string) error {
+	b.ignored = append(b.ignored, name)
+	return nil
+}

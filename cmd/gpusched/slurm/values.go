@@ -1,0 +1,278 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// time reads Slurm's time limit, in which a number alone is minutes.
+func (b *Batch) time(_, value string) error {
+	switch strings.ToLower(value) {
+	case "0", "unlimited", "infinite":
+		b.drop("time")
+		b.note("--time=%s is no limit: the site's holds", value)
+		return nil
+	}
+	d, err := Minutes(value)
+	if err != nil {
+		return err
+	}
+	return b.set("time", strconv.FormatInt(int64(d/time.Second), 10)+"s")
+}
+
+// Minutes reads minutes, minutes:seconds, hours:minutes:seconds, days-hours,
+// days-hours:minutes and days-hours:minutes:seconds.
+func Minutes(s string) (time.Duration, error) {
+	bad := fmt.Errorf("%q is not a time of Slurm's: it has minutes, hours:minutes:seconds or days-hours", s)
+	days, clock, hasDays := strings.Cut(s, "-")
+	units := []time.Duration{time.Minute, time.Second}
+	total := time.Duration(0)
+	if hasDays {
+		n, err := strconv.ParseUint(days, 10, 12)
+		if err != nil {
+			return 0, bad
+		}
+		total, units = time.Duration(n)*24*time.Hour, []time.Duration{time.Hour, time.Minute, time.Second}
+	} else {
+		clock = s
+	}
+	parts := strings.Split(clock, ":")
+	if len(parts) == 3 {
+		units = []time.Duration{time.Hour, time.Minute, time.Second}
+	}
+	if len(parts) > len(units) {
+		return 0, bad
+	}
+	for i, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 20)
+		if err != nil {
+			return 0, bad
+		}
+		total += time.Duration(n) * units[i]
+	}
+	if total <= 0 {
+		return 0, bad
+	}
+	return total, nil
+}
+
+// gres reads gpu, gpu:2 and gpu:a100:2. Other resources are refused.
+func (b *Batch) gres(name, value string) error {
+	for item := range strings.SplitSeq(value, ",") {
+		rest, ok := strings.CutPrefix(strings.TrimPrefix(item, "gres:"), "gpu")
+		if !ok || rest != "" && rest[0] != ':' {
+			return fmt.Errorf("%q is not known here: only gpu is", item)
+		}
+		if err := b.gpuCount(name, strings.TrimPrefix(rest, ":")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gpuCount reads 2, a100:2 and, of --gres, a type alone.
+func (b *Batch) gpuCount(name, value string) error {
+	value, _, _ = strings.Cut(value, "(") // the sockets, as in gpu:2(S:0)
+	kind, number, both := strings.Cut(value, ":")
+	if !both {
+		kind, number = "", value
+		if n := strings.TrimLeft(value, "0123456789"); name == "--gres" && (value == "" || n == value) {
+			kind, number = value, "1"
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 10)
+	if err != nil || strings.Contains(kind, ":") {
+		return fmt.Errorf("%q is not a number of GPUs: use 2 or a100:2", value)
+	}
+	b.gpus, b.gpusSet, b.gpuType = int(n), true, kind
+	return nil
+}
+
+// perTask is the number of GPUs of the one task.
+func (b *Batch) perTask(name, value string) error {
+	old := *b
+	err := b.gpuCount(name, value)
+	n := b.gpus
+	b.gpus, b.gpusSet = old.gpus, old.gpusSet
+	b.gpusPerTask = n
+	return err
+}
+
+// mem reads Slurm's sizes, in which a number alone is MiB.
+func (b *Batch) mem(name, value string) error {
+	bytes, err := Mebibytes(value)
+	if err != nil {
+		return err
+	}
+	b.memPerGPU, b.memPerCPU = 0, 0
+	b.drop("mem")
+	switch {
+	case name == "--mem-per-gpu":
+		b.memPerGPU = bytes
+	case name == "--mem-per-cpu":
+		b.memPerCPU = bytes
+	case bytes == 0:
+		b.note("--mem=0, all the memory of the machine, is not asked for: the site's default holds")
+	default:
+		b.words = append(b.words, memory(bytes))
+	}
+	return nil
+}
+
+// Mebibytes reads 8000, 8000M, 64G and the like, as bytes.
+func Mebibytes(s string) (int64, error) {
+	bad := fmt.Errorf("%q is not a size of Slurm's: it has a number of MB, or one with K, M, G or T", s)
+	number := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "b")
+	scale := int64(1 << 20)
+	if i := len(number) - 1; i > 0 {
+		if unit := strings.IndexByte("KMGT", number[i]&^0x20); unit >= 0 {
+			scale, number = 1<<(10*(unit+1)), number[:i]
+		} else if number != s {
+			return 0, bad
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 40)
+	if err != nil || int64(n) > math.MaxInt64/scale/1024/1024 {
+		return 0, bad
+	}
+	return int64(n) * scale, nil
+}
+
+func (b *Batch) cpuCount(name, value string) error {
+	n, err := strconv.ParseUint(value, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is not a number of CPUs", value)
+	}
+	if name == "--cpus-per-gpu" {
+		b.cpusPerGPU = int(n)
+		return nil
+	}
+	b.cpus = int(n)
+	return b.set("cpus", value)
+}
+
+// kinds are Slurm's dependencies that exist here.
+var kinds = map[string]string{"after": "after", "afterok": "after-ok", "afternotok": "after-fail", "afterany": "after-any"}
+
+func (b *Batch) dependency(_, value string) error {
+	b.drop("after", "after-ok", "after-fail", "after-any")
+	if strings.Contains(value, "?") {
+		return errors.New(`"?", any one of several, is not known here: all of them have to be met`)
+	}
+	for item := range strings.SplitSeq(value, ",") {
+		kind, ids, _ := strings.Cut(item, ":")
+		ours, known := kinds[kind]
+		if !known || ids == "" {
+			return fmt.Errorf("%q is not known here: use after, afterok, afternotok or afterany with numbers, such as afterok:7:8", item)
+		}
+		if strings.Contains(ids, "+") {
+			return fmt.Errorf("%q has a delay, which is not known here", item)
+		}
+		b.words = append(b.words, "--"+ours+"="+strings.ReplaceAll(ids, ":", ","))
+	}
+	return nil
+}
+
+// hours are Slurm's names of times of day.
+var hours = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
+
+// begin reads now+1hour, tomorrow, noon and what is written alike here.
+func (b *Batch) begin(_, value string) error {
+	at := strings.ToLower(value)
+	after, relative := strings.CutPrefix(at, "now+")
+	switch {
+	case relative:
+		d, err := span(after)
+		if err != nil {
+			return err
+		}
+		return b.set("begin", "+"+strconv.FormatInt(int64(d/time.Second), 10)+"s")
+	case at == "now":
+		b.drop("begin")
+		return nil
+	case hours[at] != "":
+		return b.set("begin", hours[at])
+	case at == "today" || at == "tomorrow":
+		return b.set("begin", at)
+	}
+	return b.set("begin", value)
+}
+
+// span reads a number with minutes, hours, days or weeks; alone it is seconds.
+func span(s string) (time.Duration, error) {
+	number := s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+	n, err := strconv.ParseUint(number, 10, 20)
+	unit := map[string]time.Duration{
+		"": time.Second, "second": time.Second, "minute": time.Minute, "hour": time.Hour,
+		"day": 24 * time.Hour, "week": 7 * 24 * time.Hour,
+	}[strings.TrimSuffix(s[len(number):], "s")]
+	if err != nil || unit == 0 || n == 0 {
+		return 0, fmt.Errorf("%q is not a time from now: use now+1hour and the like", s)
+	}
+	return time.Duration(n) * unit, nil
+}
+
+func (b *Batch) requeue(name, _ string) error {
+	b.drop("requeue", "no-requeue")
+	b.words = append(b.words, name)
+	return nil
+}
+
+// signal reads B:USR1@120; without a time it is a minute.
+func (b *Batch) signal(_, value string) error {
+	if _, after, ok := strings.Cut(value, ":"); ok { // to the shell or to the steps: here it is to all
+		value = after
+	}
+	sig, before, timed := strings.Cut(value, "@")
+	if !timed {
+		before = "60"
+	}
+	if n, err := strconv.ParseUint(before, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("%q is not a number of seconds before the limit", before)
+	}
+	return b.set("signal", sig+"@"+before+"s")
+}
+
+// nice lowers the priority, by 100 where it does not say by how much.
+func (b *Batch) nice(_, value string) error {
+	if value == "" {
+		value = "100"
+	}
+	n, err := strconv.ParseInt(value, 10, 32)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", value)
+	}
+	return b.set("priority", strconv.FormatInt(-n, 10))
+}
+
+// export reads ALL, NONE and the variables beside it.
+func (b *Batch) export(_, value string) error {
+	b.drop("env", "set-env")
+	mode := "clean"
+	var variables []string
+	for item := range strings.SplitSeq(value, ",") {
+		switch item {
+		case "ALL":
+			mode = "inherit"
+		case "NONE", "NIL", "":
+		default:
+			variables = append(variables, "--set-env="+item)
+		}
+	}
+	b.words = append(append(b.words, "--env="+mode), variables...)
+	return nil
+}
+
+func (b *Batch) exclusive(string, string) error {
+	b.note("--exclusive keeps no one else off the machine: whole GPUs are for the job alone here, CPUs and memory are as asked")
+	return nil
+}
+
+func (b *Batch) outputFile(name, _ string) error {
+	b.note("%s is not honoured: the output is in the journal (gpusched logs ID)", name)
+	return nil
+}
