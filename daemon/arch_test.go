@@ -77,8 +77,9 @@ var rooms = map[string]room{
 	"units/retry":       {banned: impure, why: "a formula that whoever tries again has, on every floor"},
 	"units/systemd":     {internal: []string{"units/retry", "units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/unittest":    {internal: []string{"units", "cgroup", "units/contract"}},
-	"cmd/gpusched":      {internal: []string{"cmd/gpusched/doctor", "cmd/gpusched/manual", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong"}},
+	"cmd/gpusched":      {internal: []string{"cmd/gpusched/doctor", "cmd/gpusched/manual", "cmd/gpusched/slurm", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong"}},
 	"cmd/gpusched/term": {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
+	"cmd/gpusched/slurm": {banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched-job":  {internal: []string{"units/launch"}},
 	"cmd/gpusched-nvml": {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpusched/doctor": {internal: []string{

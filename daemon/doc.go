@@ -7,6 +7,7 @@
 //	cmd/gpusched              the command line
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/manual       makes the manual pages of the command line
+//	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-nvml         reads the GPUs

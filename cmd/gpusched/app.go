@@ -25,10 +25,11 @@ type app struct {
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
-	root          string   // of the file system that doctor looks at; "" but in tests
-	journalDirs   []string // where journald keeps its files, the one on disk first
-	words         []string // the command line, byte for byte
-	helped        bool     // help was asked for and has been given
+	root          string          // of the file system that doctor looks at; "" but in tests
+	journalDirs   []string        // where journald keeps its files, the one on disk first
+	words         []string        // the command line, byte for byte
+	helped        bool            // help was asked for and has been given
+	noted         map[string]bool // what noteOnce has said
 }
 
 // exitStatus ends the program with a status about which everything has been

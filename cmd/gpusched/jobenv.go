@@ -100,21 +100,9 @@ func (a *app) hint(req api.SubmitRequest) {
 			a.note("warning: the command does not say {%s}, so its values make no difference", name)
 		}
 	}
-	dir, program := string(req.Dir), string(req.Argv[0])
+	dir := string(req.Dir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		a.note("warning: there is no directory %q yet", dir)
-	}
-	if strings.Contains(program, "/") {
-		if !filepath.IsAbs(program) {
-			program = filepath.Join(dir, program)
-		}
-		if !runnable(program) {
-			a.note("warning: %q is not a program that you can run", program)
-		}
-		return
-	}
-	if req.EnvMode == string(contract.EnvInherit) && !a.inPath(program, req.Env) {
-		a.note("warning: there is no program %q in your PATH", program)
 	}
 }
 

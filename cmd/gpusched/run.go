@@ -26,7 +26,7 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}
 	args = withCommand(args)
-	a.words = args
+	a.words, a.noted = args, map[string]bool{}
 	parser, err := newParser(grammarFor(args), a.out.W, func(int) { a.helped = true })
 	if err != nil {
 		return a.finish(err)

@@ -61,6 +61,8 @@ func TestScripts(t *testing.T) {
 			"submissions": scriptSubmissions,
 			"await":       scriptAwait,
 			"environment": scriptEnvironment,
+
+			"unquote-crlf": scriptCRLF,
 		},
 	})
 }
@@ -178,9 +180,20 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 		s.Key, s.Owner, s.Admin = "", job.Owner{}, false
 		s.Payload.Limits, s.Payload.Umask = nil, 0
 		s.Payload.Dir = strings.Replace(s.Payload.Dir, ts.Getenv("WORK"), "$WORK", 1)
+		for i, arg := range s.Payload.Argv {
+			if short := strings.Replace(arg, ts.Getenv("WORK"), "$WORK", 1); short != arg {
+				s.Payload.Argv[i], s.Request.Derived = short, job.Derived{} // what is made of the path differs, too
+			}
+		}
 		ts.Check(enc.Encode(s))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
+
+// scriptCRLF is "unquote-crlf FILE": each \r in it becomes that character.
+func scriptCRLF(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), `\r`, "\r")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
 }
 
 // scriptEnvironment prints the environment, umask, limit and directory of the last submission.

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -91,9 +91,7 @@ func (s *scriptFile) read(file io.Reader) (bool, error) {
 		text := strings.TrimSuffix(string(line), "\n")
 		switch {
 		case number == 1:
-			if err := s.readInterpreter(text); err != nil {
-				return true, err
-			}
+			s.readInterpreter(text)
 		case strings.TrimSpace(text) == "":
 		case text[0] != '#':
 			return true, nil
@@ -119,37 +117,49 @@ func (s *scriptFile) addLine(number int, text string) {
 }
 
 // readInterpreter reads the first line as the kernel does: the program, and all that
-// follows as one argument.
-func (s *scriptFile) readInterpreter(line string) error {
-	if strings.HasSuffix(line, "\r") {
-		return refuse(api.CodeUsage, "such as: sed -i 's/\\r$//' "+s.name, "%q has the line ends of Windows, so that its interpreter "+
-			"would be %q, which is not there: convert it", s.name, strings.TrimSpace(line[2:])+"\r")
-	}
-	program, arg, _ := strings.Cut(strings.Trim(line[2:], " \t"), " ")
-	if before, after, ok := strings.Cut(program, "\t"); ok {
-		program, arg = before, after+" "+arg
-	}
-	if program == "" || bytes.IndexByte([]byte(line), 0) >= 0 {
-		return usagef("the first line of %q names no interpreter", s.name)
+// follows as one argument. A Windows line end belongs to the last of it.
+func (s *scriptFile) readInterpreter(line string) {
+	rest := strings.Trim(line[2:], " \t")
+	program, arg := rest, ""
+	if i := strings.IndexAny(rest, " \t"); i >= 0 {
+		program, arg = rest[:i], strings.Trim(rest[i:], " \t")
 	}
 	s.interpreter = []string{program}
-	if arg = strings.Trim(arg, " \t"); arg != "" {
+	if arg != "" {
 		s.interpreter = append(s.interpreter, arg)
+	}
+}
+
+// runs refuses a script whose interpreter is not there.
+func (s *scriptFile) runs(a *app) error {
+	program, last := s.interpreter[0], s.interpreter[len(s.interpreter)-1]
+	if strings.HasSuffix(last, "\r") {
+		return refuse(api.CodeUsage, "convert it, such as with: sed -i 's/\\r$//' "+s.name,
+			"%q has the line ends of Windows, so its interpreter would be %q, which is not there", s.name, last)
+	}
+	missing := !runnable(program)
+	if !missing && filepath.Base(program) == "env" && len(s.interpreter) > 1 && !strings.ContainsAny(last, " \t=-/") {
+		program, missing = last, !a.inPath(last, bytesOf(a.environ))
+	}
+	if missing {
+		return refuse(api.CodeUsage, forceHint, "the interpreter of %q, %q, is not there", s.name, program)
 	}
 	return nil
 }
+
+// itself reports whether the script is run as it was typed.
+func (s *scriptFile) itself() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command is how the script is run: by itself where it can be, else by its
 // interpreter. With elsewhere the job runs in another directory than that in which
 // the script was found.
 func (s *scriptFile) command(args []string, elsewhere bool) []string {
-	name := s.name
-	if elsewhere || !strings.Contains(name, "/") {
-		name = s.path
+	argv := append([]string{s.name}, args...)
+	if elsewhere || !strings.Contains(s.name, "/") {
+		argv[0] = s.path
 	}
-	argv := append([]string{name}, args...)
-	if s.runnable && strings.Contains(s.name, "/") {
+	if s.itself() {
 		return argv
 	}
-	return append(append([]string(nil), s.interpreter...), argv...)
+	return slices.Concat(s.interpreter, argv)
 }

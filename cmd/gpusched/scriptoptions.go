@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -24,7 +26,10 @@ func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
 		return c, a, err
 	}
 	s, err := a.scriptOf(dir, argv[0])
-	if s == nil || err != nil {
+	if err == nil && s != nil && !c.Force {
+		err = s.runs(a)
+	}
+	if s == nil || err != nil || len(s.lines) == 0 && s.itself() {
 		return c, a, err
 	}
 	p, err := newParser(&struct {
@@ -33,22 +38,28 @@ func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
 	if err != nil {
 		return c, a, err
 	}
-	options, err := s.options(a, p)
+	o, err := s.options(p)
 	if err != nil {
 		return c, a, err
 	}
-	elsewhere := c.Chdir == "" && slices.ContainsFunc(options, func(w string) bool {
-		return strings.HasPrefix(w, "--chdir") || strings.HasPrefix(w, "-C")
-	})
+	moves := func(w string) bool { return strings.HasPrefix(w, "--chdir") || strings.HasPrefix(w, "-C") }
+	elsewhere := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
 	this := *a
 	typed := a.words[1 : len(a.words)-len(c.Command)]
-	this.words = slices.Concat(a.words[:1], options, typed, []string{"--"}, s.command(argv[1:], elsewhere))
+	this.words = slices.Concat(a.words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], elsewhere))
 	k, err := p.Parse(this.words)
 	if err != nil {
 		return c, a, misused(err)
 	}
 	whole := *k.Selected().Target.Addr().Interface().(*submitCmd)
 	whole.prefer(c)
+	if o.noGPU && whole.Request.GPUMilli < 0 && len(whole.Request.GPUIDs) == 0 {
+		whole.Request.GPUMilli = 0
+		o.notes = append(o.notes, "its #SBATCH lines ask no GPU, so it gets none (-g 1 for one)")
+	}
+	for _, text := range o.notes {
+		a.noteOnce(s.name + ": " + text)
+	}
 	return &whole, &this, nil
 }
 
@@ -70,63 +81,59 @@ func (c *submitCmd) prefer(typed *submitCmd) {
 	}
 }
 
-// options are those of the script, sbatch's first, as words of a command line.
-func (s *scriptFile) options(a *app, p *kong.Kong) ([]string, error) {
-	batch, isBatch := &slurm.Batch{}, false
+// scriptOptions is what a script says of its job.
+type scriptOptions struct {
+	words []string // as of a command line, those for sbatch first
+	notes []string // about what has another meaning here, or none
+	noGPU bool     // it is one for sbatch and asks no GPU
+}
+
+func (s *scriptFile) options(p *kong.Kong) (o scriptOptions, err error) {
+	var batch *slurm.Batch
 	var own []string
 	for _, l := range s.lines {
-		words, err := splitWords(l.text)
-		if err == nil && strings.IndexByte(l.text, 0) >= 0 {
-			err = usagef("there is a NUL byte in it")
-		}
-		if err == nil && strings.HasSuffix(l.text, "\r") {
-			err = usagef("it has the line end of Windows")
-		}
+		words, err := l.words()
 		if err == nil && l.mark == "#SBATCH" {
-			isBatch = true
+			batch = cmp.Or(batch, &slurm.Batch{})
 			err = batch.Add(words)
 		} else if err == nil {
 			own = append(own, words...)
-			err = s.checkOwn(p, words)
+			err = checkOwn(p, words)
 		}
 		if err != nil {
-			return nil, s.wrong(l.number, err)
+			return o, s.wrong(" line "+strconv.Itoa(l.number), err)
 		}
 	}
-	if !isBatch {
-		return own, nil
+	if batch == nil {
+		return scriptOptions{words: own}, nil
 	}
-	words, err := batch.Words()
-	if err == nil {
-		_, err = p.Parse(append([]string{"submit"}, words...))
+	if o.words, err = batch.Words(); err == nil {
+		err = checkOwn(p, o.words)
 	}
 	if err != nil {
-		return nil, refuse(api.CodeUsage, "", "%s: #SBATCH: %s", s.name, reworded(err.Error()))
+		return o, s.wrong(": #SBATCH", err)
 	}
-	s.tell(a, batch, own)
-	return append(words, own...), nil
+	o.words = append(o.words, own...)
+	o.notes, o.noGPU = batch.Notes(), batch.NoGPU()
+	if list := batch.Ignored(); len(list) > 0 {
+		o.notes = append(o.notes, "without a meaning on this machine: "+strings.Join(list, ", "))
+	}
+	return o, nil
 }
 
-// tell says what of sbatch's options has another meaning here, or none.
-func (s *scriptFile) tell(a *app, b *slurm.Batch, own []string) {
-	for _, text := range b.Notes() {
-		a.note("%s: %s", s.name, text)
+// words are the options of the line.
+func (l *scriptLine) words() ([]string, error) {
+	switch {
+	case strings.IndexByte(l.text, 0) >= 0:
+		return nil, usagef("there is a NUL byte in it")
+	case strings.HasSuffix(l.text, "\r"):
+		return nil, usagef("it has the line end of Windows: convert the file, with sed -i 's/\\r$//' and the like")
 	}
-	if list := b.Ignored(); len(list) > 0 {
-		a.note("%s: without a meaning on this machine: %s", s.name, strings.Join(list, ", "))
-	}
-	if b.NoGPU() && !slices.ContainsFunc(slices.Concat(own, a.words), asksGPUs) {
-		a.note("%s: its #SBATCH lines ask no GPU, so it gets none (-g 1 for one)", s.name)
-	}
+	return splitWords(l.text)
 }
 
-// asksGPUs reports whether a word is an option that says how many GPUs.
-func asksGPUs(word string) bool {
-	return strings.HasPrefix(word, "-g") || strings.HasPrefix(word, "--gpus") || strings.HasPrefix(word, "--gpu-ids")
-}
-
-// checkOwn parses a line of our own options, so that an error has its number.
-func (s *scriptFile) checkOwn(p *kong.Kong, words []string) error {
+// checkOwn parses options by themselves, so that an error has its place.
+func checkOwn(p *kong.Kong, words []string) error {
 	k, err := p.Parse(append([]string{"submit"}, words...))
 	if err != nil {
 		return misused(err)
@@ -147,10 +154,18 @@ func (s *scriptFile) checkOwn(p *kong.Kong, words []string) error {
 }
 
 // wrong is an error with the place in the script.
-func (s *scriptFile) wrong(number int, err error) error {
-	text, hint := err.Error(), ""
-	if e, ok := err.(*api.Error); ok {
-		text, hint = e.Message, e.Hint
+func (s *scriptFile) wrong(place string, err error) error {
+	var e *api.Error
+	if errors.As(err, &e) {
+		return refuse(api.CodeUsage, e.Hint, "%s%s: %s", s.name, place, e.Message)
 	}
-	return refuse(api.CodeUsage, hint, "%s", s.name+" line "+strconv.Itoa(number)+": "+text)
+	return usagef("%s%s: %v", s.name, place, err)
+}
+
+// noteOnce says something once, however many jobs it is about.
+func (a *app) noteOnce(text string) {
+	if !a.noted[text] {
+		a.noted[text] = true
+		a.note("%s", text)
+	}
 }

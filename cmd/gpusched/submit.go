@@ -44,6 +44,8 @@ type jobOptions struct {
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
 
+	Force bool `name:"force" group:"self" help:"Queue the job although its program or script is not there."`
+
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
@@ -51,8 +53,15 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if c.File != "" {
 		return c.submitFile(ctx, a)
 	}
+	c, a, err := c.withScript(a)
+	if err != nil {
+		return err
+	}
 	req, err := c.request(ctx, a)
 	if err != nil {
+		return err
+	}
+	if err := c.checkProgram(a, &req); err != nil {
 		return err
 	}
 	a.hint(req)

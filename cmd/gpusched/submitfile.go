@@ -175,12 +175,12 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, ba
 	case strings.IndexByte(line, 0) >= 0:
 		return nil, usagef("there is a NUL byte in it, which is in no text")
 	}
-	own, err := splitWords(line)
-	if err != nil || len(own) == 0 {
+	typed, err := splitWords(line)
+	if err != nil || len(typed) == 0 {
 		return nil, err
 	}
 	this := *a
-	this.words = slices.Concat(a.words, own)
+	this.words = slices.Concat(a.words, typed)
 	this.helped = false
 	k, err := p.Parse(this.words)
 	if err != nil {
@@ -198,8 +198,16 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, ba
 	if cmd.Request.Objective == job.Makespan && cmd.Request.Batch == "" {
 		cmd.Request.Batch = batch
 	}
-	l := &lineJob{cmd: *cmd}
-	if l.req, err = l.cmd.request(ctx, &this); err != nil {
+	own := *cmd
+	whole, mine, err := own.withScript(&this)
+	if err != nil {
+		return nil, err
+	}
+	l := &lineJob{cmd: *whole}
+	if l.req, err = l.cmd.request(ctx, mine); err != nil {
+		return nil, err
+	}
+	if err := l.cmd.checkProgram(mine, &l.req); err != nil {
 		return nil, err
 	}
 	if err := l.req.Request.Err(); err != nil {

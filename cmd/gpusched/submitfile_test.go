@@ -52,7 +52,7 @@ func fileRun(ctx context.Context, t *testing.T, answer http.HandlerFunc, args ..
 // TestFileOfJobsInterrupted: who interrupts learns what is queued, in every form.
 func TestFileOfJobsInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs")
-	os.WriteFile(file, []byte("-t 1h -- /bin/a\n\n-t 3h -- /bin/b\n-t 2h -- /bin/c\n"), 0o600)
+	os.WriteFile(file, []byte("-t 1h -- /bin/sh a\n\n-t 3h -- /bin/sh b\n-t 2h -- /bin/sh c\n"), 0o600)
 	for form, want := range map[string]string{"--json": `"id": 1`, "-q": "1\n"} {
 		ctx, stop := context.WithCancel(t.Context())
 		asked := 0

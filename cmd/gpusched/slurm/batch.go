@@ -134,8 +134,10 @@ func (b *Batch) Words() ([]string, error) {
 	if b.gpusPerTask > 0 && !b.gpusSet {
 		b.gpus, b.gpusSet = b.gpusPerTask, true
 	}
-	b.drop("gpus", "gpu-type")
-	words := append(slices.Clone(b.words), "--gpus="+strconv.Itoa(b.gpus))
+	words := slices.Clone(b.words)
+	if b.gpusSet {
+		words = append(words, "--gpus="+strconv.Itoa(b.gpus))
+	}
 	if b.gpuType != "" {
 		words = append(words, "--gpu-type="+b.gpuType)
 	}
@@ -155,6 +157,6 @@ func (b *Batch) Words() ([]string, error) {
 }
 
 // NoGPU reports whether the script asks for none, as is sbatch's default.
-func (b *Batch) NoGPU() bool { return b.gpus == 0 && !b.gpusSet && b.gpusPerTask == 0 }
+func (b *Batch) NoGPU() bool { return !b.gpusSet && b.gpusPerTask == 0 }
 
 func memory(bytes int64) string { return "--mem=" + strconv.FormatInt(bytes, 10) + "B" }

@@ -141,7 +141,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	ids := []int64{
 		submit(t, "alice", private+" --hold -- echo hush-argv"),
 		submit(t, "alice", private+" -- bash -c 'echo armed; sleep 1000 # hush-argv'"),
-		submit(t, "alice", private+" -- /no/such-program hush-argv"),
+		submit(t, "alice", private+" --force -- /no/such-program hush-argv"),
 		submit(t, "alice", private+" -- bash -c 'exit 3 # hush-argv'"),
 		submit(t, "alice", private+" --param p=hush-param -- bash -c 'exit 4 # {p}'"),
 	}

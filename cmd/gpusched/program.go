@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// forceHint is for what may be there when the job starts.
+const forceHint = "--force queues the job all the same"
+
+// checkProgram refuses a command whose program or script is not there, unless the
+// submitter forces it. What only the job's own unit knows is not looked for: the
+// PATH of an environment that is not inherited, and what is in a directory that is
+// not there yet.
+func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
+	if c.Force {
+		return nil
+	}
+	dir, program := string(req.Dir), string(req.Argv[0])
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = "" // hint tells
+	}
+	argv := each(req.Argv, func(b []byte) string { return string(b) })
+	switch {
+	case strings.Contains(program, "/"):
+		if path := inDir(dir, program); path != "" {
+			return checkFile(program, path)
+		}
+	case req.EnvMode != string(contract.EnvInherit):
+	case !a.inPath(program, req.Env):
+		return a.notInPath(dir, program, argv[1:], req.Env)
+	}
+	return checkScriptArgument(dir, argv)
+}
+
+// inDir is the path of a file seen from a directory, "" where that is not known.
+func inDir(dir, name string) string {
+	switch {
+	case filepath.IsAbs(name):
+		return name
+	case dir == "":
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// checkFile says why a file that was named is not a program.
+func checkFile(name, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return refuse(api.CodeUsage, didYouMean(name, path), "there is no file %q", name)
+	case err != nil:
+		return refuse(api.CodeUsage, forceHint, "%q can't be run: %v", name, err)
+	case info.IsDir():
+		return refuse(api.CodeUsage, "name a program in it", "%q is a directory", name)
+	case !runnable(path):
+		return refuse(api.CodeUsage, fmt.Sprintf("name its interpreter, such as %s %s, or chmod +x %s", interpreterFor(name), name, name),
+			"%q is not executable and has no interpreter line (#!)", name)
+	}
+	return nil
+}
+
+// notInPath says what was probably meant by a program that PATH does not have.
+func (a *app) notInPath(dir, program string, args []string, env [][]byte) error {
+	no := func(hint string) error {
+		return refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
+	}
+	if words := strings.Fields(program); len(words) > 1 {
+		text := strings.TrimPrefix(program, "cmd=")
+		return no(fmt.Sprintf("it is one word: leave the quotation marks out, as in: gpusched submit -- %s; or have a shell read it: "+
+			"gpusched submit -- sh -c '%s'", text, text))
+	}
+	if name, _, ok := strings.Cut(program, "="); ok && name != "" {
+		return no(fmt.Sprintf("a variable is set with -e %s", program))
+	}
+	if path := inDir(dir, program); path != "" {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			if runnable(path) {
+				return no("did you mean ./" + program + "?")
+			}
+			return no(fmt.Sprintf("did you mean %s ./%s?", interpreterFor(program), program))
+		}
+		if near := nearFile(path); near != "" {
+			return no("did you mean ./" + near + "?")
+		}
+	}
+	for _, other := range others[program] {
+		if a.inPath(other, env) {
+			return no("did you mean " + strings.Join(append([]string{other}, args...), " ") + "?")
+		}
+	}
+	return no(forceHint)
+}
+
+// others are programs that stand for each other where one is missing.
+var others = map[string][]string{"python": {"python3"}, "python3": {"python"}, "pip": {"pip3"}}
+
+// interpreterFor is what usually runs a file of such a name.
+func interpreterFor(name string) string {
+	switch filepath.Ext(name) {
+	case ".py":
+		return "python3"
+	case ".pl":
+		return "perl"
+	case ".R", ".r":
+		return "Rscript"
+	}
+	return "bash"
+}
+
+func didYouMean(name, path string) string {
+	if near := nearFile(path); near != "" {
+		dir, _ := filepath.Split(name)
+		return "did you mean " + dir + near + "?"
+	}
+	return forceHint
+}
+
+// nearFile is a file of the same directory with nearly the same name, "" if there is
+// none among the first that are there.
+func nearFile(path string) string {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil || len(filepath.Base(path)) < 3 {
+		return "" // of two letters everything is near
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(1000)
+	slices.Sort(names)
+	near := job.Nearest(filepath.Base(path), names)
+	if info, err := os.Stat(filepath.Join(dir.Name(), near)); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return near
+}
+
+// interpreters run the first of their arguments that is no option.
+var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
+
+// checkScriptArgument refuses an interpreter whose script is not there. Of options it
+// knows only which it can pass over: those of one letter without a value.
+func checkScriptArgument(dir string, argv []string) error {
+	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(argv[0]), "0123456789.")) {
+		return nil
+	}
+	for _, arg := range argv[1:] {
+		if slices.Contains([]string{"-u", "-O", "-B", "-E", "-I", "-s", "-x", "-e", "-eu", "-eux"}, arg) {
+			continue
+		}
+		path := inDir(dir, arg)
+		if !job.IsScript(arg) || path == "" || strings.ContainsAny(arg, "{$") {
+			return nil
+		}
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			return refuse(api.CodeUsage, didYouMean(arg, path), "there is no file %q for %s to run", arg, argv[0])
+		}
+		return nil
+	}
+	return nil
+}
