@@ -71,7 +71,9 @@
 // have preemptible jobs stopped that
 // have run for a slice and are of a lower class or number, or of the same and
 // have a lower score: if they hold twice as much of GPUs, lower than 1/1.25 of
-// its own, four times, 1/1.5, and so on. While the guard is open, jobs that
+// its own, four times, 1/1.5, and so on. Of narrower ones that are stopped together some
+// may have a higher score, up to 1.5 times the job's, where the mean over their GPUs is
+// lower than its own. While the guard is open, jobs that
 // started guarded make no room for others of their class and number, and others
 // do for guarded ones whatever the scores. Those with the lowest rank are
 // stopped first, and then none of which is not needed, nor any where what is used

@@ -136,7 +136,21 @@ func (p *Planner) findVictims() {
 // for one of rank r. One that went first since it had waited long makes room
 // for no other of its class and number, and others make room for one that has. Nor
 // does one for others like it while it is not known how long such jobs run.
-func (v *rank) yields(r *rank, fifo bool) bool {
+func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
+
+// togetherAbove is how far, as a factor, a victim may stand above a wider job for which
+// it is stopped with others, see lowerTogether.
+const togetherAbove = 1.5
+
+// yieldsWithOthers is yields for a victim beside which others are stopped too.
+func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
+	if v.milli < r.milli {
+		return v.yieldsAt(r, fifo, togetherAbove)
+	}
+	return v.yields(r, fifo)
+}
+
+func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 	switch {
 	case v.level != r.level:
 		return v.level < r.level
@@ -146,11 +160,31 @@ func (v *rank) yields(r *rank, fifo bool) bool {
 	if v.untried != (Kind{}) && v.untried == r.untried {
 		return false
 	}
-	return !fifo && r.score > preemptionThreshold(v.milli, r.milli)*v.score
+	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score
+}
+
+// lowerTogether reports whether victims of the job's class and number have a lower score
+// than it in the mean over their GPUs. If each of eight narrow
+// jobs had to stand lower than a wide one, it would wait for the one that stands highest.
+func (p *Planner) lowerTogether(list []Preemption, r *rank) bool {
+	sum, milli := 0.0, 0.0
+	for i := range list {
+		v := p.victimOf(list[i])
+		if v.level == r.level && !v.guarded && !r.guarded {
+			sum += float64(v.milli) * preemptionThreshold(v.milli, r.milli) * v.score
+			milli += float64(v.milli)
+		}
+	}
+	return sum <= milli*r.score
+}
+
+func (p *Planner) victimOf(q Preemption) *victim {
+	at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == q.Victim })
+	return &p.victims[at]
 }
 
 func (p *Planner) anyVictim(r *rank) bool {
-	return slices.ContainsFunc(p.victims, func(v victim) bool { return !v.chosen && v.yields(r, p.s.Policy.FIFO) })
+	return slices.ContainsFunc(p.victims, func(v victim) bool { return !v.chosen && v.yieldsWithOthers(r, p.s.Policy.FIFO) })
 }
 
 // preemptFor chooses victims for the job at the cursor and counts what they
@@ -179,8 +213,8 @@ type demand struct {
 }
 
 // pick chooses the lowest victims with which there is enough in a capacity, and no
-// more than are needed; false, and none, when all would not be enough. For what is
-// wanted soon none is chosen that goes late.
+// more than are needed; false, and none, when all would not be enough or those that are do
+// not stand lower together. For what is wanted soon none is chosen that goes late.
 func (p *Planner) pick(w *demand, from *capacity) bool {
 	picked := len(p.out.Preempt)
 	for i := range p.victims {
@@ -188,7 +222,7 @@ func (p *Planner) pick(w *demand, from *capacity) bool {
 			break
 		}
 		v := &p.victims[i]
-		if v.chosen || from == &p.soon && p.leavesLate(v.run) || !v.yields(&w.c.rank, p.s.Policy.FIFO) {
+		if v.chosen || from == &p.soon && p.leavesLate(v.run) || !v.yieldsWithOthers(&w.c.rank, p.s.Policy.FIFO) {
 			continue
 		}
 		v.chosen = true
@@ -197,6 +231,10 @@ func (p *Planner) pick(w *demand, from *capacity) bool {
 	}
 	ok := p.enough(w, from)
 	p.dropUnneeded(w, from, picked, ok)
+	if ok && !p.lowerTogether(p.out.Preempt[picked:], &w.c.rank) {
+		ok = false
+		p.dropUnneeded(w, from, picked, ok)
+	}
 	return ok
 }
 
@@ -262,8 +300,7 @@ func (p *Planner) reserveFreed(c *cursor, grants []Grant) {
 func (p *Planner) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := p.out.Preempt[picked:]
 	for i := len(list) - 1; i >= 0; i-- {
-		at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == list[i].Victim })
-		v := &p.victims[at]
+		v := p.victimOf(list[i])
 		p.keepVictim(v.run)
 		if ok && !p.enough(w, from) {
 			p.releaseVictim(v.run)

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,42 @@ func TestHysteresis(t *testing.T) {
 			want += ", stop 101 for 1"
 		}
 		sc.expect(want)
+	}
+}
+
+// TestLowerTogether has a job of score 2 ask GPUs of which jobs of these scores have
+// one each.
+func TestLowerTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		milli  int
+		scores [4]float64
+		stops  bool
+	}{
+		"all lower":                           {4000, [4]float64{1, 1, 1, 1.9}, true},
+		"one higher, lower together":          {4000, [4]float64{1, 1, 1, 2.9}, true},
+		"one more than half above":            {4000, [4]float64{1, 1, 1, 3.1}, false},
+		"higher together":                     {4000, [4]float64{2.5, 2.5, 2.5, 1}, false},
+		"no more than are needed":             {3000, [4]float64{2.9, 2.9, 2.9, 2.9}, false},
+		"one as wide has to be lower":         {1000, [4]float64{2.1, 2.1, 2.1, 2.1}, false},
+		"and it is":                           {1000, [4]float64{2.1, 2.1, 2.1, 1.9}, true},
+		"none counts that is of a higher one": {4000, [4]float64{1, 1, 1, 0}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 4)
+			sc.s.Policy.FIFO, sc.s.Policy.ReservationDepth = false, 0
+			for i, score := range c.scores {
+				sc.preemptible(job.ID(101+i), func(r *Running) {
+					if score == 0 {
+						r.Priority.Number = 1
+					}
+					r.Since = r.Start - Instant((score-1)*float64(5*time.Hour))
+				}, on(i)...)
+			}
+			sc.waits(1, c.milli, func(w *Waiting) { w.Since = ago(4096 * time.Second) })
+			if stops := strings.Contains(sc.plan(), "stop"); stops != c.stops {
+				t.Errorf("jobs are stopped: %t", stops)
+			}
+		})
 	}
 }
 

@@ -55,7 +55,7 @@ func (r *reference) preemptAll() {
 	futile := map[refKind]bool{}
 	for tries := 0; tries < maxPreemptors; {
 		at := slices.IndexFunc(r.jobs, func(j refJob) bool { return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) && r.ever(j.Waiting) })
-		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yields(v.refStanding, r.jobs[at].standing()) }) {
+		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, r.jobs[at].standing()) }) {
 			return
 		}
 		tries++
@@ -128,7 +128,36 @@ func truth(b bool) int {
 }
 
 // yields is rule "Preemption" for two jobs, of which v runs.
-func (r *reference) yields(v, j refStanding) bool {
+func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
+
+// yieldsAmong is the same for one that may be stopped with others.
+func (r *reference) yieldsAmong(v, j refStanding) bool {
+	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 1.5)
+}
+
+// lowerInTheMean is what must hold of all that are stopped for a job.
+func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
+	scores, millis := 0.0, 0.0
+	for _, x := range list {
+		v := x.refStanding
+		if v.Priority == j.Priority && !v.guarded && !j.guarded {
+			scores += float64(v.milli) * widerBy(v, j) * v.score
+			millis += float64(v.milli)
+		}
+	}
+	return scores <= millis*j.score
+}
+
+// widerBy is by how much more than its score a victim's counts.
+func widerBy(v, j refStanding) float64 {
+	more := 1.0
+	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
+		more += 0.25
+	}
+	return more
+}
+
+func (r *reference) lower(v, j refStanding, by float64) bool {
 	if v.Priority != j.Priority {
 		return v.Class < j.Class || v.Class == j.Class && v.Number < j.Number
 	}
@@ -138,11 +167,7 @@ func (r *reference) yields(v, j refStanding) bool {
 	if v.untried == j.untried && v.untried != (Kind{}) {
 		return false
 	}
-	more := 1.0
-	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
-		more += 0.25
-	}
-	return !r.s.Policy.FIFO && j.score > more*v.score
+	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score
 }
 
 // late reports whether the job goes too late to be waited for where another would
@@ -166,7 +191,7 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 // So the highest is as low as can be, then the next, and none is not needed.
 func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
-		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yields(v.refStanding, j.standing())
+		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing())
 	})
 	for set := range 1 << len(list) {
 		var more []*refVictim
@@ -180,6 +205,9 @@ func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVict
 			freed = early
 		}
 		if r.fits(j.Waiting, r.less(freed, j, others(kept, j)), r.s.Now, whenFreed) {
+			if !r.lowerInTheMean(more, j.standing()) {
+				break
+			}
 			return more, true
 		}
 	}
