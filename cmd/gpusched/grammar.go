@@ -30,10 +30,10 @@ var groups = []kong.Group{
 type grammar struct {
 	Submit  submitCmd  `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
-	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] ID" help:"Show everything about a job."`
-	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] ID" help:"Say why a job waits, GPU by GPU."`
-	Logs    logsCmd    `cmd:"" aliases:"log" group:"jobs" usage:"[options] ID" help:"Print a job's output."`
-	Wait    waitCmd    `cmd:"" group:"jobs" usage:"[options] ID..." help:"Wait until jobs have ended, and exit as they did."`
+	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Show everything about a job."`
+	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Say why a job waits, GPU by GPU."`
+	Logs    logsCmd    `cmd:"" aliases:"log" group:"jobs" usage:"[options] [ID...]" help:"Print what jobs printed."`
+	Wait    waitCmd    `cmd:"" group:"jobs" usage:"[options] [ID...]" help:"Wait until jobs have ended, and exit as they did."`
 	Cancel  cancelCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine | --user USER" help:"End jobs, or send them a signal."`
 	Hold    holdCmd    `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Keep waiting jobs from starting."`
 	Release releaseCmd `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let held jobs start."`

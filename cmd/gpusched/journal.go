@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -87,71 +85,6 @@ const (
 	journalPoll = 100 * time.Millisecond // how often a first line is looked for
 )
 
-// followJournal runs journalctl until the job has ended and its output is here.
-func (a *app) followJournal(ctx context.Context, path string, argv []string, j api.Job) error {
-	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: a.out.W.Flush, last: time.Now()}
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	exited, ended := make(chan error, 1), make(chan error, 1)
-	var last api.JobReply
-	go func() {
-		err := a.awaitJournal(reading)
-		if err == nil {
-			err = runJournal(reading, path, argv, pipe)
-		}
-		exited <- err
-	}()
-	go func() {
-		var err error
-		last, err = a.client.Wait(ctx, j.ID.String(), 0)
-		ended <- err
-	}()
-	select {
-	case err := <-exited:
-		return cmp.Or(ctx.Err(), err)
-	case err := <-ended:
-		pipe.settle(ctx)
-		stop()
-		<-exited
-		if err != nil {
-			return cmp.Or(ctx.Err(), err)
-		}
-	}
-	a.out.W.Flush()
-	nothing := ""
-	if !pipe.some {
-		nothing = ", and printed nothing" + a.withoutJournal()
-	}
-	a.note("job %s %s%s", nameOfJob(j), resultOf(last.Job), nothing)
-	return nil
-}
-
-// copyJournal runs journalctl to its end. What a job printed in its last moment
-// may not be in the journal yet, so where there is nothing it is asked again for a
-// while after the job's end.
-func (a *app) copyJournal(ctx context.Context, path string, argv []string, j api.Job, ended time.Time) error {
-	pipe := &watchedWriter{w: a.outputOf(j.UID), flush: func() error { return nil }}
-	for {
-		if a.hasJournal() {
-			if err := runJournal(ctx, path, argv, pipe); err != nil {
-				return cmp.Or(ctx.Err(), err)
-			}
-		}
-		since := time.Since(ended)
-		if pipe.some || since < 0 || since > lateMax {
-			break
-		}
-		if pause(ctx, journalPoll); ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	a.out.W.Flush()
-	if !pipe.some {
-		a.note("job %s %s%s", nameOfJob(j), nothingPrinted(ended, a.out.Now), a.withoutJournal())
-	}
-	return nil
-}
-
 // runJournal runs journalctl to its end, or until ctx is done.
 func runJournal(ctx context.Context, path string, argv []string, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, path, argv...)
@@ -194,11 +127,10 @@ func pause(ctx context.Context, d time.Duration) {
 
 // watchedWriter passes text on at once and remembers whether and when that was.
 type watchedWriter struct {
-	mu    sync.Mutex // guards everything
-	w     io.Writer
-	flush func() error
-	last  time.Time
-	some  bool
+	mu   sync.Mutex // guards everything
+	w    io.Writer
+	last time.Time
+	some bool
 }
 
 // Write passes the text on.
@@ -206,11 +138,7 @@ func (q *watchedWriter) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last, q.some = time.Now(), true
-	n, err := q.w.Write(p)
-	if err == nil {
-		err = q.flush()
-	}
-	return n, err
+	return q.w.Write(p)
 }
 
 func (q *watchedWriter) quietFor() time.Duration {
@@ -231,14 +159,4 @@ func (q *watchedWriter) settle(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// outputOf is where the output of a user's job is written to. Another's job cannot
-// act on one's terminal; one's own output, and any that goes into a file, stays as
-// it is.
-func (a *app) outputOf(uid int) io.Writer {
-	if a.out.TTY && uid != a.uid {
-		return term.TextOnly(a.out.W)
-	}
-	return a.out.W
 }

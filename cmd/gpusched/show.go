@@ -18,7 +18,7 @@ type showCmd struct {
 	Env bool `name:"env" help:"Print the environment the job was submitted with, one variable a line, and nothing else."`
 	outputFlags
 
-	ID string `arg:"" name:"id" help:"The job."`
+	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`
 }
 
 func (c *showCmd) Run(ctx context.Context, a *app) error {

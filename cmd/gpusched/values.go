@@ -23,6 +23,7 @@ var spellings = []kong.Option{
 	spelled("percent", parsePercent),
 	spelled("cpus", parseCPUs),
 	spelled("signal", job.ParseSignal),
+	spelled("attempt", parseAttempt),
 	spelled("warning", parseWarning),
 	spelled("timeout-action", parseTimeoutAction),
 	spelled("objective", parseObjective),

@@ -17,14 +17,14 @@ type waitCmd struct {
 	Quiet   bool          `name:"quiet" short:"q" help:"Print nothing."`
 	outputFlags
 
-	IDs []string `arg:"" name:"id" help:"The jobs."`
+	IDs []string `arg:"" optional:"" name:"id" help:"The jobs. Default: the one you submitted last."`
 }
 
 // maxAny bounds how many waits one command keeps open.
 const maxAny = 48
 
 func (c *waitCmd) Run(ctx context.Context, a *app) error {
-	ids, err := a.resolve(ctx, c.IDs)
+	ids, err := a.resolve(ctx, orLast(c.IDs))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 type whyCmd struct {
 	outputFlags
 
-	ID string `arg:"" name:"id" help:"The job."`
+	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`
 }
 
 func (c *whyCmd) Run(ctx context.Context, a *app) error {

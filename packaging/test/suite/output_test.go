@@ -4,15 +4,16 @@ package suite
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestOutputIsWhole: a job that prints 60 000 lines at once loses none of them;
+// TestOutputIsWhole: a job that prints 200 000 lines at once loses none of them;
 // journald's own rate limit would keep a part.
 func TestOutputIsWhole(t *testing.T) {
 	begin(t)
-	whole(t, submit(t, "alice", "-g 0 -- seq 60000"), func() {})
+	whole(t, submit(t, "alice", "-g 0 -- seq 200000"), func() {})
 }
 
 // TestOutputOfALateJournal: nor does one that has come and gone when journald begins to
@@ -22,7 +23,7 @@ func TestOutputOfALateJournal(t *testing.T) {
 	journald := func(signal string) { sh(t, "", "systemctl kill -s "+signal+" systemd-journald") }
 	journald("STOP")
 	t.Cleanup(func() { journald("CONT") })
-	id := submit(t, "alice", "-g 0 -- seq 60000")
+	id := submit(t, "alice", "-g 0 -- seq 200000")
 	whole(t, id, func() {
 		until(t, "the unit is gone", func() bool {
 			return sh(t, "", fmt.Sprintf("systemctl show -P LoadState gpujob-%d", id)) == "not-found"
@@ -31,11 +32,11 @@ func TestOutputOfALateJournal(t *testing.T) {
 	})
 }
 
-// whole waits for the end of a job that prints the numbers up to 60 000, and until the
+// whole waits for the end of a job that prints the numbers up to 200 000, and until the
 // journal has all of them: it is slower than the job, so as long as it gets more.
 func whole(t *testing.T, id int64, then func()) {
 	t.Helper()
-	const lines = 60_000
+	const lines = 200_000
 	ended(t, wait(t, id), "completed", "exit code 0")
 	then()
 	want := fmt.Sprintf("%d %d", lines, lines)
@@ -95,5 +96,34 @@ func TestLogsTellAttemptsApart(t *testing.T) {
 	}
 	if out := sh(t, "alice", fmt.Sprintf("gpusched logs --attempt 1 %d", id)); out != "try 1" {
 		t.Errorf("the first attempt printed %q", out)
+	}
+	for cmd, want := range map[string]string{"logs --attempt all": "^gpusched: attempt 1: .*\\ntry 1\\n", "logs -f": "^try 1\\n"} {
+		id := id
+		if cmd == "logs -f" {
+			id = submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
+		}
+		want += "gpusched: attempt 2: .*\\ntry 2$"
+		if out := sh(t, "alice", fmt.Sprintf("gpusched %s %d", cmd, id)); !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("%s: %q", cmd, out)
+		}
+	}
+}
+
+// TestLogsOfSeveralJobs: each line is led by its job, of an array all tasks or those that
+// failed; -f follows tasks as they start.
+func TestLogsOfSeveralJobs(t *testing.T) {
+	begin(t)
+	const tasks = `-q -g 0 --array 0-5%%2 -- sh -c 'echo begin $GPUSCHED_ARRAY_TASK; echo end; exit $((GPUSCHED_ARRAY_TASK %% 2))'`
+	id := sh(t, "alice", fmt.Sprintf("gpusched submit "+tasks))
+	if out := sh(t, "alice", "gpusched logs -f | sort"); strings.Count(out, "\n") != 11 ||
+		!strings.HasPrefix(out, id+"_0: begin 0\n"+id+"_0: end\n"+id+"_1: begin 1\n") {
+		t.Errorf("logs -f of an array: %q", out)
+	}
+	want := fmt.Sprintf("%[1]s_1: end\n%[1]s_3: end\n%[1]s_5: end", id)
+	if out := sh(t, "alice", "gpusched logs --failed -n 1 "+id); out != want {
+		t.Errorf("the last line of those that failed: %q", out)
+	}
+	if r := try(t, "bob", "gpusched logs "+id); r.Code != 4 || r.Stdout != "" {
+		t.Errorf("bob reads %+v", r)
 	}
 }

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// logPrinter prints the output of jobs, of several at once when they are followed.
+type logPrinter struct {
+	*logsCmd
+	*app
+	path string // of journalctl
+	many bool   // several jobs may be printed, so each line is led by the job's name
+
+	mu sync.Mutex // guards what is written
+}
+
+// journalArgs selects one run of the unit: by its name, which journald takes from
+// the kernel and no process can forge, and by the fields that systemd gives all
+// lines of the run. Those of a release without the fields have the name that
+// systemd gave the run; a process of milliseconds is gone before journald could
+// ask for that one. live is whether more is to come.
+func (p *logPrinter) journalArgs(id job.ID, at api.Attempt, live bool) []string {
+	argv := []string{"--no-pager", "--quiet", "--output=cat"}
+	if p.Times {
+		argv[2] = "--output=short-iso-precise"
+	}
+	if p.Lines > 0 {
+		argv = append(argv, "--lines="+strconv.Itoa(p.Lines))
+	}
+	if live {
+		if argv = append(argv, "--follow"); p.Lines == 0 {
+			argv = append(argv, "--no-tail")
+		}
+	}
+	unit := "_SYSTEMD_UNIT=" + id.Unit()
+	return append(argv,
+		unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
+		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
+}
+
+// stream is where the output of one job goes. Another's job cannot act on one's
+// terminal; one's own output, and any that goes into a file, stays as it is.
+func (p *logPrinter) stream(j api.Job) *watchedWriter {
+	var w io.Writer = &turnWriter{p}
+	if p.out.TTY && j.UID != p.uid {
+		w = term.TextOnly(w)
+	}
+	if p.many {
+		w = &labelled{w: w, label: nameOfJob(j) + ": "}
+	}
+	return &watchedWriter{w: w, last: time.Now()}
+}
+
+// turnWriter writes to the terminal, one writer at a time.
+type turnWriter struct{ p *logPrinter }
+
+func (t *turnWriter) Write(b []byte) (int, error) {
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	n, err := t.p.out.W.Write(b)
+	return n, cmp.Or(err, t.p.out.W.Flush())
+}
+
+// say is note for one of several writers.
+func (p *logPrinter) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(format, args...)
+	p.err.W.Flush()
+}
+
+// heading is the line before the output of an attempt where there are several.
+func (p *logPrinter) heading(j api.Job, at api.Attempt) {
+	label := ""
+	if p.many {
+		label = nameOfJob(j) + ": "
+	}
+	text := fmt.Sprintf("%sgpusched: attempt %d%s", label, at.Number, colon(p.attemptLine(at)))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out.Printf("%s\n", p.out.Paint(term.Dim, term.Clean(text)))
+}
+
+// copyAttempt prints what there is of an attempt. What a job printed in its last moment
+// may not be in the journal yet, so where there is nothing it is asked again for a
+// while after the attempt's end.
+func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
+	out := p.stream(j)
+	for {
+		if p.hasJournal() {
+			if err := runJournal(ctx, p.path, p.journalArgs(j.ID, at, false), out); err != nil {
+				return cmp.Or(ctx.Err(), err)
+			}
+		}
+		since := time.Since(at.EndedAt)
+		if out.some || since < 0 || since > lateMax {
+			break
+		}
+		if pause(ctx, journalPoll); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if !out.some {
+		p.say("job %s %s%s", nameOfJob(j), nothingPrinted(at.EndedAt, p.out.Now), p.withoutJournal())
+	}
+	return nil
+}
+
+// followAttempt prints what there is of an attempt and what comes, until over is closed
+// and its output is here.
+func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (some bool, err error) {
+	out := p.stream(j)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	exited := make(chan error, 1)
+	go func() {
+		err := p.awaitJournal(reading)
+		if err == nil {
+			err = runJournal(reading, p.path, p.journalArgs(j.ID, at, true), out)
+		}
+		exited <- err
+	}()
+	select {
+	case err := <-exited:
+		return out.some, cmp.Or(ctx.Err(), err)
+	case <-over:
+		out.settle(ctx)
+		stop()
+		<-exited
+		return out.some, ctx.Err()
+	}
+}
+
+// labelled puts a label before each line, and passes on whole lines only.
+type labelled struct {
+	w     io.Writer
+	label string
+	rest  []byte // of a line that has not ended
+}
+
+func (l *labelled) Write(b []byte) (int, error) {
+	var lines []byte
+	for rest := b; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		l.rest, rest = append(l.rest, line...), after
+		if ended {
+			lines = append(append(append(lines, l.label...), l.rest...), '\n')
+			l.rest = l.rest[:0]
+		}
+	}
+	if len(lines) == 0 {
+		return len(b), nil
+	}
+	if _, err := l.w.Write(lines); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
