@@ -202,7 +202,9 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 	if err != nil {
 		return false, done, err
 	}
-	last = max(done, reply.Job.Attempt)
+	if last = done; reply.Job.State.Terminal() { // the last may not have begun
+		last = max(done, reply.Job.Attempt)
+	}
 	for _, at := range list {
 		if done > 0 || f.Attempt == everyAttempt {
 			f.heading(reply.Job, at)
@@ -211,7 +213,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 		if err != nil {
 			return false, done, err
 		}
-		some, last = some || printed, at.Number
+		some, last = some || printed, max(last, at.Number)
 	}
 	return some, last, nil
 }
@@ -248,8 +250,14 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 	ready := func(j api.Job) bool {
 		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > done
 	}
-	if j := f.jobNow(name); !ready(j) && done == 0 && !f.many {
-		f.say("job %s is %s%s", name, j.State, colon(f.err.Local(j.Why)))
+	if j := f.jobNow(name); !ready(j) && done == 0 {
+		// One that waits for its next attempt has the output of earlier ones.
+		if reply, err := f.client.Job(ctx, name); err != nil || len(begun(reply)) > 0 {
+			return err
+		}
+		if !f.many {
+			f.say("job %s is %s%s", name, j.State, colon(f.err.Local(j.Why)))
+		}
 	}
 	_, err := f.await(ctx, name, ready)
 	return err

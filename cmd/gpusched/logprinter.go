@@ -119,7 +119,7 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 
 // followAttempt prints what there is of an attempt and what comes, until over is closed
 // and its output is here.
-func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (some bool, err error) {
+func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
 	out := p.stream(j)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()

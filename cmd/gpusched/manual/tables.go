@@ -92,6 +92,7 @@ var jobVariables = []Entry{
 	{"CUDA_VISIBLE_DEVICES", "The job's GPUs as CUDA counts them: 0, 1, … of those it can open, whatever their indexes on the machine; UUIDs with --gpu-visible uuid; empty without GPUs."},
 	{"CUDA_DEVICE_ORDER", "PCI_BUS_ID."},
 	{"NVIDIA_VISIBLE_DEVICES", "The UUIDs of the job's GPUs."},
+	{"PYTHONUNBUFFERED", "1, so that Python prints at once; with -e PYTHONUNBUFFERED= it prints by the block, which is faster. What the submitter or the site has set stays."},
 	{"GPUSCHED_JOB_ID", "The number of the job."},
 	{"GPUSCHED_ATTEMPT", "1 for the first start, more where the job was started again: a retry, after a reboot, or after it made room for another."},
 	{"GPUSCHED_GPU_SHARE", "How many GPUs the job has, such as 0.5 or 2."},
