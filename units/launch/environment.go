@@ -12,6 +12,10 @@ import (
 // defaultPath is systemd's for system services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+// unbuffered has Python print at once also where that is not a terminal. A submitter or a
+// site who sets it, were it to nothing, has decided otherwise.
+const unbuffered = "PYTHONUNBUFFERED"
+
 // Environment returns the job's environment, for both truths about the device
 // filter. The base is the environment of the unit (or, in the mode contract.EnvLogin,
 // what the login shell made of it). Entries without a name are left out, the
@@ -60,6 +64,9 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 		default:
 			e.put(kv)
 		}
+	}
+	if _, set := e.index[unbuffered]; !set {
+		e.set(unbuffered, "1")
 	}
 	e.job(s)
 	e.gpus(s, filterActive)

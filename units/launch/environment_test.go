@@ -83,6 +83,25 @@ func TestArrayVariables(t *testing.T) {
 	}
 }
 
+// Python's output is not held back, unless the submitter or the site wants it.
+func TestPythonPrintsAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		mode          contract.EnvMode
+		asked, ofUnit string
+		want          string
+	}{
+		{contract.EnvInherit, "X=1", "Y=1", "1"},
+		{contract.EnvClean, "X=1", "Y=1", "1"},
+		{contract.EnvInherit, "PYTHONUNBUFFERED=", "Y=1", ""},
+		{contract.EnvClean, "PYTHONUNBUFFERED=", "Y=1", ""},
+		{contract.EnvLogin, "PYTHONUNBUFFERED=0", "PYTHONUNBUFFERED=2", "0"},
+		{contract.EnvInherit, "X=1", "PYTHONUNBUFFERED=", ""},
+	} {
+		s := &Spec{Program: contract.Program{EnvMode: c.mode, Env: []string{c.asked}}}
+		expect(t, Environment(s, true, append([]string{c.ofUnit}, unitBase...)), map[string]string{"PYTHONUNBUFFERED": c.want})
+	}
+}
+
 // One and a half GPUs are two devices.
 func TestFractionOfASecondGPU(t *testing.T) {
 	s := &Spec{ShareMilli: 1500, GPUs: []contract.GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}}
@@ -137,7 +156,7 @@ func TestClean(t *testing.T) {
 	want := []string{
 		"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=", "FOO=1", "GPUSCHED_ATTEMPT=0", "GPUSCHED_GPU_IDS=", "GPUSCHED_GPU_SHARE=0", "GPUSCHED_GPU_UUIDS=",
 		"GPUSCHED_JOB_ID=0", "HOME=/home/alice", "INVOCATION_ID=unit", "JOURNAL_STREAM=8:15", "LANG=en_US.UTF-8", "LOGNAME=alice", "NVIDIA_VISIBLE_DEVICES=void",
-		"PATH=/asked/bin", "SHELL=/bin/zsh", "SYSTEMD_EXEC_PID=77", "USER=alice", "XDG_RUNTIME_DIR=/asked/for", "http_proxy=http://site",
+		"PATH=/asked/bin", "PYTHONUNBUFFERED=1", "SHELL=/bin/zsh", "SYSTEMD_EXEC_PID=77", "USER=alice", "XDG_RUNTIME_DIR=/asked/for", "http_proxy=http://site",
 	}
 	if !slices.Equal(got, want) {
 		t.Fatalf("got  %q\nwant %q", got, want)
