@@ -48,7 +48,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			return job.Submitted{}, err
 		}
 		if r.Job != nil {
-			return job.Submitted{JobView: *r.Job, Known: r.Known}, nil
+			return job.Submitted{JobView: d.foretold(ctx, *r.Job), Known: r.Known}, nil
 		}
 		out, err := d.known(ctx, r.ID)
 		var refusal *job.Refusal
@@ -102,15 +102,16 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 		return job.Submitted{}, err
 	}
 	var v job.JobView
+	var ahead *core.Foresight
 	var refusal *job.Refusal
-	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, refusal = c.Try(s, now) })
+	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead, refusal = c.Try(s, now) })
 	if err != nil {
 		return job.Submitted{}, err
 	}
 	if refusal != nil {
 		return job.Submitted{}, refusal
 	}
-	out := job.Submitted{JobView: v}
+	out := job.Submitted{JobView: d.ahead.foretell(ctx, ahead, v)}
 	spec := d.unitSpec(&v.Job, s.Payload.Limits, d.settings.Load())
 	for _, p := range units.Render(units.Properties(spec)) {
 		out.Unit = append(out.Unit, job.Property{Name: p.Name, Value: p.Text})
@@ -147,9 +148,11 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 // Query returns what was asked, as of after everything acknowledged.
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
-	if err := d.ask(ctx, func(c *core.Core, now time.Time) { v = c.View(q, now) }); err != nil {
+	var ahead *core.Foresight
+	if err := d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.Look(q, now) }); err != nil {
 		return job.View{}, err
 	}
+	d.ahead.foretellAll(ctx, ahead, v.Jobs)
 	v.StartedAt = d.started
 	if err := d.commit.settled(ctx); err != nil {
 		return job.View{}, err

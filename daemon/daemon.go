@@ -72,6 +72,7 @@ type Daemon struct {
 	commit   *committer
 	replies  replies
 	waiters  waiters
+	ahead    foretelling
 	sampler  *sampler
 	lister   *unitReconciler
 	forget   *historyPruner

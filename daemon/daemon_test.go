@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -323,4 +324,32 @@ func TestAwaitTask(t *testing.T) {
 	if id := <-became[3]; id != 0 {
 		t.Errorf("task 3 of an array that was cancelled became job %d", id)
 	}
+}
+
+// TestForetoldWhileTheLoopGoesOn: expected starts are told while others submit, each
+// from what was so when it was asked, or later.
+func TestForetoldWhileTheLoopGoesOn(t *testing.T) {
+	r := newRig(t, 2, nil)
+	for range 2 {
+		r.runs(r.submit(1, nil))
+	}
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for range 5 {
+				s, err := r.d.Submit(t.Context(), submission(1), false)
+				if err != nil || s.StartsAt.IsZero() {
+					t.Errorf("submit: %v, expected to start at %v", err, s.StartsAt)
+				}
+				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{s.ID}, Reasons: true})
+				if err != nil || len(v.Jobs) != 1 || v.Jobs[0].StartsAt.IsZero() || len(v.Jobs[0].Reasons) == 0 {
+					t.Errorf("why: %v, %+v", err, v.Jobs)
+				}
+			}
+			if _, err := r.d.Submit(t.Context(), submission(1), true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	asking.Wait()
 }

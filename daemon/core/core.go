@@ -124,6 +124,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
 	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
+		c.planning.changed()
 		c.schedule(now)
 		c.countCapped(now)
 		c.chargeSharers(now)
@@ -168,24 +169,30 @@ func (c *Core) apply(ev Event, now time.Time) {
 
 // finish ends the step.
 func (c *Core) finish(now time.Time) Effects {
-	out, over := c.step.end(c.viewOf, now)
+	out, over := c.step.end()
+	if len(out.Records) > 0 {
+		c.planning.changed()
+	}
+	for i := range out.Replies {
+		c.answer(&out.Replies[i], now)
+	}
 	for _, l := range over {
 		c.jobs.remove(l)
 	}
 	return out
 }
 
-// viewOf is what a reply shows of a job; nil where it has ended before the step.
-func (c *Core) viewOf(id job.ID, now time.Time) *job.JobView {
-	l := c.jobs.get(id)
+// answer fills in what a reply shows of a job; nothing where it has ended before the step.
+func (c *Core) answer(r *Reply, now time.Time) {
+	l := c.jobs.get(r.ID)
 	if l == nil {
-		return nil
+		return
 	}
-	v := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
+	r.Job = &job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
 	if l.job.State == job.Queued {
-		v = c.explained(v, l, now)
+		c.placements(now)
+		r.Job.Reasons = c.explain(l)
 	}
-	return &v
 }
 
 // move takes the job to another state of the transition table. A move that the

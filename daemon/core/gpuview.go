@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -36,7 +37,7 @@ func (b *gpuBook) linkViews() []job.GPULink {
 }
 
 func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView {
-	views := make([]job.GPUView, 0, len(b.devices))
+	views, active := make([]job.GPUView, 0, len(b.devices)), slices.Clone(b.jobs.activeIDs())
 	for _, d := range b.devices {
 		v := job.GPUView{
 			GPU: job.GPU{
@@ -46,11 +47,11 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 			}, Control: b.controls[d.UUID],
 		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
-		for _, id := range b.jobs.activeIDs() {
+		for _, id := range active {
 			l := b.jobs.active(id)
-			uses := l.usesNow()
 			for i, ref := range l.job.Attempt.GPUs {
 				if ref.UUID == d.UUID {
+					uses := l.usesNow()
 					v.Jobs = append(v.Jobs, id)
 					v.Shares = append(v.Shares, job.GPUShare{
 						Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,

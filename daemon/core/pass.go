@@ -7,6 +7,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
+// snapshotWithEfforts is a snapshot for those to whom it matters which jobs make room for
+// others: efforts are dear.
+func (c *Core) snapshotWithEfforts(now time.Time) *sched.Snapshot {
+	s := c.snapshot(now)
+	for i := range s.Running {
+		if r := &s.Running[i]; r.Preemptible {
+			l := c.jobs.active(r.ID)
+			r.Effort, r.Untried = c.effort(l, l.job.Served+ranFor(l.job.Attempt, now), true)
+		}
+	}
+	return s
+}
+
 // snapshot is the core as placement sees it, valid until the next call.
 func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s := c.planning.blank()
@@ -54,9 +67,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(c.expectedEnd(l, now))
 	}
-	if r.Expected = c.estimate(l).Total(j.Served + ranFor(j.Attempt, now)); r.Preemptible {
-		r.Effort, r.Untried = c.effort(l, j.Served+ranFor(j.Attempt, now), true)
-	}
+	r.Expected = c.estimate(l).Total(j.Served + ranFor(j.Attempt, now))
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
 	}
@@ -74,7 +85,13 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 
 // plan decides without doing anything.
 func (c *Core) plan(now time.Time) *sched.Plan {
-	return c.planning.Plan(c.snapshot(now), c.planning.Queue)
+	return c.planning.Plan(c.snapshotWithEfforts(now), c.planning.Queue)
+}
+
+// placements decides which jobs start, and not which make room. That is enough to say why
+// the others wait.
+func (c *Core) placements(now time.Time) []sched.Placement {
+	return c.planning.Placements(c.snapshot(now), c.planning.Queue)
 }
 
 // schedule plans and carries out the plan. A placement that rests on free GPU

@@ -14,6 +14,7 @@ type planning struct {
 	*sched.Planner
 	beliefs    beliefs
 	longer     stretch
+	ahead      foresights
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens
 }

@@ -58,10 +58,10 @@ func TestSiteRules(t *testing.T) {
 		},
 	} {
 		core := started(c.policy, job.Restored{})
-		if _, refusal := core.Try(c.within, noon); refusal != nil {
+		if _, _, refusal := core.Try(c.within, noon); refusal != nil {
 			t.Errorf("%s: %v", name, refusal)
 		}
-		if _, refusal := core.Try(c.beyond, noon); refusal == nil || refusal.Kind() != job.RefusedPolicy || !strings.Contains(words.Error(refusal), c.want) {
+		if _, _, refusal := core.Try(c.beyond, noon); refusal == nil || refusal.Kind() != job.RefusedPolicy || !strings.Contains(words.Error(refusal), c.want) {
 			t.Errorf("%s: %v, want %q", name, refusal, c.want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestFullQueues(t *testing.T) {
 		core := started(c.policy, job.Restored{NextID: 4, Jobs: waiting})
 		s := asks(func(*job.Request) {})
 		s.Owner.Groups = []string{"lab"}
-		_, refusal := core.Try(s, noon)
+		_, _, refusal := core.Try(s, noon)
 		if (refusal == nil) != (c.want == "") || refusal != nil && !strings.Contains(words.Error(refusal), c.want) {
 			t.Errorf("%s: %v, want %q", name, refusal, c.want)
 		}
@@ -129,23 +129,23 @@ func TestFullQueues(t *testing.T) {
 func TestTryTellsWhatWouldBe(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
 	c := started(Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
-	if v, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 {
+	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 {
 		t.Errorf("a job that could start: %+v, %v", v, refusal)
 	}
 	after := func(n int) job.Submission {
 		return asks(func(r *job.Request) { r.After = slices.Repeat([]job.Dependency{{Kind: job.AfterAny, Job: 1}}, n) })
 	}
-	if v, refusal := c.Try(after(1), noon); refusal != nil || v.Attempt != nil || len(v.Reasons) != 1 || v.Reasons[0].Code != job.ReasonDependency {
+	if v, _, refusal := c.Try(after(1), noon); refusal != nil || v.Attempt != nil || len(v.Reasons) != 1 || v.Reasons[0].Code != job.ReasonDependency {
 		t.Errorf("a job behind another: %+v, %v", v, refusal)
 	}
-	if _, refusal := c.Try(asks(func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 9}} }), noon); refusal == nil {
+	if _, _, refusal := c.Try(asks(func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 9}} }), noon); refusal == nil {
 		t.Error("a job behind one that nobody knows")
 	}
 	c.deps.edges[1001] = job.MaxOpenDependencies
-	if _, refusal := c.Try(after(1), noon); refusal == nil {
+	if _, _, refusal := c.Try(after(1), noon); refusal == nil {
 		t.Error("a dependency beyond the most that a person may have")
 	}
-	if v, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil {
+	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil {
 		t.Errorf("after those, a job that could start: %+v, %v", v, refusal)
 	}
 }

@@ -1,10 +1,6 @@
 package core
 
-import (
-	"time"
-
-	"github.com/gpusched/gpusched/daemon/job"
-)
+import "github.com/gpusched/gpusched/daemon/job"
 
 // stepBuffer collects what one step wants done.
 type stepBuffer struct {
@@ -80,9 +76,9 @@ func (s *stepBuffer) notifyOwner(l *trackedJob, say job.Message) {
 	s.act(NotifyOwner{Job: l.job.ID, UID: l.job.Owner.UID, Say: []job.Message{say}})
 }
 
-// end turns what the step touched into records and replies. It returns the
-// effects and the jobs that have ended.
-func (s *stepBuffer) end(view func(job.ID, time.Time) *job.JobView, now time.Time) (out Effects, over []*trackedJob) {
+// end turns what the step touched into records. It returns the effects and the jobs that
+// have ended.
+func (s *stepBuffer) end() (out Effects, over []*trackedJob) {
 	for _, l := range s.dirty {
 		l.dirty = false
 		l.keepUse()
@@ -94,9 +90,5 @@ func (s *stepBuffer) end(view func(job.ID, time.Time) *job.JobView, now time.Tim
 		}
 	}
 	clear(s.unlogged)
-	for i := range s.out.Replies {
-		r := &s.out.Replies[i]
-		r.Job = view(r.ID, now)
-	}
 	return s.out, over
 }

@@ -64,28 +64,29 @@ func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
 }
 
 // Try says what would become of a submission: the job as it would be queued,
-// with the reasons for which it would wait (none: it would start), or the
-// refusal. Nothing changes.
-func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *job.Refusal) {
+// with the reasons for which it would wait (none: it would start) and what foretells
+// until when, or the refusal. Nothing changes.
+func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *job.Refusal) {
 	if refusal := c.admit(&s, now); refusal != nil {
-		return job.JobView{}, refusal
+		return job.JobView{}, nil, refusal
 	}
 	j, refusal := c.newWaitingJob(0, &s, now)
 	if refusal != nil {
-		return job.JobView{}, refusal
+		return job.JobView{}, nil, refusal
 	}
 	l := &trackedJob{job: j, account: c.accounts.of(s.Owner, s.Principal)}
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l, now)
 	v := job.JobView{Job: l.job}
-	for _, p := range c.plan(now).Place {
+	for _, p := range c.placements(now) {
 		if p.Job == 0 {
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}
-			return v, nil
+			return v, nil, nil
 		}
 	}
-	return c.explained(v, l, now), nil
+	v.Reasons = c.explain(l)
+	return v, c.foreseeAlone(now), nil
 }
 
 // admit fills in the site's defaults and says whether the job may be queued.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // maxExplained is how many jobs of the queue one listing explains, the first, so
@@ -15,35 +14,43 @@ const maxExplained = 1000
 
 // View shows the jobs that have not ended, as the query asks, and the GPUs.
 func (c *Core) View(q job.Query, now time.Time) job.View {
+	v, ahead := c.Look(q, now)
+	for i := range v.Jobs {
+		ahead.Foretell(&v.Jobs[i])
+	}
+	return v
+}
+
+// Look is View without expected starts, and what foretells them; nil where they were not
+// asked for.
+func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.reservations.all())}
 	c.gpus.show(&v, &c.reservations, now)
 	v.Host = c.hostView()
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
-	var starts map[job.ID]sched.Instant
+	var ahead *Foresight
 	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.job.State == job.Queued }) {
-		starts = c.planning.Forecast(c.snapshot(now), c.planning.Queue)
-		c.plan(now)
+		ahead = c.Foresee(now)
+		c.placements(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		if c.planning.Has(l.job.ID) {
+		jv, has := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}, c.planning.Has(l.job.ID)
+		switch {
+		case has:
 			inQueue++
-		}
-		jv := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
-		if l.job.State == job.Queued {
+			jv.Expected = c.planning.Expected(l.job.ID) // another look at each of many is dear
+		case l.job.State == job.Queued:
 			jv.Expected = c.expectedRun(l)
 		}
-		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !c.planning.Has(l.job.ID)) {
+		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !has) {
 			jv.Reasons = c.explain(l)
-			if at, ok := starts[l.job.ID]; ok {
-				jv.StartsAt = at.Time()
-			}
 		}
 		v.Jobs = append(v.Jobs, jv)
 	}
-	return v
+	return v, ahead
 }
 
 // hostView is what jobs have of the machine besides GPUs.
@@ -212,16 +219,6 @@ func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return c.expectedEnd(l, now)
-}
-
-// explained fills in why a queued job waits, and until when.
-func (c *Core) explained(v job.JobView, l *trackedJob, now time.Time) job.JobView {
-	if at := c.planning.ForecastOf(c.snapshot(now), c.planning.Queue, l.job.ID); at > 0 {
-		v.StartsAt = at.Time()
-	}
-	c.plan(now)
-	v.Reasons = c.explain(l)
-	return v
 }
 
 // OutOfService are the GPUs that a fault keeps from jobs: the index of each, by

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Explain lists why a job does not start now, as of the planner's last Plan,
-// which must be of the same moment: first what concerns its owner and the whole
+// Explain lists why a job does not start now, as of the planner's last Plan
+// or Placements, which must be of the same moment: first what concerns its owner and the whole
 // machine, then one reason per GPU in index order. A job that asks no GPU gets
 // no reasons per GPU. It returns nothing when the job fits.
 func (p *Planner) Explain(w *Waiting) []job.Reason {

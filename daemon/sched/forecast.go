@@ -14,14 +14,17 @@ const (
 	maxPasses   = 1000
 )
 
-// forecast is the passes to come, carried out on copies: the machine, the queue's
-// first jobs, their accounts and throttles.
-type forecast struct {
+// Forecast is the passes to come, carried out on copies: the machine, the queue's first
+// jobs, their accounts and throttles. It goes as far as it has been asked for, and
+// needs neither the planner nor anything else that goes on meanwhile. It must be used by
+// one goroutine at a time.
+type Forecast struct {
 	*Planner
 	begun     Instant
 	s         Snapshot
 	q         *Queue
-	only      job.ID // stop once its start is known; 0: the starts of all are wanted
+	passes    int  // made so far
+	over      bool // more would tell nothing
 	running   []future
 	accounts  map[*Account]*Account
 	throttles map[*Throttle]*Throttle
@@ -39,63 +42,58 @@ type future struct {
 	left     bool // it makes room, and goes back to the queue
 }
 
-// Forecast foretells when the first waiting jobs start if everything runs as long as
-// expected and nothing new comes, by making the passes to come. Jobs that never
+// Forecast returns what foretells when the first waiting jobs start if everything runs as
+// long as expected and nothing new comes, by making the passes to come. Jobs that never
 // fit by themselves are left out, and those that only the load of a GPU keeps
-// waiting.
-func (p *Planner) Forecast(s *Snapshot, q *Queue) map[job.ID]Instant {
-	return p.forecast(s, q, 0)
-}
-
-// ForecastOf foretells when one job starts, if it is among the first; zero: nobody can
-// say.
-func (p *Planner) ForecastOf(s *Snapshot, q *Queue, id job.ID) Instant {
-	if p.begin(s, q); !p.amongFirst(id, maxForecast) {
-		return 0
-	}
-	return p.forecast(s, q, id)[id]
-}
-
-func (p *Planner) forecast(s *Snapshot, q *Queue, only job.ID) map[job.ID]Instant {
-	first := p.Ordered(s, q, maxForecast)
-	if p.look == nil {
-		p.look = &forecast{Planner: NewPlanner()}
-	}
-	f := p.look
+// waiting. To make it costs about as much as a pass.
+func (p *Planner) Forecast(s *Snapshot, q *Queue) *Forecast {
+	f := newForecast(s)
 	f.maxFailedShapes = p.maxFailedShapes
-	f.copyRunning(s, only)
-	for _, id := range first {
+	for _, id := range p.Ordered(s, q, maxForecast) {
 		f.enter(q.entries[id])
 	}
-	f.run()
+	return f
+}
+
+// Start foretells when one job starts, if it is among the first; zero: nobody can say.
+func (f *Forecast) Start(id job.ID) Instant {
+	for f.wanted[id] && !f.over {
+		f.goOn()
+	}
+	return f.starts[id]
+}
+
+// Starts foretells all starts.
+func (f *Forecast) Starts() map[job.ID]Instant {
+	for !f.over {
+		f.goOn()
+	}
 	return f.starts
 }
 
-// run makes the passes to come until all is known that is wanted.
-func (f *forecast) run() {
-	for range maxPasses {
-		plan := f.Plan(&f.s, f.q)
-		f.carryOut(plan)
-		if f.s.Now == f.begun {
-			f.dropLoaded()
-		}
-		if len(f.wanted) == 0 || f.only != 0 && !f.wanted[f.only] {
-			return
-		}
-		if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
-			continue // the reservations are made anew, and may leave more over
-		}
-		at := f.next(plan)
-		if at == Never {
-			return
-		}
+// goOn makes the next pass.
+func (f *Forecast) goOn() {
+	plan := f.Plan(&f.s, f.q)
+	f.passes++
+	f.carryOut(plan)
+	if f.s.Now == f.begun {
+		f.dropLoaded()
+	}
+	if f.over = len(f.wanted) == 0 || f.passes == maxPasses; f.over {
+		return
+	}
+	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
+		return // the reservations are made anew, and may leave more over
+	}
+	at := f.next(plan)
+	if f.over = at == Never; !f.over {
 		f.move(at)
 	}
 }
 
 // dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
 // unknown time.
-func (f *forecast) dropLoaded() {
+func (f *Forecast) dropLoaded() {
 	for _, b := range slices.Clone(f.q.buckets) {
 		f.open(b.shape.footprint)
 		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
@@ -111,7 +109,7 @@ func (f *forecast) dropLoaded() {
 }
 
 // carryOut starts and stops what the plan says.
-func (f *forecast) carryOut(plan *Plan) {
+func (f *Forecast) carryOut(plan *Plan) {
 	for _, v := range plan.Preempt {
 		at := slices.IndexFunc(f.s.Running, func(r Running) bool { return r.ID == v.Victim })
 		r := &f.s.Running[at]
@@ -129,7 +127,7 @@ func (f *forecast) carryOut(plan *Plan) {
 // next is when the passes go on: at the next moment at which something ends or comes back.
 // Where jobs may be stopped for others that is looked at when one of them has had its
 // slice, and, as scores grow apart, after a while that grows with how far ahead it is.
-func (f *forecast) next(plan *Plan) Instant {
+func (f *Forecast) next(plan *Plan) Instant {
 	at := Never
 	for i := range f.s.Running {
 		at = min(at, max(f.s.Running[i].End, f.s.Now))

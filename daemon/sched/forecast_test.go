@@ -22,7 +22,7 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc.waits(2, 1000, expected(2048*time.Second))
 	sc.waits(3, 1000, expected(512*time.Second))
 	want := map[job.ID]time.Duration{1: 30 * minute, 2: 30*minute + 1024*time.Second, 3: 10 * minute}
-	for id, at := range sc.p.Forecast(&sc.s, sc.q) {
+	for id, at := range sc.p.Forecast(&sc.s, sc.q).Starts() {
 		if at != noon.Add(want[id]) {
 			t.Errorf("job %d at +%s, want +%s", id, time.Duration(at-noon), want[id])
 		}
@@ -52,7 +52,7 @@ func TestForecastOfBatches(t *testing.T) {
 // foretold says when jobs start, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) foretold() string {
 	var list []string
-	starts := sc.p.Forecast(&sc.s, sc.q)
+	starts := sc.p.Forecast(&sc.s, sc.q).Starts()
 	for _, id := range slices.Sorted(maps.Keys(starts)) {
 		list = append(list, fmt.Sprintf("%d at +%s", id, time.Duration(starts[id]-noon)))
 	}
@@ -239,7 +239,7 @@ func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instan
 	foretold, p := map[job.ID]Instant{}, NewPlanner()
 	l.passed = func(*Plan, []job.ID) {
 		if len(foretold) == 0 {
-			maps.Copy(foretold, p.Forecast(&l.s, l.q))
+			maps.Copy(foretold, p.Forecast(&l.s, l.q).Starts())
 		}
 	}
 	return foretold
@@ -273,7 +273,7 @@ func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()
 	for b.Loop() {
-		if len(p.Forecast(s, q)) == 0 {
+		if len(p.Forecast(s, q).Starts()) == 0 {
 			b.Fatal("nothing is foretold")
 		}
 	}

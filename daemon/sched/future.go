@@ -7,32 +7,39 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// copyRunning copies the machine and what runs.
-func (f *forecast) copyRunning(s *Snapshot, only job.ID) {
-	f.begun, f.only = s.Now, only
-	f.s, f.q = *s, NewQueue()
-	f.accounts, f.throttles = map[*Account]*Account{}, map[*Throttle]*Throttle{}
-	f.arrays, f.wanted = map[*Throttle]job.ID{}, map[job.ID]bool{}
-	f.starts, f.tasks = map[job.ID]Instant{}, 0
+// newForecast copies the machine and what runs. Nothing in it is the snapshot's own
+// memory, nor that of a job.
+func newForecast(s *Snapshot) *Forecast {
+	f := &Forecast{
+		Planner: NewPlanner(), begun: s.Now, s: *s, q: NewQueue(),
+		accounts: map[*Account]*Account{}, throttles: map[*Throttle]*Throttle{},
+		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
+	}
 	f.s.GPUs, f.s.Running = slices.Clone(s.GPUs), slices.Clone(s.Running)
+	f.s.Links, f.s.Reserved = slices.Clone(s.Links), slices.Clone(s.Reserved)
 	for i := range f.s.GPUs {
 		f.s.GPUs[i].Held = slices.Clone(f.s.GPUs[i].Held)
 	}
-	f.running = f.running[:0]
 	for i := range f.s.Running {
-		r := &f.s.Running[i]
-		r.Account = f.account(r.Account)
-		f.stretch(r)
-		x := future{throttle: f.throttle(r.Throttle)}
-		if r.Request != nil && r.Preemptible {
-			x.shape, x.left = newShape(r.Request), r.Stopping
-		}
-		f.running = append(f.running, x)
+		f.copyRun(&f.s.Running[i])
 	}
+	return f
+}
+
+// copyRun makes a running job the forecast's own.
+func (f *Forecast) copyRun(r *Running) {
+	r.Grants, r.Account = slices.Clone(r.Grants), f.account(r.Account)
+	f.stretch(r)
+	x := future{throttle: f.throttle(r.Throttle)}
+	if r.Request != nil && r.Preemptible {
+		x.shape, x.left = newShape(r.Request), r.Stopping
+	}
+	r.Request, r.Throttle = nil, nil
+	f.running = append(f.running, x)
 }
 
 // stretch puts off the expected end of a job that nobody has told to stop.
-func (f *forecast) stretch(r *Running) {
+func (f *Forecast) stretch(r *Running) {
 	if r.Stopping || r.End <= f.begun {
 		return
 	}
@@ -44,7 +51,7 @@ func (f *forecast) stretch(r *Running) {
 }
 
 // stretched is an expected run time as runs of late say that it is in the mean.
-func (f *forecast) stretched(d time.Duration) time.Duration {
+func (f *Forecast) stretched(d time.Duration) time.Duration {
 	if f.s.Stretch <= 0 {
 		return d
 	}
@@ -52,7 +59,7 @@ func (f *forecast) stretched(d time.Duration) time.Duration {
 }
 
 // account returns the copy of an account.
-func (f *forecast) account(a *Account) *Account {
+func (f *Forecast) account(a *Account) *Account {
 	if copied := f.accounts[a]; copied != nil || a == nil {
 		return copied
 	}
@@ -66,7 +73,7 @@ func (f *forecast) account(a *Account) *Account {
 }
 
 // throttle returns the copy of a throttle.
-func (f *forecast) throttle(t *Throttle) *Throttle {
+func (f *Forecast) throttle(t *Throttle) *Throttle {
 	if t == nil {
 		return nil
 	}
@@ -77,7 +84,7 @@ func (f *forecast) throttle(t *Throttle) *Throttle {
 }
 
 // enter copies a waiting job.
-func (f *forecast) enter(e *entry) {
+func (f *Forecast) enter(e *entry) {
 	w := e.Waiting
 	w.Account, w.Throttle = f.account(w.Account), f.throttle(w.Throttle)
 	f.q.push(w, e.bucket.shape, e.bucket.priority)
@@ -88,7 +95,7 @@ func (f *forecast) enter(e *entry) {
 }
 
 // start lets a waiting job run for as long as expected.
-func (f *forecast) start(x *Placement) {
+func (f *Forecast) start(x *Placement) {
 	e := f.q.entries[x.Job]
 	b := e.bucket
 	if f.wanted[e.ID] {
@@ -123,7 +130,7 @@ func (f *forecast) start(x *Placement) {
 }
 
 // turn lets the next task of an array wait from now on.
-func (f *forecast) turn(e *entry) {
+func (f *Forecast) turn(e *entry) {
 	if f.s.Policy.FIFO {
 		return
 	}
@@ -134,7 +141,7 @@ func (f *forecast) turn(e *entry) {
 }
 
 // count puts a job on its GPUs, its account and the machine, or takes it off.
-func (f *forecast) count(r *Running, sign int) {
+func (f *Forecast) count(r *Running, sign int) {
 	half := f.s.Policy.HalfLife
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		if sign > 0 {
@@ -164,7 +171,7 @@ func (f *forecast) count(r *Running, sign int) {
 }
 
 // move goes to a moment and ends what ends then.
-func (f *forecast) move(at Instant) {
+func (f *Forecast) move(at Instant) {
 	if f.s.Now = at; at > f.begun {
 		for i := range f.s.GPUs {
 			f.s.GPUs[i].LoadPercent = -1 // of that nothing is known
@@ -187,7 +194,7 @@ func (f *forecast) move(at Instant) {
 }
 
 // end takes a job off the machine; one that made room waits again.
-func (f *forecast) end(r *Running, x *future) {
+func (f *Forecast) end(r *Running, x *future) {
 	f.count(r, -1)
 	if t := x.throttle; t != nil {
 		if t.Left++; t.Left == 1 {

@@ -54,26 +54,3 @@ func sorted(list []rank) []job.ID {
 	}
 	return ids
 }
-
-// amongFirst reports whether the job is among the first n in order. It counts those that
-// go before it until there are enough: for most jobs of a long queue there soon are. The
-// pass has begun.
-func (p *Planner) amongFirst(id job.ID, n int) bool {
-	self := p.q.entries[id]
-	if self == nil {
-		return false
-	}
-	own := p.cursor(self.bucket, self).rank
-	for _, b := range p.q.buckets {
-		for e := b.head; e != nil && e != self; e = e.next {
-			var r rank
-			if p.rank(&r, b, e); !r.before(&own) {
-				break
-			}
-			if n--; n == 0 {
-				return false
-			}
-		}
-	}
-	return true
-}

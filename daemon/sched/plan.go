@@ -47,8 +47,6 @@ type Planner struct {
 	victims   []victim
 	freed     capacity // with all that others have been told to give back
 	soon      capacity // without what of that comes late
-
-	look *forecast // its memory is used again
 }
 
 // NewPlanner returns a planner.
@@ -176,14 +174,25 @@ func (c *cursor) query(at Instant, when horizon) query {
 // Plan decides. The snapshot and the queue are not changed; the plan is valid
 // until the next call of any method.
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
-	p.begin(s, q)
-	p.splitByFit()
-	for p.step() {
-	}
+	p.decide(s, q)
 	p.preempt()
 	p.resetThrottles()
 	p.wake()
 	return &p.out
+}
+
+// Placements decides what starts, as Plan does, but does not look for jobs to make room.
+func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
+	p.decide(s, q)
+	p.resetThrottles()
+	return p.out.Place
+}
+
+func (p *Planner) decide(s *Snapshot, q *Queue) {
+	p.begin(s, q)
+	p.splitByFit()
+	for p.step() {
+	}
 }
 
 // countStart counts a start that an array's throttle, if there is one, lets pass.

@@ -111,6 +111,9 @@ func NewQueue() *Queue {
 // Len returns the number of entries.
 func (q *Queue) Len() int { return len(q.entries) }
 
+// Expected is the run time that the job was put in the queue with.
+func (q *Queue) Expected(id job.ID) time.Duration { return q.entries[id].Expected }
+
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 

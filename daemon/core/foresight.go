@@ -1,0 +1,76 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Foresight is a forecast as of the moment of a question. All share it who ask until
+// something changes, or for foresightFor, and it is carried out by those who ask and as far
+// as they ask: the core only makes the copies that it needs. It is not the core's any
+// more, and must be used by one goroutine at a time.
+type Foresight struct {
+	Number   uint64 // that of one made later is higher; 0: it is of what was only tried, and of use to nobody else
+	forecast *sched.Forecast
+}
+
+// foresightFor is for how long a forecast is as good as a new one where nothing has
+// changed but the time.
+const foresightFor = time.Second
+
+// foresights is the last forecast, for the next who asks.
+type foresights struct {
+	last    *Foresight
+	of      uint64 // the number of changes when it was made
+	made    time.Time
+	changes uint64
+}
+
+// Foresee returns the forecast as of now.
+func (c *Core) Foresee(now time.Time) *Foresight {
+	if f := c.planning.foreseen(now); f != nil {
+		return f
+	}
+	f := c.foreseeAlone(now)
+	c.planning.foresee(f, now)
+	return f
+}
+
+// foreseeAlone makes a forecast for one who asks.
+func (c *Core) foreseeAlone(now time.Time) *Foresight {
+	return &Foresight{forecast: c.planning.Forecast(c.snapshotWithEfforts(now), c.planning.Queue)}
+}
+
+// foreseen returns the last forecast, nil where that is not good any more.
+func (p *planning) foreseen(now time.Time) *Foresight {
+	k := &p.ahead
+	if k.last == nil || k.of != k.changes || now.Before(k.made) || now.Sub(k.made) >= foresightFor {
+		return nil
+	}
+	return k.last
+}
+
+// foresee keeps a forecast for the next who asks.
+func (p *planning) foresee(f *Foresight, now time.Time) {
+	k := &p.ahead
+	if f.Number = 1; k.last != nil {
+		f.Number = k.last.Number + 1
+	}
+	k.last, k.of, k.made = f, k.changes, now
+}
+
+// changed notes that a forecast may come out otherwise: a step has planned anew, or there
+// is something to record of it.
+func (p *planning) changed() { p.ahead.changes++ }
+
+// Foretell fills in when the job is expected to start, if it waits.
+func (f *Foresight) Foretell(v *job.JobView) {
+	if f == nil || v.State != job.Queued {
+		return
+	}
+	if at := f.forecast.Start(v.ID); at > 0 {
+		v.StartsAt = at.Time()
+	}
+}

@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// foretelling carries out the forecasts that the loop hands out, one at a time and never on
+// the loop, which others wait for. However many ask, and whatever changes
+// between their questions, those who wait for their turn share one.
+type foretelling struct {
+	mu     sync.Mutex      // guards newest
+	newest *core.Foresight // that anybody has asked of: all who wait for their turn are in it
+
+	turn sync.Mutex      // guards used, and what is in a forecast
+	used *core.Foresight // by the last whose turn it was
+}
+
+// foretold is the job with when it is expected to start, if it waits and that can be told.
+func (d *Daemon) foretold(ctx context.Context, v job.JobView) job.JobView {
+	var ahead *core.Foresight
+	if v.State == job.Queued && d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
+		return v
+	}
+	return d.ahead.foretell(ctx, ahead, v)
+}
+
+func (f *foretelling) foretell(ctx context.Context, ahead *core.Foresight, v job.JobView) job.JobView {
+	list := []job.JobView{v}
+	f.foretellAll(ctx, ahead, list)
+	return list[0]
+}
+
+// foretellAll fills in when jobs are expected to start. Who has left is not told.
+func (f *foretelling) foretellAll(ctx context.Context, ahead *core.Foresight, list []job.JobView) {
+	if ahead == nil {
+		return
+	}
+	f.see(ahead)
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	ahead = f.best(ahead)
+	for i := range list {
+		if ctx.Err() != nil {
+			return
+		}
+		ahead.Foretell(&list[i])
+	}
+}
+
+// see takes in a forecast that somebody asked for.
+func (f *foretelling) see(ahead *core.Foresight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.newest == nil || ahead.Number > f.newest.Number {
+		f.newest = ahead
+	}
+}
+
+// best returns the forecast to use instead of one: that which was used last, if it is not
+// older, else the newest.
+func (f *foretelling) best(ahead *core.Foresight) *core.Foresight {
+	if ahead.Number == 0 { // it is of what was only tried
+		return ahead
+	}
+	if f.used == nil || f.used.Number < ahead.Number {
+		f.mu.Lock()
+		f.used = f.newest
+		f.mu.Unlock()
+	}
+	return f.used
+}

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestForetellingShares: whoever waits for the turn is answered from what another has used
+// before, where that is not older, and else from the newest. What was only tried is of use
+// to nobody else.
+func TestForetellingShares(t *testing.T) {
+	c, now := core.New(core.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
+	made := make([]*core.Foresight, 4)
+	for i := range made {
+		made[i] = c.Foresee(now.Add(time.Duration(i) * time.Hour))
+	}
+	var f foretelling
+	for i, step := range []struct{ asked, seen, want int }{
+		{asked: 0, seen: 1, want: 1}, {asked: 1, seen: 2, want: 1}, {asked: 2, seen: 3, want: 3}, {asked: 2, seen: 2, want: 3},
+	} {
+		f.see(made[step.asked])
+		f.see(made[step.seen])
+		if got := f.best(made[step.asked]); got != made[step.want] {
+			t.Errorf("%d: forecast %d, want %d", i, got.Number, made[step.want].Number)
+		}
+	}
+	tried := &core.Foresight{}
+	if f.see(tried); f.best(tried) != tried || f.best(made[3]) != made[3] {
+		t.Error("what was only tried is shared")
+	}
+}
