@@ -184,7 +184,9 @@ func (p *Planner) victimOf(q Preemption) *victim {
 }
 
 func (p *Planner) anyVictim(r *rank) bool {
-	return slices.ContainsFunc(p.victims, func(v victim) bool { return !v.chosen && v.yieldsWithOthers(r, p.s.Policy.FIFO) })
+	return slices.ContainsFunc(p.victims, func(v victim) bool {
+		return !v.chosen && v.yieldsWithOthers(r, p.s.Policy.FIFO)
+	})
 }
 
 // preemptFor chooses victims for the job at the cursor and counts what they
