@@ -29,6 +29,7 @@ var groups = []kong.Group{
 // grammar is the whole command line.
 type grammar struct {
 	Submit  submitCmd  `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command."`
+	Run     runCmd     `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command, show what it prints, and exit as it does."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
 	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Show everything about a job."`
 	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Say why a job waits, GPU by GPU."`

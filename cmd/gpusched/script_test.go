@@ -152,11 +152,11 @@ func scriptEnd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(daemonKey{}).(*servertest.Backend).End(id, job.Result{Outcome: job.State(args[1]), ExitCode: code})
 }
 
-// scriptAwait is "await FILE": it returns when something has made the file; the
-// test's own time limit ends it otherwise.
+// scriptAwait is "await FILE [TEXT]": it returns when something has made the file, and
+// written the text; the test's own time limit ends it otherwise.
 func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	for {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(b), strings.Join(args[1:], " ")) {
 			return
 		}
 		runtime.Gosched()

@@ -19,7 +19,7 @@ type submitCmd struct {
 	File  string   `name:"file" placeholder:"FILE" group:"queue" help:"One job for each line of a file, - for the input: options and a command, as on a command line. The options beside --file are for every line."`
 
 	DryRun bool `name:"dry-run" group:"self" help:"Queue nothing; show where the job would go and the systemd unit it would be."`
-	Wait   bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did."`
+	Wait   bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did, showing what it prints (but of an array, and with -q or -o)."`
 	Quiet  bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
 	outputFlags
 }
@@ -75,7 +75,10 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.out.W.Flush()
-	return a.follow(ctx, reply.Job.ID, c.Quiet || c.form() != "table")
+	if c.Quiet || c.form() != "table" || reply.Job.Array != nil {
+		return a.follow(ctx, reply.Job.ID, c.Quiet || c.form() != "table")
+	}
+	return a.attend(ctx, reply.Job, false)
 }
 
 // BeforeApply tells an amount of GPUs that was asked from none that was.

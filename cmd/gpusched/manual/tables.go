@@ -19,10 +19,10 @@ var exitStatuses = []Entry{
 	{"7", "'gpusched wait --timeout' gave up."},
 	{"8", "Refused by the site's rules."},
 	{"9", "health, doctor: something works, but not as it should."},
-	{"124", "wait, submit --wait: the job reached its time limit."},
-	{"125", "wait, submit --wait: the job never started, or gpusched itself failed."},
-	{"128+N", "wait, submit --wait: signal N ended the job; 137 also if it ran out of memory. 130: Ctrl-C ended gpusched."},
-	{"other", "wait, submit --wait: the exit status of the job's command."},
+	{"124", "run, wait, submit --wait: the job reached its time limit."},
+	{"125", "run, wait, submit --wait: the job never started, or gpusched itself failed."},
+	{"128+N", "run, wait, submit --wait: signal N ended the job; 137 also if it ran out of memory. 130: Ctrl-C ended gpusched, and the job went on."},
+	{"other", "run, wait, submit --wait: the exit status of the job's command."},
 }
 
 // reasons says what each reason for waiting means.

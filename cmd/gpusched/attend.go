@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// How often a job is looked at by who stays with it: the first times quickly, as most
+// start at once, then seldom.
+const (
+	firstLook = 50 * time.Millisecond
+	waitLook  = time.Second
+	runLook   = 5 * time.Second
+)
+
+// secondThought is how long after the first Ctrl-C another one cancels the job.
+const secondThought = 2 * time.Second
+
+// attendance is one stay with a job until its end.
+type attendance struct {
+	a    *app
+	job  api.Job
+	line *liveLine
+	pipe *watchedWriter // where the output goes
+}
+
+// attend stays with a job: it says why the job waits, prints what it prints, and ends
+// as it does. Ctrl-C leaves the job alone, and once more cancels it.
+func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
+	at := &attendance{a: a, job: j, line: &liveLine{t: a.err, quiet: quiet}}
+	at.pipe = &watchedWriter{w: at.line.over(a.out.W), last: time.Now()}
+	at.line.show(j, nil)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	ctx = context.WithoutCancel(ctx) // the first signal is not the end
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	read := make(chan error, 1)
+	go func() { read <- at.readOutput(reading) }()
+	reply, err := at.untilEnd(reading, signals)
+	if err == nil {
+		at.pipe.settle(ctx)
+	}
+	stop()
+	if err := <-read; err != nil && !errors.Is(err, context.Canceled) {
+		at.line.note("the output of job %s is not shown: %s", nameOfJob(j), err)
+	}
+	if err != nil {
+		return at.leave(ctx, err, signals)
+	}
+	a.out.W.Flush()
+	if !quiet {
+		at.line.note("job %s %s", nameOfJob(j), resultOf(reply.Job))
+	}
+	return statusOf([]api.Job{reply.Job})
+}
+
+// readOutput prints the output of every start of the job until ctx is done.
+func (at *attendance) readOutput(ctx context.Context) error {
+	if err := at.a.journalReadable(at.job); err != nil {
+		return err
+	}
+	path, err := exec.LookPath("journalctl")
+	if err != nil {
+		return err
+	}
+	if err := at.a.awaitJournal(ctx); err != nil {
+		return err
+	}
+	err = runJournal(ctx, path, []string{
+		"--no-pager", "--quiet", "--output=cat", "--follow", "--no-tail", "_SYSTEMD_UNIT=" + at.job.ID.Unit(),
+	}, at.pipe)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// interrupted is the end of a stay by a signal.
+type interrupted struct{ os.Signal }
+
+// Error names the signal.
+func (i interrupted) Error() string { return i.String() }
+
+// untilEnd waits for the job's end and says meanwhile how it is.
+func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (api.JobReply, error) {
+	type end struct {
+		reply api.JobReply
+		err   error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		reply, err := at.a.client.Wait(ctx, at.job.ID.String(), 0)
+		ended <- end{reply, err}
+	}()
+	for pause := firstLook; ; {
+		look := time.NewTimer(pause)
+		select {
+		case e := <-ended:
+			return e.reply, e.err
+		case s := <-signals:
+			return api.JobReply{}, interrupted{s}
+		case <-look.C:
+			pause = at.look(ctx, pause)
+		}
+	}
+}
+
+// look says how the job is, and when to look again.
+func (at *attendance) look(ctx context.Context, last time.Duration) time.Duration {
+	now, err := at.a.client.Job(ctx, at.job.ID.String())
+	if err != nil {
+		return waitLook // who waits for the end says what is wrong
+	}
+	j := now.Job
+	at.line.show(j, at.a.ahead(ctx, j))
+	if j.StartedAt.IsZero() {
+		return min(2*last, waitLook)
+	}
+	return runLook
+}
+
+// leave ends the stay before the job has ended.
+func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Signal) error {
+	var by interrupted
+	if !errors.As(err, &by) {
+		at.line.note("%s", comeBack(at.job))
+		return waitError(ctx, err)
+	}
+	if by.Signal != os.Interrupt {
+		at.line.note("%s", comeBack(at.job))
+		return exitStatus(statusInterrupted)
+	}
+	at.line.note("%s; Ctrl-C once more cancels it now", comeBack(at.job))
+	select {
+	case <-time.After(secondThought):
+		return exitStatus(statusInterrupted)
+	case <-signals:
+	}
+	reply, err := at.a.client.Cancel(ctx, at.job.ID.String(), api.CancelRequest{})
+	if err != nil {
+		return waitError(ctx, err)
+	}
+	at.line.note("job %s %s", nameOfJob(at.job), (&cancelCmd{}).said(reply.Job))
+	return exitStatus(statusInterrupted)
+}
