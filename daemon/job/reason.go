@@ -45,6 +45,7 @@ const (
 	ReasonQuotaJobs  ReasonCode = "quota-jobs"  // Detail runs Need jobs, the quota
 	ReasonQuotaMem   ReasonCode = "quota-mem"   // Detail has Have bytes of host memory of Need
 	ReasonQuotaCPUs  ReasonCode = "quota-cpus"  // Detail has Have CPUs of Need
+	ReasonQuotaKept  ReasonCode = "quota-kept"  // the quota of Detail is kept for Job, which is before this one
 	ReasonQuotaHours ReasonCode = "quota-hours" // Detail has used Have GPU-hours of Need
 	ReasonAccount    ReasonCode = "account"     // its user may run nothing; Detail says why
 )

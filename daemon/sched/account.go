@@ -40,6 +40,7 @@ type Account struct {
 	over         bool   // its GPU time is used up
 	allowed      uint64 // the reservations of administrators that are open to it, as bits
 	failedShapes int    // for how many of its shapes nothing could be kept
+	place        quotaPlace
 }
 
 // Member reports whether the account is the group or in it.
@@ -62,17 +63,34 @@ func (a *Account) capped(n *needs) bool {
 }
 
 func (a *Account) full(n *needs) bool {
+	return a.over && n.milli > 0 || !a.holds(a.inUse(), n)
+}
+
+// running is what the account's running jobs count for in its quotas.
+func (a *Account) running() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
+
+// inUse is the same with what the pass gave out.
+func (a *Account) inUse() *quotaUse {
+	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
+	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
+}
+
+// bounded reports whether the account has quotas of what it has at once.
+func (a *Account) bounded() bool {
+	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
+}
+
+// holds reports whether the quotas leave room for a job of these needs beside such use.
+func (a *Account) holds(u *quotaUse, n *needs) bool {
 	switch {
-	case a.over && n.milli > 0:
-		return true
-	case a.MaxJobs > 0 && a.Jobs+a.newJobs >= a.MaxJobs:
-		return true
-	case a.MaxMem > 0 && n.mem > 0 && a.host.mem+a.newHost.mem+n.mem > a.MaxMem:
-		return true
-	case n.cpus > 0 && n.cpus > a.cpusLeft():
-		return true
+	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:
+		return false
+	case a.MaxMem > 0 && n.mem > 0 && u.mem+n.mem > a.MaxMem:
+		return false
+	case a.MaxCPUs > 0 && n.cpus > 0 && u.cpus+n.cpus > a.MaxCPUs:
+		return false
 	}
-	return a.MaxMilli > 0 && n.milli > 0 && a.Milli+a.newMilli+n.quota > a.MaxMilli
+	return a.MaxMilli == 0 || n.milli == 0 || u.milli+n.quota <= a.MaxMilli
 }
 
 // cpusLeft is how many CPUs the account's jobs may have beside those that they have.

@@ -105,7 +105,7 @@ func (p *Planner) beginBatches() {
 // itself.
 func (p *Planner) fallBehind(r *rank, b *bucket) {
 	r.turn = b.turn
-	if b.behind == nil || r.guarded {
+	if b.behind == nil || b.behind.tail == nil || r.guarded {
 		return
 	}
 	var place rank

@@ -42,7 +42,8 @@
 //
 // Placement. The jobs are looked at in order. One whose account is at its
 // quota or barred, or whose array runs as many tasks as it may, is passed over, and one
-// that asks no GPU where those that ask none have all places of their share. One that
+// that asks no GPU where those that ask none have all places of their share. So is one
+// that waits for another of its account (see Quotas). One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
 // will once running jobs end as expected, get a reservation: the instant
 // (shadow) at which that is so, and the GPUs that become free latest. One that
@@ -58,6 +59,19 @@
 // for its GPUs' part of Host.GPUCPUs, or for what is left to it and its account where that
 // is less. A GPU that an
 // administrator reserved for its account is kept from it for no job of others.
+//
+// Quotas. The first waiting job of an account that fits once all has ended, and which as the pass
+// began was kept back by a quota of the account or of a group of it that it is within by itself, or
+// for which the pass keeps GPUs, keeps its place in the quotas of what the account has at once: by
+// the expected ends of what runs there is a moment at which they and those of its groups let it
+// start, for one with a reservation the shadow if that is later. A job of the account behind it is
+// passed over that would run on after that moment, unless the quotas then hold for both. That
+// is backfilling within an account: what a stream of an account's small jobs leaves of a quota
+// would never be enough for a large one of its own. In the quotas of a group the first keeps its
+// place of all jobs of its members that these very quotas keep back, or for which GPUs are
+// kept: nobody waits since another is at a quota of the other's own. Where there is no
+// such moment, where hours are used up or the account is barred, nothing is kept.
+// Of a quota of CPUs a job that names none counts for no more than is left beside the other's.
 //
 // Choice. A part of a GPU, of one of which parts are given, goes to the fullest GPU that has room (best fit), or
 // with Spread to the emptiest; then to the one with fewest jobs, then the
@@ -114,11 +128,11 @@
 //     names exact GPUs gets exactly these.
 //  3. Nothing is placed on a GPU that is not in state OK, or that is reserved
 //     for others.
-//  4. Work conservation: no job that a plan leaves over, and that is at no
-//     bound, fits into what is left to it: what is free, less, where it would be
+//  4. Work conservation: no job that a plan leaves over, that is at no bound and waits
+//     for none of its account, fits into what is left to it: what is free, less, where it would be
 //     in the way of a reservation, what that needs. After a plan without
-//     reservations is carried out, planning again at the same instant places
-//     nothing. With some it may, as they are made anew: GPUs that become free
+//     reservations, in which nobody waits for another of the account, is carried out, planning
+//     again at the same instant places nothing. With some it may, as they are made anew: GPUs that become free
 //     later can be kept then, a job that a load keeps waiting can have come to
 //     be without GPUs, and a quota or an array can be used up.
 //  5. No delay: while jobs end no later than expected, the shadow of the first
@@ -132,7 +146,8 @@
 //     mean completion on the public trace.) Nor does it hold for GPUs that an
 //     administrator reserves for others now, nor for further reservations, which
 //     move when the first does.
-//  6. Quotas hold for every account after the plan.
+//  6. Quotas hold for every account after the plan, and while jobs end no later than expected
+//     for the first that one keeps back, by the moment that was found for it.
 //  7. The optimised pass equals the plain one of the tests that sorts all jobs.
 //  8. A pass that places nothing allocates nothing.
 //  9. What is counted of a wait never includes time in which the quotas of the

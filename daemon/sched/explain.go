@@ -15,7 +15,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	sh := c.bucket.shape
 	q := c.query(p.s.Now, whenNow)
 	l := p.capacityBehind(&q, &p.now, p.delayed(&c))
-	why := append(quotaReasons(w.Account, &sh.needs, p.s), p.hostReasons(sh, l)...)
+	why := append(p.quotaReasons(w, sh), p.hostReasons(sh, l)...)
 	if sh.milli == 0 {
 		return why
 	}
@@ -113,6 +113,20 @@ func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job
 func count(n int64) any { return n }
 func size(n int64) any  { return job.Size(n) }
 func cpus(n int64) any  { return job.CPUs(n) }
+
+// quotaReasons says which quotas keep the job back: those that are used up, or else those that
+// are kept for another job of the account or group.
+func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
+	why := quotaReasons(w.Account, &sh.needs, p.s)
+	c := p.cursorOf(w)
+	if e := p.q.entries[w.ID]; e != nil { // there it may be of a batch
+		p.rank(&c.rank, e.bucket, e)
+	}
+	if k, q := p.behindOwn(&c); k != nil && len(why) == 0 {
+		why = append(why, job.Reason{Code: job.ReasonQuotaKept, GPU: job.NoGPU, Job: k.id, Detail: q.called()})
+	}
+	return why
+}
 
 // quotaReasons says what keeps the account from starting jobs: quotas of its own
 // and of its groups that are used up, or that it may not run any.

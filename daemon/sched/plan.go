@@ -43,10 +43,13 @@ type Planner struct {
 	set        []int
 	degree     []int64
 
-	throttles []*Throttle // that the pass went through
-	victims   []victim
-	freed     capacity // with all that others have been told to give back
-	soon      capacity // without what of that comes late
+	given      []quotaEnd  // what the pass gave out, as quotas count it
+	backs      []quotaEnd  // what a quota gets back
+	cpusBeside int         // left to the last job that was looked at, beside those of its account before it
+	throttles  []*Throttle // that the pass went through
+	victims    []victim
+	freed      capacity // with all that others have been told to give back
+	soon       capacity // without what of that comes late
 }
 
 // NewPlanner returns a planner.
@@ -108,7 +111,7 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.out.Place, p.out.Preempt, p.out.Backfill = p.out.Place[:0], p.out.Preempt[:0], p.out.Backfill[:0]
 	p.out.Wake = Never
 	p.backfill, p.store = p.backfill[:0], p.store[:0]
-	p.ends, p.listed = p.ends[:0], false
+	p.ends, p.listed, p.given = p.ends[:0], false, p.given[:0]
 	p.start.open(s)
 	p.now.copyFrom(&p.start)
 	p.wholeFree = p.start.whole()
@@ -270,6 +273,8 @@ func (p *Planner) refuse() {
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
+	case !p.hopeless(c.bucket) && p.waitsForOwn(c):
+		p.blocked.pop()
 	case p.hopeless(c.bucket):
 		if p.blocked.drop() {
 			p.blocked.sift(func(s *standing) bool { return !p.hopeless(p.q.buckets[s.at]) })
@@ -311,8 +316,11 @@ func (p *Planner) tryFirst() {
 		return
 	}
 	mask := p.delayed(c)
+	fits := p.roomFor(c.bucket, mask)
 	switch {
-	case p.roomFor(c.bucket, mask):
+	case fits && p.waitsForOwn(c): // and so do all of its bucket
+		p.heap.pop()
+	case fits:
 		p.placeBehind(c, mask)
 		p.heap.settle(p.seek(c))
 	case c.bucket.shape.yields:
@@ -350,6 +358,9 @@ func (p *Planner) placeBehind(c *cursor, mask uint32) {
 		l = p.capacityBehind(&q, l, mask)
 	}
 	h := hostShare{q.shape.mem, p.cpusFor(q.shape, q.account, l)}
+	if q.shape.cpus == 0 {
+		h.cpus = max(0, min(h.cpus, p.cpusBeside))
+	}
 	p.place(c, p.choose(&q, l), h)
 }
 
@@ -360,6 +371,9 @@ func (p *Planner) placeBehind(c *cursor, mask uint32) {
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.delayed(c)
 	if p.keepsMore() && !c.given && !p.hopeless(c.bucket) {
+		if p.waitsForOwn(c) {
+			return false
+		}
 		if p.reserve(c) {
 			return p.next(c)
 		}
@@ -391,8 +405,7 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 		}
 	}
 	p.changed()
-	c.bucket.account.addPlaced(c.bucket.shape.quota, h)
-	p.countStart(c.entry.Throttle)
+	p.give(c, h)
 	c.used++
 	c.entry.start(p.pass)
 	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, host: h, gpu: noGPU})

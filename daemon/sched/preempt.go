@@ -96,7 +96,8 @@ func (p *Planner) resetCursors() {
 	p.blocked.order()
 }
 
-// firstLeft returns the first job in order that is left and not capped.
+// firstLeft returns the first job in order that is left, not capped, and not behind one of
+// its account that keeps its place.
 func (p *Planner) firstLeft() *cursor {
 	for len(p.blocked.list) > 0 {
 		c := p.blocked.first()
@@ -105,6 +106,8 @@ func (p *Planner) firstLeft() *cursor {
 			p.blocked.pop()
 		case !c.open(): // another job of its array was faster
 			p.blocked.settle(p.seek(c))
+		case p.waitsForOwn(c):
+			p.blocked.pop()
 		default:
 			return c
 		}
@@ -292,8 +295,7 @@ func (p *Planner) reserveFreed(c *cursor, grants []Grant) {
 			k.rest.take(grants, sh.hostShare)
 		}
 	}
-	c.bucket.account.addPlaced(sh.quota, sh.hostShare)
-	p.countStart(c.entry.Throttle)
+	p.give(c, sh.hostShare)
 }
 
 // dropUnneeded lets go the last of the victims after the first so many of which

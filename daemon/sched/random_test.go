@@ -178,6 +178,7 @@ func (d *drawn) run(id job.ID) {
 			left = 0
 		}
 	}
+	r.Quota = asked
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		a.Start(asked, gpuRate(asked), noon, d.s.Policy.HalfLife)
 		a.Promise(r.MemBytes, r.CPUs)

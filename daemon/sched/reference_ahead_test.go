@@ -51,6 +51,9 @@ func (r *reference) keep(j refJob) {
 	if r.given[j.kind] || r.tries[j.Account] >= r.most || r.vain[j.kind.request] && len(r.s.Reserved) == 0 {
 		return
 	}
+	if r.behindOwn(j) {
+		return
+	}
 	base := r.now.clone()
 	for _, k := range r.kept {
 		base.add(-1, k.grants, k.mem, k.cpus)

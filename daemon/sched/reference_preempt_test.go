@@ -54,7 +54,9 @@ func (r *reference) preemptAll() {
 	list := r.victims()
 	futile := map[refKind]bool{}
 	for tries := 0; tries < maxPreemptors; {
-		at := slices.IndexFunc(r.jobs, func(j refJob) bool { return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) && r.ever(j.Waiting) })
+		at := slices.IndexFunc(r.jobs, func(j refJob) bool {
+			return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) && r.ever(j.Waiting) && !r.behindOwn(j)
+		})
 		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, r.jobs[at].standing()) }) {
 			return
 		}

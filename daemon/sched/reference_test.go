@@ -31,6 +31,8 @@ type reference struct {
 	tries   map[*Account]int // in vain
 	most    int              // of these
 	started []refRun
+	begun   []refBegun
+	held    int        // jobs that fitted and waited for others of their account
 	users   []*Account // who wait or run something
 }
 
@@ -191,7 +193,11 @@ func (r *reference) placeAll() {
 				}
 				break
 			}
-			r.start(j, r.choose(j.Waiting, left, whenNow), r.cpusFor(j.Waiting, left))
+			if r.behindOwn(j) {
+				r.held++
+				break
+			}
+			r.start(j, r.choose(j.Waiting, left, whenNow), r.cpusFor(j, left))
 		}
 	}
 
@@ -199,7 +205,8 @@ func (r *reference) placeAll() {
 
 // cpusFor is for how many CPUs a job counts from its start: as many as it named, or else
 // its GPUs' part of those that go with all, but no more than are left, to it as well.
-func (r *reference) cpusFor(w *Waiting, left machine) int {
+func (r *reference) cpusFor(j refJob, left machine) int {
+	w := j.Waiting
 	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {
 		return w.Request.CPUs
 	}
@@ -207,6 +214,9 @@ func (r *reference) cpusFor(w *Waiting, left machine) int {
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		if _, has := a.Promised(); a.MaxCPUs > 0 {
 			n = min(n, a.MaxCPUs-has-r.new(a).cpus)
+			if use, ok := r.beside(j, a); ok {
+				n = min(n, a.MaxCPUs-use.cpus)
+			}
 		}
 	}
 	return max(n, 0)
@@ -234,6 +244,9 @@ func (r *reference) count(j refJob, cpus int) {
 		n.cpus += cpus
 		n.mem += j.Request.MemBytes
 	}
+	use := useOf(j.Waiting)
+	use.cpus = cpus
+	r.begun = append(r.begun, refBegun{use, j.Account, r.s.Now.Add(j.run)})
 	if j.Throttle != nil {
 		r.gates[j.Throttle]++
 	}

@@ -177,6 +177,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	r.id, r.account, r.preemptedFor = c.entry.ID, c.bucket.account, false
 	r.run, r.host, r.then = c.bucket.run, c.bucket.shape.hostShare, p.rankAt(c, r.at)
 	p.keep(r, p.chooseLatest(&q, &r.rest), c.bucket.shape.gpuMem > 0)
+	p.keepPlace(c, r.at)
 	return true
 }
 

@@ -43,6 +43,7 @@ var reasons = []reason{
 	{job.ReasonQuotaGPUs, own, "{text} has {have GPUs} of {need GPUs} GPUs, the quota", "", ""},
 	{job.ReasonQuotaMem, own, "{text} has {have bytes} of {need bytes} of host memory, the quota", "", ""},
 	{job.ReasonQuotaCPUs, own, "{text} has {have} of {need CPU}, the quota", "", ""},
+	{job.ReasonQuotaKept, own, "what is left to {text} by quota is kept for job {job}, which is before this one", "", ""},
 	{job.ReasonQuotaHours, own, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
 
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},

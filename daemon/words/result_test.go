@@ -113,6 +113,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: 4}, "4 tasks of the array are running, its limit"},
 		{job.Reason{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: 1}, "1 task of the array is running, its limit"},
 		{job.Reason{Code: job.ReasonQuotaGPUs, GPU: job.NoGPU, Detail: job.Text("alice"), Have: 3500, Need: 4000}, "alice has 3.5 of 4 GPUs, the quota"},
+		{job.Reason{Code: job.ReasonQuotaKept, GPU: job.NoGPU, Detail: job.Text("bob"), Job: 5}, "what is left to bob by quota is kept for job 5, which is before this one"},
 		{job.Reason{Code: job.ReasonQuotaJobs, GPU: job.NoGPU, Detail: job.Text("group lab"), Need: 5}, "group lab has 5 jobs running, the quota"},
 		{job.Reason{Code: job.ReasonQuotaHours, GPU: job.NoGPU, Detail: job.Text("alice"), Have: 99, Need: 90}, "alice has used 99 GPU-hours lately, the quota is 90"},
 		{job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text("the account of alice has expired")}, "its user may start nothing: the account of alice has expired"},

@@ -64,6 +64,7 @@ var reasons = []Entry{
 	{string(job.ReasonQuotaJobs), "The user's or group's quota of running jobs is used up."},
 	{string(job.ReasonQuotaMem), "The user's or group's quota of host memory at once leaves less than the job asks (--mem)."},
 	{string(job.ReasonQuotaCPUs), "The user's or group's quota of CPUs at once leaves fewer than the job asks (--cpus)."},
+	{string(job.ReasonQuotaKept), "What a quota of the user or group leaves is kept for another of its jobs, which is before this one and needs more of it. A job that ends before that one can start, or leaves it enough, may still start."},
 	{string(job.ReasonAccount), "The account of the job's user has expired. Its jobs start some minutes after an administrator has renewed it (chage -E)."},
 	{string(job.ReasonQuotaHours), "The user or group has used its quota of GPU-hours lately. Past use counts less and less."},
 }

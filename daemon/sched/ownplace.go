@@ -1,0 +1,254 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The first job of an account that its quotas keep back, or for which GPUs are kept, keeps
+// its place in them: a job of the account behind it starts only if it is expected to have
+// ended by the moment at which the quotas are to let the first one start, or if they then
+// hold for both. It is the same for a group and the jobs of its members.
+
+// quotaUse is what jobs count for in quotas.
+type quotaUse struct {
+	jobs, milli int
+	hostShare
+}
+
+// add counts so many of the same jobs more.
+func (u *quotaUse) add(o quotaUse, sign int) {
+	u.jobs += sign * o.jobs
+	u.milli += sign * o.milli
+	u.mem += int64(sign) * o.mem
+	u.cpus += sign * o.cpus
+}
+
+// keeper is a waiting job that keeps its place in quotas.
+type keeper struct {
+	rank
+	needs   *needs // nil: there is none
+	account *Account
+	at      Instant // at which GPUs are kept for it
+}
+
+// quotaPlace is what a pass knows of the place that is kept in the quotas of an account.
+type quotaPlace struct {
+	sought   bool
+	capped   keeper // the first that a quota kept back as the pass began
+	reserved keeper // the first for which the pass keeps GPUs
+
+	found foundPlace
+}
+
+// foundPlace is where the place of a job in quotas is.
+type foundPlace struct {
+	of    *keeper // whose
+	given int     // with so many starts of the pass
+	at    Instant // when the quotas let it start; Never: nobody knows
+	use   quotaUse
+}
+
+// quotaEnd is what quotas get back at a moment.
+type quotaEnd struct {
+	at      Instant
+	account *Account
+	quotaUse
+}
+
+// inQuota is what a running job counts for.
+func (r *Running) inQuota() quotaUse { return quotaUse{1, r.Quota, r.hostShare()} }
+
+// belongs reports whether what an account runs counts in the quotas of another: in its own,
+// and its group's.
+func (a *Account) belongs(to *Account) bool {
+	return a == to || a != nil && slices.Contains(a.Groups, to)
+}
+
+// behindOwn returns the job before the one at the cursor for which its account's quotas, or
+// a group's, are kept from it, and the account whose they are; nil for none. It
+// notes how many CPUs the job may have beside such jobs.
+func (p *Planner) behindOwn(c *cursor) (*keeper, *Account) {
+	p.cpusBeside = endless
+	a, ends := c.bucket.account, p.s.Now.Add(c.bucket.run)
+	if k := p.keptFrom(a, c, ends); k != nil {
+		return k, a
+	}
+	for _, g := range a.Groups {
+		if k := p.keptFrom(g, c, ends); k != nil {
+			return k, g
+		}
+	}
+	return nil, nil
+}
+
+func (p *Planner) waitsForOwn(c *cursor) bool {
+	k, _ := p.behindOwn(c)
+	return k != nil
+}
+
+// keptFrom returns the job that keeps its place in these quotas from the one at the cursor.
+func (p *Planner) keptFrom(q *Account, c *cursor, ends Instant) *keeper {
+	if !q.bounded() {
+		return nil
+	}
+	k := p.keeperBefore(q, c)
+	if k == nil {
+		return nil
+	}
+	place := &q.place.found
+	if place.of != k || place.given != len(p.given) {
+		p.findPlace(q, k)
+	}
+	if place.at == Never || ends <= place.at {
+		return nil
+	}
+	if !q.holds(&place.use, &c.bucket.shape.needs) {
+		return k
+	}
+	if q.MaxCPUs > 0 {
+		p.cpusBeside = min(p.cpusBeside, q.MaxCPUs-place.use.cpus)
+	}
+	return nil
+}
+
+// keeperBefore returns the first job that keeps its place in these quotas, if it stands
+// before the one at the cursor.
+func (p *Planner) keeperBefore(q *Account, c *cursor) *keeper {
+	if !q.place.sought {
+		q.place.sought = true
+		p.findCapped(q)
+	}
+	first, other := &q.place.capped, &q.place.reserved
+	if first.needs == nil || other.needs != nil && other.before(&first.rank) {
+		first = other
+	}
+	if first.needs == nil || !first.before(&c.rank) {
+		return nil
+	}
+	return first
+}
+
+// findCapped finds the first job that these quotas, or if they are of a user a group's
+// as well, kept back as the pass began.
+func (p *Planner) findCapped(q *Account) {
+	for _, b := range p.q.buckets {
+		if !b.account.belongs(q) || !b.keptBack(q) {
+			continue
+		}
+		e := b.firstOpen()
+		if p.open(b.shape.footprint); e == nil || !p.fitsEver(b.shape) {
+			continue
+		}
+		var r rank
+		p.rank(&r, b, e)
+		if k := &q.place.capped; k.needs == nil || r.before(&k.rank) {
+			*k = keeper{rank: r, needs: &b.shape.needs, account: b.account}
+		}
+	}
+}
+
+// firstOpen returns the first job of the bucket that no array held back as the pass began.
+func (b *bucket) firstOpen() *entry {
+	for e := b.head; e != nil; e = e.next {
+		if e.Count > 0 && (e.Throttle == nil || e.Throttle.Left > 0) {
+			return e
+		}
+	}
+	return nil
+}
+
+// keptBack reports whether quotas, for a group its own, kept the jobs of the bucket back as
+// the pass began, and will not once what runs has ended.
+func (b *bucket) keptBack(q *Account) bool {
+	a, n, full := b.account, &b.shape.needs, false
+	if a.Barred != "" || !a.mayEver(n) {
+		return false
+	}
+	full = a == q && !a.holds(a.running(), n)
+	for _, g := range a.Groups {
+		if !g.mayEver(n) {
+			return false
+		}
+		full = full || (g == q || a == q) && !g.holds(g.running(), n)
+	}
+	return full
+}
+
+// mayEver reports whether a job of these needs is within the quotas if nothing else runs.
+func (a *Account) mayEver(n *needs) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
+
+// findPlace finds when the quotas of a job's account and groups let it start, and what
+// is used of these ones then, it included.
+func (p *Planner) findPlace(q *Account, k *keeper) {
+	at := max(k.at, p.s.Now)
+	at = max(at, p.letsStart(k.account, k.needs))
+	for _, g := range k.account.Groups {
+		at = max(at, p.letsStart(g, k.needs))
+	}
+	use := *q.inUse()
+	for _, e := range p.quotaEnds(q) {
+		if e.at <= at {
+			use.add(e.quotaUse, -1)
+		}
+	}
+	use.add(quotaUse{1, k.needs.quota, k.needs.hostShare}, 1)
+	q.place.found = foundPlace{k, len(p.given), at, use}
+}
+
+// letsStart is the first moment at which these quotas hold with one more job, by the
+// expected ends of what runs; Never where there is none.
+func (p *Planner) letsStart(q *Account, n *needs) Instant {
+	use := *q.inUse()
+	if !q.bounded() || q.holds(&use, n) {
+		return p.s.Now
+	}
+	ends := p.quotaEnds(q)
+	slices.SortFunc(ends, func(a, b quotaEnd) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range ends {
+		if use.add(e.quotaUse, -1); q.holds(&use, n) {
+			return e.at
+		}
+	}
+	return Never
+}
+
+// quotaEnds lists what these quotas get back.
+func (p *Planner) quotaEnds(q *Account) []quotaEnd {
+	p.backs = p.backs[:0]
+	for i := range p.s.Running {
+		if r := &p.s.Running[i]; r.Account.belongs(q) {
+			p.backs = append(p.backs, quotaEnd{max(r.End, p.s.Now), r.Account, r.inQuota()})
+		}
+	}
+	for _, e := range p.given {
+		if e.account.belongs(q) {
+			p.backs = append(p.backs, e)
+		}
+	}
+	return p.backs
+}
+
+// keepPlace has a job keep its place in quotas since GPUs are kept for it.
+func (p *Planner) keepPlace(c *cursor, at Instant) {
+	a := c.bucket.account
+	a.keepFor(c, at)
+	for _, g := range a.Groups {
+		g.keepFor(c, at)
+	}
+}
+
+func (a *Account) keepFor(c *cursor, at Instant) {
+	if k := &a.place.reserved; k.needs == nil || c.before(&k.rank) {
+		*k = keeper{c.rank, &c.bucket.shape.needs, c.bucket.account, at}
+		a.place.found.of = nil
+	}
+}
+
+// give counts a start of the pass for the account and its groups.
+func (p *Planner) give(c *cursor, h hostShare) {
+	b := c.bucket
+	b.account.addPlaced(b.shape.quota, h)
+	p.given = append(p.given, quotaEnd{p.s.Now.Add(b.run), b.account, quotaUse{1, b.shape.quota, h}})
+	p.countStart(c.entry.Throttle)
+}

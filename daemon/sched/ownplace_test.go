@@ -1,0 +1,170 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// count puts what runs and the quotas on the accounts, as whoever carries out plans does.
+func (sc *scene) count() {
+	for i := range sc.s.Running {
+		r := &sc.s.Running[i]
+		for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
+			a.Jobs++
+			a.Milli += r.Quota
+			a.Promise(r.MemBytes, r.CPUs)
+		}
+	}
+}
+
+// TestOwnWideJob: what an account's running jobs leave of a quota is kept for its first job
+// that the quota keeps back, from jobs behind it that would still be there.
+func TestOwnWideJob(t *testing.T) {
+	lab := func(sc *scene) *Account {
+		g := &Account{UID: -1, Name: "lab"}
+		sc.user("ann").Groups, sc.user("bob").Groups = []*Account{g}, []*Account{g}
+		return g
+	}
+	for name, c := range map[string]struct {
+		quota func(*scene)
+		wide  func(*job.Request)
+	}{
+		"GPUs":         {func(sc *scene) { sc.user("ann").MaxMilli = 4000 }, func(*job.Request) {}},
+		"memory":       {func(sc *scene) { sc.user("ann").MaxMem = 40 }, func(r *job.Request) { r.MemBytes = 40 }},
+		"CPUs":         {func(sc *scene) { sc.user("ann").MaxCPUs = 8 }, func(r *job.Request) { r.CPUs = 8 }},
+		"group's GPUs": {func(sc *scene) { lab(sc).MaxMilli = 4000 }, func(*job.Request) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 6)
+			r := sc.runs(90, time.Hour, on(0)...)
+			r.MemBytes, r.CPUs = 10, 2
+			c.quota(sc)
+			sc.count()
+			small := asks(func(r *job.Request) { r.MemBytes, r.CPUs = 10, 2 })
+			sc.waits(1, 4000, asks(c.wide))
+			sc.waits(2, 1000, small, expected(2*time.Hour)) // would still be there
+			sc.waits(3, 1000, small, expected(30*time.Minute))
+			if name == "group's GPUs" {
+				sc.user("bob").Groups = sc.user("ann").Groups
+				sc.waits(4, 1000, small, of(sc.user("bob")), expected(2*time.Hour))
+			}
+			sc.expect("start 3 on 1")
+			w := Waiting{ID: 2, Request: &job.Request{GPUMilli: 1000, MemBytes: 10, CPUs: 2}, Account: sc.user("ann"), Expected: 2 * time.Hour, Count: 1, Since: ago(98 * time.Second)}
+			of := "ann"
+			if name == "group's GPUs" {
+				of = "group lab"
+			}
+			if why := sc.p.Explain(&w); len(why) == 0 || why[0].Code != job.ReasonQuotaKept || why[0].Job != 1 {
+				t.Errorf("%s: %+v", of, why)
+			}
+		})
+	}
+}
+
+// A job that fits beside the one before it starts however long it runs, as does one of
+// another account.
+func TestBesideOwnWideJob(t *testing.T) {
+	sc := newScene(t, 8)
+	sc.user("ann").MaxMilli = 5000
+	sc.runs(90, time.Hour, on(0)...)
+	sc.runs(91, time.Hour, on(1)...)
+	sc.count()
+	sc.waits(1, 4000)
+	sc.waits(2, 1000, expected(9*time.Hour))
+	sc.waits(3, 1000, expected(9*time.Hour))
+	sc.waits(4, 1000, expected(9*time.Hour), of(sc.user("bob")))
+	sc.expect("start 2 on 2, start 4 on 3")
+}
+
+// Nothing is kept in quotas for a job that they never let start: of GPU-hours, barred,
+// above the quota by itself, or for lack of GPUs.
+func TestNoPlaceInQuotas(t *testing.T) {
+	for name, change := range map[string]func(*scene, *Waiting){
+		"hours":   func(sc *scene, w *Waiting) { w.Account.MaxUsage = time.Hour },
+		"above":   func(sc *scene, w *Waiting) { w.Account.MaxMilli = 3000 },
+		"no GPUs": func(sc *scene, w *Waiting) { w.Request.GPUType = "h100" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 6)
+			sc.s.Policy.HalfLife = week
+			ann := sc.user("ann")
+			ann.MaxMilli = 4000
+			sc.runs(90, time.Hour, on(0)...)
+			sc.count()
+			sc.waits(1, 4000, func(w *Waiting) { change(sc, w) })
+			if name == "hours" {
+				ann.Restore(2*time.Hour, noon)
+				sc.waits(2, 0, expected(2*time.Hour))
+				sc.expect("start 2 on none")
+				return
+			}
+			sc.waits(2, 1000, expected(2*time.Hour))
+			sc.expect("start 2 on 1")
+		})
+	}
+}
+
+// A job for which GPUs are kept keeps its place in quotas as well: what ends later leaves
+// it enough of them. A quota of jobs keeps nothing from those that end before.
+func TestReservedKeepsItsPlace(t *testing.T) {
+	sc := newScene(t, 6)
+	ann, bob := sc.user("ann"), sc.user("bob")
+	ann.MaxJobs = 1
+	sc.runs(90, time.Hour, on(0, 1)...).Account = bob
+	sc.count()
+	sc.waits(1, 5000)
+	sc.waits(2, 1000, expected(2*time.Hour))
+	sc.waits(3, 0, expected(9*time.Hour))
+	sc.expect("keep 0+1+2+3+4 for 1 at +1h0m0s")
+	sc.waits(4, 1000, expected(30*time.Minute))
+	sc.expect("start 4 on 2, keep 0+1+2+3+4 for 1 at +1h0m0s")
+}
+
+// Tasks of an array that its limit holds back keep nothing; a job behind the others of an
+// array waits for them.
+func TestArrayKeepsItsPlace(t *testing.T) {
+	sc := newScene(t, 6)
+	sc.user("ann").MaxMilli = 4000
+	sc.runs(90, time.Hour, on(0)...)
+	sc.count()
+	gate := &Throttle{}
+	sc.waits(1, 4000, func(w *Waiting) { w.Throttle, w.Count = gate, 3 })
+	sc.waits(2, 1000, expected(2*time.Hour))
+	sc.expect("start 2 on 1")
+	gate.Left = 1
+	sc.expect("wait")
+}
+
+// What a job without a number of CPUs counts for leaves those that are kept.
+func TestImpliedCPUsBesideOwnJob(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.user("ann").MaxCPUs = 8
+	sc.s.Host.CPUs, sc.s.Host.GPUCPUs = 16, 16
+	r := sc.runs(90, time.Hour, on(0)...)
+	r.CPUs = 4
+	sc.s.Host.PromisedCPUs = 4
+	sc.count()
+	sc.waits(1, 1000, asks(func(r *job.Request) { r.CPUs = 6 }))
+	sc.waits(2, 1000, expected(2*time.Hour))
+	if plan := sc.p.Plan(&sc.s, sc.q); len(plan.Place) != 1 || plan.Place[0].CPUs != 2 {
+		t.Errorf("%+v", plan.Place)
+	}
+}
+
+// No job is stopped for one that waits for its own account's.
+func TestNobodyStopsForWhoWaitsForOwn(t *testing.T) {
+	sc := newScene(t, 4)
+	sc.s.Policy.Slice = 30 * time.Minute
+	sc.user("ann").MaxMilli = 3000
+	sc.runs(90, 2*time.Hour, on(0)...)
+	r := sc.runs(91, 9*time.Hour, on(1, 2, 3)...)
+	r.Account, r.Preemptible, r.Priority.Class = sc.user("bob"), true, job.Scavenger
+	sc.count()
+	sc.waits(1, 3000)
+	sc.waits(2, 1000, expected(9*time.Hour))
+	sc.expect("wait")
+	sc.waits(3, 1000, expected(time.Hour))
+	sc.expect("keep 0 for 3 at +2h0m0s, stop 91 for 3")
+}

@@ -1,0 +1,141 @@
+package sched
+
+import (
+	"slices"
+)
+
+// refBegun is a job that the pass lets start, as it counts in quotas.
+type refBegun struct {
+	refUse
+	account *Account
+	end     Instant
+}
+
+// refUse is what counts in quotas.
+type refUse struct {
+	jobs, milli, cpus int
+	mem               int64
+}
+
+func (u refUse) plus(v refUse, times int) refUse {
+	return refUse{u.jobs + times*v.jobs, u.milli + times*v.milli, u.cpus + times*v.cpus, u.mem + int64(times)*v.mem}
+}
+
+func useOf(w *Waiting) refUse {
+	return refUse{1, counts(w.Request), w.Request.CPUs, w.Request.MemBytes}
+}
+
+// within reports whether the quotas of what an account has at once hold with one more job. What
+// it does not ask is not bounded for it.
+func (u refUse) within(a *Account, w *Waiting) bool {
+	more := useOf(w)
+	sum := u.plus(more, 1)
+	return (a.MaxJobs == 0 || sum.jobs <= a.MaxJobs) &&
+		(a.MaxMilli == 0 || w.Request.GPUMilli == 0 || sum.milli <= a.MaxMilli) &&
+		(a.MaxMem == 0 || more.mem == 0 || sum.mem <= a.MaxMem) &&
+		(a.MaxCPUs == 0 || more.cpus == 0 || sum.cpus <= a.MaxCPUs)
+}
+
+func quotasOf(a *Account) []*Account { return append([]*Account{a}, a.Groups...) }
+
+// runs is what an account has by its running jobs, and with those that the pass starts.
+func (r *reference) runs(a *Account, started bool) refUse {
+	mem, cpus := a.Promised()
+	u := refUse{a.Jobs, a.Milli, cpus, mem}
+	if n := r.new(a); started {
+		u = u.plus(refUse{n.jobs, n.milli, n.cpus, n.mem}, 1)
+	}
+	return u
+}
+
+// runsAt is the same at a moment to come.
+func (r *reference) runsAt(a *Account, at Instant) refUse {
+	u := r.runs(a, true)
+	for _, x := range r.s.Running {
+		if x.End <= at && slices.Contains(quotasOf(x.Account), a) {
+			u = u.plus(refUse{1, x.Quota, x.CPUs, x.MemBytes}, -1)
+		}
+	}
+	for _, x := range r.begun {
+		if x.end <= at && slices.Contains(quotasOf(x.account), a) {
+			u = u.plus(x.refUse, -1)
+		}
+	}
+	return u
+}
+
+// keepsPlace reports whether a waiting job keeps its place in the quotas of an account:
+// GPUs are kept for it, or as the pass began a quota kept it back, of the
+// account or, in its user's own, of a group.
+func (r *reference) keepsPlace(j refJob, in *Account) bool {
+	if !slices.Contains(quotasOf(j.Account), in) {
+		return false
+	}
+	if slices.ContainsFunc(r.kept, func(k refKept) bool { return k.id == j.ID }) {
+		return true
+	}
+	if j.Account.Barred != "" || j.Count == 0 || j.Throttle != nil && j.Throttle.Left < 1 || !r.ever(j.Waiting) {
+		return false
+	}
+	full := false
+	for _, a := range quotasOf(j.Account) {
+		half := r.s.Policy.HalfLife
+		if a.MaxUsage > 0 && half > 0 && j.Request.GPUMilli > 0 && a.GPUTime(r.s.Now, half) >= a.MaxUsage {
+			return false
+		}
+		if !(refUse{}).within(a, j.Waiting) {
+			return false
+		}
+		full = full || (in == j.Account || in == a) && !r.runs(a, false).within(a, j.Waiting)
+	}
+	return full
+}
+
+// placeAt is when a job that keeps its place is to start: at the first moment at which all of
+// its quotas hold, and not before its GPUs are there.
+func (r *reference) placeAt(j refJob) (Instant, bool) {
+	moments := []Instant{r.s.Now}
+	for _, x := range r.s.Running {
+		moments = append(moments, x.End)
+	}
+	for _, x := range r.begun {
+		moments = append(moments, x.end)
+	}
+	slices.Sort(moments)
+	for _, at := range moments {
+		if !slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool { return !r.runsAt(a, at).within(a, j.Waiting) }) {
+			for _, k := range r.kept {
+				if k.id == j.ID {
+					at = max(at, k.at)
+				}
+			}
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// beside is what of the quotas of an account is left to a job beside that which keeps its
+// place there; false when the job need not look at it.
+func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
+	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
+	first := slices.IndexFunc(before, func(o refJob) bool { return r.keepsPlace(o, in) })
+	if first < 0 {
+		return refUse{}, false
+	}
+	k := before[first]
+	at, ok := r.placeAt(k)
+	if !ok || r.s.Now.Add(j.run) <= at {
+		return refUse{}, false
+	}
+	return r.runsAt(in, at).plus(useOf(k.Waiting), 1), true
+}
+
+// behindOwn reports whether a job waits for one of its account, or of a group's, that
+// keeps its place before it.
+func (r *reference) behindOwn(j refJob) bool {
+	return slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool {
+		use, ok := r.beside(j, a)
+		return ok && !use.within(a, j.Waiting)
+	})
+}
