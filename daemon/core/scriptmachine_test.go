@@ -1,0 +1,72 @@
+package core_test
+
+// What the machine of a script does by itself: commands end, GPUs change.
+
+import (
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// used reads how much memory a process has.
+func (s *script) used() int64 {
+	switch s.args["mem"] {
+	case "unknown":
+		return -1
+	case "none":
+		return -2
+	}
+	return s.size("mem")
+}
+
+func (s *script) exit() {
+	u := s.w.units[s.id()]
+	if u == nil {
+		s.log("job %d has no unit", s.id())
+		return
+	}
+	_, oom := s.args["oom"]
+	_, timeout := s.args["timeout"]
+	u.Phase = core.Exited
+	u.Exit = contract.Exit{
+		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Timeout: timeout,
+		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),
+	}
+	if _, quiet := s.args["quiet"]; !quiet {
+		s.feed(core.Changed{Job: s.id()})
+	}
+}
+
+// gpu changes what the driver says: foreign=SIZE kind=WORD, ghost=SIZE, used=SIZE, dead=SIZE, orphan=JOB,
+// processes=unknown, memory=node, health=lost, well=yes|no, rows=pending|failed|ok, clean.
+func (s *script) gpu() {
+	g := &s.w.gpus[s.num("gpu", 0)]
+	used := func(n int64, p ...gpu.Process) {
+		g.MemUsedBytes, g.MemFreeBytes, g.Processes = uint64(n), g.MemTotalBytes-g.MemReservedBytes-uint64(n), p
+	}
+	switch {
+	case s.args["foreign"] != "":
+		n := s.size("foreign")
+		used(n, gpu.Process{PID: 99, Kind: s.args["kind"], UID: 1002, UsedBytes: n, Comm: "python"})
+	case s.args["used"] != "":
+		used(s.size("used"), g.Processes...)
+	case s.args["ghost"] != "":
+		used(s.size("ghost"))
+	case s.args["dead"] != "":
+		used(s.size("dead"), gpu.Process{PID: 78, UsedBytes: s.size("dead"), Dead: true})
+	case s.args["orphan"] != "":
+		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
+	case s.args["processes"] == "unknown":
+		g.ProcessesUnknown, g.Processes = true, nil
+	case s.args["memory"] == "node":
+		g.MemIsNode = true
+	case s.args["well"] != "":
+		g.Well = s.args["well"] == "yes"
+	case s.args["rows"] != "":
+		g.RowsPending, g.RowsFailed = s.args["rows"] == "pending", s.args["rows"] == "failed"
+	case s.args["health"] != "":
+		g.Health = gpu.Health(s.args["health"])
+	default:
+		used(0)
+	}
+}
