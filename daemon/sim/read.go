@@ -187,7 +187,7 @@ func instant(s string) (time.Time, error) {
 
 func seconds(s string) (time.Duration, error) {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || v < 0 || v > century.Seconds() {
+	if err != nil || !(v >= 0 && v <= century.Seconds()) { // NaN is neither
 		return 0, fmt.Errorf("%q is not a number of seconds", s)
 	}
 	return inSeconds(v), nil

@@ -48,6 +48,8 @@ func TestBadTraces(t *testing.T) {
 		{"submit,duration,gpus,user\n1,2,x,ann\n", "line 2"},
 		{"submit,duration,gpus,user\n1,2,1,ann\n-1,2,1,ann\n", "line 3"},
 		{"submit,duration,gpus,user\n1,2\n", "wrong number of fields"},
+		{"submit,duration,gpus,user\n1,NaN,1,ann\n", "\"NaN\" is not a number of seconds"},
+		{"submit,duration,gpus,user\n-Inf,2,1,ann\n", "\"-Inf\" is not a number of seconds"},
 		{"submit,duration,gpus,user,gpu_mem\n1,2,1,ann,lots\n", "line 2"},
 	} {
 		if _, _, err := sim.Read(strings.NewReader(c.text), sim.FormatAuto); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -194,24 +194,45 @@ func (o *options) check(rest []string) error {
 		return fmt.Errorf("--gpus is 1 to %d", job.MaxGPUs)
 	case o.procs < 1:
 		return errors.New("--procs-per-gpu is at least 1")
-	case o.load < 0 || o.load > 10 || o.days < 0 || o.days > maxDays:
+	case !within(o.load, 10) || o.days < 0 || o.days > maxDays:
 		return fmt.Errorf("--load is 0 to 10, --days is 0 to %d", maxDays)
-	case o.tuning.Preemptible != nil && (*o.tuning.Preemptible < 0 || *o.tuning.Preemptible > 1):
-		return errors.New("--preemptible is 0 to 1")
 	case o.options.Starts < 0:
 		return errors.New("--starts can't be negative")
-	case o.options.SwitchCost < 0 || o.tuning.Slice < 0 || o.tuning.HalfLife < 0:
-		return errors.New("a duration can't be negative")
 	case !slices.Contains([]string{"", "w1", "as-is", "pack"}, o.workload):
 		return fmt.Errorf("there is no workload %q: choose among w1, as-is, pack", o.workload)
 	case !slices.Contains(sim.Formats(), o.format):
 		return fmt.Errorf("there is no format %q: choose among %s", o.format, strings.Join(sim.Formats(), ", "))
+	}
+	if err := o.checkTuning(); err != nil {
+		return err
 	}
 	return o.checkScenario()
 }
 
 // maxDays is ten years.
 const maxDays = 3660
+
+// within reports whether a number is one from 0 to a bound; NaN is none.
+func within(x, most float64) bool { return x >= 0 && x <= most }
+
+// maxDepth is as many as the configuration allows.
+const maxDepth = 16
+
+// checkTuning holds what changes the policies against what a site could configure.
+func (o *options) checkTuning() error {
+	t := &o.tuning
+	switch most := maxDays * 24 * time.Hour; {
+	case min(o.options.SwitchCost, t.Slice, t.HalfLife) < 0 || max(o.options.SwitchCost, t.Slice, t.HalfLife) > most:
+		return fmt.Errorf("a duration can't be negative, nor more than %d days", maxDays)
+	case t.Preemptible != nil && !within(*t.Preemptible, 1):
+		return errors.New("--preemptible is 0 to 1")
+	case t.Depth != nil && (*t.Depth < 0 || *t.Depth > maxDepth):
+		return fmt.Errorf("--depth is 0 to %d", maxDepth)
+	case t.HalfLife > 0 && t.HalfLife < time.Minute:
+		return errors.New("--half-life is at least a minute")
+	}
+	return nil
+}
 
 // checkScenario refuses what has no meaning for the scenario.
 func (o *options) checkScenario() error {
