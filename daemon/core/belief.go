@@ -75,15 +75,18 @@ func (c *Core) expectedEnd(l *trackedJob, now time.Time) time.Time {
 	return now.Add(left)
 }
 
-// learn notes how long the job ran, where it ended by itself, or that it ran at least
-// so long.
-func (c *Core) learn(l *trackedJob, r *job.Result, now time.Time) {
-	if r.Launch != "" || r.Cause == job.StopGPULost {
-		return
-	}
-	if ranToItsEnd(r) {
+// learn notes how long a job ran, where it came to its end by itself, or else that it runs
+// at least so long: a job that is to have another attempt has not come to its end,
+// whatever ended this one. So an attempt that failed after hours and is retried says that
+// such jobs run for hours, and one that failed at once says nothing. Nor does a launch
+// that failed, or a GPU that was lost: that was not the job's doing. A time limit
+// is an end, as of jobs that always run to it nothing else would ever be known.
+func (c *Core) learn(l *trackedJob, r *job.Result, last bool, now time.Time) {
+	switch {
+	case r.Launch != "" || r.Cause == job.StopGPULost:
+	case last && ranToItsEnd(r):
 		c.observe(l, true, now)
-	} else {
+	default:
 		c.learnBound(l, now)
 	}
 }
@@ -105,13 +108,14 @@ func (c *Core) learnBounds(now time.Time) {
 }
 
 // learnBound notes that a job outlasts what was expected, and again whenever it has run
-// twice as long.
+// twice as long. That is on record, so that a restart teaches nothing twice.
 func (c *Core) learnBound(l *trackedJob, now time.Time) {
-	ran, taught := c.ran(l, now), l.taught
-	if ran < 2*taught || taught == 0 && ran <= c.estimate(l).Median {
+	ran, taught := c.ran(l, now), l.job.Taught
+	if ran < shortestLesson || ran < 2*taught || taught == 0 && ran <= c.estimate(l).Median {
 		return
 	}
-	l.taught = ran
+	l.job.Taught = ran
+	c.step.markDirtyQuietly(l)
 	c.observe(l, false, now)
 }
 

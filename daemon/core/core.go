@@ -35,7 +35,6 @@ type trackedJob struct {
 	account  *sched.Account
 	throttle *sched.Throttle // of its array; nil: none
 	weight   int64           // as counted in bytes
-	taught   time.Duration   // for how long it had run when that last taught something before its end
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.

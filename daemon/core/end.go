@@ -73,49 +73,49 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
-	if !ranToItsEnd(&r) {
-		c.learn(l, &r, now)
-	}
-	if c.requeued(l, &r, now) {
+	place := c.nextPlace(l, &r)
+	c.learn(l, &r, place == nowhere, now)
+	if place != nowhere {
+		c.backOff(l, &r, place, now)
+		c.requeueAfter(l, place, now)
 		return
-	}
-	if ranToItsEnd(&r) {
-		c.learn(l, &r, now)
 	}
 	l.job.Result = &r
 	c.move(l, r.Outcome, now)
 }
 
-// requeued sends the job to the queue again where it is to have another
-// attempt: it made room for another, its owner said so, its time was up, the
-// machine took it, or it failed and may try again.
-func (c *Core) requeued(l *trackedJob, r *job.Result, now time.Time) bool {
+// nextPlace is where the job returns to the queue if it is to have another attempt: it made
+// room for another, its owner said so, its time was up, the machine took it, or it
+// failed and may try again.
+func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
 	j := &l.job
 	switch {
 	case j.Stop == job.StopCancel:
-		return false
-	case r.Tries > 0:
-		if l.account.Barred == "" {
-			j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
-		}
-		c.requeueAfter(l, samePlace, now)
-	case r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
-		c.requeueAfter(l, samePlace, now)
+		return nowhere
+	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
+		return samePlace
 	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
-		c.requeueAfter(l, tail, now)
+		return tail
 	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
-		if !j.Request.Requeue {
-			return false
+		if j.Request.Requeue {
+			return samePlace
 		}
-		c.requeueAfter(l, samePlace, now)
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
+		return fresh
+	}
+	return nowhere
+}
+
+// backOff has a job that failed, or could not be started, wait before its next attempt.
+func (c *Core) backOff(l *trackedJob, r *job.Result, place requeueAt, now time.Time) {
+	j := &l.job
+	switch {
+	case r.Tries > 0 && l.account.Barred == "":
+		j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
+	case place == fresh:
 		j.Failures++
 		j.NotBefore = now.Add(retry.After(j.Failures, j.Request.Backoff.Duration(), job.MaxBackoff))
-		c.requeueAfter(l, fresh, now)
-	default:
-		return false
 	}
-	return true
 }
 
 // retries reports whether an outcome is one that another try may mend.

@@ -191,7 +191,8 @@ func (c *Core) due(now time.Time) {
 type requeueAt int
 
 const (
-	samePlace requeueAt = iota // it keeps the time that it has waited
+	nowhere   requeueAt = iota // it has ended
+	samePlace                  // it keeps the time that it has waited
 	tail                       // it waits from now on
 	fresh                      // the same, and nothing of what it did counts
 )
@@ -208,7 +209,7 @@ func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 		j.QueuedAt = now
 	}
 	if how == fresh {
-		j.Served = 0
+		j.Served, j.Taught = 0, 0
 	}
 	j.StopOrder = job.StopOrder{}
 	c.move(l, job.Queued, now)

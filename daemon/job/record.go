@@ -123,6 +123,7 @@ type Life struct {
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue for any cause
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
+	Taught    time.Duration `json:"taught,omitempty"`    // how long it had run, in all, when that last taught something of jobs like it
 	Expected  time.Duration `json:"expected,omitempty"`  // run time predicted when it was queued
 	Recovered bool          `json:"recovered,omitempty"` // known from its unit only, since the state file was lost: its command is not on record
 	Bytes     int64         `json:"bytes,omitempty"`     // of its private part; 0 for a task

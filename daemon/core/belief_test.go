@@ -1,0 +1,87 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// exit ends the command of job 1.
+func (w *world) exit(code int) {
+	w.units[1].Phase, w.units[1].Exit = core.Exited, contract.Exit{Code: code}
+	w.step(core.Changed{Job: 1}, -1)
+	w.settle()
+}
+
+// lastLesson is what was recorded last of the user's jobs.
+func (w *world) lastLesson() (last job.Prediction) {
+	for _, p := range w.learned {
+		if p.Key == "1001" {
+			last = p
+		}
+	}
+	return last
+}
+
+// A failure that is retried is not the end of the job: one at once says nothing, and one
+// after hours that such jobs run for longer. What the next attempt runs counts anew.
+func TestRetriedFailure(t *testing.T) {
+	w := running(t, 1, func(r *job.Request) { r.Retries, r.Backoff = 2, job.Span(time.Second) })
+	after := func(d time.Duration) {
+		w.now = w.now.Add(d)
+		w.exit(1)
+		w.after(time.Minute)
+		if j := w.jobs[1]; j.State != job.Running {
+			t.Fatalf("after a failure the job is %s", j.State)
+		}
+	}
+	after(10 * time.Minute)
+	if len(w.learned) > 0 {
+		t.Errorf("a failure after 10m that is retried teaches %+v", w.learned)
+	}
+	after(3 * time.Hour)
+	if p := w.lastLesson(); p.Runs != 0 || p.Typical <= 3*time.Hour || p.Typical > 24*time.Hour {
+		t.Errorf("a failure after 3h that is retried teaches %+v", p)
+	}
+	if taught := w.jobs[1].Taught; taught != 0 {
+		t.Errorf("the next attempt has taught its first %s", taught)
+	}
+	w.now = w.now.Add(5 * time.Hour)
+	w.exit(1)
+	if p := w.lastLesson(); p.Runs != 1 || w.jobs[1].State != job.Failed {
+		t.Errorf("the last failure teaches %+v", p)
+	}
+}
+
+// A job that goes on after its time was up has run at least so long.
+func TestTimeUpThatGoesOn(t *testing.T) {
+	w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue })
+	w.after(3 * time.Hour)
+	if p := w.lastLesson(); w.jobs[1].Served < 3*time.Hour || p.Runs != 0 || p.Typical <= 3*time.Hour {
+		t.Errorf("%s of 3h are served, and that teaches %+v", w.jobs[1].Served, p)
+	}
+}
+
+// A job that outlasts what was expected teaches it once for each doubling, however
+// often the daemon starts again meanwhile.
+func TestRestartTeachesNothingTwice(t *testing.T) {
+	w := running(t, 1, nil)
+	w.queue(nil)
+	w.after(3 * time.Hour)
+	lessons := len(w.learned)
+	for range 20 {
+		w.revive()
+		w.step(w.listed(), -1)
+		w.after(time.Second)
+	}
+	if lessons == 0 || len(w.learned) != lessons {
+		t.Errorf("%d lessons, and %d after restarts", lessons, len(w.learned))
+	}
+	w.after(3 * time.Hour)
+	if len(w.learned) != 2*lessons {
+		t.Errorf("%d lessons after twice the time, want %d", len(w.learned), 2*lessons)
+	}
+}
