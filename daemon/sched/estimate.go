@@ -19,8 +19,13 @@ type Estimate struct {
 // more: it was wrong.
 const leastTail = 1e-6
 
-// longestRun keeps durations far from the end of their range.
-const longestRun = 10 * 365 * 24 * time.Hour
+// longestRun keeps durations far from the end of their range. Runs from a second to that
+// spread by 9.8 at most, and maxSpread keeps what is computed with them in the range of
+// floating point.
+const (
+	longestRun = 10 * 365 * 24 * time.Hour
+	maxSpread  = 10
+)
 
 // Total is the median of the run time of a job that ran so long already, always more
 // than that.
@@ -30,6 +35,8 @@ func (e *Estimate) Total(ran time.Duration) time.Duration {
 		return e.Median
 	case e.Spread <= 0:
 		return overrun(e.Median, ran)
+	case ran >= longestRun:
+		return overrun(longestRun, ran)
 	}
 	tail := e.tail(float64(ran))
 	if tail < leastTail {
@@ -51,6 +58,9 @@ func (e *Estimate) tail(run float64) float64 {
 func overrun(expected, ran time.Duration) time.Duration {
 	expected = max(expected, time.Second)
 	for expected <= ran {
+		if expected > math.MaxInt64/2 {
+			return math.MaxInt64
+		}
 		expected *= 2
 	}
 	return expected
@@ -90,24 +100,31 @@ func (e *Estimate) effort(ran, slice float64) float64 {
 	if left < leastTail {
 		return max(ran, slice)
 	}
-	best, ahead, partial := math.Inf(1), slice, e.partial(ran)
+	best, ahead := math.Inf(1), slice
 	for range effortSteps {
 		end := ran + ahead
 		later := e.tail(end)
 		if ends := left - later; ends > leastTail {
 			// the integral of the tail over the time ahead, over the chance to end in it
-			best = min(best, (end*later-ran*left+partial-e.partial(end))/ends)
+			best = min(best, (end*later-ran*left+e.partial(ran, end))/ends)
 		}
 		ahead *= effortStep
 	}
 	return best
 }
 
-// partial is the mean of a run time, counted as 0 where it is not longer than this.
-func (e *Estimate) partial(run float64) float64 {
-	mean := float64(e.Median) * math.Exp(e.Spread*e.Spread/2)
-	if run <= 0 {
-		return mean
+// partial is the mean of a run time, counted as 0 where it is not between these. Of the
+// two sides on which the rest lies it takes the one that leaves the difference of small
+// figures: with a large spread nearly all of the mean is beyond any run time.
+func (e *Estimate) partial(from, to float64) float64 {
+	at := func(run float64) float64 { return (math.Log(run/float64(e.Median))/e.Spread - e.Spread) / math.Sqrt2 }
+	low, high := math.Inf(-1), at(to)
+	if from > 0 {
+		low = at(from)
 	}
-	return mean * math.Erfc((math.Log(run/float64(e.Median))/e.Spread-e.Spread)/math.Sqrt2) / 2
+	if high < 0 {
+		low, high = -high, -low
+	}
+	mean := float64(e.Median) * math.Exp(e.Spread*e.Spread/2)
+	return mean * (math.Erfc(low) - math.Erfc(high)) / 2
 }

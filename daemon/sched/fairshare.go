@@ -62,7 +62,7 @@ func (p *Planner) beginAccounts() {
 	for a := range p.active() {
 		p.enter(a, &top)
 	}
-	even := float64(max(1, len(p.s.GPUs))) * float64(p.s.Policy.HalfLife/time.Millisecond) * evenPart
+	even := float64(max(1, len(p.s.GPUs))) * float64(p.s.Policy.HalfLife) / float64(time.Millisecond) * evenPart
 	for a := range p.active() {
 		a.factor = 1
 		if p.s.Policy.HalfLife > 0 {

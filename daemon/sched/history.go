@@ -159,7 +159,7 @@ func (h *history) learn(run time.Duration, ended bool) {
 func (h *history) record(key string, now time.Time) job.Prediction {
 	p := job.Prediction{Key: key, Typical: h.typical, Spread: h.spread, Weight: h.weight, Runs: h.runs, At: now}
 	for i, part := range h.forms {
-		if part > leastTail {
+		if part > 0 {
 			p.Lengths = append(p.Lengths, job.LengthShare{Bin: i, Part: part})
 		}
 	}
@@ -169,16 +169,28 @@ func (h *history) record(key string, now time.Time) job.Prediction {
 // oldSpread is taken for what earlier releases learned, which kept no spread.
 const oldSpread = 1
 
+// restore sets what record wrote. Figures that it never writes, of a file that was
+// tampered with, become some that it could have: one that is out of range would
+// make all that is computed with it meaningless.
 func (h *history) restore(p *job.Prediction) {
-	h.typical, h.spread, h.weight = max(p.Typical, time.Second), p.Spread, p.Weight
-	h.runs = min(max(p.Runs, 0), maxRuns)
+	h.typical, h.runs = min(max(p.Typical, time.Second), longestRun), min(max(p.Runs, 0), maxRuns)
+	h.spread, h.weight, h.forms = inRange(p.Spread, maxSpread), inRange(p.Weight, maxRuns), lengths{}
 	if h.weight == 0 {
 		h.spread, h.weight = oldSpread, float64(h.runs)
 		h.forms = (&Estimate{Median: h.typical, Spread: oldSpread}).lognormal()
+		h.forms.trim()
 	}
 	for _, l := range p.Lengths {
 		if l.Bin >= 0 && l.Bin < len(h.forms) {
-			h.forms[l.Bin] = l.Part
+			h.forms[l.Bin] = inRange(l.Part, 1)
 		}
 	}
+}
+
+// inRange is x from 0 to a bound; 0 for what is no number.
+func inRange(x, most float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, 0), most)
 }

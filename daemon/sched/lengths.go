@@ -22,6 +22,17 @@ func (l *lengths) learn(run time.Duration, weight float64) {
 		l[i] *= 1 - 1/weight
 	}
 	l[binOf(run)] += 1 / weight
+	l.trim()
+}
+
+// trim drops what is too little to count, so that little is to be kept on record, and a
+// restart forgets nothing.
+func (l *lengths) trim() {
+	for i := range l {
+		if l[i] <= leastTail {
+			l[i] = 0
+		}
+	}
 }
 
 // lognormal is the distribution of an estimate.

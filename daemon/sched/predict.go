@@ -148,7 +148,7 @@ func (p *Predictor) agree() {
 // its end, at least so long, and returns what to record.
 func (p *Predictor) Observe(k Kind, run time.Duration, ended bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
-	run = max(run, time.Second)
+	run = min(max(run, time.Second), longestRun)
 	if !ended {
 		e := p.Estimate(k)
 		run = e.Total(run)

@@ -89,7 +89,8 @@ func TestBoundsTeach(t *testing.T) {
 }
 
 // What Observe returns, put on record and read again, makes a predictor that
-// knows the same. Without shape and script there are two keys.
+// knows the same, also where what was once learned has nearly been forgotten. Without
+// shape and script there are two keys.
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
@@ -103,6 +104,9 @@ func TestPredictionsOnRecord(t *testing.T) {
 			known = slices.DeleteFunc(known, func(o job.Prediction) bool { return o.Key == k.Key })
 			known = append(known, k)
 		}
+	}
+	for range 500 {
+		known = append(known, p.Observe(kinds[0], time.Hour, true, noon.Time())...)
 	}
 	again := NewPredictor(known)
 	for _, k := range append(kinds, Kind{UID: 3}, Kind{1, 500, "s", ""}) {

@@ -229,10 +229,11 @@ func (q *Queue) leaveShape(sh *resourceShape) {
 	}
 }
 
-// runLog is the expected run time as a power of two seconds, rounded up.
+// runLog is the expected run time as a power of two seconds, rounded up. The largest
+// that a duration holds is the 33rd.
 func runLog(expected time.Duration) int {
-	seconds := uint64(max(expected, time.Second)+time.Second-1) / uint64(time.Second)
-	return bits.Len64(seconds - 1)
+	seconds := (uint64(max(expected, time.Second)) + uint64(time.Second) - 1) / uint64(time.Second)
+	return min(bits.Len64(seconds-1), 33)
 }
 
 // halfOctave rounds up to a power of two seconds, or three quarters of one.
