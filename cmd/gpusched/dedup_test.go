@@ -24,6 +24,7 @@ func TestTheContentIsTheCommandAndItsSurroundings(t *testing.T) {
 		"another directory":       hash("a b", "/e", "inherit", "X=1 Y=2"),
 		"another mode":            hash("a b", "/d", "clean", "X=1 Y=2"),
 		"another value":           hash("a b", "/d", "inherit", "X=1 Y=3"),
+		"a set-up":                contentHash(strings.Split("a b", " "), "/d", "inherit", []string{"X=1", "Y=2"}, "", "/v", ""),
 		"a variable less":         hash("a b", "/d", "inherit", "X=1"),
 		"a variable as argument":  hash("a b X=1", "/d", "inherit", "Y=2"),
 	} {

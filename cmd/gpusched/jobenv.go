@@ -121,6 +121,26 @@ func (a *app) hintLimit(c *jobOptions, j api.Job) {
 	}
 }
 
+// searched is the environment in which the job's program is looked up: without PATH
+// where only its set-up will know.
+func searched(req api.SubmitRequest) [][]byte {
+	s := req.Setup
+	switch {
+	case s.Command != "" || len(s.Modules) > 0:
+		return nil
+	case s.Conda == "" && s.Venv == "":
+		return req.Env
+	}
+	path := s.Venv + "/bin:" + s.Conda + "/bin"
+	for _, entry := range slices.Backward(req.Env) {
+		if rest, ok := strings.CutPrefix(string(entry), "PATH="); ok {
+			path += ":" + rest
+			break
+		}
+	}
+	return [][]byte{[]byte("PATH=" + path)}
+}
+
 // inPath looks the program up in the PATH that the job will have.
 func (a *app) inPath(program string, env [][]byte) bool {
 	for _, entry := range slices.Backward(env) {

@@ -34,8 +34,8 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 			return checkFile(program, path)
 		}
 	case req.EnvMode != string(contract.EnvInherit):
-	case !a.inPath(program, req.Env):
-		return a.notInPath(dir, program, argv[1:], req.Env)
+	case !a.inPath(program, searched(*req)):
+		return a.notInPath(dir, program, argv[1:], searched(*req))
 	}
 	return checkScriptArgument(dir, argv)
 }

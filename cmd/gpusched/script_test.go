@@ -23,6 +23,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/server/servertest"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var update = flag.Bool("update", false, "write the present output into the scripts; commit only changes that you understand")
@@ -61,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"submissions": scriptSubmissions,
 			"await":       scriptAwait,
 			"environment": scriptEnvironment,
+			"setups":      scriptSetups,
 
 			"unquote-crlf": scriptCRLF,
 		},
@@ -208,5 +210,19 @@ func scriptEnvironment(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, entry := range y.Env {
 		fmt.Fprintln(ts.Stdout(), entry)
+	}
+}
+
+// scriptSetups prints the set-up of each submission, and the variables that were set
+// for it.
+func scriptSetups(ts *testscript.TestScript, neg bool, args []string) {
+	for _, s := range ts.Value(daemonKey{}).(*servertest.Backend).Submissions() {
+		text, err := json.Marshal(s.Payload.Setup)
+		ts.Check(err)
+		fmt.Fprintf(ts.Stdout(), "%s", strings.ReplaceAll(string(text), ts.Getenv("WORK"), "$WORK"))
+		if s.Payload.EnvMode != contract.EnvInherit {
+			fmt.Fprintf(ts.Stdout(), " %q", s.Payload.Env)
+		}
+		fmt.Fprintln(ts.Stdout())
 	}
 }

@@ -94,6 +94,10 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
 		fact("environment", environmentLine(p, j.State.Terminal()))
+		fact("modules", strings.Join(p.Setup.Modules, ", "))
+		fact("conda", p.Setup.Conda)
+		fact("venv", p.Setup.Venv)
+		fact("set-up", p.Setup.Command)
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
 	}
 	for _, at := range attempts {

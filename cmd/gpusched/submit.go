@@ -36,15 +36,16 @@ type jobOptions struct {
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
 	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
-	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory and -e settings, unless that failed."`
+	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory, -e settings and set-up, unless that failed."`
 
 	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
 
 	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around" help:"Directory to run in. Default: the current one."`
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
+	setupOptions
 
-	Force bool `name:"force" group:"self" help:"Queue the job although its program or script is not there."`
+	Force bool `name:"force" group:"self" help:"Queue the job although its program, script or environment is not there."`
 
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
@@ -151,9 +152,13 @@ func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitReques
 	if err != nil {
 		return err
 	}
-	req.Dir, req.Env = []byte(dir), bytesOf(jobEnv(c.Env, set, a.environ))
+	setup, vars, err := c.setup(a, dir, c.Force)
+	if err != nil {
+		return err
+	}
+	req.Dir, req.Env, req.Setup = []byte(dir), bytesOf(jobEnv(c.Env, withVars(vars, set), a.environ)), setup
 	if c.Once {
-		req.Dedup = contentHash(argv, dir, c.Env, set)
+		req.Dedup = contentHash(argv, dir, c.Env, set, setupWords(setup)...)
 	}
 	return nil
 }

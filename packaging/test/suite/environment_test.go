@@ -1,0 +1,60 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// makeEnvironments gives alice a virtual environment of Python, as 'python3 -m venv'
+// makes it, and an installation of conda with one environment.
+const makeEnvironments = `cd; rm -rf envs; mkdir -p "envs/my venv/bin" envs/conda/conda-meta envs/conda/condabin envs/conda/bin
+ln -s /usr/bin/python3 "envs/my venv/bin/python"; printf 'home = /usr/bin\nversion = 3\n' >"envs/my venv/pyvenv.cfg"
+e=envs/conda/envs/torch; mkdir -p $e/conda-meta $e/bin $e/etc/conda/activate.d
+printf '#!/bin/sh\necho "$0 in $CONDA_DEFAULT_ENV, $FROM_PACKAGE, $FROM_STATE"\n' >$e/bin/train
+printf '#!/bin/sh\n' >envs/conda/bin/conda; chmod 755 $e/bin/train envs/conda/bin/conda
+echo 'export FROM_PACKAGE=cc' >$e/etc/conda/activate.d/cc.sh
+echo '{"version": 1, "env_vars": {"FROM_STATE": "yes"}}' >$e/conda-meta/state
+mkdir -p .conda; echo ~/envs/conda/envs/torch >.conda/environments.txt; chmod 700 envs`
+
+// Jobs run in the virtual and the conda environment that they ask for, in every
+// attempt and task, with their own set-up before; what is another user's, or not
+// there, is refused.
+func TestEnvironments(t *testing.T) {
+	begin(t)
+	sh(t, "alice", makeEnvironments)
+	for words, want := range map[string]string{
+		`-C envs --venv 'my venv' -- python -c 'import sys; print(sys.prefix, sys.prefix != sys.base_prefix)'`: "/envs/my venv True",
+		`--conda torch -- train`: "/envs/conda/envs/torch/bin/train in torch, cc, yes",
+		`--env clean --conda ~/envs/conda/envs/torch --setup 'cd envs; export A="$FROM_PACKAGE b"' -- sh -c 'echo "$A $PWD"'`: "cc b /home/alice/envs",
+		`--env login --setup 'umask 027' -- sh -c umask`:                                                                      "0027",
+		`--retries 1 --setup 'echo $GPUSCHED_ATTEMPT set up' -- sh -c 'exit $((2 - GPUSCHED_ATTEMPT))'`:                       "1 set up\n2 set up",
+	} {
+		id := submit(t, "alice", "-g 0 "+words)
+		wait(t, id)
+		if got := output(t, "alice", id); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", words, got, want)
+		}
+	}
+	id := submit(t, "alice", `-g 0 --setup 'echo before; exit 4' -- echo not this`)
+	wait(t, id)
+	if got := output(t, "alice", id); !strings.HasPrefix(got, "before\n") || strings.Contains(got, "not this") || !strings.Contains(got, "its set-up failed: exit status 4") {
+		t.Errorf("a set-up that fails: %q", got)
+	}
+	if told := sh(t, "alice", fmt.Sprintf("gpusched show %d", id)); !strings.Contains(told, "could not start: what was to be done before its command failed") ||
+		!strings.Contains(told, "set-up      echo before; exit 4") {
+		t.Errorf("show: %s", told)
+	}
+	if told := try(t, "bob", fmt.Sprintf("gpusched show %d; gpusched show --json %d", id, id)).Stdout; strings.Contains(told, "echo before") {
+		t.Errorf("bob sees the set-up: %s", told)
+	}
+	refused(t, "bob", `gpusched submit --venv ~alice/envs/'my venv' -- python`, 2, "permission denied")
+	refused(t, "bob", `gpusched submit --conda ~alice/envs/conda/envs/torch -- python`, 2, "permission denied")
+	refused(t, "bob", `gpusched submit --conda torch -- python`, 2, "no conda installation was found")
+	refused(t, "alice", `gpusched submit --conda $'a\n$(touch x)' -- python`, 2, "there is base, torch")
+	refused(t, "alice", `gpusched submit --venv /etc/passwd -- python`, 2, "is not a directory")
+	refused(t, "alice", `gpusched submit --modules cuda -- python`, 2, "neither Environment Modules nor Lmod")
+	refused(t, "alice", `gpusched submit --setup "$(head -c 124000 /dev/zero | tr '\0' x)" -- true`, 2, "at most 122880 bytes")
+}
