@@ -39,6 +39,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.workers.Go(func() { d.notifyOwner(ctx, a, tellTime) })
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
+	case core.Freeze:
+		d.workers.Go(func() { d.freeze(ctx, a) })
 	case core.Forget:
 		d.removeSpec(a.Job, a.Attempt)
 	case core.EndProcess:
@@ -175,6 +177,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, a.Grace+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
+	if a.Thaw {
+		d.thaw(ctx, a.Job)
+	}
 	d.notifyOwner(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
 	if a.Look {
 		before := d.inspect(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt})
@@ -238,6 +243,28 @@ func (d *Daemon) endProcess(a core.EndProcess) {
 		level = slog.LevelWarn
 	}
 	d.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
+}
+
+// freeze halts a job, or lets it go on. Two calls may reach systemd in the other
+// order: the unit is looked at afterwards.
+func (d *Daemon) freeze(ctx context.Context, a core.Freeze) {
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	defer cancel()
+	if err := d.opt.Units.Freeze(ctx, units.Name(int64(a.Job)), !a.Thaw); err != nil {
+		d.log.Warn("suspending or resuming a job, will try again", "job", a.Job, "thaw", a.Thaw, "err", err)
+		return
+	}
+	d.post(core.Changed{Job: a.Job})
+}
+
+// thaw lets a job that is to be stopped go on, so that its grace is of use to it. The
+// stop reaches it all the same where that fails.
+func (d *Daemon) thaw(ctx context.Context, id job.ID) {
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	defer cancel()
+	if err := d.opt.Units.Freeze(ctx, units.Name(int64(id)), false); err != nil && !errors.Is(err, units.ErrAbsent) {
+		d.log.Warn("letting a suspended job go on before its stop", "job", id, "err", err)
+	}
 }
 
 func (d *Daemon) signal(ctx context.Context, a core.Signal) {

@@ -39,6 +39,7 @@ type Units interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
 	Kill(ctx context.Context, name string, signal int) error
+	Freeze(ctx context.Context, name string, on bool) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)
 }

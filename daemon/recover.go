@@ -120,8 +120,9 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 	j.Attempt = &job.Attempt{
 		Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began,
 	}
-	if s.MaxRuntime > timeLimitSlack {
-		j.Request.TimeLimit = job.Span(s.MaxRuntime - timeLimitSlack)
+	j.Unbounded, j.Request.TimeLimit = s.OwnLimit == 0, job.Span(s.TimeLimit)
+	if s.OwnLimit > timeLimitSlack {
+		j.Request.TimeLimit = job.Span(s.OwnLimit - timeLimitSlack)
 	}
 	for _, g := range s.GPUs {
 		ref := job.Allocation{GPU: g}

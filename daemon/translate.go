@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// timeLimitSlack is added to a job's time limit for systemd's own, which holds while
-// the daemon is down.
+// timeLimitSlack was added to a job's time limit for systemd's own, in units of
+// releases that set one.
 const timeLimitSlack = 5 * time.Second
 
 // prepare writes the launcher's private instructions and returns what the unit
@@ -43,9 +43,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
 	}
-	if r.TimeLimit > 0 {
-		spec.MaxRuntime = r.TimeLimit.Duration() + timeLimitSlack
-	}
+	spec.TimeLimit = r.TimeLimit.Duration()
 	if j.Attempt == nil {
 		return spec
 	}
@@ -115,7 +113,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 // unitOf reads systemd's words into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
-	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age}
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, Frozen: st.Frozen}
 	u.Unfiltered = st.StatusText == contract.StatusUnfiltered
 	phase, e := units.Decode(st)
 	switch phase {

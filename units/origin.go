@@ -59,6 +59,9 @@ const (
 	// same numbers on an older state file. Releases before it had none.
 	placedField = "GPUSCHED_PLACED="
 	gpuField    = "GPUSCHED_GPU="
+	// limitField is the time limit in microseconds. Releases before it left that to
+	// systemd.
+	limitField = "GPUSCHED_LIMIT="
 	// holdsField has "index:minor:milli:promise" for each GPU, in their order.
 	// Releases before it gave whole GPUs only.
 	holdsField = "GPUSCHED_HOLDS="
@@ -81,7 +84,7 @@ func (o Origin) Spec(name string) (Spec, error) {
 	if !ok {
 		return Spec{}, fmt.Errorf("origin of unit %q: %w", name, ErrOrigin)
 	}
-	s := Spec{ID: id, MaxRuntime: duration(o.RuntimeMax), Grace: duration(o.TimeoutStop)}
+	s := Spec{ID: id, OwnLimit: duration(o.RuntimeMax), Grace: duration(o.TimeoutStop)}
 	if o.MemoryMax < math.MaxInt64 {
 		s.Limits.MemBytes = int64(o.MemoryMax)
 	}
@@ -138,6 +141,9 @@ func (s *Spec) readFields(fields [][]byte) error {
 			s.Attempt, _ = strconv.Atoi(v)
 		} else if v, ok := strings.CutPrefix(text, placedField); ok {
 			s.Placed = parsePlaced(v)
+		} else if v, ok := strings.CutPrefix(text, limitField); ok {
+			n, _ := strconv.ParseUint(v, 10, 64)
+			s.TimeLimit = duration(n)
 		} else if v, ok := strings.CutPrefix(text, gpuField); ok {
 			s.GPUs = append(s.GPUs, contract.GPU{Index: -1, UUID: v})
 		} else if v, ok := strings.CutPrefix(text, holdsField); ok {

@@ -19,10 +19,10 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 			ID: rapid.Int64Range(1, 1<<40).Draw(t, "id"), Attempt: rapid.IntRange(1, 9).Draw(t, "attempt"),
 			Placed: time.UnixMicro(rapid.Int64Range(1, 1<<60).Draw(t, "placed")),
 			UID:    rapid.IntRange(0, 1<<31).Draw(t, "uid"), GID: rapid.IntRange(0, 1<<31).Draw(t, "gid"), User: "alice",
-			JobName:    rapid.StringMatching(`[a-z() ]{0,20}`).Draw(t, "name"),
-			Limits:     cgroup.Limits{MemBytes: rapid.Int64Range(0, 1<<40).Draw(t, "memory"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus")},
-			MaxRuntime: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "limit")) * time.Second,
-			Grace:      time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "grace")) * time.Millisecond,
+			JobName:   rapid.StringMatching(`[a-z() ]{0,20}`).Draw(t, "name"),
+			Limits:    cgroup.Limits{MemBytes: rapid.Int64Range(0, 1<<40).Draw(t, "memory"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus")},
+			TimeLimit: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "limit")) * time.Second,
+			Grace:     time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "grace")) * time.Millisecond,
 		}
 		for i := range rapid.IntRange(0, 4).Draw(t, "gpus") {
 			s.GPUs = append(s.GPUs, contract.GPU{

@@ -56,7 +56,6 @@ func service(s Spec) []Property {
 		{"KillMode", "control-group"},
 		{"SendSIGKILL", true},
 		{"TimeoutStopUSec", usec(max(s.Grace, time.Millisecond))}, // 0 would read as infinity after a reload
-		{"RuntimeMaxUSec", orInfinity(usec(s.MaxRuntime))},
 		{"OOMPolicy", "kill"},
 		{"IgnoreSIGPIPE", false},
 	}
@@ -148,6 +147,9 @@ func journal(s Spec) []Property {
 	if !s.Placed.IsZero() {
 		fields = append(fields, fmt.Appendf(nil, placedField+"%d", s.Placed.UnixMicro()))
 	}
+	if s.TimeLimit > 0 {
+		fields = append(fields, fmt.Appendf(nil, limitField+"%d", usec(s.TimeLimit)))
+	}
 	for _, g := range s.GPUs {
 		fields = append(fields, []byte(gpuField+g.UUID))
 	}
@@ -201,10 +203,3 @@ func printable(name string) string {
 }
 
 func usec(d time.Duration) uint64 { return uint64(max(d, 0) / time.Microsecond) }
-
-func orInfinity(n uint64) uint64 {
-	if n == 0 {
-		return Infinity
-	}
-	return n
-}

@@ -28,7 +28,7 @@ func fullSpec() Spec {
 		Limits:      cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
 		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
 		CPUAffinity: "0-15,32-47",
-		MaxRuntime:  2*time.Hour + 5*time.Second, Grace: 30 * time.Second,
+		TimeLimit:   2 * time.Hour, Grace: 30 * time.Second,
 		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2",
 	}
 }
@@ -68,7 +68,7 @@ func TestPropertyTypes(t *testing.T) {
 	want := map[string]string{
 		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand", "ExecReload": "[]units.ExecCommand",
 		"NotifyAccess": "string", "KillMode": "string", "SendSIGKILL": "bool", "TimeoutStopUSec": "uint64",
-		"RuntimeMaxUSec": "uint64", "OOMPolicy": "string", "IgnoreSIGPIPE": "bool", "Slice": "string", "User": "string",
+		"OOMPolicy": "string", "IgnoreSIGPIPE": "bool", "Slice": "string", "User": "string",
 		"Group": "string", "DevicePolicy": "string", "DeviceAllow": "[]units.DeviceAllow", "MemoryAccounting": "bool",
 		"CPUAccounting": "bool", "TasksAccounting": "bool", "MemoryMax": "uint64", "MemorySwapMax": "uint64",
 		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
@@ -97,7 +97,7 @@ func TestPropertyTypes(t *testing.T) {
 // WorkingDirectory or RootDirectory.
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload NotifyAccess KillMode SendSIGKILL
-		TimeoutStopUSec RuntimeMaxUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
+		TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
@@ -173,7 +173,7 @@ func TestPropertyEdges(t *testing.T) {
 		prop   string
 		want   any
 	}{
-		{"no time limit", func(s *Spec) { s.MaxRuntime = 0 }, "RuntimeMaxUSec", Infinity},
+		{"the time limit is not systemd's", func(*Spec) {}, "RuntimeMaxUSec", nil},
 		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace = 0 }, "TimeoutStopUSec", uint64(1000)},
 		{"no memory limit", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemoryMax", nil},
 		{"no swap limit without one of memory", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemorySwapMax", nil},

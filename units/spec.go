@@ -25,8 +25,12 @@ type Spec struct {
 
 	CPUAffinity string // the CPUs it runs on, "0-15,32"; "": all. One must exist, or the start fails: see package cpuset
 
-	MaxRuntime time.Duration // backstop behind the daemon's own limit; 0: none
-	Grace      time.Duration // between SIGTERM and SIGKILL
+	// TimeLimit is for the record alone: the daemon keeps it. It can be changed while
+	// the job runs, and does not count while that is suspended; systemd's own can't be
+	// moved, and goes on for a frozen unit.
+	TimeLimit time.Duration
+	OwnLimit  time.Duration // what systemd keeps, in a unit that an earlier release made; 0: nothing
+	Grace     time.Duration // between SIGTERM and SIGKILL
 
 	Launcher string // absolute path of gpusched-job
 	SpecPath string // absolute path of the job's private instructions

@@ -19,6 +19,7 @@ type Status struct {
 	StatusText  string // the last STATUS= of the main process
 	StatusErrno int32  // the last ERRNO=
 	WasActive   bool   // the main process was executed, in this invocation
+	Frozen      bool   // its processes are halted, or are about to be
 	JobPending  bool   // systemd still has a start or stop in its queue
 
 	CPUNSec    uint64 // Infinity: unknown

@@ -38,8 +38,10 @@ type grammar struct {
 	Cancel  cancelCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine | --user USER" help:"End jobs, or send them a signal."`
 	Hold    holdCmd    `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Keep waiting jobs from starting."`
 	Release releaseCmd `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let held jobs start."`
+	Suspend suspendCmd `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Halt running jobs, which keep their GPUs."`
+	Resume  resumeCmd  `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let suspended jobs go on."`
 	Requeue requeueCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Stop running jobs and send them to the end of the queue."`
-	Update  updateCmd  `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs."`
+	Update  updateCmd  `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs, or the time limit of running ones."`
 	Status  statusCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show the scheduler at a glance."`
 	GPUs    gpusCmd    `cmd:"" name:"gpus" group:"machine" usage:"[options]" help:"List the GPUs and what uses them."`
 	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume|drain|undrain INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -26,6 +27,33 @@ func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
+// suspendCmd halts running jobs.
+type suspendCmd struct{ manyFlags }
+
+func (c *suspendCmd) Run(ctx context.Context, a *app) error {
+	return c.act(ctx, a, "suspend", "runs and is not suspended", runs, a.client.Suspend, func(j api.Job) string {
+		return fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", nameOfJob(j))
+	})
+}
+
+// resumeCmd undoes suspend.
+type resumeCmd struct{ manyFlags }
+
+func (c *resumeCmd) Run(ctx context.Context, a *app) error {
+	return c.act(ctx, a, "resume", "is suspended", isSuspended, a.client.Resume, func(j api.Job) string {
+		return "goes on" + a.limitLeft(j)
+	})
+}
+
+// limitLeft is when a running job meets its time limit.
+func (a *app) limitLeft(j api.Job) string {
+	if j.TimeLimit == 0 || j.StartedAt.IsZero() || isSuspended(j) {
+		return ""
+	}
+	rested := time.Duration(j.SuspendedSeconds) * time.Second
+	return ", until " + a.out.Clock(j.StartedAt.Add(j.TimeLimit.Duration()+rested)) + " at the latest"
+}
+
 // requeueCmd sends running jobs back to the queue.
 type requeueCmd struct{ jobsFlags }
 
@@ -41,6 +69,10 @@ func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 // queuePosition is where a job stands after something was done to it.
 func (a *app) queuePosition(j api.Job) string {
 	switch {
+	case j.State == job.Running && j.TimeLimit == 0:
+		return ": no time limit"
+	case j.State == job.Running:
+		return fmt.Sprintf(": its time limit is %s%s", j.TimeLimit, a.limitLeft(j))
 	case j.State == job.Queued:
 		return waiting(a.out, j)
 	case len(j.GPUs) > 0:

@@ -73,6 +73,8 @@ func stateWord(j api.Job) string {
 		return word + " (back to queue)"
 	case live && j.StopRequested != "":
 		return word + " (ending)"
+	case live && isSuspended(j):
+		return word + " (suspended)"
 	case live && len(j.Warnings) > 0:
 		return word + warningWords(j.Warnings)
 	case live && j.HeldBy != "":
@@ -161,6 +163,9 @@ func changedAt(j api.Job) time.Time {
 func whyOf(j api.Job) string {
 	if j.Result != nil {
 		return j.Result.Sentence
+	}
+	if isSuspended(j) {
+		return fmt.Sprintf("suspended by %s since %s", j.SuspendedBy, job.FormatMoment(j.SuspendedAt))
 	}
 	if len(j.Warnings) > 0 {
 		return j.Warnings[0].Sentence

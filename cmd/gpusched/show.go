@@ -77,6 +77,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	fact("submitted", t.Ago(j.SubmittedAt))
 	fact("queued", a.queuedLine(j))
 	fact("started", t.Ago(j.StartedAt))
+	fact("suspended", a.suspendedLine(j))
 	fact("ended", t.Ago(j.EndedAt))
 	fact("used", used(j))
 	fact("gpu memory", promiseLine(j.GPUs))

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -84,6 +86,14 @@ func (a *app) beginLine(j api.Job) string {
 	parts.add(!j.Begin.IsZero(), "not before %s", a.out.Clock(j.Begin))
 	parts.add(retried, "after a failure not before %s", a.out.Clock(j.NotBefore))
 	parts.add(j.HeldBy != "", "held by %s", j.HeldBy)
+	return strings.Join(parts, ", ")
+}
+
+// suspendedLine says that a job is halted, and for how long it has been.
+func (a *app) suspendedLine(j api.Job) string {
+	var parts phrases
+	parts.add(isSuspended(j), "by %s since %s, its time limit waits", j.SuspendedBy, a.out.Ago(j.SuspendedAt))
+	parts.add(j.SuspendedSeconds > 0, "%s before, which do not count", term.Age(time.Duration(j.SuspendedSeconds)*time.Second))
 	return strings.Join(parts, ", ")
 }
 

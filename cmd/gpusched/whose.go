@@ -105,6 +105,8 @@ func (c *manyFlags) act(ctx context.Context, a *app, verb, which string, fits fu
 	return named.act(ctx, a, do, said)
 }
 
-// isWaiting and isHeld say which jobs can be held and released.
-func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
-func isHeld(j api.Job) bool    { return j.State == job.Queued && j.HeldBy != "" }
+// What can be done to which jobs.
+func isWaiting(j api.Job) bool   { return j.State == job.Queued && j.HeldBy == "" }
+func isHeld(j api.Job) bool      { return j.State == job.Queued && j.HeldBy != "" }
+func isSuspended(j api.Job) bool { return !j.SuspendedAt.IsZero() }
+func runs(j api.Job) bool        { return j.State == job.Running && j.SuspendedAt.IsZero() }

@@ -34,7 +34,17 @@ func (c *Client) Requeue(ctx context.Context, id string) (out JobReply, err erro
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/requeue"), nil, &out)
 }
 
-// Update changes a waiting job.
+// Suspend halts a running job, which keeps its GPUs.
+func (c *Client) Suspend(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/suspend"), nil, &out)
+}
+
+// Resume undoes Suspend.
+func (c *Client) Resume(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/resume"), nil, &out)
+}
+
+// Update changes a waiting job, or the time limit of a running one.
 func (c *Client) Update(ctx context.Context, id string, r job.Change) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/update"), r, &out)
 }

@@ -76,8 +76,14 @@ type Job struct {
 	QueuedAt  time.Time `json:"queued_at,omitzero"` // from when its wait counts
 	HeldBy    string    `json:"held_by,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"` // the end of its back-off after a failure
-	Failures  int       `json:"failures,omitempty"`  // attempts that failed
-	Requeues  int       `json:"requeues,omitempty"`  // returns to the queue for any cause
+	// Of one that runs: since when and by whom it is suspended, and for how long its
+	// attempt was before, which does not count against the limit.
+	SuspendedAt      time.Time `json:"suspended_at,omitzero"`
+	SuspendedBy      string    `json:"suspended_by,omitempty"`
+	SuspendedSeconds int64     `json:"suspended_seconds,omitempty"`
+
+	Failures int `json:"failures,omitempty"` // attempts that failed
+	Requeues int `json:"requeues,omitempty"` // returns to the queue for any cause
 
 	ExpectedStart   time.Time `json:"expected_start,omitzero"`    // of a waiting job, by predictions; absent: unknown
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job

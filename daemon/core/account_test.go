@@ -146,7 +146,7 @@ func TestSentBack(t *testing.T) {
 			t.Errorf("%d: %s, %d times, waits since %s, served %s", how, l.job.State, l.job.Requeues, l.job.QueuedAt, l.job.Served)
 		}
 	}
-	if ranFor(nil, noon) != 0 || ranFor(&job.Attempt{PlacedAt: noon.Add(time.Hour)}, noon) != 0 {
+	if ranFor(&job.Job{}, noon) != 0 || ranFor(&job.Job{Attempt: &job.Attempt{PlacedAt: noon.Add(time.Hour)}}, noon) != 0 {
 		t.Error("a job ran that had no GPUs yet")
 	}
 }

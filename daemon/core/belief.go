@@ -67,7 +67,7 @@ func (c *Core) believeAll() {
 // expectedEnd is when the current attempt of a job will end, at its limit at
 // the latest.
 func (c *Core) expectedEnd(l *trackedJob, now time.Time) time.Time {
-	ran := ranFor(l.job.Attempt, now)
+	ran := ranFor(&l.job, now)
 	left := c.estimate(l).Total(l.job.Served+ran) - l.job.Served - ran
 	if limit := l.job.Request.TimeLimit.Duration(); limit > 0 {
 		left = min(left, max(0, limit-ran))
@@ -137,5 +137,5 @@ func (c *Core) ran(l *trackedJob, now time.Time) time.Duration {
 	if l.job.Attempt == nil || l.job.Attempt.StartedAt.IsZero() {
 		return 0
 	}
-	return l.job.Served + max(0, now.Sub(l.job.Attempt.StartedAt))
+	return l.job.Served + max(0, now.Sub(l.job.Attempt.StartedAt)-l.job.Rest(now))
 }

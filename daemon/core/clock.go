@@ -33,7 +33,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 			c.edit(l, func(a *job.Attempt) {
 				a.PlacedAt, a.StartedAt = moved(a.PlacedAt, by, now), moved(a.StartedAt, by, now)
 			})
-			l.job.StopAt = moved(l.job.StopAt, by, now)
+			l.job.StopAt, l.job.SuspendedAt = moved(l.job.StopAt, by, now), moved(l.job.SuspendedAt, by, now)
 		}
 		c.step.markDirtyQuietly(l)
 		if l.job.State == job.Queued {
@@ -74,6 +74,9 @@ func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {
 		l.job.QueuedAt = l.job.QueuedAt.Add(off)
 		if !l.job.StopAt.IsZero() {
 			l.job.StopAt = l.job.StopAt.Add(off)
+		}
+		if l.job.IsSuspended() {
+			l.job.SuspendedAt = l.job.SuspendedAt.Add(off)
 		}
 	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
 		a := *l.job.Attempt

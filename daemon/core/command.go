@@ -8,7 +8,8 @@ import (
 
 func (c *Core) command(e Command, now time.Time) *job.Refusal {
 	switch e.What.Kind {
-	case job.CommandCancel, job.CommandSignal, job.CommandHold, job.CommandRelease, job.CommandRequeue, job.CommandUpdate:
+	case job.CommandCancel, job.CommandSignal, job.CommandHold, job.CommandRelease, job.CommandRequeue, job.CommandUpdate,
+		job.CommandSuspend, job.CommandResume:
 		return c.jobCommand(e, now)
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		defer c.applyFindings(now)
@@ -42,7 +43,12 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 		c.cancelJob(l, e.Who.User, now)
 		return nil
 	}
-	if l.job.State != job.Queued {
+	switch {
+	case e.What.Kind == job.CommandSuspend || e.What.Kind == job.CommandResume:
+		return c.suspend(l, e, now)
+	case e.What.Kind == job.CommandUpdate && l.job.State.Live():
+		return c.limit(l, e, now)
+	case l.job.State != job.Queued:
 		return job.Refuse("conflict/not-waiting", l.job.Called(), l.job.State)
 	}
 	if e.What.Kind == job.CommandUpdate {

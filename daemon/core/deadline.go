@@ -62,12 +62,13 @@ func (b *gpuBook) dueAgain(now time.Time) (due bool) {
 	return due
 }
 
-// limitAt is when a running job meets its time limit; zero: never.
+// limitAt is when a running job meets its time limit; zero: never, or not while it
+// is suspended.
 func limitAt(j *job.Job) time.Time {
-	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" {
+	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" || j.IsSuspended() {
 		return time.Time{}
 	}
-	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration())
+	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration() + j.Rested)
 }
 
 // stopAt is when a running job that has been warned is stopped; zero: it is not

@@ -33,6 +33,7 @@ type Stop struct {
 	Attempt int
 	Grace   time.Duration // that its unit leaves the processes
 	Look    bool
+	Thaw    bool        // it may be frozen: first of all its processes are to go on
 	Notice  NotifyOwner // before it; where it says something
 }
 
@@ -46,6 +47,14 @@ type Inspect struct {
 type Signal struct {
 	Job    job.ID
 	Signal int
+}
+
+// Freeze halts all processes of a job's unit, or lets them go on; not answered. A look
+// at the unit shows where it was lost.
+type Freeze struct {
+	Job     job.ID
+	Attempt int
+	Thaw    bool
 }
 
 // NotifyOwner has a running job's owner find some sentences, a line each, in the job's
@@ -84,6 +93,7 @@ func (Start) action()       {}
 func (Stop) action()        {}
 func (Inspect) action()     {}
 func (Signal) action()      {}
+func (Freeze) action()      {}
 func (NotifyOwner) action() {}
 func (Sample) action()      {}
 func (Forget) action()      {}

@@ -53,6 +53,7 @@ type Unit struct {
 	Job        job.ID
 	Phase      Phase
 	Invocation string
+	Frozen     bool          // all its processes are halted
 	Unfiltered bool          // the launcher said that the device filter is not active
 	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
 	Exit       contract.Exit // in phase Exited, with what it used up to then

@@ -12,7 +12,7 @@ import (
 // on a GPU that several jobs have, none does while it computes for any.
 func (b *gpuBook) countIdle(p *gpuUse) {
 	u, w := p.use, &b.policy.Usage
-	if u.Computing {
+	if u.Computing || p.l.job.IsSuspended() {
 		if u.IdleTold != 0 { // or a restart would find it idle still, and warned
 			b.addFinding(useFound{p.l})
 		}
@@ -37,7 +37,7 @@ func (b *gpuBook) findIdle(now time.Time) {
 	}
 	for _, id := range b.jobs.activeIDs() {
 		l := b.jobs.active(id)
-		if l.job.State != job.Running || l.job.Stop != "" || len(l.job.Attempt.GPUs) == 0 {
+		if l.job.State != job.Running || l.job.Stop != "" || l.job.IsSuspended() || len(l.job.Attempt.GPUs) == 0 {
 			continue
 		}
 		if idle, at := b.idleFor(l, now); at >= 0 {

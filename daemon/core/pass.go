@@ -14,7 +14,7 @@ func (c *Core) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Preemptible {
 			l := c.jobs.active(r.ID)
-			r.Effort, r.Untried = c.effort(l, l.job.Served+ranFor(l.job.Attempt, now), true)
+			r.Effort, r.Untried = c.effort(l, l.job.Served+ranFor(&l.job, now), true)
 		}
 	}
 	return s
@@ -67,7 +67,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(c.expectedEnd(l, now))
 	}
-	r.Expected = c.estimate(l).Total(j.Served + ranFor(j.Attempt, now))
+	r.Expected = c.estimate(l).Total(j.Served + ranFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
 	}
@@ -143,7 +143,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Shared = 0
 	l.job.Charge = c.largestShare(&l.job)
-	l.job.StopOrder = job.StopOrder{}
+	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{Unbounded: true}
 	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded

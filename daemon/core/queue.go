@@ -200,27 +200,27 @@ const (
 // requeueAfter returns a job to the queue after an attempt.
 func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := &l.job
-	ran := ranFor(j.Attempt, now)
+	ran := ranFor(j, now)
 	j.Served += ran
 	j.Requeues++
 	j.Expected = 0
-	j.QueuedAt = j.QueuedAt.Add(ran)
+	j.QueuedAt = j.QueuedAt.Add(ran + j.Rest(now))
 	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while we were away
 		j.QueuedAt = now
 	}
 	if how == fresh {
 		j.Served, j.Taught = 0, 0
 	}
-	j.StopOrder = job.StopOrder{}
+	j.StopOrder, j.Suspension = job.StopOrder{}, job.Suspension{}
 	c.move(l, job.Queued, now)
 }
 
-// ranFor is how long an attempt had its GPUs.
-func ranFor(a *job.Attempt, now time.Time) time.Duration {
-	if a == nil {
+// ranFor is how long the attempt of a job had its GPUs and was not suspended.
+func ranFor(j *job.Job, now time.Time) time.Duration {
+	if j.Attempt == nil {
 		return 0
 	}
-	return max(0, now.Sub(a.PlacedAt))
+	return max(0, now.Sub(j.Attempt.PlacedAt)-j.Rest(now))
 }
 
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the

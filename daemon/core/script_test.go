@@ -187,6 +187,8 @@ var verbs = map[string]func(*script){
 	},
 	"hold":    func(s *script) { s.command(job.Command{Kind: job.CommandHold, Job: s.id()}) },
 	"release": func(s *script) { s.command(job.Command{Kind: job.CommandRelease, Job: s.id()}) },
+	"suspend": func(s *script) { s.command(job.Command{Kind: job.CommandSuspend, Job: s.id()}) },
+	"go-on":   func(s *script) { s.command(job.Command{Kind: job.CommandResume, Job: s.id()}) },
 	"requeue": func(s *script) { s.command(job.Command{Kind: job.CommandRequeue, Job: s.id()}) },
 	"update":  (*script).update,
 	"reserve": (*script).reserve,

@@ -66,6 +66,9 @@ func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 // what else this step has to say.
 func (s *stepBuffer) notifyOwner(l *trackedJob, say job.Message) {
 	s.markDirtyQuietly(l)
+	if l.job.IsSuspended() { // nothing runs in its unit
+		return
+	}
 	for i, a := range s.out.Actions {
 		if t, ok := a.(NotifyOwner); ok && t.Job == l.job.ID {
 			t.Say = append(t.Say, say)

@@ -113,14 +113,13 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 // priority an administrator raised before.
 func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
-	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
-	switch {
-	case r.Priority.Raised() && !c.mayRaise(s) && !mayRaise:
+	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {
 		return job.Refuse("forbidden/priority")
-	case p.MaxTime > 0 && (limit > p.MaxTime || limit == 0):
-		return job.Refuse("policy/time", timeLimit(limit), p.MaxTime)
-	case most > 0 && (limit > most || limit == 0):
-		return job.Refuse("policy/class-time", timeLimit(limit), r.Priority.Class, most)
+	}
+	if refusal := c.timeAllowed(r); refusal != nil {
+		return refusal
+	}
+	switch {
 	case p.MaxGrace > 0 && r.Grace.Duration() > p.MaxGrace:
 		return job.Refuse("policy/grace", r.Grace, p.MaxGrace)
 	case p.MaxMemBytes > 0 && (r.MemBytes > p.MaxMemBytes || r.MemBytes == 0):
@@ -131,6 +130,19 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 		return job.Refuse("policy/part", job.GPUs(r.Part()), job.GPUs(p.SmallestPart))
 	case r.Retries > p.MaxRetries:
 		return job.Refuse("policy/retries", r.Retries, p.MaxRetries)
+	}
+	return nil
+}
+
+// timeAllowed holds a time limit against the site's.
+func (c *Core) timeAllowed(r *job.Request) *job.Refusal {
+	p := &c.policy
+	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
+	switch {
+	case p.MaxTime > 0 && (limit > p.MaxTime || limit == 0):
+		return job.Refuse("policy/time", timeLimit(limit), p.MaxTime)
+	case most > 0 && (limit > most || limit == 0):
+		return job.Refuse("policy/class-time", timeLimit(limit), r.Priority.Class, most)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (c *Core) teardown(l *trackedJob, now time.Time) {
 		l.action = stopping
 		c.step.act(Stop{
 			Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(),
-			Look: l.job.Attempt.Result == nil, Notice: c.stopNotice(&l.job),
+			Look: l.job.Attempt.Result == nil, Thaw: l.job.Freezes, Notice: c.stopNotice(&l.job),
 		})
 	}
 }
@@ -258,6 +258,8 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 		c.teardown(l, now)
 	case l.job.Stop != "" && !now.Before(l.job.StopAt):
 		c.teardown(l, now)
+	default:
+		c.refreeze(l, u)
 	}
 }
 

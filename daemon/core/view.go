@@ -215,7 +215,7 @@ func dependencyReasons(list []job.Dependency) []job.Reason {
 
 // endsAt is when a running job is expected to end.
 func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
-	if l.job.State != job.Running {
+	if l.job.State != job.Running || l.job.IsSuspended() {
 		return time.Time{}
 	}
 	return c.expectedEnd(l, now)

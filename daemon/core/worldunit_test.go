@@ -40,6 +40,12 @@ func (w *world) begin(a core.Action) {
 	case core.Signal:
 		w.log("signal job %d with %d", a.Job, a.Signal)
 		return
+	case core.Freeze:
+		w.log("freeze job %d %t", a.Job, !a.Thaw)
+		if u := w.units[a.Job]; u != nil && !w.busDown {
+			u.Frozen = !a.Thaw
+		}
+		return
 	case core.NotifyOwner:
 		w.log("tell job %d%s", a.Job, colon(a.Say))
 		return

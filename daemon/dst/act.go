@@ -35,7 +35,7 @@ func (w *World) request(e *Entry) bool {
 				c.Task = new(d.n(6))
 			}
 		})
-	case hold, release, requeue:
+	case hold, release, requeue, suspend, goOn:
 		w.command(e, func(*job.Command, *dice) {})
 	case signal:
 		w.command(e, func(c *job.Command, d *dice) {
@@ -407,6 +407,8 @@ func (w *World) tidy() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		j := w.disk.jobs[id]
 		switch {
+		case j.IsSuspended():
+			w.order(e, root, job.Command{Kind: job.CommandResume, Job: id})
 		case j.State != job.Queued:
 		// it came when nobody knew what there is
 		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0:

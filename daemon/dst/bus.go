@@ -157,6 +157,13 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 }
 
 // Kill is daemon.Units'.
+func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
+	_, err := call(b, ctx, unittest.OpFreeze, name, func() (bool, error) {
+		return true, b.sys.Freeze(context.Background(), name, on)
+	})
+	return err
+}
+
 func (b *bus) Kill(ctx context.Context, name string, signal int) error {
 	_, err := call(b, ctx, unittest.OpKill, name, func() (bool, error) {
 		err := b.sys.Kill(context.Background(), name, signal)

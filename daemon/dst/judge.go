@@ -96,7 +96,7 @@ func (j *judge) asked(who job.Actor, c job.Command) {
 		if who.Admin || !j.held[c.Job] {
 			delete(j.held, c.Job)
 		}
-	case job.CommandRequeue, job.CommandSignal, job.CommandUpdate:
+	case job.CommandRequeue, job.CommandSignal, job.CommandUpdate, job.CommandSuspend, job.CommandResume:
 		j.acted[c.Job] = true
 	}
 }

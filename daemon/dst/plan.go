@@ -21,6 +21,8 @@ const (
 	requeue        = Kind(job.CommandRequeue)
 	update         = Kind(job.CommandUpdate)
 	signal         = Kind(job.CommandSignal)
+	suspend        = Kind(job.CommandSuspend)
+	goOn           = Kind(job.CommandResume)
 	query     Kind = "query"
 	await     Kind = "wait"
 	pause          = Kind(job.CommandPauseGPU)
@@ -32,7 +34,7 @@ const (
 )
 
 // ofJobs are about one submission.
-var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, await}
+var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, await}
 
 // What fails.
 const (
@@ -101,7 +103,7 @@ var commands = []struct {
 	kind   Kind
 	weight int
 }{
-	{cancel, 210}, {hold, 70}, {release, 70}, {requeue, 60}, {update, 120}, {signal, 50}, {query, 120}, {await, 100},
+	{cancel, 180}, {suspend, 20}, {goOn, 10}, {hold, 70}, {release, 70}, {requeue, 60}, {update, 120}, {signal, 50}, {query, 120}, {await, 100},
 	{pause, 20}, {drain, 30}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
 }
 

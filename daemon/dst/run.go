@@ -22,7 +22,6 @@ type run struct {
 	gpus    []contract.GPU
 	mem     int64
 	cpus    int
-	limit   time.Duration // RuntimeMax of its unit
 	grace   time.Duration
 
 	behaviour unittest.Behaviour
@@ -67,7 +66,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		return nil
 	}
 	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, cpus: s.Limits.CPUs,
-		limit: s.MaxRuntime, grace: s.Grace}
+		grace: s.Grace}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
 	if !w.specs.got[specKey{r.job, r.attempt}] { // a start that nobody waits for any more
@@ -142,15 +141,6 @@ func (w *World) began(name string, r *run) {
 		w.after(r.demand.grows, func() { w.grow(name, r) })
 	}
 	w.after(r.lasts, func() { w.finish(name, r) })
-	if r.limit > 0 {
-		w.after(r.limit, func() {
-			if r.alive && !r.stopping {
-				w.bus.sys.Timeout(name)
-				w.notice(name, "RuntimeMax")
-				w.bus.spread()
-			}
-		})
-	}
 }
 
 // finish is a command's end by itself.

@@ -1,7 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -42,6 +44,18 @@ func (c *Change) Err() error {
 		p.add("usage/no-change")
 	}
 	return p.Err()
+}
+
+// Others names the options that a change has besides one field, as people give them.
+func (c *Change) Others(field string) (options []string) {
+	change := reflect.ValueOf(c).Elem()
+	for i := range change.NumField() {
+		f := change.Type().Field(i)
+		if !change.Field(i).IsNil() && f.Name != field {
+			options = append(options, cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)))
+		}
+	}
+	return options
 }
 
 // Apply puts the changes into a submission.

@@ -133,6 +133,30 @@ type Life struct {
 	Tasks     *Tasks        `json:"tasks,omitempty"`     // set for an array
 
 	StopOrder
+	Suspension
+}
+
+// Suspension is whether the current or last attempt is halted, and how long it has been.
+type Suspension struct {
+	SuspendedAt time.Time     `json:"suspended_at,omitzero"` // zero: it is not halted
+	SuspendedBy string        `json:"suspended_by,omitempty"`
+	Rested      time.Duration `json:"rested,omitempty"`  // for how long it was, up to its last going on
+	Freezes     bool          `json:"freezes,omitempty"` // it was halted once: its unit may be frozen by us
+
+	// Unbounded says that systemd keeps no time limit of the attempt's unit. It did in
+	// releases before, and that one can't be changed, and goes on while a unit is frozen.
+	Unbounded bool `json:"unbounded,omitempty"`
+}
+
+// IsSuspended reports whether the job is halted.
+func (s *Suspension) IsSuspended() bool { return !s.SuspendedAt.IsZero() }
+
+// Rest is for how long the attempt has been halted in all.
+func (s *Suspension) Rest(now time.Time) time.Duration {
+	if s.SuspendedAt.IsZero() {
+		return s.Rested
+	}
+	return s.Rested + max(0, now.Sub(s.SuspendedAt))
 }
 
 // StopOrder is what a job was told about its end, or about that of its current or last

@@ -190,7 +190,9 @@ const (
 	CommandHold      CommandKind = "hold"       // keep a queued job from starting
 	CommandRelease   CommandKind = "release"    // undo the hold
 	CommandRequeue   CommandKind = "requeue"    // stop a running job and queue it again, at the end
-	CommandUpdate    CommandKind = "update"     // change a queued job as Change says
+	CommandUpdate    CommandKind = "update"     // change a queued job as Change says, or the time limit of a running one
+	CommandSuspend   CommandKind = "suspend"    // halt a running job
+	CommandResume    CommandKind = "resume"     // let a suspended job go on
 	CommandReserve   CommandKind = "reserve"    // make Reservation
 	CommandUnreserve CommandKind = "unreserve"  // end the reservation with Reservation.ID
 )

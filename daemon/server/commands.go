@@ -33,6 +33,12 @@ func (s *Server) release(r *request) (any, error) { return s.plainCommand(r, job
 // requeue stops a running job and sends it to the end of the queue.
 func (s *Server) requeue(r *request) (any, error) { return s.plainCommand(r, job.CommandRequeue) }
 
+// suspend halts a running job.
+func (s *Server) suspend(r *request) (any, error) { return s.plainCommand(r, job.CommandSuspend) }
+
+// goOn undoes a suspension.
+func (s *Server) goOn(r *request) (any, error) { return s.plainCommand(r, job.CommandResume) }
+
 func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
 	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
 		return nil, err
@@ -40,7 +46,7 @@ func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
 	return s.jobCommand(r, job.Command{Kind: kind})
 }
 
-// update changes a waiting job.
+// update changes a waiting job, or the time limit of a running one.
 func (s *Server) update(r *request) (any, error) {
 	var c job.Change
 	if err := decode(r, &c, maxBodyBytes); err != nil {

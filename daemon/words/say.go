@@ -65,6 +65,8 @@ func spell(a any) any {
 		return job.FormatDuration(v)
 	case []int:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]")
+	case []string: // options
+		return "--" + strings.Join(v, ", --")
 	case []job.DependencyKind:
 		return "--" + strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", --")
 	case job.Message:

@@ -81,10 +81,10 @@ func spec(id int64, arg string) units.Spec {
 	}
 	return units.Spec{
 		ID: id, Attempt: 1, UID: alice, User: "alice", JobName: "a name with % and $HOME and \"quotes\"",
-		GPUs:       []contract.GPU{{Index: 0, Minor: 1, UUID: "GPU-1111"}},
-		Limits:     cgroup.Limits{MemBytes: 1 << 30, TasksMax: 512, CPUs: 2},
-		Rlimits:    []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "MEMLOCK", Soft: units.Infinity, Hard: units.Infinity}},
-		MaxRuntime: time.Hour, Grace: 200 * time.Millisecond, Launcher: self, SpecPath: arg,
+		GPUs:      []contract.GPU{{Index: 0, Minor: 1, UUID: "GPU-1111"}},
+		Limits:    cgroup.Limits{MemBytes: 1 << 30, TasksMax: 512, CPUs: 2},
+		Rlimits:   []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 4096}, {Name: "MEMLOCK", Soft: units.Infinity, Hard: units.Infinity}},
+		TimeLimit: time.Hour, Grace: 200 * time.Millisecond, Launcher: self, SpecPath: arg,
 	}
 }
 
@@ -93,10 +93,11 @@ func unitProperties(id int64, b unittest.Behaviour) []units.Property {
 	if b.NotStart != 0 {
 		s.UID = nobody
 	}
-	if b.TimesOut {
-		s.MaxRuntime = 100 * time.Millisecond
+	p := units.Properties(s)
+	if b.TimesOut { // as a site's drop-in may have it
+		p = append(p, units.Property{Name: "RuntimeMaxUSec", Value: uint64(100_000)})
 	}
-	return units.Properties(s)
+	return p
 }
 
 // settled waits until the actor has become a sleep: before that a signal meets

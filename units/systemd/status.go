@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	sddbus "github.com/coreos/go-systemd/v22/dbus"
@@ -113,6 +114,7 @@ func (p properties) status(name string) units.Status {
 		StatusText:   get[string](p, "StatusText"),
 		StatusErrno:  get[int32](p, "StatusErrno"),
 		WasActive:    get[uint64](p, "ActiveEnterTimestampMonotonic") != 0,
+		Frozen:       strings.HasPrefix(get[string](p, "FreezerState"), "fr"), // frozen, freezing; by a parent, too
 		JobPending:   p.jobID() != 0,
 		CPUNSec:      p.amount("CPUUsageNSec"),
 		MemoryPeak:   p.amount("MemoryPeak"),

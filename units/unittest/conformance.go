@@ -16,6 +16,7 @@ type Manager interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
 	Kill(ctx context.Context, name string, signal int) error
+	Freeze(ctx context.Context, name string, on bool) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)
 	Changes() <-chan units.Change
@@ -52,6 +53,7 @@ func Conformance(t *testing.T, b Bench) {
 		{"not started", testNotStarted},
 		{"kill", testKill},
 		{"kill nothing", testKillNothing},
+		{"freeze", testFreeze},
 		{"exists", testExists},
 		{"one of many starts", testManyStarts},
 		{"again", testAgain},

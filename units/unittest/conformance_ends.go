@@ -107,6 +107,21 @@ func testKill(t *testing.T, s *stage) {
 	}
 }
 
+// A unit that is frozen says so, and is stopped like any other.
+func testFreeze(t *testing.T, s *stage) {
+	s.wantErr(s.m.Freeze(s.ctx, units.Name(9), true), units.ErrAbsent)
+	s.start(9, Behaviour{})
+	for _, on := range []bool{true, true, false, false, true} {
+		if err := s.m.Freeze(s.ctx, units.Name(9), on); err != nil {
+			t.Fatalf("Freeze(%t): %v", on, err)
+		}
+		if st, err := s.m.Status(s.ctx, units.Name(9)); err != nil || st.Frozen != on {
+			t.Errorf("after Freeze(%t): %+v, %v", on, st, err)
+		}
+	}
+	s.stop(9)
+}
+
 func testKillNothing(_ *testing.T, s *stage) {
 	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM)), units.ErrAbsent)
 	s.start(6, Behaviour{Ends: true})

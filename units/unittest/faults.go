@@ -10,6 +10,7 @@ const (
 	OpStart  Op = "start"
 	OpStop   Op = "stop"
 	OpKill   Op = "kill"
+	OpFreeze Op = "freeze"
 	OpStatus Op = "status of"
 	OpList   Op = "list"
 )

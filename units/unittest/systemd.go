@@ -127,6 +127,19 @@ func (s *Systemd) Kill(ctx context.Context, name string, signal int) error {
 	return err
 }
 
+// Freeze is systemd.Manager's.
+func (s *Systemd) Freeze(ctx context.Context, name string, on bool) error {
+	_, err := call(s, ctx, OpFreeze, name, nil, func() (*unit, error) {
+		u := s.units[name]
+		if u == nil {
+			return nil, fmt.Errorf("freeze unit %q: %w", name, units.ErrAbsent)
+		}
+		u.status.Frozen = on
+		return u, nil
+	})
+	return err
+}
+
 // Status is systemd.Manager's.
 func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error) {
 	none := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
