@@ -178,7 +178,8 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 // largestShare is the largest of the parts of the machine that a job asks to have, its
 // GPUs, CPUs and host memory, in thousandths of a GPU (dominant resource: Ghodsi et
 // al., NSDI 2011): who holds all of the memory keeps all GPUs from others. A machine
-// without GPUs counts as one.
+// without GPUs counts as one, and so does one of which they are not known yet: see
+// chargeMachine.
 func (c *Core) largestShare(j *job.Job) int {
 	p, all := &c.policy, max(1, c.gpus.count())*job.WholeGPU
 	mem, cpus := partOf(all, j.Request.MemBytes, p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))

@@ -126,6 +126,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		c.planning.changed()
 		c.schedule(now)
 		c.countCapped(now)
+		c.chargeMachine(now)
 		c.chargeSharers(now)
 	}
 	return c.finish(now)

@@ -17,10 +17,22 @@ import (
 // rechargeEvery is how often what is counted may change: each change is written.
 const rechargeEvery = time.Minute
 
-// sharers is when what is counted for shared GPUs was last looked at.
+// sharers is when what is counted for shared GPUs was last looked at, and by how many GPUs
+// the machine was counted.
 type sharers struct {
 	at     time.Time
 	wanted []bool // memory that is used again
+	gpus   int
+}
+
+// counted notes how many GPUs there are, and reports whether these are others than the
+// last that were known. None are not known.
+func (s *sharers) counted(gpus int) (news bool) {
+	if gpus == 0 || gpus == s.gpus {
+		return false
+	}
+	s.gpus = gpus
+	return true
 }
 
 // next is when it may be looked at again.
@@ -53,7 +65,7 @@ func (c *Core) chargeSharers(now time.Time) {
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
 		if shared := c.sharedRate(&l.job, sums, wanted); shared != l.job.Shared {
-			changed = c.recharge(l, shared, changed, now)
+			changed = c.recharge(l, l.job.Charge, shared, changed, now)
 		}
 	}
 	for _, a := range changed {
@@ -92,11 +104,11 @@ func (c *Core) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	return rate
 }
 
-// recharge counts another rate of a job's GPUs from now on, and adds to the accounts for
-// which that makes a difference.
-func (c *Core) recharge(l *trackedJob, shared int, changed []*sched.Account, now time.Time) []*sched.Account {
+// recharge counts another rate of a job from now on, of the machine or of the GPUs that
+// it shares, and adds to the accounts for which that makes a difference.
+func (c *Core) recharge(l *trackedJob, charge, shared int, changed []*sched.Account, now time.Time) []*sched.Account {
 	was := rateOf(&l.job)
-	l.job.Shared = shared
+	l.job.Charge, l.job.Shared = charge, shared
 	c.step.markDirtyQuietly(l)
 	more := rateOf(&l.job).Charge - was.Charge
 	for _, a := range l.accounts() {
