@@ -120,3 +120,18 @@ func TestLearningAtExtremes(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing is forgotten a large machine uses more than a duration holds.
+func TestUseOfYears(t *testing.T) {
+	a, now := &Account{}, At(noon.Time())
+	a.Start(1000*job.WholeGPU, Rate{GPU: 1000 * job.WholeGPU, Charge: 1000 * job.WholeGPU}, now, 0)
+	last := time.Duration(0)
+	for range 20 {
+		now += Instant(365 * 24 * time.Hour)
+		used, gpu := a.Used(now, 0), a.GPUTime(now, 0)
+		if used < last || gpu != used {
+			t.Fatalf("%s are used, and were %s; of GPUs %s", used, last, gpu)
+		}
+		last = used
+	}
+}

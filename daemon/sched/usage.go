@@ -146,12 +146,16 @@ func (a *Account) Finish(milli int, rate Rate, now Instant, half time.Duration) 
 func (a *Account) Used(now Instant, half time.Duration) time.Duration {
 	u := a.usage
 	u.move(now, half)
-	return time.Duration(u.all)
+	return asDuration(u.all)
 }
 
 // GPUTime returns the decayed GPU time used by now, which quotas bound.
 func (a *Account) GPUTime(now Instant, half time.Duration) time.Duration {
 	u := a.usage
 	u.move(now, half)
-	return time.Duration(u.gpu)
+	return asDuration(u.gpu)
 }
+
+// asDuration is what a sum of GPU time is, or half of the longest duration, 146 years, where
+// nothing is forgotten and it is more: 64 GPUs use that in two years and a half.
+func asDuration(sum float64) time.Duration { return time.Duration(min(sum, math.MaxInt64/2)) }
