@@ -21,7 +21,7 @@ type UsageCounts struct {
 
 // Prediction is how long jobs of one kind run.
 type Prediction struct {
-	Key     string        `json:"key"`     // opaque, made by the scheduler
+	Key     string        `json:"key"`     // made by the scheduler; it begins with the number of the user, and a space
 	Typical time.Duration `json:"typical"` // the geometric mean, in which later runs weigh more
 	Spread  float64       `json:"spread"`  // standard deviation of the natural logarithms
 	Weight  float64       `json:"weight"`  // for how many runs these two stand; 0: unknown, as of an older release

@@ -102,3 +102,23 @@ func TestLongList(t *testing.T) {
 		}
 	}
 }
+
+// Of a user with many kinds of jobs the newest are kept, and others' older ones stay.
+func TestPrunePerUser(t *testing.T) {
+	t.Parallel()
+	s := openNew(t)
+	ctx := context.Background()
+	if _, err := s.write.Exec(`INSERT INTO predictions (key, typical_ns, runs, at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		SELECT '1001 shape 1000 ' || i, 1, 1, strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 1700000000 + i, 'unixepoch') FROM n
+		UNION ALL SELECT '100' || CASE i WHEN 1 THEN '' ELSE ' size ' || i END, 1, 1, '2001-01-01T00:00:00.000000000Z' FROM n WHERE i < 4`,
+		keepUserPredictions+7); err != nil {
+		t.Fatal(err)
+	}
+	if err := prune(ctx, s.write, epoch, keepPredictions); err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.Load(ctx)
+	requireEqual(t, err, len(st.Predictions), keepUserPredictions+3)
+	requireEqual(t, err, st.Predictions[0].Key, "100")
+	requireEqual(t, err, st.Predictions[3].Key, "1001 shape 1000 8")
+}
