@@ -41,6 +41,7 @@ type Account struct {
 	allowed      uint64 // the reservations of administrators that are open to it, as bits
 	failedShapes int    // for how many of its shapes nothing could be kept
 	place        quotaPlace
+	partly       bool // at a quota at most: one of its waiting jobs is within all of them
 }
 
 // Member reports whether the account is the group or in it.

@@ -85,6 +85,16 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at
 }
 
+// findPartly finds for whom the pass leaves a GPU job waiting that is within all quotas.
+// Then larger ones of the account wait with it: would their wait not count while its does, a
+// stream of smaller ones would get ahead of them for ever, and fill up what is left of the quota.
+func (p *Planner) findPartly() {
+	for _, b := range p.q.buckets {
+		a := b.account
+		a.partly = a.partly || b.shape.milli > 0 && !a.capped(&b.shape.needs) && b.waits()
+	}
+}
+
 // CountCapped notes, after a pass was carried out, which jobs the account can't start
 // from now on, and reports whether these are others than before. Under FIFO nothing is
 // counted, as who came first goes first.
@@ -96,7 +106,7 @@ func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 		g.beginCounts()
 	}
 	c.sizes = 0
-	if !fifo {
+	if !fifo && !a.partly {
 		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
 			return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}, quota: smallest(size)})
 		})

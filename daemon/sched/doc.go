@@ -11,7 +11,7 @@
 // first), then if it is guarded and the other is not, then by score, higher
 // first, then by the moment from which its wait counts, then by id. That is Since and
 // the time after it in which its account, or a group, was at its quota for jobs of its
-// size (Account.Capped), which is not waited for others. Score is 1 + F·w/E: w is
+// size and for all that it had waiting (Account.Capped), which is not waited for others. Score is 1 + F·w/E: w is
 // how long it has waited since that moment, E its expected run time rounded up to a power of
 // two seconds, or of a job that may be stopped for others its effort (see Preemption), rounded up
 // to half an octave, and F the fair-share factor of its account. Guarded jobs
@@ -151,7 +151,8 @@
 //  7. The optimised pass equals the plain one of the tests that sorts all jobs.
 //  8. A pass that places nothing allocates nothing.
 //  9. What is counted of a wait never includes time in which the quotas of the
-//     account or its groups let no job of that size start, but under FIFO; all jobs
+//     account or its groups let no job of that size start and none of its GPU jobs that waits,
+//     but under FIFO; all jobs
 //     that differ in nothing but when they came lose the same, and keep their order.
 //
 // Of all workloads no order is best. On those of daemon/sim that disagree, with fixed seeds,

@@ -168,3 +168,34 @@ func TestNobodyStopsForWhoWaitsForOwn(t *testing.T) {
 	sc.waits(3, 1000, expected(time.Hour))
 	sc.expect("keep 0 for 3 at +2h0m0s, stop 91 for 3")
 }
+
+// A job for as much as its account's quota holds starts in the midst of an endless stream of
+// small ones of the same account that is more than the quota can do, also where the time at
+// quotas is no waiting.
+func TestOwnStreamEndsNoWait(t *testing.T) {
+	for name, quota := range map[string]func(*Account){
+		"GPUs":   func(a *Account) { a.MaxMilli = 4000 },
+		"memory": func(a *Account) { a.MaxMem = 4 * gib },
+		"group": func(a *Account) {
+			a.Groups = []*Account{{UID: -1, Name: "lab", MaxMilli: 4000}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLoop(t, 1, 6, Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute})
+			l.capped = true
+			ann := &Account{UID: 1001, Name: "ann"}
+			quota(ann)
+			var wide *loopJob
+			for i := range 900 {
+				if i == 60 {
+					wide = l.add(10*time.Hour, ann, job.Request{GPUMilli: 4000, MemBytes: 4 * gib}, time.Hour)
+				}
+				l.add(time.Duration(i)*10*time.Minute, ann, job.Request{GPUMilli: 1000, MemBytes: gib}, time.Hour)
+			}
+			l.until(noon.Add(100 * time.Hour))
+			if waited := time.Duration(wide.first - wide.came); wide.first == 0 || waited > 48*time.Hour {
+				t.Errorf("it waited for %s", waited)
+			}
+		})
+	}
+}

@@ -180,6 +180,7 @@ func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.decide(s, q)
 	p.preempt()
 	p.resetThrottles()
+	p.findPartly()
 	p.wake()
 	return &p.out
 }
