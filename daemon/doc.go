@@ -6,6 +6,7 @@
 //
 //	cmd/gpusched              the command line
 //	cmd/gpusched/doctor       checks an installation from its user's side
+//	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables

@@ -14,6 +14,7 @@ import (
 var modules = map[string]map[string]string{
 	"cmd/gpusched": {
 		"github.com/alecthomas/kong":      "the command line",
+		"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
 		"github.com/pelletier/go-toml/v2": "'config check' reads settings as the daemon does",
 		"golang.org/x/sys":                "system calls",
 		"golang.org/x/term":               "whether there is a terminal, and how wide",

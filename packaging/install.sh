@@ -22,6 +22,7 @@ for unit in gpusched.service gpusched.socket gpusched-devices.service gpujobs.sl
 	gpujob-.service.d/10-gpusched.conf gpujobs-.slice.d/10-gpusched.conf; do
 	file "packaging/systemd/$unit" "$units/$unit"
 done
+file packaging/systemd/gpusched-watch@.service /usr/lib/systemd/user/gpusched-watch@.service
 for place in user-.slice:slice user-0.slice:root cron.service:service crond.service:service atd.service:service; do
 	file "packaging/fence/${place#*:}.conf" "/usr/share/gpusched/fence/${place%:*}.d/50-gpusched-fence.conf"
 done

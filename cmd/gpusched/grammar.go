@@ -30,6 +30,9 @@ var groups = []kong.Group{
 type grammar struct {
 	Submit  submitCmd  `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command."`
 	Run     runCmd     `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command, show what it prints, and exit as it does."`
+	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of another scheduler's file."`
+	Watch   watchCmd   `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of such a file, also those that are written later."`
+	Add     addCmd     `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to such a file."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
 	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Show everything about a job."`
 	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Say why a job waits, GPU by GPU."`

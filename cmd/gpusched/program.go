@@ -24,8 +24,8 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 		return nil
 	}
 	dir, program := string(req.Dir), string(req.Argv[0])
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		dir = "" // hint tells
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() || req.Setup.Command != "" {
+		dir = "" // hint tells, and a set-up may go elsewhere
 	}
 	argv := each(req.Argv, func(b []byte) string { return string(b) })
 	switch {
@@ -63,7 +63,7 @@ func checkFile(name, path string) error {
 		return refuse(api.CodeUsage, "name a program in it", "%q is a directory", name)
 	case !runnable(path):
 		return refuse(api.CodeUsage, fmt.Sprintf("name its interpreter, such as %s %s, or chmod +x %s", interpreterFor(name), name, name),
-			"%q is not executable and has no interpreter line (#!)", name)
+			"%q is not executable", name)
 	}
 	return nil
 }

@@ -146,7 +146,11 @@ func checkOwn(p *kong.Kong, words []string) error {
 		return usagef("%q is not an option: the command is the script itself", c.Command[0])
 	}
 	for _, at := range k.Path {
-		if f := at.Flag; f != nil && (f.Name == "file" || f.Group != nil && (f.Group.Key == "self" || f.Group.Key == "output")) {
+		f := at.Flag
+		if f == nil || f.Name == "force" || f.Group == nil {
+			continue
+		}
+		if f.Name == "file" || f.Group.Key == "self" || f.Group.Key == "output" {
 			return usagef("--%s is for the command line", f.Name)
 		}
 	}

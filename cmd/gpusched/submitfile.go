@@ -92,7 +92,7 @@ const (
 
 // readFile makes a request of each line, and says what is wrong with them.
 func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
-	text, err := c.fileText(ctx)
+	text, err := fileText(ctx, c.File)
 	if err != nil {
 		return nil, err
 	}
@@ -126,44 +126,59 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	return list, nil
 }
 
-// fileText is all of the file, or of the input. A FIFO into which nobody writes, and an
+// fileText is all of a file, or of the input. A FIFO into which nobody writes, and an
 // input that does not end, are waited for until the user interrupts.
-func (c *submitCmd) fileText(ctx context.Context) (string, error) {
+func fileText(ctx context.Context, name string) (string, error) {
 	type result struct {
-		text []byte
+		text string
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		text, err := readAtMost(c.File, maxFile+1)
+		text, err := readNamed(name)
 		done <- result{text, err}
 	}()
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case r := <-done:
-		switch {
-		case r.err != nil:
-			return "", usagef("%v", r.err)
-		case len(r.text) > maxFile:
-			return "", refuse(api.CodeUsage, "no job is queued; submit it in several parts",
-				"%q has more than %d MiB, the most that is read", c.File, maxFile>>20)
-		}
-		return strings.TrimPrefix(string(r.text), "\ufeff"), nil
+		return r.text, r.err
 	}
 }
 
-func readAtMost(name string, most int64) ([]byte, error) {
+func readNamed(name string) (string, error) {
 	in := os.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return "", usagef("%v", err)
 		}
 		defer f.Close()
 		in = f
 	}
-	return io.ReadAll(io.LimitReader(in, most))
+	return readFileOfJobs(in, name)
+}
+
+func readAtMost(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// readFileOfJobs reads a file up to its bound, without the mark of Windows' editors.
+func readFileOfJobs(in io.Reader, name string) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	switch {
+	case err != nil:
+		return "", usagef("%v", err)
+	case len(text) > maxFile:
+		return "", refuse(api.CodeUsage, "no job is queued; submit it in several parts",
+			"%q has more than %d MiB, the most that is read", name, maxFile>>20)
+	}
+	return strings.TrimPrefix(string(text), "\ufeff"), nil
 }
 
 // readLine reads the options and the command of a line after those of the command

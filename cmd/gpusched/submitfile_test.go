@@ -108,7 +108,7 @@ func TestFileOfJobsThatDoesNotCome(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := (&submitCmd{File: fifo}).fileText(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := fileText(ctx, fifo); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestFileOfJobsThatDoesNotCome(t *testing.T) {
 func TestFileOfJobsWithAByteOrderMark(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(file, []byte("\xef\xbb\xbf-g 1 -- /bin/true\r\n"), 0o600)
-	text, err := (&submitCmd{File: file}).fileText(t.Context())
+	text, err := fileText(t.Context(), file)
 	if err != nil || text != "-g 1 -- /bin/true\r\n" {
 		t.Errorf("%q, %v", text, err)
 	}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// importCmd makes jobs of the lines of another scheduler's file.
+type importCmd struct {
+	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus) or spec (command:, num_gpus:, priority:). Default: found out."`
+	DryRun bool     `name:"dry-run" group:"self" help:"Queue nothing; show what each line would be."`
+	Again  bool     `name:"again" group:"self" help:"Take every line as new, also one that has become a job before."`
+	File   string   `arg:"" name:"file" help:"The file, - for the input."`
+	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
+	outputFlags
+}
+
+func (c *importCmd) Run(ctx context.Context, a *app) error {
+	text, err := fileText(ctx, c.File)
+	if err != nil {
+		return err
+	}
+	r, err := a.newFileReader(filepath.Base(c.File), jobsfile.Format(c.Format), c.Option)
+	if err != nil {
+		return err
+	}
+	l := &ledger{head: ledgerHead{Run: newKey()}, jobs: map[string]job.ID{}}
+	if isRegular(c.File) && c.File != "-" {
+		path, err := a.absolute(c.File)
+		if err != nil {
+			return err
+		}
+		if l, err = a.openLedger(path, c.Again && !c.DryRun); err != nil {
+			return err
+		}
+		defer l.close()
+		if c.DryRun {
+			l.forget(c.Again)
+		}
+	}
+	list, err := r.entries(text, l)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return refuse(api.CodeUsage, "see 'gpusched import --help'", "there is no job in %q", c.File)
+	}
+	if c.DryRun {
+		return r.plan(list)
+	}
+	a.restoreLimits()
+	return c.queue(ctx, r, list, l)
+}
+
+// queue queues all that is new and says what became of it.
+func (c *importCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, l *ledger) error {
+	q := fileQueue{fileReader: r, ledger: l, list: list}
+	failed := q.run(ctx)
+	a := r.a
+	if c.form() == "table" {
+		for _, j := range q.shown() {
+			a.out.Printf("job %d queued: %s\n", j.ID, term.Clean(j.Comment))
+		}
+		a.out.Printf("%s\n", q.summary())
+		return failed
+	}
+	state := func(j api.Job) string { return string(j.State) }
+	return cmp.Or(a.showActed(c.outputFlags, q.jobs, state), failed)
+}
+
+// plan prints what one would type for each entry.
+func (r *fileReader) plan(list []fileEntry) (failed error) {
+	for i := range list {
+		e := &list[i]
+		err := e.Err
+		if err == nil && e.known == 0 {
+			_, err = r.request(context.Background(), e)
+		}
+		switch {
+		case err != nil:
+			r.complain(e, err)
+			failed = exitStatus(api.CodeUsage.ExitStatus())
+		case e.known != 0:
+			r.a.out.Printf("line %d: is job %d\n", e.Number, e.known)
+		default:
+			r.a.out.Printf("line %d: gpusched %s\n", e.Number, term.Clean(joined(e.words, " ", shellWord)))
+		}
+	}
+	return failed
+}
+
+// complain says what is wrong with an entry.
+func (r *fileReader) complain(e *fileEntry, err error) {
+	text := err.Error()
+	r.a.complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, text))
+}
+
+// shellWord is a word as it is typed to a shell.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// fileQueue queues the entries of a file, one after the other.
+type fileQueue struct {
+	*fileReader
+	ledger *ledger
+	list   []fileEntry
+	jobs   []api.Job // what is new
+	known  int       // entries that were jobs before
+	wrong  int
+	retry  bool // something may be taken later that was not now
+	told   func(e *fileEntry, err error) bool
+}
+
+// run queues what is new. One that is wrong does not keep the others from it; a daemon
+// that is not there does, and one that refuses one after the other.
+func (q *fileQueue) run(ctx context.Context) (failed error) {
+	said, inRow := time.Now(), 0
+	for i := range q.list {
+		e := &q.list[i]
+		if time.Since(said) > progressTime {
+			said = time.Now()
+			q.a.note("%s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
+			q.a.err.W.Flush()
+		}
+		if e.known != 0 {
+			q.known++
+			continue
+		}
+		err := q.one(ctx, e)
+		code := api.CodeInternal
+		if refused := (*api.Error)(nil); errors.As(err, &refused) {
+			code = refused.Code
+		}
+		switch {
+		case err == nil:
+			inRow = 0
+			continue
+		case code == api.CodeUnreachable || code == api.CodeInternal:
+			q.a.note("%s: %s queued; from line %d on nothing is: the same command goes on there, and queues nothing twice",
+				q.name, count(len(q.jobs), "job"), e.Number)
+			return err
+		case code == api.CodePolicy || code == api.CodeUnavailable:
+			inRow++
+		}
+		failed = cmp.Or(failed, error(exitStatus(code.ExitStatus())))
+		q.refused(e, err)
+		if inRow == maxWrong {
+			q.retry = true
+			q.a.note("%s: %s in a row refused: from line %d on nothing is tried", q.name, count(inRow, "line"), e.Number+1)
+			break
+		}
+	}
+	if more := q.wrong - maxWrong; more > 0 && q.told == nil {
+		q.a.note("%s: %s more are refused", q.name, count(more, "line"))
+	}
+	return failed
+}
+
+// refused says why an entry is not queued, unless that is known or too much.
+func (q *fileQueue) refused(e *fileEntry, err error) {
+	q.wrong++
+	q.retry = q.retry || e.Err == nil
+	if q.told == nil && q.wrong <= maxWrong || q.told != nil && q.told(e, err) {
+		q.complain(e, err)
+	}
+}
+
+// progressTime is how often somebody who waits is told how far it is.
+const progressTime = 2 * time.Second
+
+// one queues an entry and notes it.
+func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
+	err := e.Err
+	if n := len(e.Command) + len(e.Args); err == nil && n > job.MaxPayloadBytes {
+		err = fmt.Errorf("a command has at most %d bytes, and this one %d", job.MaxPayloadBytes, n)
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	req, err := q.request(ctx, e)
+	if err != nil {
+		return err
+	}
+	reply, err := q.a.client.Submit(ctx, req)
+	if err != nil {
+		return err
+	}
+	if reply.Job.Comment == req.Comment {
+		q.jobs = append(q.jobs, reply.Job)
+	} else { // what runs the same is a job by another line
+		q.known++
+	}
+	return q.ledger.note(e.key, reply.Job.ID)
+}
+
+// mostShown is how many new jobs are named one by one.
+const mostShown = 20
+
+func (q *fileQueue) shown() []api.Job {
+	if len(q.jobs) > mostShown {
+		return nil
+	}
+	return q.jobs
+}
+
+// summary says what became of the file.
+func (q *fileQueue) summary() string {
+	text := count(len(q.jobs), "job") + " queued"
+	if n := len(q.jobs); n > 1 {
+		text += fmt.Sprintf(" (%d to %d)", q.jobs[0].ID, q.jobs[n-1].ID)
+	}
+	if q.known > 0 {
+		text += fmt.Sprintf(", %s known already", count(q.known, "line"))
+	}
+	if q.wrong > 0 {
+		text += fmt.Sprintf(", %s refused", count(q.wrong, "line"))
+	}
+	return text
+}

@@ -1,0 +1,305 @@
+package jobsfile
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Format is how a file has its jobs.
+type Format string
+
+// The formats.
+const (
+	Commands Format = "commands" // a command on each line
+	Columns  Format = "columns"  // priority,script,conda,arguments,allowed_gpus
+	Spec     Format = "spec"     // command:, num_gpus: and priority: below each other
+)
+
+// Entry is a job of a file.
+type Entry struct {
+	Number  int    // the line where it begins, from 1
+	Command string // for a shell; "" where there is a script
+	Script  string
+	Args    string // words as for a shell
+	Conda   string // "": none is named
+	GPUs    string // how many; "": it does not say
+	From    string // which it may use; "": any
+
+	// Priority is the file's own; HasPriority is false where it has none. In Columns
+	// lower goes first, in Spec higher does.
+	Priority    int
+	HasPriority bool
+
+	// Open is that the entry may go on in what is written next.
+	Open bool
+	Err  error // why it is no job
+}
+
+// Identity is what makes two entries the same: what is run, not when or where. An
+// edit of the rest makes no new job.
+func (e *Entry) Identity() string {
+	if e.Script != "" {
+		return strings.Join([]string{"script", e.Script, e.Conda, e.Args}, "\x00")
+	}
+	return strings.Join([]string{"command", e.Command, e.GPUs}, "\x00")
+}
+
+// Rank is the priority with higher first.
+func (e *Entry) Rank() int {
+	if e.Script != "" {
+		return -e.Priority
+	}
+	return e.Priority
+}
+
+// specKeys are those of Spec.
+var specKeys = []string{"command", "num_gpus", "priority"}
+
+// Detect finds the format by the first line that says something.
+func Detect(text string) Format {
+	for line := range strings.Lines(text) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+		if line == "" || line[0] == '#' || line == "---" {
+			continue
+		}
+		if first, _, ok := strings.Cut(line, ","); ok {
+			if _, err := strconv.Atoi(strings.TrimSpace(first)); err == nil || isHeader(line) {
+				return Columns
+			}
+		}
+		for _, key := range specKeys {
+			if rest, ok := strings.CutPrefix(line, key); ok && strings.HasPrefix(strings.TrimSpace(rest), ":") {
+				return Spec
+			}
+		}
+		return Commands
+	}
+	return Commands
+}
+
+// Parse returns the entries of a file in their order, also those that are wrong.
+func Parse(format Format, text string) []Entry {
+	if format == Spec {
+		return parseSpec(text)
+	}
+	var list []Entry
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		open := !strings.HasSuffix(line, "\n")
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || format == Columns && isHeader(line) {
+			continue
+		}
+		e := Entry{Command: line}
+		if format == Columns {
+			e = parseColumns(line)
+		}
+		if strings.IndexByte(line, 0) >= 0 {
+			e.Err = errNUL
+		}
+		e.Number, e.Open = number, open
+		list = append(list, e)
+	}
+	return list
+}
+
+var errNUL = errors.New("there is a NUL byte in it, which is in no text")
+
+// isHeader reports whether a line names the columns.
+func isHeader(line string) bool {
+	first, rest, _ := strings.Cut(line, ",")
+	second := strings.ToLower(strings.TrimSpace(rest))
+	return strings.EqualFold(strings.TrimSpace(first), "priority") && strings.HasPrefix(second, "script")
+}
+
+// parseColumns reads priority,script,conda,arguments,allowed_gpus. The last three may
+// be empty or left out, and the last keeps its commas.
+func parseColumns(line string) (e Entry) {
+	fields, err := split(line, 5)
+	if err != nil {
+		return Entry{Err: err}
+	}
+	if len(fields) < 2 || fields[1] == "" {
+		return Entry{Err: errors.New("it has no script: a line is priority,script,conda,arguments,allowed_gpus")}
+	}
+	if e.Priority, err = priority(fields[0]); err != nil {
+		return Entry{Err: err}
+	}
+	fields = append(fields, "", "", "")
+	e.HasPriority, e.Script = true, fields[1]
+	e.Conda, e.Args = fields[2], fields[3]
+	e.From = strings.TrimRight(fields[4], ", \t")
+	return e
+}
+
+// maxPriority is that of a job.
+const maxPriority = 1_000_000
+
+func priority(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < -maxPriority || n > maxPriority {
+		return 0, fmt.Errorf("%q is not a priority: it is a number", s)
+	}
+	return n, nil
+}
+
+// split cuts a line at commas into so many fields at most. A comma within quotation
+// marks is none. A field that begins with one is quoted as in CSV, and the marks of
+// others belong to the words in them.
+func split(line string, most int) (fields []string, err error) {
+	for len(fields) < most {
+		line = strings.TrimLeft(line, " \t")
+		var field, rest string
+		more := false
+		switch {
+		case strings.HasPrefix(line, `"`):
+			field, rest, more, err = quoted(line[1:])
+		case len(fields) == most-1:
+			field = line
+		default:
+			field, rest, more, err = plain(line)
+		}
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, strings.TrimRight(field, " \t"))
+		if !more {
+			return fields, nil
+		}
+		line = rest
+	}
+	if strings.Trim(line, ", \t") != "" {
+		return nil, fmt.Errorf("there is %q after the last column", line)
+	}
+	return fields, nil
+}
+
+var errQuote = errors.New("a quotation mark is not closed")
+
+// quoted reads what follows an opening mark up to the comma behind the closing one.
+func quoted(s string) (field, rest string, more bool, err error) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '"' {
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == '"' {
+			i++
+			continue
+		}
+		field, rest = strings.ReplaceAll(s[:i], `""`, `"`), strings.TrimLeft(s[i+1:], " \t")
+		if rest == "" {
+			return field, "", false, nil
+		}
+		if rest[0] != ',' {
+			return "", "", false, fmt.Errorf("after a quoted column comes a comma, not %q", rest)
+		}
+		return field, rest[1:], true, nil
+	}
+	return "", "", false, errQuote
+}
+
+func plain(s string) (field, rest string, more bool, err error) {
+	mark := byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case mark != 0 && c == mark:
+			mark = 0
+		case mark == 0 && (c == '"' || c == '\''):
+			mark = c
+		case mark == 0 && c == ',':
+			return s[:i], s[i+1:], true, nil
+		}
+	}
+	if mark != 0 {
+		return "", "", false, errQuote
+	}
+	return s, "", false, nil
+}
+
+// parseSpec reads blocks of keys. A block ends at an empty line, at --- and where a
+// key comes again.
+func parseSpec(text string) (list []Entry) {
+	var e Entry
+	seen := map[string]bool{}
+	number := 0
+	end := func(open bool) {
+		if len(seen) > 0 {
+			if e.Command == "" && e.Err == nil {
+				e.Err = errors.New("there is no command: here")
+			}
+			e.Open = open
+			list = append(list, e)
+		}
+		e, seen = Entry{}, map[string]bool{}
+	}
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line == "---" {
+			end(false)
+			continue
+		}
+		if line[0] == '#' {
+			continue
+		}
+		line, first := strings.CutPrefix(line, "- ")
+		key, value, ok := strings.Cut(line, ":")
+		key = strings.TrimSpace(key)
+		if first || seen[key] {
+			end(false)
+		}
+		if len(seen) == 0 {
+			e.Number = number
+		}
+		seen[key] = true
+		if err := e.put(key, strings.TrimSpace(value), ok); err != nil && e.Err == nil {
+			e.Err = err
+		}
+	}
+	end(true)
+	return list
+}
+
+func (e *Entry) put(key, value string, ok bool) (err error) {
+	for _, mark := range []string{`"`, "'"} {
+		inner, ok := strings.CutPrefix(value, mark)
+		if inner, ok = strings.CutSuffix(inner, mark); ok && !strings.Contains(inner, mark) {
+			value = inner
+		}
+	}
+	number, _, _ := strings.Cut(value, "#")
+	number = strings.TrimSpace(number)
+	switch {
+	case strings.IndexByte(value, 0) >= 0:
+		return errNUL
+	case !ok:
+		return fmt.Errorf("%q is not KEY: VALUE", key)
+	case key == "command":
+		e.Command = value
+	case key == "num_gpus":
+		e.GPUs = number
+	case key == "priority":
+		e.HasPriority = true
+		e.Priority, err = priority(number)
+	default:
+		return fmt.Errorf("%q is not known: there are %s", key, strings.Join(specKeys, ", "))
+	}
+	return err
+}
+
+// Column is an entry as a line of Columns, which Parse reads as the same entry.
+func Column(e Entry) string {
+	fields := []string{strconv.Itoa(e.Priority), cell(e.Script), cell(e.Conda), cell(e.Args), e.From}
+	return strings.Join(fields, ",")
+}
+
+// cell quotes what would not be read as it is.
+func cell(s string) string {
+	if !strings.ContainsAny(s, "\",'") && s == strings.TrimSpace(s) {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
