@@ -92,7 +92,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
-	s.Argv = argv(j, p)
+	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
 	if j.Task != nil {
 		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
 	}

@@ -35,5 +35,5 @@ func setupWords(s contract.Setup) []string {
 	if s.IsZero() {
 		return nil
 	}
-	return append([]string{s.Conda, s.Venv, s.Command}, s.Modules...)
+	return append([]string{s.Conda, s.Venv, s.Command, strconv.FormatBool(s.CUDAArg), s.Compat}, s.Modules...)
 }

@@ -19,6 +19,8 @@ type setupOptions struct {
 	Venv    *string  `name:"venv" placeholder:"DIR" group:"around" help:"Run in this virtual environment of Python, such as .venv, seen from the job's directory."`
 	Modules []string `name:"modules" placeholder:"NAMES" group:"around" help:"Load these environment modules first, such as cuda/12.4,gcc. May be repeated."`
 	Setup   string   `name:"setup" placeholder:"CMD" group:"around" help:"Run this command of a shell (bash, else sh) first. Variables, directory and limits that it sets are the job's. If it fails, the job does."`
+	CUDAArg bool     `name:"cuda-arg" group:"around" help:"Give the command --cuda with its GPUs, such as --cuda 0,1: in place of the value that it has there, or at its end."`
+	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around" help:"Also set the variables of another scheduler: slurm (SLURM_JOB_ID, SLURM_ARRAY_TASK_ID, …)."`
 }
 
 // surroundings are where a set-up is looked for: the job's directory and what the
@@ -33,7 +35,7 @@ type surroundings struct {
 // Vars are variables that belong to the conda environment.
 func (o *setupOptions) setup(a *app, dir string, force bool) (s contract.Setup, vars []string, err error) {
 	at := surroundings{dir, a.getenv, force}
-	s = contract.Setup{Modules: o.Modules, Command: o.Setup}
+	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}
 	if o.Conda != nil {
 		if s.Conda, err = at.conda(*o.Conda); err != nil {
 			return s, nil, err

@@ -99,6 +99,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("conda", p.Setup.Conda)
 		fact("venv", p.Setup.Venv)
 		fact("set-up", p.Setup.Command)
+		fact("with", withLine(p.Setup))
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
 	}
 	for _, at := range attempts {
@@ -203,5 +204,13 @@ func (a *app) attemptLine(at api.Attempt) string {
 	if at.Result != nil {
 		parts = append(parts, at.Result.Sentence)
 	}
+	return strings.Join(parts, ", ")
+}
+
+// withLine says what else was asked for around the command.
+func withLine(s contract.Setup) string {
+	var parts phrases
+	parts.add(s.CUDAArg, "--cuda and its GPUs in the command")
+	parts.add(s.Compat != "", "the variables of %s", s.Compat)
 	return strings.Join(parts, ", ")
 }

@@ -36,6 +36,9 @@ func (s *Submission) Validate() error {
 	s.Label.check(&p)
 	s.Request.check(&p)
 	s.Payload.check(&p)
+	if s.Payload.Setup.CUDAArg && s.Request.GPUMilli == 0 {
+		p.add("usage/cuda-arg")
+	}
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
 	}
@@ -222,6 +225,9 @@ func checkSetup(s *contract.Setup, p *Problems) {
 			p.add("usage/setup-path")
 			break
 		}
+	}
+	if s.Compat != "" && s.Compat != contract.CompatSlurm {
+		p.add("usage/compat")
 	}
 	for _, name := range s.Modules {
 		if name == "" || len(name) > MaxNameBytes || !Printable(name) || name[0] == '-' || len(s.Modules) > maxModules {

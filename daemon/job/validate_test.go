@@ -207,6 +207,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"colon in the prefix", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Conda = "/a:b" }},
 		{"NUL in the prefix", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Conda = "/a\x00" }},
 		{"long prefix", "usage/setup-path", func(s *Submission) { s.Payload.Setup.Venv = "/" + strings.Repeat("v", 4096) }},
+		{"another scheduler", "usage/compat", func(s *Submission) { s.Payload.Setup.Compat = "lsf" }},
+		{"GPUs of none", "usage/cuda-arg", func(s *Submission) { s.Payload.Setup.CUDAArg, s.Request.GPUMilli = true, 0 }},
 		{"no module", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = []string{""} }},
 		{"an option as module", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = []string{"a", "-f"} }},
 		{"modules", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = strings.Split(strings.Repeat("a ", 65), " ") }},

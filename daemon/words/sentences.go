@@ -67,6 +67,8 @@ var sentences = map[job.Code]sentence{
 	"usage/setup":            {"the command of a set-up has at most %v bytes and no NUL byte", "put it in a file, and use: --setup '. FILE'"},
 	"usage/setup-path":       {"the directory of a conda or virtual environment must be an absolute path of at most 4096 bytes without a colon, which divides PATH", "--conda, --venv"},
 	"usage/modules":          {"there are at most %v modules, each a name of at most %v bytes that does not begin with a dash", "--modules"},
+	"usage/compat":           {"there are the variables of Slurm to ask for, and of no other scheduler: slurm", "--compat"},
+	"usage/cuda-arg":         {"--cuda-arg tells the command its GPUs, and the job asks none", ""},
 	"usage/chdir":            {"the working directory must be an absolute path of at most 4096 bytes", "--chdir"},
 	"usage/umask":            {"the umask is not a file mode mask", ""},
 	"usage/arg-bytes":        {"an argument or variable has %v bytes: Linux passes at most %v in one", "put it in a file"},

@@ -8,11 +8,17 @@ type Setup struct {
 	Conda   string   `json:"conda,omitempty"`   // prefix of a conda environment, absolute
 	Venv    string   `json:"venv,omitempty"`    // directory of a virtual environment, absolute
 	Command string   `json:"command,omitempty"` // for a shell, which goes on to become the job's command
+
+	CUDAArg bool   `json:"cuda_arg,omitempty"` // the command gets --cuda with the job's GPUs
+	Compat  string `json:"compat,omitempty"`   // whose variables the job has as well: "" or CompatSlurm
 }
+
+// CompatSlurm is for programs that read what Slurm says of a job.
+const CompatSlurm = "slurm"
 
 // IsZero reports whether nothing is to be done.
 func (s Setup) IsZero() bool {
-	return len(s.Modules) == 0 && s.Conda == "" && s.Venv == "" && s.Command == ""
+	return len(s.Modules) == 0 && s.Conda == "" && s.Venv == "" && s.Command == "" && !s.CUDAArg && s.Compat == ""
 }
 
 // SetupShells are the shells that can do it, the better one first: what people

@@ -59,6 +59,10 @@ func TestCodecRoundTrip(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
+		s.Setup.CUDAArg, s.Variables = true, []string{"A=", "B=\xff"}
+		if got, err := Decode(Encode(s)); err != nil || !reflect.DeepEqual(got, s) {
+			t.Fatalf("got %+v, %v", got, err)
+		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })

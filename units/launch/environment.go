@@ -34,6 +34,7 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 // job's set-up. Front is what they put in front of PATH, which waits for modules.
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
+	e.rendezvous(s, portFree)
 	if front = e.enter(&s.Setup); front != "" && len(s.Setup.Modules) == 0 {
 		e.set("PATH", front+cmp.Or(e.get("PATH"), defaultPath))
 	}
@@ -43,6 +44,7 @@ func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string
 func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 	e := &environment{index: make(map[string]int, len(base)+len(s.Env)+16)}
 	inherit := s.EnvMode == contract.EnvInherit
+	inner := valueOf(s.Env, "GPUSCHED_JOB_ID") != ""
 	for _, kv := range base {
 		switch kindOf(nameOf(kv)) {
 		case ours, notPassedOn:
@@ -59,6 +61,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 		name := nameOf(kv)
 		switch kind := kindOf(name); {
 		case kind == ours, kind == ofUnit, kind == notPassedOn, kind == ofSession && inherit:
+		case inner && strings.HasPrefix(name, "SLURM_"): // of the job in which the submitter was
 		case name == "PWD" && inherit:
 			e.set(name, s.Dir)
 		default:
@@ -67,6 +70,9 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 	}
 	if _, set := e.index[unbuffered]; !set {
 		e.set(unbuffered, "1")
+	}
+	for _, kv := range s.Variables {
+		e.put(kv)
 	}
 	e.job(s)
 	e.gpus(s, filterActive)
@@ -162,18 +168,14 @@ func (e *environment) job(s *Spec) {
 // of the machine. A job without GPUs gets the empty list: no list would mean
 // all of them.
 func (e *environment) gpus(s *Spec, filterActive bool) {
-	var visible, indexes, uuids []string
-	for i, g := range s.GPUs {
+	var indexes, uuids []string
+	for _, g := range s.GPUs {
 		indexes = append(indexes, strconv.Itoa(g.Index))
 		uuids = append(uuids, g.UUID)
-		switch {
-		case s.Visible == VisibleUUID:
-			visible = append(visible, g.UUID)
-		case filterActive:
-			visible = append(visible, strconv.Itoa(i))
-		default:
-			visible = append(visible, strconv.Itoa(g.Index))
-		}
+	}
+	visible := gpuNumbers(s, filterActive)
+	if s.Visible == VisibleUUID {
+		visible = uuids
 	}
 	e.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 	e.set("CUDA_VISIBLE_DEVICES", strings.Join(visible, ","))

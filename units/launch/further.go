@@ -10,6 +10,9 @@ const (
 	fieldConda   = "conda"
 	fieldVenv    = "venv"
 	fieldCommand = "setup"
+	fieldCUDAArg = "cuda-arg" // its value is "1"
+
+	fieldVariable = "variable" // of Spec.Variables
 )
 
 // further lists the fields that only version 3 has, without those that say nothing.
@@ -26,6 +29,10 @@ func (s *Spec) further() []field {
 	add(fieldConda, s.Setup.Conda)
 	add(fieldVenv, s.Setup.Venv)
 	add(fieldCommand, s.Setup.Command)
+	if s.Setup.CUDAArg {
+		add(fieldCUDAArg, "1")
+	}
+	add(fieldVariable, s.Variables...)
 	return list
 }
 
@@ -40,6 +47,11 @@ func (s *Spec) take(f field) bool {
 		s.Setup.Venv = f.value
 	case fieldCommand:
 		s.Setup.Command = f.value
+	case fieldCUDAArg:
+		s.Setup.CUDAArg = true
+		return f.value == "1"
+	case fieldVariable:
+		s.Variables = append(s.Variables, f.value)
 	default:
 		return false
 	}

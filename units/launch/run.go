@@ -103,8 +103,9 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	if f := r.inherit(s, env); f != nil {
 		return f
 	}
-	path, err := execute(s.Argv, env, r.execSilent)
-	return execFailure(s.Argv, path, err)
+	argv := withCUDA(s, filtered)
+	path, err := execute(argv, env, r.execSilent)
+	return execFailure(argv, path, err)
 }
 
 // execSilent becomes the command, which has no voice. Of a failure after that the

@@ -138,7 +138,7 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	if err := setLimits(tight.SoftLimits); err != nil {
 		return limitsFailure(err)
 	}
-	argv := s.Argv
+	argv := withCUDA(s, filtered)
 	path, err := execute(argv, env, r.execSilent)
 	return execFailure(argv, path, err)
 }

@@ -131,16 +131,16 @@ func TestSetupKeepsFilesAndUmask(t *testing.T) {
 // the command does not run (invariant 6). The service manager has the status.
 func TestSetupFails(t *testing.T) {
 	for setup, want := range map[string]string{
-		"false":                       "exit status 1",
-		"true; (exit 9)":              "exit status 9",
-		"exit 3":                      "exit status 3",
-		"exit":                        "ended the shell",
-		"set -e; false; true":         "exit status 1",
-		"if":                          "exit status",
-		". /no/such/file":             "exit status",
-		"set -u; echo \"$not_there\"": "exit status",
-		"no-such-program-at-all":      "exit status 127",
-		"trap - EXIT; exec /bin/false":     "",
+		"false":                        "exit status 1",
+		"true; (exit 9)":               "exit status 9",
+		"exit 3":                       "exit status 3",
+		"exit":                         "ended the shell",
+		"set -e; false; true":          "exit status 1",
+		"if":                           "exit status",
+		". /no/such/file":              "exit status",
+		"set -u; echo \"$not_there\"":  "exit status",
+		"no-such-program-at-all":       "exit status 127",
+		"trap - EXIT; exec /bin/false": "",
 	} {
 		s := reporter(t)
 		s.Setup.Command = setup

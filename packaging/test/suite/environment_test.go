@@ -58,3 +58,35 @@ func TestEnvironments(t *testing.T) {
 	refused(t, "alice", `gpusched submit --modules cuda -- python`, 2, "neither Environment Modules nor Lmod")
 	refused(t, "alice", `gpusched submit --setup "$(head -c 124000 /dev/zero | tr '\0' x)" -- true`, 2, "at most 122880 bytes")
 }
+
+// meet is what torchrun and its like do first: listen at the job's port.
+const meet = `import os, socket, sys, time
+s = socket.create_server((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])))
+print(sys.argv[1:], os.environ["MASTER_PORT"] == os.environ["PET_MASTER_PORT"], os.environ["SLURM_JOB_ID"], os.environ["SLURM_JOB_GPUS"], flush=True)
+name = os.environ["GPUSCHED_JOB_ID"]
+open("/tmp/meet." + name, "w").close()
+while not os.path.exists("/tmp/meet.go"): time.sleep(0.05)
+`
+
+// Two jobs side by side that meet their own processes at MASTER_PORT do so, and their
+// commands are told their GPUs.
+func TestMasterPorts(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f /tmp/meet.*; cat >/tmp/meet.py <<'END'\n"+meet+"END")
+	var ids []int64
+	for range 2 {
+		ids = append(ids, submit(t, "alice", "-g 1 --compat slurm --cuda-arg -- python3 /tmp/meet.py --cuda 7 --x"))
+	}
+	for _, id := range ids {
+		until(t, "both meet", func() bool { return try(t, "alice", fmt.Sprintf("test -e /tmp/meet.%d", id)).Code == 0 })
+	}
+	sh(t, "alice", "touch /tmp/meet.go")
+	for i, id := range ids {
+		j := wait(t, id)
+		want := fmt.Sprintf("['--cuda', '0', '--x'] True %d %d", id, j.GPUs[0].Index)
+		if got := output(t, "alice", id); j.State != "completed" || !strings.Contains(got, want) {
+			t.Errorf("job %d is %s and prints %q, want %q", i, j.State, got, want)
+		}
+	}
+	sh(t, "alice", "rm /tmp/meet.*")
+}

@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// compatVariables are what a job's programs may look for that were written for
+// another scheduler, where the job asked for that.
+func compatVariables(j *job.Job, p *job.Payload) []string {
+	if p.Setup.Compat != contract.CompatSlurm {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return slurmVariables(j, p.Dir, host)
+}
+
+// slurmVariables are those of a job of one task on one node, by Slurm's names. Like
+// there, one about what was not asked for is missing.
+func slurmVariables(j *job.Job, dir, host string) []string {
+	var list []string
+	set := func(value string, names ...string) {
+		for _, name := range names {
+			list = append(list, "SLURM_"+name+"="+value)
+		}
+	}
+	number := func(n int64, names ...string) {
+		if n > 0 {
+			set(strconv.FormatInt(n, 10), names...)
+		}
+	}
+	set(strconv.FormatInt(int64(j.ID), 10), "JOB_ID", "JOBID")
+	set(j.Label.Name, "JOB_NAME")
+	set(j.Owner.User, "JOB_USER")
+	set(dir, "SUBMIT_DIR")
+	set(host, "JOB_NODELIST", "NODELIST")
+	set("1", "NTASKS", "NNODES", "JOB_NUM_NODES")
+	set("0", "PROCID", "LOCALID", "NODEID")
+	if j.Task != nil {
+		set(strconv.FormatInt(int64(j.Task.Array), 10), "ARRAY_JOB_ID")
+		set(strconv.Itoa(j.Task.Index), "ARRAY_TASK_ID")
+	}
+	number(int64(j.Request.CPUs), "CPUS_PER_TASK", "CPUS_ON_NODE")
+	number(j.Request.MemBytes>>20, "MEM_PER_NODE")
+	number(int64(j.Attempt.Number-1), "RESTART_COUNT")
+	var indexes []string
+	for _, g := range j.Attempt.GPUs {
+		indexes = append(indexes, strconv.Itoa(g.Index))
+	}
+	number(int64(len(indexes)), "GPUS", "GPUS_ON_NODE")
+	if len(indexes) > 0 {
+		set(strings.Join(indexes, ","), "JOB_GPUS")
+	}
+	return list
+}

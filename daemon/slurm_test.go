@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// A job that asks for it has Slurm's variables, and no other.
+func TestSlurmVariables(t *testing.T) {
+	j := &job.Job{
+		ID: 42, Label: job.Label{Name: "train"}, Owner: job.Owner{User: "alice"},
+		Request: job.Request{GPUMilli: 2000, CPUs: 8, MemBytes: 32 << 30},
+	}
+	j.Attempt = &job.Attempt{Number: 3, GPUs: []job.Allocation{{GPU: contract.GPU{Index: 1}}, {GPU: contract.GPU{Index: 3}}}}
+	j.Task = &job.Task{Array: 7, Index: 5}
+	got := slurmVariables(j, "/home/alice", "gpubox")
+	for _, want := range []string{
+		"SLURM_JOB_ID=42", "SLURM_JOBID=42", "SLURM_JOB_NAME=train", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=5", "SLURM_CPUS_PER_TASK=8",
+		"SLURM_GPUS=2", "SLURM_JOB_GPUS=1,3", "SLURM_SUBMIT_DIR=/home/alice", "SLURM_NTASKS=1", "SLURM_PROCID=0", "SLURM_LOCALID=0",
+		"SLURM_NODEID=0", "SLURM_JOB_NODELIST=gpubox", "SLURM_MEM_PER_NODE=32768", "SLURM_RESTART_COUNT=2",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s in %q", want, got)
+		}
+	}
+	small := slurmVariables(&job.Job{ID: 1, Attempt: &job.Attempt{Number: 1}}, "/", "h")
+	if text := strings.Join(small, " "); strings.Contains(text, "CPUS") || strings.Contains(text, "ARRAY") || strings.Contains(text, "GPUS") ||
+		strings.Contains(text, "MEM") || strings.Contains(text, "RESTART") {
+		t.Errorf("what was not asked is said: %s", text)
+	}
+	if got := compatVariables(j, &job.Payload{}); got != nil {
+		t.Errorf("unasked: %q", got)
+	}
+	if got := launchSpec(j, &job.Payload{Program: contract.Program{Setup: contract.Setup{Compat: contract.CompatSlurm}}}, true).Variables; len(got) < 20 {
+		t.Errorf("asked: %q", got)
+	}
+}
