@@ -13,7 +13,11 @@ import (
 
 // shapeOf names commands that are probably alike in how long they run: the same
 // user's, equal but for the numbers in them. It is a hash, so that nothing of
-// the command stays in the scheduler's memory.
+// the command stays in the scheduler's memory. All tasks of an array have that of the
+// command as it was submitted, {names} of parameters and all: an array waits as one
+// entry, with one request and one expected run time, so what were known of each value
+// could not tell which task goes next. Sizes of models and the like are better
+// told apart by submitting one array for each.
 func shapeOf(uid int, argv []string) string {
 	h := newShape("shape", uid)
 	for _, arg := range argv {

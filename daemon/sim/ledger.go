@@ -46,6 +46,7 @@ type entry struct {
 	extra       time.Duration // run time spent on going on after a stop
 	preemptions int
 	held        []Span // when it had its GPUs
+	room        []Room
 }
 
 const bucket = time.Hour
@@ -127,6 +128,8 @@ func (l *ledger) record(j *job.Job, now time.Duration) error {
 		e.queuedAt = now
 	}
 	switch {
+	case j.State == job.Ending && j.Stop == job.StopPreempt:
+		e.room = append(e.room, Room{For: int(j.StopFor) - 1, At: now})
 	case j.State == job.Running:
 		e.startedAt, e.share = now, 0
 		for _, r := range j.Attempt.GPUs {

@@ -30,6 +30,13 @@ type JobOutcome struct {
 	Wait        time.Duration // all time in which it did not run
 	Preemptions int
 	Held        []Span // when it had its GPUs, in order
+	Room        []Room // when it was stopped for others, in order
+}
+
+// Room is a stop of one job for another, at an instant since the trace's Begin.
+type Room struct {
+	For int // its place in the trace
+	At  time.Duration
 }
 
 // Span is a time from one instant to a later one, since the trace's Begin.
@@ -50,7 +57,7 @@ func (e *engine) outcome() (*Outcome, error) {
 	for i, entry := range e.ledger.entries {
 		j := e.jobs[i]
 		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran,
-			Preemptions: entry.preemptions, Held: entry.held})
+			Preemptions: entry.preemptions, Held: entry.held, Room: entry.room})
 	}
 	out.Metrics = e.measure(out.Jobs)
 	if err := out.Metrics.plausible(); err != nil {
