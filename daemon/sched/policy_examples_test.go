@@ -210,6 +210,19 @@ func TestExampleOfReservations(t *testing.T) {
 	}
 }
 
+func TestExampleOfAPlaceInAQuota(t *testing.T) {
+	sc, page := example(t, 8), readPolicy(t)
+	sc.runs(101, time.Hour, on(0)...)
+	ann := sc.s.Running[0].Account
+	ann.MaxMilli = 4 * job.WholeGPU
+	sc.count()
+	sc.waits(1, 4*job.WholeGPU, expected(2*time.Hour), waited(5*time.Hour))
+	sc.waits(2, 1000, expected(4*time.Hour), waited(2*time.Hour))
+	sc.waits(3, 1000, expected(30*minute), waited(minute))
+	page.shows(sc.withGPUs()...)
+	sc.expect("start 3 on 1")
+}
+
 func TestExampleOfClasses(t *testing.T) {
 	sc, page := example(t, 1), readPolicy(t)
 	sc.waits(1, 1000, waited(5*24*time.Hour))
