@@ -181,3 +181,24 @@ func TestWithCommand(t *testing.T) {
 		}
 	}
 }
+
+// What another program's word leads to is a command, and no word is one of ours.
+func TestHabitsLeadToCommands(t *testing.T) {
+	root := model(t).Node
+	for word, own := range habits {
+		if childNamed(root, word) != nil {
+			t.Errorf("%s is a command", word)
+		}
+		node := root
+		for part := range strings.FieldsSeq(own) {
+			if strings.HasPrefix(part, "-") {
+				if flagNamed(node, part) == nil {
+					t.Errorf("%s leads to %s, which has no %s", word, own, part)
+				}
+			} else if node = childNamed(node, part); node == nil {
+				t.Errorf("%s leads to %s, which is no command", word, own)
+				break
+			}
+		}
+	}
+}

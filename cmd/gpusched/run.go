@@ -25,6 +25,10 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	if len(args) > 0 && hidden[args[0]] != nil {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}
+	args, err := habitual(args)
+	if err != nil {
+		return a.finish(err)
+	}
 	args = withCommand(args)
 	a.words, a.noted = args, map[string]bool{}
 	parser, err := newParser(grammarFor(args), a.out.W, func(int) { a.helped = true })
