@@ -154,7 +154,7 @@
 //     account or its groups let no job of that size start and none of its GPU jobs that waits,
 //     but under FIFO; all jobs
 //     that differ in nothing but when they came lose the same, and keep their order.
-// 10. No job is stopped twice without anybody having gained: between two stops of a job the
+//  10. No job is stopped twice without anybody having gained: between two stops of a job the
 //     one for which it was stopped first has ended, or has had its GPUs for a slice. On
 //     the workloads of daemon/sim that holds for jobs that ask no more GPUs than the one that
 //     is stopped. It does not where they ask more: there a tenth to two thirds of such stops
