@@ -96,16 +96,6 @@ func (l *capacity) open(s *Snapshot) {
 	}
 }
 
-// whole counts the GPUs of which nothing is given out.
-func (l *capacity) whole() (n int) {
-	for i := range l.gpus {
-		if r := &l.gpus[i]; r.ok && r.milli == job.WholeGPU {
-			n++
-		}
-	}
-	return n
-}
-
 // copyFrom makes l a copy of o.
 func (l *capacity) copyFrom(o *capacity) {
 	l.gpus = append(l.gpus[:0], o.gpus...)
@@ -204,15 +194,15 @@ func (p *Planner) partFits(q *query, l *capacity, i int) bool {
 
 // fits reports whether the capacity has what is asked.
 func (p *Planner) fits(q *query, l *capacity) bool {
-	return l.suffices(q.shape) && (q.shape.milli == 0 || p.gpusFit(q, l))
+	return l.suffices(&q.shape.needs) && (q.shape.milli == 0 || p.gpusFit(q, l))
 }
 
-// suffices reports whether there is what the shape asks besides GPUs.
-func (h *hostCapacity) suffices(sh *resourceShape) bool {
-	if h.slots <= 0 || !h.has(sh.hostShare) {
+// suffices reports whether there is what is asked besides GPUs.
+func (h *hostCapacity) suffices(n *needs) bool {
+	if h.slots <= 0 || !h.has(n.hostShare) {
 		return false
 	}
-	return sh.milli > 0 || h.noGPU.slots > 0 && h.noGPUHas(sh.hostShare)
+	return n.milli > 0 || h.noGPU.slots > 0 && h.noGPUHas(n.hostShare)
 }
 
 // gpusFit reports whether the capacity has the GPUs that are asked.

@@ -98,7 +98,7 @@ func (f *Forecast) dropLoaded() {
 		f.open(b.shape.footprint)
 		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
 		now, ahead := c.query(f.s.Now, whenNow), c.query(f.s.Now, whenAhead)
-		if f.capped(b) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
+		if c.capped(f.Planner) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
 			continue
 		}
 		for b.head != nil {

@@ -59,15 +59,22 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 	if p.s.Policy.FIFO {
 		return
 	}
-	waited := max(0, p.s.Now-r.since)
-	r.guarded = p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
+	r.guarded = p.guards(r.since)
 	r.score = b.score(r.since, p.s.Now)
 	r.untried = b.untried
 }
 
+// guards reports whether a job that has waited since then goes first.
+func (p *Planner) guards(since Instant) bool {
+	waited := max(0, p.s.Now-since)
+	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
+}
+
 // score is that of a job of the bucket at a moment.
-func (b *bucket) score(since, at Instant) float64 {
-	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
+func (b *bucket) score(since, at Instant) float64 { return scoreOf(b.account, b.inverse, since, at) }
+
+func scoreOf(a *Account, inverse float64, since, at Instant) float64 {
+	return 1 + a.factor*float64(max(0, at-since))*inverse
 }
 
 // rankAlone is the rank of the job at the cursor without its batch, as it has once it

@@ -15,7 +15,8 @@ type Planner struct {
 	siftAfter       int // so many of a heap have come to nothing, the rest is looked through
 
 	start     capacity // when the pass began
-	wholeFree int      // GPUs in it
+	openToAll bool     // nothing free in it is reserved by administrators
+	count     wholeCount
 	now       capacity // less what it gave out
 	ahead     capacity // less what it keeps; good while sorted
 	final     capacity // once all has come back
@@ -90,6 +91,7 @@ func (p *Planner) at(s *standing) *cursor {
 	c := &p.cursors[s.at]
 	if c.walk != p.walk {
 		b := p.q.buckets[s.at]
+		p.open(b.shape.footprint)
 		*c = p.cursor(b, b.head)
 		c.walk, c.used = p.walk, b.head.startedBy(p.pass)
 	}
@@ -114,9 +116,9 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.ends, p.listed, p.given = p.ends[:0], false, p.given[:0]
 	p.start.open(s)
 	p.now.copyFrom(&p.start)
-	p.wholeFree = p.start.whole()
 	p.openFinal()
-	p.version, p.room.of = 0, verdict{}
+	p.version, p.room.of, p.count = 0, verdict{}, wholeCount{}
+	p.openToAll = p.freeForAll()
 	p.changed()
 	q.facts.update(p)
 	p.beginAccounts()
@@ -223,27 +225,28 @@ func (p *Planner) resetThrottles() {
 func (p *Planner) splitByFit() {
 	p.beginWalk()
 	keeps := p.s.Policy.ReservationDepth > 0
-	for _, b := range p.q.buckets {
-		if p.capped(b) {
-			continue
-		}
-		p.open(b.shape.footprint)
+	for at := range p.q.briefs {
+		h := &p.q.briefs[at]
 		switch {
-		case p.roomFor(b, 0):
-			p.heap.list = append(p.heap.list, p.standing(b))
-		case keeps && p.fitsEver(b.shape):
-			p.blocked.list = append(p.blocked.list, p.standing(b))
+		case p.capped(h.account, &h.needs):
+		case p.mayFit(at, 0):
+			p.heap.list = append(p.heap.list, p.standingOf(at))
+		case keeps && p.mayEverFit(at):
+			p.blocked.list = append(p.blocked.list, p.standingOf(at))
 		}
 	}
 	p.heap.order()
 	p.blocked.order()
 }
 
-// capped reports whether the jobs of the bucket are passed over: for a quota, or since
-// those that ask no GPU have all places that they may have.
-func (p *Planner) capped(b *bucket) bool {
-	return b.account.capped(&b.shape.needs) || b.shape.milli == 0 && p.now.noGPU.slots <= 0
+// capped reports whether jobs are passed over: for a quota, or since those that ask no
+// GPU have all places that they may have.
+func (p *Planner) capped(a *Account, n *needs) bool {
+	return a.capped(n) || n.milli == 0 && p.now.noGPU.slots <= 0
 }
+
+// capped reports whether the jobs of the cursor's bucket are passed over.
+func (c *cursor) capped(p *Planner) bool { return p.capped(c.bucket.account, &c.bucket.shape.needs) }
 
 // step looks at the first job in order that is left; false when there is none.
 // Once all reservations are made, those that do not fit are left alone.
@@ -270,7 +273,7 @@ func (p *Planner) keepsMore() bool { return len(p.backfill) < p.s.Policy.Reserva
 func (p *Planner) refuse() {
 	c := p.blocked.first()
 	switch {
-	case p.capped(c.bucket):
+	case c.capped(p):
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
@@ -308,7 +311,7 @@ func (p *Planner) giveUp(b *bucket) {
 // tryFirst places the first job of the heap, or sorts it out.
 func (p *Planner) tryFirst() {
 	c := p.heap.first()
-	if p.capped(c.bucket) {
+	if c.capped(p) {
 		p.heap.pop()
 		return
 	}
@@ -344,8 +347,8 @@ func (p *Planner) block(s standing) {
 // stillFits reports whether a bucket of the heap may still fit, and blocks one that does
 // not. A later job of one that yields may where the first does not.
 func (p *Planner) stillFits(s *standing) bool {
-	b := p.q.buckets[s.at]
-	if b.shape.yields || p.roomFor(b, p.delayedBy(b)) {
+	h, at := &p.q.briefs[s.at], int(s.at)
+	if h.yields || p.mayFit(at, p.delayedBy(h.run)) {
 		return true
 	}
 	p.block(*s)

@@ -88,9 +88,9 @@ func (p *Planner) release(r *Running) {
 // of each bucket.
 func (p *Planner) resetCursors() {
 	p.beginWalk()
-	for _, b := range p.q.buckets {
-		if p.open(b.shape.footprint); !p.capped(b) && p.fitsEver(b.shape) {
-			p.blocked.list = append(p.blocked.list, p.standing(b))
+	for at := range p.q.briefs {
+		if h := &p.q.briefs[at]; !p.capped(h.account, &h.needs) && p.mayEverFit(at) {
+			p.blocked.list = append(p.blocked.list, p.standingOf(at))
 		}
 	}
 	p.blocked.order()
@@ -102,7 +102,7 @@ func (p *Planner) firstLeft() *cursor {
 	for len(p.blocked.list) > 0 {
 		c := p.blocked.first()
 		switch {
-		case p.capped(c.bucket):
+		case c.capped(p):
 			p.blocked.pop()
 		case !c.open(): // another job of its array was faster
 			p.blocked.settle(p.seek(c))

@@ -89,6 +89,7 @@ type bucket struct {
 // its bucket: its place among them is searched for in the logarithm of their number.
 type Queue struct {
 	buckets  []*bucket
+	briefs   []brief // of the buckets
 	byKey    map[bucketKey]*bucket
 	shapes   map[needs]*resourceShape
 	feet     map[gpuNeeds]*footprint
@@ -137,12 +138,14 @@ func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 		b = newBucket(key)
 		b.at = len(q.buckets)
 		q.byKey[key] = b
-		q.buckets = append(q.buckets, b)
+		q.buckets, q.briefs = append(q.buckets, b), append(q.briefs, brief{})
 		q.joinBatch(b)
 	}
 	e := &entry{Waiting: w, bucket: b}
 	e.Request = nil // the shape has what counts
-	b.insert(e)
+	if b.insert(e); b.head == e {
+		q.sum(b)
+	}
 	q.entries[w.ID] = e
 	q.accounts[w.Account]++
 }
@@ -176,8 +179,10 @@ func (q *Queue) Remove(id job.ID) {
 		return
 	}
 	delete(q.entries, id)
-	b := e.bucket
-	b.remove(e)
+	b, first := e.bucket, e.bucket.head == e
+	if b.remove(e); first && b.head != nil {
+		q.sum(b)
+	}
 	if q.accounts[b.account]--; q.accounts[b.account] == 0 {
 		delete(q.accounts, b.account)
 	}
@@ -187,6 +192,8 @@ func (q *Queue) Remove(id job.ID) {
 		q.buckets[b.at], last.at = last, b.at
 		q.buckets[len(q.buckets)-1] = nil
 		q.buckets = q.buckets[:len(q.buckets)-1]
+		q.briefs[b.at] = q.briefs[len(q.buckets)]
+		q.briefs = q.briefs[:len(q.buckets)]
 		delete(q.byKey, b.bucketKey)
 		q.leaveBatch(b)
 	}

@@ -64,9 +64,9 @@ func (p *Planner) delayed(c *cursor) (mask uint32) {
 
 // delayedBy is delayed for all jobs of a bucket that does not yield and for none of
 // which GPUs are kept.
-func (p *Planner) delayedBy(b *bucket) (mask uint32) {
+func (p *Planner) delayedBy(run time.Duration) (mask uint32) {
 	for i := range p.backfill {
-		if p.s.Now.Add(b.run) > p.backfill[i].at {
+		if p.s.Now.Add(run) > p.backfill[i].at {
 			mask |= 1 << i
 		}
 	}

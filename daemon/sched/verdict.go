@@ -1,5 +1,7 @@
 package sched
 
+import "slices"
+
 // What a pass has found out about the GPUs that a footprint asks for. As a pass goes
 // on, less and less is free: where they do not suffice once, they never do again in
 // it. Where they do, that holds until something more has been given out or kept.
@@ -125,7 +127,7 @@ func (f *footprint) learn(found verdict) {
 // roomFor reports whether a job of the bucket fits into what is left now behind
 // some reservations.
 func (p *Planner) roomFor(b *bucket, mask uint32) bool {
-	if b.shape.whole > p.wholeFree || !p.hostBehind(mask).suffices(b.shape) {
+	if b.shape.whole > p.wholeBehind(mask) || !p.hostBehind(mask).suffices(&b.shape.needs) {
 		return false
 	}
 	if b.shape.milli == 0 {
@@ -135,7 +137,7 @@ func (p *Planner) roomFor(b *bucket, mask uint32) bool {
 	if !p.fitsAtStart(q) {
 		return false
 	}
-	if len(p.s.Reserved) == 0 && mask == 0 && p.version == firstVersion {
+	if mask == 0 && p.nothingGiven() {
 		return true
 	}
 	v := verdict{rights: p.rightsOf(b), mask: mask, version: p.version}
@@ -147,6 +149,22 @@ func (p *Planner) roomFor(b *bucket, mask uint32) bool {
 		b.shape.learn(v)
 	}
 	return v.fits
+}
+
+// nothingGiven reports whether all may have what there was as the pass began.
+func (p *Planner) nothingGiven() bool { return p.openToAll && p.version == firstVersion }
+
+// freeForAll reports whether administrators reserved nothing, now or later, that is free as
+// the pass begins.
+func (p *Planner) freeForAll() bool {
+	for i := range p.start.gpus {
+		r := &p.start.gpus[i]
+		in := func(v AdvanceReservation) bool { return v.GPUs[i] }
+		if r.ok && r.milli > 0 && slices.ContainsFunc(p.s.Reserved, in) {
+			return false
+		}
+	}
+	return true
 }
 
 // fitsAtStart reports whether the GPUs of a shape were there as the pass began, whoever
@@ -181,9 +199,11 @@ func (p *Planner) nowBehind(q *query, v verdict) *capacity {
 // fitsEver reports whether a job of the shape fits once all has come back that is
 // expected to, and no reservation of an administrator is in its way.
 func (p *Planner) fitsEver(sh *resourceShape) bool {
-	if !p.final.suffices(sh) {
-		return false
-	}
+	return p.final.suffices(&sh.needs) && p.gpusEver(sh)
+}
+
+// gpusEver is fitsEver for the GPUs alone.
+func (p *Planner) gpusEver(sh *resourceShape) bool {
 	if f := sh.footprint; f.ever == unasked {
 		q := query{shape: sh, when: whenEver}
 		f.ever = answerOf(sh.milli == 0 || p.gpusFit(&q, &p.final))
@@ -209,7 +229,7 @@ func (p *Planner) openFinal() {
 // fitsAhead reports whether the job at the cursor would fit beside what is kept, were
 // it not for a load.
 func (p *Planner) fitsAhead(q *query, b *bucket) bool {
-	if !p.ahead.suffices(b.shape) {
+	if !p.ahead.suffices(&b.shape.needs) {
 		return false
 	}
 	v := verdict{rights: p.rightsOf(b), version: p.version}
