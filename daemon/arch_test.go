@@ -77,7 +77,7 @@ var rooms = map[string]room{
 	"units/retry":       {banned: impure, why: "a formula that whoever tries again has, on every floor"},
 	"units/systemd":     {internal: []string{"units/retry", "units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/unittest":    {internal: []string{"units", "cgroup", "units/contract"}},
-	"cmd/gpusched":      {internal: []string{"cmd/gpusched/doctor", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/slurm", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify"}},
+	"cmd/gpusched":      {internal: []string{"cmd/gpusched/doctor", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/slurm", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2"}},
 	"cmd/gpusched/term": {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched/jobsfile": {banned: impure, why: "a grammar: text to entries, without the file"},
 	"cmd/gpusched/slurm": {banned: impure, why: "words to words: what a script says, without the script"},

@@ -44,6 +44,7 @@ type jobOptions struct {
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
 	setupOptions
+	modelOptions
 
 	Force bool `name:"force" group:"self" help:"Queue the job although its program, script or environment is not there."`
 
@@ -103,6 +104,9 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
 	argv, err := c.argv(a)
 	if err != nil {
+		return api.SubmitRequest{}, err
+	}
+	if err := c.modelOptions.apply(a, argv, &c.Request); err != nil {
 		return api.SubmitRequest{}, err
 	}
 	req := api.SubmitRequest{
