@@ -47,6 +47,7 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	return a.jobReport(reply, reply.Jobs, func(wide bool) {
+		a.writeDrain(reply.Drain)
 		if len(reply.GPUs) > 0 {
 			a.writeGPUs(reply.GPUs, false)
 			a.out.Printf("\n")

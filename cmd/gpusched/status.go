@@ -32,6 +32,7 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 	if s.Health != job.Healthy {
 		t.Printf("'gpusched health' says what is wrong\n")
 	}
+	a.writeDrain(s.Drain)
 	if line := promisedLine(&s.Host); line != "" {
 		t.Printf("promised to jobs: %s\n", line)
 	}

@@ -46,3 +46,13 @@ func (c *Client) Reserve(ctx context.Context, r ReserveRequest) (out Reservation
 func (c *Client) Unreserve(ctx context.Context, id int64) (out ReservationsReply, err error) {
 	return out, c.call(ctx, http.MethodDelete, fmt.Sprintf("/v1/reservations/%d", id), nil, &out)
 }
+
+// Drain keeps all jobs from starting, those without a GPU included.
+func (c *Client) Drain(ctx context.Context, r PauseRequest) (out StatusReply, err error) {
+	return out, c.call(ctx, http.MethodPost, "/v1/drain", r, &out)
+}
+
+// Undrain undoes Drain.
+func (c *Client) Undrain(ctx context.Context) (out StatusReply, err error) {
+	return out, c.call(ctx, http.MethodPost, "/v1/undrain", nil, &out)
+}

@@ -183,6 +183,17 @@ type ListReply struct {
 	GPUs   []GPU  `json:"gpus"`
 
 	Omitted int `json:"omitted,omitempty"` // waiting jobs that match beyond those that were asked for
+
+	Drain *Drain `json:"drain,omitempty"` // no job starts; absent: they do
+}
+
+// Drain is an administrator's order by which no job starts.
+type Drain struct {
+	By       string    `json:"by"`
+	Reason   string    `json:"reason,omitempty"`
+	At       time.Time `json:"at"`
+	Until    time.Time `json:"until,omitzero"` // when it ends by itself; absent: never
+	Sentence string    `json:"sentence"`
 }
 
 // JobReply answers for one job: show, why, cancel, wait.
@@ -209,9 +220,10 @@ type StatusReply struct {
 	Schema    string         `json:"schema"`
 	Version   string         `json:"version"`
 	StartedAt time.Time      `json:"started_at"`
-	Health    job.Health     `json:"health"` // HEALTHY, DEGRADED, FAILING
-	Counts    map[string]int `json:"counts"` // jobs by state, live ones
-	Host      job.HostView   `json:"host"`   // an older daemon says nothing of it
+	Health    job.Health     `json:"health"`          // HEALTHY, DEGRADED, FAILING
+	Counts    map[string]int `json:"counts"`          // jobs by state, live ones
+	Drain     *Drain         `json:"drain,omitempty"` // no job starts; absent: they do
+	Host      job.HostView   `json:"host"`            // an older daemon says nothing of it
 	GPUs      []GPU          `json:"gpus"`
 	Running   []Job          `json:"running"`
 	Waiting   []Job          `json:"waiting"` // the first few

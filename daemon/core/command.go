@@ -14,6 +14,10 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		defer c.applyFindings(now)
 		return c.gpus.pause(e, now)
+	case job.CommandDrain, job.CommandUndrain:
+		c.gpus.drainAll(e, now)
+		c.applyFindings(now)
+		return nil
 	case job.CommandReserve:
 		return c.reserve(e, now)
 	case job.CommandUnreserve:

@@ -107,6 +107,9 @@ func (b *gpuBook) expire(now time.Time) {
 			b.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
 		}
 	}
+	if g := b.controls[job.EveryGPU]; g.Paused && b.closed(now) == nil {
+		b.control(job.GPUControl{UUID: job.EveryGPU, At: now, By: g.By})
+	}
 }
 
 // Deadline is when the next Tick is needed; zero: not before something else
@@ -136,6 +139,9 @@ func (c *Core) Deadline() time.Time {
 
 // deadlines are when something of a GPU comes due.
 func (b *gpuBook) deadlines(of func(time.Time)) {
+	if g := b.controls[job.EveryGPU]; g.Paused {
+		of(g.Until)
+	}
 	for _, d := range b.devices {
 		if d.cleanup != nil {
 			of(d.cleanup.next)

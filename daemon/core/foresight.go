@@ -28,8 +28,11 @@ type foresights struct {
 	changes uint64
 }
 
-// Foresee returns the forecast as of now.
+// Foresee returns the forecast as of now; nil while no job starts.
 func (c *Core) Foresee(now time.Time) *Foresight {
+	if c.gpus.closed(now) != nil {
+		return nil
+	}
 	if f := c.planning.foreseen(now); f != nil {
 		return f
 	}

@@ -98,7 +98,7 @@ func (c *Core) placements(now time.Time) []sched.Placement {
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) schedule(now time.Time) {
 	c.planning.setReplanAt(time.Time{})
-	if !c.systemd.listed() || c.systemd.leaving() || c.planning.Len() == 0 {
+	if !c.systemd.listed() || c.systemd.leaving() || c.planning.Len() == 0 || c.gpus.closed(now) != nil {
 		return
 	}
 	if at := c.systemd.startsAt(); now.Before(at) {

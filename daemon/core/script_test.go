@@ -185,6 +185,10 @@ var verbs = map[string]func(*script){
 	"drain": func(s *script) {
 		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"], Until: s.until()})
 	},
+	"close": func(s *script) {
+		s.command(job.Command{Kind: job.CommandDrain, Reason: s.args["reason"], Until: s.until()})
+	},
+	"open":    func(s *script) { s.command(job.Command{Kind: job.CommandUndrain}) },
 	"hold":    func(s *script) { s.command(job.Command{Kind: job.CommandHold, Job: s.id()}) },
 	"release": func(s *script) { s.command(job.Command{Kind: job.CommandRelease, Job: s.id()}) },
 	"suspend": func(s *script) { s.command(job.Command{Kind: job.CommandSuspend, Job: s.id()}) },

@@ -80,12 +80,15 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	defer c.dequeue(l, now)
 	v := job.JobView{Job: l.job}
 	for _, p := range c.placements(now) {
-		if p.Job == 0 {
+		if p.Job == 0 && c.gpus.closed(now) == nil {
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}
 			return v, nil, nil
 		}
 	}
 	v.Reasons = c.explain(l)
+	if c.gpus.closed(now) != nil {
+		return v, nil, nil
+	}
 	return v, c.foreseeAlone(now), nil
 }
 

@@ -26,7 +26,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.reservations.all())}
 	c.gpus.show(&v, &c.reservations, now)
-	v.Host = c.hostView()
+	v.Host, v.Drained = c.hostView(), c.gpus.closed(now)
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	var ahead *Foresight
@@ -148,6 +148,9 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 		return alone(job.ReasonBegin, job.Say("detail/at", j.Request.Begin))
 	case l.throttle != nil && l.throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
+	}
+	if why := c.drainedFor(); why != nil {
+		return why
 	}
 	if c.planning.Placed(j.ID) {
 		return alone(job.ReasonChecking, job.Message{})

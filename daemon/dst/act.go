@@ -50,7 +50,7 @@ func (w *World) request(e *Entry) bool {
 		}, func() {})
 	case await:
 		w.wait(e)
-	case pause, drain, resume:
+	case pause, drain, resume, drainAll, undrainAll:
 		w.control(e)
 	case reserve, unreserve:
 		w.reservation(e)
@@ -398,6 +398,9 @@ func (w *World) tidy() {
 		w.spawn(l, func() { d.Reload(w.settings()) })
 	}
 	e := &Entry{For: time.Minute, Job: -1}
+	if w.disk.controls[job.EveryGPU].Paused {
+		w.order(e, root, job.Command{Kind: job.CommandUndrain})
+	}
 	for _, uuid := range slices.Sorted(maps.Keys(w.disk.controls)) {
 		c := w.disk.controls[uuid]
 		if g := w.gpuOf(uuid); g != nil && (c.Paused || c.Fault.Recovery != "") {

@@ -14,23 +14,25 @@ type Kind string
 
 // What clients ask. What is a command of theirs has its name.
 const (
-	submit    Kind = "submit"
-	cancel         = Kind(job.CommandCancel)
-	hold           = Kind(job.CommandHold)
-	release        = Kind(job.CommandRelease)
-	requeue        = Kind(job.CommandRequeue)
-	update         = Kind(job.CommandUpdate)
-	signal         = Kind(job.CommandSignal)
-	suspend        = Kind(job.CommandSuspend)
-	goOn           = Kind(job.CommandResume)
-	query     Kind = "query"
-	await     Kind = "wait"
-	pause          = Kind(job.CommandPauseGPU)
-	drain          = Kind(job.CommandDrainGPU)
-	resume         = Kind(job.CommandResumeGPU)
-	reserve        = Kind(job.CommandReserve)
-	unreserve      = Kind(job.CommandUnreserve)
-	reload    Kind = "reload"
+	submit     Kind = "submit"
+	cancel          = Kind(job.CommandCancel)
+	hold            = Kind(job.CommandHold)
+	release         = Kind(job.CommandRelease)
+	requeue         = Kind(job.CommandRequeue)
+	update          = Kind(job.CommandUpdate)
+	signal          = Kind(job.CommandSignal)
+	suspend         = Kind(job.CommandSuspend)
+	goOn            = Kind(job.CommandResume)
+	query      Kind = "query"
+	await      Kind = "wait"
+	pause           = Kind(job.CommandPauseGPU)
+	drain           = Kind(job.CommandDrainGPU)
+	resume          = Kind(job.CommandResumeGPU)
+	drainAll        = Kind(job.CommandDrain)
+	undrainAll      = Kind(job.CommandUndrain)
+	reserve         = Kind(job.CommandReserve)
+	unreserve       = Kind(job.CommandUnreserve)
+	reload     Kind = "reload"
 )
 
 // ofJobs are about one submission.
@@ -104,7 +106,7 @@ var commands = []struct {
 	weight int
 }{
 	{cancel, 180}, {suspend, 20}, {goOn, 10}, {hold, 70}, {release, 70}, {requeue, 60}, {update, 120}, {signal, 50}, {query, 120}, {await, 100},
-	{pause, 20}, {drain, 30}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
+	{pause, 20}, {drain, 30}, {drainAll, 10}, {undrainAll, 10}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
 }
 
 // faults are how often each happens where it happens at all, at most, and for

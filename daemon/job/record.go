@@ -205,3 +205,20 @@ type GPUControl struct {
 
 	Fault GPUFault `json:"fault,omitzero"` // what its errors tell, which nobody decided
 }
+
+// EveryGPU is the UUID of the control that keeps all jobs from starting, those without
+// a GPU included.
+const EveryGPU = "*"
+
+// Say says by whom it is, why, and until when.
+func (g *GPUControl) Say() Message {
+	switch until := !g.Until.IsZero(); {
+	case until && g.Reason != "":
+		return Say("detail/drained-until", g.By, g.Reason, g.Until)
+	case until:
+		return Say("detail/drained-bare-until", g.By, g.Until)
+	case g.Reason != "":
+		return Say("detail/drained", g.By, g.Reason)
+	}
+	return Say("detail/drained-bare", g.By)
+}

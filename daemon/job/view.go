@@ -119,6 +119,7 @@ type GPUView struct {
 type View struct {
 	Jobs          []JobView
 	GPUs          []GPUView
+	Drained       *GPUControl   // the order by which no job starts; nil: there is none
 	Links         []GPULink     // a pair that is not there is unknown
 	Reservations  []Reservation // that have not ended, by start
 	Driver        string
@@ -193,6 +194,8 @@ const (
 	CommandUpdate    CommandKind = "update"     // change a queued job as Change says, or the time limit of a running one
 	CommandSuspend   CommandKind = "suspend"    // halt a running job
 	CommandResume    CommandKind = "resume"     // let a suspended job go on
+	CommandDrain     CommandKind = "drain"      // start no job at all
+	CommandUndrain   CommandKind = "undrain"    // undo that
 	CommandReserve   CommandKind = "reserve"    // make Reservation
 	CommandUnreserve CommandKind = "unreserve"  // end the reservation with Reservation.ID
 )

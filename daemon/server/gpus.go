@@ -32,17 +32,60 @@ func (s *Server) pause(r *request) (any, error) { return s.withhold(r, job.Comma
 func (s *Server) drainGPU(r *request) (any, error) { return s.withhold(r, job.CommandDrainGPU) }
 
 func (s *Server) withhold(r *request, kind job.CommandKind) (any, error) {
-	var in api.PauseRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
+	c, err := pauseCommand(r, kind)
+	if err != nil {
 		return nil, err
 	}
+	return s.gpuCommand(r, c)
+}
+
+// pauseCommand reads why jobs are to be kept away and until when.
+func pauseCommand(r *request, kind job.CommandKind) (job.Command, error) {
+	var in api.PauseRequest
+	if err := decode(r, &in, maxBodyBytes); err != nil {
+		return job.Command{}, err
+	}
 	if !fitsComment(in.Reason) {
-		return nil, usagef("%s", reasonProblem())
+		return job.Command{}, usagef("%s", reasonProblem())
 	}
 	if now := time.Now(); !in.Until.IsZero() && (!in.Until.After(now) || in.Until.After(now.Add(job.MaxDuration))) {
-		return nil, usagef("%s has passed or is too far away: name a time within 10 years (--until)", in.Until.Format(time.RFC3339))
+		return job.Command{}, usagef("%s has passed or is too far away: name a time within 10 years (--until)", in.Until.Format(time.RFC3339))
 	}
-	return s.gpuCommand(r, job.Command{Kind: kind, Reason: in.Reason, Until: moment(in.Until)})
+	return job.Command{Kind: kind, Reason: in.Reason, Until: moment(in.Until)}, nil
+}
+
+// drainAll keeps all jobs from starting.
+func (s *Server) drainAll(r *request) (any, error) {
+	c, err := pauseCommand(r, job.CommandDrain)
+	if err == nil {
+		err = s.backend(r.Context()).Do(r.Context(), r.who, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.status(r)
+}
+
+// undrainAll lets them start again.
+func (s *Server) undrainAll(r *request) (any, error) {
+	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
+		return nil, err
+	}
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, job.Command{Kind: job.CommandUndrain}); err != nil {
+		return nil, err
+	}
+	return s.status(r)
+}
+
+// renderDrain is the order by which no job starts; nil: there is none.
+func renderDrain(g *job.GPUControl) *api.Drain {
+	if g == nil {
+		return nil
+	}
+	return &api.Drain{
+		By: g.By, Reason: g.Reason, At: moment(g.At), Until: moment(g.Until),
+		Sentence: words.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: g.Say()}),
+	}
 }
 
 func fitsComment(text string) bool { return len(text) <= job.MaxCommentBytes && job.Printable(text) }

@@ -33,6 +33,7 @@ func (s *Server) list(r *request) (any, error) {
 	return listing{
 		jobs: v.Jobs, only: r.URL.Query().Get("names") == "1", names: s.namer(),
 		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
+		drain: renderDrain(v.Drained),
 	}, nil
 }
 

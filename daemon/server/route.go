@@ -57,6 +57,8 @@ func routes() []route {
 		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, ownerOnly, nil, (*Server).resume},
 		{"POST", "/v1/gpus/{index}/drain", "drain", adminOnly, ownerOnly, nil, (*Server).drainGPU},
 		{"POST", "/v1/gpus/{index}/undrain", "undrain", adminOnly, ownerOnly, nil, (*Server).resume},
+		{"POST", "/v1/drain", "drain-all", adminOnly, ownerOnly, nil, (*Server).drainAll},
+		{"POST", "/v1/undrain", "undrain-all", adminOnly, ownerOnly, nil, (*Server).undrainAll},
 		{"GET", "/v1/reservations", "reservations", anyone, ownerOnly, nil, (*Server).reservations},
 		{"POST", "/v1/reservations", "reserve", adminOnly, ownerOnly, nil, (*Server).reserve},
 		{"DELETE", "/v1/reservations/{id}", "unreserve", adminOnly, ownerOnly, nil, (*Server).unreserve},

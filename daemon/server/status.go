@@ -23,7 +23,8 @@ func (s *Server) status(r *request) (any, error) {
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
 		Health: job.Worst(s.backend(r.Context()).Health(r.Context())), Counts: map[string]int{},
-		Host: v.Host, GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
+		Drain: renderDrain(v.Drained), Host: v.Host,
+		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
 	for state, n := range v.Counts {
 		reply.Counts[string(state)] = n

@@ -19,6 +19,7 @@ type listing struct {
 	names   *namer
 	gpus    []api.GPU
 	omitted int
+	drain   *api.Drain
 }
 
 // jobName is the part of an api.Job that names it.
@@ -55,6 +56,12 @@ func (l listing) stream(to io.Writer) error {
 	if l.omitted > 0 {
 		w.WriteString(`,"omitted":`)
 		if err := enc.Encode(l.omitted); err != nil {
+			return err
+		}
+	}
+	if l.drain != nil {
+		w.WriteString(`,"drain":`)
+		if err := enc.Encode(l.drain); err != nil {
 			return err
 		}
 	}

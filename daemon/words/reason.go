@@ -46,6 +46,7 @@ var reasons = []reason{
 	{job.ReasonQuotaKept, own, "what is left to {text} by quota is kept for job {job}, which is before this one", "", ""},
 	{job.ReasonQuotaHours, own, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
 
+	{job.ReasonDrained, machine, "no job starts: {text}", "", ""},
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
 	{job.ReasonChecking, machine, "its GPUs look free, which a fresh sample is confirming", "", ""},
 	{job.ReasonGPUCount, machine, "needs {need} GPUs, {have} available now", "", ""},

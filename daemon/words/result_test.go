@@ -106,6 +106,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUForeign}, "used outside of any job: the driver does not say by whom"},
 		{job.Reason{Code: job.ReasonGPUKept, Job: 3}, "kept for job 3, which is before this one"},
 		{job.Reason{Code: job.ReasonGPUReserved, Detail: job.Text("for bob")}, "reserved (for bob)"},
+		{job.Reason{Code: job.ReasonDrained, Detail: (&job.GPUControl{By: "root", Reason: "new disks"}).Say()}, "no job starts: drained by root (new disks)"},
 		{job.Reason{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text("alice")}, "held by alice"},
 		{job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: 4, Detail: job.Text("has ended")}, "waits until job 4 has ended"},
 		{job.Reason{Code: job.ReasonBegin, GPU: job.NoGPU, Detail: job.Text("22:00")}, "not to begin before 22:00"},

@@ -55,6 +55,7 @@ var reasons = []Entry{
 	{string(job.ReasonGPUForeign), "A process that belongs to no job computes on the GPU, or has much of its memory, or much is in use by processes that the driver does not list. A job that asks for whole GPUs does not share one with them, unless it says with --gpu-mem or --max-used how much memory it needs (--max-load says nothing about memory)."},
 	{string(job.ReasonGPUKept), "The GPU is kept for a job that is before this one. A job that ends before that one can start may still run on it."},
 	{string(job.ReasonGPUReserved), "An administrator has reserved the GPU for others, now or before the job would end."},
+	{string(job.ReasonDrained), "An administrator lets no job start, see 'gpusched daemon drain'."},
 	{string(job.ReasonHeld), "The job is held, see 'gpusched release'."},
 	{string(job.ReasonDependency), "Another job has to start or end first (--after and the like)."},
 	{string(job.ReasonBegin), "The time given with --begin has not come."},

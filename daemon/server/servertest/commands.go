@@ -3,6 +3,7 @@ package servertest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -18,6 +19,10 @@ func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 	switch c.Kind {
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		err = b.control(who, c)
+	case job.CommandDrain:
+		b.View.Drained = &job.GPUControl{UUID: job.EveryGPU, By: who.User, At: b.Now, Reason: c.Reason, Until: c.Until}
+	case job.CommandUndrain:
+		b.View.Drained = nil
 	case job.CommandReserve, job.CommandUnreserve:
 		err = b.reserve(who, c)
 	default:
@@ -45,6 +50,10 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 		return b.cancel(v, who, c.Task)
 	case job.CommandRequeue:
 		return b.requeue(v, who)
+	case job.CommandSuspend:
+		v.SuspendedAt, v.SuspendedBy = b.Now, who.User
+	case job.CommandResume:
+		v.Suspension = job.Suspension{Rested: time.Minute}
 	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
 		return b.waiting(v, who, c)
 	}

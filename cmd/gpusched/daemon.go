@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// daemonCmd acts on the scheduler as a whole.
+type daemonCmd struct {
+	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN]" help:"Start no new jobs, with or without GPUs."`
+	Resume daemonResumeCmd `cmd:"" usage:"" help:"Start jobs again."`
+}
+
+// daemonDrainCmd keeps all jobs from starting.
+type daemonDrainCmd struct {
+	Reason string     `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" help:"When it ends by itself, such as 'tomorrow 8:00' or +2h. Default: only when it is undone."`
+}
+
+func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
+	req, until := api.PauseRequest{Reason: c.Reason}, "'gpusched daemon resume'"
+	if c.Until != nil {
+		if c.Until.IsZero() {
+			return usagef("--until now would end it before it begins")
+		}
+		req.Until, until = *c.Until, a.out.Clock(*c.Until)
+	}
+	reply, err := a.client.Drain(ctx, req)
+	if err == nil {
+		a.out.Printf("no job starts until %s; %s\n", until, stillRun(reply))
+	}
+	return err
+}
+
+// daemonResumeCmd undoes that.
+type daemonResumeCmd struct{}
+
+func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
+	_, err := a.client.Undrain(ctx)
+	if err == nil {
+		a.out.Printf("jobs start again\n")
+	}
+	return err
+}
+
+func stillRun(s api.StatusReply) string {
+	if n := len(s.Running); n > 0 {
+		return count(n, "job") + " still to end"
+	}
+	return "none runs"
+}
+
+// writeDrain says above a table that no job starts.
+func (a *app) writeDrain(d *api.Drain) {
+	if d != nil {
+		a.out.Printf("%s\n", a.out.Paint(term.Yellow, term.Clean(a.out.Local(d.Sentence))))
+	}
+}
