@@ -43,6 +43,8 @@
 //	units/contract            what both ends of a job's unit agree on, as constants
 //	units/launch              the launcher and its private spec
 //	units/retry               how long to wait before the next try of what failed
+//	units/terminal            how a job's terminal is found and spoken to
+//	units/terminal/hold       holds it: runs in the job's unit
 //	units/systemd             talks to systemd
 //	cgroup                    limits, device entries, statistics
 //	cgroup/cpuset             a set of CPUs, as lists and as bits

@@ -17,7 +17,7 @@ var modules = map[string]map[string]string{
 		"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
 		"github.com/pelletier/go-toml/v2": "'config check' reads settings as the daemon does",
 		"golang.org/x/sys":                "system calls",
-		"golang.org/x/term":               "whether there is a terminal, and how wide",
+		"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
 	},
 	"cmd/gpuschedd": {
 		"github.com/containerd/cgroups/v3":       "reads what control groups used",
@@ -35,7 +35,10 @@ var modules = map[string]map[string]string{
 		"modernc.org/libc":                       "of sqlite", "modernc.org/mathutil": "of sqlite", "modernc.org/memory": "of sqlite",
 		"github.com/dustin/go-humanize": "of sqlite", "github.com/google/uuid": "of sqlite", "github.com/remyoudompheng/bigfft": "of sqlite",
 	},
-	"cmd/gpusched-job":  {"golang.org/x/sys": "system calls, before each job's first instruction"},
+	"cmd/gpusched-job": {
+		"golang.org/x/sys":      "system calls, before each job's first instruction",
+		"github.com/creack/pty": "opens and sizes the terminal of a job that has one",
+	},
 	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
 }
 

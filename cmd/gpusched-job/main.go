@@ -11,7 +11,9 @@ package main
 import (
 	"os"
 
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
+	"github.com/gpusched/gpusched/units/terminal/hold"
 )
 
 // Set by the linker.
@@ -24,6 +26,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
 		os.Stdout.WriteString("gpusched-job " + version + " " + commit + "\n")
 		return
+	}
+	if len(os.Args) > 2 && os.Args[1] == contract.HoldFlag {
+		os.Exit(hold.Main(os.Args[2:], os.Environ()))
 	}
 	os.Exit(launch.Main(os.Args, os.Environ()))
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // runCmd queues a job and stands for it: what it prints comes here, and it ends as
@@ -11,13 +14,20 @@ import (
 type runCmd struct {
 	jobOptions
 
+	TTY   bool `name:"tty" group:"self" help:"Give the command a terminal, and be in it: keys, window size and colours as if it ran here. Ctrl-P Ctrl-Q leaves it, 'gpusched attach' comes back."`
 	Quiet bool `name:"quiet" short:"q" group:"self" help:"Say nothing of the job; print only what it prints."`
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
+	if c.TTY && !a.onTerminal() {
+		return errNoTerminal()
+	}
 	j, err := c.submit(ctx, a)
 	if err != nil {
 		return waitError(ctx, err)
+	}
+	if c.TTY {
+		return a.attendTerminal(ctx, j, c.Quiet)
 	}
 	return a.attend(ctx, j, c.Quiet)
 }
@@ -32,10 +42,39 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 		return api.Job{}, err
 	}
 	a.hint(req)
+	if c.TTY {
+		c.inTerminal(a, &req)
+	}
 	a.restoreLimits()
 	reply, err := a.client.Submit(ctx, req)
 	if err == nil {
 		a.hintLimit(&c.jobOptions, reply.Job)
 	}
 	return reply.Job, err
+}
+
+// inTerminal has the command run in a terminal that its job holds.
+func (c *runCmd) inTerminal(a *app, req *api.SubmitRequest) {
+	req.Argv = append(bytesOf([]string{contract.LauncherPath, contract.HoldFlag}), req.Argv...)
+	kind := a.getenv("TERM")
+	if req.EnvMode != string(contract.EnvInherit) && kind != "" {
+		req.Env = append([][]byte{[]byte("TERM=" + kind)}, req.Env...)
+	}
+}
+
+// shellCmd is a shell in a job.
+type shellCmd struct {
+	runCmd
+}
+
+// Run queues the user's shell, or the command that is given, with a terminal.
+func (c *shellCmd) Run(ctx context.Context, a *app) error {
+	c.TTY = true
+	if len(c.Command) == 0 {
+		this := *a
+		c.Command = []string{cmp.Or(a.getenv("SHELL"), "/bin/sh")}
+		this.words = append(slices.Clone(a.words), c.Command...)
+		a = &this
+	}
+	return c.runCmd.Run(ctx, a)
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// overTime is how long the scheduler may take to record the end of a job whose
+// terminal said that it has ended.
+const overTime = 10 * time.Second
+
+// execCmd runs a command beside a job's.
+type execCmd struct {
+	ID      string   `arg:"" name:"id" help:"The job, which must have a terminal ('gpusched run --tty', 'gpusched shell')."`
+	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
+}
+
+// command are the words that are not the parser's.
+func (c *execCmd) command() []string { return c.Command }
+
+func (c *execCmd) Run(ctx context.Context, a *app) error {
+	argv := a.words[len(a.words)-len(c.Command):]
+	if len(argv) > 0 && argv[0] == "--" {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return refuse(api.CodeUsage, "such as: gpusched exec "+c.ID+" -- nvidia-smi", "there is no command to run")
+	}
+	reply, err := a.job(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	s, err := a.reach(reply.Job, argv)
+	if err != nil {
+		return err
+	}
+	status, err := s.run()
+	switch {
+	case errors.Is(err, errDetached), errors.Is(err, errCut):
+		return &failure{refuse(api.CodeInternal, "", "%s; the command was hung up on", errCut)}
+	case err != nil || status == 0:
+		return err
+	}
+	return exitStatus(status)
+}

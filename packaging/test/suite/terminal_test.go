@@ -1,0 +1,55 @@
+//go:build machine
+
+package suite
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestTerminal: a job with a terminal outlives the scheduler and whoever was attached;
+// what is typed after a kill -9 of the daemon still arrives, another terminal sees what
+// was shown, a command beside the job's opens the job's GPU and no other, and another
+// user reaches none of it.
+func TestTerminal(t *testing.T) {
+	begin(t)
+	sh(t, "alice", `rm -f ~/keys ~/screen; mkfifo ~/keys
+		(script -qfec "stty rows 33 cols 99; exec gpusched run --tty -g 1 -n held -- bash -i" ~/screen < ~/keys > /dev/null 2>&1; echo $? > ~/ended) &
+		exec 3<> ~/keys; (sleep infinity >&3 & echo $! > ~/keeper)`)
+	t.Cleanup(func() { try(t, "alice", "kill $(cat ~/keeper); gpusched cancel name:held; rm -f ~/keys ~/screen ~/ended ~/keeper") })
+	types := func(text string) { sh(t, "alice", "printf '"+text+"' > ~/keys") }
+	shows := func(file, text string) {
+		t.Helper()
+		until(t, text+" is on the screen", func() bool { return strings.Contains(sh(t, "alice", "cat "+file+" 2>/dev/null || true"), text) })
+	}
+	shows("~/screen", "Ctrl-P Ctrl-Q leaves it")
+	types(`stty size; echo uid $(id -un) gpu $GPUSCHED_GPU_IDS end\n`)
+	shows("~/screen", "33 99")
+	shows("~/screen", "uid alice gpu ")
+	sh(t, "", "systemctl kill -s KILL gpusched")
+	types(`echo still $((40+2)) here\n`)
+	shows("~/screen", "still 42 here")
+
+	id, err := strconv.ParseInt(strings.TrimSpace(sh(t, "alice", "gpusched list -o ids --mine")), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strconv.FormatInt(id, 10)
+	if got := sh(t, "alice", "gpusched exec "+name+" -- sh -c 'cat /proc/self/cgroup; for i in 0 1 2 3; do (: < /dev/nvidia$i) 2>/dev/null || echo closed $i; done; cat' <<< input"); strings.Count(got, "closed") < 3 || !strings.Contains(got, "gpujob-"+name+".service") || !strings.Contains(got, "input") {
+		t.Errorf("exec: %q", got)
+	}
+	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "the terminal of job "+name+" is for alice")
+	sh(t, "alice", `(printf '\020'; sleep 1; printf '\021') | script -qfec "gpusched attach `+name+`" ~/screen2 > /dev/null 2>&1`)
+	shows("~/screen2", "still 42 here")
+	shows("~/screen2", "goes on")
+	types(`exit 7\n`)
+	ended(t, wait(t, id), "failed", "exit code 7")
+	until(t, "run ends as the job did", func() bool { return strings.TrimSpace(sh(t, "alice", "cat ~/ended 2>/dev/null || true")) == "7" })
+	if got := output(t, "alice", id); !strings.Contains(got, "still 42 here") {
+		t.Errorf("the journal has %q", got)
+	}
+	if got := sh(t, "", "cat /proc/net/unix"); strings.Contains(got, "gpusched-terminal-"+name+"-") {
+		t.Error("its socket is still there")
+	}
+}

@@ -1,0 +1,272 @@
+package hold
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// roleEnv makes the test binary the holder of the job that it names.
+const roleEnv = "GPUSCHED_HOLD_ROLE"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(roleEnv); job != "" {
+		os.Exit(Main(os.Args[1:], append(os.Environ(), "GPUSCHED_JOB_ID="+job)))
+	}
+	os.Exit(m.Run())
+}
+
+// held is a job with a terminal.
+type held struct {
+	*exec.Cmd
+	t       *testing.T
+	job     string
+	journal bytes.Buffer
+}
+
+func start(t *testing.T, argv ...string) *held {
+	h := &held{t: t, job: fmt.Sprintf("test%d%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))}
+	h.Cmd = exec.Command(os.Args[0], argv...)
+	h.Env = append(os.Environ(), roleEnv+"="+h.job)
+	h.Stdout, h.Stderr = &h.journal, &h.journal
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Process.Kill(); _ = h.Cmd.Wait() })
+	return h
+}
+
+func (h *held) dial() *os.File {
+	h.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		conn, err := terminal.Dial(h.job, os.Getuid())
+		if err == nil {
+			h.t.Cleanup(func() { conn.Close() })
+			return conn
+		}
+		if time.Now().After(end) {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+func (h *held) greet(g terminal.Greeting) *os.File {
+	h.t.Helper()
+	conn := h.dial()
+	content, _ := json.Marshal(g)
+	say(h.t, conn, terminal.Hello, string(content))
+	return conn
+}
+
+func say(t *testing.T, conn io.Writer, k terminal.Kind, content string) {
+	t.Helper()
+	if _, err := conn.Write(terminal.Encode(k, []byte(content))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until reads what is shown until text is in it, or with "" until the end, whose
+// status it returns too.
+func until(t *testing.T, conn *os.File, text string) (shown string, status int) {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	for {
+		kind, content, err := terminal.Read(conn)
+		switch {
+		case err != nil:
+			t.Fatalf("%v after %q", err, shown)
+		case kind == terminal.Ended:
+			if text != "" {
+				t.Fatalf("ended with %d after %q", content[0], shown)
+			}
+			return shown, int(content[0])
+		case kind == terminal.Refused:
+			t.Fatalf("refused: %s", content)
+		}
+		if shown += string(content); text != "" && strings.Contains(shown, text) {
+			return shown, -1
+		}
+	}
+}
+
+func (h *held) ends(want string) {
+	h.t.Helper()
+	if err := h.Cmd.Wait(); fmt.Sprint(err) != want {
+		h.t.Errorf("the job ended with %v, not %s; it printed %q", err, want, h.journal.String())
+	}
+}
+
+// A command has a terminal of the size of who attached, reads what is typed, and its
+// end is that of the job and known to all (invariant 4). The journal has what it showed.
+func TestSession(t *testing.T) {
+	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; read y; exit 7`)
+	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
+	until(t, a, "33 99")
+	say(t, a, terminal.Data, "hello\n")
+	until(t, a, "ready")
+	b := h.greet(terminal.Greeting{Rows: 20, Cols: 70}) // comes later, and sees what was
+	until(t, b, "got hello")
+	say(t, b, terminal.Data, "\n")
+	for _, conn := range []*os.File{a, b} {
+		if shown, status := until(t, conn, ""); status != 7 || conn == a && !strings.Contains(shown, "20 70") {
+			t.Errorf("%d after %q", status, shown)
+		}
+	}
+	h.ends("exit status 7")
+	if got := h.journal.String(); !strings.HasPrefix(got, "33 99\n") || !strings.Contains(got, "\ngot hello\n") {
+		t.Errorf("the journal has %q", got)
+	}
+}
+
+// Nobody has to attach.
+func TestAlone(t *testing.T) {
+	h := start(t, "sh", "-c", "test -t 0 -a -t 1 -a -t 2 && echo in a terminal")
+	h.ends("<nil>")
+	if h.journal.String() != "in a terminal\n" {
+		t.Errorf("%q", h.journal.String())
+	}
+}
+
+// The signal that ended the command is the job's; a command that is not there is said.
+func TestBadEnds(t *testing.T) {
+	for _, c := range []struct{ script, want string }{
+		{"kill -KILL $$", "signal: killed"}, {"kill -SEGV $$", "signal: segmentation fault"}, {"kill -TERM $$", "signal: terminated"},
+	} {
+		start(t, "sh", "-c", c.script).ends(c.want)
+	}
+	h := start(t, "no-such-program")
+	h.ends("exit status 127")
+	if !strings.Contains(h.journal.String(), "no-such-program") {
+		t.Errorf("%q", h.journal.String())
+	}
+}
+
+// Who does not read is dropped; the command and who reads go on (invariant 2).
+func TestDeafClients(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; head -c 104857600 /dev/zero | tr '\\0' x; echo; echo done")
+	reader := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	for range 100 {
+		h.greet(terminal.Greeting{})
+	}
+	say(t, reader, terminal.Data, "\n")
+	n := 0
+	for tail := ""; ; {
+		kind, content, err := terminal.Read(reader)
+		if err != nil {
+			t.Fatal(err, n)
+		}
+		if kind == terminal.Ended {
+			if n < 100<<20 || !strings.HasSuffix(tail, "done\r\n") {
+				t.Errorf("%d bytes, at the end %q", n, tail)
+			}
+			break
+		}
+		n, tail = n+len(content), string(content)
+	}
+	h.ends("<nil>")
+	if h.journal.Len() < 100<<20 {
+		t.Errorf("the journal has %d bytes", h.journal.Len())
+	}
+}
+
+// What is no greeting and no frame ends its connection, and nothing else (invariant 3).
+func TestGarbage(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 3")
+	for _, garbage := range []string{
+		"GET / HTTP/1.1\r\n\r\n", "h\xff\xff{}", "h\x00\x02[]", "h\x00\x02{}w\x00\x01x", "h\x00\x02{}\x00\x00\x00", "h\x00\x02{}w\x00\x04\x00\x00\x00\x00",
+	} {
+		conn := h.dial()
+		_, _ = conn.Write([]byte(garbage))
+		if garbage[1] != 0xff { // else it is waited for
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			if _, err := io.Copy(io.Discard, conn); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("%q: %v", garbage, err)
+			}
+		}
+	}
+	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, conn, terminal.Data, "\n")
+	if _, status := until(t, conn, ""); status != 3 {
+		t.Error(status)
+	}
+	h.ends("exit status 3")
+}
+
+// A command beside the job's has its environment, its input, its two outputs and its
+// own end, with a terminal and without; who goes hangs up on it.
+func TestBeside(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 5")
+	command := func(argv ...string) (list [][]byte) {
+		for _, arg := range argv {
+			list = append(list, []byte(arg))
+		}
+		return list
+	}
+	conn := h.greet(terminal.Greeting{Argv: command("sh", "-c", "cat; echo wrong >&2; exit 9")})
+	say(t, conn, terminal.Data, "typed\n")
+	say(t, conn, terminal.EOF, "")
+	if shown, status := until(t, conn, ""); status != 9 || len(shown) != 12 || !strings.Contains(shown, "typed\n") || !strings.Contains(shown, "wrong\n") {
+		t.Errorf("%d, %q", status, shown)
+	}
+	conn = h.greet(terminal.Greeting{Rows: 11, Cols: 44, Term: "vt52", Argv: command("sh", "-c", `stty size; echo $TERM; kill -9 $$`)})
+	if shown, status := until(t, conn, ""); status != 137 || shown != "11 44\r\nvt52\r\n" {
+		t.Errorf("%d, %q", status, shown)
+	}
+	conn = h.greet(terminal.Greeting{Argv: command("sh", "-c", "echo $$; exec sleep 600")})
+	pid, _ := until(t, conn, "\n")
+	conn.Close()
+	for process := "/proc/" + strings.TrimSpace(pid); ; {
+		if _, err := os.Stat(process); err != nil {
+			break
+		}
+	}
+	conn = h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, conn, terminal.Data, "\n")
+	if _, status := until(t, conn, ""); status != 5 {
+		t.Error(status)
+	}
+}
+
+// A shell at its prompt, which ignores SIGTERM, ends when the job is to.
+func TestShellEnds(t *testing.T) {
+	h := start(t, "sh", "-c", "trap '' TERM; echo ready; read x")
+	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	until(t, conn, "ready")
+	if err := unix.Kill(h.Process.Pid, unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _, status := until(t, conn, ""); status != 129 {
+		t.Error(status)
+	}
+	h.ends("signal: hangup")
+}
+
+// A listener of another user is passed over, and one that another has under a name of
+// ours hears nothing.
+func TestOthersListener(t *testing.T) {
+	h := start(t, "sh", "-c", "read x")
+	h.dial()
+	if conn, err := terminal.Dial(h.job, os.Getuid()+1); !errors.Is(err, terminal.ErrNone) {
+		t.Error(conn, err)
+	}
+	for _, c := range []struct {
+		peer, own int
+		in        bool
+	}{{1000, 1000, true}, {0, 1000, true}, {1001, 1000, false}, {1000, 0, false}} {
+		if admitted(c.peer, c.own) != c.in {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package hold
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+const (
+	// screenful is how much of what was shown a client sees that attaches.
+	screenful = 16 << 10
+	// stallTime is how long the command waits for a client that does not read.
+	stallTime = 2 * time.Second
+	// most clients at once, and pieces that wait for one of them.
+	maxClients = 128
+	maxPieces  = 64
+)
+
+// holder is what is known of the terminal.
+type holder struct {
+	environ []string
+	output  io.Writer     // the journal
+	begun   chan struct{} // closed when the command runs, or never will
+
+	mu         sync.Mutex // guards what follows
+	rows, cols uint16
+	master     *os.File // nil before the command runs
+	last       []byte   // what was shown last
+	clients    map[*client]bool
+	ended      bool
+	leaving    sync.WaitGroup // writers of clients
+}
+
+// client is one who attached, or runs a command of its own.
+type client struct {
+	pieces chan []byte // frames on their way; closed when no more come
+}
+
+func (h *holder) size() pty.Winsize {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return pty.Winsize{Rows: h.rows, Cols: h.cols}
+}
+
+// resize gives the terminal the size of the client that asked last. Where it has it
+// already the programs in it are told all the same, so that they draw again.
+func (h *holder) resize(rows, cols uint16) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	same := h.rows == rows && h.cols == cols
+	h.rows, h.cols = rows, cols
+	if h.master == nil {
+		return
+	}
+	_ = pty.Setsize(h.master, &pty.Winsize{Rows: rows, Cols: cols})
+	if same {
+		_ = control(h.master, func(fd int) error { return unix.IoctlSetInt(fd, unix.TIOCSIG, int(unix.SIGWINCH)) })
+	}
+}
+
+// control runs a call on an open file without taking it from the runtime.
+func control(f *os.File, do func(fd int) error) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// copyFrom passes what the terminal shows to the journal and to all clients, until
+// nothing has the terminal open any more.
+func (h *holder) copyFrom(master io.Reader) {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := master.Read(b)
+		if n > 0 {
+			_, _ = h.output.Write(b[:n])
+			h.show(bytes.Clone(b[:n]))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// show passes a piece on. One who has not read for so long that no more pieces can
+// wait has stallTime, of all pieces and together with all like it (invariant 2).
+func (h *holder) show(piece []byte) {
+	frame := terminal.Encode(terminal.Data, piece)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = append(h.last, piece...)
+	if more := len(h.last) - screenful; more > 0 {
+		h.last = append([]byte(nil), h.last[more:]...)
+	}
+	var late <-chan time.Time
+	for c := range h.clients {
+		select {
+		case c.pieces <- frame:
+			continue
+		default:
+		}
+		if late == nil {
+			t := time.NewTimer(stallTime)
+			defer t.Stop()
+			late = t.C
+		}
+		select {
+		case c.pieces <- frame:
+		case <-late:
+			h.drop(c)
+			late = closedTime // nobody else has more
+		}
+	}
+}
+
+// closedTime is a moment that has come.
+var closedTime = func() <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}()
+
+// drop lets no more reach a client; h.mu is held.
+func (h *holder) drop(c *client) {
+	if h.clients[c] {
+		delete(h.clients, c)
+		close(c.pieces)
+	}
+}
+
+// attach adds a client, which is shown the last of what there was; false where there
+// are too many.
+func (h *holder) attach(c *client) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended || len(h.clients) >= maxClients {
+		return false
+	}
+	if h.clients == nil {
+		h.clients = map[*client]bool{}
+	}
+	h.clients[c] = true
+	if len(h.last) > 0 {
+		c.pieces <- terminal.Encode(terminal.Data, h.lastLines())
+	}
+	return true
+}
+
+// lastLines are what was shown last, from the beginning of a line where something is
+// missing; h.mu is held.
+func (h *holder) lastLines() []byte {
+	if at := bytes.IndexByte(h.last, '\n'); len(h.last) == screenful && at >= 0 {
+		return h.last[at+1:]
+	}
+	return h.last
+}
+
+func (h *holder) detach(c *client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(c)
+}
+
+// end tells all clients how the command has ended, and returns when they know.
+func (h *holder) end(status int) {
+	h.mu.Lock()
+	h.ended = true
+	for c := range h.clients {
+		select {
+		case c.pieces <- terminal.Encode(terminal.Ended, []byte{byte(status)}):
+		default: // it does not read
+		}
+		h.drop(c)
+	}
+	h.mu.Unlock()
+	gone := make(chan struct{})
+	go func() {
+		h.leaving.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(lastWords):
+	}
+}
+
+// journal writes lines that end as the journal wants them, not as a terminal does.
+type journal struct {
+	w  io.Writer
+	cr bool // the last byte so far is a CR, which may belong to the end of a line
+}
+
+// Write leaves out each CR before the end of a line.
+func (j *journal) Write(p []byte) (int, error) {
+	text := p
+	if j.cr {
+		text = append([]byte{'\r'}, p...)
+	}
+	if j.cr = bytes.HasSuffix(text, []byte{'\r'}); j.cr {
+		text = text[:len(text)-1]
+	}
+	_, err := j.w.Write(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	return len(p), err
+}

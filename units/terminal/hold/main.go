@@ -1,0 +1,108 @@
+package hold
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+const (
+	// firstClient is how long the command waits for who started it to attach, so that
+	// it begins in a terminal of the right size.
+	firstClient = time.Second
+	// lastWords is how long clients have for what the command printed last.
+	lastWords = 2 * time.Second
+	// leftOpen is how long output is waited for after the end of the command, where
+	// something that it left behind keeps the terminal open.
+	leftOpen = 200 * time.Millisecond
+)
+
+// statusNotRun is what a shell gives for a command that it can't run.
+const statusNotRun = 127
+
+// Main runs the command argv of the job whose environment this is in a terminal, and
+// ends as it does.
+func Main(argv, environ []string) int {
+	job := "0" // by hand, in no job
+	for _, kv := range environ {
+		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
+			job = id
+		}
+	}
+	arriving := make(chan os.Signal, 16)
+	signal.Notify(arriving) // those of the job are for the command; a child has them at their defaults
+	h := &holder{rows: 24, cols: 80, environ: environ, output: &journal{w: os.Stdout}, begun: make(chan struct{})}
+	if fd, err := terminal.Listen(job); err != nil {
+		os.Stderr.WriteString("gpusched: nobody can attach to this job: " + err.Error() + "\n")
+	} else {
+		attached := make(chan struct{}, 1)
+		go h.accept(fd, attached)
+		select {
+		case <-attached:
+		case <-time.After(firstClient):
+		}
+	}
+	state, err := h.run(argv, arriving)
+	if err != nil {
+		os.Stderr.WriteString("gpusched: the command could not be run: " + err.Error() + "\n")
+		return statusNotRun
+	}
+	return finish(state)
+}
+
+// run is the command's whole life.
+func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStatus, error) {
+	cmd, master, err := inTerminal(argv, h.environ, h.size())
+	if err != nil {
+		close(h.begun)
+		h.end(statusNotRun)
+		return 0, err
+	}
+	h.mu.Lock()
+	h.master = master
+	h.mu.Unlock()
+	close(h.begun)
+	go hangUp(cmd.Process.Pid, arriving)
+	shown := make(chan struct{})
+	go func() {
+		h.copyFrom(master)
+		close(shown)
+	}()
+	_ = cmd.Wait() // the state tells
+	select {
+	case <-shown:
+	case <-time.After(leftOpen):
+	}
+	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	h.end(statusOf(state))
+	return state, nil
+}
+
+// inTerminal begins a command in a terminal of its own, of which it returns the master.
+func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, error) {
+	cmd := command(argv, environ)
+	master, err := pty.StartWithSize(cmd, &size)
+	if errors.Is(err, syscall.ENOEXEC) { // a script without an interpreter line, as for execvp
+		cmd = command(append([]string{"/bin/sh", cmd.Path}, argv[1:]...), environ)
+		master, err = pty.StartWithSize(cmd, &size)
+	}
+	return cmd, master, err
+}
+
+// command looks argv up as a shell does.
+func command(argv, environ []string) *exec.Cmd {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	if errors.Is(cmd.Err, exec.ErrDot) {
+		cmd.Err = nil // a PATH that has the current directory means it
+	}
+	cmd.Env = environ
+	return cmd
+}

@@ -1,0 +1,109 @@
+package hold
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+const (
+	greetingTime = 5 * time.Second  // how long a client may take to say what it wants
+	writeTime    = 10 * time.Second // and to take one piece
+)
+
+// accept lets clients in, for ever. The first that attaches is told to attached.
+func (h *holder) accept(fd int, attached chan<- struct{}) {
+	for {
+		conn, _, err := unix.Accept4(fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		if err == unix.EINTR || err == unix.ECONNABORTED {
+			continue
+		}
+		if err != nil { // no descriptors, say: those who are here go on
+			time.Sleep(time.Second)
+			continue
+		}
+		if peer, err := terminal.PeerUID(conn); err != nil || !admitted(peer, os.Getuid()) {
+			unix.Close(conn)
+			continue
+		}
+		go h.serve(os.NewFile(uintptr(conn), "client"), attached)
+	}
+}
+
+// admitted reports whether a user may be a client of a job's terminal (invariant 1).
+func admitted(peer, own int) bool { return peer == own || peer == 0 }
+
+// serve is the life of one client.
+func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(greetingTime))
+	kind, content, err := terminal.Read(conn)
+	var hello terminal.Greeting
+	if err != nil || kind != terminal.Hello || json.Unmarshal(content, &hello) != nil {
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	c := &client{pieces: make(chan []byte, maxPieces)}
+	if len(hello.Argv) > 0 {
+		h.runFor(conn, c, hello)
+		return
+	}
+	if !h.attach(c) {
+		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("too many are attached")))
+		return
+	}
+	h.leaving.Go(func() { pour(conn, c) })
+	if hello.Rows > 0 && hello.Cols > 0 {
+		h.resize(hello.Rows, hello.Cols)
+	}
+	select {
+	case attached <- struct{}{}:
+	default:
+	}
+	h.listen(conn)
+	h.detach(c)
+}
+
+// pour writes a client's pieces until no more come or it does not take them.
+func pour(conn *os.File, c *client) {
+	defer conn.Close()
+	for piece := range c.pieces {
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
+		if _, err := conn.Write(piece); err != nil {
+			conn.Close()
+			for range c.pieces { // until it is dropped
+			}
+			return
+		}
+	}
+}
+
+// listen does what an attached client says until it says nothing more, or what nobody
+// understands.
+func (h *holder) listen(conn io.Reader) {
+	for {
+		kind, content, err := terminal.Read(conn)
+		if err != nil {
+			return
+		}
+		switch rows, cols, ok := terminal.DecodeSize(content); {
+		case kind == terminal.Data:
+			<-h.begun
+			h.mu.Lock()
+			master := h.master
+			h.mu.Unlock()
+			if master != nil {
+				_, _ = master.Write(content)
+			}
+		case kind == terminal.Size && ok:
+			h.resize(rows, cols)
+		default:
+			return
+		}
+	}
+}
