@@ -93,6 +93,9 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
 	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
+	if s.Log.Path != "" {
+		s.Log.Path = j.LogPath(s.Log.Path)
+	}
 	if j.Task != nil {
 		s.ArrayJob, s.ArrayTask = int64(j.Task.Array), j.Task.Index
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 const (
@@ -255,7 +256,7 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 		if reply, err := f.client.Job(ctx, name); err != nil || len(begun(reply)) > 0 {
 			return err
 		}
-		if !f.many {
+		if j.State == job.Queued && !f.many {
 			f.say("job %s is %s%s", name, j.State, colon(f.err.Local(j.Why)))
 		}
 	}
@@ -293,6 +294,9 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 			close(over)
 		}
 	}()
+	if file := f.ownLog(j, at); file != nil {
+		return f.followLog(ctx, j, at, file, over)
+	}
 	return f.followAttempt(ctx, j, at, over)
 }
 

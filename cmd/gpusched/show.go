@@ -94,6 +94,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
+		fact("log", logLine(p.Log))
 		fact("environment", environmentLine(p, j.State.Terminal()))
 		fact("modules", strings.Join(p.Setup.Modules, ", "))
 		fact("conda", p.Setup.Conda)
@@ -173,6 +174,14 @@ func tagLine(list map[string]string) string {
 	parts := each(slices.Collect(maps.Keys(list)), func(k string) string { return k + "=" + list[k] })
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
+}
+
+// logLine says where the output is besides the journal.
+func logLine(l contract.Log) string {
+	if l.Truncate {
+		return l.Path + " (emptied first)"
+	}
+	return l.Path
 }
 
 // environmentLine says what is kept of the environment: with the job's end all of

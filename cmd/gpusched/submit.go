@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // submitCmd queues a job.
@@ -45,6 +46,9 @@ type jobOptions struct {
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
 	setupOptions
 	modelOptions
+
+	Log         string `name:"log" placeholder:"FILE" group:"around" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user."`
+	LogTruncate bool   `name:"log-truncate" group:"around" help:"Empty the file of --log before the job's first start. Default: append to it."`
 
 	Force bool `name:"force" group:"self" help:"Queue the job although its program, script or environment is not there."`
 
@@ -161,6 +165,10 @@ func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitReques
 		return err
 	}
 	req.Dir, req.Env, req.Setup = []byte(dir), bytesOf(jobEnv(c.Env, withVars(vars, set), a.environ)), setup
+	req.Log = contract.Log{Path: c.Log, Truncate: c.LogTruncate}
+	if err := c.checkLog(a, dir); err != nil {
+		return err
+	}
 	if c.Once {
 		req.Dedup = contentHash(argv, dir, c.Env, set, setupWords(setup)...)
 	}

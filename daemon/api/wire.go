@@ -31,6 +31,7 @@ type SubmitRequest struct {
 	Umask   int      `json:"umask"`
 
 	Setup contract.Setup `json:"setup,omitzero"`
+	Log   contract.Log   `json:"log,omitzero"` // with sequences such as %j
 
 	DryRun bool `json:"dry_run,omitempty"`
 }
@@ -150,6 +151,7 @@ type Private struct {
 	Dir     []byte         `json:"dir"`
 	Umask   int            `json:"umask"`
 	Setup   contract.Setup `json:"setup,omitzero"`
+	Log     contract.Log   `json:"log,omitzero"`     // of a job, the file itself; of an array, with sequences such as %a
 	Params  []job.Param    `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 

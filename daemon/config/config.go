@@ -48,8 +48,9 @@ type Jobs struct {
 	MaxRetries          int           // after failures, the most a job may ask
 	DefaultBackoff      time.Duration // before the first retry of a job that asks none
 	DefaultOnTimeout    job.TimeoutAction
-	AllowRaisedPriority bool // whether users may go above priority normal
-	AllowSandboxed      bool // whether processes in a sandbox may submit
+	Log                 string // path of a file for the output of each job that names none, with sequences; "": none
+	AllowRaisedPriority bool   // whether users may go above priority normal
+	AllowSandboxed      bool   // whether processes in a sandbox may submit
 }
 
 // Class is what holds for the jobs of one class besides Jobs.

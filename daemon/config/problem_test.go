@@ -80,6 +80,9 @@ f:4:1: gpus.memory_slack: 2000000 is a number of bytes; write 2000000B, or use K
 f:6:1: daemon.host_mem_reserve: 8 is 8 bytes; write 8M or 8G, or a percentage such as 5%`},
 		{"bad places", "[jobs]\nmax_mem = \"much\"\nallowed_paths = [\"srv\"]\n", `f:2:1: jobs.max_mem: "much" is not a size: use a number with K, M, G or T, such as 20G, or none
 f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
+		{"no log of its own", "[jobs]\nlog = \"/srv/all.log\"\n", `f:2:1: jobs.log: "/srv/all.log" has no %j in it, so that all jobs would have one file`},
+		{"log of nowhere", "[jobs]\nlog = \"logs/%j\"\n", `f:2:1: jobs.log: "logs/%j" is neither an absolute path nor one that begins with %h/`},
+		{"log of tasks", "[jobs]\nlog = \"/srv/%j-%a\"\n", `f:2:1: jobs.log: "/srv/%j-%a" is not a path of at most 4095 bytes with no sequences but %j, %A, %n, %u, %% and %h/ at its beginning`},
 		{"more memory than allowed", "[jobs]\nmax_mem = \"4G\"\ndefault_mem = \"8G\"\n", `f:3:1: jobs.default_mem is 8G, more than jobs.max_mem, which is 4G: lower the one or raise the other`},
 		{"bad limits", "[limits]\nrequest = 5\nburst = 0\nrequest_size = \"1K\"\nuser_waits = 128\n", `f:2:1: unknown key "request" in [limits]: did you mean "requests"?
 f:3:1: limits.burst: 0 is out of range: use 1 to 1000000

@@ -93,3 +93,21 @@ func templateOrNone(to *string) value {
 		return nil
 	}, "a template unit, or empty", templateUnit)
 }
+
+// logPath is where each job has a file of its own, or empty.
+func logPath(to *string) value {
+	return word(to, `"%h/gpusched-logs/%j.log"`, func(s string) error {
+		switch {
+		case s == "":
+			return nil
+		case !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "%h/"):
+			return fmt.Errorf("%q is neither an absolute path nor one that begins with %%h/", s)
+		case !strings.Contains(strings.ReplaceAll(s, "%%", ""), "%j"):
+			return fmt.Errorf("%q has no %%j in it, so that all jobs would have one file", s)
+		case job.CheckLogPath(s, false) != nil:
+			return fmt.Errorf("%q is not a path of at most %d bytes with no sequences but %%j, %%A, %%n, %%u, %%%% and %%h/ at its beginning",
+				s, job.MaxLogBytes)
+		}
+		return nil
+	}, "the path of a file with %j in it, or empty", `^((/|%h/).*%j.*)?$`)
+}

@@ -39,6 +39,7 @@ func (s *Submission) Validate() error {
 	if s.Payload.Setup.CUDAArg && s.Request.GPUMilli == 0 {
 		p.add("usage/cuda-arg")
 	}
+	checkLog(&s.Payload.Log, s.Request.Array, &p)
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
 	}

@@ -12,7 +12,8 @@ const (
 
 // Size returns the bytes of the private part, as they are stored.
 func (y *Payload) Size() int64 {
-	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Setup.Command) + len(y.Setup.Conda) + len(y.Setup.Venv)
+	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Log.Path)
+	n += len(y.Setup.Command) + len(y.Setup.Conda) + len(y.Setup.Venv)
 	for _, list := range [][]string{y.Argv, y.Env, y.Setup.Modules} {
 		for _, s := range list {
 			n += len(s) + 1

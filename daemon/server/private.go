@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // private reads the private part of a job. The caller has checked the right
@@ -35,8 +37,27 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 	argv := byteLists(y.Argv)
 	return &api.Private{
 		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
-		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Params: params,
+		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), Params: params,
 	}, nil
+}
+
+// shownLog is where people find a job's log: its sequences are replaced, but of an
+// array, and it does not depend on a directory or on who reads it.
+func shownLog(v job.JobView, y job.Payload) contract.Log {
+	l := y.Log
+	if l.Path == "" {
+		return l
+	}
+	if v.Request.Array == nil || v.Task != nil {
+		l.Path = v.LogPath(l.Path)
+	}
+	switch rest, ofHome := job.InHome(l.Path); {
+	case ofHome:
+		l.Path = "~" + v.Owner.User + "/" + rest
+	case !path.IsAbs(l.Path):
+		l.Path = path.Join(y.Dir, l.Path)
+	}
+	return l
 }
 
 // arrayOf returns what an array, or a task's array, is; nil for any other job.

@@ -35,6 +35,9 @@ func (s *Server) submit(r *request) (any, error) {
 	if sub.Payload.Limits, err = s.takeOver(r); err != nil {
 		return nil, err
 	}
+	if sub.Payload.Log.Path == "" {
+		sub.Payload.Log.Path = s.opt.Config().Jobs.Log
+	}
 	if err := sub.Validate(); err != nil {
 		return nil, err
 	}
@@ -54,7 +57,7 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 		Payload: job.Payload{
 			Program: contract.Program{
 				Argv: texts(in.Argv), EnvMode: cmp.Or(contract.EnvMode(in.EnvMode), contract.EnvInherit), Env: texts(in.Env),
-				Dir: string(in.Dir), Umask: in.Umask, Setup: in.Setup,
+				Dir: string(in.Dir), Umask: in.Umask, Setup: in.Setup, Log: in.Log,
 			},
 		},
 	}

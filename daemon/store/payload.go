@@ -35,8 +35,8 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 	}
 	e := encoder{}
 	limits, setup := listJSON(&e, p.Limits), "{}"
-	if !p.Setup.IsZero() {
-		setup = e.json(p.Setup)
+	if o := p.Options(); !o.IsZero() {
+		setup = e.json(o)
 	}
 	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits, setup}, e.err
 }
@@ -71,9 +71,11 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	if p.Env, err = splitNUL(env); err != nil {
 		return p, err
 	}
+	var o job.Options
 	d := decoder{}
 	d.list(&p.Limits, limits)
-	d.json(&p.Setup, setup)
+	d.json(&o, setup)
+	p.Setup, p.Log = o.Setup, o.Log
 	return p, d.err
 }
 

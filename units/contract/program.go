@@ -19,4 +19,5 @@ type Program struct {
 	Dir     string   `json:"dir"` // absolute
 	Umask   int      `json:"umask"`
 	Setup   Setup    `json:"setup,omitzero"`
+	Log     Log      `json:"log,omitzero"`
 }

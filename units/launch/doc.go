@@ -4,7 +4,8 @@
 // cmd/gpusched-job runs it (Main).
 //
 // The launcher runs as the job's user, as the ExecStart of the job's unit. It
-// never has more rights than the job, never forks, and is gone once the
+// never has more rights than the job, forks for a log alone (contract.Log: a process
+// that copies the output and ends after the job's last), and is gone once the
 // command runs: the command has its process id. A set-up (contract.Setup) that needs
 // a shell is the work of one that the launcher becomes and that becomes the launcher
 // again. The daemon's half never opens

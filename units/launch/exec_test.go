@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == reportArg:
 		report()
+	case len(os.Args) == 2 && os.Args[1] == contract.LogFlag:
+		os.Exit(start(os.Args, nil, systemNodes()))
 	case launcher:
 		os.Exit(start(os.Args, os.Environ(), world))
 	default:

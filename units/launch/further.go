@@ -1,5 +1,7 @@
 package launch
 
+import "github.com/gpusched/gpusched/units/contract"
+
 // field is one of the further fields of a spec of version 3, by its name. A list
 // is several of one name.
 type field struct{ name, value string }
@@ -12,7 +14,9 @@ const (
 	fieldCommand = "setup"
 	fieldCUDAArg = "cuda-arg" // its value is "1"
 
-	fieldVariable = "variable" // of Spec.Variables
+	fieldVariable = "variable"  // of Spec.Variables
+	fieldLog      = "log"       // appended to
+	fieldNewLog   = "empty log" // emptied first
 )
 
 // further lists the fields that only version 3 has, without those that say nothing.
@@ -33,6 +37,11 @@ func (s *Spec) further() []field {
 		add(fieldCUDAArg, "1")
 	}
 	add(fieldVariable, s.Variables...)
+	if s.Log.Truncate {
+		add(fieldNewLog, s.Log.Path)
+	} else {
+		add(fieldLog, s.Log.Path)
+	}
 	return list
 }
 
@@ -52,6 +61,8 @@ func (s *Spec) take(f field) bool {
 		return f.value == "1"
 	case fieldVariable:
 		s.Variables = append(s.Variables, f.value)
+	case fieldLog, fieldNewLog:
+		s.Log = contract.Log{Path: f.value, Truncate: f.name == fieldNewLog}
 	default:
 		return false
 	}

@@ -63,6 +63,9 @@ func (r *run) run() *Failure {
 			" could not be entered", Err: err,
 			Next: "the directory must exist on this machine and be open to the job's user (--chdir)"}
 	}
+	if r.stage == first && s.Log.Path != "" {
+		r.keepLog(s)
+	}
 	if s.EnvMode == contract.EnvLogin && r.stage == first {
 		return r.loginShell(s, filtered)
 	}

@@ -97,16 +97,20 @@ func TestLogsTellAttemptsApart(t *testing.T) {
 	if out := sh(t, "alice", fmt.Sprintf("gpusched logs --attempt 1 %d", id)); out != "try 1" {
 		t.Errorf("the first attempt printed %q", out)
 	}
-	for cmd, want := range map[string]string{"logs --attempt all": "^gpusched: attempt 1: .*\\ntry 1\\n", "logs -f": "^try 1\\n"} {
-		id := id
-		if cmd == "logs -f" {
-			id = submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
-		}
-		want += "gpusched: attempt 2: .*\\ntry 2$"
-		if out := sh(t, "alice", fmt.Sprintf("gpusched %s %d", cmd, id)); !regexp.MustCompile(want).MatchString(out) {
-			t.Errorf("%s: %q", cmd, out)
-		}
+	const first, next = `gpusched: attempt 1: .*\ntry 1\n`, `gpusched: attempt 2: .*\ntry 2`
+	if out := sh(t, "alice", fmt.Sprintf("gpusched logs --attempt all %d", id)); !regexp.MustCompile("^" + first + next + "$").MatchString(out) {
+		t.Errorf("all attempts: %q", out)
 	}
+	sh(t, "alice", "rm -f go out")
+	id = submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT
+		until [ -e go ]; do sleep 0.1; done; [ $GPUSCHED_ATTEMPT = 2 ]'`)
+	sh(t, "alice", fmt.Sprintf("setsid -f gpusched logs -f %d > out 2> err", id))
+	until(t, "the first attempt is followed", func() bool { return sh(t, "alice", "grep -c . out || true") == "1" })
+	sh(t, "alice", "touch go")
+	until(t, "the second attempt is followed to its end", func() bool {
+		out := sh(t, "alice", "cat out err")
+		return regexp.MustCompile(`^try 1\n` + next + `\n(gpusched: job \d+ is .*\n)?gpusched: job \d+ completed: exit code 0$`).MatchString(out)
+	})
 }
 
 // TestLogsOfSeveralJobs: each line is led by its job, of an array all tasks or those that
@@ -126,4 +130,62 @@ func TestLogsOfSeveralJobs(t *testing.T) {
 	if r := try(t, "bob", "gpusched logs "+id); r.Code != 4 || r.Stdout != "" {
 		t.Errorf("bob reads %+v", r)
 	}
+}
+
+// TestOutputInAFile: --log has the output in a file, too, which the job's user opens in
+// the job's unit, so that no path does more than that user may; a full disk is no matter
+// to the job, and nothing is left of it but the file.
+func TestOutputInAFile(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", `-g 0 --log logs/%j.txt -- sh -c 'printf "10%%\r"; seq 20000; echo err >&2; exit 3'`)
+	ended(t, wait(t, id), "failed", "exit code 3")
+	file := fmt.Sprintf("logs/%d.txt", id)
+	if out := sh(t, "alice", fmt.Sprintf("stat -c %%U,%%a %s; wc -l < %[1]s; tail -1 %[1]s", file)); out != "alice,644\n20001\nerr" {
+		t.Errorf("the file: %q", out)
+	}
+	until(t, "the journal has the same", func() bool {
+		return try(t, "alice", fmt.Sprintf("gpusched logs %d > journal; cmp journal %s", id, file)).Code == 0
+	})
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d | grep ' log '", id)); !strings.HasSuffix(out, "/"+file) {
+		t.Errorf("show: %q", out)
+	}
+	if r := try(t, "alice", "gpusched submit -g 0 --log /etc/passwd -- true"); r.Code != 2 || !strings.Contains(r.Stderr, "can't write") {
+		t.Errorf("a log that is not alice's to write: %+v", r)
+	}
+	// What the client would refuse is judged again in the unit.
+	passwd := sh(t, "", "md5sum /etc/passwd")
+	id = submit(t, "alice", "-g 0 --force --log /etc/passwd -- echo x")
+	ended(t, wait(t, id), "completed", "exit code 0")
+	if out := sh(t, "alice", fmt.Sprintf("gpusched logs %d", id)); !strings.Contains(out, "could not be opened: permission denied") ||
+		!strings.HasSuffix(out, "\nx") || sh(t, "", "md5sum /etc/passwd") != passwd {
+		t.Errorf("a log that alice may not write to: %q", out)
+	}
+}
+
+// TestOutputOnAFullDisk: a job whose log's disk is full goes on, and the journal has all.
+func TestOutputOnAFullDisk(t *testing.T) {
+	begin(t)
+	sh(t, "", "mkdir -p /run/small && mount -t tmpfs -o size=64k,mode=1777 tmpfs /run/small")
+	t.Cleanup(func() { sh(t, "", "umount -l /run/small") })
+	id := submit(t, "alice", "-g 0 --log /run/small/log -- seq 50000")
+	ended(t, wait(t, id), "completed", "exit code 0")
+	until(t, "the journal has the last line, and what became of the log", func() bool {
+		out := sh(t, "alice", fmt.Sprintf("gpusched logs %d > journal; grep -c '^[0-9]*$' journal; grep -o 'written to: no space.*device' journal || true", id))
+		return out == "50000\nwritten to: no space left on device"
+	})
+}
+
+// TestProgressIsLive: of a job with a log, logs -f shows what is printed before its line
+// ends, and what the scheduler tells the job; the end of the line is not made up.
+func TestProgressIsLive(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f go out bar.*")
+	id := submit(t, "alice", `-g 0 --log bar.%j -- sh -c 'printf "10%%\r"; until [ -e go ]; do sleep 0.1; done; printf "100%%\n"'`)
+	sh(t, "alice", fmt.Sprintf("setsid -f gpusched logs -f %d > out 2> err", id))
+	until(t, "the bar is seen", func() bool { return sh(t, "alice", "cat -v out") == "10%^M" })
+	sh(t, "alice", "touch go")
+	until(t, "all is seen", func() bool {
+		return sh(t, "alice", "cat -v out; cat err") ==
+			fmt.Sprintf("10%%^M100%%\ngpusched: job %d completed: exit code 0", id)
+	})
 }

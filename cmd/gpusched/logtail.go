@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// maxTail is how much of a log is searched for the beginning of an attempt.
+const maxTail = 16 << 20
+
+// ownLog opens the log of one's own job that runs, at the beginning of the attempt; nil
+// where the journal has to serve. Unlike the journal it has what a program prints before
+// the line ends, such as a progress bar.
+func (f *following) ownLog(j api.Job, at api.Attempt) *os.File {
+	if f.many || f.Times || j.UID != f.uid || j.Private == nil || j.Private.Log.Path == "" {
+		return nil
+	}
+	path := j.Private.Log.Path
+	if rest, ofHome := strings.CutPrefix(path, "~"+j.User+"/"); ofHome {
+		path = filepath.Join("/", f.getenv("HOME"), rest)
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	if !seekAttempt(file, nameOfJob(j), at.Number, f.Lines) {
+		file.Close()
+		return nil
+	}
+	return file
+}
+
+// seekAttempt goes to where the attempt begins in a log, or so many lines before its end.
+// It reports whether it found that, and nothing of another attempt or job after it.
+func seekAttempt(file *os.File, name string, attempt, lines int) bool {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxTail))
+	if err != nil {
+		return false
+	}
+	begin := 0
+	line := []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))
+	if i := bytes.LastIndex(text, line); i >= 0 {
+		begin = i + len(line)
+	} else if attempt > 1 {
+		return false
+	}
+	if bytes.Contains(text[begin:], []byte("\ngpusched: attempt ")) {
+		return false
+	}
+	if lines > 0 {
+		begin = lastLines(text, begin, lines)
+	}
+	_, err = file.Seek(int64(begin), io.SeekStart)
+	return err == nil
+}
+
+// lastLines is where the last n lines of the text from begin on begin.
+func lastLines(text []byte, begin, n int) int {
+	at := len(bytes.TrimSuffix(text[begin:], []byte("\n"))) + begin
+	for ; n > 0; n-- {
+		i := bytes.LastIndexByte(text[begin:at], '\n')
+		if i < 0 {
+			return begin
+		}
+		at = begin + i
+	}
+	return at + 1
+}
+
+// followLog prints what is in a log and what comes, until over is closed: then all that
+// the job printed is in it. What the scheduler tells the job is in the journal alone.
+func (f *following) followLog(
+	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
+) (bool, error) {
+	defer file.Close()
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	told := &watchedWriter{w: &noticesOnly{w: f.stream(j)}, last: time.Now()}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		if f.awaitJournal(reading) == nil {
+			_ = runJournal(reading, f.path, onlyNew(f.journalArgs(j.ID, at, true)), told)
+		}
+	}()
+	out := &lastByte{w: f.stream(j), b: '\n'}
+	some := false
+	for last := false; ; {
+		n, err := io.Copy(out, file)
+		if some = some || n > 0; err != nil || last {
+			stop()
+			<-exited
+			out.endLine()
+			return some, err
+		}
+		select {
+		case <-ctx.Done():
+			return some, ctx.Err()
+		case <-over:
+			last = true
+		case <-time.After(journalPoll):
+		}
+	}
+}
+
+// onlyNew leaves out of journalctl's arguments what there is already.
+func onlyNew(argv []string) []string {
+	for i, arg := range argv {
+		if arg == "--no-tail" || strings.HasPrefix(arg, "--lines=") {
+			argv[i] = "--lines=0"
+		}
+	}
+	return argv
+}
+
+// noticesOnly passes on the lines that the scheduler, or its launcher, wrote.
+type noticesOnly struct {
+	w    io.Writer
+	rest []byte
+}
+
+func (n *noticesOnly) Write(b []byte) (int, error) {
+	n.rest = append(n.rest, b...)
+	for {
+		line, after, ended := bytes.Cut(n.rest, []byte("\n"))
+		if !ended {
+			return len(b), nil
+		}
+		if bytes.HasPrefix(line, []byte("gpusched: ")) {
+			if _, err := n.w.Write(append(bytes.Clone(line), '\n')); err != nil {
+				return 0, err
+			}
+		}
+		n.rest = append(n.rest[:0], after...)
+	}
+}
+
+// lastByte remembers whether a line is unfinished.
+type lastByte struct {
+	w io.Writer
+	b byte
+}
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		l.b = p[len(p)-1]
+	}
+	return l.w.Write(p)
+}
+
+// endLine ends a line that a progress bar left.
+func (l *lastByte) endLine() {
+	if l.b != '\n' {
+		_, _ = l.w.Write([]byte("\n"))
+	}
+}

@@ -1,0 +1,97 @@
+package job
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Options is what a payload has besides what every job has.
+type Options struct {
+	contract.Setup
+	Log contract.Log `json:"log,omitzero"`
+}
+
+// Options returns those of the payload.
+func (y *Payload) Options() Options { return Options{y.Setup, y.Log} }
+
+// IsZero reports whether nothing is asked.
+func (o Options) IsZero() bool { return o.Setup.IsZero() && o.Log == (contract.Log{}) }
+
+// MaxLogBytes bounds the path of a log, as the kernel does.
+const MaxLogBytes = 4095
+
+// LogPath replaces the sequences in the path of a job's log: %j is what people call the
+// job, 42 or 7_3, %A the number of the array or of the job, %a that of the task, %n the
+// job's name, %u its user, %h the home of that one, %% a percent sign.
+func (j *Job) LogPath(pattern string) string {
+	array, task := j.ID.String(), ""
+	if j.Task != nil {
+		array, task = j.Task.Array.String(), strconv.Itoa(j.Task.Index)
+	}
+	return strings.NewReplacer("%%", "%", "%j", j.Called(), "%A", array, "%a", task, "%n", fileName(j.Label.Name),
+		"%u", fileName(j.Owner.User), "%h", "~").Replace(pattern)
+}
+
+// fileName makes a name one that a file can have in every directory.
+func fileName(name string) string {
+	name = strings.ReplaceAll(name, "/", "_")
+	if strings.Trim(name, ".") == "" {
+		return "_"
+	}
+	return name
+}
+
+// InHome returns what follows the sign for the home of the job's user.
+func InHome(path string) (rest string, ok bool) {
+	if rest, ok = strings.CutPrefix(path, "~/"); !ok {
+		rest, ok = strings.CutPrefix(path, "%h/")
+	}
+	return rest, ok
+}
+
+// CheckLogPath reports what is wrong with the pattern of a log, for jobs or for tasks of
+// an array.
+func CheckLogPath(pattern string, ofTasks bool) error {
+	var p Problems
+	checkLogPath(pattern, ofTasks, &p)
+	return p.Err()
+}
+
+func checkLogPath(pattern string, ofTasks bool, p *Problems) {
+	if len(pattern) > MaxLogBytes || !Printable(pattern) || strings.HasSuffix(pattern, "/") {
+		p.add("usage/log", MaxLogBytes)
+		return
+	}
+	for rest := strings.TrimPrefix(pattern, "%h/"); ; {
+		_, after, found := strings.Cut(rest, "%")
+		switch {
+		case !found:
+			return
+		case after == "" || !strings.Contains("%jAanu", after[:1]):
+			p.add("usage/log-sequence", "%"+after[:min(len(after), 1)])
+			return
+		case after[0] == 'a' && !ofTasks:
+			p.add("usage/log-task", "%a")
+			return
+		}
+		rest = after[1:]
+	}
+}
+
+// checkLog looks at the form of a log. Whether the file can be written is found out by
+// the job's user, in the job's unit.
+func checkLog(l *contract.Log, a *Array, p *Problems) {
+	if l.Path == "" {
+		if l.Truncate {
+			p.add("usage/log-truncate")
+		}
+		return
+	}
+	checkLogPath(l.Path, a != nil, p)
+	plain := strings.ReplaceAll(l.Path, "%%", "")
+	if a != nil && l.Truncate && !strings.Contains(plain, "%a") && !strings.Contains(plain, "%j") {
+		p.add("usage/log-shared")
+	}
+}

@@ -1,0 +1,169 @@
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// logged runs a command of a shell with a log and returns what came of it.
+func logged(t *testing.T, dir string, l contract.Log, attempt int, script string) launched {
+	t.Helper()
+	s := &Spec{JobID: 42, Attempt: attempt, Program: contract.Program{
+		Argv: []string{"/bin/sh", "-c", script}, EnvMode: contract.EnvClean, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Umask: 0o027, Log: l,
+	}}
+	return launch(t, "real", s)
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// What a job prints is in its log and where it went before, byte for byte, also a line
+// without an end, what its children print and what it prints when it is ended; the
+// exit status and the process are the command's.
+func TestLog(t *testing.T) {
+	dir := t.TempDir()
+	l := logged(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,
+		`printf '10%%\r'; echo err >&2; (sleep 0.2; printf 'child \0\377') & trap 'echo told; exit 7' TERM; echo $$; kill -TERM $$`)
+	path := filepath.Join(dir, "new/logs/42.txt")
+	got := content(t, path)
+	if got != l.stdout || l.status != 7 || !strings.HasPrefix(got, "10%\rerr\n") || !strings.HasSuffix(got, "told\nchild \x00\xff") {
+		t.Errorf("%q in the log, %q besides, status %d, %q", got, l.stdout, l.status, l.stderr)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+// A further attempt is appended behind a line of its own; only the first one empties.
+func TestLogOfAttempts(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log")
+	for i, step := range []struct {
+		truncate bool
+		attempt  int
+		want     string
+	}{
+		{false, 1, "old\n\ngpusched: attempt 1 of job 42 begins\nnew\n"},
+		{true, 1, "new\n"},
+		{true, 2, "new\n\ngpusched: attempt 2 of job 42 begins\nnew\n"},
+	} {
+		if i == 0 {
+			if err := os.WriteFile(path, []byte("old\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		logged(t, dir, contract.Log{Path: path, Truncate: step.truncate}, step.attempt, "echo new")
+		if got := content(t, path); got != step.want {
+			t.Errorf("step %d: %q", i, got)
+		}
+	}
+}
+
+// A path that is no file of the user's is not waited for nor written to, and the job runs.
+func TestLogThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range [][2]string{{"fifo", "to-fifo"}, {"loop", "loop"}, {"/proc/self/nothing", "dangling"}} {
+		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, why := range map[string]string{
+		"fifo": "not a regular file", "to-fifo": "not a regular file", "loop": "too many levels", "dangling": "no such file",
+		".": "not a regular file", "/dev/full": "not a regular file", "/dev/null": "not a regular file", "/proc/self/mem/x": "not a directory",
+		strings.Repeat("x", 5000): "file name too long", strings.Repeat("d/", 2200) + "x": "file name too long",
+	} {
+		l := logged(t, dir, contract.Log{Path: path}, 1, "echo runs; exit 3")
+		said := strings.Contains(l.stderr, "gpusched: the job's log ") && strings.Contains(l.stderr, why)
+		if !said || l.stdout != "runs\n" || l.status != 3 {
+			t.Errorf("%.20s: %q %d %q", path, l.stdout, l.status, l.stderr)
+		}
+	}
+}
+
+// A link to a file that the user may write to is followed, as a shell would.
+func TestLogThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("there", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	logged(t, dir, contract.Log{Path: "link"}, 1, "echo x")
+	if got := content(t, filepath.Join(dir, "there")); got != "x\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A full disk neither holds nor ends the job, and what is missing in the log is said in
+// it when there is room again.
+func TestLogOnAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	file, errFile := os.Create(filepath.Join(dir, "log"))
+	out, errOut := os.Create(filepath.Join(dir, "out"))
+	if errFile != nil || errOut != nil {
+		t.Fatal(errFile, errOut)
+	}
+	l := &logWriter{out: int(out.Fd()), file: int(full.Fd())}
+	l.write([]byte("lost\n"))
+	l.write([]byte("lost\n"))
+	l.tell("")
+	l.tell("")
+	if said := content(t, out.Name()); strings.Count(said, "gpusched: the log can't be written to: no space left") != 1 {
+		t.Errorf("%q", said)
+	}
+	l.file, l.failed = int(file.Fd()), l.failed.Add(-logRetry)
+	l.write([]byte("kept\n"))
+	if got := content(t, file.Name()); got != "\ngpusched: here 10 bytes are missing, which are in the journal\nkept\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A limit on the size of files is one of the log, not the end of the job's output.
+func TestLogAboveTheLimitOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := &Spec{JobID: 42, Attempt: 1, Program: contract.Program{
+		Argv: []string{"/usr/bin/seq", "100000"}, EnvMode: contract.EnvClean, Dir: dir, Log: contract.Log{Path: "log"},
+	}}
+	path := mustWrite(t, specDir(t), 42, s)
+	l := launchPath(t, "real", path, limited)
+	if size := len(content(t, filepath.Join(dir, "log"))); size != 4096 {
+		t.Errorf("%d bytes in the log", size)
+	}
+	if !strings.Contains(l.stdout, "\n100000\n") || strings.Count(l.stdout, "\n") != 100001 || !strings.Contains(l.stdout, "the log can't be written to: file too large") || l.status != 0 {
+		t.Errorf("%d bytes printed, status %d, %q", len(l.stdout), l.status, l.stderr)
+	}
+}
+
+func TestLogInTheHomeOfTheUser(t *testing.T) {
+	s := &Spec{Home: "/home/spec", Program: contract.Program{Log: contract.Log{Path: "~/logs/42.log"}}}
+	for want, base := range map[string][]string{"/home/alice/logs/42.log": unitBase, "/home/spec/logs/42.log": nil} {
+		if got := logPath(s, base); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}
+
+// limited runs the launcher under a limit on the size of files.
+func limited(cmd *exec.Cmd) {
+	cmd.Args = append([]string{"prlimit", "--fsize=4096"}, cmd.Args...)
+	cmd.Path = "/usr/bin/prlimit"
+}
