@@ -27,6 +27,7 @@ const secondThought = 2 * time.Second
 type attendance struct {
 	a    *app
 	job  api.Job
+	tty  bool // the job has a terminal
 	line *liveLine
 	pipe *watchedWriter // where the output goes
 }
@@ -132,14 +133,14 @@ func (at *attendance) look(ctx context.Context, last time.Duration) time.Duratio
 func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Signal) error {
 	var by interrupted
 	if !errors.As(err, &by) {
-		at.line.note("%s", comeBack(at.job))
+		at.line.note("%s", at.comeBack())
 		return waitError(ctx, err)
 	}
 	if by.Signal != os.Interrupt {
-		at.line.note("%s", comeBack(at.job))
+		at.line.note("%s", at.comeBack())
 		return exitStatus(statusInterrupted)
 	}
-	at.line.note("%s; Ctrl-C once more cancels it now", comeBack(at.job))
+	at.line.note("%s; Ctrl-C once more cancels it now", at.comeBack())
 	select {
 	case <-time.After(secondThought):
 		return exitStatus(statusInterrupted)

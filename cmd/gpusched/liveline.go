@@ -112,7 +112,12 @@ func (o *overwriter) Write(text []byte) (int, error) {
 }
 
 // comeBack says how to return to a job that is left alone.
-func comeBack(j api.Job) string {
-	name := nameOfJob(j)
-	return strings.ReplaceAll("job % goes on: 'gpusched logs -f %' shows its output again, 'gpusched cancel %' ends it", "%", name)
+func (at *attendance) comeBack() string {
+	name := nameOfJob(at.job)
+	if at.tty {
+		return strings.ReplaceAll("job % goes on: 'gpusched attach %' is in its terminal once it has started, "+
+			"'gpusched cancel %' ends it", "%", name)
+	}
+	return strings.ReplaceAll("job % goes on: 'gpusched logs -f %' shows its output again, "+
+		"'gpusched cancel %' ends it", "%", name)
 }

@@ -31,12 +31,12 @@ func TestMain(m *testing.M) {
 // held is a job with a terminal.
 type held struct {
 	*exec.Cmd
-	t       *testing.T
+	t       testing.TB
 	job     string
 	journal bytes.Buffer
 }
 
-func start(t *testing.T, argv ...string) *held {
+func start(t testing.TB, argv ...string) *held {
 	h := &held{t: t, job: fmt.Sprintf("test%d%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))}
 	h.Cmd = exec.Command(os.Args[0], argv...)
 	h.Env = append(os.Environ(), roleEnv+"="+h.job)
@@ -70,7 +70,7 @@ func (h *held) greet(g terminal.Greeting) *os.File {
 	return conn
 }
 
-func say(t *testing.T, conn io.Writer, k terminal.Kind, content string) {
+func say(t testing.TB, conn io.Writer, k terminal.Kind, content string) {
 	t.Helper()
 	if _, err := conn.Write(terminal.Encode(k, []byte(content))); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func say(t *testing.T, conn io.Writer, k terminal.Kind, content string) {
 
 // until reads what is shown until text is in it, or with "" until the end, whose
 // status it returns too.
-func until(t *testing.T, conn *os.File, text string) (shown string, status int) {
+func until(t testing.TB, conn *os.File, text string) (shown string, status int) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	for {
