@@ -8,6 +8,7 @@
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
+//	cmd/gpusched/oldconfig    the settings of other schedulers as ours
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log

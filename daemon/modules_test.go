@@ -16,6 +16,7 @@ var modules = map[string]map[string]string{
 		"github.com/alecthomas/kong":      "the command line",
 		"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
 		"github.com/pelletier/go-toml/v2": "'config check' reads settings as the daemon does",
+		"go.yaml.in/yaml/v3":              "'import' reads the settings of a scheduler that has them in YAML",
 		"golang.org/x/sys":                "system calls",
 		"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
 	},

@@ -34,6 +34,7 @@ type fileReader struct {
 	name    string   // of the file, for people
 	options []string // for every line
 	format  jobsfile.Format
+	models  bool // there is a table of them
 }
 
 // newFileReader checks the options that are for every line.
@@ -42,7 +43,14 @@ func (a *app) newFileReader(name string, format jobsfile.Format, options []strin
 	if err != nil {
 		return nil, err
 	}
-	return &fileReader{a: a, parser: p, name: name, format: format, options: options}, checkOwn(p, options)
+	if err := checkOwn(p, options); err != nil {
+		return nil, err
+	}
+	r := &fileReader{a: a, parser: p, name: name, format: format, options: options}
+	own := func(word string) bool { return strings.HasPrefix(word, "--llm-config") }
+	_, err = (&modelOptions{}).tables(a.getenv)
+	r.models = err == nil || slices.ContainsFunc(options, own)
+	return r, nil
 }
 
 // entries are those of a text, with the keys that the ledger has for them. The first
@@ -121,6 +129,9 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
 	options = []string{"--dedup"}
+	if r.models && argumentOf(argv, "--llm") != "" {
+		options = append(options, "--llm=auto")
+	}
 	if e.Conda != "" {
 		options = append(options, "--conda="+e.Conda)
 	}

@@ -33,7 +33,7 @@ type grammar struct {
 	Shell   shellCmd   `cmd:"" group:"jobs" usage:"[options] [--] [COMMAND [ARG...]]" help:"Work in a shell, or another command, that has GPUs."`
 	Attach  attachCmd  `cmd:"" group:"jobs" usage:"ID" help:"Come back to a job's terminal."`
 	Exec    execCmd    `cmd:"" group:"jobs" usage:"ID [--] COMMAND [ARG...]" help:"Run a command beside that of a job with a terminal, on its GPUs."`
-	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of another scheduler's file."`
+	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of another scheduler's file, or translate its settings."`
 	Watch   watchCmd   `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of such a file, also those that are written later."`
 	Add     addCmd     `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to such a file."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// importCmd makes jobs of the lines of another scheduler's file.
+// importCmd makes jobs of the lines of another scheduler's file, and settings of its
+// settings.
 type importCmd struct {
-	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus) or spec (command:, num_gpus:, priority:). Default: found out."`
+	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus), spec (command:, num_gpus:, priority:) or settings (of another scheduler). Default: found out."`
 	DryRun bool     `name:"dry-run" group:"self" help:"Queue nothing; show what each line would be."`
 	Again  bool     `name:"again" group:"self" help:"Take every line as new, also one that has become a job before."`
 	File   string   `arg:"" name:"file" help:"The file, - for the input."`
@@ -29,6 +31,10 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	text, err := fileText(ctx, c.File)
 	if err != nil {
 		return err
+	}
+	spec := jobsfile.Detect(text) == jobsfile.Spec
+	if c.Format == "settings" || c.Format == "auto" && !spec && oldconfig.Is(c.File, text) {
+		return c.settings(a, text)
 	}
 	r, err := a.newFileReader(filepath.Base(c.File), jobsfile.Format(c.Format), c.Option)
 	if err != nil {
@@ -60,6 +66,26 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	}
 	a.restoreLimits()
 	return c.queue(ctx, r, list, l)
+}
+
+// settings prints our settings for those of another scheduler, and what became of each.
+func (c *importCmd) settings(a *app, text string) error {
+	r, err := oldconfig.Convert(c.File, text)
+	if err != nil {
+		return refuse(api.CodeUsage, "see 'gpusched import --help'", "%q: %v", c.File, err)
+	}
+	a.out.Printf("# From %s's %s, for a file such as /etc/gpusched/conf.d/50-%s.toml.\n%s",
+		r.Kind, term.Clean(filepath.Base(c.File)), strings.Trim(term.Clean(nameStem(c.File)), "."), r.TOML)
+	for _, line := range r.Report {
+		a.note("%s", line)
+	}
+	return nil
+}
+
+// nameStem is the name of a file without its ending.
+func nameStem(path string) string {
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
 // queue queues all that is new and says what became of it.

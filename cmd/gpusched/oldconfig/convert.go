@@ -1,0 +1,197 @@
+package oldconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Result is what became of a file of settings.
+type Result struct {
+	Kind   string // whose settings they are
+	TOML   string
+	Report []string // a line for each setting there was
+}
+
+// rule says what becomes of a setting: ours, as section.key, or why there is none. A
+// rule without a value function gives only its note.
+type rule struct {
+	old   string
+	ours  string
+	value func(v any) (string, error)
+	note  string
+}
+
+// dialect is one scheduler's settings.
+type dialect struct {
+	kind  string
+	marks []string // settings, or their sections, one of which it has
+	rules []rule
+}
+
+// dialects are the known ones.
+var dialects = []dialect{
+	{"cudaq", []string{"gpu_ids", "min_free_mem_mb", "poll_interval", "commands_file"}, cudaq},
+	{"scheduler_10x", []string{"scheduler.", "gpu.", "jobs.max", "files.", "security."}, tenX},
+	{"llm_config", []string{"models.", "default_requirement"}, nil},
+	{"scheduler.py's state", []string{"paused_gpus", "gpu_states", "gpu_allocations", "jobs"}, state},
+}
+
+// Is reports whether a file of this name and text is one of settings, not of jobs.
+func Is(name, text string) bool {
+	for _, ending := range []string{".yaml", ".yml", ".json", ".conf"} {
+		if strings.HasSuffix(strings.ToLower(name), ending) {
+			return true
+		}
+	}
+	return strings.HasPrefix(strings.TrimSpace(text), "{")
+}
+
+// Convert reads a file of settings by its name and text.
+func Convert(name, text string) (Result, error) {
+	if strings.HasSuffix(strings.ToLower(name), ".conf") {
+		return convertSlurm(text)
+	}
+	var top map[string]any
+	var err error
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		err = json.Unmarshal([]byte(text), &top)
+	} else {
+		err = yaml.Unmarshal([]byte(text), &top)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	all := map[string]any{}
+	flatten("", top, all)
+	for _, d := range dialects {
+		if d.has(all) {
+			return d.convert(all), nil
+		}
+	}
+	return Result{}, errors.New("it has no setting of a scheduler that is known here " +
+		"(config.yaml of cudaq, config.json, llm_config.json or the state file of scheduler.py, slurm.conf)")
+}
+
+// flatten gives each setting its whole name.
+func flatten(prefix string, in map[string]any, out map[string]any) {
+	for k, v := range in {
+		if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
+			flatten(prefix+k+".", inner, out)
+			continue
+		}
+		out[prefix+k] = v
+	}
+}
+
+func (d *dialect) has(all map[string]any) bool {
+	for name := range all {
+		for _, mark := range d.marks {
+			inside := strings.HasPrefix(name, mark+".") || strings.Contains(mark, ".") && strings.HasPrefix(name, mark)
+			if name == mark || inside {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// convert applies the rules in their order; what has no rule is named after them.
+func (d *dialect) convert(all map[string]any) Result {
+	out := &writer{result: Result{Kind: d.kind}}
+	left := maps.Clone(all)
+	for _, r := range d.rules {
+		if v, ok := left[r.old]; ok {
+			out.apply(r, v)
+			delete(left, r.old)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		out.other(d, name, left[name])
+	}
+	return out.done()
+}
+
+// writer collects settings by section.
+type writer struct {
+	result   Result
+	sections []string
+	lines    map[string][]string
+}
+
+func (w *writer) apply(r rule, v any) {
+	text := ""
+	if r.value != nil {
+		var err error
+		if text, err = r.value(v); err != nil {
+			w.report("%s: %v, so it is left out", r.old, err)
+			return
+		}
+	}
+	if text != "" {
+		w.set(r.ours, text)
+		w.report("%s → %s = %s", r.old, r.ours, text)
+		return
+	}
+	if r.note == "" {
+		w.report("%s: sets no bound, and is left out", r.old)
+		return
+	}
+	w.report("%s: %s", r.old, strings.ReplaceAll(r.note, "%v", plainText(v)))
+}
+
+// plainText is a value as one types it: a list with commas.
+func plainText(v any) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
+}
+
+// set puts a setting into its section; a later one of the same name replaces it.
+func (w *writer) set(ours, text string) {
+	section, key, _ := strings.Cut(ours, ".")
+	if w.lines == nil {
+		w.lines = map[string][]string{}
+	}
+	if !slices.Contains(w.sections, section) {
+		w.sections = append(w.sections, section)
+	}
+	w.lines[section] = slices.DeleteFunc(w.lines[section], func(line string) bool { return strings.HasPrefix(line, key+" = ") })
+	w.lines[section] = append(w.lines[section], key+" = "+text)
+}
+
+func (w *writer) report(format string, args ...any) {
+	w.result.Report = append(w.result.Report, fmt.Sprintf(format, args...))
+}
+
+// other is what has no rule: a model's need, or what nobody knows.
+func (w *writer) other(d *dialect, name string, v any) {
+	model, isModel := strings.CutPrefix(name, "models.")
+	amount, isNumber := v.(float64)
+	switch {
+	case d.kind == "llm_config" && isModel && isNumber:
+		w.report("%s: gpusched submit --llm %s asks -g %g", model, model, amount)
+	case d.kind == "llm_config" && name == "default_requirement" && isNumber:
+		w.report("put the file as it is into ~/.config/gpusched, or into /etc/gpusched for all: submit --llm reads it there")
+		w.report("%s: a model that is not in it asks -g %g", name, amount)
+	case strings.HasPrefix(name, "gpu_states.") || strings.HasPrefix(name, "gpu_allocations."):
+		w.report("%s: %s", name, ownState)
+	default:
+		w.report("%s: is not known, and left out", name)
+	}
+}
+
+func (w *writer) done() Result {
+	var b strings.Builder
+	for i, section := range w.sections {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "[%s]\n%s\n", section, strings.Join(w.lines[section], "\n"))
+	}
+	w.result.TOML = b.String()
+	return w.result
+}

@@ -1,0 +1,87 @@
+package oldconfig
+
+const (
+	ownState  = "has no meaning any more: the scheduler keeps its own state, over crashes and reboots"
+	noWorkers = "has no meaning any more: each job is a unit of systemd's, and no worker waits for it"
+	waits     = "has no meaning any more: a job that does not fit waits until it does, without a number of tries; " +
+		"one that fails is tried again with submit --retries and --backoff"
+	journald = "has no meaning any more: the scheduler's lines are in the journal, whose size is in journald.conf(5)"
+)
+
+// cudaq are the settings of config.yaml.
+var cudaq = []rule{
+	{"gpu_ids", "gpus.only", indexes, ""},
+	{"min_free_mem_mb", "gpus.min_free_memory", sized("M"), ""},
+	{"poll_interval", "gpus.sample_interval", seconds, ""},
+	{"commands_file", "", nil, "gpusched import %v, or gpusched watch %v"},
+	{"log_dir", "", nil, "has no meaning any more: the output of each job is in the journal, see gpusched logs"},
+	{"jobs_file", "", nil, ownState},
+}
+
+// tenX are those of config.json.
+var tenX = []rule{
+	{"scheduler.num_gpus", "gpus.only", firstGPUs, ""},
+	{"scheduler.max_workers", "", nil, noWorkers},
+	{"scheduler.worker_timeout_s", "", nil, noWorkers},
+	{"scheduler.job_timeout_s", "jobs.max_time", seconds, ""},
+	{"scheduler.graceful_shutdown_timeout_s", "", nil, "has no meaning any more: jobs go on when the scheduler stops"},
+	{"gpu.memory_threshold", "gpus.max_used", percent, ""},
+	{"gpu.load_threshold", "gpus.max_load", percent, ""},
+	{"gpu.allocation_precision", "", nil, "has no meaning any more: parts of a GPU are hundredths"},
+	{"gpu.monitor_interval_s", "gpus.sample_interval", seconds, ""},
+	{"gpu.utilization_window_s", "", nil, "has no counterpart: gpus.max_load is about the last look at the GPUs"},
+	{"jobs.max_assignment_attempts", "", nil, waits},
+	{"jobs.assignment_retry_wait_s", "", nil, waits},
+	{"jobs.queue_size_limit", "jobs.max_queued", whole, ""},
+	{"jobs.max_concurrent_jobs", "jobs.max_running", whole, ""},
+	{"files.jobs_file", "", nil, "gpusched import %v, or gpusched watch %v"},
+	{"files.llm_config_file", "", nil, "put %v as it is into /etc/gpusched: submit --llm reads it there"},
+	{"files.state_file", "", nil, ownState},
+	{"files.log_file", "", nil, journald},
+	{"files.monitor_interval_s", "", nil, "gpusched watch --interval %vs; changes are seen at once"},
+	{"logging.level", "daemon.log_level", level, ""},
+	{"logging.structured", "", nil, "has no meaning any more: all lines have fields (journalctl -u gpusched -o json)"},
+	{"logging.max_log_size_mb", "", nil, journald},
+	{"logging.backup_count", "", nil, journald},
+	{"logging.metrics_enabled", "", nil, "has no meaning any more: figures are in gpusched status and list -o json"},
+	{"security.allowed_script_paths", "jobs.allowed_paths", paths, ""},
+	{"security.max_memory_per_job_gb", "jobs.max_mem", sized("G"), ""},
+	{"security.enable_resource_limits", "", nil, "has no meaning any more: limits always hold"},
+}
+
+// state are those of gpu_scheduler_state.json that outlive a change of the scheduler.
+var state = []rule{
+	{"paused_gpus", "", nil, "an administrator types: gpusched gpu pause %v"},
+	{"jobs", "", nil, "have ended, or end with that scheduler: gpusched import jobs.txt queues those that are to run"},
+	{"gpu_states", "", nil, ownState},
+	{"gpu_allocations", "", nil, ownState},
+}
+
+// slurmRules are those of slurm.conf, by their names in lower case; those of a
+// partition begin with partition.
+var slurmRules = []rule{
+	{"partition.defaulttime", "jobs.default_time", slurmTime, ""},
+	{"partition.maxtime", "jobs.max_time", slurmTime, ""},
+	{"defmempernode", "jobs.default_mem", sized("M"), ""},
+	{"partition.defmempernode", "jobs.default_mem", sized("M"), ""},
+	{"maxmempernode", "jobs.max_mem", sized("M"), ""},
+	{"partition.maxmempernode", "jobs.max_mem", sized("M"), ""},
+	{"node.memspeclimit", "daemon.host_mem_reserve", sized("M"), ""},
+	{"maxjobcount", "jobs.max_queued", whole, ""},
+	{"killwait", "jobs.default_grace", seconds, ""},
+	{"jobrequeue", "jobs.requeue", slurmOn, ""},
+	{"prioritytype", "scheduling.policy", order, ""},
+	{"prioritydecayhalflife", "scheduling.half_life", slurmTime, ""},
+	{"slurmctlddebug", "daemon.log_level", level, ""},
+	{"schedulertype", "", nil, "has no meaning any more: jobs are always backfilled (scheduling.reservation_depth)"},
+	{"preempttype", "", nil, "has no counterpart: jobs say it themselves (submit --preemptible, -p scavenger)"},
+	{"preemptmode", "", nil, "has no counterpart: jobs say it themselves (submit --preemptible, -p scavenger)"},
+	{"prologslurmctld", "", nil, "has no counterpart"},
+	{"prolog", "", nil, "has no counterpart; a job's own set-up is submit --setup"},
+	{"epilog", "", nil, "has no counterpart"},
+	{"taskprolog", "", nil, "has no counterpart; a job's own set-up is submit --setup"},
+	{"grestypes", "", nil, "has no meaning any more: GPUs are found"},
+	{"node.gres", "", nil, "has no meaning any more: GPUs are found"},
+	{"node.cpus", "", nil, "has no meaning any more: CPUs are found (jobs.cpus is how many jobs may ask for together)"},
+	{"node.realmemory", "", nil, "has no meaning any more: memory is found (daemon.host_mem_reserve is what jobs do not get)"},
+}

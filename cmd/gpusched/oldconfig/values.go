@@ -1,0 +1,176 @@
+package oldconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// number reads what JSON, YAML and text have as one.
+func number(v any) (float64, error) {
+	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > 1e12 {
+		return 0, fmt.Errorf("%.40q is not a number", fmt.Sprint(v))
+	}
+	return n, nil
+}
+
+// whole is a number without a fraction.
+func whole(v any) (string, error) {
+	n, err := number(v)
+	if err != nil || n != math.Trunc(n) {
+		return "", fmt.Errorf("%.40q is not a whole number", fmt.Sprint(v))
+	}
+	return strconv.FormatInt(int64(n), 10), nil
+}
+
+// text is a string of TOML.
+func text(s string) string {
+	quoted, _ := json.Marshal(s) // what JSON escapes, TOML does alike
+	return string(quoted)
+}
+
+// seconds is a time that is a number of seconds.
+func seconds(v any) (string, error) {
+	n, err := number(v)
+	if err != nil || n == 0 || n > job.MaxDuration.Seconds() {
+		return "", fmt.Errorf("%.40q is not a number of seconds", fmt.Sprint(v))
+	}
+	return text(job.FormatDuration(time.Duration(n * float64(time.Second)))), nil
+}
+
+// sized is a size that is a number of units.
+func sized(unit string) func(any) (string, error) {
+	return func(v any) (string, error) {
+		n, err := number(v)
+		if err != nil {
+			return "", err
+		}
+		size := strconv.FormatFloat(n, 'f', -1, 64) + unit
+		if _, err := job.ParseSize(size); err != nil {
+			return "", err
+		}
+		return text(size), nil
+	}
+}
+
+// percent is a threshold from 0 to 1.
+func percent(v any) (string, error) {
+	n, err := number(v)
+	if err != nil || n <= 0 || n > 1 {
+		return "", fmt.Errorf("%.40q is not a threshold from 0 to 1", fmt.Sprint(v))
+	}
+	return strconv.Itoa(max(1, int(math.Round(n*100)))), nil
+}
+
+// indexes is a list of GPUs.
+func indexes(v any) (string, error) {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return "", fmt.Errorf("%.40q is not a list of GPUs", fmt.Sprint(v))
+	}
+	var out []string
+	for _, item := range list {
+		n, err := whole(item)
+		if err != nil {
+			return "", err
+		}
+		if _, err := job.ParseGPUList(n); err != nil {
+			return "", err
+		}
+		out = append(out, n)
+	}
+	return "[" + strings.Join(out, ", ") + "]", nil
+}
+
+// firstGPUs is the list of so many.
+func firstGPUs(v any) (string, error) {
+	n, err := number(v)
+	if err != nil || n < 1 || n > 64 || n != math.Trunc(n) {
+		return "", fmt.Errorf("%.40q is not a number of GPUs", fmt.Sprint(v))
+	}
+	var list []any
+	for i := range int(n) {
+		list = append(list, i)
+	}
+	return indexes(list)
+}
+
+// paths is a list of directories; the one for all is none.
+func paths(v any) (string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return "", fmt.Errorf("%.40q is not a list of paths", fmt.Sprint(v))
+	}
+	var out []string
+	for _, item := range list {
+		path, ok := item.(string)
+		if !ok || !strings.HasPrefix(path, "/") {
+			return "", fmt.Errorf("%.40q is not an absolute path", fmt.Sprint(item))
+		}
+		if path = strings.TrimRight(path, "/"); path == "" {
+			return "", nil
+		}
+		out = append(out, text(path))
+	}
+	return "[" + strings.Join(out, ", ") + "]", nil
+}
+
+// level is how urgent a message is, in Python's and Slurm's words.
+func level(v any) (string, error) {
+	switch strings.ToLower(fmt.Sprint(v)) {
+	case "debug", "debug2", "debug3", "debug4", "debug5", "verbose":
+		return text("debug"), nil
+	case "info":
+		return text("info"), nil
+	case "warning", "warn":
+		return text("warn"), nil
+	case "error", "critical", "fatal", "quiet":
+		return text("error"), nil
+	}
+	return "", fmt.Errorf("%.40q is not a level", fmt.Sprint(v))
+}
+
+// slurmTime is a time of slurm.conf's, in minutes where it is a number alone.
+func slurmTime(v any) (string, error) {
+	s := fmt.Sprint(v)
+	if strings.EqualFold(s, "UNLIMITED") || strings.EqualFold(s, "INFINITE") || strings.EqualFold(s, "NONE") {
+		return "", nil
+	}
+	d, err := slurm.Minutes(s)
+	if err != nil {
+		return "", err
+	}
+	if d > job.MaxDuration {
+		return "", fmt.Errorf("%.40q is more than 10 years", s)
+	}
+	return text(job.FormatDuration(d)), nil
+}
+
+// slurmOn is 0 or 1.
+func slurmOn(v any) (string, error) {
+	switch fmt.Sprint(v) {
+	case "1":
+		return "true", nil
+	case "0":
+		return "false", nil
+	}
+	return "", fmt.Errorf("%.40q is not 0 or 1", fmt.Sprint(v))
+}
+
+// order is who goes first.
+func order(v any) (string, error) {
+	switch strings.ToLower(fmt.Sprint(v)) {
+	case "priority/basic":
+		return text("fifo"), nil
+	case "priority/multifactor":
+		return text("fair"), nil
+	}
+	return "", fmt.Errorf("%.40q is not an order", fmt.Sprint(v))
+}
