@@ -57,6 +57,8 @@ type grammar struct {
 	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check the installation, also from your side."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`
+
+	Estimate estimateCmd `cmd:"" group:"jobs" usage:"[options] MODEL" help:"Say how much GPU memory a model takes, and what to ask for."`
 }
 
 // withCommand puts in the command that is meant where none is named: status,
