@@ -89,9 +89,11 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 // Then larger ones of the account wait with it: would their wait not count while its does, a
 // stream of smaller ones would get ahead of them for ever, and fill up what is left of the quota.
 func (p *Planner) findPartly() {
-	for _, b := range p.q.buckets {
-		a := b.account
-		a.partly = a.partly || b.shape.milli > 0 && !a.capped(&b.shape.needs) && b.waits()
+	for at := range p.q.briefs {
+		h := &p.q.briefs[at]
+		if a := h.account; !a.partly && h.milli > 0 && !a.capped(&h.needs) {
+			a.partly = p.q.buckets[at].waits()
+		}
 	}
 }
 
