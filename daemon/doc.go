@@ -5,6 +5,7 @@
 // # The map of the tree
 //
 //	cmd/gpusched              the command line
+//	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line

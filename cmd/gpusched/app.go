@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -30,6 +31,7 @@ type app struct {
 	words         []string        // the command line, byte for byte
 	helped        bool            // help was asked for and has been given
 	noted         map[string]bool // what noteOnce has said
+	as            alias.Call      // what another tool's name asked
 }
 
 // exitStatus ends the program with a status about which everything has been

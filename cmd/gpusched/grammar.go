@@ -56,6 +56,7 @@ type grammar struct {
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
 	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check the installation, also from your side."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
+	Aliases aliasesCmd `cmd:"" group:"machine" usage:"[list]|install|remove" help:"Other tools' names for commands, such as sbatch and squeue."`
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`
 
 	Estimate estimateCmd `cmd:"" group:"jobs" usage:"[options] MODEL" help:"Say how much GPU memory a model takes, and what to ask for."`

@@ -11,12 +11,13 @@ import (
 // are seldom ours.
 var habits = map[string]string{
 	"sbatch": "submit", "qsub": "submit", "bsub": "submit", "gbatch": "submit",
-	"srun": "run", "mgpu_srun": "submit", "salloc": "run",
+	"srun": "run", "mgpu_srun": "submit", "salloc": "shell",
 	"squeue": "list", "qstat": "list", "bjobs": "list", "gqueue": "list", "gjob": "list", "mgpu_queue": "list",
 	"ps": "list", "jobs": "list", "top": "list", "list-jobs": "list",
 	"sacct": "list -a", "history": "list -a",
 	"sinfo": "gpus", "nvidia-smi": "gpus", "ginfo": "gpus",
-	"scancel": "cancel", "qdel": "cancel", "bkill": "cancel", "gcancel": "cancel", "mgpu_cancel": "cancel", "cancel-job": "cancel",
+	"scancel": "cancel", "qdel": "cancel", "bkill": "cancel", "gcancel": "cancel",
+	"mgpu_cancel": "cancel", "cancel-job": "cancel",
 	"kill": "cancel", "rm": "cancel", "delete": "cancel", "remove": "cancel", "stop": "cancel",
 	"tail": "logs -f", "follow": "logs -f", "output": "logs", "cat": "logs",
 	"info": "show", "scontrol": "show", "describe": "show", "job": "show",
@@ -38,7 +39,8 @@ func habitual(args []string) ([]string, error) {
 	case habits[first] != "":
 		own := "gpusched " + habits[first]
 		command, _, _ := strings.Cut(own, " -")
-		return nil, refuse(api.CodeUsage, "see '"+command+" --help'", "there is no command %q, did you mean '%s'?", first, own)
+		return nil, refuse(api.CodeUsage, "see '"+command+" --help'",
+			"there is no command %q, did you mean '%s'?", first, own)
 	}
 	return args, nil
 }

@@ -46,6 +46,12 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	if a.as.Table != nil {
+		for _, line := range a.as.Table(reply.Jobs, a.out.Now) {
+			a.out.Printf("%s\n", term.Clean(line))
+		}
+		return nil
+	}
 	return a.jobReport(reply, reply.Jobs, func(wide bool) {
 		a.writeDrain(reply.Drain)
 		if len(reply.GPUs) > 0 {

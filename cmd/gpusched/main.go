@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -21,7 +22,7 @@ var (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, hostApp(), os.Args[1:])
+	code := runAs(ctx, hostApp(), filepath.Base(os.Args[0]), os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
@@ -29,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write the present output into the scripts; commit only changes that you understand")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"gpusched": func() {
+	program := func() {
 		version, commit = "1.2.3", "abc1234"
 		a := hostApp()
 		if dirs := os.Getenv("TEST_JOURNAL_DIRS"); dirs != "" {
@@ -38,8 +39,13 @@ func TestMain(m *testing.M) {
 		if uid := os.Getenv("TEST_UID"); uid != "" {
 			a.uid, _ = strconv.Atoi(uid)
 		}
-		os.Exit(run(context.Background(), a, os.Args[1:]))
-	}})
+		os.Exit(runAs(context.Background(), a, filepath.Base(os.Args[0]), os.Args[1:]))
+	}
+	commands := map[string]func(){"gpusched": program}
+	for _, n := range alias.Names() {
+		commands[n[0]] = program
+	}
+	testscript.Main(m, commands)
 }
 
 // scripted is backend.json: what the daemon behind the server knows. In it the

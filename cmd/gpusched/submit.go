@@ -81,8 +81,8 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.out.W.Flush()
-	if c.Quiet || c.form() != "table" || reply.Job.Array != nil {
-		return a.follow(ctx, reply.Job.ID, c.Quiet || c.form() != "table")
+	if c.Quiet || a.as.Submitted != "" || c.form() != "table" || reply.Job.Array != nil {
+		return a.follow(ctx, reply.Job.ID, c.Quiet || a.as.Submitted != "" || c.form() != "table")
 	}
 	return a.attend(ctx, reply.Job, false)
 }
@@ -118,6 +118,10 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask,
 	}
 	req.GPUMilli = c.gpuMilli()
+	if a.as.NoGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0 {
+		req.GPUMilli = 0
+		a.noteOnce("no GPU is asked, so the job gets none (--gpus=1 for one)")
+	}
 	req.Name = cmp.Or(c.Label.Name, nameOf(argv))
 	if c.Request.GPUVisible == "index" {
 		req.GPUVisible = ""

@@ -12,6 +12,12 @@ import (
 // report says what became of the submission.
 func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 	j := reply.Job
+	if a.as.Submitted != "" && !c.DryRun {
+		if !a.as.Silent {
+			a.out.Printf("%s", strings.Replace(a.as.Submitted, "%d", j.ID.String(), 1))
+		}
+		return nil
+	}
 	if c.Quiet && c.form() == "table" {
 		if !c.DryRun {
 			a.out.Printf("%d\n", j.ID)

@@ -20,37 +20,46 @@ type Batch struct {
 	memPerGPU, memPerCPU    int64 // bytes
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
-	truncates               bool // --open-mode=truncate
 }
 
 // Add reads the words of a line that begins with #SBATCH.
-func (b *Batch) Add(words []string) error {
-	for len(words) > 0 {
-		word := words[0]
-		words = words[1:]
-		o, name, value, err := find(word)
-		if err != nil {
-			return err
-		}
-		text, given := value, strings.Contains(word, "=") && strings.HasPrefix(word, "--")
-		switch {
-		case o.value == none && given:
-			return fmt.Errorf("%s takes no value", name)
-		case o.value == none && value != "": // letters together, as in -Hv
-			text, words = "", append([]string{"-" + value}, words...)
-		case o.value == required && !given && value == "":
-			if len(words) == 0 {
-				return fmt.Errorf("%s needs a value", name)
-			}
-			text, words = words[0], words[1:]
-		case o.value == required && text == "":
-			return fmt.Errorf("%s needs a value", name)
-		}
-		if err := o.read(b, name, text); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+func (b *Batch) Add(words []string) (err error) {
+	for len(words) > 0 && err == nil {
+		words, err = b.Next(words)
 	}
-	return nil
+	var unknown Unknown
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("%w: take it out, or put it behind ##", err)
+	}
+	return err
+}
+
+// Next reads the option that the words begin with, and returns those after it.
+func (b *Batch) Next(words []string) ([]string, error) {
+	word := words[0]
+	words = words[1:]
+	o, name, value, err := find(word)
+	if err != nil {
+		return nil, err
+	}
+	text, given := value, strings.Contains(word, "=") && strings.HasPrefix(word, "--")
+	switch {
+	case o.value == none && given:
+		return nil, fmt.Errorf("%s takes no value", name)
+	case o.value == none && value != "": // letters together, as in -Hv
+		text, words = "", append([]string{"-" + value}, words...)
+	case o.value == required && !given && value == "":
+		if len(words) == 0 {
+			return nil, fmt.Errorf("%s needs a value", name)
+		}
+		text, words = words[0], words[1:]
+	case o.value == required && text == "":
+		return nil, fmt.Errorf("%s needs a value", name)
+	}
+	if err := o.read(b, name, text); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return words, nil
 }
 
 // find returns the option that a word names, how it is called and the value in the
@@ -95,8 +104,22 @@ func longOption(long string) (option, string, error) {
 	return found, "", unknown("--" + long)
 }
 
-func unknown(name string) error {
-	return fmt.Errorf("%s is not an option of sbatch that has a counterpart here: take it out, or put it behind ##", name)
+// Unknown is an option that is not in the table.
+type Unknown string
+
+func (u Unknown) Error() string {
+	return string(u) + " is not an option of sbatch that has a counterpart here"
+}
+
+func unknown(name string) error { return Unknown(name) }
+
+// Known names the options that mean something here.
+func Known() string {
+	var list []string
+	for _, o := range options {
+		list = append(list, "--"+o.names()[0])
+	}
+	return strings.Join(list, ", ")
 }
 
 func (b *Batch) set(name, value string) error {
@@ -119,10 +142,6 @@ func (b *Batch) drop(names ...string) {
 	})
 }
 
-func (b *Batch) asks(name string) bool {
-	return slices.ContainsFunc(b.words, func(word string) bool { return strings.HasPrefix(word, "--"+name+"=") })
-}
-
 func (b *Batch) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
@@ -142,9 +161,6 @@ func (b *Batch) Words() ([]string, error) {
 	words := slices.Clone(b.words)
 	if b.gpusSet {
 		words = append(words, "--gpus="+strconv.Itoa(b.gpus))
-	}
-	if b.asks("log") && b.truncates {
-		words = append(words, "--log-truncate")
 	}
 	if b.gpuType != "" {
 		words = append(words, "--gpu-type="+b.gpuType)

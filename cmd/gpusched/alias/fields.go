@@ -1,0 +1,271 @@
+package alias
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// state is one of Slurm's.
+type state struct{ short, long string }
+
+func (s state) in(list []string) bool {
+	return slices.ContainsFunc(list, func(w string) bool { return s.is(w) || strings.EqualFold(w, "all") })
+}
+
+func (s state) is(word string) bool {
+	return strings.EqualFold(word, s.short) || strings.EqualFold(word, s.long)
+}
+
+var slurmStates = map[job.State]state{
+	job.Queued: {"PD", "PENDING"}, job.Spawned: {"R", "RUNNING"}, job.Starting: {"CF", "CONFIGURING"},
+	job.Running: {"R", "RUNNING"}, job.Ending: {"CG", "COMPLETING"}, job.Completed: {"CD", "COMPLETED"},
+	job.Failed: {"F", "FAILED"}, job.Cancelled: {"CA", "CANCELLED"}, job.TimedOut: {"TO", "TIMEOUT"},
+	job.OutOfMemory: {"OOM", "OUT_OF_MEMORY"}, job.GPUOutOfMemory: {"OOM", "OUT_OF_MEMORY"}, job.Lost: {"NF", "NODE_FAIL"},
+}
+
+var suspended = state{"S", "SUSPENDED"}
+
+func stateOf(j api.Job) state {
+	if j.State == job.Running && !j.SuspendedAt.IsZero() {
+		return suspended
+	}
+	return slurmStates[j.State]
+}
+
+// checkStates refuses a state that no job can be in.
+func checkStates(words []string) error {
+	known := []string{"all", suspended.long}
+	for _, s := range job.States() {
+		known = append(known, slurmStates[s].long, slurmStates[s].short)
+	}
+	for _, w := range words {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, w) }) {
+			return fmt.Errorf("there is no state %q: there are %s", w, strings.Join(known[1:], ", "))
+		}
+	}
+	return nil
+}
+
+// field is one that squeue and sacct can show.
+type field struct {
+	letter string // of squeue, "" where it has none
+	title  string // of squeue
+	name   string // of sacct, "" where it has none
+	of     func(j api.Job, now time.Time) string
+}
+
+func plain(f func(api.Job) string) func(api.Job, time.Time) string {
+	return func(j api.Job, _ time.Time) string { return f(j) }
+}
+
+var fields = []field{
+	{"i", "JOBID", "JobID", plain(idOf)},
+	{"A", "JOBID", "JobIDRaw", plain(func(j api.Job) string { return numberOf(j.ID) })},
+	{"F", "ARRAY_JOB_ID", "", plain(arrayOf)},
+	{"K", "ARRAY_TASK_ID", "", plain(taskOf)},
+	{"j", "NAME", "JobName", plain(func(j api.Job) string { return j.Name })},
+	{"P", "PARTITION", "Partition", plain(func(api.Job) string { return "gpu" })},
+	{"a", "ACCOUNT", "Account", plain(func(j api.Job) string { return j.User })},
+	{"u", "USER", "User", plain(func(j api.Job) string { return j.User })},
+	{"U", "UID", "UID", plain(func(j api.Job) string { return strconv.Itoa(j.UID) })},
+	{"t", "ST", "", plain(func(j api.Job) string { return stateOf(j).short })},
+	{"T", "STATE", "State", plain(func(j api.Job) string { return stateOf(j).long })},
+	{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(elapsed(j, now)) }},
+	{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(elapsed(j, now)) }},
+	{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(elapsed(j, now).Seconds())) }},
+	{"l", "TIME_LIMIT", "Timelimit", plain(limitOf)},
+	{"L", "TIME_LEFT", "", timeLeft},
+	{"D", "NODES", "NNodes", plain(func(api.Job) string { return "1" })},
+	{"N", "NODELIST", "NodeList", plain(nodeOf)},
+	{"R", "NODELIST(REASON)", "", plain(placeOrReason)},
+	{"r", "REASON", "Reason", plain(reasonOf)},
+	{"C", "CPUS", "AllocCPUS", plain(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
+	{"", "", "NCPUS", plain(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
+	{"m", "MIN_MEMORY", "ReqMem", plain(func(j api.Job) string { return size(j.MemBytes) })},
+	{"", "", "MaxRSS", plain(func(j api.Job) string { return size(j.PeakMemBytes) })},
+	{"", "", "TotalCPU", plain(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
+	{"b", "TRES_PER_NODE", "AllocGRES", plain(gresOf)},
+	{"Q", "PRIORITY", "Priority", plain(func(j api.Job) string { return j.Priority.String() })},
+	{"V", "SUBMIT_TIME", "Submit", stampOf(func(j api.Job) time.Time { return j.SubmittedAt })},
+	{"S", "START_TIME", "Start", stampOf(startOf)},
+	{"e", "END_TIME", "End", stampOf(endOf)},
+	{"k", "COMMENT", "Comment", plain(func(j api.Job) string { return j.Comment })},
+	{"", "", "ExitCode", plain(exitOf)},
+}
+
+func numberOf(id job.ID) string { return strconv.FormatInt(int64(id), 10) }
+
+func idOf(j api.Job) string {
+	switch {
+	case j.Task != nil:
+		return j.Task.Name
+	case j.Array != nil:
+		return numberOf(j.ID) + "_[" + j.Array.Spec + "]"
+	}
+	return numberOf(j.ID)
+}
+
+func arrayOf(j api.Job) string {
+	if j.Task != nil {
+		return numberOf(j.Task.Array)
+	}
+	return numberOf(j.ID)
+}
+
+func taskOf(j api.Job) string {
+	switch {
+	case j.Task != nil:
+		return strconv.Itoa(j.Task.Index)
+	case j.Array != nil:
+		return j.Array.Spec
+	}
+	return "N/A"
+}
+
+// elapsed is how long the job has run, without the time for which it was suspended.
+func elapsed(j api.Job, now time.Time) time.Duration {
+	end := now
+	switch {
+	case j.StartedAt.IsZero():
+		return 0
+	case !j.EndedAt.IsZero():
+		end = j.EndedAt
+	case !j.SuspendedAt.IsZero():
+		end = j.SuspendedAt
+	}
+	return max(0, end.Sub(j.StartedAt)-time.Duration(j.SuspendedSeconds)*time.Second)
+}
+
+// shortSpan is a time as squeue writes it: 0:07, 1:02:03, 1-02:03:04.
+func shortSpan(d time.Duration) string {
+	s := int64(d / time.Second)
+	switch day, hour, minute := s/86400, s/3600%24, s/60%60; {
+	case day > 0:
+		return fmt.Sprintf("%d-%02d:%02d:%02d", day, hour, minute, s%60)
+	case hour > 0:
+		return fmt.Sprintf("%d:%02d:%02d", hour, minute, s%60)
+	default:
+		return fmt.Sprintf("%d:%02d", minute, s%60)
+	}
+}
+
+// longSpan is a time as sacct writes it: 00:00:07.
+func longSpan(d time.Duration) string {
+	s := int64(d / time.Second)
+	text := fmt.Sprintf("%02d:%02d:%02d", s/3600%24, s/60%60, s%60)
+	if s >= 86400 {
+		text = fmt.Sprintf("%d-%s", s/86400, text)
+	}
+	return text
+}
+
+func limitOf(j api.Job) string {
+	if j.TimeLimit == 0 {
+		return "UNLIMITED"
+	}
+	return shortSpan(j.TimeLimit.Duration())
+}
+
+func timeLeft(j api.Job, now time.Time) string {
+	if j.TimeLimit == 0 {
+		return "UNLIMITED"
+	}
+	return shortSpan(max(0, j.TimeLimit.Duration()-elapsed(j, now)))
+}
+
+// nodeOf is the machine, which has no other name here.
+func nodeOf(j api.Job) string {
+	if j.PlacedAt.IsZero() || j.State == job.Queued {
+		return ""
+	}
+	return "localhost"
+}
+
+func placeOrReason(j api.Job) string {
+	if j.State == job.Queued {
+		return "(" + reasonOf(j) + ")"
+	}
+	return nodeOf(j)
+}
+
+// slurmReasons are Slurm's words for why a job waits; Resources for all others.
+var slurmReasons = map[string]string{
+	string(job.ReasonHeld): "JobHeldUser", string(job.ReasonDependency): "Dependency", string(job.ReasonBegin): "BeginTime",
+	string(job.ReasonArrayLimit): "JobArrayTaskLimit", string(job.ReasonGPUKept): "Priority",
+	string(job.ReasonGPUReserved): "Reservation", string(job.ReasonQuotaGPUs): "QOSMaxGRESPerUser",
+	string(job.ReasonQuotaJobs): "QOSMaxJobsPerUserLimit", string(job.ReasonQuotaMem): "QOSMaxMemoryPerUser",
+	string(job.ReasonQuotaCPUs): "QOSMaxCpuPerUserLimit",
+}
+
+func reasonOf(j api.Job) string {
+	switch {
+	case j.State != job.Queued:
+		return "None"
+	case j.HeldBy != "":
+		return "JobHeldUser"
+	}
+	for _, r := range j.Reasons {
+		if word := slurmReasons[r.Code]; word != "" {
+			return word
+		}
+	}
+	return "Resources"
+}
+
+// size is an amount of memory in Slurm's units, rounded up.
+func size(bytes int64) string {
+	const mega = 1 << 20
+	switch {
+	case bytes == 0:
+		return "0"
+	case bytes%(1<<30) == 0:
+		return strconv.FormatInt(bytes>>30, 10) + "G"
+	}
+	return strconv.FormatInt((bytes+mega-1)/mega, 10) + "M"
+}
+
+func gresOf(j api.Job) string {
+	if j.GPUMilli == 0 {
+		return "N/A"
+	}
+	return "gres/gpu:" + job.FormatGPUs(j.GPUMilli)
+}
+
+func startOf(j api.Job) time.Time {
+	if j.StartedAt.IsZero() {
+		return j.ExpectedStart
+	}
+	return j.StartedAt
+}
+
+func endOf(j api.Job) time.Time {
+	if j.EndedAt.IsZero() {
+		return j.ExpectedEnd
+	}
+	return j.EndedAt
+}
+
+// stampOf is a moment as Slurm writes it, in local time.
+func stampOf(f func(api.Job) time.Time) func(api.Job, time.Time) string {
+	return func(j api.Job, now time.Time) string {
+		at := f(j)
+		if at.IsZero() {
+			return "N/A"
+		}
+		return at.In(now.Location()).Format("2006-01-02T15:04:05")
+	}
+}
+
+// exitOf is the exit status, and the signal that ended the job.
+func exitOf(j api.Job) string {
+	if j.Result == nil {
+		return "0:0"
+	}
+	return fmt.Sprintf("%d:%d", j.Result.ExitCode, j.Result.Signal)
+}

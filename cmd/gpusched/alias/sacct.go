@@ -1,0 +1,199 @@
+package alias
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// ledgerFormat is sacct's own.
+const ledgerFormat = "JobID%12,JobName,Partition,Account,AllocCPUS,State,ExitCode%8"
+
+var sacctOptions = []option{
+	{"-j --jobs", true, nil}, {"-u --user --uid", true, nil}, {"-a --allusers", false, nil}, {"-s --state", true, nil},
+	{"--name", true, nil}, {"-S --starttime", true, nil}, {"-o --format", true, nil}, {"-b --brief", false, nil},
+	{"-n --noheader", false, nil}, {"-p --parsable", false, nil}, {"-P --parsable2", false, nil},
+	{"-X --allocations", false, nil}, {"-D --duplicates", false, nil}, {"-E --endtime", true, nil},
+	{"-r --partition", true, nil},
+}
+
+// ledgerView is what sacct was asked.
+type ledgerView struct {
+	queueView
+	since       string
+	sep         string // between fields; "" makes columns
+	after       string // at the end of a line
+	mine, every bool
+}
+
+func (v *ledgerView) reader() map[string]func(c *Call, value string) error {
+	do := v.queueView.reader()
+	forms := func(sep, after string) func(*Call, string) error {
+		return func(*Call, string) error { v.sep, v.after = sep, after; return nil }
+	}
+	return map[string]func(*Call, string) error{
+		"-j": do["-j"], "-u": do["-u"], "-s": do["-t"], "--name": do["-n"], "-n": do["-h"], "-o": do["-o"],
+		"-a": func(*Call, string) error { v.every = true; return nil },
+		"-S": func(_ *Call, text string) error { v.since = text; return nil },
+		"-b": func(*Call, string) error { v.format = "JobID%12,State,ExitCode%8"; return nil },
+		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": nothing, "-D": nothing,
+		"-E": refused("jobs are shown up to now: gpusched list -a -o csv has when each ended"),
+		"-r": left("--partition", "there is one machine"),
+	}
+}
+
+func readSacct(c *Call, t tool, args []string) error {
+	v := &ledgerView{queueView: queueView{format: ledgerFormat}}
+	t.options = bound(t.options, v.reader())
+	c.add("list", "--waiting=0", "--ended=10000")
+	rest, err := t.parse(c, args, false)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%q is not an option: jobs are named with -j", rest[0])
+	}
+	if err != nil {
+		return err
+	}
+	columns, err := v.columns()
+	if err == nil {
+		err = checkStates(v.states)
+	}
+	if err == nil && v.since != "" {
+		_, err = moment(v.since, time.Time{})
+	}
+	if err != nil {
+		return err
+	}
+	v.choose(c)
+	c.Table = func(jobs []api.Job, now time.Time) []string { return v.lines(columns, jobs, now) }
+	return nil
+}
+
+// choose says which jobs are asked for: those that are named, or one's own.
+func (v *ledgerView) choose(c *Call) {
+	switch {
+	case len(v.ids) > 0:
+		for _, id := range v.ids {
+			c.add(jobName(id))
+		}
+	case len(v.users) == 1:
+		c.add("--all", "--user="+v.users[0])
+	case v.every || len(v.users) > 0:
+		c.add("--all")
+	default:
+		c.add("--all", "--mine")
+	}
+}
+
+// columns are the fields of the format, each with its width: Name%20 or Name%-20.
+func (v *ledgerView) columns() (columns []queueColumn, err error) {
+	for _, word := range list(v.format) {
+		name, width, given := strings.Cut(word, "%")
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name != "" && strings.EqualFold(f.name, name) })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no field %q here: there are %s", name, names())
+		}
+		q := queueColumn{field: fields[i], width: 10, right: true}
+		if given {
+			n, err := strconv.Atoi(width)
+			if err != nil || n == 0 || n > 9999 || n < -9999 {
+				return nil, fmt.Errorf("%q is not the width of a field", width)
+			}
+			q.width, q.right = max(n, -n), n > 0
+		}
+		columns = append(columns, q)
+	}
+	if len(columns) == 0 {
+		return nil, errors.New("the format has no field")
+	}
+	return columns, nil
+}
+
+func names() string {
+	var list []string
+	for _, f := range fields {
+		if f.name != "" {
+			list = append(list, f.name)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// lines are the table. A job that ended before the start is left out, as is an array,
+// which is its tasks.
+func (v *ledgerView) lines(columns []queueColumn, jobs []api.Job, now time.Time) (lines []string) {
+	if !v.bare {
+		lines = append(lines, v.line(columns, func(q queueColumn) string { return q.field.name }))
+		if v.sep == "" {
+			lines = append(lines, v.line(columns, func(q queueColumn) string { return strings.Repeat("-", q.width) }))
+		}
+	}
+	since := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	if v.since != "" {
+		since, _ = moment(v.since, now)
+	} else if len(v.ids) > 0 {
+		since = time.Time{}
+	}
+	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+	jobs = slices.Clone(jobs)
+	slices.SortStableFunc(jobs, func(x, y api.Job) int { return int(x.ID - y.ID) })
+	for _, j := range jobs {
+		spawned := j.Array != nil && j.State != job.Queued
+		if spawned || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || !in(v.users, j.User) || !in(v.names, j.Name) ||
+			len(v.states) > 0 && !stateOf(j).in(v.states) {
+			continue
+		}
+		lines = append(lines, v.line(columns, func(q queueColumn) string { return q.field.of(j, now) }))
+	}
+	return lines
+}
+
+func (v *ledgerView) line(columns []queueColumn, text func(queueColumn) string) string {
+	var cells []string
+	for _, q := range columns {
+		if v.sep == "" {
+			cells = append(cells, fit(text(q), q.width, q.right))
+		} else {
+			cells = append(cells, strings.ReplaceAll(text(q), v.sep, " "))
+		}
+	}
+	if v.sep == "" {
+		return strings.TrimRight(strings.Join(cells, " "), " ")
+	}
+	return strings.Join(cells, v.sep) + v.after
+}
+
+// units are those of now-2days.
+var units = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "": time.Second,
+}
+
+// moment reads a time as sacct takes it.
+func moment(text string, now time.Time) (time.Time, error) {
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	switch text {
+	case "now":
+		return now, nil
+	case "today", "midnight":
+		return today, nil
+	}
+	if back, ok := strings.CutPrefix(text, "now-"); ok {
+		digits := strings.TrimRight(back, "abcdefghijklmnopqrstuvwxyz")
+		n, err := strconv.Atoi(digits)
+		unit, known := units[strings.TrimSuffix(back[len(digits):], "s")]
+		if err == nil && known && n >= 0 && n < 100_000 {
+			return now.Add(-time.Duration(n) * unit), nil
+		}
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return now, fmt.Errorf("%q is not a time: 2026-11-22, 2026-11-22T08:00, today, now-2days", text)
+}

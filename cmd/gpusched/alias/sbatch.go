@@ -1,0 +1,108 @@
+package alias
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
+)
+
+const submittedBatch = "Submitted batch job %d\n"
+
+// sbatchOptions are those of the command line; the others are those of #SBATCH lines.
+var sbatchOptions = []option{
+	{"--wrap", true, nil}, // the command itself, see readSbatch
+	{"--parsable", false, func(c *Call, _ string) error { c.Submitted = "%d\n"; return nil }},
+	{"-W --wait", false, flagged("--wait")},
+	{"--test-only", false, flagged("--dry-run")},
+	{"-Q --quiet", false, func(c *Call, _ string) error { c.Silent = true; return nil }},
+}
+
+// srunOptions are those that only srun has.
+var srunOptions = []option{
+	{"--pty", false, flagged("--tty")},
+	{"-u --unbuffered", false, nothing},
+	{"-l --label", false, refused("lines have no label here, as a job is one task")},
+	{"-K --kill-on-bad-exit", false, nothing},
+	{"-Q --quiet", false, flagged("--quiet")},
+	{"--mpi", true, refused("a job here is one task: start mpirun or torchrun as its command")},
+}
+
+func readSbatch(c *Call, t tool, args []string) error {
+	c.NoGPU, c.Submitted = true, submittedBatch
+	wrap := ""
+	t.options = append([]option{{"--wrap", true, func(_ *Call, text string) error { wrap = text; return nil }}}, t.options[1:]...)
+	c.add("submit", "--compat=slurm")
+	rest, err := readBatch(c, t, args)
+	switch {
+	case err != nil:
+		return err
+	case wrap != "" && len(rest) > 0:
+		return errors.New("there is a script, and --wrap: use one of them")
+	case wrap != "":
+		c.Words = append([]string{"submit", "--name=wrap"}, c.Words[1:]...)
+		return c.command([]string{"/bin/sh", "-c", wrap})
+	case len(rest) == 0:
+		return errors.New("there is no script: name a file, or use --wrap COMMAND; it is not read from the input")
+	case !strings.Contains(rest[0], "/"):
+		rest = append([]string{"./" + rest[0]}, rest[1:]...)
+	}
+	return c.command(rest)
+}
+
+func readSrun(c *Call, t tool, args []string) error {
+	c.NoGPU = true
+	c.add("run", "--compat=slurm")
+	rest, err := readBatch(c, t, args)
+	if err != nil {
+		return err
+	}
+	return c.command(rest)
+}
+
+// sallocOptions are those that only salloc has.
+var sallocOptions = []option{
+	{"-Q --quiet", false, flagged("--quiet")},
+	{"--no-shell", false, refused("there is no job without a command here")},
+	{"-I --immediate", false, refused("it waits its turn here: Ctrl-C leaves it, 'gpusched cancel' ends it")},
+}
+
+func readSalloc(c *Call, t tool, args []string) error {
+	c.NoGPU = true
+	c.add("shell", "--compat=slurm")
+	rest, err := readBatch(c, t, args)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	return c.command(rest)
+}
+
+// readBatch reads the options of sbatch, and returns the words after them.
+func readBatch(c *Call, t tool, args []string) ([]string, error) {
+	var b slurm.Batch
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
+		name, _, _ := strings.Cut(args[0], "=")
+		var err error
+		if t.has(name) || name[1] != '-' && t.has(name[:2]) {
+			args, err = t.one(c, args)
+		} else {
+			args, err = b.Next(args)
+		}
+		var unknown slurm.Unknown
+		if errors.As(err, &unknown) {
+			own := strings.Join(t.known(), "; ")
+			return nil, fmt.Errorf("%s has no option %s here: it has %s; %s", t.name, string(unknown), own, slurm.Known())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	words, err := b.Words()
+	c.add(words...)
+	c.Notes = append(c.Notes, b.Notes()...)
+	if list := b.Ignored(); len(list) > 0 {
+		c.note("without a meaning on this machine: %s", strings.Join(list, ", "))
+	}
+	return args, err
+}

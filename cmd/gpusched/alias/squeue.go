@@ -1,0 +1,177 @@
+package alias
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// queueFormat is squeue's own.
+const queueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
+
+var squeueOptions = []option{
+	{"-u --user", true, nil}, {"--me", false, nil}, {"-j --jobs --job", true, nil}, {"-n --name", true, nil},
+	{"-t --states --state", true, nil}, {"-h --noheader", false, nil}, {"-o --format", true, nil},
+	{"--start", false, nil}, {"-l --long", false, nil}, {"-a --all", false, nil}, {"-r --array", false, nil},
+	{"-p --partition", true, nil}, {"-i --iterate", true, nil}, {"-S --sort", true, nil},
+}
+
+// queueView is what squeue was asked.
+type queueView struct {
+	users, names, states []string
+	ids                  []string
+	format               string
+	bare                 bool
+}
+
+func (v *queueView) reader() map[string]func(c *Call, value string) error {
+	into := func(to *[]string) func(*Call, string) error {
+		return func(_ *Call, value string) error { *to = append(*to, list(value)...); return nil }
+	}
+	form := func(text string) func(*Call, string) error {
+		return func(*Call, string) error { v.format = text; return nil }
+	}
+	return map[string]func(*Call, string) error{
+		"-u": into(&v.users), "-n": into(&v.names), "-t": into(&v.states), "-j": into(&v.ids),
+		"--me": flagged("--mine"), "-h": func(*Call, string) error { v.bare = true; return nil },
+		"-o":      func(_ *Call, text string) error { v.format = text; return nil },
+		"--start": form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"),
+		"-l":      form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"),
+		"-a":      nothing, "-r": nothing, "-p": left("--partition", "there is one machine"),
+		"-i": refused("it is shown once here: watch -n 5 squeue"),
+		"-S": refused("the order here is that of the queue: squeue -h | sort"),
+	}
+}
+
+func readSqueue(c *Call, t tool, args []string) error {
+	v := &queueView{format: queueFormat}
+	t.options = bound(t.options, v.reader())
+	c.add("list", "--waiting=0")
+	rest, err := t.parse(c, args, false)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%q is not an option: jobs are named with -j", rest[0])
+	}
+	if err != nil {
+		return err
+	}
+	columns, err := queueColumns(v.format)
+	if err != nil {
+		return err
+	}
+	if err := checkStates(v.states); err != nil {
+		return err
+	}
+	if len(v.users) == 1 {
+		c.add("--user=" + v.users[0])
+	}
+	for _, id := range v.ids {
+		c.add(jobName(id))
+	}
+	c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
+		if !v.bare {
+			lines = append(lines, row(columns, func(q queueColumn) string { return q.field.title }))
+		}
+		for _, j := range jobs {
+			if v.has(j) {
+				lines = append(lines, row(columns, func(q queueColumn) string { return q.field.of(j, now) }))
+			}
+		}
+		return lines
+	}
+	return nil
+}
+
+// bound gives each option of a table what it does.
+func bound(table []option, do map[string]func(*Call, string) error) []option {
+	table = slices.Clone(table)
+	for i, o := range table {
+		first, _, _ := strings.Cut(o.names, " ")
+		table[i].do = do[first]
+	}
+	return table
+}
+
+// has reports whether a job is shown: one that has not ended, and is chosen.
+func (v *queueView) has(j api.Job) bool {
+	state := stateOf(j)
+	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+	return !j.State.Terminal() && !(j.Array != nil && j.State == "spawned") && in(v.users, j.User) && in(v.names, j.Name) &&
+		(len(v.states) == 0 || state.in(v.states))
+}
+
+// queueColumn is a part of a format: text, and a field with its width.
+type queueColumn struct {
+	before string
+	width  int
+	right  bool
+	field  field
+}
+
+// queueColumns reads a format of squeue, such as %.18i.
+func queueColumns(format string) (list []queueColumn, err error) {
+	before := ""
+	for format != "" {
+		text, rest, ok := strings.Cut(format, "%")
+		before += text
+		if !ok {
+			break
+		}
+		q := queueColumn{before: before}
+		rest, q.right = strings.CutPrefix(rest, ".")
+		digits := 0
+		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+			digits++
+		}
+		if digits > 4 || digits == len(rest) {
+			return nil, errors.New("the format ends, or is too wide, after a %")
+		}
+		q.width, _ = strconv.Atoi("0" + rest[:digits])
+		letter := rest[digits : digits+1]
+		i := slices.IndexFunc(fields, func(f field) bool { return f.letter == letter })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no %%%s here: there are %s", letter, letters())
+		}
+		q.field = fields[i]
+		list, before, format = append(list, q), "", rest[digits+1:]
+	}
+	return append(list, queueColumn{before: before, field: field{of: func(api.Job, time.Time) string { return "" }}}), nil
+}
+
+func letters() string {
+	var list []string
+	for _, f := range fields {
+		if f.letter != "" {
+			list = append(list, "%"+f.letter)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// row puts what the columns say into a line.
+func row(columns []queueColumn, text func(queueColumn) string) string {
+	var b strings.Builder
+	for _, q := range columns {
+		b.WriteString(q.before)
+		b.WriteString(fit(text(q), q.width, q.right))
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// fit makes a text as wide as a column; 0 is as wide as the text.
+func fit(text string, width int, right bool) string {
+	if width == 0 {
+		return text
+	}
+	letters := []rune(text)
+	letters = letters[:min(len(letters), width)]
+	space := strings.Repeat(" ", width-len(letters))
+	if right {
+		return space + string(letters)
+	}
+	return string(letters) + space
+}

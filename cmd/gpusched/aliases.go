@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// runAs is run under the name that the program was called by: another tool's words are
+// read as ours.
+func runAs(ctx context.Context, a *app, name string, args []string) int {
+	if !alias.Known(name) {
+		return run(ctx, a, args)
+	}
+	call, err := alias.Translate(name, args, a.getenv("GPUSCHED_JOB_ID"))
+	if err == nil && len(call.Step) > 0 {
+		err = a.become(call.Step)
+	}
+	if err != nil {
+		err = refuse(api.CodeUsage, "see '"+name+" --help'", "%s: %v", name, err)
+	}
+	if err == nil {
+		a.out.Printf("%s", call.Help)
+		for _, text := range call.Notes {
+			a.note("%s: %s", name, text)
+		}
+	}
+	if err == nil && len(call.Words) > 0 {
+		a.as = *call
+		return run(ctx, a, call.Words)
+	}
+	code := a.finish(err)
+	if err := errors.Join(a.out.W.Flush(), a.err.W.Flush()); err != nil && code == 0 {
+		return 1
+	}
+	return code
+}
+
+// become goes on as another program, in this process.
+func (a *app) become(argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, argv, a.environ)
+}
+
+// aliasesCmd is about the links under which the program is another tool.
+type aliasesCmd struct {
+	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
+	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program."`
+	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Take such links away."`
+}
+
+type aliasesListCmd struct{}
+
+func (aliasesListCmd) Run(a *app) error {
+	term.WriteTable(a.out, []term.Column[[2]string]{
+		{Title: "NAME", Cell: func(n [2]string) string { return n[0] }},
+		{Title: "IS", Cell: func(n [2]string) string { return n[1] }},
+		{Title: "INSTALLED", Cell: func(n [2]string) string { return a.installed(n[0]) }},
+	}, alias.Names(), false)
+	return nil
+}
+
+// installed is where a name is a link to this program, in PATH or ~/.local/bin.
+func (a *app) installed(name string) string {
+	dirs := append(filepath.SplitList(a.getenv("PATH")), filepath.Join(a.getenv("HOME"), ".local/bin"))
+	for _, dir := range dirs {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && ours(path) {
+			return path
+		}
+	}
+	return "-"
+}
+
+// ours reports whether a file is a link to a gpusched.
+func ours(path string) bool {
+	to, err := os.Readlink(path)
+	return err == nil && filepath.Base(to) == "gpusched"
+}
+
+// linksOptions say which links, and where.
+type linksOptions struct {
+	User bool   `name:"user" xor:"where" help:"In ~/.local/bin."`
+	Dir  string `name:"dir" placeholder:"DIR" xor:"where" help:"In this directory."`
+
+	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
+}
+
+// where is the directory, and the names that are meant.
+func (o *linksOptions) where(a *app) (dir string, names []string, err error) {
+	switch home := a.getenv("HOME"); {
+	case o.Dir != "":
+		dir, err = filepath.Abs(o.Dir)
+	case !o.User:
+		err = refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user or --dir DIR")
+	case !filepath.IsAbs(home):
+		err = usagef("HOME is not set: use --dir DIR")
+	default:
+		dir = filepath.Join(home, ".local/bin")
+	}
+	for _, n := range o.Names {
+		if !alias.Known(n) {
+			return "", nil, refuse(api.CodeUsage, "see 'gpusched aliases'", "%q is not one of the names", n)
+		}
+	}
+	if names = o.Names; len(names) == 0 {
+		names = each(alias.Names(), func(n [2]string) string { return n[0] })
+	}
+	return dir, names, err
+}
+
+type aliasesInstallCmd struct{ linksOptions }
+
+// Run links the names. One that stands for another program is left alone.
+func (c *aliasesInstallCmd) Run(a *app) error {
+	dir, names, err := c.where(a)
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usagef("%v", err)
+	}
+	var first error
+	for _, name := range names {
+		if other := a.elsewhere(name, dir); other != "" && len(c.Names) == 0 {
+			a.note("%s is left out, as there is %s: name it to link it all the same", name, other)
+			continue
+		}
+		if err := link(program, filepath.Join(dir, name)); err != nil {
+			a.complain(err.Error())
+			first = exitStatus(api.CodeUsage.ExitStatus())
+			continue
+		}
+		a.out.Printf("%s\n", term.Clean(filepath.Join(dir, name)))
+	}
+	if !slices.Contains(filepath.SplitList(a.getenv("PATH")), dir) {
+		a.note("%s is not in your PATH", dir)
+	}
+	return first
+}
+
+// elsewhere is another program of this name in PATH, "" where there is none.
+func (a *app) elsewhere(name, dir string) string {
+	for _, d := range filepath.SplitList(a.getenv("PATH")) {
+		path := filepath.Join(d, name)
+		if filepath.IsAbs(d) && d != dir && runnable(path) && !ours(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// link makes a link, also in the place of one that was made before.
+func link(program, path string) error {
+	if ours(path) {
+		if err := os.Remove(path); err != nil {
+			return usagef("%v", err)
+		}
+	}
+	err := os.Symlink(program, path)
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s is there, and is not a link to gpusched: it is left alone", path)
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}
+
+type aliasesRemoveCmd struct{ linksOptions }
+
+// Run takes the links away. A name that is something else is left alone.
+func (c *aliasesRemoveCmd) Run(a *app) error {
+	dir, names, err := c.where(a)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		switch {
+		case ours(path):
+			if err := os.Remove(path); err != nil {
+				return usagef("%v", err)
+			}
+			gone = append(gone, path)
+		case len(c.Names) > 0:
+			return usagef("%s is not a link to gpusched", path)
+		}
+	}
+	if len(gone) == 0 {
+		a.note("there is no such link in %s", dir)
+		return nil
+	}
+	a.out.Printf("removed %s\n", term.Clean(strings.Join(gone, ", ")))
+	return nil
+}
