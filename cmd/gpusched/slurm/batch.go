@@ -20,6 +20,7 @@ type Batch struct {
 	memPerGPU, memPerCPU    int64 // bytes
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
+	truncates               bool // --open-mode=truncate
 }
 
 // Add reads the words of a line that begins with #SBATCH.
@@ -142,6 +143,10 @@ func (b *Batch) drop(names ...string) {
 	})
 }
 
+func (b *Batch) asks(name string) bool {
+	return slices.ContainsFunc(b.words, func(word string) bool { return strings.HasPrefix(word, "--"+name+"=") })
+}
+
 func (b *Batch) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
@@ -161,6 +166,9 @@ func (b *Batch) Words() ([]string, error) {
 	words := slices.Clone(b.words)
 	if b.gpusSet {
 		words = append(words, "--gpus="+strconv.Itoa(b.gpus))
+	}
+	if b.asks("log") && b.truncates {
+		words = append(words, "--log-truncate")
 	}
 	if b.gpuType != "" {
 		words = append(words, "--gpu-type="+b.gpuType)

@@ -110,13 +110,37 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestOutputFiles: a file of sbatch's is that of --log.
+func TestOutputFiles(t *testing.T) {
+	for line, want := range map[string]string{
+		"-o out-%j.txt":                      "--log=out-%j.txt",
+		"--output=%x-%A_%a.%u --error=e.txt": "--log=%n-%A_%a.%u",
+		"-e err.txt --open-mode=truncate":    "--log=err.txt --log-truncate",
+		"-e err.txt -o out.txt":              "--log=out.txt",
+		"-o /dev/null":                       "",
+	} {
+		b := &Batch{}
+		if err := b.Add(strings.Fields(line)); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if words, err := b.Words(); err != nil || strings.Join(words, " ") != want {
+			t.Errorf("%s: %q (%v), not %s", line, words, err, want)
+		}
+	}
+	for _, line := range []string{"-o %N.txt", "-o x%", "-o %4j", "--open-mode=both"} {
+		if (&Batch{}).Add(strings.Fields(line)) == nil {
+			t.Errorf("%s is taken", line)
+		}
+	}
+}
+
 // TestIgnoredAreNamed: nothing is left out without a word.
 func TestIgnoredAreNamed(t *testing.T) {
 	b := read(t, "-p gpu --account=lab --qos high", "--mail-type=END --mail-user a@b", "--output=x-%j.out", "--exclusive", "--mem=0")
 	if got := strings.Join(b.Ignored(), " "); got != "-p --account --qos --mail-type --mail-user" {
 		t.Errorf("ignored: %s", got)
 	}
-	if len(b.Notes()) != 3 || !b.NoGPU() {
+	if len(b.Notes()) != 2 || !b.NoGPU() {
 		t.Errorf("notes: %q, without GPU: %v", b.Notes(), b.NoGPU())
 	}
 	if read(t, "--gpus=0").NoGPU() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -272,7 +273,48 @@ func (b *Batch) exclusive(string, string) error {
 	return nil
 }
 
-func (b *Batch) outputFile(name, _ string) error {
-	b.note("%s is not honoured: the output is in the journal (gpusched logs ID)", name)
-	return nil
+// outputFile has the output in a file beside the journal, which is emptied first
+// only where the script says so: the tasks of an array may share it.
+func (b *Batch) outputFile(name, value string) error {
+	switch {
+	case name == "--open-mode":
+		b.truncates = value == "truncate"
+		if !b.truncates && value != "append" {
+			return fmt.Errorf("%q is neither append nor truncate", value)
+		}
+		return nil
+	case value == "/dev/null":
+		b.note("%s=/dev/null: the output is in the journal all the same", name)
+		return nil
+	}
+	file, err := pattern(value)
+	if err != nil {
+		return err
+	}
+	if b.asks("log") && name != "--output" && name != "-o" {
+		if !slices.Contains(b.words, "--log="+file) {
+			b.note("%s: what goes to the standard error is in the file of --output", name)
+		}
+		return nil
+	}
+	return b.set("log", file)
+}
+
+// patterns are Slurm's parts of a file's name that are known here.
+var patterns = map[byte]string{'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u"}
+
+func pattern(s string) (string, error) {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			out.WriteByte(s[i])
+			continue
+		}
+		i++
+		if i == len(s) || patterns[s[i]] == "" {
+			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x and %%u", s)
+		}
+		out.WriteString(patterns[s[i]])
+	}
+	return out.String(), nil
 }
