@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,9 @@ func TestTerminal(t *testing.T) {
 	sh(t, "alice", `rm -f ~/keys ~/screen; mkfifo ~/keys
 		(script -qfec "stty rows 33 cols 99; exec gpusched run --tty -g 1 -n held -- bash -i" ~/screen < ~/keys > /dev/null 2>&1; echo $? > ~/ended) &
 		exec 3<> ~/keys; (sleep infinity >&3 & echo $! > ~/keeper)`)
-	t.Cleanup(func() { try(t, "alice", "kill $(cat ~/keeper); gpusched cancel name:held; rm -f ~/keys ~/screen ~/ended ~/keeper") })
+	t.Cleanup(func() {
+		try(t, "alice", "kill $(cat ~/keeper); gpusched cancel name:held; rm -f ~/keys ~/screen ~/ended ~/keeper")
+	})
 	types := func(text string) { sh(t, "alice", "printf '"+text+"' > ~/keys") }
 	shows := func(file, text string) {
 		t.Helper()
@@ -40,6 +43,15 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("exec: %q", got)
 	}
 	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "the terminal of job "+name+" is for alice")
+	const knock = `perl -MSocket -e '$SIG{PIPE} = "IGNORE";
+		open(F, "/proc/net/unix"); ($name) = map { /@(gpusched-terminal-%s-\S+)/ ? $1 : () } <F>;
+		socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$name")) or die "connect: $!";
+		syswrite(S, "h\0\2{}"); print sysread(S, $b, 3) ? "let in" : "turned away"'`
+	for user, want := range map[string]string{"bob": "turned away", "alice": "let in", "": "let in"} {
+		if got := sh(t, user, fmt.Sprintf(knock, name)); got != want {
+			t.Errorf("%q past the client is %s", user, got)
+		}
+	}
 	sh(t, "alice", `(printf '\020'; sleep 1; printf '\021') | script -qfec "gpusched attach `+name+`" ~/screen2 > /dev/null 2>&1`)
 	shows("~/screen2", "still 42 here")
 	shows("~/screen2", "goes on")
