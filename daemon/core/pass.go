@@ -125,7 +125,20 @@ func (c *Core) schedule(now time.Time) {
 		l := c.jobs.get(v.Victim)
 		l.job.StopFor = v.For
 		c.requestStop(l, job.StopPreempt, "", now)
+		c.owe(c.jobs.get(v.For))
 	}
+}
+
+// owe has a job for which others stop go before all of its class and number until it
+// starts: what they give up is for it. An array is owed nothing, or all of its tasks
+// would be.
+func (c *Core) owe(l *trackedJob) {
+	if l.owed || l.job.Tasks != nil {
+		return
+	}
+	l.owed = true
+	c.planning.Remove(l.job.ID)
+	c.planning.Push(c.waiting(l))
 }
 
 func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {

@@ -19,6 +19,7 @@ func (c *Core) enqueue(l *trackedJob, now time.Time) {
 
 func (c *Core) dequeue(l *trackedJob, now time.Time) {
 	c.planning.Remove(l.job.ID)
+	l.owed = false
 	c.settleCapped(l, now)
 	c.jobs.leaveQueue(l)
 	l.job.AwayAt = time.Time{}
@@ -30,6 +31,7 @@ func (c *Core) dequeue(l *trackedJob, now time.Time) {
 func (c *Core) consider(l *trackedJob, now time.Time) {
 	j := &l.job
 	c.planning.Remove(j.ID)
+	l.owed = false // it is held, or asks something else
 	c.jobs.stopTimer(j.ID)
 	if j.State != job.Queued {
 		return
@@ -145,7 +147,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j),
+		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j), Owed: l.owed,
 	}
 	if j.Request.Preemptible {
 		w.Effort, w.Untried = c.effort(l, j.Served, false)

@@ -46,7 +46,7 @@ func bySize(a, b *bucket) int {
 
 // joinBatch puts a bucket where it belongs in its batch, if it is of one.
 func (q *Queue) joinBatch(b *bucket) {
-	if b.bucketKey.batch == "" {
+	if b.bucketKey.batch == "" || b.owed {
 		return
 	}
 	key := batchKey{b.account, b.bucketKey.batch, b.priority}

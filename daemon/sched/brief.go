@@ -14,6 +14,7 @@ type brief struct {
 	base    Instant // of the head, which is alone
 	inverse float64
 	run     time.Duration
+	owed    bool
 	batch   bool // where it stands depends on others
 	whole   int
 	needs
@@ -26,7 +27,7 @@ type brief struct {
 func (q *Queue) sum(b *bucket) {
 	q.briefs[b.at] = brief{
 		account: b.account, level: b.level, base: b.head.base(), inverse: b.inverse, run: b.run,
-		batch: b.of != nil, whole: b.shape.whole, needs: b.shape.needs,
+		owed: b.owed, batch: b.of != nil, whole: b.shape.whole, needs: b.shape.needs,
 	}
 }
 
@@ -50,7 +51,7 @@ func (p *Planner) standingOf(at int) standing {
 	}
 	r := rank{level: h.level, since: h.base + Instant(h.account.Capped(h.quota, p.s.Now))}
 	if !p.s.Policy.FIFO {
-		r.guarded = p.guards(r.since)
+		r.guarded, r.owed = p.guards(r.since), h.owed
 		r.score = scoreOf(h.account, h.inverse, r.since, p.s.Now)
 	}
 	return r.standing(at, p.s.Policy.FIFO)

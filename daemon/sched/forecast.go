@@ -115,6 +115,7 @@ func (f *Forecast) carryOut(plan *Plan) {
 		r := &f.s.Running[at]
 		r.Stopping, r.End = true, f.s.Now.Add(r.Notice)
 		f.running[at].left = f.running[at].shape != nil
+		f.owe(v.For)
 	}
 	for i := range plan.Place {
 		f.start(&plan.Place[i])

@@ -94,6 +94,18 @@ func (f *Forecast) enter(e *entry) {
 	}
 }
 
+// owe has a job for which others stop go first, but for an array.
+func (f *Forecast) owe(id job.ID) {
+	e := f.q.entries[id]
+	if e == nil || e.Owed || e.Count > 1 {
+		return
+	}
+	w, b := e.Waiting, e.bucket
+	w.Owed = true
+	f.q.Remove(id)
+	f.q.push(w, b.shape, b.priority)
+}
+
 // start lets a waiting job run for as long as expected.
 func (f *Forecast) start(x *Placement) {
 	e := f.q.entries[x.Job]

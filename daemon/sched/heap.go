@@ -13,7 +13,7 @@ type heap struct {
 // standing is where the next job of a bucket stands, in few bytes. Two that are equal
 // are told apart by their ranks.
 type standing struct {
-	level int64  // twice the priority's, and one more for a guarded one
+	level int64  // four times the priority's, two more for one that is owed its start, and one for a guarded one
 	key   uint64 // the higher the earlier
 	at    int32  // the bucket's place in the queue
 }
@@ -21,7 +21,10 @@ type standing struct {
 // standing is the rank as one: level and guard, and then, where that decides, the score,
 // else the moment from which the wait counts.
 func (r *rank) standing(at int, fifo bool) standing {
-	s := standing{level: 2 * r.level, at: int32(at)}
+	s := standing{level: 4 * r.level, at: int32(at)}
+	if r.owed {
+		s.level += 2
+	}
 	switch {
 	case r.guarded:
 		s.level++

@@ -17,6 +17,7 @@ type rank struct {
 	turn    int32 // in its batch
 	milli   int32 // of GPUs, which the order does not look at
 	guarded bool
+	owed    bool // others were stopped for it, and it has not started
 	untried Kind // of which too few have ended to know how long they run
 }
 
@@ -28,6 +29,8 @@ func (r *rank) before(o *rank) bool {
 	switch {
 	case r.level != o.level:
 		return r.level > o.level
+	case r.owed != o.owed:
+		return r.owed
 	case r.guarded != o.guarded:
 		return r.guarded
 	case !r.guarded && r.score != o.score:
@@ -60,6 +63,7 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 		return
 	}
 	r.guarded = p.guards(r.since)
+	r.owed = b.owed
 	r.score = b.score(r.since, p.s.Now)
 	r.untried = b.untried
 }

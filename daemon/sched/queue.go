@@ -29,6 +29,7 @@ type Waiting struct {
 	Untried  Kind          // its kind, where too few of it have ended to know them by; read of the same
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
+	Owed     bool          // others were stopped for it since it waits
 	Batch    string        // of the account's jobs, with which it is to be done soonest; "": none
 }
 
@@ -63,6 +64,7 @@ type bucketKey struct {
 	log      int
 	priority job.Priority
 	batch    string
+	owed     bool
 	extent   extent        // in a batch
 	effort   time.Duration // of jobs that may be stopped for others, rounded up
 	untried  Kind
@@ -151,7 +153,7 @@ func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 }
 
 func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
-	key := bucketKey{account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch}
+	key := bucketKey{account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch, owed: w.Owed}
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}

@@ -251,6 +251,7 @@ func (d *drawn) queue() {
 			w.Request, w.Account, w.Expected = last.Request, last.Account, last.Expected
 			w.Effort, w.Untried = last.Effort, last.Untried
 		}
+		w.Owed = pick(d, false, false, false, true)
 		w.Batch = pick(d, "", "", "a", "a", "b")
 		d.waiting = append(d.waiting, w)
 		d.q.Push(*w)

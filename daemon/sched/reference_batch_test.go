@@ -42,7 +42,7 @@ func refExtentOf(w *Waiting) refExtent {
 func larger(o, j refJob) bool {
 	sameBatch := o.Batch != "" && o.Batch == j.Batch && o.Account == j.Account && o.Request.Priority == j.Request.Priority
 	a, b := refExtentOf(o.Waiting), refExtentOf(j.Waiting)
-	return sameBatch && !o.guarded && !j.guarded && (a.area > b.area || a.area == b.area && a.length > b.length)
+	return sameBatch && !o.Owed && !j.Owed && !o.guarded && !j.guarded && (a.area > b.area || a.area == b.area && a.length > b.length)
 }
 
 // standBehind is rule "Batches": no job goes before a larger one of its batch.

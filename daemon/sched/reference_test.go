@@ -46,6 +46,7 @@ type refKind struct {
 	extent   refExtent // in a batch
 	measure  time.Duration
 	untried  Kind
+	owed     bool
 }
 
 type refNew struct {
@@ -117,7 +118,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
-	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}, refMeasure(w), untriedOf(w)}
+	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}, refMeasure(w), untriedOf(w), w.Owed}
 	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: kind}
 	if w.Batch != "" {
 		j.kind.extent = refExtentOf(w)
@@ -164,6 +165,8 @@ func (r *reference) compare(a, b refJob) int {
 	switch {
 	case by != 0:
 		return by
+	case a.Owed != b.Owed && !r.s.Policy.FIFO:
+		return truth(b.Owed) - truth(a.Owed)
 	case a.guarded && b.guarded:
 		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
 	case a.guarded:
