@@ -118,7 +118,7 @@ func TestFields(t *testing.T) {
 
 // FuzzTranslate: whatever is typed is words, help or an error.
 func FuzzTranslate(f *testing.F) {
-	for _, s := range []string{"squeue -o %.18i%", "sacct -S now-9 -o a%", "tsp -fk", "sbatch -Hv x", "scancel --me=", "tgpu submit --"} {
+	for _, s := range []string{"squeue -o %.18i%", "sacct -S now-9 -o a%", "tsp -fk", "sbatch -Hv x", "scancel --me=", "tgpu submit --", "srun -=x y"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -84,7 +84,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, _ := strings.Cut(args[0], "=")
 		var err error
-		if t.has(name) || name[1] != '-' && t.has(name[:2]) {
+		if t.has(name) || args[0][1] != '-' && t.has(args[0][:2]) {
 			args, err = t.one(c, args)
 		} else {
 			args, err = b.Next(args)
