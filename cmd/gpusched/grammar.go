@@ -59,6 +59,7 @@ type grammar struct {
 	Aliases aliasesCmd `cmd:"" group:"machine" usage:"[list]|install|remove" help:"Other tools' names for commands, such as sbatch and squeue."`
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`
 
+	Resubmit resubmitCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Queue jobs again that have ended, or failed tasks of an array."`
 	Estimate estimateCmd `cmd:"" group:"jobs" usage:"[options] MODEL" help:"Say how much GPU memory a model takes, and what to ask for."`
 }
 

@@ -262,8 +262,8 @@ func (a *Array) checkParams(size int, p *Problems) {
 			}
 		}
 	}
-	if combinations != size || a.At(0) != 0 || a.At(size-1) != size-1 {
-		p.add("usage/sweep-numbers")
+	if combinations > MaxTasks || a.At(size-1) >= combinations {
+		p.add("usage/sweep-numbers", combinations)
 	}
 	if total > MaxArgBytes {
 		p.add("usage/param-bytes", total, MaxArgBytes)

@@ -55,7 +55,7 @@ var sentences = map[job.Code]sentence{
 	"usage/array-order":      {"the array's numbers must be ascending, without overlap, from 0 to %v", "--array"},
 	"usage/array-size":       {"an array has 1 to %v tasks, this one has %v", "--array, --param"},
 	"usage/sweep-size":       {"the parameters have more than %v combinations: one array has at most that many tasks", "--param"},
-	"usage/sweep-numbers":    {"a sweep has one task for each combination of its parameters, numbered from 0: leave --array out", ""},
+	"usage/sweep-numbers":    {"the parameters have %v combinations, numbered from 0: --array can name some of these only", "leave --array out for all"},
 	"usage/param":            {"each parameter needs a name of its own and a value", "--param"},
 	"usage/param-nul":        {"a parameter contains a NUL byte, which no program can receive", "--param"},
 	"usage/param-bytes":      {"the parameters have %v bytes: at most %v", "--param"},
