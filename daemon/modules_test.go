@@ -97,11 +97,15 @@ func TestModulesAreUsed(t *testing.T) {
 // the system bus is not, and libc's are C's system and popen, which SQLite lacks.
 var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
 
+// holders are the packages of the launcher that can start a program: as the job's
+// user, the command of a job that has a terminal, and what its owner has run beside it.
+var holders = []string{"github.com/creack/pty", "github.com/gpusched/gpusched/units/terminal/hold"}
+
 // TestRootStartsOneProgram holds that of what runs as root only gpu/source starts
 // a program, gpusched-nvml, and that this one starts none. The unit holds the
 // same at run time (InaccessiblePaths).
 func TestRootStartsOneProgram(t *testing.T) {
-	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": nil} {
+	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": holders} {
 		var got []string
 		for _, p := range list(t, "-deps", "./"+program) {
 			if slices.Contains(p.Imports, "os/exec") || slices.Contains(p.Imports, "plugin") {

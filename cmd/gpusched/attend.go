@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -22,9 +19,6 @@ const (
 	waitLook  = time.Second
 	runLook   = 5 * time.Second
 )
-
-// firstLine is how often a first line of output is looked for; it is below settleTime.
-const firstLine = 200 * time.Millisecond
 
 // secondThought is how long after the first Ctrl-C another one cancels the job.
 const secondThought = 2 * time.Second
@@ -82,18 +76,9 @@ func (at *attendance) readOutput(ctx context.Context) error {
 	if err := at.a.awaitJournal(ctx); err != nil {
 		return err
 	}
-	argv := []string{"--no-pager", "--quiet", "--output=cat"}
-	unit := "_SYSTEMD_UNIT=" + at.job.ID.Unit()
-	for first := new(watchedWriter); !first.some; { // journalctl misses what comes where there was nothing
-		first.w = io.Discard
-		if err := runJournal(ctx, path, append(slices.Clone(argv), "--lines=1", unit), first); err != nil {
-			return cmp.Or(ctx.Err(), err)
-		}
-		if !first.some {
-			pause(ctx, firstLine)
-		}
-	}
-	err = runJournal(ctx, path, append(argv, "--follow", "--no-tail", unit), at.pipe)
+	err = runJournal(ctx, path, []string{
+		"--no-pager", "--quiet", "--output=cat", "--follow", "--no-tail", "_SYSTEMD_UNIT=" + at.job.ID.Unit(),
+	}, at.pipe)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -147,7 +147,8 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1, Batch: batchOf(j), Owed: l.owed,
+		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1,
+		Batch: batchOf(j), Owed: l.owed,
 	}
 	if j.Request.Preemptible {
 		w.Effort, w.Untried = c.effort(l, j.Served, false)

@@ -153,7 +153,9 @@ func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 }
 
 func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
-	key := bucketKey{account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch, owed: w.Owed}
+	key := bucketKey{
+		account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch, owed: w.Owed,
+	}
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}
