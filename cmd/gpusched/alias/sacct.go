@@ -29,7 +29,7 @@ type ledgerView struct {
 	since       string
 	sep         string // between fields; "" makes columns
 	after       string // at the end of a line
-	mine, every bool
+	every bool
 }
 
 func (v *ledgerView) reader() map[string]func(c *Call, value string) error {

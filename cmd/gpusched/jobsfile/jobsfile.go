@@ -265,8 +265,9 @@ func parseSpec(text string) (list []Entry) {
 
 func (e *Entry) put(key, value string, ok bool) (err error) {
 	for _, mark := range []string{`"`, "'"} {
-		inner, ok := strings.CutPrefix(value, mark)
-		if inner, ok = strings.CutSuffix(inner, mark); ok && !strings.Contains(inner, mark) {
+		inner, opened := strings.CutPrefix(value, mark)
+		inner, closed := strings.CutSuffix(inner, mark)
+		if opened && closed && !strings.Contains(inner, mark) {
 			value = inner
 		}
 	}

@@ -15,7 +15,7 @@ type Batch struct {
 	ignored []string // the options without a meaning here, as they were written
 	notes   []string
 
-	gpus, tasks, cpus       int // 0: not asked; tasks are 1 then
+	gpus, cpus              int // 0: not asked
 	gpusSet                 bool
 	memPerGPU, memPerCPU    int64 // bytes
 	cpusPerGPU, gpusPerTask int
