@@ -26,9 +26,9 @@ var sacctOptions = []option{
 // ledgerView is what sacct was asked.
 type ledgerView struct {
 	queueView
-	since       string
-	sep         string // between fields; "" makes columns
-	after       string // at the end of a line
+	since string
+	sep   string // between fields; "" makes columns
+	after string // at the end of a line
 	every bool
 }
 
