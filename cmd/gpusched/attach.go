@@ -57,7 +57,7 @@ func (a *app) reach(j api.Job, argv []string) (*session, error) {
 // inSession stays in the terminal of a job, and ends as the job does where that ends
 // meanwhile.
 func (a *app) inSession(ctx context.Context, j api.Job, s *session) error {
-	status, err := s.run()
+	status, err := s.run(ctx)
 	name := nameOfJob(j)
 	var refused *api.Error
 	switch {

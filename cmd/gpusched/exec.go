@@ -37,8 +37,10 @@ func (c *execCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	status, err := s.run()
+	status, err := s.run(ctx)
 	switch {
+	case ctx.Err() != nil:
+		return exitStatus(statusInterrupted)
 	case errors.Is(err, errDetached), errors.Is(err, errCut):
 		return &failure{refuse(api.CodeInternal, "", "%s; the command was hung up on", errCut)}
 	case err != nil || status == 0:

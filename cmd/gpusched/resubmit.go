@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -38,23 +39,30 @@ func (c *resubmitCmd) Run(ctx context.Context, a *app) error {
 		a.note("none of them has failed: nothing is queued")
 	}
 	var jobs []api.Job
+	var failed error
 	from := map[job.ID]string{}
 	for _, r := range list {
 		req, err := c.request(a, r)
 		if err != nil {
-			return err
+			failed = err
+			break
 		}
 		a.restoreLimits()
 		reply, err := a.client.Submit(ctx, req)
 		if err != nil {
-			return err
+			failed = err
+			break
 		}
 		jobs = append(jobs, reply.Job)
 		from[reply.Job.ID] = nameOfJob(r.of)
 	}
-	return a.showActed(c.outputFlags, jobs, func(j api.Job) string {
+	if failed != nil && len(jobs) == 0 {
+		return failed
+	}
+	err = a.showActed(c.outputFlags, jobs, func(j api.Job) string {
 		return "queued, as job " + term.Clean(from[j.ID]) + " again" + a.queuePosition(j)
 	})
+	return cmp.Or(failed, err) // what is queued has been said
 }
 
 // collect finds what is to be queued again: the tasks of one array together.
@@ -162,7 +170,7 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 	if s.Request.Hold, s.Request.Dedup = false, ""; j.MemDefaulted {
 		s.Request.MemBytes = 0
 	}
-	s.Request.Begin = time.Time{}
+	s.Request.Begin, s.Request.After = time.Time{}, nil // those that it waited for have ended
 	array, err := r.array(&c.Change)
 	if err != nil {
 		return api.SubmitRequest{}, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -73,8 +74,10 @@ func (s *session) send(k terminal.Kind, content []byte) error {
 
 // run passes on what is typed and shown until the command has ended, whose status it
 // returns, or the session has in another way.
-func (s *session) run() (status int, err error) {
+func (s *session) run(ctx context.Context) (status int, err error) {
 	defer s.conn.Close()
+	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
+	defer stop()
 	detached := make(chan struct{})
 	if s.tty {
 		old, err := xterm.MakeRaw(int(os.Stdin.Fd()))

@@ -43,6 +43,10 @@ func logPath(s *Spec, base []string) string {
 	return filepath.Join("/", home, rest)
 }
 
+type notOwn struct{}
+
+func (notOwn) Error() string { return "it belongs to another user, who could read it" }
+
 type notRegular struct{}
 
 func (notRegular) Error() string { return "it is not a regular file" }
@@ -67,6 +71,10 @@ func openLog(path string, truncate bool) (fd int, err error) {
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		unix.Close(fd)
 		return -1, notRegular{}
+	}
+	if int(st.Uid) != unix.Geteuid() { // job ids are easily foretold, and so are the names of logs
+		unix.Close(fd)
+		return -1, notOwn{}
 	}
 	if truncate {
 		err = unix.Ftruncate(fd, 0)

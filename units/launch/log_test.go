@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,4 +167,21 @@ func TestLogInTheHomeOfTheUser(t *testing.T) {
 func limited(cmd *exec.Cmd) {
 	cmd.Args = append([]string{"prlimit", "--fsize=4096"}, cmd.Args...)
 	cmd.Path = "/usr/bin/prlimit"
+}
+
+// Whoever foretells a job's log and makes it, for all to write to, does not come to read it.
+func TestLogOfAnotherUser(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1235.out")
+	if err := os.WriteFile(path, []byte("before"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path, 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	if fd, err := openLog(path, true); !errors.Is(err, notOwn{}) {
+		t.Errorf("%d, %v", fd, err)
+	}
+	if got := content(t, path); got != "before" {
+		t.Errorf("it has %q", got)
+	}
 }

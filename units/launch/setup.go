@@ -125,12 +125,15 @@ func moduleInit(env []string) string {
 // afterSetup becomes the job's command in the environment, the directory, with the
 // umask and the open files that the set-up left.
 func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
-	var env []string
+	e := &environment{index: map[string]int{}}
 	for _, kv := range r.base {
 		if name := nameOf(kv); name != setupVariable && name != notifySocket && kindOf(name) != ofShell {
-			env = append(env, kv)
+			e.put(kv)
 		}
 	}
+	e.job(s) // a set-up is not to say which GPUs the job has
+	e.gpus(s, filtered)
+	env := e.entries
 	tight := *s
 	_, tight.SoftLimits = splitLimits(s.SoftLimits)
 	runtime.LockOSThread()

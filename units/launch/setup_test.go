@@ -97,7 +97,7 @@ func TestSetupShell(t *testing.T) {
 			s := reporter(t, nasty()...)
 			s.EnvMode = mode
 			s.Env = []string{"BIN=\xff\xfe$HOME%n\n", "KEEP=1", "PATH=/usr/bin:/bin"}
-			s.Setup.Command = "export FROM_SETUP=\"$KEEP two\"; set -- lost; mkdir -p 'sub dir'; cd 'sub dir'; set -eu; unset KEEP; # " +
+			s.Setup.Command = "export CUDA_VISIBLE_DEVICES=3 GPUSCHED_JOB_ID=7; export FROM_SETUP=\"$KEEP two\"; set -- lost; mkdir -p 'sub dir'; cd 'sub dir'; set -eu; unset KEEP; # " +
 				strings.Repeat("x", 100<<10)
 			l := launch(t, "closed", s)
 			r := l.received(t)

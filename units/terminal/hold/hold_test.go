@@ -140,6 +140,20 @@ func TestAlone(t *testing.T) {
 }
 
 // The signal that ended the command is the job's; a command that is not there is said.
+// A job that is stopped while its holder waits for the first client ends by that, and its
+// command does not begin.
+func TestStoppedBeforeItBegins(t *testing.T) {
+	h := start(t, "sleep", "60")
+	h.dial() // it listens
+	if err := h.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = h.Cmd.Wait()
+	if s := h.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended with %v", h.ProcessState)
+	}
+}
+
 func TestBadEnds(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"kill -KILL $$", "signal: killed"}, {"kill -SEGV $$", "signal: segmentation fault"}, {"kill -TERM $$", "signal: terminated"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/units/terminal"
 )
@@ -45,9 +46,10 @@ func Main(argv, environ []string) int {
 	} else {
 		attached := make(chan struct{}, 1)
 		go h.accept(fd, attached)
-		select {
-		case <-attached:
-		case <-time.After(firstClient):
+		if stop := awaitClient(attached, arriving); stop != 0 {
+			close(h.begun)
+			h.end(128 + int(stop))
+			return finish(syscall.WaitStatus(stop))
 		}
 	}
 	state, err := h.run(argv, arriving)
@@ -56,6 +58,29 @@ func Main(argv, environ []string) int {
 		return statusNotRun
 	}
 	return finish(state)
+}
+
+// awaitClient returns when somebody has attached or nobody is waited for any more, or
+// the signal by which the job was ended before its command began.
+func awaitClient(attached <-chan struct{}, arriving <-chan os.Signal) (stop syscall.Signal) {
+	late := time.After(firstClient)
+	for {
+		select {
+		case <-attached:
+			return 0
+		case <-late:
+			return 0
+		case s := <-arriving:
+			if ends(s) {
+				return s.(syscall.Signal)
+			}
+		}
+	}
+}
+
+// ends reports whether a signal is one by which jobs are ended.
+func ends(s os.Signal) bool {
+	return s == syscall.SIGTERM || s == syscall.SIGINT || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
 // run is the command's whole life.
@@ -70,6 +95,11 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStat
 	h.master = master
 	h.mu.Unlock()
 	close(h.begun)
+	for len(arriving) > 0 { // what came before the command was there
+		if s := <-arriving; ends(s) {
+			_ = unix.Kill(-cmd.Process.Pid, s.(syscall.Signal))
+		}
+	}
 	go hangUp(cmd.Process.Pid, arriving)
 	shown := make(chan struct{})
 	go func() {
