@@ -142,6 +142,7 @@ func (l *loop) pass() bool {
 	l.passed(plan, order)
 	for _, v := range plan.Preempt {
 		l.stop(l.jobs[v.Victim-1])
+		l.owe(l.jobs[v.For-1])
 	}
 	for _, x := range plan.Place {
 		l.begin(l.jobs[x.Job-1], x)
@@ -152,6 +153,15 @@ func (l *loop) pass() bool {
 		}
 	}
 	return len(plan.Place)+len(plan.Preempt) > 0
+}
+
+// owe has a job for which others stop go first.
+func (l *loop) owe(j *loopJob) {
+	if !j.Owed {
+		j.Owed = true
+		l.q.Remove(j.ID)
+		l.q.Push(j.Waiting)
+	}
 }
 
 // see fills in the snapshot.
@@ -186,6 +196,7 @@ func (l *loop) earn() {
 func (l *loop) begin(j *loopJob, x Placement) {
 	l.earn()
 	l.q.Take(j.ID)
+	j.Owed = false
 	j.Since = j.Since.Add(j.Account.Capped(j.Request.QuotaMilli(), l.s.Now) - j.Capped)
 	j.lane = x.Guarded
 	j.grants, j.start, j.end = slices.Clone(x.Grants), l.s.Now, l.s.Now.Add(j.run-j.served)

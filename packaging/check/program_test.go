@@ -16,8 +16,8 @@ import (
 func TestCompletionOfTheRealProgram(t *testing.T) {
 	programs := filepath.Join(extractDeb(t), "usr/bin")
 	for _, tt := range []struct{ shell, script string }{
-		{"bash", `source "$0"; COMP_WORDS=(gpusched su); COMP_CWORD=1; _gpusched; printf '%s\n' "${COMPREPLY[@]}"`},
-		{"fish", `source $argv[1]; complete -C "gpusched su"`},
+		{"bash", `source "$0"; COMP_WORDS=(gpusched subm); COMP_CWORD=1; _gpusched; printf '%s\n' "${COMPREPLY[@]}"`},
+		{"fish", `source $argv[1]; complete -C "gpusched subm"`},
 	} {
 		cmd := exec.CommandContext(t.Context(), tt.shell, "-c", tt.script, completion(t, "gpusched."+tt.shell))
 		cmd.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LC_ALL=C.UTF-8"}
