@@ -37,7 +37,7 @@ func TestAttackerWords(t *testing.T) {
 		if got := printed(t, id, "seen"); !strings.Contains(got, want) {
 			t.Errorf("%s arrives as %q, not %q", word, got, want)
 		}
-		gone := submit(t, "bob", "-g 0 -- "+word+" x")
+		gone := submit(t, "bob", "-g 0 --force -- "+word+" x")
 		if j := wait(t, gone); j.State != "failed" {
 			t.Errorf("%s runs: %+v", word, j)
 		}
