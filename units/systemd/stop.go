@@ -34,8 +34,20 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// end is Stop but for what journald is told.
+// end is Stop but for what journald is told. What is frozen is let go on where that is
+// why it stays: newer releases of systemd (257, not 252) refuse to stop it.
 func (m *Manager) end(ctx context.Context, name string) error {
+	err := m.endOnce(ctx, name)
+	if !errors.Is(err, units.ErrProcesses) {
+		return err
+	}
+	if s, failed := m.Status(ctx, name); failed != nil || !s.Frozen || m.Freeze(ctx, name, false) != nil {
+		return err
+	}
+	return m.endOnce(ctx, name)
+}
+
+func (m *Manager) endOnce(ctx context.Context, name string) error {
 	l, err := m.linkFor("stop", name)
 	if err != nil {
 		return err
