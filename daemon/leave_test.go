@@ -51,10 +51,11 @@ func TestShutdown(t *testing.T) {
 }
 
 // TestStartInShutdown: a start that systemd does not take for the moment, or was
-// short of something for, is tried again.
+// short of something for, or did not come to in time, is tried again.
 func TestStartInShutdown(t *testing.T) {
 	short := &units.StartError{JobResult: "failed", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultResources}}
-	for _, err := range []error{units.ErrNotNow, short} {
+	late := &units.StartError{JobResult: "timeout", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultTimeout}}
+	for _, err := range []error{units.ErrNotNow, short, late} {
 		r := newRig(t, 1, nil)
 		r.bus.FailNext(unittest.OpStart, unittest.Fault{Err: err})
 		id := r.submit(1, nil)

@@ -169,6 +169,8 @@ func notStarted(err error, leaves bool) string {
 		return "the machine was going down"
 	case errors.As(err, &start) && start.Status.Result == units.ResultResources:
 		return "systemd was short of memory or processes"
+	case errors.As(err, &start) && start.Status.Result == units.ResultTimeout:
+		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
 	}
 	return "systemd was stopping it or its slice"
 }

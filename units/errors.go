@@ -36,9 +36,9 @@ type StartError struct {
 }
 
 // Temporary reports whether another try can go better: systemd itself was short of
-// something, or somebody had the start cancelled.
+// something or came to nothing in time, or somebody had the start cancelled.
 func (e *StartError) Temporary() bool {
-	return e.Status.Result == ResultResources || e.JobResult == "canceled"
+	return e.Status.Result == ResultResources || e.Status.Result == ResultTimeout || e.JobResult == "canceled"
 }
 
 // Error says which step failed, as far as systemd tells.

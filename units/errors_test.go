@@ -11,6 +11,7 @@ func TestTemporary(t *testing.T) {
 		{StartError{JobResult: "failed"}, false},
 		{StartError{JobResult: "canceled"}, true},
 		{StartError{JobResult: "failed", Status: Status{Result: ResultResources}}, true},
+		{StartError{JobResult: "timeout", Status: Status{Result: ResultTimeout}}, true},
 		{StartError{JobResult: "failed", Status: Status{Result: ResultExitCode}}, false},
 	} {
 		if got := c.e.Temporary(); got != c.want {

@@ -23,6 +23,10 @@ func Properties(s Spec) []Property {
 	return append(p, journal(s)...)
 }
 
+// startTimeout is less than the daemon waits for a start, so that it is systemd
+// that gives one up.
+const startTimeout = time.Minute
+
 // service is what makes the unit a job. ExecStart is the plain form: systemd
 // 252 loses ExecStartEx at the next daemon-reload.
 //
@@ -35,6 +39,9 @@ func Properties(s Spec) []Property {
 // ExecReload prints what the scheduler has to tell the job's user: systemd runs
 // it in the unit, as the user, so that it is in the journal of the unit, where
 // the user can read it. Its failure is no matter to the job.
+//
+// TimeoutStartUSec is what systemd may take until it executes the launcher. It asks
+// for the groups of the account meanwhile, and a directory service can hang.
 //
 // There is no PAMName (with Type=exec the unit would stay activating on 252, and
 // a session costs two thirds of the rate), no NoNewPrivileges (nvidia-modprobe
@@ -55,6 +62,7 @@ func service(s Spec) []Property {
 		{"NotifyAccess", "main"},
 		{"KillMode", "control-group"},
 		{"SendSIGKILL", true},
+		{"TimeoutStartUSec", usec(startTimeout)},
 		{"TimeoutStopUSec", usec(max(s.Grace, time.Millisecond))}, // 0 would read as infinity after a reload
 		{"OOMPolicy", "kill"},
 		{"IgnoreSIGPIPE", false},

@@ -67,7 +67,7 @@ func TestPropertiesGolden(t *testing.T) {
 func TestPropertyTypes(t *testing.T) {
 	want := map[string]string{
 		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand", "ExecReload": "[]units.ExecCommand",
-		"NotifyAccess": "string", "KillMode": "string", "SendSIGKILL": "bool", "TimeoutStopUSec": "uint64",
+		"NotifyAccess": "string", "KillMode": "string", "SendSIGKILL": "bool", "TimeoutStartUSec": "uint64", "TimeoutStopUSec": "uint64",
 		"OOMPolicy": "string", "IgnoreSIGPIPE": "bool", "Slice": "string", "User": "string",
 		"Group": "string", "DevicePolicy": "string", "DeviceAllow": "[]units.DeviceAllow", "MemoryAccounting": "bool",
 		"CPUAccounting": "bool", "TasksAccounting": "bool", "MemoryMax": "uint64", "MemorySwapMax": "uint64",
@@ -97,7 +97,7 @@ func TestPropertyTypes(t *testing.T) {
 // WorkingDirectory or RootDirectory.
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload NotifyAccess KillMode SendSIGKILL
-		TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
+		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }

@@ -39,17 +39,20 @@ func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
 // recordExit keeps how the command ended.
 func (c *Core) recordExit(l *trackedJob, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := resultOf(u.Exit, &l.job)
+		r := resultOf(u.Exit, &l.job, l.tries)
 		r.Unfiltered = u.Unfiltered
 		a.Result = &r
 		a.HostUse = a.Max(u.Used)
 	})
 }
 
-// resultOf translates the end of a unit's command.
-func resultOf(e contract.Exit, j *job.Job) job.Result {
+// resultOf translates the end of a unit's command. A unit that was too long in
+// starting has executed nothing: its job is tried again.
+func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
+	case e.Timeout && e.Launch == contract.StepUnit:
+		r.Outcome, r.Tries = job.Lost, tries+1
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
 	case e.Timeout && j.Request.TimeLimit > 0:
