@@ -45,7 +45,7 @@ func recipeOf(kind Kind, suite Suite) (recipe, error) {
 	}
 	includes := []string{
 		"systemd", "systemd-sysv", "dbus", "polkitd", "needrestart", "procps", "passwd", "bash", "coreutils",
-		"util-linux", "init-system-helpers", "python3-minimal",
+		"util-linux", "init-system-helpers", "python3-minimal", "libnss-extrausers",
 	}
 	hooks := map[string]string{"customize": customiseScript}
 	switch kind {
