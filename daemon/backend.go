@@ -233,9 +233,9 @@ func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 	return v.Jobs[0], nil
 }
 
-// Wait blocks until the job has ended.
+// Wait blocks until the job is at rest.
 func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
-	return d.await(ctx, id, func(j *job.Job) bool { return j.State.Terminal() })
+	return d.await(ctx, id, (*job.Job).AtRest)
 }
 
 // await returns the job once it is over with it.
@@ -269,12 +269,12 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 }
 
 // AwaitTask blocks until a task of an array has become a job, which it returns, or
-// never will: 0. It is 0 also for one whose job is not on disk yet.
+// will not by itself: 0. It is 0 also for one whose job is not on disk yet.
 func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	if id, err := d.Task(ctx, array, index); err != nil || id != 0 {
 		return id, err
 	}
-	if _, err := d.await(ctx, array, func(j *job.Job) bool { return !j.MayStart(index) }); err != nil {
+	if _, err := d.await(ctx, array, func(j *job.Job) bool { return !j.MayStart(index) || j.AtRest() }); err != nil {
 		return 0, err
 	}
 	return d.opt.Store.Task(ctx, array, index)

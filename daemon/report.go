@@ -63,6 +63,8 @@ func jobFields(j *job.Job) []any {
 		fields = append(fields, "result", words.Result(a.Result))
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)
+	case j.TooManyFailed():
+		fields = append(fields, "why", string(job.ReasonFailures), "failed", j.Tasks.Failures)
 	}
 	if j.Left != "" {
 		fields = append(fields, "left", j.Left)

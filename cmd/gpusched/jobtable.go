@@ -77,7 +77,7 @@ func stateWord(j api.Job) string {
 		return word + " (suspended)"
 	case live && len(j.Warnings) > 0:
 		return word + warningWords(j.Warnings)
-	case live && j.HeldBy != "":
+	case live && isHeld(j):
 		return word + " (held)" + progress(j.Array)
 	case live:
 		return word + progress(j.Array)

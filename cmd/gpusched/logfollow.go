@@ -87,7 +87,7 @@ func (f *following) look(ctx context.Context, ended int) (list []api.Job, live b
 	ids := joined(f.named, ",", nameOfJob)
 	reply, err := f.client.List(ctx, api.ListQuery{IDs: ids, Reasons: true})
 	for _, j := range reply.Jobs {
-		live = live || !j.State.Terminal()
+		live = live || !atRest(j)
 		if j.Array == nil {
 			list = append(list, j)
 			continue
@@ -102,6 +102,11 @@ func (f *following) look(ctx context.Context, ended int) (list []api.Job, live b
 		return nil, true, f.orGoesOn(ctx, err)
 	}
 	return list, live, nil
+}
+
+// atRest reports whether nothing more comes of a job by itself.
+func atRest(j api.Job) bool {
+	return j.State.Terminal() || j.Array != nil && j.Array.TooManyFailed && j.Array.Live == 0
 }
 
 // orGoesOn is the error, or nil where the scheduler may be back soon: what jobs print

@@ -29,6 +29,7 @@ func lifecycle(j api.Job) (parts phrases) {
 	parts.add(j.Preemptible, "preemptible")
 	parts.add(j.Retries > 0, "up to %d retries", j.Retries)
 	parts.add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
+	parts.add(j.MaxFailures > 0, "at most %s", count(j.MaxFailures, "failed task"))
 	parts.add(j.Objective == job.Makespan && j.Batch == "", "longest and widest task first")
 	parts.add(j.Objective == job.Makespan && j.Batch != "", "longest and widest of batch %q first", j.Batch)
 	return parts

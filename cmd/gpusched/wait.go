@@ -110,6 +110,9 @@ func resultOf(j api.Job) string {
 	if j.Result != nil {
 		return j.Result.Sentence
 	}
+	if j.State == job.Queued {
+		return "does not go on" + colon(j.Why)
+	}
 	return string(j.State)
 }
 
@@ -118,6 +121,9 @@ func statusOf(jobs []api.Job) error {
 	for _, j := range jobs {
 		if j.Result != nil && j.Result.Code != 0 {
 			return exitStatus(j.Result.Code)
+		}
+		if j.Result == nil && j.State == job.Queued {
+			return exitStatus(1) // no more of it starts, as too many tasks have failed
 		}
 		if j.Result == nil && j.State != job.Completed {
 			return exitStatus(statusFailure)

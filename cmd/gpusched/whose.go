@@ -106,7 +106,9 @@ func (c *manyFlags) act(ctx context.Context, a *app, verb, which string, fits fu
 }
 
 // What can be done to which jobs.
-func isWaiting(j api.Job) bool   { return j.State == job.Queued && j.HeldBy == "" }
-func isHeld(j api.Job) bool      { return j.State == job.Queued && j.HeldBy != "" }
+func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
+func isHeld(j api.Job) bool {
+	return j.State == job.Queued && (j.HeldBy != "" || j.Array != nil && j.Array.TooManyFailed)
+}
 func isSuspended(j api.Job) bool { return !j.SuspendedAt.IsZero() }
 func runs(j api.Job) bool        { return j.State == job.Running && j.SuspendedAt.IsZero() }

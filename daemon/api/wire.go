@@ -113,6 +113,8 @@ type Array struct {
 	Failed int    `json:"failed"`          // of those that ended, how many did not complete
 
 	Cancelled int `json:"cancelled,omitempty"` // tasks that were cancelled before they became jobs
+
+	TooManyFailed bool `json:"too_many_failed,omitempty"` // no more start until it is released (max_failures)
 }
 
 // Task says which part of an array a job is.

@@ -44,9 +44,17 @@ func (c *Core) taskEnded(l *trackedJob, now time.Time) {
 	counts.Live--
 	if l.job.State != job.Completed {
 		counts.Failed++
+		if l.job.State != job.Cancelled {
+			counts.Failures++
+		}
 	}
+	started := !array.job.TooManyFailed()
 	array.job.Tasks = &counts
 	c.step.markDirtyQuietly(array)
+	if started && array.job.TooManyFailed() {
+		c.step.markDirty(array) // which is logged
+		c.consider(array, now)
+	}
 	c.endArray(array, now)
 }
 

@@ -48,8 +48,8 @@ func (c *Core) checkJob(id job.ID, l *trackedJob, breach breach) {
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
-		if free := j.Held == "" && len(j.Pending) == 0; c.planning.Has(id) != (free && !c.jobs.hasTimer(id)) {
-			breach(1, "job %d is in the queue: %t; held %q, waits for %d jobs, for a time %t", id, c.planning.Has(id), j.Held, len(j.Pending), c.jobs.hasTimer(id))
+		if free := mayStart(j); c.planning.Has(id) != (free && !c.jobs.hasTimer(id)) {
+			breach(1, "job %d is in the queue: %t; held %q, too many failed: %t, waits for %d jobs, for a time %t", id, c.planning.Has(id), j.Held, j.TooManyFailed(), len(j.Pending), c.jobs.hasTimer(id))
 		}
 		if l.action != noAction {
 			breach(3, "job %d is queued with an action under way", id)

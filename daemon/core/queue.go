@@ -37,7 +37,7 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 		return
 	}
 	at := notBefore(j)
-	free := j.Held == "" && len(j.Pending) == 0
+	free := mayStart(j)
 	c.countWait(l, free && !at.After(now), now)
 	switch {
 	case !free:
@@ -52,6 +52,9 @@ func (c *Core) consider(l *trackedJob, now time.Time) {
 	c.planning.Push(c.waiting(l))
 	c.step.replan()
 }
+
+// mayStart reports whether a queued job waits for no person and no other job.
+func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
 // countWait lets a queued job's wait count only while it could be placed. A zero
 // now changes nothing.

@@ -76,7 +76,7 @@ func (s *script) milli() int {
 
 // life reads what concerns a job's life: preemptible spread hold retries=
 // backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
-// dedup=HASH batch=NAME.
+// max-failures= dedup=HASH batch=NAME.
 func (s *script) life(r *job.Request) {
 	_, r.Preemptible = s.args["preemptible"]
 	_, r.Spread = s.args["spread"]
@@ -100,6 +100,7 @@ func (s *script) life(r *job.Request) {
 		}
 		r.Array = a
 	}
+	r.MaxFailures = s.num("max-failures", 0)
 }
 
 // after reads dependencies, one of each kind: after= after-ok= after-fail= after-any=.
@@ -112,7 +113,8 @@ func (s *script) after() (list []job.Dependency) {
 	return list
 }
 
-// update changes a waiting job: priority= gpus= mem= time= preemptible=no retries= after-ok= limit=.
+// update changes a waiting job: priority= gpus= mem= time= preemptible=no retries= after-ok= limit=
+// max-failures=.
 func (s *script) update() {
 	ch := &job.Change{}
 	if text, ok := s.args["priority"]; ok {
@@ -145,6 +147,9 @@ func (s *script) update() {
 	}
 	if _, ok := s.args["limit"]; ok {
 		ch.ArrayLimit = new(s.num("limit", 0))
+	}
+	if _, ok := s.args["max-failures"]; ok {
+		ch.MaxFailures = new(s.num("max-failures", 0))
 	}
 	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
 }

@@ -18,12 +18,22 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		return job.Refuse("forbidden/held", j.Called(), j.Held)
 	case e.What.Kind == job.CommandRelease:
 		j.Held = ""
+		forgiveFailures(j)
 	case !others:
 		j.Held = e.Who.User
 	}
 	c.step.markDirty(l)
 	c.consider(l, now)
 	return nil
+}
+
+// forgiveFailures lets as many more tasks of an array fail as may.
+func forgiveFailures(j *job.Job) {
+	if j.Tasks != nil && j.Tasks.Failures > 0 {
+		counts := *j.Tasks
+		counts.Failures = 0
+		j.Tasks = &counts
+	}
 }
 
 // requeue stops a running job and sends it to the end of the queue.
@@ -50,7 +60,7 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	raised := s.Request.Priority.Raised()
 	if l.job.Tasks != nil {
 		s.Request.Array = cloneArray(s.Request.Array)
-	} else if ch.ArrayLimit != nil {
+	} else if ch.ArrayLimit != nil || ch.MaxFailures != nil {
 		return job.Refuse("usage/no-array", l.job.Called())
 	}
 	ch.Apply(&s)

@@ -136,6 +136,9 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 	switch {
 	case j.Held != "":
 		return alone(job.ReasonHeld, job.Text(j.Held))
+	case j.TooManyFailed():
+		return []job.Reason{{Code: job.ReasonFailures, GPU: job.NoGPU,
+			Need: int64(j.Request.MaxFailures), Have: int64(j.Tasks.Failures)}}
 	case len(j.Pending) > 0:
 		return c.nameJobs(dependencyReasons(j.Pending))
 	case c.jobs.hasTimer(j.ID) && j.NotBefore.After(j.Request.Begin):

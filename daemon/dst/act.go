@@ -76,6 +76,9 @@ func (w *World) change(c *job.Command, d *dice) {
 			c.Change.Retries = new(d.n(3))
 		case 4:
 			c.Change.ArrayLimit = new(d.n(3))
+			if d.percent(30) {
+				c.Change.MaxFailures = new(d.n(3))
+			}
 		case 5, 6:
 			c.Change.After = w.later(d)
 		case 7:
@@ -105,7 +108,7 @@ func (w *World) wait(e *Entry) {
 	w.ask(e.For, func(ctx context.Context, d *daemon.Daemon) func() {
 		v, err := d.Wait(ctx, c.id)
 		return func() {
-			if err == nil && !v.State.Terminal() {
+			if err == nil && !v.AtRest() {
 				w.breach(5, "a client waited for job %d to its end and was told that it is %s", c.id, v.State)
 			}
 			if err == nil {
@@ -416,7 +419,7 @@ func (w *World) tidy() {
 		// it came when nobody knew what there is
 		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0:
 			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
-		case j.Held != "":
+		case j.Held != "", j.TooManyFailed():
 			w.order(e, root, job.Command{Kind: job.CommandRelease, Job: id})
 		}
 	}

@@ -113,6 +113,7 @@ func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 		}
 	case 6:
 		r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: d.n(5), Step: 1}}, Limit: d.n(3)}
+		r.MaxFailures = pick(d, 0, 0, 1, 2)
 	case 7:
 		r.Dedup = fmt.Sprintf("same%d", d.n(2))
 	case 8:

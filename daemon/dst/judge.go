@@ -20,6 +20,7 @@ type judge struct {
 	cancelled map[job.ID]int           // confirmed: no attempt above this number
 	cancels   map[job.ID]bool          // somebody asked
 	held      map[job.ID]bool          // confirmed, and nobody who may asked to release it since; true: an administrator
+	failed    map[job.ID]int           // tasks of an array, since its release was asked last
 	acted     map[job.ID]bool          // somebody asked something that may end it
 	swept     map[string]bool          // attempts whose units a shutdown stopped
 	stops     map[string]time.Duration // when an attempt's stop was decided first
@@ -43,7 +44,8 @@ func newJudge() *judge {
 		uses: newUses(), books: newBooks(),
 		acked: map[job.ID]*submission{}, truth: map[string]*run{},
 		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{},
-		swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
+		failed: map[job.ID]int{},
+		swept:  map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
 	}
 }
 
@@ -59,6 +61,7 @@ func (j *judge) forget() {
 // restart is a new process of the daemon: it has heard nothing yet.
 func (j *judge) restart() {
 	j.told, j.controls = nil, map[string]job.GPUControl{}
+	j.failed = map[job.ID]int{}
 	j.states, j.attempts = map[job.ID]job.State{}, map[job.ID]int{}
 }
 
@@ -93,6 +96,7 @@ func (j *judge) asked(who job.Actor, c job.Command) {
 	case job.CommandCancel:
 		j.cancels[c.Job], j.acted[c.Job] = true, true
 	case job.CommandRelease:
+		delete(j.failed, c.Job)
 		if who.Admin || !j.held[c.Job] {
 			delete(j.held, c.Job)
 		}
@@ -172,6 +176,10 @@ func (w *World) judgePlacement(placed *job.Job) {
 	if placed.Task != nil {
 		if _, yes := j.cancelled[placed.Task.Array]; yes {
 			w.breach(1, "task %v starts after the cancel of its array was confirmed", placed.Task)
+		}
+		n, most := j.failed[placed.Task.Array], placed.Request.MaxFailures
+		if most > 0 && n >= most && placed.Attempt.Number == 1 {
+			w.breach(1, "task %v starts after %d have failed, and at most %d may", placed.Task, n, most)
 		}
 	}
 	if _, yes := j.held[placed.ID]; yes {

@@ -76,6 +76,10 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 			w.judgePlacement(n)
 		}
 	}
+	over := n.State.Terminal() && !j.states[n.ID].Terminal()
+	if over && n.Task != nil && n.State != job.Completed && n.State != job.Cancelled {
+		j.failed[n.Task.Array]++
+	}
 	j.states[n.ID] = n.State
 	return placed
 }

@@ -25,6 +25,8 @@ type Change struct {
 	After      *[]Dependency `json:"after,omitempty" kong:"-"`
 	ArrayLimit *int          `json:"array_limit,omitempty" name:"array-limit" placeholder:"N" group:"queue" help:"How many tasks of the array run at once; 0 is no limit."`
 
+	MaxFailures *int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue" help:"How many tasks of the array may fail before no other starts; 0 is no limit."`
+
 	Name    *string `json:"name,omitempty" name:"name" short:"n" placeholder:"NAME" group:"label" help:"Name for people."`
 	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label" help:"A comment. Everybody can see it."`
 }
@@ -34,6 +36,9 @@ type Change struct {
 func (c *Change) Err() error {
 	var p Problems
 	s := Submission{Label: Label{Name: "x"}, Request: Request{GPUMilli: WholeGPU}}
+	if c.MaxFailures != nil {
+		s.Request.Array = &Array{Ranges: []Range{{0, 0, 1}}}
+	}
 	c.Apply(&s)
 	s.Label.check(&p)
 	s.Request.check(&p)

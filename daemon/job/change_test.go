@@ -25,6 +25,8 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 		{Change{ArrayLimit: new(MaxTasks)}, ""},
 		{Change{ArrayLimit: new(MaxTasks + 1)}, "usage/array-limit"},
 		{Change{ArrayLimit: new(-1)}, "usage/array-limit"},
+		{Change{MaxFailures: new(-1)}, "usage/failures"},
+		{Change{MaxFailures: new(3)}, ""},
 		{Change{Name: new(""), CPUs: new(-1)}, "usage/name"},
 		{Change{Name: new(""), CPUs: new(-1)}, "usage/cpus"},
 	} {

@@ -36,19 +36,20 @@ const (
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which is before this one
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
 
-	ReasonDrained    ReasonCode = "drained"     // an administrator lets no job start; Detail says who, why and until when
-	ReasonHeld       ReasonCode = "held"        // Detail says by whom
-	ReasonDependency ReasonCode = "dependency"  // Job has to do what Detail says first
-	ReasonBegin      ReasonCode = "begin-time"  // not before Detail
-	ReasonBackoff    ReasonCode = "back-off"    // after a failure, or Need starts in a row that failed, not before Detail
-	ReasonArrayLimit ReasonCode = "array-limit" // Need tasks of its array run, its limit
-	ReasonQuotaGPUs  ReasonCode = "quota-gpus"  // Detail has Have milli-GPUs of Need
-	ReasonQuotaJobs  ReasonCode = "quota-jobs"  // Detail runs Need jobs, the quota
-	ReasonQuotaMem   ReasonCode = "quota-mem"   // Detail has Have bytes of host memory of Need
-	ReasonQuotaCPUs  ReasonCode = "quota-cpus"  // Detail has Have CPUs of Need
-	ReasonQuotaKept  ReasonCode = "quota-kept"  // the quota of Detail is kept for Job, which is before this one
-	ReasonQuotaHours ReasonCode = "quota-hours" // Detail has used Have GPU-hours of Need
-	ReasonAccount    ReasonCode = "account"     // its user may run nothing; Detail says why
+	ReasonDrained    ReasonCode = "drained"        // an administrator lets no job start; Detail says who, why and until when
+	ReasonHeld       ReasonCode = "held"           // Detail says by whom
+	ReasonDependency ReasonCode = "dependency"     // Job has to do what Detail says first
+	ReasonBegin      ReasonCode = "begin-time"     // not before Detail
+	ReasonBackoff    ReasonCode = "back-off"       // after a failure, or Need starts in a row that failed, not before Detail
+	ReasonArrayLimit ReasonCode = "array-limit"    // Need tasks of its array run, its limit
+	ReasonFailures   ReasonCode = "array-failures" // Have tasks of the array have failed, and Need are its limit
+	ReasonQuotaGPUs  ReasonCode = "quota-gpus"     // Detail has Have milli-GPUs of Need
+	ReasonQuotaJobs  ReasonCode = "quota-jobs"     // Detail runs Need jobs, the quota
+	ReasonQuotaMem   ReasonCode = "quota-mem"      // Detail has Have bytes of host memory of Need
+	ReasonQuotaCPUs  ReasonCode = "quota-cpus"     // Detail has Have CPUs of Need
+	ReasonQuotaKept  ReasonCode = "quota-kept"     // the quota of Detail is kept for Job, which is before this one
+	ReasonQuotaHours ReasonCode = "quota-hours"    // Detail has used Have GPU-hours of Need
+	ReasonAccount    ReasonCode = "account"        // its user may run nothing; Detail says why
 )
 
 // NoGPU is the GPU of a reason that concerns the whole machine.

@@ -55,6 +55,8 @@ type Request struct {
 	After []Dependency `json:"after,omitempty" kong:"-"`
 	Array *Array       `json:"array,omitempty" kong:"-"` // many tasks in one entry of the queue
 
+	MaxFailures int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue" help:"Of an array: when so many tasks have failed no other starts, until 'gpusched release'. Those that run go on."`
+
 	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue" help:"Of a file, an array or a batch: makespan, which lets the longest and widest job go first, so that all are done soonest."`
 	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue" help:"The batch that the job belongs to, for --objective. Only your own jobs of this name and priority are of one batch."`
 

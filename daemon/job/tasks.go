@@ -12,6 +12,10 @@ type Tasks struct {
 	Failed  int    `json:"failed"`            // jobs that ended and did not complete
 	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart
 
+	// Of the failed ones, those that count for Request.MaxFailures: that were not cancelled,
+	// and ended since the array was submitted or last released.
+	Failures int `json:"failures,omitempty"`
+
 	TurnAt time.Time `json:"turn_at,omitzero"` // from when the next one waits: the last start, or when the limit let it through
 }
 
@@ -79,6 +83,17 @@ func (j *Job) MayStart(index int) bool {
 	_, dropped := n.DroppedBy(at)
 	return at >= n.Next && !dropped
 }
+
+// TooManyFailed reports whether no more tasks of an array start since as many have
+// failed as may.
+func (j *Job) TooManyFailed() bool {
+	n, most := j.Tasks, j.Request.MaxFailures
+	return n != nil && most > 0 && n.Failures >= most && j.State == Queued
+}
+
+// AtRest reports whether who waits for a job's end is told: it has ended, or it is an array
+// of which nothing runs and nothing starts by itself, as too many tasks have failed.
+func (j *Job) AtRest() bool { return j.State.Terminal() || j.TooManyFailed() && j.Tasks.Live == 0 }
 
 // Left returns how many tasks of an array of a size are still to become jobs.
 func (n Tasks) Left(size int) int { return size - n.Next - n.dropped(n.Next) }

@@ -72,3 +72,27 @@ func TestPositionOfATask(t *testing.T) {
 		}
 	}
 }
+
+// Too many have failed of an array that waits, by its own limit; nothing runs of it, or
+// something does.
+func TestTooManyFailed(t *testing.T) {
+	for _, c := range []struct {
+		most            int
+		tasks           *Tasks
+		state           State
+		tooMany, atRest bool
+	}{
+		{0, &Tasks{Failures: 9}, Queued, false, false},
+		{2, &Tasks{Failed: 9, Failures: 1}, Queued, false, false},
+		{2, &Tasks{Failures: 2}, Queued, true, true},
+		{2, &Tasks{Failures: 3, Live: 1}, Queued, true, false},
+		{2, &Tasks{Failures: 2}, Spawned, false, false},
+		{2, &Tasks{Failures: 2}, Failed, false, true},
+		{2, nil, Queued, false, false},
+	} {
+		j := Job{State: c.state, Request: Request{MaxFailures: c.most}, Life: Life{Tasks: c.tasks}}
+		if j.TooManyFailed() != c.tooMany || j.AtRest() != c.atRest {
+			t.Errorf("%d of %+v, %s: %t, %t", c.most, c.tasks, c.state, j.TooManyFailed(), j.AtRest())
+		}
+	}
+}

@@ -152,6 +152,12 @@ func (r *Request) checkLife(p *Problems) {
 	}
 	checkDependencies(r.After, p)
 	r.checkBatch(p)
+	switch {
+	case r.MaxFailures < 0 || r.MaxFailures > MaxTasks:
+		p.add("usage/failures", MaxTasks)
+	case r.MaxFailures > 0 && r.Array == nil:
+		p.add("usage/failures-alone")
+	}
 	if r.Array != nil {
 		r.Array.check(p)
 		if r.Dedup != "" {

@@ -195,6 +195,9 @@ func TestValidateRefuses(t *testing.T) {
 			s.Request.Dedup, s.Request.Array = "h", &Array{Ranges: []Range{{0, 1, 1}}}
 		}},
 		{"another objective", "usage/objective soon", func(s *Submission) { s.Request.Objective, s.Request.Batch = "soon", "b" }},
+		{"failures of one", "usage/failures-alone", func(s *Submission) { s.Request.MaxFailures = 1 }},
+		{"failures below 0", "usage/failures 100000", func(s *Submission) { s.Request.MaxFailures = -1 }},
+		{"too many failures", "usage/failures 100000", func(s *Submission) { s.Request.MaxFailures = MaxTasks + 1 }},
 		{"objective of one", "usage/objective-alone", func(s *Submission) { s.Request.Objective = Makespan }},
 		{"batch without objective", "usage/batch-alone", func(s *Submission) { s.Request.Batch = "b" }},
 		{"long batch", "usage/batch 128", func(s *Submission) {

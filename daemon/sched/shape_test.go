@@ -15,7 +15,8 @@ var notRead = map[string]string{
 	"Retries": "after an end", "Backoff": "after an end", "Begin": "who waits for it does not wait here",
 	"After": "who waits for it does not wait here", "Array": "the gate, beside the shape", "Dedup": "before it is queued",
 	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape",
-	"Derived": "for predictions and people",
+	"MaxFailures": "an array with too many does not wait here",
+	"Derived":     "for predictions and people",
 }
 
 // TestNeeds holds that requests that differ in a field that placement reads are

@@ -17,13 +17,13 @@ type Backend interface {
 	Do(ctx context.Context, who job.Actor, c job.Command) error
 	// Query returns what was asked, as of after everything acknowledged.
 	Query(ctx context.Context, q job.Query) (job.View, error)
-	// Wait blocks until the job has ended, or ctx is done.
+	// Wait blocks until the job is at rest, or ctx is done.
 	Wait(ctx context.Context, id job.ID) (job.JobView, error)
 	// Task returns the job that a task of an array has become, live or ended,
 	// and 0 for one that has not become a job. No such array, or no such task
 	// of it, is a refusal.
 	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
-	// AwaitTask blocks until a task has become a job or never will, or ctx is
+	// AwaitTask blocks until a task has become a job or will not by itself, or ctx is
 	// done, and answers as Task then.
 	AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Payload returns a job's private part. The server has checked the right.

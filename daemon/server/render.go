@@ -64,6 +64,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.Task = renderTask(j.Task)
 	if array := j.Request.Array; array != nil && j.Task == nil {
 		out.Array = renderArray(array, j.Tasks)
+		out.Array.TooManyFailed = j.TooManyFailed()
 	}
 }
 

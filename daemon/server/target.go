@@ -150,9 +150,9 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 			return job.JobView{}, err
 		}
 	}
-	if t.id == 0 { // it never will, or it has become one that is not on disk yet
-		v, err := s.view(ctx, t, job.Query{})
-		if err != nil || v.State.Terminal() {
+	if t.id == 0 { // it will not, or it has become one that is not on disk yet
+		v, err := s.view(ctx, t, job.Query{Reasons: true})
+		if err != nil || v.State.Terminal() || v.ID == 0 {
 			return v, err
 		}
 		t.id = v.ID

@@ -38,6 +38,7 @@ var reasons = []reason{
 	{job.ReasonDependency, own, "waits until job {job} {text}", "", ""},
 	{job.ReasonBegin, own, "not to begin before {text}", "", ""},
 	{job.ReasonBackoff, own, "{failed} again at {text}", "", ""},
+	{job.ReasonFailures, own, "{have task} of the array failed, its limit is {need}: no more start until it is released", "", ""},
 	{job.ReasonArrayLimit, own, "{need task} of the array {are} running, its limit", "", ""},
 	{job.ReasonQuotaJobs, own, "{text} has {need} jobs running, the quota", "", ""},
 	{job.ReasonQuotaGPUs, own, "{text} has {have GPUs} of {need GPUs} GPUs, the quota", "", ""},

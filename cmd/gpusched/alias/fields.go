@@ -196,7 +196,7 @@ func placeOrReason(j api.Job) string {
 
 // slurmReasons are Slurm's words for why a job waits; Resources for all others.
 var slurmReasons = map[string]string{
-	string(job.ReasonHeld): "JobHeldUser", string(job.ReasonDependency): "Dependency", string(job.ReasonBegin): "BeginTime",
+	string(job.ReasonHeld): "JobHeldUser", string(job.ReasonFailures): "JobHeldUser", string(job.ReasonDependency): "Dependency", string(job.ReasonBegin): "BeginTime",
 	string(job.ReasonArrayLimit): "JobArrayTaskLimit", string(job.ReasonGPUKept): "Priority",
 	string(job.ReasonGPUReserved): "Reservation", string(job.ReasonQuotaGPUs): "QOSMaxGRESPerUser",
 	string(job.ReasonQuotaJobs): "QOSMaxJobsPerUserLimit", string(job.ReasonQuotaMem): "QOSMaxMemoryPerUser",

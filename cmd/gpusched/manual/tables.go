@@ -60,6 +60,7 @@ var reasons = []Entry{
 	{string(job.ReasonDependency), "Another job has to start or end first (--after and the like)."},
 	{string(job.ReasonBegin), "The time given with --begin has not come."},
 	{string(job.ReasonBackoff), "The job failed and is tried again (--retries) after a while (--backoff)."},
+	{string(job.ReasonFailures), "As many tasks of the array have failed as may (--max-failures); 'gpusched release' lets the others start."},
 	{string(job.ReasonArrayLimit), "As many tasks of the array run as its limit allows (--array 0-9%2)."},
 	{string(job.ReasonQuotaGPUs), "The user's or group's quota of GPUs at once is used up."},
 	{string(job.ReasonQuotaJobs), "The user's or group's quota of running jobs is used up."},

@@ -205,7 +205,7 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 func (b *Backend) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	for {
 		v, changed, err := b.look(id)
-		if err != nil || v.State.Terminal() {
+		if err != nil || v.AtRest() {
 			return v, err
 		}
 		select {

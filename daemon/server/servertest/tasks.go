@@ -35,7 +35,7 @@ func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.I
 			return id, err
 		}
 		a, changed, err := b.look(array)
-		if err != nil || !a.MayStart(index) {
+		if err != nil || !a.MayStart(index) || a.AtRest() {
 			return 0, err
 		}
 		select {
