@@ -121,6 +121,29 @@ func (a *app) hintLimit(c *jobOptions, j api.Job) {
 	}
 }
 
+// hintMemory says what is known of the GPU memory that earlier runs of the command took,
+// and what became of --gpu-mem auto.
+func (a *app) hintMemory(j api.Job) {
+	if hint := memoryHint(j); hint != "" {
+		a.note("%s", hint)
+	}
+}
+
+func memoryHint(j api.Job) string {
+	known := "earlier runs of this command took up to " + job.FormatSize(j.GPUMemKnownBytes) + " of a GPU's memory: "
+	switch {
+	case j.GPUMilli == 0:
+		return ""
+	case j.GPUMemAuto && j.GPUMemBytes == 0:
+		return "no earlier run of this command is known, so no GPU memory is asked for it this time; what it takes is remembered"
+	case j.GPUMemAuto:
+		return known + "asked for " + job.FormatSize(j.GPUMemBytes)
+	case j.GPUMemBytes == 0 && j.GPUMemKnownBytes > 0:
+		return known + "--gpu-mem auto asks for that and some more, and with a part of a GPU, such as -g 0.5, others may use the rest"
+	}
+	return ""
+}
+
 // searched is the environment in which the job's program is looked up: without PATH
 // where only its set-up will know.
 func searched(req api.SubmitRequest) [][]byte {

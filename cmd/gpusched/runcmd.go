@@ -49,6 +49,7 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 	reply, err := a.client.Submit(ctx, req)
 	if err == nil {
 		a.hintLimit(&c.jobOptions, reply.Job)
+		a.hintMemory(reply.Job)
 	}
 	return reply.Job, err
 }

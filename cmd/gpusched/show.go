@@ -146,12 +146,13 @@ func asks(j api.Job) string {
 	parts.add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
 	parts.add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
 	parts.add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
-	parts.add(j.GPUMemBytes > 0, "%s of GPU memory free", job.FormatSize(j.GPUMemBytes))
+	parts.add(j.GPUMemBytes > 0, "%s of GPU memory free%s", job.FormatSize(j.GPUMemBytes), autoNote(j))
 	if j.MemDefaulted {
 		parts.add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
 	} else {
 		parts.add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
 	}
+	parts.add(j.GPUMemAuto && j.GPUMemBytes == 0, "GPU memory as earlier runs took (none is known)")
 	parts.add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
 	parts.add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
 	parts.add(j.TimeLimit > 0, "%s at most", limitOf(j))
@@ -160,6 +161,14 @@ func asks(j api.Job) string {
 	parts.add(j.Requeue, "again after a reboot")
 	parts = append(parts, lifecycle(j)...)
 	return strings.Join(parts, ", ")
+}
+
+// autoNote says where the GPU memory that a job asks is from.
+func autoNote(j api.Job) string {
+	if j.GPUMemAuto {
+		return " (as earlier runs took)"
+	}
+	return ""
 }
 
 // used says what a job has used.

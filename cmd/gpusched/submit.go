@@ -77,6 +77,9 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.hintLimit(&c.jobOptions, reply.Job)
+	if c.form() == "table" && !c.Quiet && a.as.Submitted == "" {
+		a.hintMemory(reply.Job)
+	}
 	if err := c.report(a, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}

@@ -18,6 +18,7 @@ var spellings = []kong.Option{
 	spelled("gpus", job.ParseGPUs),
 	spelled("gpu-list", job.ParseGPUList),
 	spelled("size", job.ParseSize),
+	spelled("gpu-mem", parseGPUMem),
 	spelled("span", job.ParseDuration),
 	spelled("span-or-none", parseSpanOrNone),
 	spelled("percent", parsePercent),
@@ -32,6 +33,17 @@ var spellings = []kong.Option{
 	kong.NamedMapper("priority", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 		return put(target, fmt.Sprint(ctx.Scan.Pop().Value), job.ParsePriority)
 	})),
+}
+
+func parseGPUMem(word string) (int64, error) {
+	if word == "auto" {
+		return job.AutoGPUMem, nil
+	}
+	n, err := job.ParseSize(word)
+	if err != nil {
+		err = fmt.Errorf("%w, or auto", err)
+	}
+	return n, err
 }
 
 func spelled[T any](kind string, parse func(string) (T, error)) kong.Option {

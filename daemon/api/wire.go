@@ -90,6 +90,9 @@ type Job struct {
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
 
+	GPUMemAuto       bool  `json:"gpu_mem_auto,omitempty"`        // gpu_mem_bytes is from what earlier runs took
+	GPUMemKnownBytes int64 `json:"gpu_mem_known_bytes,omitempty"` // the most, of one GPU, that earlier runs of the command took
+
 	PromisedCPUs  int           `json:"promised_cpus,omitempty"` // for which it counts while it holds what it asked for
 	PeakMemBytes  int64         `json:"peak_mem_bytes,omitempty"`
 	CPUSeconds    float64       `json:"cpu_seconds,omitempty"`

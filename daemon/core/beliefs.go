@@ -48,6 +48,14 @@ func (p *planning) nextBelieved(most int) []job.ID {
 	return list
 }
 
+// memory is how much GPU memory runs of a kind are known to take, 0: nothing is known.
+func (p *planning) memory(k sched.Kind) int64 { return p.beliefs.Memory(k) }
+
+// observeMemory learns of the GPU memory of an attempt, and returns what to record.
+func (p *planning) observeMemory(k sched.Kind, peak int64, ended bool, now time.Time) *job.Prediction {
+	return p.beliefs.ObserveMemory(k, peak, ended, now)
+}
+
 // observe learns of a run, and returns what to record.
 func (p *planning) observe(k sched.Kind, ran time.Duration, ended bool, now time.Time) []job.Prediction {
 	return p.beliefs.Observe(k, ran, ended, now)

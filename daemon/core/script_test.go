@@ -252,6 +252,11 @@ var verbs = map[string]func(*script){
 		}
 	},
 	// use job=N: what it used.
+	"gpumem": func(s *script) {
+		for _, v := range s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs {
+			s.log("job %d asks %s of GPU memory, %s is known", v.ID, job.FormatSize(v.Request.GPUMemBytes), job.FormatSize(v.MemKnown))
+		}
+	},
 	"use": func(s *script) {
 		for i, u := range s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Uses {
 			s.log("GPU %d of job %d: uses %s, peak %s, busy %d %%, over for %s, idle for %s, on record %s", i, s.id(), job.FormatSize(u.UsedBytes),

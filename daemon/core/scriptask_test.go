@@ -89,6 +89,9 @@ func (s *script) life(r *job.Request) {
 	if before := s.duration("warn"); before > 0 {
 		r.WarnSignal, r.WarnBefore = 10, job.Span(before)
 	}
+	if r.Shape = s.args["shape"]; s.args["gpu-mem"] == "auto" {
+		r.GPUMemBytes = job.AutoGPUMem
+	}
 	r.After = s.after()
 	if r.Batch = s.args["batch"]; r.Batch != "" {
 		r.Objective = job.Makespan

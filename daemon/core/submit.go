@@ -78,7 +78,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l, now)
-	v := job.JobView{Job: l.job}
+	v := job.JobView{Job: l.job, MemKnown: c.planning.memory(l.kind())}
 	for _, p := range c.placements(now) {
 		if p.Job == 0 && c.gpus.closed(now) == nil {
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}
@@ -95,6 +95,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 // admit fills in the site's defaults and says whether the job may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	c.enroll(s.Owner, s.Principal, now)
+	c.fillGPUMem(s)
 	c.applyDefaults(s)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return refusal

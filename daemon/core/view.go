@@ -45,6 +45,9 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 		case l.job.State == job.Queued:
 			jv.Expected = c.expectedRun(l)
 		}
+		if q.IDs != nil {
+			jv.MemKnown = c.planning.memory(l.kind())
+		}
 		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !has) {
 			jv.Reasons = c.explain(l)
 		}

@@ -28,6 +28,10 @@ type Prediction struct {
 	Runs    int           `json:"runs"`    // that have ended
 	Lengths []LengthShare `json:"lengths"` // how the last of them spread, by bins of the scheduler's
 	At      time.Time     `json:"at"`
+
+	// PeakBytes is the most GPU memory, of one GPU, that its later runs took. A record has
+	// either that or run times.
+	PeakBytes int64 `json:"peak_bytes,omitempty"`
 }
 
 // LengthShare is what part of runs is about so long.

@@ -26,7 +26,7 @@ type Owner struct {
 // together to save room: a hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs: 0 (none), 0.01 to 0.99 of one, 1, 1.5, 2, … Whole ones are for this job alone, a fraction leaves the rest of its GPU to other fractions. Default: 1."`
-	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"size" placeholder:"SIZE" group:"needs" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G. Default for a fraction: that part of the GPU's memory."`
+	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G; auto: what earlier runs of the command took, and some more. Default for a fraction: that part of the GPU's memory."`
 	GPUIDs      []int    `json:"gpu_ids,omitempty" name:"gpu-ids" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Exactly these GPUs, such as 0,2."`
 	GPUsFrom    []int    `json:"gpus_from,omitempty" name:"gpus-from" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any of these GPUs, such as 0-3."`
 	ExcludeGPUs []int    `json:"exclude_gpus,omitempty" name:"exclude-gpus" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any GPUs but these, such as 0,2."`
@@ -72,7 +72,12 @@ type Derived struct {
 	ImpliedStop  bool   `json:"implied_stop,omitempty"`  // Preemptible follows from the class, not from the submitter's choice
 	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
+	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes is from earlier runs, as AutoGPUMem asks
 }
+
+// AutoGPUMem, as the GPU memory of a request, leaves it to what earlier runs of the command
+// took. The daemon puts the amount in its place, 0 where it knows of no run.
+const AutoGPUMem = -1
 
 // TimeoutAction is what becomes of a job that meets its time limit.
 type TimeoutAction string

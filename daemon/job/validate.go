@@ -97,13 +97,13 @@ func (r *Request) check(p *Problems) {
 	if !ascending(r.GPUIDs) || !ascending(r.GPUsFrom) || !ascending(r.ExcludeGPUs) {
 		p.add("usage/gpu-list", MaxGPUs)
 	}
-	if r.GPUMilli == 0 && (r.GPUMemBytes > 0 || r.GPUType != "" || len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0) {
+	if r.GPUMilli == 0 && (r.GPUMemBytes != 0 || r.GPUType != "" || len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0) {
 		p.add("usage/no-gpus")
 	}
 	if len(r.GPUType) > MaxNameBytes || !Printable(r.GPUType) {
 		p.add("usage/gpu-type")
 	}
-	if r.GPUMemBytes < 0 || r.GPUMemBytes > MaxSize || r.MemBytes < 0 || r.MemBytes > MaxSize {
+	if r.GPUMemBytes < AutoGPUMem || r.GPUMemBytes > MaxSize || r.MemBytes < 0 || r.MemBytes > MaxSize {
 		p.add("usage/size")
 	}
 	if r.CPUs < 0 || r.CPUs > MaxCPUs {

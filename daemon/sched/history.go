@@ -20,7 +20,10 @@ const (
 // The levels of keys of a kind, from the widest to the narrowest.
 const levels = 4
 
-var levelNames = [levels]string{"", "size", "script", "shape"}
+// memoryLevel is that of what is known of GPU memory: of a command, whatever its size.
+const memoryLevel = levels
+
+var levelNames = [...]string{"", "size", "script", "shape", memoryLevel: "memory"}
 
 // historyKey names what jobs of a user have in common, at one of the levels.
 type historyKey struct {
@@ -64,7 +67,7 @@ func parseKey(text string) (uid int, k historyKey, ok bool) {
 	if len(words) == 1 {
 		return uid, k, true
 	}
-	for k.level = levels - 1; k.level > 0 && levelNames[k.level] != words[1]; k.level-- {
+	for k.level = memoryLevel; k.level > 0 && levelNames[k.level] != words[1]; k.level-- {
 	}
 	if k.level == 0 || len(words) != 3+min(k.level-1, 1) {
 		return 0, k, false
@@ -92,6 +95,7 @@ type history struct {
 	weight  float64       // for how many runs they stand
 	runs    int           // that have ended
 	forms   lengths
+	peak    int64 // bytes of memory, see Predictor.Memory
 }
 
 // of returns a user's history.
@@ -180,6 +184,7 @@ func (h *history) restore(p *job.Prediction) {
 		h.forms = (&Estimate{Median: h.typical, Spread: oldSpread}).lognormal()
 		h.forms.trim()
 	}
+	h.peak = min(max(p.PeakBytes, 0), job.MaxSize)
 	for _, l := range p.Lengths {
 		if l.Bin >= 0 && l.Bin < len(h.forms) {
 			h.forms[l.Bin] = inRange(l.Part, 1)

@@ -61,6 +61,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.StartsAt), moment(v.EndsAt)
 	out.ExpectedSeconds = wholeSeconds(j.Expected)
+	out.GPUMemAuto, out.GPUMemKnownBytes = j.Request.AutoMem, v.MemKnown
 	out.Task = renderTask(j.Task)
 	if array := j.Request.Array; array != nil && j.Task == nil {
 		out.Array = renderArray(array, j.Tasks)

@@ -114,6 +114,8 @@ func flatDerived(d *job.Derived, s string) bool {
 			return text(&d.Shape, value)
 		case "script":
 			return text(&d.Script, value)
+		case "auto_mem":
+			return truth(&d.AutoMem, value)
 		}
 		return false
 	})

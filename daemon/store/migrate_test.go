@@ -74,7 +74,7 @@ func mustTime(t *testing.T, s string) time.Time {
 }
 
 // dumps are state files of every schema, in order.
-var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql"}
+var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql", "schema-7.sql"}
 
 // Schema 3 writes the request in another way, and says the same.
 func TestRequestsOfSchema2(t *testing.T) {
@@ -158,6 +158,13 @@ func TestSchema5Opens(t *testing.T) {
 func TestSchema6Opens(t *testing.T) {
 	p, err := openAt(t, restore(t, "schema-6.sql")).Payload(context.Background(), 2)
 	requireEqual(t, err, p.Setup, contract.Setup{Modules: []string{"cuda/12"}, Venv: "/srv/v", Command: "true"})
+}
+
+// Schema 7 has the GPU memory that commands take.
+func TestSchema7Opens(t *testing.T) {
+	st, err := openAt(t, restore(t, "schema-7.sql")).Load(context.Background())
+	want := job.Prediction{Key: "1001 memory 0 ab", At: mustTime(t, "2026-01-02T03:04:05Z"), PeakBytes: 1 << 30}
+	requireEqual(t, err, st.Predictions[0], want)
 }
 
 // A released script is history: the schema that the scripts up to it make is

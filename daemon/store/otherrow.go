@@ -12,7 +12,7 @@ import (
 const (
 	gpuColumns         = "uuid, paused, drain, reason, actor, at, until, fault"
 	usageColumns       = "account, micro, at, counts"
-	predictionColumns  = "key, typical_ns, runs, at, spread, weight, lengths"
+	predictionColumns  = "key, typical_ns, runs, at, spread, weight, lengths, peak_bytes"
 	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
 )
 
@@ -57,12 +57,12 @@ func predictionArgs(p *job.Prediction) ([]any, error) {
 	if len(p.Lengths) > 0 {
 		lengths = e.json(p.Lengths)
 	}
-	return []any{p.Key, int64(p.Typical), p.Runs, formatTime(p.At), p.Spread, p.Weight, lengths}, e.err
+	return []any{p.Key, int64(p.Typical), p.Runs, formatTime(p.At), p.Spread, p.Weight, lengths, p.PeakBytes}, e.err
 }
 
 func scanPrediction(rows *sql.Rows) (p job.Prediction, err error) {
 	var at, lengths string
-	if err := rows.Scan(&p.Key, &p.Typical, &p.Runs, &at, &p.Spread, &p.Weight, &lengths); err != nil {
+	if err := rows.Scan(&p.Key, &p.Typical, &p.Runs, &at, &p.Spread, &p.Weight, &lengths, &p.PeakBytes); err != nil {
 		return p, err
 	}
 	d := decoder{}
