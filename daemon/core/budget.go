@@ -57,7 +57,9 @@ func (b *gpuBook) countOver(p *gpuUse, now time.Time) {
 		u.OverSince, u.Over = time.Time{}, 0
 	case !p.bounded():
 	case over && !anew:
-		u.Over += p.span
+		if p.told {
+			u.Over += p.span
+		}
 	case over || u.UsedBytes > p.ref.Budget()+w.Tolerance:
 		u.OverSince, u.Over = now, 0
 		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {

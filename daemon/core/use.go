@@ -15,6 +15,7 @@ type gpuUse struct {
 	ref  *job.Allocation
 	use  *job.GPUNow
 	span time.Duration // for which the sample vouches
+	told bool          // it and the one before tell how much memory the job uses
 	over bool          // its job is to be stopped for what it uses
 }
 
@@ -111,6 +112,7 @@ func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}
+	p.told = before >= 0 && u.UsedBytes >= 0
 	u.PeakBytes = max(u.PeakBytes, u.UsedBytes)
 	if grown := u.PeakBytes - p.ref.Use.PeakBytes; grown > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
 		b.addFinding(useFound{p.l})
