@@ -45,6 +45,9 @@ func (a *app) reach(j api.Job, argv []string) (*session, error) {
 		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))
 	case j.State == job.Queued:
 		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, colon(a.err.Local(j.Why)))
+	case isSuspended(j):
+		return nil, refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
+			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
 	}
 	s, err := a.greet(j, argv)
 	if errors.Is(err, terminal.ErrNone) {

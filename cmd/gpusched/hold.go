@@ -32,7 +32,11 @@ type suspendCmd struct{ manyFlags }
 
 func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, "suspend", "runs and is not suspended", runs, a.client.Suspend, func(j api.Job) string {
-		return fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", nameOfJob(j))
+		text := fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", nameOfJob(j))
+		if !j.SuspendedUntil.IsZero() {
+			text += ", or " + a.out.Clock(j.SuspendedUntil) + " at the latest"
+		}
+		return text
 	})
 }
 

@@ -77,10 +77,12 @@ type Job struct {
 	QueuedAt  time.Time `json:"queued_at,omitzero"` // from when its wait counts
 	HeldBy    string    `json:"held_by,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"` // the end of its back-off after a failure
-	// Of one that runs: since when and by whom it is suspended, and for how long its
-	// attempt was before, which does not count against the limit.
+	// Of one that runs: since when and by whom it is suspended, when it goes on by itself
+	// (absent: it does not), and for how long its attempt was suspended before, which does
+	// not count against the limit.
 	SuspendedAt      time.Time `json:"suspended_at,omitzero"`
 	SuspendedBy      string    `json:"suspended_by,omitempty"`
+	SuspendedUntil   time.Time `json:"suspended_until,omitzero"`
 	SuspendedSeconds int64     `json:"suspended_seconds,omitempty"`
 
 	Failures int `json:"failures,omitempty"` // attempts that failed

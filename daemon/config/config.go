@@ -45,6 +45,7 @@ type Jobs struct {
 	ShareWithoutGPU     int           // percent of that and of the host's memory for jobs without a GPU
 	MaxQueued           int           // jobs waiting at once
 	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
+	MaxSuspend          time.Duration // that an owner may have a job suspended; 0: no bound
 	MaxRetries          int           // after failures, the most a job may ask
 	DefaultBackoff      time.Duration // before the first retry of a job that asks none
 	DefaultOnTimeout    job.TimeoutAction
@@ -154,6 +155,7 @@ func Default() Config {
 			ShareWithoutGPU:  75,
 			MaxQueued:        100_000,
 			Requeue:          true,
+			MaxSuspend:       time.Hour,
 			MaxRetries:       10,
 			DefaultBackoff:   5 * time.Second,
 			DefaultOnTimeout: job.TimeoutKill,

@@ -190,7 +190,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 	if l == nil {
 		return
 	}
-	r.Job = &job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}
+	r.Job = new(c.show(l, now))
 	if l.job.State == job.Queued {
 		c.placements(now)
 		r.Job.Reasons = c.explain(l)

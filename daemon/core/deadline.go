@@ -30,6 +30,9 @@ func (c *Core) tick(e Tick, now time.Time) {
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.activeIDs()) {
 		l := c.jobs.get(id)
+		if due := c.goesOnAt(&l.job); !due.IsZero() && !now.Before(due) {
+			c.goOn(l, now)
+		}
 		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true
 			c.step.markDirty(l)
@@ -126,6 +129,7 @@ func (c *Core) Deadline() time.Time {
 			sooner(limitAt(&l.job))
 			sooner(warnAt(&l.job))
 			sooner(stopAt(&l.job))
+			sooner(c.goesOnAt(&l.job))
 		}
 	}
 	sooner(c.jobs.nextTimer().at)

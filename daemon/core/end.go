@@ -68,7 +68,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
 func (c *Core) ended(l *trackedJob, now time.Time) {
-	l.job.Rested, l.job.SuspendedAt, l.job.SuspendedBy = l.job.Rest(now), time.Time{}, ""
+	l.job.GoOn(now)
 	r := c.result(&l.job)
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })

@@ -21,6 +21,7 @@ type Policy struct {
 	MaxMemBytes    int64         // of one job; 0: none
 	DefaultRequeue bool
 
+	MaxSuspend       time.Duration     // that an owner may have one attempt suspended; 0: no bound
 	MaxRetries       int               // that a job may ask for
 	DefaultBackoff   time.Duration     // before the first retry of a job that names none
 	DefaultOnTimeout job.TimeoutAction // of a job that names none

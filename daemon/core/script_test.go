@@ -140,6 +140,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
 		s.w.policy.MaxGrace = s.duration("max-grace")
+		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		if per := s.size("default-mem"); per > 0 { // for each GPU
 			s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }

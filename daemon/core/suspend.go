@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // suspend halts a running job, or lets it go on. It keeps what it has, and the time
 // does not count against its limit. What an administrator suspended only
-// administrators let go on.
+// administrators let go on; what its owner did goes on by itself after a time.
 func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	j := &l.job
 	on := e.What.Kind == job.CommandSuspend
@@ -26,16 +27,80 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		return job.Refuse("conflict/own-limit", j.Called())
 	case !on && j.SuspendedBy != j.Owner.User && !e.Who.Admin:
 		return job.Refuse("forbidden/suspended", j.Called(), j.SuspendedBy)
-	case on:
-		j.SuspendedAt, j.SuspendedBy = now, e.Who.User
-		j.Freezes = true
-	default:
-		j.Rested, j.SuspendedAt, j.SuspendedBy = j.Rest(now), time.Time{}, ""
+	case !on:
+		c.goOn(l, now)
+		return nil
+	case !e.Who.Admin:
+		if refusal := c.maySuspend(l, now); refusal != nil {
+			return refusal
+		}
 	}
+	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
+	j.Freezes = true
 	c.step.markDirty(l)
-	c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number, Thaw: !on})
+	c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number})
 	c.step.replan()
 	return nil
+}
+
+// goOn lets a suspended job go on.
+func (c *Core) goOn(l *trackedJob, now time.Time) {
+	l.job.GoOn(now)
+	c.step.markDirty(l)
+	c.step.act(Freeze{Job: l.job.ID, Attempt: l.job.Attempt.Number, Thaw: true})
+	c.step.replan()
+}
+
+// maySuspend refuses its owner a suspension that would be over at once, or put off what
+// others are to have of the job.
+func (c *Core) maySuspend(l *trackedJob, now time.Time) *job.Refusal {
+	halted := l.job
+	halted.SuspendedAt = now
+	most, end := c.policy.MaxSuspend, c.latestEnd(l, now)
+	until, ahead := c.restsUntil(&halted)
+	late := sched.Never
+	if !until.IsZero() {
+		late = end.Add(until.Sub(now))
+	}
+	switch {
+	case ahead != nil && !until.After(now):
+		return job.Refuse("conflict/suspend-reserved", halted.Called(), ahead.ID, ahead.For(), ahead.From)
+	case !until.IsZero() && !until.After(now):
+		return job.Refuse("conflict/suspend-over", halted.Called(), halted.Rested.Truncate(time.Second), most)
+	}
+	if w, found := c.putsOff(l, end, late, now); found {
+		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.called(w.Job), w.At.Time())
+	}
+	return nil
+}
+
+// goesOnAt is when a suspended job goes on by itself; zero: it does not.
+func (c *Core) goesOnAt(j *job.Job) time.Time {
+	if j.State != job.Running || j.Stop != "" || !j.IsSuspended() || j.Endless {
+		return time.Time{}
+	}
+	until, _ := c.restsUntil(j)
+	return until
+}
+
+// restsUntil is until when its owner may leave a job suspended: for as long as the site
+// allows of an attempt, and so that the job can end by its time limit, or is expected
+// to, before a reservation of its GPUs for others, which is given where it comes first.
+// Zero: for ever.
+func (c *Core) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
+	if most := c.policy.MaxSuspend; most > 0 {
+		until = j.SuspendedAt.Add(max(0, most-j.Rested))
+	}
+	left := sched.Remaining(j.Expected, j.Served+ranFor(j, j.SuspendedAt))
+	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
+		left = max(0, limit-c.ranSoFar(j, j.SuspendedAt))
+	}
+	if r := c.firstReserved(j, j.SuspendedAt); r != nil {
+		if at := r.From.Add(-left); until.IsZero() || at.Before(until) {
+			return at, r
+		}
+	}
+	return until, nil
 }
 
 // refreeze has a unit be as its job is, where a freeze or a thaw of ours was lost. One
@@ -81,8 +146,8 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		if refusal := c.timeAllowed(&s.Request); refusal != nil {
 			return refusal
 		}
-		if r := c.reservedAhead(j, &s.Request, now); longer && r != nil {
-			return job.Refuse("conflict/limit-reserved", j.Called(), r.ID, r.For(), r.From)
+		if refusal := c.mayProlong(l, &s.Request, now); longer && refusal != nil {
+			return refusal
 		}
 	}
 	j.Request.TimeLimit = s.Request.TimeLimit
@@ -103,18 +168,33 @@ func (c *Core) ranSoFar(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.StartedAt)-j.Rest(now))
 }
 
-// reservedAhead is a reservation for others of a GPU of the job that begins before
-// the job would end; nil: there is none. One that has begun keeps no job that runs.
-func (c *Core) reservedAhead(j *job.Job, r *job.Request, now time.Time) *job.Reservation {
-	end := now.Add(r.TimeLimit.Duration() - c.ranSoFar(j, now))
+// mayProlong refuses its owner another time limit of a running job with which it would
+// put off what others are to have of it.
+func (c *Core) mayProlong(l *trackedJob, r *job.Request, now time.Time) *job.Refusal {
+	j, end := &l.job, sched.Never
+	if r.TimeLimit > 0 {
+		end = sched.At(now.Add(r.TimeLimit.Duration() - c.ranSoFar(j, now)))
+	}
+	if v := c.firstReserved(j, now); v != nil && sched.At(v.From) < end {
+		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
+	}
+	if w, found := c.putsOff(l, c.latestEnd(l, now), end, now); found {
+		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.called(w.Job), w.At.Time())
+	}
+	return nil
+}
+
+// firstReserved is the first reservation for others of a GPU of the job that begins after
+// a moment; nil: there is none. One that has begun keeps no job that runs.
+func (c *Core) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
 	list, of := c.reservations.all(), c.reserved()
 	for i := range list {
 		v := &list[i]
-		ahead := v.From.After(now) && (r.TimeLimit == 0 || v.From.Before(end))
+		sooner := v.From.After(after) && (first == nil || v.From.Before(first.From))
 		taken := slices.ContainsFunc(j.Attempt.GPUs, func(g job.Allocation) bool { return reserves(v, g.UUID) })
-		if ahead && taken && !slices.Contains(of[i].UIDs, j.Person().UID) {
-			return v
+		if sooner && taken && !slices.Contains(of[i].UIDs, j.Person().UID) {
+			first = v
 		}
 	}
-	return nil
+	return first
 }

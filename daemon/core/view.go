@@ -37,7 +37,7 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		jv, has := job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), Uses: l.usesNow()}, c.planning.Has(l.job.ID)
+		jv, has := c.show(l, now), c.planning.Has(l.job.ID)
 		switch {
 		case has:
 			inQueue++
@@ -54,6 +54,11 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 		v.Jobs = append(v.Jobs, jv)
 	}
 	return v, ahead
+}
+
+// show is a job without why it waits.
+func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
+	return job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(&l.job), Uses: l.usesNow()}
 }
 
 // hostView is what jobs have of the machine besides GPUs.

@@ -34,6 +34,7 @@ func (w *World) settings() daemon.Settings {
 		},
 		SampleInterval: 15 * time.Second, TasksMax: 1000,
 	}
+	s.Policy.MaxSuspend = pick(d, 0, 10*time.Minute, time.Hour)
 	s.Policy.Strays = pick(d, core.EndStrays, core.EndStrays, core.KeepStrays, core.TellStrays)
 	s.Policy.MaxForeignBytes = pick[int64](d, 0, 2*gib, 2*gib)
 	if d.percent(30) { // so that hours of use count, and are forgotten before the day is over

@@ -140,8 +140,9 @@ type Life struct {
 type Suspension struct {
 	SuspendedAt time.Time     `json:"suspended_at,omitzero"` // zero: it is not halted
 	SuspendedBy string        `json:"suspended_by,omitempty"`
-	Rested      time.Duration `json:"rested,omitempty"`  // for how long it was, up to its last going on
-	Freezes     bool          `json:"freezes,omitempty"` // it was halted once: its unit may be frozen by us
+	Endless     bool          `json:"suspended_endless,omitempty"` // by an administrator: it does not go on by itself
+	Rested      time.Duration `json:"rested,omitempty"`            // for how long it was, up to its last going on
+	Freezes     bool          `json:"freezes,omitempty"`           // it was halted once: its unit may be frozen by us
 
 	// Unbounded says that systemd keeps no time limit of the attempt's unit. It did in
 	// releases before, and that one can't be changed, and goes on while a unit is frozen.
@@ -157,6 +158,12 @@ func (s *Suspension) Rest(now time.Time) time.Duration {
 		return s.Rested
 	}
 	return s.Rested + max(0, now.Sub(s.SuspendedAt))
+}
+
+// GoOn ends the suspension, if there is one.
+func (s *Suspension) GoOn(now time.Time) {
+	s.Rested = s.Rest(now)
+	s.SuspendedAt, s.SuspendedBy, s.Endless = time.Time{}, "", false
 }
 
 // StopOrder is what a job was told about its end, or about that of its current or last

@@ -46,6 +46,7 @@ type JobView struct {
 	Reasons  []Reason
 	StartsAt time.Time // when a queued job is expected to start, by predictions; zero: nobody can say
 	EndsAt   time.Time // when a running job is expected to end; zero: nobody can say
+	GoesOnAt time.Time // when a suspended one goes on by itself; zero: it does not
 	Attempts []Attempt // where they were asked for: earlier ones and the current
 	MemKnown int64     // the most GPU memory, of one GPU, that earlier runs of its command took; 0: none is known
 	Uses     []GPUNow  // of one that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record

@@ -128,6 +128,27 @@ func (p *Planner) owns(a *Account, gpu int) bool {
 // maxDepth is the most reservations that a pass can make.
 const maxDepth = 32
 
+// PlannedStarts lists the moments from which GPUs are kept for waiting jobs, as many as
+// a pass can plan whatever the policy, and those at which the quotas of these groups let
+// the first job start that they keep back. It is valid until the next call of any method.
+func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []BackfillReservation {
+	deep := *s
+	deep.Policy.ReservationDepth = maxDepth
+	p.decide(&deep, q)
+	for _, g := range groups {
+		if !g.bounded() {
+			continue
+		}
+		p.findCapped(g)
+		if k := &g.place.capped; k.needs != nil {
+			p.findPlace(g, k)
+			p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: k.id, At: g.place.found.at})
+		}
+	}
+	p.resetThrottles()
+	return p.out.Backfill
+}
+
 // releases lists what comes back, by time: running jobs, jobs of this pass,
 // GPUs, and the ends of reservations of administrators. Earlier reservations are jobs that start at their shadow.
 func (p *Planner) releases() {

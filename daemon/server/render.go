@@ -57,6 +57,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
 	out.SuspendedAt, out.SuspendedBy = moment(j.SuspendedAt), j.SuspendedBy
+	out.SuspendedUntil = moment(v.GoesOnAt)
 	out.SuspendedSeconds = int64(j.Rested / time.Second)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.StartsAt), moment(v.EndsAt)

@@ -48,6 +48,7 @@ func policy(cfg config.Config, ram int64, cpus int) core.Policy {
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
 		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
+		MaxSuspend: j.MaxSuspend,
 		MaxRetries: j.MaxRetries, DefaultBackoff: j.DefaultBackoff, DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime: classTimes(cfg.Classes),
 		MaxRunning:   j.MaxRunning, NoGPUShare: j.ShareWithoutGPU, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,

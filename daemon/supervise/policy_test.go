@@ -15,6 +15,7 @@ import (
 // policySettings differ from the defaults wherever TestPolicy looks.
 const policySettings = `
 [jobs]
+max_suspend = "20m"
 max_retries = 3
 max_mem = "9G"
 allowed_paths = ["/srv"]
@@ -58,7 +59,7 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := policy(cfg, 64<<30, 16)
-	if p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
+	if p.MaxSuspend != 20*time.Minute || p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
 	}
 	if want := (core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
@@ -114,7 +115,7 @@ func TestPolicyDefault(t *testing.T) {
 	if p.Usage.Memory != core.Warn || p.Usage.Idle != core.Warn || p.Usage.IdleAfter != 30*time.Minute {
 		t.Errorf("got %+v", p.Usage)
 	}
-	if p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || p.HostCPUs != 16 || p.GPUCPUs != 12 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
+	if p.MaxSuspend != time.Hour || p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || p.HostCPUs != 16 || p.GPUCPUs != 12 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
 		t.Errorf("got %+v", p)
 	}
 }

@@ -52,8 +52,9 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 		return b.requeue(v, who)
 	case job.CommandSuspend:
 		v.SuspendedAt, v.SuspendedBy = b.Now, who.User
+		v.GoesOnAt = b.Now.Add(time.Hour)
 	case job.CommandResume:
-		v.Suspension = job.Suspension{Rested: time.Minute}
+		v.Suspension, v.GoesOnAt = job.Suspension{Rested: time.Minute}, time.Time{}
 	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
 		return b.waiting(v, who, c)
 	}

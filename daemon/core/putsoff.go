@@ -1,0 +1,66 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Others are planned around a running job by when it ends: jobs behind one that does not
+// fit start only since they are to be gone by then. So its owner does not put that off
+// while somebody else has a planned start that would come later by it.
+
+// latestEnd is when a running job ends by its time limit, if it goes on now, or by what is
+// expected of it where it has none.
+func (c *Core) latestEnd(l *trackedJob, now time.Time) sched.Instant {
+	limit := l.job.Request.TimeLimit
+	if limit == 0 {
+		return sched.At(c.expectedEnd(l, now))
+	}
+	return sched.At(now).Add(max(0, limit.Duration()-c.ranSoFar(&l.job, now)))
+}
+
+// putsOff finds a waiting job of somebody else whose planned start would come later if the
+// running job ended at `to` instead of `from`.
+func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w sched.BackfillReservation, found bool) {
+	if to <= from || c.planning.Len() == 0 {
+		return w, false
+	}
+	before := slices.Clone(c.plannedStarts(l, from, now))
+	after := c.plannedStarts(l, to, now)
+	for _, w := range before {
+		was := lastOf(before, w.Job)
+		if c.jobs.get(w.Job).account != l.account && was != sched.Never && lastOf(after, w.Job) > was {
+			return sched.BackfillReservation{Job: w.Job, At: was}, true
+		}
+	}
+	return w, false
+}
+
+// plannedStarts are the starts that are planned if a running job ends then, valid until
+// the planner's next pass.
+func (c *Core) plannedStarts(l *trackedJob, end sched.Instant, now time.Time) []sched.BackfillReservation {
+	s := c.snapshot(now)
+	for i := range s.Running {
+		if r := &s.Running[i]; r.ID == l.job.ID {
+			r.End = end
+		}
+	}
+	return c.planning.PlannedStarts(s, c.planning.Queue, l.account.Groups)
+}
+
+// lastOf is the last of the planned starts of a job, sched.Never where there is none.
+func lastOf(list []sched.BackfillReservation, id job.ID) sched.Instant {
+	last := sched.Instant(0)
+	for _, r := range list {
+		if r.Job == id {
+			last = max(last, r.At)
+		}
+	}
+	if last == 0 {
+		return sched.Never
+	}
+	return last
+}
