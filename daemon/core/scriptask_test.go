@@ -133,6 +133,11 @@ func (s *script) update() {
 	if _, ok := s.args["mem"]; ok {
 		ch.MemBytes = new(s.size("mem"))
 	}
+	if text, ok := s.args["gpu-mem"]; ok {
+		if ch.GPUMemBytes = new(s.size("gpu-mem")); text == "auto" {
+			*ch.GPUMemBytes = job.AutoGPUMem
+		}
+	}
 	if _, ok := s.args["cpus"]; ok {
 		ch.CPUs = new(s.num("cpus", 0))
 	}

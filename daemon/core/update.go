@@ -64,6 +64,10 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		return job.Refuse("usage/no-array", l.job.Called())
 	}
 	ch.Apply(&s)
+	if ch.GPUMemBytes != nil {
+		s.Request.AutoMem = false
+		c.fillGPUMem(&s)
+	}
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}

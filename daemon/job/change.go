@@ -12,7 +12,7 @@ import (
 // A zero Begin is at once, and an empty After none, where nil would read as absent.
 type Change struct {
 	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs, as for submit."`
-	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"size" placeholder:"SIZE" group:"needs" help:"Memory that must be free on each GPU."`
+	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs" help:"Memory that must be free on each GPU; auto: as earlier runs of the command took."`
 	MemBytes    *int64 `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory."`
 	CPUs        *int   `json:"cpus,omitempty" name:"cpus" short:"c" placeholder:"N" group:"needs" help:"CPUs that are promised to the job, which gets the time of no more; 0 is no limit."`
 	TimeLimit   *Span  `json:"time_limit_seconds,omitempty" name:"time" type:"span-or-none" short:"t" placeholder:"TIME" group:"needs" help:"Time limit; none takes it away where the site allows that."`

@@ -14,8 +14,9 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 	}{
 		{Change{}, "usage/no-change"},
 		{Change{Name: new("a"), Comment: new(""), GPUMilli: new(0), MemBytes: new(int64(0)), Preemptible: new(false)}, ""},
-		{Change{GPUMilli: new(1), GPUMemBytes: new(int64(-1))}, "usage/gpus"},
-		{Change{GPUMemBytes: new(int64(-1))}, "usage/size"},
+		{Change{GPUMilli: new(1), GPUMemBytes: new(int64(-2))}, "usage/gpus"},
+		{Change{GPUMemBytes: new(int64(-2))}, "usage/size"},
+		{Change{GPUMemBytes: new(int64(AutoGPUMem))}, ""},
 		{Change{GPUMemBytes: new(int64(1) << 30)}, ""},
 		{Change{TimeLimit: new(Span(-time.Second))}, "usage/duration"},
 		{Change{Priority: &Priority{Class: 9}}, "usage/priority"},

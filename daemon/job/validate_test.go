@@ -142,7 +142,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"control in type", "usage/gpu-type", func(s *Submission) { s.Request.GPUType = "\x07" }},
 		{"memory below 0", "usage/size", func(s *Submission) { s.Request.MemBytes = -1 }},
 		{"too much memory", "usage/size", func(s *Submission) { s.Request.MemBytes = MaxSize + 1 }},
-		{"GPU memory below 0", "usage/size", func(s *Submission) { s.Request.GPUMemBytes = -1 }},
+		{"GPU memory below 0", "usage/size", func(s *Submission) { s.Request.GPUMemBytes = -2 }},
 		{"too much GPU memory", "usage/size", func(s *Submission) { s.Request.GPUMemBytes = MaxSize + 1 }},
 		{"CPUs below 0", "usage/cpus 8192", func(s *Submission) { s.Request.CPUs = -1 }},
 		{"too many CPUs", "usage/cpus 8192", func(s *Submission) { s.Request.CPUs = 8193 }},
