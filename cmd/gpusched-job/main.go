@@ -27,8 +27,17 @@ func main() {
 		os.Stdout.WriteString("gpusched-job " + version + " " + commit + "\n")
 		return
 	}
-	if len(os.Args) > 2 && os.Args[1] == contract.HoldFlag {
-		os.Exit(hold.Main(os.Args[2:], os.Environ()))
+	if len(os.Args) > 3 {
+		argv, before := os.Args[3:], []string(nil)
+		switch os.Args[1] {
+		case contract.HoldFlag:
+			if os.Args[2] != contract.NoLimits {
+				before = []string{os.Args[0], contract.LimitFlag, os.Args[2]}
+			}
+			os.Exit(hold.Main(argv, before, os.Environ()))
+		case contract.LimitFlag:
+			os.Exit(launch.Limited(os.Args[2], argv, os.Environ()))
+		}
 	}
 	os.Exit(launch.Main(os.Args, os.Environ()))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -11,6 +13,8 @@ import (
 
 // attachCmd attaches to the terminal of a job.
 type attachCmd struct {
+	Raw bool `name:"raw" help:"Of another user's job, for root: let what it shows act on your terminal. Else you see its text only."`
+
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
@@ -19,15 +23,28 @@ func (c *attachCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	j := reply.Job
+	if p := j.Private; p != nil && !p.TTY && !j.State.Terminal() {
+		name := nameOfJob(j)
+		a.note("job %s has no terminal: this is what it prints, as 'gpusched logs -f %s' shows it; "+
+			"'gpusched exec %s -- bash' is a shell beside it", name, name, name)
+		a.err.W.Flush()
+		return (&logsCmd{IDs: []string{name}, Follow: true, Lines: screenLines}).Run(ctx, a)
+	}
 	if !a.onTerminal() {
 		return errNoTerminal()
 	}
-	s, err := a.reach(reply.Job, nil)
+	s, err := a.reach(j, visit{raw: c.Raw})
 	if err != nil {
 		return err
 	}
-	return a.inSession(ctx, reply.Job, s)
+	at := &attendance{a: a, job: j, tty: true, raw: c.Raw, line: &liveLine{t: a.err}}
+	return at.inTerminal(ctx, s)
 }
+
+// screenLines is how much of what a job without a terminal has printed is shown to who
+// attaches.
+const screenLines = 50
 
 // errNoTerminal is for what needs one on this side.
 func errNoTerminal() error {
@@ -36,7 +53,7 @@ func errNoTerminal() error {
 }
 
 // reach connects with the holder of a job's terminal, or says why not.
-func (a *app) reach(j api.Job, argv []string) (*session, error) {
+func (a *app) reach(j api.Job, v visit) (*session, error) {
 	name := nameOfJob(j)
 	switch {
 	case j.UID != a.uid && a.uid != 0:
@@ -49,7 +66,7 @@ func (a *app) reach(j api.Job, argv []string) (*session, error) {
 		return nil, refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
 			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
 	}
-	s, err := a.greet(j, argv)
+	s, err := a.greet(j, v)
 	if errors.Is(err, terminal.ErrNone) {
 		return nil, refuse(api.CodeConflict, "'gpusched run --tty' and 'gpusched shell' start jobs that have one; "+
 			"the output of any job is in 'gpusched logs -f "+name+"'", "job %s has no terminal that you could reach", name)
@@ -57,40 +74,111 @@ func (a *app) reach(j api.Job, argv []string) (*session, error) {
 	return s, err
 }
 
-// inSession stays in the terminal of a job, and ends as the job does where that ends
-// meanwhile.
-func (a *app) inSession(ctx context.Context, j api.Job, s *session) error {
+// inTerminal stays in the terminal of a job from the session s on, or from its next one,
+// over all its starts, and ends as the job does where that ends meanwhile.
+func (at *attendance) inTerminal(ctx context.Context, s *session) error {
+	for {
+		if s == nil {
+			var err error
+			if s, err = at.untilTerminal(context.WithoutCancel(ctx)); err != nil || s == nil {
+				return err
+			}
+			again := ""
+			if at.seen > 0 {
+				again = " again"
+			}
+			at.line.note("job %s runs%s; Ctrl-P Ctrl-Q leaves it", nameOfJob(at.job), again)
+		}
+		again, err := at.inSession(ctx, s)
+		if !again {
+			return err
+		}
+		at.seen, s = at.job.Attempt, nil
+	}
+}
+
+// inSession stays in the terminal for one start of the job, and reports whether the job
+// is to start again.
+func (at *attendance) inSession(ctx context.Context, s *session) (again bool, err error) {
 	status, err := s.run(ctx)
-	name := nameOfJob(j)
+	a, name := at.a, nameOfJob(at.job)
 	var refused *api.Error
 	switch {
 	case errors.Is(err, errDetached):
-		a.err.Printf("\r\n")
+		a.err.Printf("\n") // from the middle of a line, it may be
 		a.note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
-		return nil
+		return false, nil
+	case ctx.Err() != nil:
+		a.note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
+		return false, exitStatus(statusInterrupted)
 	case errors.As(err, &refused):
-		return refused
+		return false, refused
 	case err == nil:
-		return a.sessionOver(ctx, j, status)
+		return at.sessionOver(ctx, status)
 	}
-	reply, asked := a.client.Job(ctx, j.ID.String())
-	runs := reply.Job.State == job.Running || reply.Job.State == job.Starting
-	if asked == nil && runs && reply.Job.Attempt == j.Attempt {
-		return &failure{refuse(api.CodeInternal, "'gpusched attach "+name+"' comes back", "%s; job %s goes on", errCut, name)}
+	if reply, asked := at.untilOver(ctx, cutTime); asked == nil && at.runs(reply.Job) {
+		return false, &failure{refuse(api.CodeInternal, "'gpusched attach "+name+"' comes back", "%s; job %s goes on", errCut, name)}
 	}
-	return a.sessionOver(ctx, j, statusFailure)
+	return at.sessionOver(ctx, statusFailure)
 }
 
-// sessionOver ends as the job did; of one that goes back to the queue that is said. The
-// scheduler's word is better than that of the terminal, which serves without it.
-func (a *app) sessionOver(ctx context.Context, j api.Job, status int) error {
-	reply, err := a.client.Wait(ctx, j.ID.String(), overTime)
-	if err != nil {
-		a.note("job %s: its command has ended with %d; %v", nameOfJob(j), status, err)
-		return exitStatus(status)
+// sessionOver ends as the job did; of one that goes back to the queue that is said, and
+// that it starts again. The scheduler's word is better than that of the terminal, which
+// serves without it.
+func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, err error) {
+	reply, err := at.untilOver(ctx, overTime)
+	name := nameOfJob(at.job)
+	switch {
+	case err != nil:
+		at.line.note("job %s: its command has ended with %d; %v", name, status, err)
+		return false, exitStatus(status)
+	case reply.Job.State.Terminal():
+		at.line.note("job %s %s", name, resultOf(reply.Job))
+		return false, statusOf([]api.Job{reply.Job})
+	case at.runs(reply.Job):
+		at.line.note("job %s: its command has ended with %d; the scheduler has not taken note yet", name, status)
+		return false, exitStatus(status)
 	}
-	a.note("job %s %s", nameOfJob(j), resultOf(reply.Job))
-	return statusOf([]api.Job{reply.Job})
+	how := "has been stopped"
+	if i := slices.IndexFunc(reply.Attempts, func(b api.Attempt) bool { return b.Number == at.job.Attempt }); i >= 0 {
+		if r := reply.Attempts[i].Result; r != nil {
+			how += ": " + r.Sentence
+		}
+	}
+	at.line.note("job %s %s; it starts again, and you will be in its terminal then (Ctrl-C leaves it)", name, how)
+	return true, nil
+}
+
+// How long the scheduler may take to record the end of a job whose terminal said that
+// it has ended, or was cut off.
+const (
+	overTime = 10 * time.Second
+	cutTime  = 2 * time.Second
+)
+
+// runs reports whether the start of the job is under way in whose terminal we were.
+func (at *attendance) runs(j api.Job) bool {
+	return !j.State.Terminal() && j.State != job.Queued && j.Attempt == at.job.Attempt
+}
+
+// untilOver returns the job when that start of it is over, or after the time as it is.
+func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply api.JobReply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for pause := firstLook; ; pause = min(2*pause, waitLook) {
+		now, asked := at.a.client.Job(ctx, at.job.ID.String())
+		if asked == nil || reply.Job.ID == 0 {
+			reply, err = now, asked
+		}
+		if asked == nil && !at.runs(reply.Job) {
+			return reply, nil
+		}
+		select {
+		case <-ctx.Done():
+			return reply, err
+		case <-time.After(pause):
+		}
+	}
 }
 
 // onTerminal reports whether a person can work in a session here.

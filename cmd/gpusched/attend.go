@@ -28,6 +28,8 @@ type attendance struct {
 	a    *app
 	job  api.Job
 	tty  bool // the job has a terminal
+	raw  bool // that of another user's job may do with ours what it likes
+	seen int  // the last start in whose terminal we were
 	line *liveLine
 	pipe *watchedWriter // where the output goes
 }

@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// overTime is how long the scheduler may take to record the end of a job whose
-// terminal said that it has ended.
-const overTime = 10 * time.Second
-
 // execCmd runs a command beside a job's.
 type execCmd struct {
+	Raw bool `name:"raw" help:"Of another user's job, for root: let what the command shows act on your terminal. Else you see its text only."`
+
 	ID      string   `arg:"" name:"id" help:"The job, which must have a terminal ('gpusched run --tty', 'gpusched shell')."`
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
@@ -33,7 +30,7 @@ func (c *execCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.reach(reply.Job, argv)
+	s, err := a.reach(reply.Job, visit{argv: argv, raw: c.Raw})
 	if err != nil {
 		return err
 	}

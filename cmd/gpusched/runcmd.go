@@ -43,7 +43,7 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 	}
 	a.hint(req)
 	if c.TTY {
-		c.inTerminal(a, &req)
+		inTerminal(a, &req)
 	}
 	a.restoreLimits()
 	reply, err := a.client.Submit(ctx, req)
@@ -55,8 +55,8 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 }
 
 // inTerminal has the command run in a terminal that its job holds.
-func (c *runCmd) inTerminal(a *app, req *api.SubmitRequest) {
-	req.Argv = append(bytesOf([]string{contract.LauncherPath, contract.HoldFlag}), req.Argv...)
+func inTerminal(a *app, req *api.SubmitRequest) {
+	req.TTY = true
 	kind := a.getenv("TERM")
 	if req.EnvMode != string(contract.EnvInherit) && kind != "" {
 		req.Env = append([][]byte{[]byte("TERM=" + kind)}, req.Env...)

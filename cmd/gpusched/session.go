@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	xterm "golang.org/x/term"
 
@@ -25,21 +26,34 @@ var (
 
 // session is one connection with the holder of a job's terminal.
 type session struct {
-	conn *os.File
-	tty  bool // this side is a terminal, which is raw meanwhile
+	conn     *os.File
+	tty      bool // this side is a terminal, which is raw meanwhile
+	harmless bool // what comes is another user's, of which only text reaches a terminal
+	keys     detachKeys
+	detached chan struct{}
 
 	mu sync.Mutex // orders what is sent
 }
 
-// greet connects with the holder of a job's terminal and says what is wanted.
-func (a *app) greet(j api.Job, argv []string) (*session, error) {
+// visit is what somebody wants of a job's terminal.
+type visit struct {
+	argv []string // a command to run beside the job's; none: the job's own terminal
+	raw  bool     // another user's job may send our terminal what it likes
+}
+
+// greet connects with the holder of a job's terminal and says what is wanted. The size
+// of a terminal is the owner's to choose.
+func (a *app) greet(j api.Job, v visit) (*session, error) {
 	conn, err := terminal.Dial(j.ID.String(), j.UID)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout)}
-	hello := terminal.Greeting{Argv: bytesOf(argv)}
-	if s.tty {
+	s := &session{
+		conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout),
+		harmless: j.UID != a.uid && !v.raw, detached: make(chan struct{}),
+	}
+	hello := terminal.Greeting{Argv: bytesOf(v.argv)}
+	if s.tty && (!s.harmless || len(v.argv) > 0) {
 		hello.Cols, hello.Rows = terminalSize()
 		hello.Term = a.getenv("TERM")
 	}
@@ -78,31 +92,68 @@ func (s *session) run(ctx context.Context) (status int, err error) {
 	defer s.conn.Close()
 	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
 	defer stop()
-	detached := make(chan struct{})
+	out := s.writer(os.Stdout)
 	if s.tty {
-		old, err := xterm.MakeRaw(int(os.Stdin.Fd()))
+		modes := &term.Modes{W: out}
+		out = modes
+		leave, err := enterRaw(modes)
 		if err != nil {
 			return 0, err
 		}
-		defer xterm.Restore(int(os.Stdin.Fd()), old)
+		defer leave()
 		resized := make(chan os.Signal, 1)
 		signal.Notify(resized, syscall.SIGWINCH)
 		defer signal.Stop(resized)
 		go s.passSize(resized)
 	}
-	go s.passInput(os.Stdin, detached)
-	status, err = s.show(os.Stdout, os.Stderr)
+	typing.to(s)
+	defer typing.to(nil)
+	status, err = s.show(out, s.writer(os.Stderr))
 	select {
-	case <-detached:
+	case <-s.detached:
 		return 0, errDetached
 	default:
 		return status, err
 	}
 }
 
+// writer is an output of ours, without what a terminal acts on where the job is
+// another's.
+func (s *session) writer(f *os.File) io.Writer {
+	if s.harmless && term.IsTerminal(f) {
+		return term.Harmless(f)
+	}
+	return f
+}
+
+// lastReports is how long a terminal has to stop sending what nobody typed.
+const lastReports = 50 * time.Millisecond
+
+// enterRaw makes our terminal raw. leave has it as it was, and drops what was typed for
+// the job or reported by the terminal and not read: it is not for the shell.
+func enterRaw(modes *term.Modes) (leave func(), err error) {
+	in := int(os.Stdin.Fd())
+	old, err := xterm.MakeRaw(in)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		talks := modes.Talks()
+		_, _ = os.Stdout.WriteString(modes.Reset())
+		if talks {
+			time.Sleep(lastReports)
+		}
+		terminal.DropInput(in)
+		_ = xterm.Restore(in, old)
+	}, nil
+}
+
 // passSize tells the holder of each new size.
 func (s *session) passSize(resized <-chan os.Signal) {
 	for range resized {
+		if s.harmless {
+			continue
+		}
 		cols, rows := terminalSize()
 		if s.send(terminal.Size, terminal.EncodeSize(rows, cols)) != nil {
 			return
@@ -110,30 +161,65 @@ func (s *session) passSize(resized <-chan os.Signal) {
 	}
 }
 
-// passInput passes on what is typed. Ctrl-P Ctrl-Q in a terminal ends the session.
-func (s *session) passInput(in io.Reader, detached chan<- struct{}) {
-	var keys detachKeys
+// keyboard is our standard input, read by one goroutine however many sessions there are
+// one after the other. What is typed between them is for nobody.
+type keyboard struct {
+	reading sync.Once
+	mu      sync.Mutex // guards what follows
+	now     *session
+	ended   bool // there is no more input
+}
+
+var typing keyboard
+
+// to makes a session the one for which is typed, nil none.
+func (k *keyboard) to(s *session) {
+	k.mu.Lock()
+	k.now = s
+	if s != nil && k.ended {
+		s.noInput()
+	}
+	k.mu.Unlock()
+	k.reading.Do(func() { go k.read(os.Stdin) })
+}
+
+func (k *keyboard) read(in io.Reader) {
 	b := make([]byte, 4096)
-	for {
-		n, err := in.Read(b)
-		content, leave := b[:n], false
-		if s.tty {
-			content, leave = keys.pass(content)
+	for err := error(nil); err == nil; {
+		var n int
+		n, err = in.Read(b)
+		k.mu.Lock()
+		s := k.now
+		k.ended = err != nil
+		k.mu.Unlock()
+		if s != nil {
+			s.typed(b[:n], err != nil)
 		}
-		if len(content) > 0 && s.send(terminal.Data, content) != nil {
-			return
-		}
-		if leave {
-			close(detached)
-			s.conn.Close()
-			return
-		}
-		if err != nil {
-			if !s.tty {
-				_ = s.send(terminal.EOF, nil)
-			}
-			return
-		}
+	}
+}
+
+// typed passes on what is typed. Ctrl-P Ctrl-Q in a terminal ends the session.
+func (s *session) typed(content []byte, last bool) {
+	leave := false
+	if s.tty {
+		content, leave = s.keys.pass(content)
+	}
+	if len(content) > 0 && s.send(terminal.Data, content) != nil {
+		return
+	}
+	switch {
+	case leave:
+		close(s.detached)
+		s.conn.Close()
+	case last:
+		s.noInput()
+	}
+}
+
+// noInput says that nothing more is typed.
+func (s *session) noInput() {
+	if !s.tty {
+		_ = s.send(terminal.EOF, nil)
 	}
 }
 

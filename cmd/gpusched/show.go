@@ -100,7 +100,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("conda", p.Setup.Conda)
 		fact("venv", p.Setup.Venv)
 		fact("set-up", p.Setup.Command)
-		fact("with", withLine(p.Setup))
+		fact("with", withLine(p))
 		fact("umask", fmt.Sprintf("%04o", p.Umask))
 	}
 	for _, at := range attempts {
@@ -226,8 +226,10 @@ func (a *app) attemptLine(at api.Attempt) string {
 }
 
 // withLine says what else was asked for around the command.
-func withLine(s contract.Setup) string {
+func withLine(p *api.Private) string {
 	var parts phrases
+	s := p.Setup
+	parts.add(p.TTY, "a terminal")
 	parts.add(s.CUDAArg, "--cuda and its GPUs in the command")
 	parts.add(s.Compat != "", "the variables of %s", s.Compat)
 	return strings.Join(parts, ", ")

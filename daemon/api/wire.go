@@ -31,7 +31,8 @@ type SubmitRequest struct {
 	Umask   int      `json:"umask"`
 
 	Setup contract.Setup `json:"setup,omitzero"`
-	Log   contract.Log   `json:"log,omitzero"` // with sequences such as %j
+	Log   contract.Log   `json:"log,omitzero"`  // with sequences such as %j
+	TTY   bool           `json:"tty,omitempty"` // the command runs in a terminal that its job holds
 
 	DryRun bool `json:"dry_run,omitempty"`
 }
@@ -158,7 +159,8 @@ type Private struct {
 	Dir     []byte         `json:"dir"`
 	Umask   int            `json:"umask"`
 	Setup   contract.Setup `json:"setup,omitzero"`
-	Log     contract.Log   `json:"log,omitzero"`     // of a job, the file itself; of an array, with sequences such as %a
+	Log     contract.Log   `json:"log,omitzero"` // of a job, the file itself; of an array, with sequences such as %a
+	TTY     bool           `json:"tty,omitempty"`
 	Params  []job.Param    `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 

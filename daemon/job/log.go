@@ -11,13 +11,14 @@ import (
 type Options struct {
 	contract.Setup
 	Log contract.Log `json:"log,omitzero"`
+	TTY bool         `json:"tty,omitempty"`
 }
 
 // Options returns those of the payload.
-func (y *Payload) Options() Options { return Options{y.Setup, y.Log} }
+func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY} }
 
 // IsZero reports whether nothing is asked.
-func (o Options) IsZero() bool { return o.Setup.IsZero() && o.Log == (contract.Log{}) }
+func (o Options) IsZero() bool { return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY }
 
 // MaxLogBytes bounds the path of a log, as the kernel does.
 const MaxLogBytes = 4095

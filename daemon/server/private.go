@@ -37,7 +37,7 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 	argv := byteLists(y.Argv)
 	return &api.Private{
 		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
-		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), Params: params,
+		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY, Params: params,
 	}, nil
 }
 

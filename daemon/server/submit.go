@@ -57,7 +57,7 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 		Payload: job.Payload{
 			Program: contract.Program{
 				Argv: texts(in.Argv), EnvMode: cmp.Or(contract.EnvMode(in.EnvMode), contract.EnvInherit), Env: texts(in.Env),
-				Dir: string(in.Dir), Umask: in.Umask, Setup: in.Setup, Log: in.Log,
+				Dir: string(in.Dir), Umask: in.Umask, Setup: in.Setup, Log: in.Log, TTY: in.TTY,
 			},
 		},
 	}

@@ -28,7 +28,7 @@ func TestEndStripsPayload(t *testing.T) {
 	commit(t, s, job.Record{Job: ended(1, job.Failed)}, job.Record{Job: ended(2, job.Completed)}, job.Record{Job: taskOf(ended(4, job.Completed), 3, 0)})
 	y, err := s.Payload(ctx, 1)
 	cut := append([]string{"echo"}, strings.Repeat("x", 4096-len("echo\x00"))+"…")
-	requireEqual(t, err, y, job.Payload{Program: contract.Program{Argv: cut, EnvMode: secret.EnvMode, Dir: secret.Dir, Umask: secret.Umask, Setup: secret.Setup, Log: secret.Log}})
+	requireEqual(t, err, y, job.Payload{Program: contract.Program{Argv: cut, EnvMode: secret.EnvMode, Dir: secret.Dir, Umask: secret.Umask, Setup: secret.Setup, Log: secret.Log, TTY: secret.TTY}})
 	long := payload()
 	long.Setup.Command = strings.Repeat("x", 5000)
 	commit(t, s, job.Record{Job: ended(6, job.Failed), Payload: long})

@@ -75,7 +75,7 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	d := decoder{}
 	d.list(&p.Limits, limits)
 	d.json(&o, setup)
-	p.Setup, p.Log = o.Setup, o.Log
+	p.Setup, p.Log, p.TTY = o.Setup, o.Log, o.TTY
 	return p, d.err
 }
 

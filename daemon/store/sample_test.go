@@ -52,7 +52,7 @@ func payload() *job.Payload {
 	return &job.Payload{
 		Program: contract.Program{
 			Argv: []string{"python", "train.py", "--lr", "0.1"}, EnvMode: contract.EnvInherit, Env: []string{"PATH=/usr/bin:/bin", "HOME=/home/alice"},
-			Dir: "/home/alice", Umask: 0o22, Setup: contract.Setup{Conda: "/opt/conda/envs/x", Command: "source é"}, Log: contract.Log{Path: "logs/%j é", Truncate: true},
+			Dir: "/home/alice", Umask: 0o22, Setup: contract.Setup{Conda: "/opt/conda/envs/x", Command: "source é"}, Log: contract.Log{Path: "logs/%j é", Truncate: true}, TTY: true,
 		},
 	}
 }

@@ -20,4 +20,5 @@ type Program struct {
 	Umask   int      `json:"umask"`
 	Setup   Setup    `json:"setup,omitzero"`
 	Log     Log      `json:"log,omitzero"`
+	TTY     bool     `json:"tty,omitempty"` // it runs in a terminal, which the launcher holds
 }

@@ -59,7 +59,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		s.Setup.CUDAArg, s.Variables = true, []string{"A=", "B=\xff"}
+		s.Setup.CUDAArg, s.TTY, s.Variables = true, true, []string{"A=", "B=\xff"}
 		if got, err := Decode(Encode(s)); err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
 		}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,9 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)
+	for _, line := range e.say {
+		os.Stderr.WriteString("gpusched: " + line + "\n")
+	}
 	if front = e.enter(&s.Setup); front != "" && len(s.Setup.Modules) == 0 {
 		e.set("PATH", front+cmp.Or(e.get("PATH"), defaultPath))
 	}
@@ -102,6 +106,7 @@ func nameOf(kv string) string {
 type environment struct {
 	entries []string
 	index   map[string]int
+	say     []string // what the job's output is to say of it
 }
 
 func (e *environment) put(kv string) {

@@ -27,8 +27,10 @@ const reportArg = "report-what-arrived"
 func TestMain(m *testing.M) {
 	world, launcher := worlds()[os.Getenv(roleEnv)]
 	switch {
-	case len(os.Args) > 1 && os.Args[1] == reportArg:
+	case len(os.Args) > 1 && (os.Args[1] == reportArg || os.Args[1] == contract.HoldFlag):
 		report()
+	case len(os.Args) > 3 && os.Args[1] == contract.LimitFlag:
+		os.Exit(Limited(os.Args[2], os.Args[3:], os.Environ()))
 	case len(os.Args) == 2 && os.Args[1] == contract.LogFlag:
 		os.Exit(start(os.Args, nil, systemNodes()))
 	case launcher:

@@ -17,6 +17,7 @@ const (
 	fieldVariable = "variable"  // of Spec.Variables
 	fieldLog      = "log"       // appended to
 	fieldNewLog   = "empty log" // emptied first
+	fieldTerminal = "terminal"  // its value is "1"
 )
 
 // further lists the fields that only version 3 has, without those that say nothing.
@@ -35,6 +36,9 @@ func (s *Spec) further() []field {
 	add(fieldCommand, s.Setup.Command)
 	if s.Setup.CUDAArg {
 		add(fieldCUDAArg, "1")
+	}
+	if s.TTY {
+		add(fieldTerminal, "1")
 	}
 	add(fieldVariable, s.Variables...)
 	if s.Log.Truncate {
@@ -58,6 +62,9 @@ func (s *Spec) take(f field) bool {
 		s.Setup.Command = f.value
 	case fieldCUDAArg:
 		s.Setup.CUDAArg = true
+		return f.value == "1"
+	case fieldTerminal:
+		s.TTY = true
 		return f.value == "1"
 	case fieldVariable:
 		s.Variables = append(s.Variables, f.value)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,6 +114,35 @@ func TestLimits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The holder of a terminal has the limits under which it can live, and passes on the
+// others to the command, which is said what it is when it can't be run.
+func TestLimitsOfTerminals(t *testing.T) {
+	for _, setup := range []string{"", "true"} {
+		s := command(t, "/bin/cat", "/proc/self/limits")
+		s.TTY, s.Setup.Command = true, setup
+		if argv := texts(launch(t, "real", s).received(t).Argv); !slices.Equal(argv[1:], []string{contract.HoldFlag, "-", s.Argv[0], s.Argv[1]}) {
+			t.Errorf("without limits: %q", argv)
+		}
+		s.SoftLimits = []contract.Limit{{Name: "NOFILE", Soft: 777}, {Name: "AS", Soft: 64 << 20, Hard: 64 << 20}, {Name: "NPROC", Soft: 1, Hard: 1}}
+		argv := texts(launch(t, "real", s).received(t).Argv)
+		if !slices.Equal(argv[1:], []string{contract.HoldFlag, "AS=67108864:67108864,NPROC=1:1", s.Argv[0], s.Argv[1]}) {
+			t.Fatalf("%q", argv)
+		}
+		out, err := exec.Command(testBinary(t), append([]string{contract.LimitFlag}, argv[2:]...)...).CombinedOutput()
+		text := strings.Join(strings.Fields(string(out)), " ")
+		if err != nil || !strings.Contains(text, "address space 67108864 67108864") || !strings.Contains(text, "processes 1 1") {
+			t.Errorf("%v, %s", err, out)
+		}
+	}
+	for word, want := range map[string]string{"AS": "no limits", "AS=1:": "no limits", "PATIENCE=1:1": "PATIENCE", "CORE=0:0": "no-such-program"} {
+		cmd := exec.Command(testBinary(t), contract.LimitFlag, word, "no-such-program")
+		out, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != statusNotRun || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, %s", word, cmd.ProcessState, out)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +34,9 @@ func portsOf(id int64) []int {
 func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	const port, torchrun = "MASTER_PORT", "PET_MASTER_PORT"
 	if outer, err := strconv.ParseInt(valueOf(s.Env, "GPUSCHED_JOB_ID"), 10, 64); err == nil && outer > 0 {
+		other := valueOf(s.Env, otherPort)
 		for _, name := range []string{port, torchrun} {
-			if n, err := strconv.Atoi(e.get(name)); err == nil && slices.Contains(portsOf(outer), n) {
+			if n, err := strconv.Atoi(e.get(name)); err == nil && (slices.Contains(portsOf(outer), n) || e.get(name) == other) {
 				e.unset(name)
 			}
 		}
@@ -43,13 +45,34 @@ func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	if e.get(port) != "" {
 		return
 	}
-	list := portsOf(s.JobID)
-	chosen := list[0]
-	if i := slices.IndexFunc(list, free); i >= 0 {
-		chosen = list[i]
-	}
+	chosen := e.choosePort(s.JobID, free)
 	e.set(port, strconv.Itoa(chosen))
 	e.orSet(torchrun, strconv.Itoa(chosen))
+}
+
+// otherPort tells a job in a job that its MASTER_PORT is the outer one's, although it is
+// not one of portsOf.
+const otherPort = "GPUSCHED_MASTER_PORT"
+
+// choosePort takes the first free port of the job's own, or else, as anybody can take
+// those, the first after them that is free. That is said in the job's output.
+func (e *environment) choosePort(id int64, free func(port int) bool) int {
+	list := portsOf(id)
+	if i := slices.IndexFunc(list, free); i >= 0 {
+		return list[i]
+	}
+	for i := range parts*portsInPart - 1 {
+		port := firstPort + (list[0]-firstPort+1+i)%(parts*portsInPart)
+		if !free(port) {
+			continue
+		}
+		e.set(otherPort, strconv.Itoa(port))
+		e.say = append(e.say, fmt.Sprintf("the ports that are this job's, %v, are taken by others: MASTER_PORT is %d", list, port))
+		return port
+	}
+	e.say = append(e.say, fmt.Sprintf("all ports from %d to %d are taken: MASTER_PORT is %d, where nobody can listen",
+		firstPort, firstPort+parts*portsInPart-1, list[0]))
+	return list[0]
 }
 
 // valueOf is what the last entry for a name says, or "".

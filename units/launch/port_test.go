@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -30,7 +32,9 @@ func TestRendezvous(t *testing.T) {
 		{7, nil, nil, map[string]string{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "20007", "PET_MASTER_PORT": "20007"}},
 		{2507, nil, nil, map[string]string{"MASTER_PORT": "20007"}},
 		{7, nil, []int{20007, 22507}, map[string]string{"MASTER_PORT": "25007", "PET_MASTER_PORT": "25007"}},
-		{7, nil, []int{20007, 22507, 25007, 27507}, map[string]string{"MASTER_PORT": "20007"}},
+		{7, nil, []int{20007, 22507, 25007, 27507}, map[string]string{"MASTER_PORT": "20008", "PET_MASTER_PORT": "20008", "GPUSCHED_MASTER_PORT": "20008"}},
+		{7, []string{"GPUSCHED_JOB_ID=3", "GPUSCHED_MASTER_PORT=20004", "MASTER_PORT=20004", "PET_MASTER_PORT=20004"}, nil,
+			map[string]string{"MASTER_PORT": "20007", "PET_MASTER_PORT": "20007", "GPUSCHED_MASTER_PORT": "(unset)"}},
 		{7, []string{"MASTER_PORT=29500", "MASTER_ADDR=node7"}, nil, map[string]string{"MASTER_ADDR": "node7", "MASTER_PORT": "29500", "PET_MASTER_PORT": "(unset)"}},
 		{7, []string{"PET_MASTER_PORT=1234"}, nil, map[string]string{"MASTER_PORT": "20007", "PET_MASTER_PORT": "1234"}},
 		{7, []string{"GPUSCHED_JOB_ID=3", "MASTER_PORT=20003", "PET_MASTER_PORT=20003", "SLURM_JOB_ID=3"}, nil,
@@ -39,6 +43,26 @@ func TestRendezvous(t *testing.T) {
 		{7, []string{"SLURM_JOB_ID=3"}, nil, map[string]string{"SLURM_JOB_ID": "3"}},
 	} {
 		expect(t, slices.DeleteFunc(rendezvousOf(c.id, c.env, c.taken...), func(kv string) bool { return kv == "" }), c.want)
+	}
+}
+
+// Who takes all of a job's own ports, or even all there are, does not keep it from
+// starting, and it says which it has.
+func TestPortsTaken(t *testing.T) {
+	own := portsOf(9_999)
+	for _, c := range []struct {
+		free func(int) bool
+		port int
+		say  string
+	}{
+		{func(port int) bool { return !slices.Contains(own, port) }, 22500, "MASTER_PORT is 22500"},
+		{func(port int) bool { return port == own[0]-1 }, own[0] - 1, fmt.Sprintf("MASTER_PORT is %d", own[0]-1)},
+		{func(int) bool { return false }, own[0], "nobody can listen"},
+	} {
+		e := &environment{index: map[string]int{}}
+		if got := e.choosePort(9_999, c.free); got != c.port || len(e.say) != 1 || !strings.Contains(e.say[0], c.say) {
+			t.Errorf("%d, %q, want %d, %s", got, e.say, c.port, c.say)
+		}
 	}
 }
 

@@ -137,13 +137,13 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	tight := *s
 	_, tight.SoftLimits = splitLimits(s.SoftLimits)
 	runtime.LockOSThread()
-	reserve(&tight, env)
-	if err := setLimits(tight.SoftLimits); err != nil {
-		return limitsFailure(err)
+	if !s.TTY {
+		reserve(&tight, env)
+		if err := setLimits(tight.SoftLimits); err != nil {
+			return limitsFailure(err)
+		}
 	}
-	argv := withCUDA(s, filtered)
-	path, err := execute(argv, env, r.execSilent)
-	return execFailure(argv, path, err)
+	return r.become(s, env, filtered)
 }
 
 // setupFailure is what the shell reports by becoming the launcher with how: the

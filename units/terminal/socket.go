@@ -13,8 +13,12 @@ import (
 // ErrNone says that no terminal of the job is there to be attached to.
 var ErrNone = errors.New("it has no terminal")
 
-// listFile is the kernel's list of sockets.
-const listFile = "/proc/net/unix"
+// listFile is the kernel's list of sockets, and listening are the flags there of one that
+// takes connections. Each of those has its name as well.
+const (
+	listFile  = "/proc/net/unix"
+	listening = " 00010000 "
+)
 
 func prefix(job string) string { return "@gpusched-terminal-" + job + "-" }
 
@@ -36,38 +40,81 @@ func Listen(job string) (int, error) {
 }
 
 // Dial connects to the terminal of a job, which is held by uid. A socket of anybody
-// else is passed over, and hears nothing (invariant 1).
+// else is passed over, and hears nothing (invariant 1). Where others keep those who
+// listen busy it waits its turn.
 func Dial(job string, uid int) (*os.File, error) {
 	list, err := os.ReadFile(listFile)
 	if err != nil {
 		return nil, fmt.Errorf("look for the terminal of job %s: %w", job, err)
 	}
+	var busy []string
 	for line := range strings.Lines(string(list)) {
 		at := strings.Index(line, " "+prefix(job))
-		if at < 0 {
+		if at < 0 || !strings.Contains(line[:at], listening) {
 			continue
 		}
-		if f := dial(strings.TrimRight(line[at+1:], "\n"), uid); f != nil {
+		name := strings.TrimRight(line[at+1:], "\n")
+		f, err := dial(name, uid, 0)
+		if f != nil {
+			return f, nil
+		}
+		if err == unix.EAGAIN && len(busy) < maxBusy {
+			busy = append(busy, name)
+		}
+	}
+	return dialBusy(busy, uid)
+}
+
+// maxBusy bounds at how many names one waits, and queueSeconds for how long. Anybody can
+// listen at such a name, so one waits at all of them together.
+const (
+	maxBusy      = 64
+	queueSeconds = 10
+)
+
+func dialBusy(names []string, uid int) (*os.File, error) {
+	dialled := make(chan *os.File, len(names))
+	for _, name := range names {
+		go func() {
+			f, _ := dial(name, uid, queueSeconds)
+			dialled <- f
+		}()
+	}
+	for range names {
+		if f := <-dialled; f != nil {
 			return f, nil
 		}
 	}
 	return nil, ErrNone
 }
 
-// dial connects to a name, and returns nil where that is not uid's.
-func dial(name string, uid int) *os.File {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+// dial connects to a name, for which it waits so long, and returns nil where that is not
+// uid's.
+func dial(name string, uid int, seconds int64) (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: name}); err == nil {
-		if peer, err := PeerUID(fd); err == nil && peer == uid {
-			return os.NewFile(uintptr(fd), "terminal")
+	if seconds > 0 {
+		err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Sec: seconds})
+	} else {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err == nil {
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: name})
+	}
+	if err == nil {
+		peer, asked := PeerUID(fd)
+		if asked == nil && peer == uid && unix.SetNonblock(fd, true) == nil {
+			return os.NewFile(uintptr(fd), "terminal"), nil
 		}
 	}
 	unix.Close(fd)
-	return nil
+	return nil, err
 }
+
+// DropInput forgets what has been typed at a terminal and not read.
+func DropInput(fd int) { _ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
 
 // PeerUID returns whose the other end of a connection is, as the kernel says.
 func PeerUID(fd int) (int, error) {

@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -14,34 +16,33 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
+// hangUpTime is how long a command beside the job's has to end by itself when its client
+// has gone, or the job has ended.
+const hangUpTime = 2 * time.Second
+
 // beside is a command that a client runs beside the job's: in its environment and
-// directory and, as a child of the holder, in its control group and device filter.
+// directory and, as a child of the holder, in its control group and device filter. What
+// it prints waits for its client, as in a pipe, and the job's own command does not.
 type beside struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	read sync.WaitGroup // readers of what it prints
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	gone  chan struct{}  // closed when the command has ended
+	ended atomic.Bool    // the same, for readers
+	read  sync.WaitGroup // readers of what it prints
 }
 
-// runFor runs the command of a greeting, and hangs up on it when the client goes.
+// runFor runs the command of a greeting, and hangs up on it when the client goes or the
+// job ends.
 func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	poured := make(chan struct{})
-	go func() { pour(conn, c); close(poured) }()
-	b, err := h.begin(c, hello)
+	go func() { pour(conn, c, 0); close(poured) }()
+	b, err := h.enter(func() (*beside, error) { return h.begin(c, hello) })
 	if err != nil {
 		c.pieces <- terminal.Encode(terminal.Refused, []byte("the command could not be run: "+err.Error()))
 	} else {
-		ended := make(chan struct{})
-		go func() {
-			typed(conn, b.in)
-			select {
-			case <-ended:
-			default:
-				_ = unix.Kill(-b.cmd.Process.Pid, syscall.SIGHUP)
-			}
-		}()
-		b.read.Wait()
-		_ = b.cmd.Wait()
-		close(ended)
+		go b.serve(conn)
+		b.wait()
+		h.leave(b)
 		status := statusOf(b.cmd.ProcessState.Sys().(syscall.WaitStatus))
 		c.pieces <- terminal.Encode(terminal.Ended, []byte{byte(status)})
 	}
@@ -49,11 +50,45 @@ func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	<-poured
 }
 
+// wait returns when the command has ended and what it printed is with its client. What
+// something that it left behind prints later is nobody's.
+func (b *beside) wait() {
+	_ = b.cmd.Wait()
+	b.ended.Store(true)
+	close(b.gone)
+	b.read.Wait()
+	b.in.Close()
+}
+
+// serve gives the command what its client sends. When that has gone it is hung up on, and
+// after a time killed.
+func (b *beside) serve(conn io.Reader) {
+	typed(conn, b.in)
+	b.hangUp()
+	select {
+	case <-b.gone:
+	case <-time.After(hangUpTime):
+		_ = unix.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+// hangUp tells the command that it has nobody any more, as a terminal that goes does.
+func (b *beside) hangUp() {
+	select {
+	case <-b.gone:
+		return
+	default:
+	}
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGCONT} { // one that is stopped can't end
+		_ = unix.Kill(-b.cmd.Process.Pid, s)
+	}
+}
+
 // begin starts the command, in a terminal where the client has one.
 func (h *holder) begin(c *client, hello terminal.Greeting) (*beside, error) {
-	argv := make([]string, len(hello.Argv))
-	for i, arg := range hello.Argv {
-		argv[i] = string(arg)
+	argv := slices.Clone(h.before)
+	for _, arg := range hello.Argv {
+		argv = append(argv, string(arg))
 	}
 	environ := slices.Clone(h.environ)
 	if hello.Term != "" {
@@ -63,9 +98,9 @@ func (h *holder) begin(c *client, hello terminal.Greeting) (*beside, error) {
 		return piped(c, command(argv, environ))
 	}
 	cmd, master, err := inTerminal(argv, environ, pty.Winsize{Rows: hello.Rows, Cols: hello.Cols})
-	b := &beside{cmd: cmd, in: master}
+	b := &beside{cmd: cmd, in: master, gone: make(chan struct{})}
 	if err == nil {
-		b.read.Go(func() { copyTo(c, terminal.Data, master) })
+		b.read.Go(func() { b.copyTo(c, terminal.Data, master) })
 	}
 	return b, err
 }
@@ -77,30 +112,49 @@ func piped(c *client, cmd *exec.Cmd) (*beside, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := cmd.StdoutPipe()
+	b := &beside{cmd: cmd, in: in, gone: make(chan struct{})}
+	out, outEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	errors, err := cmd.StderrPipe()
+	errors, errorsEnd, err := os.Pipe()
+	if err == nil {
+		cmd.Stdout, cmd.Stderr = outEnd, errorsEnd
+		err = cmd.Start()
+		errorsEnd.Close()
+	}
+	outEnd.Close()
 	if err != nil {
+		for _, f := range []io.Closer{in, out, errors} {
+			f.Close()
+		}
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	b := &beside{cmd: cmd, in: in}
-	b.read.Go(func() { copyTo(c, terminal.Data, out) })
-	b.read.Go(func() { copyTo(c, terminal.Errors, errors) })
+	b.read.Go(func() { b.copyTo(c, terminal.Data, out) })
+	b.read.Go(func() { b.copyTo(c, terminal.Errors, errors) })
 	return b, nil
 }
 
-// copyTo sends a client what a command prints.
-func copyTo(c *client, kind terminal.Kind, from io.Reader) {
-	b := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(b)
+// copyTo sends a client what a command prints, to the end of that or, where something
+// keeps the way open after the command, until nothing comes for a moment.
+func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
+	defer from.Close()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-b.gone:
+			_ = from.SetReadDeadline(time.Now().Add(leftOpen))
+		case <-stop:
+		}
+	}()
+	for piece := make([]byte, 32<<10); ; {
+		n, err := from.Read(piece)
 		if n > 0 {
-			c.pieces <- terminal.Encode(kind, b[:n])
+			c.pieces <- terminal.Encode(kind, piece[:n])
+			if b.ended.Load() { // its client took its time
+				_ = from.SetReadDeadline(time.Now().Add(leftOpen))
+			}
 		}
 		if err != nil {
 			return

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,10 +25,20 @@ const roleEnv = "GPUSCHED_HOLD_ROLE"
 
 func TestMain(m *testing.M) {
 	if job := os.Getenv(roleEnv); job != "" {
-		os.Exit(Main(os.Args[1:], append(os.Environ(), "GPUSCHED_JOB_ID="+job)))
+		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job)))
 	}
 	os.Exit(m.Run())
 }
+
+// before are the words before each command: a program that tells that it was there.
+func before() []string {
+	if os.Getenv(beforeEnv) == "" {
+		return nil
+	}
+	return []string{"env", "BEFORE=1"}
+}
+
+const beforeEnv = "GPUSCHED_HOLD_BEFORE"
 
 // held is a job with a terminal.
 type held struct {
@@ -222,12 +234,7 @@ func TestGarbage(t *testing.T) {
 // own end, with a terminal and without; who goes hangs up on it.
 func TestBeside(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 5")
-	command := func(argv ...string) (list [][]byte) {
-		for _, arg := range argv {
-			list = append(list, []byte(arg))
-		}
-		return list
-	}
+	command := commandOf
 	conn := h.greet(terminal.Greeting{Argv: command("sh", "-c", "cat; echo wrong >&2; exit 9")})
 	say(t, conn, terminal.Data, "typed\n")
 	say(t, conn, terminal.EOF, "")
@@ -279,8 +286,141 @@ func TestOthersListener(t *testing.T) {
 		peer, own int
 		in        bool
 	}{{1000, 1000, true}, {0, 1000, true}, {1001, 1000, false}, {1000, 0, false}} {
-		if admitted(c.peer, c.own) != c.in {
+		if mayEnter(c.peer, c.own) != c.in {
 			t.Errorf("%+v", c)
 		}
 	}
+}
+
+// Who may not come in hears nothing, and however many of those queue, one who may gets
+// his turn.
+func TestRefused(t *testing.T) {
+	job := fmt.Sprintf("test%d-refused", os.Getpid())
+	fd, err := terminal.Listen(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int32
+	const strangers = 300 // more than can queue
+	h := &holder{admits: func(int) bool { return refused.Add(1) > strangers }}
+	var queue []*os.File
+	for range strangers {
+		if len(queue) == 10 { // the queue has filled before anybody is let in
+			go h.accept(fd, make(chan struct{}, 1))
+		}
+		conn, err := terminal.Dial(job, os.Getuid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		queue = append(queue, conn)
+	}
+	for _, conn := range queue {
+		_, _ = conn.Write([]byte("h\x00\x02{}"))
+		if n, err := conn.Read(make([]byte, 9)); n > 0 || err == nil {
+			t.Fatalf("a stranger was told %d bytes", n)
+		}
+		conn.Close()
+	}
+	conn, err := terminal.Dial(job, os.Getuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	say(t, conn, terminal.Hello, `{"Argv":["dHJ1ZQ=="]}`)
+	if _, status := until(t, conn, ""); status != 0 {
+		t.Error(status)
+	}
+}
+
+// What a command beside the job's prints waits for its client, who may take longer than
+// one piece may take on its way to who is attached; the job goes on meanwhile.
+func TestSlowReader(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 4")
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo begun; head -c 20000000 /dev/zero; echo over")})
+	shown, _ := until(t, conn, "begun")
+	total := len(shown)
+	for pause := 50 * time.Millisecond; ; pause = 0 {
+		<-time.After(pause) // all that is on the way has filled
+		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+		kind, content, err := terminal.Read(conn)
+		if err != nil {
+			t.Fatal(err, total)
+		}
+		if kind == terminal.Ended {
+			break
+		}
+		total += len(content)
+	}
+	if want := len("begun\nover\n") + 20_000_000; total != want {
+		t.Errorf("%d bytes of %d", total, want)
+	}
+	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, attached, terminal.Data, "\n")
+	if _, status := until(t, attached, ""); status != 4 {
+		t.Error(status)
+	}
+}
+
+// A command whose client has gone, or whose job has ended, ends although it ignores that
+// its terminal goes.
+func TestHangUp(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 4")
+	gone := func(pid string) {
+		t.Helper()
+		for process := "/proc/" + strings.TrimSpace(pid); ; {
+			if _, err := os.Stat(process); err != nil {
+				return
+			}
+		}
+	}
+	const stubborn = "trap '' HUP TERM INT; echo $$; while :; do sleep 1; done"
+	for _, g := range []terminal.Greeting{{Argv: commandOf("sh", "-c", stubborn)}, {Rows: 9, Cols: 9, Argv: commandOf("sh", "-c", stubborn)}} {
+		conn := h.greet(g)
+		pid, _ := until(t, conn, "\n")
+		conn.Close()
+		gone(pid)
+	}
+	kept := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM; echo $$; sleep 600")})
+	pid, _ := until(t, kept, "\n")
+	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, attached, terminal.Data, "\n")
+	if _, status := until(t, attached, ""); status != 4 {
+		t.Error(status)
+	}
+	gone(pid)
+}
+
+// Something that a command leaves behind with its output open keeps nobody waiting.
+func TestLeftBehind(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 4")
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "setsid sleep 600 & echo $!; exit 6")})
+	pid, status := until(t, conn, "")
+	if n, err := strconv.Atoi(strings.TrimSpace(pid)); err == nil {
+		_ = unix.Kill(n, unix.SIGKILL)
+	}
+	if status != 6 {
+		t.Error(status)
+	}
+}
+
+// What is the command's alone comes before it, and before a command beside it.
+func TestBefore(t *testing.T) {
+	t.Setenv(beforeEnv, "1")
+	h := start(t, "sh", "-c", "read x; echo main $BEFORE")
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo beside $BEFORE")})
+	if shown, _ := until(t, conn, ""); shown != "beside 1\n" {
+		t.Errorf("%q", shown)
+	}
+	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, attached, terminal.Data, "\n")
+	if shown, _ := until(t, attached, ""); !strings.Contains(shown, "main 1\r\n") {
+		t.Errorf("%q", shown)
+	}
+}
+
+func commandOf(argv ...string) (list [][]byte) {
+	for _, arg := range argv {
+		list = append(list, []byte(arg))
+	}
+	return list
 }

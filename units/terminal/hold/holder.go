@@ -2,6 +2,7 @@ package hold
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -25,15 +26,18 @@ const (
 
 // holder is what is known of the terminal.
 type holder struct {
+	before  []string // words before each command
 	environ []string
 	output  io.Writer     // the journal
 	begun   chan struct{} // closed when the command runs, or never will
+	admits  func(peer int) bool
 
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
 	master     *os.File // nil before the command runs
 	last       []byte   // what was shown last
 	clients    map[*client]bool
+	beside     map[*beside]bool
 	ended      bool
 	leaving    sync.WaitGroup // writers of clients
 }
@@ -141,8 +145,8 @@ func (h *holder) drop(c *client) {
 }
 
 // attach adds a client, which is shown the last of what there was; false where there
-// are too many.
-func (h *holder) attach(c *client) bool {
+// are too many. Its writer is begun here, so that end waits for all of them.
+func (h *holder) attach(c *client, write func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended || len(h.clients) >= maxClients {
@@ -155,7 +159,32 @@ func (h *holder) attach(c *client) bool {
 	if len(h.last) > 0 {
 		c.pieces <- terminal.Encode(terminal.Data, h.lastLines())
 	}
+	h.leaving.Go(write)
 	return true
+}
+
+// enter begins one more command beside the job's.
+func (h *holder) enter(begin func() (*beside, error)) (*beside, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended || len(h.beside) >= maxClients {
+		return nil, errors.New("too many run beside the job's, or that has ended")
+	}
+	b, err := begin()
+	if err != nil {
+		return nil, err
+	}
+	if h.beside == nil {
+		h.beside = map[*beside]bool{}
+	}
+	h.beside[b] = true
+	return b, nil
+}
+
+func (h *holder) leave(b *beside) {
+	h.mu.Lock()
+	delete(h.beside, b)
+	h.mu.Unlock()
 }
 
 // lastLines are what was shown last, from the beginning of a line where something is
@@ -173,10 +202,14 @@ func (h *holder) detach(c *client) {
 	h.drop(c)
 }
 
-// end tells all clients how the command has ended, and returns when they know.
+// end tells all clients how the command has ended, and returns when they know. What runs
+// beside it ends by that: what does not, with the unit.
 func (h *holder) end(status int) {
 	h.mu.Lock()
 	h.ended = true
+	for b := range h.beside {
+		b.hangUp()
+	}
 	for c := range h.clients {
 		select {
 		case c.pieces <- terminal.Encode(terminal.Ended, []byte{byte(status)}):

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,8 +31,9 @@ const (
 const statusNotRun = 127
 
 // Main runs the command argv of the job whose environment this is in a terminal, and
-// ends as it does.
-func Main(argv, environ []string) int {
+// ends as it does. The words before are put before each command that it runs: a program
+// that sets what is the command's alone.
+func Main(argv, before, environ []string) int {
 	job := "0" // by hand, in no job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
@@ -40,7 +42,10 @@ func Main(argv, environ []string) int {
 	}
 	arriving := make(chan os.Signal, 16)
 	signal.Notify(arriving) // those of the job are for the command; a child has them at their defaults
-	h := &holder{rows: 24, cols: 80, environ: environ, output: &journal{w: os.Stdout}, begun: make(chan struct{})}
+	h := &holder{
+		rows: 24, cols: 80, before: before, environ: environ, output: &journal{w: os.Stdout},
+		begun: make(chan struct{}), admits: admitted,
+	}
 	if fd, err := terminal.Listen(job); err != nil {
 		os.Stderr.WriteString("gpusched: nobody can attach to this job: " + err.Error() + "\n")
 	} else {
@@ -85,7 +90,7 @@ func ends(s os.Signal) bool {
 
 // run is the command's whole life.
 func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStatus, error) {
-	cmd, master, err := inTerminal(argv, h.environ, h.size())
+	cmd, master, err := inTerminal(slices.Concat(h.before, argv), h.environ, h.size())
 	if err != nil {
 		close(h.begun)
 		h.end(statusNotRun)

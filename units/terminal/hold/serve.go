@@ -13,7 +13,11 @@ import (
 
 const (
 	greetingTime = 5 * time.Second  // how long a client may take to say what it wants
-	writeTime    = 10 * time.Second // and to take one piece
+	writeTime    = 10 * time.Second // and, where the job would wait for it, to take one piece
+
+	// refusedPause is how long nobody is let in after one who may not be: anybody can
+	// connect, as often as they like, and it is the job's time that passes.
+	refusedPause = time.Millisecond
 )
 
 // accept lets clients in, for ever. The first that attaches is told to attached.
@@ -27,8 +31,9 @@ func (h *holder) accept(fd int, attached chan<- struct{}) {
 			time.Sleep(time.Second)
 			continue
 		}
-		if peer, err := terminal.PeerUID(conn); err != nil || !admitted(peer, os.Getuid()) {
+		if peer, err := terminal.PeerUID(conn); err != nil || !h.admits(peer) {
 			unix.Close(conn)
+			time.Sleep(refusedPause)
 			continue
 		}
 		go h.serve(os.NewFile(uintptr(conn), "client"), attached)
@@ -36,7 +41,9 @@ func (h *holder) accept(fd int, attached chan<- struct{}) {
 }
 
 // admitted reports whether a user may be a client of a job's terminal (invariant 1).
-func admitted(peer, own int) bool { return peer == own || peer == 0 }
+func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
+
+func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
 // serve is the life of one client.
 func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
@@ -53,11 +60,10 @@ func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
 		h.runFor(conn, c, hello)
 		return
 	}
-	if !h.attach(c) {
+	if !h.attach(c, func() { pour(conn, c, writeTime) }) {
 		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("too many are attached")))
 		return
 	}
-	h.leaving.Go(func() { pour(conn, c) })
 	if hello.Rows > 0 && hello.Cols > 0 {
 		h.resize(hello.Rows, hello.Cols)
 	}
@@ -69,11 +75,14 @@ func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
 	h.detach(c)
 }
 
-// pour writes a client's pieces until no more come or it does not take them.
-func pour(conn *os.File, c *client) {
+// pour writes a client's pieces until no more come or it does not take them; with most
+// it has that long for each.
+func pour(conn *os.File, c *client, most time.Duration) {
 	defer conn.Close()
 	for piece := range c.pieces {
-		_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
+		if most > 0 {
+			_ = conn.SetWriteDeadline(time.Now().Add(most))
+		}
 		if _, err := conn.Write(piece); err != nil {
 			conn.Close()
 			for range c.pieces { // until it is dropped

@@ -1,0 +1,74 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// limitsWord writes limits for Limited, those that this process does not have already.
+func limitsWord(limits []contract.Limit) string {
+	var words []string
+	for _, l := range limits {
+		var have unix.Rlimit
+		err := unix.Prlimit(0, resources()[l.Name], nil, &have)
+		if err == nil && l.Soft == have.Cur && (l.Hard == 0 || l.Hard >= have.Max) {
+			continue
+		}
+		words = append(words, fmt.Sprintf("%s=%d:%d", l.Name, l.Soft, l.Hard))
+	}
+	if len(words) == 0 {
+		return contract.NoLimits
+	}
+	return strings.Join(words, ",")
+}
+
+func parseLimits(word string) (limits []contract.Limit, ok bool) {
+	if word == contract.NoLimits {
+		return nil, true
+	}
+	for part := range strings.SplitSeq(word, ",") {
+		name, rest, _ := strings.Cut(part, "=")
+		soft, hard, _ := strings.Cut(rest, ":")
+		l := contract.Limit{Name: name}
+		var err, failed error
+		l.Soft, err = strconv.ParseUint(soft, 10, 64)
+		l.Hard, failed = strconv.ParseUint(hard, 10, 64)
+		if err != nil || failed != nil {
+			return nil, false
+		}
+		limits = append(limits, l)
+	}
+	return limits, true
+}
+
+// statusNotRun is what a shell gives for a command that it can't run.
+const statusNotRun = 127
+
+// Limited becomes the command argv under the limits of a word, which holders of
+// terminals put before the commands that they run. It returns only when that failed.
+func Limited(word string, argv, environ []string) int {
+	limits, ok := parseLimits(word)
+	if !ok {
+		os.Stderr.WriteString("gpusched: these are no limits: " + strconv.Quote(shorten(word)) + "\n")
+		return statusNotRun
+	}
+	s := &Spec{Program: contract.Program{Argv: argv}, SoftLimits: limits}
+	runtime.LockOSThread()
+	reserve(s, environ)
+	f := (*Failure)(nil)
+	if err := setLimits(limits); err != nil {
+		f = limitsFailure(err)
+	} else {
+		path, err := execute(argv, environ, replace)
+		f = execFailure(argv, path, err)
+	}
+	os.Stderr.WriteString("gpusched: the command could not be run: " + f.Error() + "\n")
+	return statusNotRun
+}
