@@ -95,11 +95,15 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 }
 
 // warnFirst warns a job that is to make room for another, if it asked for a
-// warning and has not had it, and leaves it its notice.
+// warning and has not had it, and leaves it its notice. A suspended one goes on for
+// that: halted, it could not use it.
 func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
 	j := &l.job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
+	}
+	if j.IsSuspended() {
+		c.goOn(l, now)
 	}
 	j.Warned, j.StopAt = true, now.Add(c.notice(j))
 	c.step.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})

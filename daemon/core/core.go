@@ -32,8 +32,6 @@ type trackedJob struct {
 	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
 	usesOf int
 
-	owed bool // while queued: others were stopped for it
-
 	account  *sched.Account
 	throttle *sched.Throttle // of its array; nil: none
 	weight   int64           // as counted in bytes

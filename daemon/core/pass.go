@@ -52,7 +52,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: j.Request.QuotaMilli(),
 		Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Served: j.Served, Guarded: j.Guarded,
+		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now), Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.throttle, Rate: rateOf(j),
 	}
 	if !r.Stopping || j.Stop == job.StopPreempt {
@@ -133,10 +133,11 @@ func (c *Core) schedule(now time.Time) {
 // starts: what they give up is for it. An array is owed nothing, or all of its tasks
 // would be.
 func (c *Core) owe(l *trackedJob) {
-	if l.owed || l.job.Tasks != nil {
+	if l.job.Owed || l.job.Tasks != nil {
 		return
 	}
-	l.owed = true
+	l.job.Owed = true
+	c.step.markDirtyQuietly(l)
 	c.planning.Remove(l.job.ID)
 	c.planning.Push(c.waiting(l))
 }

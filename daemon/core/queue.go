@@ -19,7 +19,7 @@ func (c *Core) enqueue(l *trackedJob, now time.Time) {
 
 func (c *Core) dequeue(l *trackedJob, now time.Time) {
 	c.planning.Remove(l.job.ID)
-	l.owed = false
+	l.job.Owed = false
 	c.settleCapped(l, now)
 	c.jobs.leaveQueue(l)
 	l.job.AwayAt = time.Time{}
@@ -31,7 +31,6 @@ func (c *Core) dequeue(l *trackedJob, now time.Time) {
 func (c *Core) consider(l *trackedJob, now time.Time) {
 	j := &l.job
 	c.planning.Remove(j.ID)
-	l.owed = false // it is held, or asks something else
 	c.jobs.stopTimer(j.ID)
 	if j.State != job.Queued {
 		return
@@ -151,7 +150,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
 		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1,
-		Batch: batchOf(j), Owed: l.owed,
+		Batch: batchOf(j), Owed: j.Owed,
 	}
 	if j.Request.Preemptible {
 		w.Effort, w.Untried = c.effort(l, j.Served, false)

@@ -120,6 +120,9 @@ func (s *script) after() (list []job.Dependency) {
 // max-failures=.
 func (s *script) update() {
 	ch := &job.Change{}
+	if name, ok := s.args["name"]; ok {
+		ch.Name = &name
+	}
 	if text, ok := s.args["priority"]; ok {
 		p, err := job.ParsePriority(text)
 		if err != nil {

@@ -20,7 +20,7 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		j.Held = ""
 		forgiveFailures(j)
 	case !others:
-		j.Held = e.Who.User
+		j.Held, j.Owed = e.Who.User, false
 	}
 	c.step.markDirty(l)
 	c.consider(l, now)
@@ -95,7 +95,7 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if refusal := c.bytesQuota(&changed, l.weight); refusal != nil {
 		return refusal
 	}
-	c.change(l, &s, open, now)
+	c.change(l, &s, open, len(ch.Others("Name", "Comment")) > 0, now)
 	return nil
 }
 
@@ -125,12 +125,16 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 	return sched.Infeasible(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
-// change puts the changed request in the old one's place.
-func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, now time.Time) {
+// change puts the changed request in the old one's place. One that asks something else, and
+// has not only another label, is owed nothing any more.
+func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, asks bool, now time.Time) {
 	c.deps.unfollow(l)
 	c.settleCapped(l, now)
 	if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
 		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
+	}
+	if asks {
+		l.job.Owed = false
 	}
 	l.job.Request, l.job.Label = s.Request, s.Label
 	c.markCapped(l, now)

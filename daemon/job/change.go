@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,12 +52,12 @@ func (c *Change) Err() error {
 	return p.Err()
 }
 
-// Others names the options that a change has besides one field, as people give them.
-func (c *Change) Others(field string) (options []string) {
+// Others names the options that a change has besides some fields, as people give them.
+func (c *Change) Others(fields ...string) (options []string) {
 	change := reflect.ValueOf(c).Elem()
 	for i := range change.NumField() {
 		f := change.Type().Field(i)
-		if !change.Field(i).IsNil() && f.Name != field {
+		if !change.Field(i).IsNil() && !slices.Contains(fields, f.Name) {
 			options = append(options, cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)))
 		}
 	}

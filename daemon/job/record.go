@@ -115,6 +115,7 @@ type Life struct {
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
+	Owed      bool          `json:"owed,omitempty"`      // while queued: others were stopped for it
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
 	Charge    int           `json:"charge,omitempty"`    // for fair share, of the current attempt (core), in thousandths of a GPU
 	Shared    int           `json:"shared,omitempty"`    // the same, of GPUs that it shares, while others want these whole; 0: none do

@@ -15,7 +15,7 @@
 // how long it has waited since that moment, E its expected run time rounded up to a power of
 // two seconds, or of a job that may be stopped for others its effort (see Preemption), rounded up
 // to half an octave, and F the fair-share factor of its account. A job is owed its start from when
-// others are stopped for it (see Preemption) until it starts, is held or changed: it goes before those
+// others are stopped for it (see Preemption) until it starts, is held or asks something else: it goes before those
 // of its class and number, and is in no batch. An array is owed nothing. Guarded jobs
 // go by that moment and id among themselves. Under Policy.FIFO it is class, number,
 // Since, id.

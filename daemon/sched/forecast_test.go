@@ -278,3 +278,18 @@ func BenchmarkForecast(b *testing.B) {
 		}
 	}
 }
+
+// TestForecastOfRestedJobs: the time for which a running job was suspended leaves it what
+// it had of its time limit.
+func TestForecastOfRestedJobs(t *testing.T) {
+	for rested, want := range map[time.Duration]string{0: "1 at +30m0s", 20 * minute: "1 at +50m0s", 2 * time.Hour: "1 at +1h20m0s"} {
+		sc := newScene(t, 1)
+		sc.s.Stretch = 4
+		r := sc.runs(101, 20*minute, on(0)...) // since an hour
+		r.Request, r.Rested = &job.Request{GPUMilli: 1000, TimeLimit: job.Span(90 * minute)}, rested
+		sc.waits(1, 1000)
+		if got := sc.foretold(); got != want {
+			t.Errorf("suspended for %s: foretold %s, want %s", rested, got, want)
+		}
+	}
+}

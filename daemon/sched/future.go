@@ -45,7 +45,7 @@ func (f *Forecast) stretch(r *Running) {
 	}
 	left := f.stretched(time.Duration(r.End - f.begun))
 	if r.Request != nil && r.Request.TimeLimit > 0 {
-		left = min(left, max(0, r.Request.TimeLimit.Duration()-time.Duration(f.begun-r.Start)))
+		left = min(left, max(0, r.Request.TimeLimit.Duration()-r.ran(f.begun)))
 	}
 	r.End = f.begun.Add(left)
 }
@@ -218,7 +218,7 @@ func (f *Forecast) end(r *Running, x *future) {
 	if !x.left {
 		return
 	}
-	ran := time.Duration(f.s.Now - r.Start)
+	ran := r.ran(f.s.Now)
 	served := r.Served + ran
 	f.q.push(Waiting{
 		ID: r.ID, Account: r.Account, Since: r.Since.Add(ran),

@@ -144,6 +144,7 @@ type Running struct {
 	Account     *Account
 	Since       Instant // its start less the time it had waited before
 	Start       Instant
+	Rested      time.Duration // of the time since then, for which it was suspended
 	Expected    time.Duration // run time, with that of attempts before this one
 	Effort      time.Duration // see Estimate.Effort; 0: what is left of what is expected
 	Untried     Kind          // its kind, where too few of it have ended to know them by
@@ -160,6 +161,12 @@ func (r *Running) milli() (sum int) {
 		sum += g.Milli
 	}
 	return sum
+}
+
+// ran is for how long the job has run by then: it is taken to go on at once where it is
+// suspended.
+func (r *Running) ran(at Instant) time.Duration {
+	return max(0, time.Duration(at-r.Start)-r.Rested)
 }
 
 func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
