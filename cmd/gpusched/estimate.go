@@ -85,13 +85,19 @@ func gib(n int64) string { return fmt.Sprintf("%.2fG", float64(n)/(1<<30)) }
 // flagsFor are the options that ask for so much memory, on GPUs of that size; 0 is not
 // known.
 func flagsFor(bytes, size int64) string {
-	whole := func(n int64) string { return job.FormatSize((n + 1<<30 - 1) >> 30 << 30) }
+	whole := func(n int64) string {
+		n = (n + 1<<30 - 1) >> 30 << 30
+		if size > 0 {
+			n = min(n, size)
+		}
+		return job.FormatSize(n)
+	}
 	switch {
 	case size <= 0:
 		return "-g 1 --gpu-mem " + whole(bytes)
 	case bytes > size:
 		n := (bytes + size - 1) / size
-		return fmt.Sprintf("-g %d --gpu-mem %s", n, whole(bytes/n))
+		return fmt.Sprintf("-g %d --gpu-mem %s", n, whole((bytes+n-1)/n))
 	}
 	share := math.Ceil(100*float64(bytes)/float64(size)) / 100
 	if share >= 0.9 {

@@ -19,6 +19,7 @@ var spellings = []kong.Option{
 	spelled("gpu-list", job.ParseGPUList),
 	spelled("size", job.ParseSize),
 	spelled("gpu-mem", parseGPUMem),
+	spelled("retries", parseRetries),
 	spelled("span", job.ParseDuration),
 	spelled("span-or-none", parseSpanOrNone),
 	spelled("percent", parsePercent),
@@ -33,6 +34,18 @@ var spellings = []kong.Option{
 	kong.NamedMapper("priority", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 		return put(target, fmt.Sprint(ctx.Scan.Pop().Value), job.ParsePriority)
 	})),
+}
+
+// parseRetries tells none that was asked from none that was said.
+func parseRetries(word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	switch {
+	case err != nil || n < 0:
+		return 0, fmt.Errorf("%q is not a number of retries: use 0 to %d", word, job.MaxRetries)
+	case n == 0:
+		return job.NoRetries, nil
+	}
+	return n, nil
 }
 
 func parseGPUMem(word string) (int64, error) {

@@ -47,6 +47,7 @@ type Jobs struct {
 	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
 	MaxSuspend          time.Duration // that an owner may have a job suspended; 0: no bound
 	MaxRetries          int           // after failures, the most a job may ask
+	DefaultRetries      int           // of a job that asks none
 	DefaultBackoff      time.Duration // before the first retry of a job that asks none
 	DefaultOnTimeout    job.TimeoutAction
 	Log                 string // path of a file for the output of each job that names none, with sequences; "": none
@@ -95,6 +96,7 @@ type GPUs struct {
 	AlertUnit       string        // template of the unit that is started for a GPU that goes out of service; "": none
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU busier than this takes no job
+	LoadWindow      time.Duration // of which the mean load counts for that; 0: that of the last sample
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
 	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
 	MaxForeign      int64         // bytes of one process of no job, on a GPU that is given whole; 0: any, see maxForeign

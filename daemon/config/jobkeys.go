@@ -38,6 +38,8 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.MaxSuspend, second, longest) }},
 		{section: in, name: "max_retries", doc: "The most retries after a failure that a job may ask for (--retries). 0: none.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRetries, 0, job.MaxRetries) }},
+		{section: in, name: "default_retries", doc: "Retries after a failure of a job that does not say (--retries), at most max_retries. A command that fails for a reason of its own fails so often in vain.",
+			bind: func(c *Config) value { return numberBetween(&c.Jobs.DefaultRetries, 0, job.MaxRetries) }},
 		{section: in, name: "default_backoff", doc: "Time before the first retry of a job that asks none (--backoff). It doubles with each further retry, up to an hour.",
 			bind: func(c *Config) value { return timeBetween(&c.Jobs.DefaultBackoff, second, job.MaxBackoff) }},
 		{section: in, name: "default_on_timeout", doc: "What becomes of a job that meets its time limit and did not say (--on-timeout): kill (it ends as timed out) or requeue (it is stopped and queued again behind the others).",

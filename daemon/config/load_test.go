@@ -37,7 +37,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want := Config{
 		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
 			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, CPUs: job.Part{Percent: 80}, DefaultCPUs: job.Part{Amount: 12}, TasksMax: 100, MaxSuspend: 2 * time.Hour, MaxRunning: 2, ShareWithoutGPU: 40, MaxQueued: 3, AllowRaisedPriority: true, AllowSandboxed: true, Log: "%h/logs/%j.log",
-			DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
+			MaxRetries: 7, DefaultRetries: 2, DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
 		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
 		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour},
 		Quotas: job.Quotas{
@@ -47,7 +47,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, SmallestPart: 250, PartsOn: []int{3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Strays: StrayKeep, DrainBadMemory: BadMemoryPending, CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
-			MaxLoad: 80, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
+			MaxLoad: 80, LoadWindow: 30 * time.Second, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
 		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
 		Idle:      Idle{IdleStop, time.Hour, 5 * time.Minute},
 		Xids:      gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},

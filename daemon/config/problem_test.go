@@ -91,6 +91,8 @@ f:5:1: limits.user_waits is 128 and limits.user_connections 128: leave some for 
 		{"bad patterns", "[jobs]\nallowed_paths = [\"/srv/[a\"]\n", `f:2:1: jobs.allowed_paths: "/srv/[a" is not a pattern: a [ needs its ]`},
 		{"places twice", "jobs.allowed_paths = [\"/srv\", \"/srv/\"]\n", `f:1:1: jobs.allowed_paths: "/srv" is listed twice`},
 		{"places as text", "jobs.allowed_paths = \"/srv\"\n", `f:1:1: jobs.allowed_paths: must be a list of directories such as ["/srv/scripts"], not text in quotes`},
+		{"bad window", "[gpus]\nload_window = \"0.5s\"\n", `f:2:1: gpus.load_window: 500ms is out of range: use 1s to 1h`},
+		{"more retries than allowed", "[jobs]\nmax_retries = 2\ndefault_retries = 3\n", `f:3:1: jobs.default_retries is 3, more than jobs.max_retries, which is 2: lower the one or raise the other`},
 		{"rules", "[jobs]\nmax_grace = \"10s\"\nmax_time = \"1h\"\ndefault_time = \"2h\"\n", `f:4:1: jobs.default_time is 2h, longer than jobs.max_time, which is 1h: lower the one or raise the other
 f:2:1: jobs.default_grace is 30s, longer than jobs.max_grace, which is 10s: lower the one or raise the other`},
 		{"mistyped named section", "[quotas.user.alice]\ngpu = 0\n[clas.low]\nmax_time = \"1h\"\n[class.lo]\n[class.urgent]\n", `f:1:2: unknown section [quotas.user.alice]: did you mean [quota.user.alice]?
@@ -114,14 +116,15 @@ f:5:1: quota.default.gpu_hours: must be a whole number without quotes, or "none"
 f:6:1: quota.default.share: 0 is out of range: use 1 to 1000
 f:8:1: quota.user."first.last".gpus: must be a number such as 1.5 without quotes, or "none", not text in quotes
 f:9:1: quota.user."first.last".share: must be a whole number without quotes, not text in quotes`},
-		{"bad scheduling", "[scheduling]\npolicy = \"lottery\"\nhalf_life = \"1s\"\nguard_percent = 0\nreservation_depth = 17\nslice = \"30s\"\n[jobs]\nmax_retries = 101\ndefault_backoff = \"2h\"\ndefault_on_timeout = \"suspend\"\n", `f:2:1: scheduling.policy: "lottery" is not a policy: use fair or fifo
+		{"bad scheduling", "[scheduling]\npolicy = \"lottery\"\nhalf_life = \"1s\"\nguard_percent = 0\nreservation_depth = 17\nslice = \"30s\"\n[jobs]\nmax_retries = 101\ndefault_retries = -1\ndefault_backoff = \"2h\"\ndefault_on_timeout = \"suspend\"\n", `f:2:1: scheduling.policy: "lottery" is not a policy: use fair or fifo
 f:3:1: scheduling.half_life: 1s is out of range: use 1m to 3650d
 f:4:1: scheduling.guard_percent: 0 is out of range: use 1 to 100
 f:5:1: scheduling.reservation_depth: 17 is out of range: use 0 to 16
 f:6:1: scheduling.slice: 30s is out of range: use 1m to 3650d
 f:8:1: jobs.max_retries: 101 is out of range: use 0 to 100
-f:9:1: jobs.default_backoff: 2h is out of range: use 1s to 1h
-f:10:1: jobs.default_on_timeout: "suspend" is not an action: use kill or requeue`},
+f:9:1: jobs.default_retries: -1 is out of range: use 0 to 100
+f:10:1: jobs.default_backoff: 2h is out of range: use 1s to 1h
+f:11:1: jobs.default_on_timeout: "suspend" is not an action: use kill or requeue`},
 		{"bad thresholds", "[gpus]\nmax_load = 0\nmax_used = 1.5\nmin_free_memory = \"lots\"\n", `f:2:1: gpus.max_load: 0 is out of range: use 1 to 100
 f:3:1: gpus.max_used: 1.5 is neither a percentage nor a fraction: use 1 to 100, or 0.01 to 1.0 in steps of 0.01
 f:4:1: gpus.min_free_memory: "lots" is not a size: use a number with K, M, G or T, such as 20G, or none`},

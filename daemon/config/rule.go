@@ -34,6 +34,13 @@ func rules(c *Config) []rule {
 			return fmt.Sprintf("limits.user_waits is %d and limits.user_connections %d: leave some for requests that do not wait",
 				c.Limits.UserWaits, c.Limits.UserConns)
 		}},
+		{"jobs.default_retries", "jobs.max_retries", func(c *Config) string {
+			if c.Jobs.DefaultRetries <= c.Jobs.MaxRetries {
+				return ""
+			}
+			return fmt.Sprintf("jobs.default_retries is %d, more than jobs.max_retries, which is %d: lower the one or raise the other",
+				c.Jobs.DefaultRetries, c.Jobs.MaxRetries)
+		}},
 		{"jobs.default_grace", "jobs.max_grace", func(c *Config) string {
 			if c.Jobs.DefaultGrace <= c.Jobs.MaxGrace {
 				return ""

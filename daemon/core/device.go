@@ -23,6 +23,7 @@ type device struct {
 	revoked   revocation
 	lostSince time.Time     // zero: it is not
 	outside   []job.Foreign // of the last sample; nil: not looked for yet
+	loads     []loadAt      // of the last samples, the oldest first, as far as they count
 	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
 	short     bool          // by the last sample less was free of it than jobs on it lacked
 }
@@ -87,6 +88,9 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	b.arrange()
 	for _, d := range b.devices {
 		b.checkCleanup(d, e.Number, now)
+		if d.present {
+			d.noteLoad(b.policy.LoadWindow, now)
+		}
 	}
 	b.confirmRecovery(e.Number)
 	b.findLost(now)

@@ -29,7 +29,7 @@ func (b *gpuBook) fill(s *sched.Snapshot, now time.Time) {
 
 func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
-		Index: d.Index, Model: d.Name, LoadPercent: d.UtilGPUPercent,
+		Index: d.Index, Model: d.Name, LoadPercent: d.load(),
 		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
 		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
 		WholeOnly: len(b.policy.PartsOn) > 0 && !slices.Contains(b.policy.PartsOn, d.Index),

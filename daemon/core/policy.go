@@ -23,6 +23,7 @@ type Policy struct {
 
 	MaxSuspend       time.Duration     // that an owner may have one attempt suspended; 0: no bound
 	MaxRetries       int               // that a job may ask for
+	DefaultRetries   int               // of a job that names none
 	DefaultBackoff   time.Duration     // before the first retry of a job that names none
 	DefaultOnTimeout job.TimeoutAction // of a job that names none
 
@@ -51,6 +52,8 @@ type Policy struct {
 
 	DrainPending bool // a GPU with a bad row of memory that waits to be replaced takes no job
 	DrainFailed  bool // nor one with a row that could not be, until an administrator says otherwise
+
+	LoadWindow time.Duration // of which the mean load of a GPU counts; 0: that of the last sample
 
 	LostAfter time.Duration // a GPU lost for so long ends its jobs; 0: never
 

@@ -67,6 +67,17 @@ func TestSiteRules(t *testing.T) {
 	}
 }
 
+// Retries that a job does not ask are the site's; one that asks for none has none.
+func TestDefaultRetries(t *testing.T) {
+	for asked, want := range map[int]int{0: 2, job.NoRetries: 0, 1: 1, 3: 3} {
+		s := asks(func(r *job.Request) { r.Retries = asked })
+		started(Policy{MaxRetries: 10, DefaultRetries: 2, DefaultBackoff: time.Minute}, job.Restored{}).applyDefaults(&s)
+		if r := s.Request; r.Retries != want || (r.Backoff > 0) != (want > 0) {
+			t.Errorf("%d asked: %d, back-off %s, want %d", asked, r.Retries, r.Backoff, want)
+		}
+	}
+}
+
 // What a job does not say it has from the site, and never more than the site allows.
 func TestDefaultsKeepToTheRules(t *testing.T) {
 	perGPU := func(milli, gpus int) int64 { return int64(milli / job.WholeGPU * 10) }

@@ -199,6 +199,12 @@ func (c *Core) applyDefaults(s *job.Submission) {
 		}
 		r.TimeLimit = job.Span(limit)
 	}
+	switch r.Retries {
+	case 0:
+		r.Retries = p.DefaultRetries
+	case job.NoRetries:
+		r.Retries = 0
+	}
 	if r.OnTimeout == "" {
 		r.OnTimeout = p.DefaultOnTimeout
 	}

@@ -48,7 +48,7 @@ type Request struct {
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life" help:"At its time limit: kill the job, or requeue it at the end of the queue. Default: the site's choice."`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
-	Retries    int           `json:"retries,omitempty" name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
+	Retries    int           `json:"retries,omitempty" name:"retries" type:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails. Default: the site's, which is 0 unless it says otherwise."`
 	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life" help:"Wait this long before the first retry, then twice as long each time, such as 5s."`
 
 	Begin time.Time    `json:"begin,omitzero" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time, such as 22:00, 'tomorrow 8:00', 2026-11-22T08:00 or +2h."`
@@ -78,6 +78,9 @@ type Derived struct {
 // AutoGPUMem, as the GPU memory of a request, leaves it to what earlier runs of the command
 // took. The daemon puts the amount in its place, 0 where it knows of no run.
 const AutoGPUMem = -1
+
+// NoRetries, as the retries of a request, asks for none, whatever the site's default is.
+const NoRetries = -1
 
 // TimeoutAction is what becomes of a job that meets its time limit.
 type TimeoutAction string

@@ -138,7 +138,7 @@ func (r *Request) checkLife(p *Problems) {
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {
 		p.add("usage/warning-early", r.WarnBefore, r.TimeLimit)
 	}
-	if r.Retries < 0 || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > Span(MaxBackoff) {
+	if r.Retries < NoRetries || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > Span(MaxBackoff) {
 		p.add("usage/retries", MaxRetries, MaxBackoff)
 	}
 	for _, hash := range []string{r.Dedup, r.Shape, r.Script} {

@@ -184,7 +184,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"warning before the start", "usage/warning-early 1h 1h", func(s *Submission) {
 			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, Span(time.Hour), Span(time.Hour)
 		}},
-		{"retries below 0", "usage/retries 100 1h", func(s *Submission) { s.Request.Retries = -1 }},
+		{"retries below 0", "usage/retries 100 1h", func(s *Submission) { s.Request.Retries = -2 }},
 		{"too many retries", "usage/retries 100 1h", func(s *Submission) { s.Request.Retries = MaxRetries + 1 }},
 		{"back-off below 0", "usage/retries 100 1h", func(s *Submission) { s.Request.Backoff = -1 }},
 		{"long back-off", "usage/retries 100 1h", func(s *Submission) { s.Request.Backoff = Span(MaxBackoff) + 1 }},

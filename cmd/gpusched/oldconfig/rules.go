@@ -29,7 +29,7 @@ var tenX = []rule{
 	{"gpu.load_threshold", "gpus.max_load", percent, ""},
 	{"gpu.allocation_precision", "", nil, "has no meaning any more: parts of a GPU are hundredths"},
 	{"gpu.monitor_interval_s", "gpus.sample_interval", seconds, ""},
-	{"gpu.utilization_window_s", "", nil, "has no counterpart: gpus.max_load is about the last look at the GPUs"},
+	{"gpu.utilization_window_s", "gpus.load_window", seconds, ""},
 	{"jobs.max_assignment_attempts", "", nil, waits},
 	{"jobs.assignment_retry_wait_s", "", nil, waits},
 	{"jobs.queue_size_limit", "jobs.max_queued", whole, ""},
