@@ -47,8 +47,11 @@
 // that asks no GPU where those that ask none have all places of their share. So is one
 // that waits for another of its account (see Quotas). One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
-// will once running jobs end as expected, get a reservation: the instant
-// (shadow) at which that is so, and the GPUs that become free latest. One that
+// will once running jobs have ended, get a reservation: the instant
+// (shadow) at which that is so, and the GPUs that become free latest. A running job
+// is taken to have gone once four in five like it have ended (Running.Late), as the shadow is that of the
+// last that has to end, and one that would pass to run for as long as the median. (With the median
+// for both mean completion on the public trace was 0.3 h longer at load 0.7, and 1.2 h at 0.9.) One that
 // would not fit either if all of them had ended, and all GPUs were back that are
 // expected, is passed over. Where there is no such instant for another, since a load
 // keeps it or a reservation of an administrator, it is not tried for others of its
@@ -137,7 +140,7 @@
 //     again at the same instant places nothing. With some it may, as they are made anew: GPUs that become free
 //     later can be kept then, a job that a load keeps waiting can have come to
 //     be without GPUs, and a quota or an array can be used up.
-//  5. No delay: while jobs end no later than expected, the shadow of the first
+//  5. No delay: while jobs end no later than they are taken to, the shadow of the first
 //     reservation never moves later but for jobs that go before, and under FIFO
 //     with exact run times its job starts at the first shadow it had. That does
 //     not hold where a preemptible job that yields to the reserved one starts
@@ -165,7 +168,7 @@
 // Of all workloads no order is best. On those of daemon/sim that disagree, with fixed seeds,
 // TestGoals holds: a user who comes to a queue that another has flooded gets 45 % of the GPU time
 // of the next two days, a third one 30 %; the mean completion in the fair order is at most
-// 1.02 times that of submission order with backfill (1.10 with lognormal run times); jobs that
+// 1.02 times that of submission order with backfill; jobs that
 // may be stopped complete no later than others, by 1.02 where they are alike, and are stopped
 // less than once each.
 package sched

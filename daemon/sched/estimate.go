@@ -30,9 +30,25 @@ const (
 // Total is the median of the run time of a job that ran so long already, always more
 // than that.
 func (e *Estimate) Total(ran time.Duration) time.Duration {
-	switch {
-	case ran <= 0:
+	if ran <= 0 {
 		return e.Median
+	}
+	return e.total(ran, 0.5)
+}
+
+// lateTail is the chance of a job to be there still when GPUs are kept for another from
+// then on, see Running.Late.
+const lateTail = 0.2
+
+// Late is the run time that such a job exceeds in one case of five.
+func (e *Estimate) Late(ran time.Duration) time.Duration {
+	return max(e.total(ran, lateTail), e.Total(ran))
+}
+
+// total is the run time that a job that ran so long exceeds with such a chance.
+func (e *Estimate) total(ran time.Duration, chance float64) time.Duration {
+	ran = max(ran, 0)
+	switch {
 	case e.Spread <= 0:
 		return overrun(e.Median, ran)
 	case ran >= longestRun:
@@ -42,7 +58,7 @@ func (e *Estimate) Total(ran time.Duration) time.Duration {
 	if tail < leastTail {
 		return min(2*ran, longestRun)
 	}
-	total := float64(e.Median) * math.Exp(e.Spread*math.Sqrt2*math.Erfcinv(tail))
+	total := float64(e.Median) * math.Exp(e.Spread*math.Sqrt2*math.Erfcinv(2*chance*tail))
 	return max(time.Duration(min(total, float64(longestRun))), ran+time.Second)
 }
 

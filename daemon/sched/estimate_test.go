@@ -8,29 +8,37 @@ import (
 )
 
 // What is expected of a job that runs is the median of the runs that took longer, and
-// more than it ran.
+// more than it ran, and Late what four in five of them take at most. Where run times are known both
+// are that.
 func TestTotal(t *testing.T) {
 	e := Estimate{Median: time.Hour, Spread: 1}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, ran := range []time.Duration{0, 10 * time.Minute, time.Hour, 3 * time.Hour} {
-		longer, above := 0, 0
+		longer, above, late := 0, 0, 0
 		for range 100_000 {
 			run := time.Duration(float64(time.Hour) * math.Exp(rng.NormFloat64()))
 			if run <= ran {
 				continue
 			}
-			if longer++; run > e.Total(ran) {
+			longer++
+			if run > e.Total(ran) {
 				above++
+			}
+			if run > e.Late(ran) {
+				late++
 			}
 		}
 		if part := float64(above) / float64(longer); math.Abs(part-0.5) > 0.02 {
 			t.Errorf("after %s: %.3f of the runs take longer than %s", ran, part, e.Total(ran))
 		}
+		if part := float64(late) / float64(longer); math.Abs(part-lateTail) > 0.02 {
+			t.Errorf("after %s: %.3f of the runs take longer than %s, and one in five should", ran, part, e.Late(ran))
+		}
 	}
 	for _, c := range []Estimate{{Median: time.Minute}, {Median: time.Minute, Spread: 0.01}, {Median: time.Minute, Spread: 3}} {
 		for ran := time.Duration(0); ran < 1000*time.Hour; ran = 2*ran + time.Second {
-			if got := c.Total(ran); got <= ran {
-				t.Errorf("%+v after %s: %s", c.Median, ran, got)
+			if got, late := c.Total(ran), c.Late(ran); got <= ran || late < got {
+				t.Errorf("%+v after %s: %s, late %s", c.Median, ran, got, late)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func (f *Forecast) carryOut(plan *Plan) {
 	for _, v := range plan.Preempt {
 		at := slices.IndexFunc(f.s.Running, func(r Running) bool { return r.ID == v.Victim })
 		r := &f.s.Running[at]
-		r.Stopping, r.End = true, f.s.Now.Add(r.Notice)
+		r.Stopping, r.End, r.Late = true, f.s.Now.Add(r.Notice), 0
 		f.running[at].left = f.running[at].shape != nil
 		f.owe(v.For)
 	}

@@ -161,6 +161,7 @@ func (d *drawn) run(id job.ID) {
 	r.Effort, r.Untried = d.effort()
 	r.Start, r.Notice = ago(pick(d, 0, time.Minute, time.Hour)), pick(d, 0, 0, time.Minute, time.Hour)
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
+	r.Late = r.End.Add(pick(d, -time.Hour, 0, time.Minute, 5*time.Minute, time.Hour))
 	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
 	asked := 0
 	for i := range d.s.GPUs {

@@ -89,7 +89,7 @@ func (r *reference) giveUp(j refJob) {
 // ends lists all that comes back, GPUs not counted.
 func (r *reference) ends() (list []refRun) {
 	for _, x := range r.s.Running {
-		list = append(list, refRun{max(x.End, r.s.Now), x.Grants, x.MemBytes, x.CPUs})
+		list = append(list, refRun{max(x.End, x.Late, r.s.Now), x.Grants, x.MemBytes, x.CPUs})
 	}
 	list = append(list, r.started...)
 	for _, k := range r.kept {

@@ -253,7 +253,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 			soon.add(1, v.Grants, v.MemBytes, v.CPUs)
 		}
 		for i := range kept {
-			if v.End > kept[i].at {
+			if max(v.End, v.Late) > kept[i].at {
 				kept[i].rest.add(1, v.Grants, v.MemBytes, v.CPUs)
 			}
 		}

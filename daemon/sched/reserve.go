@@ -156,7 +156,7 @@ func (p *Planner) releases() {
 		p.listed = true
 		for i := range p.s.Running {
 			r := &p.s.Running[i]
-			p.ends = append(p.ends, release{at: max(r.End, p.s.Now), grants: r.Grants, host: r.hostShare(), gpu: noGPU})
+			p.ends = append(p.ends, release{at: max(r.goneBy(), p.s.Now), grants: r.Grants, host: r.hostShare(), gpu: noGPU})
 		}
 		for i := range p.s.GPUs {
 			if g := &p.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {

@@ -137,6 +137,7 @@ type Running struct {
 	CPUs        int           // that it counts for
 	Quota       int           // the same in quotas of GPUs
 	End         Instant       // expected; not before the snapshot's Now
+	Late        Instant       // when it has ended in four cases of five; what it holds is counted on from then
 	Stopping    bool          // it has been told to stop
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
 	Preemptible bool
@@ -154,6 +155,9 @@ type Running struct {
 	Request     *job.Request  // read by a forecast when it makes room; nil: it does not wait again then
 	Throttle    *Throttle     // of its array; nil: none
 }
+
+// goneBy is from when what the job holds is counted on.
+func (r *Running) goneBy() Instant { return max(r.End, r.Late) }
 
 // milli is how much of GPUs the job holds.
 func (r *Running) milli() (sum int) {
