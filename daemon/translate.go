@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
@@ -43,7 +44,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
 	}
-	spec.TimeLimit = r.TimeLimit.Duration()
+	spec.TimeLimit, spec.Screen = r.TimeLimit.Duration(), r.Screen
 	if j.Attempt == nil {
 		return spec
 	}
@@ -93,6 +94,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
 	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
+	s.Screen = words.ScreenName(j, s.Argv)
 	if s.Log.Path != "" {
 		s.Log.Path = j.LogPath(s.Log.Path)
 	}

@@ -23,6 +23,8 @@ need nsenter util-linux
 need setpriv util-linux
 need readelf binutils
 need perl perl
+need screen screen
+need tmux tmux
 need qemu-img qemu-utils
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 [ -n "$missing" ] || exit 0

@@ -16,6 +16,7 @@ import (
 func Properties(s Spec) []Property {
 	var p []Property
 	p = append(p, service(s)...)
+	p = append(p, screen(s)...)
 	p = append(p, identity(s)...)
 	p = append(p, devices(s)...)
 	p = append(p, limits(s)...)
@@ -63,10 +64,30 @@ func service(s Spec) []Property {
 		{"KillMode", "control-group"},
 		{"SendSIGKILL", true},
 		{"TimeoutStartUSec", usec(startTimeout)},
-		{"TimeoutStopUSec", usec(max(s.Grace, time.Millisecond))}, // 0 would read as infinity after a reload
+		{"TimeoutStopUSec", usec(grace(s))},
 		{"OOMPolicy", "kill"},
 		{"IgnoreSIGPIPE", false},
 	}
+}
+
+// screen has what is left of a session of GNU screen removed when nothing of the job is
+// there any more: by the job's user, in the job's unit, after every end.
+func screen(s Spec) []Property {
+	if !s.Screen {
+		return nil
+	}
+	argv := []string{s.Launcher, contract.ScreenEndFlag, s.SpecPath}
+	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
+}
+
+// leastScreenGrace is what ExecStopPost needs of the time that it shares with SIGTERM.
+const leastScreenGrace = time.Second
+
+func grace(s Spec) time.Duration {
+	if s.Screen {
+		return max(s.Grace, leastScreenGrace)
+	}
+	return max(s.Grace, time.Millisecond) // 0 would read as infinity after a reload
 }
 
 // identity has no SupplementaryGroups: with User systemd gives the account those

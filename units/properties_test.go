@@ -29,7 +29,7 @@ func fullSpec() Spec {
 		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
 		CPUAffinity: "0-15,32-47",
 		TimeLimit:   2 * time.Hour, Grace: 30 * time.Second,
-		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2",
+		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2", Screen: true,
 	}
 }
 
@@ -66,7 +66,7 @@ func TestPropertiesGolden(t *testing.T) {
 // The types are those of the bus: systemd refuses an int64 for a size.
 func TestPropertyTypes(t *testing.T) {
 	want := map[string]string{
-		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand", "ExecReload": "[]units.ExecCommand",
+		"Description": "string", "Type": "string", "RemainAfterExit": "bool", "ExecStart": "[]units.ExecCommand", "ExecReload": "[]units.ExecCommand", "ExecStopPost": "[]units.ExecCommand",
 		"NotifyAccess": "string", "KillMode": "string", "SendSIGKILL": "bool", "TimeoutStartUSec": "uint64", "TimeoutStopUSec": "uint64",
 		"OOMPolicy": "string", "IgnoreSIGPIPE": "bool", "Slice": "string", "User": "string",
 		"Group": "string", "DevicePolicy": "string", "DeviceAllow": "[]units.DeviceAllow", "MemoryAccounting": "bool",
@@ -96,7 +96,7 @@ func TestPropertyTypes(t *testing.T) {
 // carry what nobody else should read (invariant 2), such as Environment,
 // WorkingDirectory or RootDirectory.
 func public(name string) bool {
-	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload NotifyAccess KillMode SendSIGKILL
+	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
@@ -118,8 +118,9 @@ func TestPropertiesOfAnySpec(t *testing.T) {
 			}
 			switch v := p.Value.(type) {
 			case []ExecCommand:
-				args := map[string][]string{"ExecStart": {s.Launcher, s.SpecPath}, "ExecReload": {s.Launcher, contract.TellFlag, s.SpecPath}}[p.Name]
-				if len(v) != 1 || !slices.Equal(v[0].Args, args) || v[0].Path != s.Launcher || v[0].IgnoreFailure != (p.Name == "ExecReload") {
+				args := map[string][]string{"ExecStart": {s.Launcher, s.SpecPath}, "ExecReload": {s.Launcher, contract.TellFlag, s.SpecPath},
+					"ExecStopPost": {s.Launcher, contract.ScreenEndFlag, s.SpecPath}}[p.Name]
+				if len(v) != 1 || !slices.Equal(v[0].Args, args) || v[0].Path != s.Launcher || v[0].IgnoreFailure != (p.Name != "ExecStart") {
 					t.Fatalf("commands %+v", v)
 				}
 			case []DeviceAllow:
@@ -174,7 +175,7 @@ func TestPropertyEdges(t *testing.T) {
 		want   any
 	}{
 		{"the time limit is not systemd's", func(*Spec) {}, "RuntimeMaxUSec", nil},
-		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace = 0 }, "TimeoutStopUSec", uint64(1000)},
+		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace, s.Screen = 0, false }, "TimeoutStopUSec", uint64(1000)},
 		{"no memory limit", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemoryMax", nil},
 		{"no swap limit without one of memory", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemorySwapMax", nil},
 		{"swap is zero", func(*Spec) {}, "MemorySwapMax", uint64(0)},

@@ -30,14 +30,21 @@ func main() {
 	if len(os.Args) > 3 {
 		argv, before := os.Args[3:], []string(nil)
 		switch os.Args[1] {
-		case contract.HoldFlag:
+		case contract.HoldFlag, contract.ScreenFlag:
 			if os.Args[2] != contract.NoLimits {
 				before = []string{os.Args[0], contract.LimitFlag, os.Args[2]}
 			}
-			os.Exit(hold.Main(argv, before, os.Environ()))
+			session := ""
+			if os.Args[1] == contract.ScreenFlag {
+				session, argv = argv[0], argv[1:]
+			}
+			os.Exit(hold.Main(argv, before, os.Environ(), session))
 		case contract.LimitFlag:
 			os.Exit(launch.Limited(os.Args[2], argv, os.Environ()))
 		}
+	}
+	if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
+		os.Exit(hold.Show(os.Args[2], os.Getenv("TERM")))
 	}
 	os.Exit(launch.Main(os.Args, os.Environ()))
 }

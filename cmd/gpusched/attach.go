@@ -24,7 +24,7 @@ func (c *attachCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	j := reply.Job
-	if p := j.Private; p != nil && !p.TTY && !j.State.Terminal() {
+	if p := j.Private; p != nil && !p.TTY && !j.Screen && !j.State.Terminal() {
 		name := nameOfJob(j)
 		a.note("job %s has no terminal: this is what it prints, as 'gpusched logs -f %s' shows it; "+
 			"'gpusched exec %s -- bash' is a shell beside it", name, name, name)

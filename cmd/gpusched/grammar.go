@@ -36,6 +36,7 @@ type grammar struct {
 	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of another scheduler's file, or translate its settings."`
 	Watch   watchCmd   `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of such a file, also those that are written later."`
 	Add     addCmd     `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to such a file."`
+	Screens screensCmd `cmd:"" group:"jobs" usage:"[options]" help:"List your jobs' sessions of GNU screen."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
 	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Show everything about a job."`
 	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Say why a job waits, GPU by GPU."`

@@ -19,6 +19,10 @@ type runCmd struct {
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
+	if c.TTY && c.Screen {
+		return refuse(api.CodeUsage, "--tty for this terminal and 'gpusched attach', --screen for 'screen -r'",
+			"--tty and --screen are both a terminal for the job")
+	}
 	if c.TTY && !a.onTerminal() {
 		return errNoTerminal()
 	}

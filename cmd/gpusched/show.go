@@ -95,6 +95,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
 		fact("log", logLine(p.Log))
+		fact("screen", screenLine(j))
 		fact("environment", environmentLine(p, j.State.Terminal()))
 		fact("modules", strings.Join(p.Setup.Modules, ", "))
 		fact("conda", p.Setup.Conda)

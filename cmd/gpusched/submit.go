@@ -50,6 +50,8 @@ type jobOptions struct {
 	Log         string `name:"log" placeholder:"FILE" group:"around" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user."`
 	LogTruncate bool   `name:"log-truncate" group:"around" help:"Empty the file of --log before the job's first start. Default: append to it."`
 
+	Screen bool `name:"screen" group:"around" help:"Run the job in a session of GNU screen, such as gpujob_0,1_train_42 ('gpusched screens'), to which 'screen -r' attaches."`
+
 	Force bool `name:"force" group:"self" help:"Queue the job although its program, script or environment is not there."`
 
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
@@ -137,6 +139,9 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	}
 	req.WarnSignal, req.WarnBefore = c.Signal.signal, job.Span(c.Signal.before)
 	if err := c.setEnvironment(a, argv, &req); err != nil {
+		return req, err
+	}
+	if err := c.inScreen(a, &req); err != nil {
 		return req, err
 	}
 	req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)

@@ -161,6 +161,7 @@ type Private struct {
 	Setup   contract.Setup `json:"setup,omitzero"`
 	Log     contract.Log   `json:"log,omitzero"` // of a job, the file itself; of an array, with sequences such as %a
 	TTY     bool           `json:"tty,omitempty"`
+	Screen  string         `json:"screen,omitempty"` // the session of GNU screen of the latest attempt
 	Params  []job.Param    `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 }
 

@@ -42,6 +42,7 @@ type Request struct {
 	MaxUsedPercent int  `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs" help:"Only GPUs with at most this much of their memory in use, such as 80% or 0.8. Default: the site's bound."`
 	Spread         bool `json:"spread,omitempty" name:"spread" group:"needs" help:"Put a fraction on the emptiest GPU rather than on the fullest that has room."`
 	Preemptible    bool `json:"preemptible,omitempty" name:"preemptible" group:"life" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
+	Screen         bool `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
 	Hold           bool `json:"hold,omitempty" name:"hold" group:"queue" help:"Queue the job and keep it from starting until 'gpusched release'."`
 	Requeue        bool `json:"requeue" kong:"-"` // start again when a reboot took the job
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -38,6 +39,7 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 	return &api.Private{
 		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
 		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY, Params: params,
+		Screen: words.ScreenName(&v.Job, y.Argv),
 	}, nil
 }
 

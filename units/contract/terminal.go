@@ -12,3 +12,21 @@ const (
 	LimitFlag = "--limit"
 	NoLimits  = "-"
 )
+
+// ScreenFlag is HoldFlag for a job in a session of GNU screen, the name of which is before
+// the command; ScreenShowFlag what runs in that session, with the job's id; and
+// ScreenEndFlag what runs after the job and leaves nothing of a session behind that had
+// no time to, with the path of the job's instructions.
+const (
+	ScreenFlag     = "--screen"
+	ScreenShowFlag = "--screen-show"
+	ScreenEndFlag  = "--screen-end"
+)
+
+// ScreenDirVariable is where GNU screen has its sockets, instead of in its usual place.
+const ScreenDirVariable = "SCREENDIR"
+
+// ScreenPrograms are where GNU screen is looked for.
+func ScreenPrograms() []string {
+	return []string{"/usr/bin/screen", "/bin/screen", "/usr/local/bin/screen"}
+}

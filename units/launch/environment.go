@@ -28,7 +28,7 @@ const unbuffered = "PYTHONUNBUFFERED"
 //	clean    the base, home and user, PATH and LANG; then what was asked for
 //	login    as clean
 func Environment(s *Spec, filterActive bool, base []string) []string {
-	return environmentOf(s, filterActive, base).entries
+	return environmentOf(s, filterActive, base).kept()
 }
 
 // commandEnvironment is Environment in the conda and the virtual environment of the
@@ -42,7 +42,12 @@ func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string
 	if front = e.enter(&s.Setup); front != "" && len(s.Setup.Modules) == 0 {
 		e.set("PATH", front+cmp.Or(e.get("PATH"), defaultPath))
 	}
-	return slices.DeleteFunc(e.entries, func(kv string) bool { return kv == "" }), front
+	return e.kept(), front
+}
+
+// kept are the variables that were not unset.
+func (e *environment) kept() []string {
+	return slices.DeleteFunc(e.entries, func(kv string) bool { return kv == "" })
 }
 
 func environmentOf(s *Spec, filterActive bool, base []string) *environment {
@@ -162,6 +167,7 @@ func (e *environment) fallbacks(s *Spec, inherit bool) {
 func (e *environment) job(s *Spec) {
 	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
 	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
+	e.screen(s)
 	if s.ArrayJob > 0 {
 		e.set("GPUSCHED_ARRAY_JOB", strconv.FormatInt(s.ArrayJob, 10))
 		e.set("GPUSCHED_ARRAY_TASK", strconv.Itoa(s.ArrayTask))

@@ -14,6 +14,7 @@ const (
 	fieldCommand = "setup"
 	fieldCUDAArg = "cuda-arg" // its value is "1"
 
+	fieldScreen   = "screen"
 	fieldVariable = "variable"  // of Spec.Variables
 	fieldLog      = "log"       // appended to
 	fieldNewLog   = "empty log" // emptied first
@@ -40,6 +41,7 @@ func (s *Spec) further() []field {
 	if s.TTY {
 		add(fieldTerminal, "1")
 	}
+	add(fieldScreen, s.Screen)
 	add(fieldVariable, s.Variables...)
 	if s.Log.Truncate {
 		add(fieldNewLog, s.Log.Path)
@@ -66,6 +68,8 @@ func (s *Spec) take(f field) bool {
 	case fieldTerminal:
 		s.TTY = true
 		return f.value == "1"
+	case fieldScreen:
+		s.Screen = f.value
 	case fieldVariable:
 		s.Variables = append(s.Variables, f.value)
 	case fieldLog, fieldNewLog:

@@ -19,6 +19,9 @@ func start(args, environ []string, n nodes) int {
 	if len(rest) == 2 && rest[0] == contract.TellFlag {
 		return tell(rest[1], os.Stderr)
 	}
+	if len(rest) == 2 && rest[0] == contract.ScreenEndFlag {
+		return endScreen(rest[1])
+	}
 	if len(rest) == 1 && rest[0] == contract.LogFlag {
 		return copyLog(os.Stdin.Fd(), os.Stdout.Fd(), contract.LogDescriptor)
 	}

@@ -104,24 +104,13 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 		return r.setup(s, filtered, env, front)
 	}
 	under := s
-	if s.TTY {
+	if s.held() {
 		under = withoutTight(s)
 	}
 	if f := r.inherit(under, env); f != nil {
 		return f
 	}
 	return r.become(s, env, filtered)
-}
-
-// become has the process be the command, or the holder of its terminal.
-func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
-	argv := withCUDA(s, filtered)
-	if s.TTY {
-		_, tight := splitLimits(s.SoftLimits)
-		argv = append([]string{r.self, contract.HoldFlag, limitsWord(tight)}, argv...)
-	}
-	path, err := execute(argv, env, r.execSilent)
-	return execFailure(argv, path, err)
 }
 
 // execSilent becomes the command, which has no voice. Of a failure after that the

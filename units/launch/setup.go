@@ -133,11 +133,11 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	}
 	e.job(s) // a set-up is not to say which GPUs the job has
 	e.gpus(s, filtered)
-	env := e.entries
+	env := e.kept()
 	tight := *s
 	_, tight.SoftLimits = splitLimits(s.SoftLimits)
 	runtime.LockOSThread()
-	if !s.TTY {
+	if !s.held() {
 		reserve(&tight, env)
 		if err := setLimits(tight.SoftLimits); err != nil {
 			return limitsFailure(err)

@@ -28,6 +28,8 @@ type Spec struct {
 	GPUMemMiB  int64          // asked for per GPU; 0: nothing was said
 	Visible    string         // "index" (or empty) or VisibleUUID
 
+	Screen string // name of the session of GNU screen in which it runs; "": in none
+
 	Variables []string // K=V, of the scheduler's, after the submitter's
 
 	RequireFilter bool   // do not start without the device filter

@@ -16,7 +16,7 @@ import (
 func optional(name string) bool {
 	switch name {
 	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
-		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload", "CPUAccounting":
+		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload", "ExecStopPost", "CPUAccounting":
 		return true
 	}
 	return false

@@ -25,6 +25,7 @@ type Greeting struct {
 	Rows, Cols uint16   // of its terminal; 0: it has none
 	Argv       [][]byte // a command to run beside the job's; none: the job's own terminal
 	Term       string   // the kind of its terminal, for that command
+	Screen     bool     // it is the window of the job's session of GNU screen
 }
 
 // maxFrame bounds the content of a frame.

@@ -50,6 +50,7 @@ func recipeOf(kind Kind, suite Suite) (recipe, error) {
 	hooks := map[string]string{"customize": customiseScript}
 	switch kind {
 	case Box:
+		includes = append(includes, "screen", "tmux")
 	case Emulated:
 		hooks["essential"] = earlyScript
 		includes = append(includes, "udev", "openssh-server", "linux-image-cloud-amd64", "initramfs-tools")

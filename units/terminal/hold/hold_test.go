@@ -17,15 +17,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
 // roleEnv makes the test binary the holder of the job that it names.
 const roleEnv = "GPUSCHED_HOLD_ROLE"
 
+// sessionEnv names its session of GNU screen.
+const sessionEnv = "GPUSCHED_HOLD_SESSION"
+
 func TestMain(m *testing.M) {
 	if job := os.Getenv(roleEnv); job != "" {
-		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job)))
+		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
+			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
+		}
+		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv)))
 	}
 	os.Exit(m.Run())
 }
@@ -199,7 +206,8 @@ func TestDeafClients(t *testing.T) {
 			}
 			break
 		}
-		n, tail = n+len(content), string(content)
+		n, tail = n+len(content), tail+string(content)
+		tail = tail[max(0, len(tail)-20):]
 	}
 	h.ends("<nil>")
 	if h.journal.Len() < 100<<20 {

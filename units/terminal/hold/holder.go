@@ -31,9 +31,13 @@ type holder struct {
 	output  io.Writer     // the journal
 	begun   chan struct{} // closed when the command runs, or never will
 	admits  func(peer int) bool
+	job     string   // its number
+	screen  *session // nil: none
 
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
+	shown      bool     // in the session of GNU screen
+	term       string   // which kind of terminal that is
 	master     *os.File // nil before the command runs
 	last       []byte   // what was shown last
 	clients    map[*client]bool

@@ -32,32 +32,39 @@ const statusNotRun = 127
 
 // Main runs the command argv of the job whose environment this is in a terminal, and
 // ends as it does. The words before are put before each command that it runs: a program
-// that sets what is the command's alone.
-func Main(argv, before, environ []string) int {
+// that sets what is the command's alone. With the name of a session of GNU screen there is
+// one that shows the terminal.
+func Main(argv, before, environ []string, name string) int {
 	job := "0" // by hand, in no job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
 			job = id
 		}
 	}
-	arriving := make(chan os.Signal, 16)
-	signal.Notify(arriving) // those of the job are for the command; a child has them at their defaults
 	h := &holder{
 		rows: 24, cols: 80, before: before, environ: environ, output: &journal{w: os.Stdout},
-		begun: make(chan struct{}), admits: admitted,
+		begun: make(chan struct{}), admits: admitted, job: job,
 	}
-	if fd, err := terminal.Listen(job); err != nil {
+	fd, err := terminal.Listen(job)
+	if err != nil {
 		os.Stderr.WriteString("gpusched: nobody can attach to this job: " + err.Error() + "\n")
-	} else {
+	} else if name != "" {
+		h.startScreen(name)
+	}
+	arriving := make(chan os.Signal, 16)
+	signal.Notify(arriving) // those of the job are for the command; a child has them at their defaults
+	if err == nil {
 		attached := make(chan struct{}, 1)
 		go h.accept(fd, attached)
-		if stop := awaitClient(attached, arriving); stop != 0 {
+		if stop := h.awaitClient(attached, arriving); stop != 0 {
 			close(h.begun)
 			h.end(128 + int(stop))
+			h.screen.finish()
 			return finish(syscall.WaitStatus(stop))
 		}
 	}
 	state, err := h.run(argv, arriving)
+	h.screen.finish()
 	if err != nil {
 		os.Stderr.WriteString("gpusched: the command could not be run: " + err.Error() + "\n")
 		return statusNotRun
@@ -67,13 +74,19 @@ func Main(argv, before, environ []string) int {
 
 // awaitClient returns when somebody has attached or nobody is waited for any more, or
 // the signal by which the job was ended before its command began.
-func awaitClient(attached <-chan struct{}, arriving <-chan os.Signal) (stop syscall.Signal) {
-	late := time.After(firstClient)
+func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal) (stop syscall.Signal) {
+	within := firstClient
+	if h.screen != nil {
+		within = firstShown
+	}
+	late := time.After(within)
 	for {
 		select {
 		case <-attached:
 			return 0
 		case <-late:
+			return 0
+		case <-h.screen.over():
 			return 0
 		case s := <-arriving:
 			if ends(s) {
@@ -90,7 +103,7 @@ func ends(s os.Signal) bool {
 
 // run is the command's whole life.
 func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStatus, error) {
-	cmd, master, err := inTerminal(slices.Concat(h.before, argv), h.environ, h.size())
+	cmd, master, err := inTerminal(slices.Concat(h.before, argv), h.commandEnviron(), h.size())
 	if err != nil {
 		close(h.begun)
 		h.end(statusNotRun)
@@ -106,6 +119,10 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStat
 		}
 	}
 	go hangUp(cmd.Process.Pid, arriving)
+	if done := make(chan struct{}); h.screen != nil {
+		defer close(done)
+		go h.hangUpWithScreen(cmd.Process.Pid, done)
+	}
 	shown := make(chan struct{})
 	go func() {
 		h.copyFrom(master)

@@ -67,9 +67,16 @@ func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
 	if hello.Rows > 0 && hello.Cols > 0 {
 		h.resize(hello.Rows, hello.Cols)
 	}
-	select {
-	case attached <- struct{}{}:
-	default:
+	if hello.Screen {
+		h.mu.Lock()
+		h.shown, h.term = true, hello.Term
+		h.mu.Unlock()
+	}
+	if h.screen == nil || hello.Screen {
+		select {
+		case attached <- struct{}{}:
+		default:
+		}
 	}
 	h.listen(conn)
 	h.detach(c)

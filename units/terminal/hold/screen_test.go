@@ -1,0 +1,161 @@
+package hold
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// screens is where the sessions of a test are, with the program.
+type screens struct {
+	t   *testing.T
+	dir string
+}
+
+func newScreens(t *testing.T) screens {
+	dir := filepath.Join(t.TempDir(), "s")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SCREENDIR", dir)
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("TERM", "xterm")
+	t.Setenv(sessionEnv, "gpujob_0_test_1")
+	return screens{t, dir}
+}
+
+// sessions are the sockets that are there.
+func (s screens) sessions() []string {
+	names, _ := filepath.Glob(s.dir + "/*")
+	return names
+}
+
+func (s screens) until(what string, ok func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			s.t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// shows is what the window has on it, as screen itself writes it down.
+func (s screens) shows() string {
+	file := filepath.Join(s.t.TempDir(), "hardcopy")
+	if out, err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "hardcopy", file).CombinedOutput(); err != nil {
+		s.t.Logf("%v: %s", err, out)
+		return ""
+	}
+	var text []byte
+	s.until("a hardcopy", func() bool { text, _ = os.ReadFile(file); return len(text) > 0 })
+	return string(text)
+}
+
+// The window of the session shows what the command prints and types what is typed there;
+// the journal has the same, and the end is the command's (invariant 4).
+func TestScreen(t *testing.T) {
+	s := newScreens(t)
+	h := start(t, "sh", "-c", `echo "$TERM $(stty size)"; read x; echo "got $x"; read y; exit 7`)
+	s.until("the window shows it", func() bool { return strings.Contains(s.shows(), "screen 24 80") })
+	if err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "stuff", "word\n").Run(); err != nil {
+		t.Fatal(err)
+	}
+	s.until("what was typed arrives", func() bool { return strings.Contains(s.shows(), "got word") })
+	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	until(t, conn, "got word")
+	say(t, conn, terminal.Data, "\n")
+	h.ends("exit status 7")
+	if got := h.journal.String(); !strings.Contains(got, "screen 24 80\nword\ngot word\n") {
+		t.Errorf("the journal has %q", got)
+	}
+	if left := s.sessions(); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// Who quits the session hangs up on the command; who kills it does not, and neither do
+// the signals by which users warn their jobs.
+func TestScreenEnds(t *testing.T) {
+	t.Run("quit", func(t *testing.T) {
+		s := newScreens(t)
+		h := start(t, "sh", "-c", `trap "echo hung up; exit 3" HUP; echo on; while :; do sleep 0.1; done`)
+		s.until("it runs", func() bool { return strings.Contains(s.shows(), "on") })
+		if err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "quit").Run(); err != nil {
+			t.Fatal(err)
+		}
+		h.ends("exit status 3")
+	})
+	t.Run("killed", func(t *testing.T) {
+		s := newScreens(t)
+		h := start(t, "sh", "-c", `echo on; read x; exit 4`)
+		s.until("it runs", func() bool { return strings.Contains(s.shows(), "on") })
+		socket := s.sessions()[0]
+		pid, _, _ := strings.Cut(filepath.Base(socket), ".")
+		for _, sig := range []string{"-USR1", "-USR2", "-INT", "-HUP"} {
+			if err := exec.Command("kill", sig, pid).Run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !strings.Contains(s.shows(), "on") {
+			t.Fatal("the session did not stand the signals")
+		}
+		if err := exec.Command("kill", "-KILL", pid).Run(); err != nil {
+			t.Fatal(err)
+		}
+		say(t, h.greet(terminal.Greeting{}), terminal.Data, "\n")
+		h.ends("exit status 4")
+		if left := s.sessions(); len(left) != 1 {
+			t.Errorf("left for the end of the unit: %q", left)
+		}
+	})
+	t.Run("stopped", func(t *testing.T) {
+		s := newScreens(t)
+		h := start(t, "sh", "-c", `trap "" TERM; echo on; read x; exit 5`)
+		s.until("it runs", func() bool { return strings.Contains(s.shows(), "on") })
+		pid, _, _ := strings.Cut(filepath.Base(s.sessions()[0]), ".")
+		if err := exec.Command("kill", "-TERM", pid).Run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Process.Signal(syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		s.until("the session has ended", func() bool { return len(s.sessions()) == 0 })
+		say(t, h.greet(terminal.Greeting{}), terminal.Data, "\n")
+		h.ends("exit status 5")
+	})
+}
+
+// Where there can be no session, the job says so and goes on; one that its user has keep
+// dead windows ends all the same.
+func TestScreenThatIsNotToBe(t *testing.T) {
+	t.Run("directory", func(t *testing.T) {
+		s := newScreens(t)
+		file := filepath.Join(s.dir, "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SCREENDIR", file)
+		h := start(t, "sh", "-c", "sleep 2; exit 6")
+		h.ends("exit status 6")
+		if got := h.journal.String(); !strings.Contains(got, "has no session of GNU screen: "+file+" is not a directory") ||
+			!strings.Contains(got, "it goes on, and 'gpusched attach "+h.job+"' is its terminal") {
+			t.Errorf("it printed %q", got)
+		}
+	})
+	t.Run("dead windows", func(t *testing.T) {
+		s := newScreens(t)
+		if err := os.WriteFile(os.Getenv("HOME")+"/.screenrc", []byte("zombie kr\nscreen -t other cat\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		start(t, "sh", "-c", "exit 6").ends("exit status 6")
+		if left := s.sessions(); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
