@@ -87,7 +87,7 @@ func TestFlagsForAModel(t *testing.T) {
 	}{
 		{10 << 30, 0, "-g 1 --gpu-mem 10G"}, {10<<30 + 1, 0, "-g 1 --gpu-mem 11G"}, {20 << 30, 80 << 30, "-g 0.25 --gpu-mem 20G"},
 		{79 << 30, 80 << 30, "-g 1 --gpu-mem 79G"}, {100 << 30, 80 << 30, "-g 2 --gpu-mem 50G"},
-		{95 << 29, 3 << 34 - 1<<28, "-g 1 --gpu-mem 47.5G"}, {3*(3<<34-1<<28) - 5, 3<<34 - 1<<28, "-g 3 --gpu-mem 47.7G"},
+		{95 << 29, 3<<34 - 1<<28, "-g 1 --gpu-mem 47.5G"}, {3*(3<<34-1<<28) - 5, 3<<34 - 1<<28, "-g 3 --gpu-mem 47.7G"},
 	} {
 		if got := flagsFor(c.bytes, c.size); got != c.want {
 			t.Errorf("%d of %d: %s, want %s", c.bytes, c.size, got, c.want)

@@ -40,7 +40,7 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	l := &ledger{head: ledgerHead{Run: newKey()}, jobs: map[string]job.ID{}}
+	l := &ledger{head: ledgerHead{Run: api.NewKey()}, jobs: map[string]job.ID{}}
 	if isRegular(c.File) && c.File != "-" {
 		path, err := a.absolute(c.File)
 		if err != nil {

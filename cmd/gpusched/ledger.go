@@ -70,7 +70,7 @@ func (a *app) openLedger(path string, again bool) (*ledger, error) {
 	l.begun = l.head.Run != "" && !again
 	if err == nil && (l.head.Run == "" || again) {
 		l.jobs = map[string]job.ID{}
-		l.head = ledgerHead{Schema: ledgerSchema, Path: path, Run: newKey()}
+		l.head = ledgerHead{Schema: ledgerSchema, Path: path, Run: api.NewKey()}
 		err = f.Truncate(0)
 	}
 	if err != nil {

@@ -184,7 +184,7 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 		}
 	}
 	return api.SubmitRequest{
-		Key: newKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: array,
+		Key: api.NewKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: array,
 		Argv: p.Argv, EnvMode: p.EnvMode, Env: bytesOf(env), Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, TTY: p.TTY,
 	}, nil
 }

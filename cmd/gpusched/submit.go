@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -119,7 +117,7 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 		return api.SubmitRequest{}, err
 	}
 	req := api.SubmitRequest{
-		Key: newKey(), Label: c.Label, Request: c.Request, Requeue: c.MayRequeue,
+		Key: api.NewKey(), Label: c.Label, Request: c.Request, Requeue: c.MayRequeue,
 		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask,
 	}
 	req.GPUMilli = c.gpuMilli()
@@ -197,13 +195,6 @@ func (c *jobOptions) gpuMilli() int {
 		return len(c.Request.GPUIDs) * job.WholeGPU
 	}
 	return job.WholeGPU
-}
-
-// newKey makes the request key (invariant 5).
-func newKey() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 func bytesOf(list []string) [][]byte { return each(list, func(s string) []byte { return []byte(s) }) }

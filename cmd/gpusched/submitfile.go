@@ -102,7 +102,7 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	}
 	var list []lineJob
 	var wrong []string
-	batch, number := "file-"+newKey()[:8], 0
+	batch, number := "file-"+api.NewKey()[:8], 0
 	for line := range strings.Lines(text) {
 		number++
 		l, err := c.readLine(ctx, a, parser, strings.TrimRight(line, "\r\n"), batch)

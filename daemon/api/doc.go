@@ -2,6 +2,17 @@
 // types (JSON, schema "gpusched.v1"), the closed list of error codes with one
 // exit status each, the paths, and the client that the CLI links.
 //
+// It is also a library for other programs:
+//
+//	client := &api.Client{}
+//	req, err := api.NewRequest("python", "train.py")
+//	reply, err := client.Submit(ctx, req)
+//	ended, err := client.Wait(ctx, reply.Job.ID.String(), 0)
+//
+// Its version is the module's, which follows semantic versioning; what travels is
+// Schema, whose invariants (1 and 2) let clients and daemons of different releases talk
+// to each other. A program that is to build for long names a released version in go.mod.
+//
 // Invariants:
 //
 //  1. Times are RFC 3339 in UTC, sizes are bytes, durations are seconds, GPUs

@@ -1,0 +1,115 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+)
+
+// socket is where the examples find a daemon: none but its server, which ends each job at
+// once as the script of it says.
+var socket string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "api")
+	if err != nil {
+		panic(err)
+	}
+	socket = filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		panic(err)
+	}
+	b := &servertest.Backend{EndAs: &job.Result{Outcome: job.Completed}, Now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)}
+	b.View.GPUs = []job.GPUView{{GPU: job.GPU{Name: "NVIDIA H100", State: job.GPUFree, FreeMilli: job.WholeGPU}}}
+	s := server.New(server.Options{
+		Backend: func(context.Context) server.Backend { return b }, Log: slog.New(slog.DiscardHandler),
+		GroupID:  func(string) (int, bool) { return 0, false },
+		UserName: func(int) string { return "alice" },
+		UserID:   func(string) (int, bool) { return os.Getuid(), true },
+	})
+	go s.Serve(context.Background(), l)
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// A job for two GPUs, and how it ended.
+func Example() {
+	ctx := context.Background()
+	client := &api.Client{Socket: socket} // the zero Client asks the machine's own scheduler
+	req, err := api.NewRequest("python", "train.py", "--epochs", "3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	req.GPUMilli = 2 * job.WholeGPU
+	req.TimeLimit = job.Span(2 * time.Hour)
+	req.Name = "train"
+	queued, err := client.Submit(ctx, req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ended, err := client.Wait(ctx, queued.Job.ID.String(), 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ended.Job.Name, ended.Job.State)
+	// Output: train completed
+}
+
+// An array of ten tasks, two at a time, each with its number in its arguments.
+func ExampleClient_Submit_array() {
+	client := &api.Client{Socket: socket}
+	req, err := api.NewRequest("python", "fold.py", "--seed", "{seed}")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	req.Array = &api.ArraySpec{Spec: "%2", Params: []job.Param{{Name: "seed", Values: []string{"1", "2", "3"}}}}
+	reply, err := client.Submit(context.Background(), req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(reply.Job.Array.Size, "tasks,", reply.Job.Array.Limit, "at a time")
+	// Output: 3 tasks, 2 at a time
+}
+
+// The GPUs, and what is free of each.
+func ExampleClient_GPUs() {
+	client := &api.Client{Socket: socket}
+	reply, err := client.GPUs(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, g := range reply.GPUs {
+		fmt.Println(g.Index, g.Name, g.State, job.FormatGPUs(g.FreeMilli))
+	}
+	// Output: 0 NVIDIA H100 free 1
+}
+
+// Errors have a code, of a closed list, and say what to do.
+func ExampleError() {
+	client := &api.Client{Socket: socket}
+	_, err := client.Job(context.Background(), "4711")
+	var e *api.Error
+	if errors.As(err, &e) && e.Code == api.CodeNotFound {
+		fmt.Println("there is no such job")
+	}
+	// Output: there is no such job
+}
