@@ -268,6 +268,15 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 	return d.opt.Store.Task(ctx, array, index)
 }
 
+// Results returns what the ended tasks of an array came to, as of after everything
+// acknowledged.
+func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error) {
+	if err := d.commit.settled(ctx); err != nil {
+		return job.Results{}, err
+	}
+	return d.opt.Store.Results(ctx, array)
+}
+
 // AwaitTask blocks until a task of an array has become a job, which it returns, or
 // will not by itself: 0. It is 0 also for one whose job is not on disk yet.
 func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {

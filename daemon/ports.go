@@ -30,6 +30,8 @@ type Store interface {
 	Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error)
 	// Task returns the job that a task of an array became, 0 for none.
 	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
+	// Results returns what the ended tasks of an array came to.
+	Results(ctx context.Context, array job.ID) (job.Results, error)
 	// ByKey finds the job of a request key.
 	ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error)
 }

@@ -45,8 +45,12 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
 		return a.resolveName(ctx, name)
 	}
+	parts, err := splitTasks(word)
+	if err != nil {
+		return nil, err
+	}
 	var ids []string
-	for part := range strings.SplitSeq(word, ",") {
+	for _, part := range parts {
 		found, err := a.resolvePart(ctx, part)
 		if err != nil {
 			return nil, err
@@ -54,6 +58,42 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 		ids = append(ids, found...)
 	}
 	return ids, nil
+}
+
+// splitTasks divides a list of jobs at its commas. The numbers after a task, and those in
+// brackets, are tasks of the same array: of 7_3,5 and of 7_[3,5] come 7_3 and 7_5.
+func splitTasks(word string) (parts []string, err error) {
+	array, inside := "", false
+	for part := range strings.SplitSeq(word, ",") {
+		name, tasks, isTask := strings.Cut(part, "_")
+		switch {
+		case isTask && inside:
+			return nil, usagef("%q: a bracket is open before %q", word, part)
+		case isTask:
+			array = name
+			tasks, inside = strings.CutPrefix(tasks, "[")
+		case strings.HasPrefix(part, "@") && !inside:
+			array = ""
+		default:
+			tasks = part
+		}
+		closed := false
+		if tasks, closed = strings.CutSuffix(tasks, "]"); closed && !inside {
+			return nil, usagef("%q: no bracket is open before %q (such as 7_[3,5-9])", word, part)
+		}
+		if array == "" {
+			parts = append(parts, part)
+			continue
+		}
+		parts = append(parts, array+"_"+tasks)
+		if closed {
+			array, inside = "", false
+		}
+	}
+	if inside {
+		return nil, usagef("%q: the bracket is not closed (such as 7_[3,5-9])", word)
+	}
+	return parts, nil
 }
 
 func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {

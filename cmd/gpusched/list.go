@@ -20,6 +20,7 @@ type listCmd struct {
 	Name    string `name:"name" short:"n" placeholder:"NAME" help:"Only jobs of this name."`
 	Wide    bool   `name:"wide" short:"w" help:"The same as -o wide."`
 	Waiting *int   `name:"waiting" placeholder:"N" help:"At most this many waiting jobs, the first in the queue; 0 shows all. Default: 200 in a table, all in other forms."`
+	Params  bool   `name:"params" help:"Also the parameters of tasks (submit --param), one column each; so do -o csv and JSON, and -w of arrays that are named."`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
@@ -46,13 +47,19 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	var params []string
+	if c.withParams(a) {
+		if params, err = a.addParams(ctx, reply.Jobs); err != nil {
+			return err
+		}
+	}
 	if a.as.Table != nil {
 		for _, line := range a.as.Table(reply.Jobs, a.out.Now) {
 			a.out.Printf("%s\n", term.Clean(line))
 		}
 		return nil
 	}
-	return a.jobReport(reply, reply.Jobs, func(wide bool) {
+	table := a.jobReport(reply, reply.Jobs, func(wide bool) {
 		a.writeDrain(reply.Drain)
 		if len(reply.GPUs) > 0 {
 			a.writeGPUs(reply.GPUs, false)
@@ -62,7 +69,7 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			a.out.Printf("no jobs\n")
 			return
 		}
-		term.WriteTable(a.out, a.jobColumns(), reply.Jobs, wide)
+		term.WriteTable(a.out, a.columnsWith(params, false), reply.Jobs, wide)
 		if reply.Omitted > 0 {
 			a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
 		}
@@ -70,7 +77,9 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 			a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n",
 				moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
 		}
-	}).show(a, c.outputFlags)
+	})
+	table.cols = a.columnsWith(params, true)
+	return table.show(a, c.outputFlags)
 }
 
 func moreTasks(n int) string {

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -54,4 +58,81 @@ func unused(params []job.Param, argv [][]byte) (list []string) {
 		}
 	}
 	return list
+}
+
+// withParams reports whether a listing has the parameters of tasks.
+func (c *listCmd) withParams(a *app) bool {
+	switch form := c.form(); {
+	case a.as.Table != nil || form == "ids":
+		return false
+	case form == "table" || form == "wide" && len(c.IDs) == 0:
+		return c.Params
+	}
+	return true
+}
+
+// mostArrays bounds for how many arrays of a listing the parameters are asked.
+const mostArrays = 100
+
+// addParams fills in the parameters of tasks whose command the caller may see, and returns
+// their names in the order in which they come.
+func (a *app) addParams(ctx context.Context, jobs []api.Job) (names []string, err error) {
+	arrays := map[job.ID]*job.Array{}
+	for i := range jobs {
+		t := jobs[i].Task
+		if t == nil {
+			continue
+		}
+		array, known := arrays[t.Array]
+		if !known && len(arrays) < mostArrays {
+			if array, err = a.paramsOf(ctx, t.Array); err != nil {
+				return nil, err
+			}
+			arrays[t.Array] = array
+		}
+		if array == nil {
+			continue
+		}
+		jobs[i].Params = map[string]string{}
+		for n, value := range array.ParamValues(t.Index) {
+			name := array.Params[n].Name
+			jobs[i].Params[name] = value
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// paramsOf returns an array with its parameters alone; nil where it has none, or they are not
+// for the caller, or it has been forgotten.
+func (a *app) paramsOf(ctx context.Context, id job.ID) (*job.Array, error) {
+	reply, err := a.client.Job(ctx, id.String())
+	var refused *api.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == api.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case reply.Job.Private == nil || len(reply.Job.Private.Params) == 0:
+		return nil, nil
+	}
+	return &job.Array{Params: reply.Job.Private.Params}, nil
+}
+
+// columnsWith are the columns of a table of jobs with those of parameters: last in csv, whose
+// other columns keep their places, and before the reason in a table.
+func (a *app) columnsWith(names []string, last bool) []term.Column[api.Job] {
+	cols := a.jobColumns()
+	at := len(cols)
+	if !last {
+		at--
+	}
+	return slices.Insert(cols, at, each(names, func(name string) term.Column[api.Job] {
+		return term.Column[api.Job]{
+			Title: term.Clean(name), Key: "param_" + name, Least: 6,
+			Cell: func(j api.Job) string { return j.Params[name] },
+		}
+	})...)
 }

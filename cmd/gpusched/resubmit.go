@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // resubmitCmd queues again what has ended.
@@ -24,10 +24,13 @@ type resubmitCmd struct {
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
-// again is what is to be queued as one job: a job, or tasks of an array.
+// again is what is to be queued as one job: a job, an array, or tasks of one.
 type again struct {
-	of    api.Job
-	tasks []int // of an array; nil: all
+	of      api.Job
+	results *api.Results // of an array
+	some    bool         // tasks are named
+	tasks   []int        // of an array
+	runs    []string     // the same as people write them
 }
 
 func (c *resubmitCmd) Run(ctx context.Context, a *app) error {
@@ -72,74 +75,121 @@ func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
 		return nil, err
 	}
 	var list []*again
-	arrays := map[job.ID]*again{}
+	named := map[string][]int{} // tasks by their array
 	for _, id := range ids {
-		reply, err := a.client.Job(ctx, id)
+		array, task, isTask := strings.Cut(id, "_")
+		if isTask {
+			index, err := strconv.Atoi(task)
+			if err != nil {
+				return nil, usagef("%q is not a task", id)
+			}
+			if id = array; named[array] != nil {
+				named[array] = append(named[array], index)
+				continue
+			}
+			named[array] = []int{index}
+		}
+		reply, err := a.client.Results(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		j := reply.Job
-		if err := c.mayRepeat(a, j); err != nil {
+		list = append(list, &again{of: reply.Job, results: reply.Results, some: isTask})
+	}
+	var chosen []*again
+	for _, r := range list {
+		if r.some {
+			r.tasks = named[r.of.ID.String()]
+		}
+		wanted, err := c.choose(a, r)
+		if err != nil {
 			return nil, err
 		}
-		switch {
-		case j.Array != nil:
-			r := &again{of: j}
-			if c.Failed {
-				if r.tasks, err = a.failedTasks(ctx, j.ID); err != nil {
-					return nil, err
-				}
-			}
-			if !c.Failed || len(r.tasks) > 0 {
-				list = append(list, r)
-			}
-		case c.Failed && !isFailed(j):
-		case j.Task == nil:
-			list = append(list, &again{of: j})
-		default:
-			array := j.Task.Array
-			if arrays[array] == nil {
-				whole, err := a.client.Job(ctx, array.String())
-				if err != nil {
-					return nil, err
-				}
-				arrays[array] = &again{of: whole.Job}
-				list = append(list, arrays[array])
-			}
-			arrays[array].tasks = append(arrays[array].tasks, j.Task.Index)
+		if wanted {
+			chosen = append(chosen, r.divided()...)
 		}
 	}
-	return list, nil
+	return chosen, nil
 }
 
-// mayRepeat refuses what has not ended, and what is somebody else's: a job runs as
-// whoever submits it.
-func (c *resubmitCmd) mayRepeat(a *app, j api.Job) error {
+// choose reports whether anything of it is to be queued again, and of an array finds what.
+// It refuses what has not ended, and what is somebody else's: a job runs as whoever
+// submits it.
+func (c *resubmitCmd) choose(a *app, r *again) (bool, error) {
+	j := r.of
 	switch {
 	case j.UID != a.uid:
-		return refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
+		return false, refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
 			"job %s is of %s", nameOfJob(j), j.User)
-	case !j.State.Terminal() && (j.Array == nil || !c.Failed):
-		return refuse(api.CodeConflict, "'gpusched requeue' stops a running job and queues it again",
-			"job %s has not ended: it is %s", nameOfJob(j), j.State)
+	case j.Array == nil && r.some:
+		return false, notFoundf("job %s is no array, so it has no task %d", nameOfJob(j), r.tasks[0])
+	case !j.State.Terminal() && (j.Array == nil || !c.Failed && !r.some):
+		return false, notEnded("job "+nameOfJob(j), j.State)
+	case j.Array == nil:
+		return !c.Failed || isFailed(j.State), nil
+	case r.results == nil: // an older scheduler
+		return false, refuse(api.CodeInternal, "restart it: systemctl restart gpusched",
+			"the scheduler is older than this program, and does not say how the tasks of %s ended", nameOfJob(j))
 	}
-	return nil
+	return c.chooseTasks(a, r)
 }
 
-// isFailed reports whether a job ended by itself or was stopped, and did not complete.
-func isFailed(j api.Job) bool {
-	return j.State.Terminal() && j.State != job.Completed && j.State != job.Cancelled
-}
-
-func (a *app) failedTasks(ctx context.Context, array job.ID) (tasks []int, err error) {
-	reply, err := a.client.List(ctx, api.ListQuery{Array: array, Ended: mostEnded})
-	for _, j := range reply.Jobs {
-		if isFailed(j) && j.Task != nil {
-			tasks = append(tasks, j.Task.Index)
+// chooseTasks finds the tasks of an array.
+func (c *resubmitCmd) chooseTasks(a *app, r *again) (bool, error) {
+	states := map[int]job.State{}
+	for _, g := range append(r.results.Tasks, api.TaskGroup{Tasks: r.results.ForgottenTasks}) {
+		list, err := job.ParseTasks(g.Tasks)
+		if err != nil {
+			return false, err
+		}
+		for _, index := range list {
+			states[index] = g.State
 		}
 	}
-	slices.Sort(tasks)
-	return tasks, err
+	if c.Failed && r.results.Forgotten > 0 {
+		a.note("how %s of array %d ended is not on record any more; name those that are to run again, without --failed",
+			count(r.results.Forgotten, "task"), r.of.ID)
+	}
+	chosen := r.tasks
+	if !r.some {
+		chosen = slices.Sorted(maps.Keys(states))
+	}
+	r.tasks = nil
+	for _, index := range chosen {
+		name := job.Task{Array: r.of.ID, Index: index}
+		switch state, known := states[index]; {
+		case !known:
+			return false, notFoundf("there is no task %v: array %d is %s", name, r.of.ID, r.of.Array.Spec)
+		case state == "" && !c.Failed, state.Terminal() && (!c.Failed || isFailed(state)):
+			r.tasks = append(r.tasks, index)
+		case r.some && state != "" && !state.Terminal():
+			return false, notEnded("task "+name.String(), state)
+		}
+	}
+	slices.Sort(r.tasks)
+	r.tasks = slices.Compact(r.tasks)
+	return len(r.tasks) > 0, nil
+}
+
+func notEnded(what string, state job.State) error {
+	return refuse(api.CodeConflict, "'gpusched requeue' stops a running job and queues it again",
+		"%s has not ended: it is %s", what, state)
+}
+
+// isFailed reports whether what ended did so by itself or was stopped, and did not complete.
+func isFailed(state job.State) bool {
+	return state.Terminal() && state != job.Completed && state != job.Cancelled
+}
+
+// divided is what is to be queued, as arrays of no more separate runs of numbers than one
+// may have.
+func (r *again) divided() (list []*again) {
+	if r.of.Array == nil {
+		return []*again{r}
+	}
+	for runs := range slices.Chunk(job.TaskRuns(r.tasks), job.MaxRanges) {
+		list = append(list, &again{of: r.of, runs: runs})
+	}
+	return list
 }
 
 // keptCommand is how many bytes of a command are kept when its job has ended.
@@ -152,13 +202,18 @@ func isCut(argv [][]byte) bool {
 }
 
 // request asks for the same command in the same directory, with the options that
-// are to be others. The environment is that of now: the scheduler forgets that of a
-// job with its end.
+// are to be others. The environment of what has ended is that of now: the scheduler
+// forgets it with the end.
 func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 	j, p := r.of, r.of.Private
 	if p == nil {
 		return api.SubmitRequest{}, refuse(api.CodeConflict, "submit it anew",
 			"the command of job %s can't be read any more", nameOfJob(j))
+	}
+	if p.SetupCut {
+		return api.SubmitRequest{}, refuse(api.CodeConflict,
+			"submit it anew; a long set-up is not kept when its job has ended",
+			"what job %s did before its command has not been kept", nameOfJob(j))
 	}
 	if j.State.Terminal() && isCut(p.Argv) {
 		return api.SubmitRequest{}, refuse(api.CodeConflict,
@@ -171,62 +226,34 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 		s.Request.MemBytes = 0
 	}
 	s.Request.Begin, s.Request.After = time.Time{}, nil // those that it waited for have ended
-	array, err := r.array(&c.Change)
-	if err != nil {
-		return api.SubmitRequest{}, err
-	}
 	c.Change.Apply(&s)
-	env := jobEnv(p.EnvMode, nil, a.environ)
-	if p.EnvMode != string(contract.EnvInherit) && !j.State.Terminal() {
-		env = nil
-		for _, e := range p.Env {
-			env = append(env, string(e))
-		}
+	env := p.Env
+	if j.State.Terminal() {
+		env = bytesOf(jobEnv(p.EnvMode, nil, a.environ))
+	}
+	log := p.Log
+	if p.LogPattern != "" {
+		log.Path = p.LogPattern
 	}
 	return api.SubmitRequest{
-		Key: api.NewKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: array,
-		Argv: p.Argv, EnvMode: p.EnvMode, Env: bytesOf(env), Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, TTY: p.TTY,
+		Key: api.NewKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: r.array(&c.Change),
+		Argv: p.Argv, EnvMode: p.EnvMode, Env: env, Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, Log: log,
+		TTY: p.TTY,
 	}, nil
 }
 
 // array are the tasks, under their own numbers, so that each has its parameters.
-func (r *again) array(ch *job.Change) (*api.ArraySpec, error) {
+func (r *again) array(ch *job.Change) *api.ArraySpec {
 	a := r.of.Array
 	if a == nil {
-		return nil, nil
+		return nil
 	}
-	spec, _, _ := strings.Cut(a.Spec, "%")
-	if strings.HasSuffix(spec, "…") && r.tasks == nil {
-		return nil, refuse(api.CodeConflict, "name its tasks, such as 7_0-99, or use --failed",
-			"the numbers of array %s are too many runs to be shown", nameOfJob(r.of))
-	}
-	if r.tasks != nil {
-		slices.Sort(r.tasks)
-		spec = runsOf(r.tasks)
-	}
-	limit := a.Limit
+	spec, limit := strings.Join(r.runs, ","), a.Limit
 	if ch.ArrayLimit != nil {
 		limit = *ch.ArrayLimit
 	}
 	if limit > 0 {
 		spec += "%" + strconv.Itoa(limit)
 	}
-	return &api.ArraySpec{Spec: spec, Params: r.of.Private.Params}, nil
-}
-
-// runsOf writes ascending numbers as an array has them: "0-2,7".
-func runsOf(list []int) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		to := i
-		for to+1 < len(list) && list[to+1] == list[to]+1 {
-			to++
-		}
-		part := strconv.Itoa(list[i])
-		if to > i {
-			part += "-" + strconv.Itoa(list[to])
-		}
-		parts, i = append(parts, part), to+1
-	}
-	return strings.Join(parts, ",")
+	return &api.ArraySpec{Spec: spec, Params: r.of.Private.Params}
 }

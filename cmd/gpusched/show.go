@@ -23,6 +23,9 @@ type showCmd struct {
 
 func (c *showCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.job(ctx, c.ID)
+	if err == nil && reply.Job.Array != nil && !c.Env {
+		reply, err = a.client.Results(ctx, nameOfJob(reply.Job))
+	}
 	if err != nil {
 		return err
 	}
@@ -30,9 +33,15 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 	if c.Env {
 		return a.writeEnv(j)
 	}
+	if reply.Results != nil {
+		reply.Results.ExpectedEnd = expectedEnd(j, reply.Results, a.out.Now)
+	}
 	return report[api.Job]{
 		doc: reply, whole: true, rows: []api.Job{j}, cols: a.jobColumns(), ids: []string{number(j.ID)},
-		text: func(bool) { a.writeJob(j, reply.Attempts) },
+		text: func(wide bool) {
+			a.writeJob(j, reply.Attempts)
+			a.writeResults(j, reply.Results, wide)
+		},
 	}.show(a, c.outputFlags)
 }
 

@@ -14,6 +14,11 @@ func (c *Client) Job(ctx context.Context, id string) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodGet, jobPath(id, ""), nil, &out)
 }
 
+// Results is Job, of an array with what became of its tasks.
+func (c *Client) Results(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodGet, jobPath(id, "?results=1"), nil, &out)
+}
+
 // Cancel ends a job, or with a signal only sends it.
 func (c *Client) Cancel(ctx context.Context, id string, r CancelRequest) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/cancel"), r, &out)

@@ -96,14 +96,19 @@ type Job struct {
 	GPUMemAuto       bool  `json:"gpu_mem_auto,omitempty"`        // gpu_mem_bytes is from what earlier runs took
 	GPUMemKnownBytes int64 `json:"gpu_mem_known_bytes,omitempty"` // the most, of one GPU, that earlier runs of the command took
 
-	PromisedCPUs  int           `json:"promised_cpus,omitempty"` // for which it counts while it holds what it asked for
-	PeakMemBytes  int64         `json:"peak_mem_bytes,omitempty"`
-	CPUSeconds    float64       `json:"cpu_seconds,omitempty"`
-	Result        *Result       `json:"result,omitempty"`
-	Warnings      []Warning     `json:"warnings,omitempty"`
-	Reasons       []Reason      `json:"reasons,omitempty"` // why it waits
-	Why           string        `json:"why,omitempty"`     // the reasons in one short line
-	Private       *Private      `json:"private,omitempty"`
+	PromisedCPUs int       `json:"promised_cpus,omitempty"` // for which it counts while it holds what it asked for
+	PeakMemBytes int64     `json:"peak_mem_bytes,omitempty"`
+	CPUSeconds   float64   `json:"cpu_seconds,omitempty"`
+	Result       *Result   `json:"result,omitempty"`
+	Warnings     []Warning `json:"warnings,omitempty"`
+	Reasons      []Reason  `json:"reasons,omitempty"` // why it waits
+	Why          string    `json:"why,omitempty"`     // the reasons in one short line
+	Private      *Private  `json:"private,omitempty"`
+
+	// Of a task, the values of its parameters by name. The command line fills them in for
+	// who may see them.
+	Params map[string]string `json:"params,omitempty"`
+
 	InvocationID  string        `json:"invocation_id,omitempty"`
 	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": none is
 	StopFor       job.ID        `json:"stop_for,omitempty"`       // the job that a preempted one makes room for
@@ -163,6 +168,9 @@ type Private struct {
 	TTY     bool           `json:"tty,omitempty"`
 	Screen  string         `json:"screen,omitempty"` // the session of GNU screen of the latest attempt
 	Params  []job.Param    `json:"params,omitempty"` // of an array, all values; of a task, its own value each
+
+	LogPattern string `json:"log_pattern,omitempty"` // the path of the log with its sequences, as it was submitted
+	SetupCut   bool   `json:"setup_cut,omitempty"`   // it has ended, and its set-up was too long to be kept
 }
 
 // Result is how a job ended, without what only its sentence says. It has no cause
@@ -213,6 +221,37 @@ type JobReply struct {
 	Schema   string    `json:"schema"`
 	Job      Job       `json:"job"`
 	Attempts []Attempt `json:"attempts,omitempty"` // show only, oldest first
+	Results  *Results  `json:"results,omitempty"`  // of an array, where they were asked for
+}
+
+// Results are what became of the tasks of an array.
+type Results struct {
+	Tasks     []TaskGroup `json:"tasks"`
+	Forgotten int         `json:"forgotten,omitempty"` // ended ones that are not on record any more
+	Runs      *RunTimes   `json:"run_times,omitempty"` // absent: none has completed
+
+	ForgottenTasks string `json:"forgotten_tasks,omitempty"`
+
+	ExpectedEnd time.Time `json:"expected_end,omitzero"` // of the last task; the command line works it out
+}
+
+// TaskGroup are tasks of an array that are in one state and, where they have ended, ended in
+// one way.
+type TaskGroup struct {
+	State    job.State `json:"state"`
+	Code     int       `json:"code,omitempty"`     // the exit status that 'gpusched wait' gives
+	Sentence string    `json:"sentence,omitempty"` // how the first of them ended, or what they wait for
+	Started  bool      `json:"started,omitempty"`  // they have become jobs
+	Count    int       `json:"count"`
+	Tasks    string    `json:"tasks"` // their numbers, "0-2,7,10-20:5"
+}
+
+// RunTimes say how long tasks ran that completed, in seconds.
+type RunTimes struct {
+	Of       int     `json:"of"` // how many
+	Median   float64 `json:"median_seconds"`
+	Shortest float64 `json:"shortest_seconds"`
+	Longest  float64 `json:"longest_seconds"`
 }
 
 // Attempt is one start of a job, without what only the scheduler needs of it.

@@ -299,6 +299,19 @@ func (s *disk) Task(ctx context.Context, array job.ID, index int) (job.ID, error
 	return 0, nil
 }
 
+// Results is daemon.Store's.
+func (s *disk) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
+	if err := s.read(ctx, "results"); err != nil {
+		return out, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
+		if j := s.jobs[id]; j.Result != nil && j.Task != nil && j.Task.Array == array {
+			out.Add(j.Task.Index, j.Result, 0)
+		}
+	}
+	return out, nil
+}
+
 // ByKey is daemon.Store's.
 func (s *disk) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
 	if err := s.read(ctx, "key"); err != nil {

@@ -46,11 +46,12 @@ func (j *Job) Called() string {
 	return j.ID.String()
 }
 
-// MaxTasks bounds the tasks of one array, and MaxTaskIndex their numbers.
+// MaxTasks bounds the tasks of one array, MaxTaskIndex their numbers, and MaxRanges their
+// separate runs.
 const (
 	MaxTasks     = 100_000
 	MaxTaskIndex = 1_000_000
-	maxRanges    = 1000 // separate runs of numbers, which are recorded with each change of it
+	MaxRanges    = 1000 // separate runs of numbers, which are recorded with each change of it
 )
 
 // Size returns the number of tasks.
@@ -223,8 +224,8 @@ func ParseParam(s string) (Param, error) {
 
 func (a *Array) check(p *Problems) {
 	n, last := 0, -1
-	if len(a.Ranges) > maxRanges {
-		p.add("usage/array-runs", len(a.Ranges), maxRanges)
+	if len(a.Ranges) > MaxRanges {
+		p.add("usage/array-runs", len(a.Ranges), MaxRanges)
 		return
 	}
 	for _, r := range a.Ranges {

@@ -81,7 +81,7 @@ func TestSweep(t *testing.T) {
 
 // An array at each of its limits, and one beyond.
 func TestArrayLimits(t *testing.T) {
-	apart := make([]Range, maxRanges)
+	apart := make([]Range, MaxRanges)
 	for i := range apart {
 		apart[i] = Range{2 * i, 2 * i, 1}
 	}
@@ -90,7 +90,7 @@ func TestArrayLimits(t *testing.T) {
 	for name, edge := range map[string]struct{ within, beyond Array }{
 		"tasks":  {Array{Ranges: []Range{all}}, Array{Ranges: []Range{{0, MaxTasks, 1}}}},
 		"number": {Array{Ranges: []Range{{0, MaxTaskIndex, 1000}}}, Array{Ranges: []Range{{0, MaxTaskIndex + 1, 1000}}}},
-		"runs":   {Array{Ranges: apart}, Array{Ranges: append(apart, Range{2 * maxRanges, 2 * maxRanges, 1})}},
+		"runs":   {Array{Ranges: apart}, Array{Ranges: append(apart, Range{2 * MaxRanges, 2 * MaxRanges, 1})}},
 		"combinations": {
 			Array{Ranges: []Range{all}, Params: []Param{{"a", values(1000)}, {"b", values(MaxTasks / 1000)}}},
 			Array{Ranges: []Range{all}, Params: []Param{{"a", values(1000)}, {"b", values(MaxTasks/1000 + 1)}}},

@@ -12,13 +12,16 @@ type Options struct {
 	contract.Setup
 	Log contract.Log `json:"log,omitzero"`
 	TTY bool         `json:"tty,omitempty"`
+	Cut bool         `json:"cut,omitempty"` // there was more than is kept of a job that has ended
 }
 
 // Options returns those of the payload.
-func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY} }
+func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY, y.SetupCut} }
 
 // IsZero reports whether nothing is asked.
-func (o Options) IsZero() bool { return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY }
+func (o Options) IsZero() bool {
+	return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut
+}
 
 // MaxLogBytes bounds the path of a log, as the kernel does.
 const MaxLogBytes = 4095

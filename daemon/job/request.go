@@ -132,6 +132,8 @@ var ErrNoPayload = errors.New("what the job runs can't be read from the state fi
 // byte for byte, and is never kept in the scheduler's memory.
 type Payload struct {
 	contract.Program
+	SetupCut bool `json:"-"` // the job has ended, and its set-up was too long to be kept
+
 	Limits []contract.Limit `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
 }
 

@@ -26,6 +26,8 @@ type Backend interface {
 	// AwaitTask blocks until a task has become a job or will not by itself, or ctx is
 	// done, and answers as Task then.
 	AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error)
+	// Results returns what the ended tasks of an array came to.
+	Results(ctx context.Context, array job.ID) (job.Results, error)
 	// Payload returns a job's private part. The server has checked the right.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Health checks every part.

@@ -102,6 +102,14 @@ func (s *Server) show(r *request) (any, error) {
 		return nil, err
 	}
 	reply := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v), Attempts: renderAttempts(v.Attempts)}
+	if r.URL.Query().Get("results") == "1" && reply.Job.Array != nil {
+		if err := s.turn(r, &s.listings, maxListings); err != nil {
+			return nil, err
+		}
+		if reply.Results, err = s.results(r.Context(), &v); err != nil {
+			return nil, err
+		}
+	}
 	if r.who.MayControl(v.Owner) {
 		r.asAdmin = r.who.UID != v.Owner.UID
 		reply.Job.Private, err = s.private(r.Context(), v)

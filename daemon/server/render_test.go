@@ -59,10 +59,10 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	task := renderJob(&v)
 	v.Task = nil
 	array := renderJob(&v)
-	if got := strings.Join(zeroFields(task), " "); got != "Array Private" {
+	if got := strings.Join(zeroFields(task), " "); got != "Array Private Params" {
 		t.Errorf("empty in a task: %s", got)
 	}
-	if got := strings.Join(zeroFields(array), " "); got != "Unit Task Private" {
+	if got := strings.Join(zeroFields(array), " "); got != "Unit Task Private Params" {
 		t.Errorf("empty in an array: %s", got)
 	}
 	// What reveals the command, or is said in another way, is not public.

@@ -20,7 +20,7 @@ const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
 		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // … ends it
-		"setup = CASE WHEN octet_length(setup) > " + keepCommand + " THEN '{}' ELSE setup END WHERE job_id = ?"
+		"setup = CASE WHEN octet_length(setup) > " + keepCommand + " THEN '{\"cut\":true}' ELSE setup END WHERE job_id = ?"
 )
 
 // payloadArgs returns the values of payloadColumns.
@@ -76,6 +76,7 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	d.list(&p.Limits, limits)
 	d.json(&o, setup)
 	p.Setup, p.Log, p.TTY = o.Setup, o.Log, o.TTY
+	p.SetupCut = o.Cut
 	return p, d.err
 }
 

@@ -6,12 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 const (
 	taskQuery = "SELECT id FROM jobs WHERE array_id = ? AND task_index = ?"
+
+	resultsQuery = `SELECT j.task_index, j.result, coalesce(a.started_at, ''), coalesce(a.ended_at, '')
+ FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.number = j.attempt
+ WHERE j.array_id = ? AND j.result IS NOT NULL ORDER BY j.task_index`
 
 	endsQuery = `SELECT j.id, j.state, EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.started_at <> '') OR
  EXISTS (SELECT 1 FROM jobs t JOIN attempts a ON a.job_id = t.id WHERE t.array_id = j.id AND a.started_at <> '')
@@ -26,6 +31,40 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 		return 0, fmt.Errorf("look up task %v: %w", job.Task{Array: array, Index: index}, s.readError(err))
 	}
 	return id, nil
+}
+
+// Results returns what the ended tasks of an array came to that are on record.
+func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
+	err = each(ctx, s.read, resultsQuery, func(rows *sql.Rows) error {
+		var index int
+		var result sql.NullString
+		var started, ended string
+		if err := rows.Scan(&index, &result, &started, &ended); err != nil {
+			return err
+		}
+		var r *job.Result
+		var from, to time.Time
+		d := decoder{}
+		d.result(&r, result)
+		d.time(&from, started)
+		d.time(&to, ended)
+		if d.err == nil {
+			out.Add(index, r, ran(from, to))
+		}
+		return d.in("task %d", index)
+	}, int64(array))
+	if err != nil {
+		return out, fmt.Errorf("read the results of array %d: %w", array, s.readError(err))
+	}
+	return out, nil
+}
+
+// ran is the time between a start and an end; of what never started, none.
+func ran(from, to time.Time) time.Duration {
+	if from.IsZero() {
+		return 0
+	}
+	return max(0, to.Sub(from))
 }
 
 // Ends reports how those of the jobs have ended that have. An array has started

@@ -75,3 +75,24 @@ func TestRecordWithoutItsArray(t *testing.T) {
 		t.Errorf("a task without its array: %v", err)
 	}
 }
+
+// What the tasks of an array came to is read whole, in the order of their numbers.
+func TestResults(t *testing.T) {
+	s := openNew(t)
+	ctx := t.Context()
+	records := []job.Record{{Job: array(7, 9), Payload: payload()}, {Job: taskOf(running(50), 7, 8)}}
+	var want job.Results
+	for i, state := range []job.State{job.Completed, job.Failed, job.Completed, job.Failed, job.TimedOut} {
+		task := taskOf(ended(job.ID(60-i), state), 7, i)
+		records = append(records, job.Record{Job: task})
+		want.Add(i, task.Result, task.Attempt.EndedAt.Sub(task.Attempt.StartedAt))
+	}
+	commit(t, s, records...)
+	got, err := s.Results(ctx, 7)
+	requireEqual(t, err, got, want)
+	if len(got.Ends) != 3 || len(got.Runs) != 2 {
+		t.Errorf("%+v", got)
+	}
+	got, err = s.Results(ctx, 8)
+	requireEqual(t, err, got, job.Results{})
+}

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -44,6 +45,24 @@ func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.I
 			return 0, ctx.Err()
 		}
 	}
+}
+
+// Results returns what the ended tasks of an array came to; each ran for as long as its
+// attempt says.
+func (b *Backend) Results(_ context.Context, array job.ID) (out job.Results, err error) {
+	err = b.lock()
+	defer b.mu.Unlock()
+	for _, v := range b.View.Jobs {
+		if v.Task == nil || v.Task.Array != array || v.Result == nil {
+			continue
+		}
+		ran := time.Duration(0)
+		if a := v.Attempt; a != nil {
+			ran = a.EndedAt.Sub(a.StartedAt)
+		}
+		out.Add(v.Task.Index, v.Result, ran)
+	}
+	return out, err
 }
 
 // StartTask makes a job of a task and runs it where Place says.

@@ -1,0 +1,84 @@
+package job
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Results are what the tasks of an array that have ended, and are still on record, came to.
+type Results struct {
+	Ends []TaskEnd       // each kind of end once, in the order in which the tasks' numbers meet them
+	Runs []time.Duration // how long those ran that completed
+}
+
+// TaskEnd is one kind of end and the tasks that came to it, ascending.
+type TaskEnd struct {
+	Result Result // of the first of them
+	Tasks  []int
+}
+
+// Add counts the end of a task, which ran so long; the tasks come in ascending order.
+func (r *Results) Add(index int, end *Result, ran time.Duration) {
+	if end.Outcome == Completed {
+		r.Runs = append(r.Runs, ran)
+	}
+	for i := range r.Ends {
+		if e := &r.Ends[i]; e.Result.alike(end) {
+			e.Tasks = append(e.Tasks, index)
+			return
+		}
+	}
+	r.Ends = append(r.Ends, TaskEnd{Result: *end, Tasks: []int{index}})
+}
+
+// alike reports whether two ends are of one kind.
+func (r *Result) alike(s *Result) bool {
+	return r.Outcome == s.Outcome && r.Code() == s.Code() && r.Launch == s.Launch && r.Cause == s.Cause
+}
+
+// FormatTasks writes ascending numbers as ParseArray reads them: "0-2,7,10-20:5".
+func FormatTasks(list []int) string { return strings.Join(TaskRuns(list), ",") }
+
+// ParseTasks reads what FormatTasks writes.
+func ParseTasks(s string) (list []int, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		r, ok := parseRange(part)
+		if !ok || r.Last > MaxTaskIndex {
+			return nil, fmt.Errorf("%q is no list of tasks", s)
+		}
+		for i := range r.size() {
+			list = append(list, r.First+i*r.Step)
+		}
+	}
+	return list, nil
+}
+
+// TaskRuns are the runs of ascending numbers, such as 0-2, 7 and 10-20:5.
+func TaskRuns(list []int) (runs []string) {
+	for len(list) > 0 {
+		n, step := 1, 1
+		if len(list) > 1 {
+			step = list[1] - list[0]
+		}
+		for n < len(list) && list[n]-list[n-1] == step {
+			n++
+		}
+		if n == 2 && step > 1 {
+			n = 1
+		}
+		run := strconv.Itoa(list[0])
+		if n > 1 {
+			run += "-" + strconv.Itoa(list[n-1])
+		}
+		if n > 1 && step > 1 {
+			run += ":" + strconv.Itoa(step)
+		}
+		runs, list = append(runs, run), list[n:]
+	}
+	return runs
+}
