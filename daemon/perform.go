@@ -41,6 +41,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Freeze:
 		d.workers.Go(func() { d.freeze(ctx, a) })
+	case core.Keep:
+		d.keep(a)
 	case core.Forget:
 		d.removeSpec(a.Job, a.Attempt)
 	case core.EndProcess:

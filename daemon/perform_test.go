@@ -32,6 +32,9 @@ type oneSpec map[int]bool
 
 func (o oneSpec) Write(job.ID, int, *launch.Spec) (string, error) { return "", nil }
 func (o oneSpec) Remove(_ job.ID, attempt int) error              { delete(o, attempt); return nil }
+func (o oneSpec) Keep(job.ID, int, []byte) error                  { return nil }
+func (o oneSpec) Kept(job.ID, int) ([]byte, error)                { return nil, nil }
+func (o oneSpec) SweepKept(func(job.ID, int) bool) error          { return nil }
 func (o oneSpec) Sweep(keep func(job.ID, int) bool) error {
 	maps.DeleteFunc(o, func(attempt int, _ bool) bool { return !keep(1, attempt) })
 	return nil

@@ -87,6 +87,12 @@ type Specs interface {
 	Remove(id job.ID, attempt int) error
 	// Sweep removes what keep does not want; attempt 0: an older release does not say.
 	Sweep(keep func(id job.ID, attempt int) bool) error
+
+	// Keep puts what is to be known of an attempt without the state file beside its spec,
+	// which Remove takes away with it. Kept is what was put there last, nil for nothing.
+	Keep(id job.ID, attempt int, data []byte) error
+	Kept(id job.ID, attempt int) ([]byte, error)
+	SweepKept(wanted func(id job.ID, attempt int) bool) error
 }
 
 // Meter reads what a unit's control group has used so far: the highest host

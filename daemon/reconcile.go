@@ -23,6 +23,7 @@ type unitReconciler struct {
 	asked atomic.Bool
 	bell  Wakeup
 
+	swept   bool            // what is kept of jobs, once
 	strange map[job.ID]bool // units with the name of a job that are none, already reported
 }
 
@@ -84,6 +85,7 @@ func (l *unitReconciler) list(ctx context.Context) error {
 	if ev.Recovered, err = l.recover(ctx, ev.Run, all); err != nil {
 		return err
 	}
+	l.sweepKept(all)
 	l.d.post(ev)
 	return nil
 }

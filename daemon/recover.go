@@ -18,9 +18,10 @@ import (
 // death before the recovered jobs are on record changes nothing.
 //
 // A unit tells the job's id, name, owner, GPUs with shares and promised memory,
-// limits, attempt and start. Lost are its command, environment and directory,
-// its tags and comment, its earlier attempts, whether it was to be cancelled, and
-// what it wanted of retries, requeueing and dependencies.
+// first limits, attempt and start; what was decided since, a file beside its spec. Lost
+// are its command, environment and directory, its tags and comment, its earlier attempts,
+// whether it was to be cancelled, and what it wanted of retries, requeueing and
+// dependencies.
 func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) ([]job.Job, error) {
 	unknown, last, err := l.unknown(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
@@ -41,6 +42,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 			continue
 		}
 		j := recovered(&spec, &st, run, l.d.host.Now())
+		l.d.applyKept(&j)
 		if attempt, waits := last[j.ID]; waits {
 			if attempt < spec.Attempt {
 				l.d.log.Error("a job waits by the state file, which is an older copy, and has a unit: it goes on and keeps its GPUs",

@@ -78,6 +78,55 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	}
 }
 
+// What was decided of a job since its unit was made outlives the state file, too: its
+// time limit, and that it is suspended, by whom and for how long it was.
+func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) })
+	r.runs(id)
+	root := job.Actor{User: "root", Admin: true}
+	do := func(c job.Command) {
+		t.Helper()
+		c.Job = id
+		if err := r.d.Do(t.Context(), root, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	frozen := func() bool {
+		st, err := r.bus.Status(t.Context(), units.Name(int64(id)))
+		return err == nil && st.Frozen
+	}
+	show := func() (j job.Job) {
+		if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}}); err == nil && len(v.Jobs) == 1 {
+			j = v.Jobs[0].Job
+		}
+		return j
+	}
+	do(job.Command{Kind: job.CommandSuspend})
+	do(job.Command{Kind: job.CommandResume})
+	do(job.Command{Kind: job.CommandUpdate, Change: &job.Change{TimeLimit: new(job.Span(3 * time.Hour))}})
+	do(job.Command{Kind: job.CommandSuspend})
+	r.until("its unit is frozen", frozen)
+	was := show()
+	r.loseFile()
+	r.until("it is known again", func() bool { return show().Recovered })
+	is := show()
+	same := is.SuspendedAt.Equal(was.SuspendedAt)
+	is.SuspendedAt, was.SuspendedAt = time.Time{}, time.Time{}
+	if is.Request.TimeLimit != was.Request.TimeLimit || !same || is.Suspension != was.Suspension || is.Rested == 0 {
+		t.Errorf("it has a limit of %s and is %+v, and before %s and %+v", is.Request.TimeLimit, is.Suspension, was.Request.TimeLimit, was.Suspension)
+	}
+	do(job.Command{Kind: job.CommandResume})
+	r.until("it goes on", func() bool { return !frozen() })
+	r.bus.Exit(units.Name(int64(id)), 0)
+	if v := r.wait(id); v.State != job.Completed {
+		t.Errorf("it ended as %+v", v.Result)
+	}
+	if data, _ := r.specs.Kept(id, 1); data != nil {
+		t.Errorf("kept of it is %s", data)
+	}
+}
+
 // A job that ended while nobody was there is recovered too, with its result.
 func TestEndedJobIsRecovered(t *testing.T) {
 	r := newRig(t, 1, nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -208,7 +209,31 @@ func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error)
 type specs struct {
 	mu      sync.Mutex
 	got     map[job.ID]*launch.Spec
+	kept    map[job.ID][]byte
 	refusal error
+}
+
+func (s *specs) Keep(id job.ID, _ int, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil {
+		s.kept = map[job.ID][]byte{}
+	}
+	s.kept[id] = data
+	return nil
+}
+
+func (s *specs) Kept(id job.ID, _ int) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[id], nil
+}
+
+func (s *specs) SweepKept(wanted func(job.ID, int) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.kept, func(id job.ID, _ []byte) bool { return !wanted(id, 1) })
+	return nil
 }
 
 // refuse makes each Write fail.
@@ -235,6 +260,7 @@ func (s *specs) Remove(id job.ID, _ int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.got, id)
+	delete(s.kept, id)
 	return nil
 }
 

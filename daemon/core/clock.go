@@ -34,6 +34,9 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 				a.PlacedAt, a.StartedAt = moved(a.PlacedAt, by, now), moved(a.StartedAt, by, now)
 			})
 			l.job.StopAt, l.job.SuspendedAt = moved(l.job.StopAt, by, now), moved(l.job.SuspendedAt, by, now)
+			if l.job.IsSuspended() {
+				c.keep(l)
+			}
 		}
 		c.step.markDirtyQuietly(l)
 		if l.job.State == job.Queued {
@@ -77,6 +80,7 @@ func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {
 		}
 		if l.job.IsSuspended() {
 			l.job.SuspendedAt = l.job.SuspendedAt.Add(off)
+			c.keep(l)
 		}
 	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
 		a := *l.job.Attempt

@@ -57,6 +57,13 @@ type Freeze struct {
 	Thaw    bool
 }
 
+// Keep has what was decided of a running job outlive the state file; not answered.
+type Keep struct {
+	Job     job.ID
+	Attempt int
+	What    job.Kept
+}
+
 // NotifyOwner has a running job's owner find some sentences, a line each, in the job's
 // journal; not answered. It may be lost, and says nothing that views do not show.
 type NotifyOwner struct {
@@ -94,6 +101,7 @@ func (Stop) action()        {}
 func (Inspect) action()     {}
 func (Signal) action()      {}
 func (Freeze) action()      {}
+func (Keep) action()        {}
 func (NotifyOwner) action() {}
 func (Sample) action()      {}
 func (Forget) action()      {}

@@ -52,7 +52,8 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: j.Request.QuotaMilli(),
 		Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now), Served: j.Served, Guarded: j.Guarded,
+		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now),
+		Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.throttle, Rate: rateOf(j),
 	}
 	if !r.Stopping || j.Stop == job.StopPreempt {

@@ -55,7 +55,8 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 		return
 	}
 	j.Attempt, j.Held = c.untaken(found), ""
-	j.Request.GPUMilli = found.Request.GPUMilli
+	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
+	j.Suspension = found.Suspension
 	j.Shared = 0
 	j.Charge = c.largestShare(j)
 	c.move(l, job.Starting, now)

@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -153,6 +154,9 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 			w, ran := lostFile(t)
 			found := ran
 			found.Attempt = new(*ran.Attempt)
+			found.Request.TimeLimit = job.Span(time.Hour)
+			found.Suspension = job.Suspension{SuspendedAt: w.now, SuspendedBy: "alice", Freezes: true, Unbounded: true}
+			w.units[1].Frozen = true
 			j := ran
 			j.State = job.Queued
 			c.change(&j, &found)
@@ -162,6 +166,9 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 			ev := w.listed().(core.Listed)
 			ev.Recovered = []job.Job{found}
 			w.step(ev, -1)
+			if got := w.jobs[1]; c.want == job.Running && (got.Request.TimeLimit != found.Request.TimeLimit || got.Suspension != found.Suspension) {
+				t.Errorf("its limit is %s, and it is %+v", got.Request.TimeLimit, got.Suspension)
+			}
 			if got := w.jobs[1]; got.State != c.want || c.want == job.Running && (got.Held != "" || len(got.Attempt.GPUs) != 1 || got.Attempt.Number != found.Attempt.Number) {
 				t.Errorf("it is %s: %+v", got.State, got.Attempt)
 			}

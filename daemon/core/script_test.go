@@ -335,8 +335,9 @@ var verbs = map[string]func(*script){
 			s.log("process %d: job %d, stray %t", p.PID, p.Job, p.Stray)
 		}
 	},
-	// die: the daemon is killed and started again.
+	// die after=TIME: the daemon is killed, and started again so much later.
 	"die": func(s *script) {
+		s.w.now = s.w.now.Add(s.duration("after"))
 		s.w.revive()
 		s.log("the daemon starts again")
 		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) {

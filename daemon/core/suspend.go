@@ -38,6 +38,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
 	j.Freezes = true
 	c.step.markDirty(l)
+	c.keep(l)
 	c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number})
 	c.step.replan()
 	return nil
@@ -47,6 +48,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 func (c *Core) goOn(l *trackedJob, now time.Time) {
 	l.job.GoOn(now)
 	c.step.markDirty(l)
+	c.keep(l)
 	c.step.act(Freeze{Job: l.job.ID, Attempt: l.job.Attempt.Number, Thaw: true})
 	c.step.replan()
 }
@@ -103,6 +105,12 @@ func (c *Core) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) 
 	return until, nil
 }
 
+// keep has what its unit does not report of a running job outlive the state file.
+func (c *Core) keep(l *trackedJob) {
+	k := job.Kept{TimeLimit: l.job.Request.TimeLimit, Suspension: l.job.Suspension}
+	c.step.act(Keep{Job: l.job.ID, Attempt: l.job.Attempt.Number, What: k})
+}
+
 // refreeze has a unit be as its job is, where a freeze or a thaw of ours was lost. One
 // that somebody else froze stays so.
 func (c *Core) refreeze(l *trackedJob, u Unit) {
@@ -155,6 +163,7 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
 		j.Warned = false // it is warned anew, ahead of the new end
 	}
+	c.keep(l)
 	c.step.markDirty(l)
 	c.step.replan()
 	return nil

@@ -46,6 +46,8 @@ func (w *world) begin(a core.Action) {
 			u.Frozen = !a.Thaw
 		}
 		return
+	case core.Keep:
+		return
 	case core.NotifyOwner:
 		w.log("tell job %d%s", a.Job, colon(a.Say))
 		return

@@ -9,8 +9,27 @@ import (
 
 // specs is the directory of the launchers' instructions.
 type specs struct {
-	w   *World
-	got map[specKey]bool
+	w    *World
+	got  map[specKey]bool
+	kept map[specKey][]byte
+}
+
+// Keep is daemon.Specs'.
+func (s *specs) Keep(id job.ID, attempt int, data []byte) error {
+	s.w.boundary(s.w.current.life)
+	s.kept[specKey{id, attempt}] = data
+	return nil
+}
+
+// Kept is daemon.Specs'.
+func (s *specs) Kept(id job.ID, attempt int) ([]byte, error) {
+	return s.kept[specKey{id, attempt}], nil
+}
+
+// SweepKept is daemon.Specs'.
+func (s *specs) SweepKept(wanted func(job.ID, int) bool) error {
+	maps.DeleteFunc(s.kept, func(k specKey, _ []byte) bool { return !wanted(k.job, k.attempt) })
+	return nil
 }
 
 // specKey names the instructions of one attempt.
@@ -33,6 +52,7 @@ func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 func (s *specs) Remove(id job.ID, attempt int) error {
 	s.w.boundary(s.w.current.life)
 	delete(s.got, specKey{id, attempt})
+	delete(s.kept, specKey{id, attempt})
 	return nil
 }
 

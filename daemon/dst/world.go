@@ -72,7 +72,8 @@ func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
 		counts: map[string]int{},
-		boot:   1, strays: map[int]*stray{}, problem: gpu.ProblemStale, specs: &specs{got: map[specKey]bool{}},
+		boot:   1, strays: map[int]*stray{}, problem: gpu.ProblemStale,
+		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}
 	w.specs.w = w
 	w.bus, w.disk = newBus(w), newDisk(w)

@@ -16,6 +16,18 @@ func (d specDir) Remove(id job.ID, attempt int) error {
 	return launch.Remove(string(d), int64(id), attempt)
 }
 
+func (d specDir) Keep(id job.ID, attempt int, data []byte) error {
+	return launch.Keep(string(d), int64(id), attempt, data)
+}
+
+func (d specDir) Kept(id job.ID, attempt int) ([]byte, error) {
+	return launch.Kept(string(d), int64(id), attempt)
+}
+
+func (d specDir) SweepKept(wanted func(job.ID, int) bool) error {
+	return launch.SweepKept(string(d), func(id int64, attempt int) bool { return wanted(job.ID(id), attempt) })
+}
+
 func (d specDir) Sweep(keep func(job.ID, int) bool) error {
 	return launch.Sweep(string(d), func(id int64, attempt int) bool { return keep(job.ID(id), attempt) })
 }

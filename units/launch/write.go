@@ -229,10 +229,11 @@ func discardAt(d int, name string) error {
 	return nil
 }
 
-// Remove takes the spec of an attempt away, also where an older daemon wrote it. One
+// Remove takes the spec of an attempt away, and what was kept of it, also where an older daemon wrote it. One
 // that is not there is not an error.
 func Remove(dir string, id int64, attempt int) error {
-	if err := errors.Join(discard(Path(dir, id, attempt)), discard(Path(dir, id, 0))); err != nil {
+	path := Path(dir, id, attempt)
+	if err := errors.Join(discard(path), discard(path+keptSuffix), discard(Path(dir, id, 0))); err != nil {
 		return fmt.Errorf("remove the spec of job %d: %w", id, err)
 	}
 	return nil
@@ -252,6 +253,9 @@ func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	}
 	var errs []error
 	for _, e := range entries {
+		if isKept(e.Name()) { // SweepKept's
+			continue
+		}
 		do := discard
 		if id, attempt, ok := parseFileName(e.Name()); ok && keep(id, attempt) {
 			do = takeBack

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"encoding/json"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// keep has what was decided of a running job outlive the state file. Without it the job
+// would be recovered as its unit was made.
+func (d *Daemon) keep(a core.Keep) {
+	data, err := json.Marshal(a.What)
+	if err == nil {
+		err = d.opt.Specs.Keep(a.Job, a.Attempt, data)
+	}
+	if err != nil {
+		d.log.Warn("keeping what was decided of a running job beside the state file", "job", a.Job, "err", err)
+	}
+}
+
+// applyKept gives a recovered job what was decided of it since its unit was made.
+func (d *Daemon) applyKept(j *job.Job) {
+	data, err := d.opt.Specs.Kept(j.ID, j.Attempt.Number)
+	if err == nil && data == nil {
+		return
+	}
+	var k job.Kept
+	if err == nil {
+		err = json.Unmarshal(data, &k)
+	}
+	if err != nil {
+		d.log.Warn("reading what was decided of a job: it has its first time limit again", "job", j.ID, "err", err)
+		return
+	}
+	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension
+}
+
+// sweepKept removes, once, what was kept of attempts that have no unit any more.
+func (l *unitReconciler) sweepKept(all []units.Status) {
+	if l.swept {
+		return
+	}
+	l.swept = true
+	there := map[job.ID]bool{}
+	for _, st := range all {
+		id, _ := units.ParseName(st.Name)
+		there[job.ID(id)] = true
+	}
+	if err := l.d.opt.Specs.SweepKept(func(id job.ID, _ int) bool { return there[id] }); err != nil {
+		l.d.log.Warn("removing what was kept of jobs that have ended", "err", err)
+	}
+}

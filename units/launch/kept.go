@@ -1,0 +1,81 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Beside the spec of an attempt lies what was decided of it after its unit was made, which
+// the unit therefore does not tell. It is for us alone, and read when nothing else is
+// known of the job any more.
+
+const keptSuffix = ".kept"
+
+// maxKept bounds what is read of such a file.
+const maxKept = 4 << 10
+
+// Keep puts what is to be known of an attempt of job id into dir, in the place of what
+// was there.
+func Keep(dir string, id int64, attempt int, data []byte) error {
+	d, err := openDir(dir)
+	if err != nil {
+		return fmt.Errorf("keep what is known of job %d: %w", id, err)
+	}
+	defer unix.Close(d)
+	name := fileName(id, attempt) + keptSuffix
+	err = writeAt(d, tempPrefix+name, os.Geteuid(), data)
+	if err == nil {
+		err = replaceAt(d, tempPrefix+name, name)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what is known of job %d in %q: %w", id, dir, err)
+	}
+	return nil
+}
+
+// Kept returns what Keep put there last; nil where it did not.
+func Kept(dir string, id int64, attempt int) ([]byte, error) {
+	path := Path(dir, id, attempt) + keptSuffix
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	data := make([]byte, maxKept)
+	n, err := unix.Read(fd, data)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return data[:n], nil
+}
+
+// SweepKept removes what Keep put there of all attempts that are not wanted any more.
+func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("sweep what is known of jobs: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		name, kept := strings.CutSuffix(e.Name(), keptSuffix)
+		if id, attempt, ok := parseFileName(name); kept && ok && !wanted(id, attempt) {
+			errs = append(errs, discard(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// isKept reports whether a file of that name is one of Keep's.
+func isKept(file string) bool {
+	name, kept := strings.CutSuffix(file, keptSuffix)
+	_, _, ok := parseFileName(name)
+	return kept && ok
+}
