@@ -5,7 +5,7 @@
 // It is also a library for other programs:
 //
 //	client := &api.Client{}
-//	req, err := api.NewRequest("python", "train.py")
+//	req, err := api.NewRequest(os.Environ(), "python", "train.py")
 //	reply, err := client.Submit(ctx, req)
 //	ended, err := client.Wait(ctx, reply.Job.ID.String(), 0)
 //

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 func Example() {
 	ctx := context.Background()
 	client := &api.Client{Socket: socket} // the zero Client asks the machine's own scheduler
-	req, err := api.NewRequest("python", "train.py", "--epochs", "3")
+	req, err := api.NewRequest(os.Environ(), "python", "train.py", "--epochs", "3")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -74,7 +74,7 @@ func Example() {
 // An array of ten tasks, two at a time, each with its number in its arguments.
 func ExampleClient_Submit_array() {
 	client := &api.Client{Socket: socket}
-	req, err := api.NewRequest("python", "fold.py", "--seed", "{seed}")
+	req, err := api.NewRequest(os.Environ(), "python", "fold.py", "--seed", "{seed}")
 	if err != nil {
 		fmt.Println(err)
 		return

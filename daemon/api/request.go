@@ -18,9 +18,10 @@ func NewKey() string {
 }
 
 // NewRequest returns a request for one GPU for a command that runs as the calling process
-// would run it: in its directory, with its environment and its umask. The program is looked
-// up in PATH when the job starts. Whatever else the job needs, the caller puts in.
-func NewRequest(argv ...string) (SubmitRequest, error) {
+// would run it: in its directory, with this environment (os.Environ()) and its umask. The
+// program is looked up in PATH when the job starts. Whatever else the job needs, the caller
+// puts in.
+func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	if len(argv) == 0 {
 		return SubmitRequest{}, fmt.Errorf("there is no command to run")
 	}
@@ -35,7 +36,7 @@ func NewRequest(argv ...string) (SubmitRequest, error) {
 	name := argv[0][strings.LastIndexByte(argv[0], '/')+1:]
 	return SubmitRequest{
 		Key: NewKey(), Label: job.Label{Name: name}, Request: job.Request{GPUMilli: job.WholeGPU},
-		Argv: toBytes(argv), EnvMode: "inherit", Env: toBytes(os.Environ()), Dir: []byte(dir), Umask: umask,
+		Argv: toBytes(argv), EnvMode: "inherit", Env: toBytes(environ), Dir: []byte(dir), Umask: umask,
 	}, nil
 }
 
