@@ -23,6 +23,9 @@ type Call struct {
 	Table func(jobs []api.Job, now time.Time) []string
 	// Step is a command of srun within a job: it is a part of that job.
 	Step []string
+
+	file    string   // of jobs, where it comes last
+	ofLines []string // options of submit for each of its lines
 }
 
 // tool is one that is known by its name.
@@ -49,6 +52,10 @@ var tools = []tool{
 	{"mgpu_queue", "gpusched list", nil, readPlain("list")},
 	{"mgpu_cancel", "gpusched cancel", nil, readPlain("cancel")},
 	{"tgpu", "gpusched submit, list and cancel", tgpuOptions, readTgpu},
+	{"cudaq", "gpusched import and list", nil, readVerbs},
+	{"cudaq.py", "gpusched, as cudaq", nil, readVerbs},
+	{"scheduler.py", "gpusched watch, add, status, screens, gpu pause …", nil, readVerbs},
+	{"scheduler_10x.py", "gpusched, as scheduler.py", nil, readVerbs},
 }
 
 // Names are all names, and what each leads to.
@@ -84,6 +91,9 @@ func Translate(name string, args []string, within string) (*Call, error) {
 
 // help says what the name takes.
 func (t tool) help() string {
+	if v := verbsOf(t.name); v != nil {
+		return fmt.Sprintf("%s here is %s. It has: %s.\n", t.name, t.about, v.names())
+	}
 	text := fmt.Sprintf("%s here is %s. Options:\n", t.name, t.about)
 	for _, line := range t.known() {
 		text += "  " + line + "\n"

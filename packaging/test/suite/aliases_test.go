@@ -1,0 +1,95 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+	"testing"
+)
+
+// seedFiles are what the examples speak of: scripts that print what they got, a virtual
+// and a conda environment.
+const seedFiles = `cd; rm -rf seeds ~/miniconda3; mkdir -p seeds/venv/bin ~/miniconda3/conda-meta ~/miniconda3/condabin ~/miniconda3/bin
+e=~/miniconda3/envs/myenv; mkdir -p $e/conda-meta $e/bin ~/.local/bin; ln -sf /usr/bin/python3 $e/bin/python; ln -sf /usr/bin/python3 ~/.local/bin/python
+printf '#!/bin/sh\n' >~/miniconda3/bin/conda; chmod 755 ~/miniconda3/bin/conda; ln -s /usr/bin/python3 ~/miniconda3/bin/python
+echo 'export IN_VENV=yes' >seeds/venv/bin/activate; cd seeds
+printf 'import os, sys\nprint(os.environ.get("CONDA_DEFAULT_ENV"), os.environ.get("IN_VENV"), os.environ["GPUSCHED_GPU_IDS"], sys.argv[1:])\n' | tee train.py >inference.py
+printf 'python train.py --batch-size 128\npython inference.py --input-dir ./data\n' >commands.txt
+printf 'min_free_mem_mb: 10000\npoll_interval: 30\n' >config.yaml
+printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
+
+// TestOtherToolsNames types the examples of the five schedulers' READMEs, and those of
+// Slurm, task-spooler and gflow, through the names that 'gpusched aliases' installs, and
+// looks at the jobs that come of them.
+func TestOtherToolsNames(t *testing.T) {
+	begin(t)
+	sh(t, "alice", seedFiles)
+	t.Cleanup(func() {
+		try(t, "alice", "kill $(cat ~/seeds/watch.pid); gpusched cancel --mine -y; gpusched aliases remove --user; rm -rf ~/seeds ~/miniconda3 ~/.local/bin/python")
+	})
+	const as = "export PATH=~/.local/bin:$PATH; cd ~/seeds; "
+	// says types a line, which is to print something; prints one whose job is to.
+	says := func(line, want string) {
+		t.Helper()
+		r := try(t, "alice", as+line)
+		if r.Code != 0 || !strings.Contains(r.Stdout+r.Stderr, want) {
+			t.Errorf("%s: exit %d and %q, want %q", line, r.Code, r.Stdout+r.Stderr, want)
+		}
+	}
+	prints := func(line, want string) {
+		t.Helper()
+		r := try(t, "alice", as+line)
+		try(t, "alice", "gpusched wait @")
+		got := sh(t, "alice", "gpusched logs @ --attempt all")
+		if r.Code != 0 || !strings.Contains(got, want) {
+			t.Errorf("%s: exit %d, %q; its job prints %q, want %q", line, r.Code, r.Stdout+r.Stderr, got, want)
+		}
+	}
+	// cudaq
+	says("cudaq.py run --commands-file commands.txt --min-free-mem-mb 8000", "2")
+	prints("true", "['--input-dir', './data']")
+	says("cudaq.py status", "completed")
+	says("cudaq.py run --config config.yaml", "10000")
+	// scheduler.py: the session of GNU screen is there while the job runs
+	sh(t, "alice", as+`printf 'import time\nprint("seed", flush=True)\ntime.sleep(600)\n' >script.py
+		(scheduler.py start --gpus 8 --screen >watch.log 2>&1 & echo $! >watch.pid)`)
+	says(`scheduler.py add script.py --conda myenv --args "--llm qwen2.5-7b-inst --mode train"`, "line 1 of jobs.txt")
+	until(t, "the line is a job in a session", func() bool {
+		return strings.Contains(try(t, "alice", as+"scheduler.py screens").Stdout, "_train_")
+	})
+	says("scheduler.py status", "script.py")
+	says("scheduler_10x.py list-jobs --status running", "script.py")
+	says("scheduler_10x.py status --detailed", "script.py")
+	says("screen -ls", "_train_")
+	says("scheduler_10x.py cancel-job @", "being ended")
+	sh(t, "alice", "gpusched wait @ || true; kill $(cat ~/seeds/watch.pid)")
+	noSessions(t, "cancel-job")
+	for _, line := range []string{"scheduler.py pause 0", "scheduler.py resume 0", "scheduler_10x.py pause-gpu 0", "scheduler_10x.py resume-gpu 0"} {
+		if r := try(t, "", "ln -sf /usr/bin/gpusched /tmp/"+strings.Fields(line)[0]+"; /tmp/"+line); r.Code != 0 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	sh(t, "", "rm /tmp/scheduler.py /tmp/scheduler_10x.py")
+	// tgpu
+	prints(`tgpu submit --gpus 2 -- cmd="python train.py"`, "None None 0,1 []")
+	says("tgpu list", "GPU")
+	// mgpu
+	prints("mgpu_srun --gpu-ids 0 -- python train.py", "None None 0 []")
+	says("mgpu_srun --gpu-ids 0 --interactive -- python train.py", "None None 0 []")
+	prints("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python train.py", "None None 0,1 []")
+	prints(`mgpu_srun --gpu-ids 2 --env-setup-cmd ". venv/bin/activate" -- python train.py`, "None yes 2 []")
+	says("id=$(gpusched submit -q -- sleep 600); mgpu_queue; mgpu_cancel $id", "sleep")
+	// Slurm, task-spooler, gflow
+	prints("sbatch --gres=gpu:1 job.sh 7", "nightly ")
+	says(`sbatch --parsable --wrap "sleep 600"`, "")
+	says("squeue -u alice", "wrap")
+	says("scancel $(squeue -h --me -o %i)", "")
+	says("until [ -z \"$(squeue -h --me)\" ]; do sleep 0.1; done; sacct -n -X -o JobID,State", "CANCELLED")
+	prints("tsp echo spooled", "spooled")
+	says("tsp -c", "spooled")
+	prints("gbatch --gpus 1 --name flow python train.py", "[]")
+	says("gqueue -a", "flow")
+	if left := sh(t, "alice", "gpusched list -o ids --mine"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
