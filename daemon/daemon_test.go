@@ -330,23 +330,26 @@ func TestAwaitTask(t *testing.T) {
 // from what was so when it was asked, or later.
 func TestForetoldWhileTheLoopGoesOn(t *testing.T) {
 	r := newRig(t, 2, nil)
+	limit := func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) }
 	for range 2 {
-		r.runs(r.submit(1, nil))
+		r.runs(r.submit(1, limit))
 	}
+	limited := submission(1)
+	limit(&limited)
 	var asking sync.WaitGroup
 	for range 4 {
 		asking.Go(func() {
 			for range 5 {
-				s, err := r.d.Submit(t.Context(), submission(1), false)
-				if err != nil || s.StartsAt.IsZero() {
-					t.Errorf("submit: %v, expected to start at %v", err, s.StartsAt)
+				s, err := r.d.Submit(t.Context(), limited, false)
+				if err != nil || s.Start.At.IsZero() {
+					t.Errorf("submit: %v, expected to start at %v", err, s.Start.At)
 				}
 				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{s.ID}, Reasons: true})
-				if err != nil || len(v.Jobs) != 1 || v.Jobs[0].StartsAt.IsZero() || len(v.Jobs[0].Reasons) == 0 {
+				if err != nil || len(v.Jobs) != 1 || v.Jobs[0].Start.At.IsZero() || len(v.Jobs[0].Reasons) == 0 {
 					t.Errorf("why: %v, %+v", err, v.Jobs)
 				}
 			}
-			if _, err := r.d.Submit(t.Context(), submission(1), true); err != nil {
+			if _, err := r.d.Submit(t.Context(), limited, true); err != nil {
 				t.Error(err)
 			}
 		})

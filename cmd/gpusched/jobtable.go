@@ -32,7 +32,7 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Title: "LIMIT", Key: "time_limit_seconds", Extra: true, Cell: limitOf, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
 		{Title: "SINCE", Cell: func(j api.Job) string { return t.When(changedAt(j)) }},
 		{Title: "SUBMITTED", Key: "submitted_at", Extra: true, Cell: func(j api.Job) string { return t.When(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
-		{Title: "START", Key: "expected_start", Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedStart) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
+		{Title: "START", Key: "expected_start", Maybe: true, Cell: func(j api.Job) string { return startCell(t, j) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
 		{Title: "END", Key: "expected_end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
 		{Key: "started_at", Cell: func(j api.Job) string { return stamp(j.StartedAt) }},
 		{Key: "ended_at", Cell: func(j api.Job) string { return stamp(j.EndedAt) }},

@@ -73,7 +73,9 @@ func arrayLine(j api.Job) string {
 func (a *app) expectedLine(j api.Job) string {
 	switch {
 	case !j.ExpectedStart.IsZero():
-		return "to start " + a.out.About(j.ExpectedStart)
+		return "to start " + startText(a.out, j)
+	case j.StartUnknown:
+		return unknownStart
 	case !j.ExpectedEnd.IsZero():
 		return "to end " + a.out.About(j.ExpectedEnd)
 	}

@@ -64,7 +64,7 @@ func waiting(t *term.Terminal, j api.Job) string {
 		parts = append(parts, t.Local(j.Why))
 	}
 	if !j.ExpectedStart.IsZero() {
-		parts = append(parts, "expected to start "+t.About(j.ExpectedStart))
+		parts = append(parts, "expected to start "+startText(t, j))
 	}
 	return colon(strings.Join(parts, "; "))
 }

@@ -63,8 +63,11 @@ func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
 // writeOutlook says when the job is expected to start and what is before it, as
 // far as the first jobs of the queue tell.
 func (a *app) writeOutlook(j api.Job, first []api.Job) {
-	if !j.ExpectedStart.IsZero() {
-		a.out.Printf("it is expected to start %s\n", a.out.About(j.ExpectedStart))
+	switch {
+	case !j.ExpectedStart.IsZero():
+		a.out.Printf("it is expected to start %s\n", startText(a.out, j))
+	case j.StartUnknown:
+		a.out.Printf("%s\n", unknownStart)
 	}
 	place := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
 	switch {

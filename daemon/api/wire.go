@@ -89,7 +89,11 @@ type Job struct {
 	Failures int `json:"failures,omitempty"` // attempts that failed
 	Requeues int `json:"requeues,omitempty"` // returns to the queue for any cause
 
-	ExpectedStart   time.Time `json:"expected_start,omitzero"`    // of a waiting job, by predictions; absent: unknown
+	ExpectedStart     time.Time `json:"expected_start,omitzero"`      // of a waiting job, by predictions; absent: unknown
+	ExpectedStartFrom time.Time `json:"expected_start_from,omitzero"` // it starts from then to the next with a chance of about four in five
+	ExpectedStartBy   time.Time `json:"expected_start_by,omitzero"`   // absent: nobody can say
+	StartUnknown      bool      `json:"start_unknown,omitempty"`      // nothing is known of how long jobs before it run
+
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
 

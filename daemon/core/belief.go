@@ -24,7 +24,7 @@ func (l *trackedJob) kind() sched.Kind { return sched.KindOf(l.account.UID, &l.j
 // estimate is what is believed of a job's run time.
 func (c *Core) estimate(l *trackedJob) *sched.Estimate {
 	if c.policy.Predict != nil {
-		return &sched.Estimate{Median: c.policy.Predict(l.job.ID), Ended: triedRuns}
+		return &sched.Estimate{Median: c.policy.Predict(l.job.ID), Ended: triedRuns, Known: true}
 	}
 	return c.planning.estimate(l.kind())
 }
@@ -130,9 +130,6 @@ func (c *Core) learnBound(l *trackedJob, now time.Time) {
 
 func (c *Core) observe(l *trackedJob, ended bool, now time.Time) {
 	ran := c.ran(l, now)
-	if ended && ran > 0 {
-		c.planning.ran(ran, &l.job)
-	}
 	if ran < shortestLesson || c.policy.Predict != nil {
 		return
 	}

@@ -36,14 +36,20 @@ func (c *Core) Foresee(now time.Time) *Foresight {
 	if f := c.planning.foreseen(now); f != nil {
 		return f
 	}
-	f := c.foreseeAlone(now)
+	f := c.foreseeAlone(now, nil)
 	c.planning.foresee(f, now)
 	return f
 }
 
-// foreseeAlone makes a forecast for one who asks.
-func (c *Core) foreseeAlone(now time.Time) *Foresight {
-	return &Foresight{forecast: c.planning.Forecast(c.snapshotWithEfforts(now), c.planning.Queue)}
+// foreseeAlone makes a forecast for one who asks, with a job that is only tried, if any.
+func (c *Core) foreseeAlone(now time.Time, tried *trackedJob) *Foresight {
+	believed := func(id job.ID) *sched.Estimate {
+		if tried != nil && id == tried.job.ID {
+			return c.estimate(tried)
+		}
+		return c.estimate(c.jobs.get(id))
+	}
+	return &Foresight{forecast: c.planning.Forecast(c.snapshotWithEfforts(now), c.planning.Queue, believed)}
 }
 
 // foreseen returns the last forecast, nil where that is not good any more.
@@ -73,7 +79,11 @@ func (f *Foresight) Foretell(v *job.JobView) {
 	if f == nil || v.State != job.Queued {
 		return
 	}
-	if at := f.forecast.Start(v.ID); at > 0 {
-		v.StartsAt = at.Time()
+	r := f.forecast.Start(v.ID)
+	if v.Start.Unknown = r.Unknown; r.Likely > 0 {
+		v.Start = job.ExpectedStart{At: r.Likely.Time(), From: r.Early.Time()}
+		if r.Late < sched.Never {
+			v.Start.By = r.Late.Time()
+		}
 	}
 }

@@ -19,7 +19,7 @@ func TestForesight(t *testing.T) {
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
 	submit := func() job.ID {
-		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000}}
+		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000, TimeLimit: job.Span(time.Hour)}}
 		return w.core.Step(core.Submit{Token: 1, Submission: s}, w.now).Replies[0].ID
 	}
 	submit()
@@ -29,7 +29,7 @@ func TestForesight(t *testing.T) {
 		w.now = w.now.Add(after)
 		v, f := w.core.Look(asked(third), w.now)
 		f.Foretell(&v.Jobs[0])
-		return f, v.Jobs[0].StartsAt
+		return f, v.Jobs[0].Start.At
 	}
 	first, start := look(0)
 	if again, told := look(999 * time.Millisecond); again != first || !told.Equal(start) || start.IsZero() {

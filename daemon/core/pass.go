@@ -41,7 +41,6 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	}
 	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
 	s.GuardOpen = c.starvation.open()
-	s.Stretch = c.planning.stretch()
 	return s
 }
 
@@ -55,6 +54,12 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now),
 		Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.throttle, Rate: rateOf(j),
+	}
+	if j.IsSuspended() && !r.Stopping {
+		r.Still = sched.Never
+		if at := c.goesOnAt(j); !at.IsZero() {
+			r.Still = sched.At(at)
+		}
 	}
 	if !r.Stopping || j.Stop == job.StopPreempt {
 		r.Request = &j.Request

@@ -13,7 +13,6 @@ type planning struct {
 	*sched.Queue
 	*sched.Planner
 	beliefs    beliefs
-	longer     stretch
 	ahead      foresights
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens
@@ -41,11 +40,3 @@ func (p *planning) replanBy(at time.Time) {
 		p.replanTime = at
 	}
 }
-
-// ran takes in how long a job ran that ended by itself.
-func (p *planning) ran(run time.Duration, j *job.Job) {
-	p.longer.observe(run, j.Expected, j.Request.GPUMilli)
-}
-
-// stretch is what a forecast multiplies expected run times by.
-func (p *planning) stretch() float64 { return p.longer.factor() }

@@ -394,7 +394,7 @@ var verbs = map[string]func(*script){
 	"why": func(s *script) {
 		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)
 		start := ""
-		if at := v.Jobs[0].StartsAt; !at.IsZero() {
+		if at := v.Jobs[0].Start.At; !at.IsZero() {
 			start = "; expected to start in " + job.FormatDuration(at.Sub(s.w.now))
 		}
 		s.log("job %d %s%s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons), start)

@@ -89,7 +89,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	if c.gpus.closed(now) != nil {
 		return v, nil, nil
 	}
-	return v, c.foreseeAlone(now), nil
+	return v, c.foreseeAlone(now, l), nil
 }
 
 // admit fills in the site's defaults and says whether the job may be queued.

@@ -166,7 +166,7 @@ func TestForecast(t *testing.T) {
 	sc.waits(2, 1000, expected(512*time.Second))
 	sc.waits(3, 1000, expected(512*time.Second))
 	sc.waits(4, 3000)
-	got := sc.p.Forecast(&sc.s, sc.q).Starts()
+	got := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
 	want := map[job.ID]time.Duration{1: 30 * minute, 2: 10 * minute, 3: 10*minute + 512*time.Second}
 	if len(got) != len(want) {
 		t.Errorf("foretold %v", got)

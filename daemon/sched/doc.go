@@ -110,18 +110,19 @@
 // for others of the kind, or none would end.
 //
 // Forecast. The passes to come are made by these same rules, on copies of the
-// machine, of the accounts and of the first 200 waiting jobs, as if nothing new came
-// and all ran as long as expected: a job is forecast to start where one of them
-// starts it. So quotas, arrays that wait for their own tasks, jobs that make room
-// once they have had their slice and come back, and scores that grow apart are in
-// it. One pass is made at each moment at which something ends or comes back, and
+// machine, of the accounts and of the first 200 waiting jobs, as if nothing new came. They
+// are made 19 times: in each of these futures all that runs and waits runs for as
+// long as it may, by what is believed of it and its limit, while the planner expects what it would.
+// A job is forecast to start where a pass starts it. So quotas, arrays that wait for their own tasks,
+// jobs that make room once they have had their slice and come back, and scores that grow apart are in
+// it. Jobs of which nothing is known and that have no limit end in none, nor do suspended ones that nothing
+// lets go on. Told is the moment from which ten futures are off by the smallest part of the wait, and a
+// range: from the earliest future to the latest, a quarter of the wait wider, since nothing is known
+// of jobs to come. (Measured: contrib/sim.) One pass is made at each moment at which something ends or comes back, and
 // where jobs may be stopped for others at the end of a slice or a sixteenth of the
-// time ahead later, whichever is later; 1000 passes at most. Run times to come are
-// multiplied by Snapshot.Stretch: by how much longer the last jobs ran, in GPU time,
-// than was expected of them, from 1 to 4. Nothing is forecast of what
-// only the load of a GPU keeps waiting, and nothing is known of jobs to come, nor of
-// whether the guard opens or closes. With exact run times and no arrivals each
-// job starts when foretold where none is preempted.
+// time ahead later, whichever is later; 1000 passes and a year at most. Nothing is forecast of what
+// only the load of a GPU keeps waiting, nor of whether the guard opens or closes. With exact run times
+// and no arrivals there is one future, and each job starts when foretold where none is preempted.
 //
 // # Invariants
 //

@@ -12,6 +12,7 @@ type Estimate struct {
 	Median time.Duration
 	Spread float64 // standard deviation of the natural logarithm; 0: the run time is known
 	Ended  int     // how many jobs of the kind have ended
+	Known  bool    // somebody's runs tell something of it
 	forms  lengths
 }
 
@@ -143,4 +144,16 @@ func (e *Estimate) partial(from, to float64) float64 {
 	}
 	mean := float64(e.Median) * math.Exp(e.Spread*e.Spread/2)
 	return mean * (math.Erfc(low) - math.Erfc(high)) / 2
+}
+
+// Draw is the run time of a job that ran so long already: with chance u it is shorter, by
+// what is believed.
+func (e *Estimate) Draw(u float64, ran time.Duration) time.Duration {
+	if e.Spread <= 0 {
+		return e.Total(ran)
+	}
+	if d, ok := e.forms.draw(u, ran); ok {
+		return max(d, ran+time.Second)
+	}
+	return min(2*ran, longestRun)
 }

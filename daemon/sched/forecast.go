@@ -7,147 +7,114 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxForecast is for how many waiting jobs, the first in order, a start is
-// forecast, and maxPasses how many passes to come are made for that.
-const (
-	maxForecast = 200
-	maxPasses   = 1000
-)
+// maxForecast is for how many waiting jobs, the first in order, a start is forecast.
+const maxForecast = 200
 
-// Forecast is the passes to come, carried out on copies: the machine, the queue's first
-// jobs, their accounts and throttles. It goes as far as it has been asked for, and
-// needs neither the planner nor anything else that goes on meanwhile. It must be used by
-// one goroutine at a time.
+// manyFutures is how many are looked at where run times are not known: a prime number, see luck.
+const manyFutures = 19
+
+// Forecast foretells when the first waiting jobs start, from some futures: in each of them
+// all that runs and waits runs for as long as it may, by what is believed of it. It goes as far
+// as it has been asked for, and needs neither the planner nor anything else that goes on
+// meanwhile. It must be used by one goroutine at a time.
 type Forecast struct {
-	*Planner
-	begun     Instant
-	s         Snapshot
-	q         *Queue
-	passes    int  // made so far
-	over      bool // more would tell nothing
-	running   []future
-	accounts  map[*Account]*Account
-	throttles map[*Throttle]*Throttle
-	arrays    map[*Throttle]job.ID
-	wanted    map[job.ID]bool // of which no start is known yet
-	starts    map[job.ID]Instant
-	tasks     job.ID // ids given to tasks
+	s        Snapshot
+	waiting  []waitingCopy
+	believed map[job.ID]*Estimate
+	futures  []*future
+	width    int // see Planner.maxFailedShapes
 }
 
-// future is what a running job is besides, by its position in the snapshot.
-type future struct {
-	shape    *resourceShape // nil: it does not return to the queue
-	throttle *Throttle
-	batch    string
-	left     bool // it makes room, and goes back to the queue
+// waitingCopy is a waiting job with what its bucket says of it.
+type waitingCopy struct {
+	Waiting
+	shape    *resourceShape
+	priority job.Priority
 }
 
-// Forecast returns what foretells when the first waiting jobs start if everything runs as
-// long as expected and nothing new comes, by making the passes to come. Jobs that never
-// fit by themselves are left out, and those that only the load of a GPU keeps
-// waiting. To make it costs about as much as a pass.
-func (p *Planner) Forecast(s *Snapshot, q *Queue) *Forecast {
-	f := newForecast(s)
-	f.maxFailedShapes = p.maxFailedShapes
+// Forecast returns what foretells when the first waiting jobs start if nothing new comes, by
+// making the passes to come. Jobs run for as long as it is believed of them, or for as long as
+// expected where nothing is. Jobs that never fit by themselves are left out, and those that only
+// the load of a GPU keeps waiting. To make it costs about as much as a pass.
+func (p *Planner) Forecast(s *Snapshot, q *Queue, believed func(job.ID) *Estimate) *Forecast {
+	c := newCopies()
+	f := &Forecast{s: c.snapshot(s), believed: map[job.ID]*Estimate{}, width: p.maxFailedShapes}
 	for _, id := range p.Ordered(s, q, maxForecast) {
-		f.enter(q.entries[id])
+		e := q.entries[id]
+		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.Waiting), e.bucket.shape.like(), e.bucket.priority})
+		f.believe(id, believed)
+	}
+	for i := range s.Running {
+		f.believe(s.Running[i].ID, believed)
 	}
 	return f
 }
 
-// Start foretells when one job starts, if it is among the first; zero: nobody can say.
-func (f *Forecast) Start(id job.ID) Instant {
-	for f.wanted[id] && !f.over {
-		f.goOn()
-	}
-	return f.starts[id]
-}
-
-// Starts foretells all starts.
-func (f *Forecast) Starts() map[job.ID]Instant {
-	for !f.over {
-		f.goOn()
-	}
-	return f.starts
-}
-
-// goOn makes the next pass.
-func (f *Forecast) goOn() {
-	plan := f.Plan(&f.s, f.q)
-	f.passes++
-	f.carryOut(plan)
-	if f.s.Now == f.begun {
-		f.dropLoaded()
-	}
-	if f.over = len(f.wanted) == 0 || f.passes == maxPasses; f.over {
+func (f *Forecast) believe(id job.ID, believed func(job.ID) *Estimate) {
+	if believed == nil {
 		return
 	}
-	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
-		return // the reservations are made anew, and may leave more over
-	}
-	at := f.next(plan)
-	if f.over = at == Never; !f.over {
-		f.move(at)
+	if e := believed(id); e != nil {
+		f.believed[id] = e
 	}
 }
 
-// dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
-// unknown time.
-func (f *Forecast) dropLoaded() {
-	for _, b := range slices.Clone(f.q.buckets) {
-		f.open(b.shape.footprint)
-		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
-		now, ahead := c.query(f.s.Now, whenNow), c.query(f.s.Now, whenAhead)
-		if c.capped(f.Planner) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
-			continue
-		}
-		for b.head != nil {
-			delete(f.wanted, b.head.ID)
-			f.q.Remove(b.head.ID)
-		}
-	}
+// Range is when a job is expected to start. With a chance of about four in five it is from Early
+// to Late, which is Never where nobody can say; all are zero where Likely is not known.
+type Range struct {
+	Early, Likely, Late Instant
+	Unknown             bool // as nothing is known of how long others run
 }
 
-// carryOut starts and stops what the plan says.
-func (f *Forecast) carryOut(plan *Plan) {
-	for _, v := range plan.Preempt {
-		at := slices.IndexFunc(f.s.Running, func(r Running) bool { return r.ID == v.Victim })
-		r := &f.s.Running[at]
-		r.Stopping, r.End, r.Late = true, f.s.Now.Add(r.Notice), 0
-		f.running[at].left = f.running[at].shape != nil
-		f.owe(v.For)
+// Start foretells when one job starts, if it is among the first.
+func (f *Forecast) Start(id job.ID) Range {
+	f.begin()
+	at := make([]Instant, len(f.futures))
+	for i := range f.futures {
+		at[i] = f.futures[i].start(id)
 	}
-	for i := range plan.Place {
-		f.start(&plan.Place[i])
+	slices.Sort(at)
+	likely := f.likely(at)
+	if likely == Never {
+		return Range{Unknown: f.futures[0].wanted[id]}
 	}
-	for a := range f.q.accounts {
-		a.CountCapped(f.s.Now, f.s.Policy.FIFO)
+	now := f.s.Now
+	late := at[len(at)-1]
+	if late < Never {
+		late = now.Add(time.Duration(float64(late-now) * margin))
 	}
+	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// next is when the passes go on: at the next moment at which something ends or comes back.
-// Where jobs may be stopped for others that is looked at when one of them has had its
-// slice, and, as scores grow apart, after a while that grows with how far ahead it is.
-func (f *Forecast) next(plan *Plan) Instant {
-	at := Never
-	for i := range f.s.Running {
-		at = min(at, max(f.s.Running[i].End, f.s.Now))
-	}
-	for i := range f.s.GPUs {
-		if g := &f.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
-			at = min(at, max(g.ReadyAt, f.s.Now))
+// margin is by what a wait may be shorter or longer than in all futures: these know nothing of
+// jobs to come.
+const margin = 1.25
+
+// likely is the moment from which half of the starts, which are in order, are off by the
+// smallest part of the wait until then; Never where half of them are not known.
+func (f *Forecast) likely(at []Instant) Instant {
+	half, best, least := len(at)/2, Never, 2.0
+	for i := 0; i+half < len(at) && at[i+half] < Never; i++ {
+		from, to := float64(at[i]-f.s.Now), float64(at[i+half]-f.s.Now)
+		if off := (to - from) / max(to+from, 1); off < least {
+			best, least = f.s.Now.Add(time.Duration((from+to)/2)), off
 		}
 	}
-	for i := range f.s.Reserved {
-		if to := f.s.Reserved[i].To; to > f.s.Now {
-			at = min(at, to)
-		}
-	}
-	if plan.Wake != Never {
-		at = min(at, max(plan.Wake, f.s.Now.Add(time.Duration(f.s.Now-f.begun)/stepDivisor)))
-	}
-	return at
+	return best
 }
 
-// stepDivisor is the part of the time ahead of which moments are told apart.
-const stepDivisor = 16
+// begin makes the futures: one where all run times are known.
+func (f *Forecast) begin() {
+	if len(f.futures) > 0 {
+		return
+	}
+	n := 1
+	for _, e := range f.believed {
+		if e.Spread > 0 {
+			n = manyFutures
+		}
+	}
+	for i := range n {
+		f.futures = append(f.futures, newFuture(f, chance{i, n}))
+	}
+}

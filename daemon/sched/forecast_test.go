@@ -22,7 +22,7 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc.waits(2, 1000, expected(2048*time.Second))
 	sc.waits(3, 1000, expected(512*time.Second))
 	want := map[job.ID]time.Duration{1: 30 * minute, 2: 30*minute + 1024*time.Second, 3: 10 * minute}
-	for id, at := range sc.p.Forecast(&sc.s, sc.q).Starts() {
+	for id, at := range startsOf(sc.p.Forecast(&sc.s, sc.q, nil)) {
 		if at != noon.Add(want[id]) {
 			t.Errorf("job %d at +%s, want +%s", id, time.Duration(at-noon), want[id])
 		}
@@ -52,11 +52,22 @@ func TestForecastOfBatches(t *testing.T) {
 // foretold says when jobs start, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) foretold() string {
 	var list []string
-	starts := sc.p.Forecast(&sc.s, sc.q).Starts()
+	starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
 	for _, id := range slices.Sorted(maps.Keys(starts)) {
 		list = append(list, fmt.Sprintf("%d at +%s", id, time.Duration(starts[id]-noon)))
 	}
 	return strings.Join(list, ", ")
+}
+
+// startsOf are the likely starts of all jobs of which they are known.
+func startsOf(f *Forecast) map[job.ID]Instant {
+	starts := map[job.ID]Instant{}
+	for i := range f.waiting {
+		if r := f.Start(f.waiting[i].ID); r.Likely > 0 {
+			starts[f.waiting[i].ID] = r.Likely
+		}
+	}
+	return starts
 }
 
 // TestForecastOfBounds: a job at a quota of its owner or of a group, or at the limit of its
@@ -169,23 +180,43 @@ func TestForecastOfPreemption(t *testing.T) {
 	}
 }
 
-// TestForecastStretched: where jobs ran for longer than was expected of them, ends are
-// put off, but not beyond limits, nor those of jobs that have been told to stop.
-func TestForecastStretched(t *testing.T) {
+// TestForecastOfRanges: of two jobs that began at once and run for an hour in the median, by a factor
+// of e more or less, the first to end lets a third one start. Once they have run for a day, nobody
+// knows whether they do in minutes or in hours. A limit is kept, and who has been told to stop goes.
+func TestForecastOfRanges(t *testing.T) {
+	hour := Estimate{Median: time.Hour, Spread: 1, Known: true}
+	hour.forms = hour.lognormal()
+	limit := &job.Request{TimeLimit: job.Span(20 * minute)}
 	for name, c := range map[string]struct {
-		set  func(*Running)
+		set  func(*Running, *Estimate)
 		want string
 	}{
-		"no limit":      {func(*Running) {}, "1 at +20m0s, 2 at +2h20m0s"},
-		"a limit":       {func(r *Running) { r.Request = &job.Request{TimeLimit: job.Span(75 * minute)} }, "1 at +15m0s, 2 at +2h15m0s"},
-		"it is stopped": {func(r *Running) { r.Stopping = true }, "1 at +10m0s, 2 at +2h10m0s"},
+		"at once":          {func(*Running, *Estimate) {}, "6m53s to 2h34m50s, likely 35m55s"},
+		"after a day":      {func(r *Running, _ *Estimate) { r.Start = ago(24 * time.Hour) }, "6m56s to 14h9m37s, likely 1h24m1s"},
+		"with a limit":     {func(r *Running, _ *Estimate) { r.Request = limit }, "6m53s to 25m0s, likely 20m0s"},
+		"told to stop":     {func(r *Running, _ *Estimate) { r.Stopping = true }, "48m0s to 1h15m0s, likely 1h0m0s"},
+		"known well":       {func(_ *Running, e *Estimate) { e.Spread = 0 }, "48m0s to 1h15m0s, likely 1h0m0s"},
+		"unknown":          {func(_ *Running, e *Estimate) { e.Known = false }, "unknown"},
+		"only their limit": {func(r *Running, e *Estimate) { e.Known, r.Request = false, limit }, "16m0s to 25m0s, likely 20m0s"},
+		"suspended":        {func(r *Running, _ *Estimate) { r.Still = Never }, "unknown"},
+		"for a while":      {func(r *Running, _ *Estimate) { r.Request, r.Still = limit, noon.Add(time.Hour) }, "54m53s to 1h40m0s, likely 1h20m0s"},
+		"it had been":      {func(r *Running, _ *Estimate) { r.Request, r.Start, r.Rested = limit, ago(time.Hour), time.Hour }, "6m53s to 25m0s, likely 20m0s"},
 	} {
-		sc := newScene(t, 1)
-		sc.s.Stretch = 2
-		c.set(sc.runs(101, 10*minute, on(0)...))
+		sc := newScene(t, 2)
+		believed := hour
+		for id := range job.ID(2) {
+			r := sc.runs(101+id, time.Hour, on(int(id))...)
+			r.Start = noon
+			c.set(r, &believed)
+		}
 		sc.waits(1, 1000)
-		sc.waits(2, 1000)
-		if got := sc.foretold(); got != c.want {
+		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *Estimate { return &believed }).Start(1)
+		after := func(at Instant) time.Duration { return time.Duration(at - noon).Round(time.Second) }
+		got := fmt.Sprintf("%s to %s, likely %s", after(r.Early), after(r.Late), after(r.Likely))
+		if r.Unknown {
+			got = "unknown"
+		}
+		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -239,7 +270,7 @@ func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instan
 	foretold, p := map[job.ID]Instant{}, NewPlanner()
 	l.passed = func(*Plan, []job.ID) {
 		if len(foretold) == 0 {
-			maps.Copy(foretold, p.Forecast(&l.s, l.q).Starts())
+			maps.Copy(foretold, startsOf(p.Forecast(&l.s, l.q, nil)))
 		}
 	}
 	return foretold
@@ -272,24 +303,15 @@ func TestForecastWithPreemption(t *testing.T) {
 func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()
-	for b.Loop() {
-		if len(p.Forecast(s, q).Starts()) == 0 {
-			b.Fatal("nothing is foretold")
-		}
-	}
-}
-
-// TestForecastOfRestedJobs: the time for which a running job was suspended leaves it what
-// it had of its time limit.
-func TestForecastOfRestedJobs(t *testing.T) {
-	for rested, want := range map[time.Duration]string{0: "1 at +30m0s", 20 * minute: "1 at +50m0s", 2 * time.Hour: "1 at +1h20m0s"} {
-		sc := newScene(t, 1)
-		sc.s.Stretch = 4
-		r := sc.runs(101, 20*minute, on(0)...) // since an hour
-		r.Request, r.Rested = &job.Request{GPUMilli: 1000, TimeLimit: job.Span(90 * minute)}, rested
-		sc.waits(1, 1000)
-		if got := sc.foretold(); got != want {
-			t.Errorf("suspended for %s: foretold %s, want %s", rested, got, want)
-		}
+	wide := &Estimate{Median: time.Hour, Spread: 1, Known: true}
+	wide.forms = wide.lognormal()
+	for name, believed := range map[string]func(job.ID) *Estimate{"one": nil, "all": func(job.ID) *Estimate { return wide }} {
+		b.Run("futures="+name, func(b *testing.B) {
+			for b.Loop() {
+				if len(startsOf(p.Forecast(s, q, believed))) == 0 {
+					b.Fatal("nothing is foretold")
+				}
+			}
+		})
 	}
 }

@@ -53,7 +53,7 @@ func TestNothingKeptOnATakenGPU(t *testing.T) {
 	sc.waits(2, 1000, expected(5*time.Hour))
 	sc.waits(3, 500, expected(5*time.Hour))
 	sc.expect("start 3 on 500m of 0, keep 1 for 2 at +1h0m0s")
-	if got := sc.p.Forecast(&sc.s, sc.q).Starts(); len(got) != 2 || got[3] != noon || got[2] != noon.Add(time.Hour) {
+	if got := startsOf(sc.p.Forecast(&sc.s, sc.q, nil)); len(got) != 2 || got[3] != noon || got[2] != noon.Add(time.Hour) {
 		t.Errorf("foretold: %v", got)
 	}
 	if got := sc.why(sc.last(2000)); got != "gpu-count, need 2 have 0; gpu-kept on 0, job 3; gpu-busy on 1, job 101" {

@@ -7,87 +7,77 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// newForecast copies the machine and what runs. Nothing in it is the snapshot's own
-// memory, nor that of a job.
-func newForecast(s *Snapshot) *Forecast {
-	f := &Forecast{
-		Planner: NewPlanner(), begun: s.Now, s: *s, q: NewQueue(),
-		accounts: map[*Account]*Account{}, throttles: map[*Throttle]*Throttle{},
+// future is the passes to come in one of several futures, carried out on copies: the machine,
+// the queue's first jobs, their accounts and throttles.
+type future struct {
+	*Planner
+	copies
+	chance
+	begun    Instant
+	s        Snapshot
+	q        *Queue
+	passes   int  // made so far
+	over     bool // more would tell nothing
+	running  []fate
+	arrays   map[*Throttle]job.ID
+	wanted   map[job.ID]bool // of which no start is known yet
+	starts   map[job.ID]Instant
+	believed map[job.ID]*Estimate // the forecast's
+	ofTasks  map[job.ID]*Estimate // of tasks that begin here
+	runTimes map[job.ID]time.Duration
+	tasks    job.ID // ids given to tasks
+}
+
+// fate is what a running job is besides, by its position in the snapshot.
+type fate struct {
+	ends     Instant // where Running.End is when that is expected
+	limit    Instant // when it ends at the latest
+	believed *Estimate
+	shape    *resourceShape // nil: it does not return to the queue
+	throttle *Throttle
+	batch    string
+	left     bool // it makes room, and goes back to the queue
+}
+
+// newFuture returns one of the futures of what a forecast copied.
+func newFuture(of *Forecast, one chance) *future {
+	f := &future{
+		Planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, q: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
+		believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
 	}
-	f.s.GPUs, f.s.Running = slices.Clone(s.GPUs), slices.Clone(s.Running)
-	f.s.Links, f.s.Reserved = slices.Clone(s.Links), slices.Clone(s.Reserved)
-	for i := range f.s.GPUs {
-		f.s.GPUs[i].Held = slices.Clone(f.s.GPUs[i].Held)
-	}
+	f.maxFailedShapes = of.width
+	f.s = f.copies.snapshot(&of.s)
 	for i := range f.s.Running {
-		f.copyRun(&f.s.Running[i])
+		f.running = append(f.running, f.goesOn(&f.s.Running[i]))
+	}
+	for i := range of.waiting {
+		f.enter(&of.waiting[i])
 	}
 	return f
 }
 
-// copyRun makes a running job the forecast's own.
-func (f *Forecast) copyRun(r *Running) {
-	r.Grants, r.Account = slices.Clone(r.Grants), f.account(r.Account)
-	f.stretch(r)
-	x := future{throttle: f.throttle(r.Throttle)}
+// goesOn says how a running job goes on.
+func (f *future) goesOn(r *Running) fate {
+	x := fate{throttle: r.Throttle, ends: r.End, limit: Never, believed: f.believed[r.ID]}
 	if r.Request != nil && r.Preemptible {
 		x.shape, x.left = newShape(r.Request), r.Stopping
 	}
-	r.Request, r.Throttle = nil, nil
-	f.running = append(f.running, x)
-}
-
-// stretch puts off the expected end of a job that nobody has told to stop.
-func (f *Forecast) stretch(r *Running) {
-	if r.Stopping || r.End <= f.begun {
-		return
-	}
-	left := f.stretched(time.Duration(r.End - f.begun))
 	if r.Request != nil && r.Request.TimeLimit > 0 {
-		left = min(left, max(0, r.Request.TimeLimit.Duration()-r.ran(f.begun)))
+		x.limit = max(f.begun, r.Start.Add(r.Rested+r.Request.TimeLimit.Duration()))
 	}
-	r.End = f.begun.Add(left)
-}
-
-// stretched is an expected run time as runs of late say that it is in the mean.
-func (f *Forecast) stretched(d time.Duration) time.Duration {
-	if f.s.Stretch <= 0 {
-		return d
+	if !r.Stopping {
+		f.decide(r, &x)
+		x.rest(max(r.Still, f.begun) - f.begun)
 	}
-	return time.Duration(float64(d) * f.s.Stretch)
-}
-
-// account returns the copy of an account.
-func (f *Forecast) account(a *Account) *Account {
-	if copied := f.accounts[a]; copied != nil || a == nil {
-		return copied
-	}
-	copied := *a
-	f.accounts[a] = &copied
-	copied.Groups = nil
-	for _, g := range a.Groups {
-		copied.Groups = append(copied.Groups, f.account(g))
-	}
-	return &copied
-}
-
-// throttle returns the copy of a throttle.
-func (f *Forecast) throttle(t *Throttle) *Throttle {
-	if t == nil {
-		return nil
-	}
-	if f.throttles[t] == nil {
-		f.throttles[t] = &Throttle{Left: t.Left}
-	}
-	return f.throttles[t]
+	r.Request, r.Throttle = nil, nil
+	return x
 }
 
 // enter copies a waiting job.
-func (f *Forecast) enter(e *entry) {
-	w := e.Waiting
-	w.Account, w.Throttle = f.account(w.Account), f.throttle(w.Throttle)
-	f.q.push(w, e.bucket.shape, e.bucket.priority)
+func (f *future) enter(c *waitingCopy) {
+	w := f.copies.waiting(c.Waiting)
+	f.q.push(w, c.shape, c.priority)
 	f.wanted[w.ID] = true
 	if w.Throttle != nil && w.Count > 1 {
 		f.arrays[w.Throttle] = w.ID
@@ -95,7 +85,7 @@ func (f *Forecast) enter(e *entry) {
 }
 
 // owe has a job for which others stop go first, but for an array.
-func (f *Forecast) owe(id job.ID) {
+func (f *future) owe(id job.ID) {
 	e := f.q.entries[id]
 	if e == nil || e.Owed || e.Count > 1 {
 		return
@@ -106,8 +96,8 @@ func (f *Forecast) owe(id job.ID) {
 	f.q.push(w, b.shape, b.priority)
 }
 
-// start lets a waiting job run for as long as expected.
-func (f *Forecast) start(x *Placement) {
+// place lets a waiting job run.
+func (f *future) place(x *Placement) {
 	e := f.q.entries[x.Job]
 	b := e.bucket
 	if f.wanted[e.ID] {
@@ -121,28 +111,37 @@ func (f *Forecast) start(x *Placement) {
 		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
 		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
 	}
-	left := f.stretched(Remaining(e.Expected, e.Served))
-	if b.shape.limit > 0 {
-		left = min(left, b.shape.limit)
-	}
-	r.End = f.s.Now.Add(left)
 	if e.Count > 1 {
 		f.tasks--
-		r.ID = f.tasks
+		r.ID, f.ofTasks[f.tasks] = f.tasks, f.believed[e.ID]
 	}
 	f.count(&r, 1)
 	if e.Throttle != nil {
 		e.Throttle.Left--
 	}
-	f.s.Running = append(f.s.Running, r)
-	f.running = append(f.running, future{shape: b.shape, throttle: e.Throttle, batch: e.Batch})
+	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: e.Batch})
 	if f.q.Take(e.ID); f.q.Has(e.ID) {
 		f.turn(e)
 	}
 }
 
+// run says when a job that starts is expected to end, and when it does.
+func (f *future) run(r *Running, x fate) {
+	x.limit = Never
+	if x.shape.limit > 0 {
+		x.limit = f.s.Now.Add(x.shape.limit)
+	}
+	r.End = min(f.s.Now.Add(Remaining(r.Expected, r.Served)), x.limit)
+	if x.believed = f.believed[r.ID]; r.ID < 0 {
+		x.believed = f.ofTasks[r.ID]
+	}
+	x.ends = r.End
+	f.decide(r, &x)
+	f.s.Running, f.running = append(f.s.Running, *r), append(f.running, x)
+}
+
 // turn lets the next task of an array wait from now on.
-func (f *Forecast) turn(e *entry) {
+func (f *future) turn(e *entry) {
 	if f.s.Policy.FIFO {
 		return
 	}
@@ -153,7 +152,7 @@ func (f *Forecast) turn(e *entry) {
 }
 
 // count puts a job on its GPUs, its account and the machine, or takes it off.
-func (f *Forecast) count(r *Running, sign int) {
+func (f *future) count(r *Running, sign int) {
 	half := f.s.Policy.HalfLife
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		if sign > 0 {
@@ -183,7 +182,7 @@ func (f *Forecast) count(r *Running, sign int) {
 }
 
 // move goes to a moment and ends what ends then.
-func (f *Forecast) move(at Instant) {
+func (f *future) move(at Instant) {
 	if f.s.Now = at; at > f.begun {
 		for i := range f.s.GPUs {
 			f.s.GPUs[i].LoadPercent = -1 // of that nothing is known
@@ -195,7 +194,8 @@ func (f *Forecast) move(at Instant) {
 		}
 	}
 	for i := 0; i < len(f.s.Running); {
-		if f.s.Running[i].End > at {
+		if f.running[i].ends > at {
+			f.outlast(&f.s.Running[i], &f.running[i])
 			i++
 			continue
 		}
@@ -206,7 +206,7 @@ func (f *Forecast) move(at Instant) {
 }
 
 // end takes a job off the machine; one that made room waits again.
-func (f *Forecast) end(r *Running, x *future) {
+func (f *future) end(r *Running, x *fate) {
 	f.count(r, -1)
 	if t := x.throttle; t != nil {
 		if t.Left++; t.Left == 1 {
@@ -218,10 +218,9 @@ func (f *Forecast) end(r *Running, x *future) {
 	if !x.left {
 		return
 	}
-	ran := r.ran(f.s.Now)
-	served := r.Served + ran
+	served := r.Served + r.ran(f.s.Now)
 	f.q.push(Waiting{
-		ID: r.ID, Account: r.Account, Since: r.Since.Add(ran),
+		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.s.Now - r.Start)),
 		Expected: served + Remaining(r.Expected, served), Served: served,
 		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.s.Now),
 	}, x.shape, r.Priority)

@@ -82,3 +82,28 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 	}
 	return best * float64(time.Second)
 }
+
+// draw is the run time, of those longer than ran, than which a part u is shorter; false: there are none.
+func (l *lengths) draw(u float64, ran time.Duration) (time.Duration, bool) {
+	a, left := ran.Seconds(), 0.0
+	first := binOf(ran)
+	from := func(i int) float64 { return max(edge(i), a) }
+	part := func(i int) float64 {
+		return l[i] * math.Log(edge(i+1)/from(i)) / math.Log(edge(i+1)/edge(i))
+	}
+	for i := first; i < len(l); i++ {
+		left += part(i)
+	}
+	if left < leastTail {
+		return 0, false
+	}
+	rest := u * left
+	for i := first; i < len(l); i++ {
+		p := part(i)
+		if rest <= p && p > 0 {
+			return time.Duration(from(i) * math.Pow(edge(i+1)/from(i), rest/p) * float64(time.Second)), true
+		}
+		rest -= p
+	}
+	return longestRun, true
+}

@@ -27,7 +27,7 @@ func TestPartsOfTheOrder(t *testing.T) {
 		if got := p.Arrange(&d.s, q, asked); !slices.Equal(got, slices.DeleteFunc(slices.Clone(all), func(id job.ID) bool { return id%2 == 0 })) {
 			t.Fatalf("seed %d: %v of %v are in the order %v", seed, asked, all, got)
 		}
-		if len(all) > 0 && p.Forecast(&d.s, q).Start(1_000_000) != 0 {
+		if len(all) > 0 && p.Forecast(&d.s, q, nil).Start(1_000_000) != (Range{}) {
 			t.Fatalf("seed %d: of %v", seed, all)
 		}
 	}

@@ -358,7 +358,7 @@ func TestExampleOfBatches(t *testing.T) {
 		}
 		var first, then []string
 		done := time.Duration(0)
-		starts := sc.p.Forecast(&sc.s, sc.q).Starts()
+		starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
 		for id := range job.ID(4) {
 			e, at := sc.q.entries[id+1], time.Duration(starts[id+1]-noon)
 			if done = max(done, at+e.Expected); at == 0 {

@@ -97,7 +97,7 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 		}
 	}
 	median := time.Duration(math.Exp(b.mean)).Round(time.Millisecond)
-	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended}
+	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended, Known: p.common.weight > 0}
 	e.forms = e.lognormal()
 	for level := range levels {
 		if h, _ := u.at(k, level); h != nil {

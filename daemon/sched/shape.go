@@ -111,6 +111,12 @@ func newShape(r *job.Request) *resourceShape {
 	return &resourceShape{needs: n, footprint: newFootprint(r, n.gpuNeeds)}
 }
 
+// like is a shape of the same needs that belongs to no queue.
+func (sh *resourceShape) like() *resourceShape {
+	f := footprint{key: sh.key, whole: sh.whole, part: sh.part, alone: sh.alone}
+	return &resourceShape{needs: sh.needs, footprint: &f}
+}
+
 func newFootprint(r *job.Request, n gpuNeeds) *footprint {
 	return &footprint{key: n, whole: r.Whole(), part: r.Part(), alone: r.Alone()}
 }

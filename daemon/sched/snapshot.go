@@ -139,6 +139,7 @@ type Running struct {
 	End         Instant       // expected; not before the snapshot's Now
 	Late        Instant       // when it has ended in four cases of five; what it holds is counted on from then
 	Stopping    bool          // it has been told to stop
+	Still       Instant       // it is suspended until then, Never where nobody knows; 0: it is not
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
 	Preemptible bool
 	Priority    job.Priority
@@ -219,8 +220,7 @@ type Snapshot struct {
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
-	GuardOpen bool    // guarded jobs go first now
-	Stretch   float64 // that a forecast multiplies run times to come by; 0: 1
+	GuardOpen bool // guarded jobs go first now
 }
 
 // Placement gives a waiting job its GPUs, by position in Snapshot.GPUs.

@@ -60,7 +60,9 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.SuspendedUntil = moment(v.GoesOnAt)
 	out.SuspendedSeconds = int64(j.Rested / time.Second)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
-	out.ExpectedStart, out.ExpectedEnd = moment(v.StartsAt), moment(v.EndsAt)
+	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)
+	out.ExpectedStartFrom, out.ExpectedStartBy = moment(v.Start.From), moment(v.Start.By)
+	out.StartUnknown = v.Start.Unknown
 	out.ExpectedSeconds = wholeSeconds(j.Expected)
 	out.GPUMemAuto, out.GPUMemKnownBytes = j.Request.AutoMem, v.MemKnown
 	out.Task = renderTask(j.Task)

@@ -72,7 +72,7 @@ func sweep() *servertest.Backend {
 		Request: job.Request{GPUMilli: 250, Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 7, Step: 1}}, Limit: 2, Params: []job.Param{
 			{Name: "secretname", Values: []string{"secretvalue0", "secretvalue1"}}, {Name: "seed", Values: []string{"0", "1", "2", "3"}}}}},
 		Life: job.Life{Tasks: &job.Tasks{}},
-	}, StartsAt: noon.Add(time.Hour)})
+	}, Start: job.ExpectedStart{At: noon.Add(time.Hour), From: noon.Add(40 * time.Minute), By: noon.Add(2 * time.Hour)}})
 	b.Payloads[3] = job.Payload{Program: contract.Program{Argv: []string{"train", "--a={secretname}", "--seed={seed}"}, EnvMode: contract.EnvClean, Dir: "/"}}
 	b.StartTask(3, 1)
 	return b

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -131,10 +130,10 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 	}
 	switch {
 	case alone || array.State != job.Queued:
-		v.State, v.Reasons, v.StartsAt = job.Cancelled, nil, time.Time{}
+		v.State, v.Reasons, v.Start = job.Cancelled, nil, job.ExpectedStart{}
 		v.Result = &job.Result{Outcome: job.Cancelled, By: by}
 	case !next:
-		v.StartsAt = time.Time{} // that is for the next one
+		v.Start = job.ExpectedStart{} // that is for the next one
 	}
 	return v
 }

@@ -71,8 +71,8 @@ func (e *engine) ask(q question) {
 	s := &e.starts
 	a := answer{question: q}
 	view := e.core.View(job.Query{IDs: []job.ID{job.ID(q.job + 1)}, Reasons: true}, e.date())
-	if len(view.Jobs) == 1 && !view.Jobs[0].StartsAt.IsZero() {
-		a.start = view.Jobs[0].StartsAt.Sub(e.start)
+	if len(view.Jobs) == 1 && !view.Jobs[0].Start.At.IsZero() {
+		a.start = view.Jobs[0].Start.At.Sub(e.start)
 	}
 	s.open[q.job] = append(s.open[q.job], len(s.answers))
 	s.answers = append(s.answers, a)

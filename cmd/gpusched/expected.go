@@ -1,0 +1,39 @@
+package main
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// unknownStart is said of a job of which nobody can tell when it starts, for want of experience.
+const unknownStart = "when it starts is unknown: what has to end first has no time limit, and nothing like it has run, or it is suspended"
+
+// startText says when a waiting job is expected to start, and between what moments it probably does.
+func startText(t *term.Terminal, j api.Job) string {
+	text, from, by := t.About(j.ExpectedStart), j.ExpectedStartFrom, j.ExpectedStartBy
+	switch {
+	case from.IsZero() || t.TTY && !by.IsZero() && by.Sub(t.Now) < time.Minute:
+		return text
+	case by.IsZero():
+		return text + ", " + t.Clock(from) + " at the earliest"
+	}
+	return text + ", probably between " + t.Clock(from) + " and " + t.Clock(by)
+}
+
+// startCell is the same for a table on a terminal: the span alone.
+func startCell(t *term.Terminal, j api.Job) string {
+	from, by := j.ExpectedStartFrom, j.ExpectedStartBy
+	if !t.TTY || from.IsZero() || !j.ExpectedStart.After(t.Now) {
+		return t.Expected(j.ExpectedStart)
+	}
+	first, last := term.Age(from.Sub(t.Now)), term.Age(by.Sub(t.Now))
+	switch {
+	case by.IsZero():
+		return "after " + first
+	case first == last:
+		return "in " + first
+	}
+	return "in " + first + "-" + last
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// TestExpectedStart: on a terminal an expected start is told with the span in which it probably
+// is, in tables as that alone. A daemon of an earlier release knows of no span.
+func TestExpectedStart(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	in := func(minutes time.Duration) time.Time { return noon.Add(minutes * time.Minute) }
+	out := &term.Terminal{TTY: true, Now: noon}
+	for name, c := range map[string]struct {
+		j          api.Job
+		text, cell string
+	}{
+		"a span": {
+			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(110), ExpectedStartBy: in(240)},
+			"about 14:20 (in 2h20m), probably between 13:50 and 16:00", "in 1h50m-4h",
+		},
+		"no end of it": {
+			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(110)},
+			"about 14:20 (in 2h20m), 13:50 at the earliest", "after 1h50m",
+		},
+		"soon":               {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "in 0s"},
+		"an earlier release": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "in 2h20m"},
+		"unknown":            {api.Job{StartUnknown: true}, "", ""},
+	} {
+		if text := startText(out, c.j); c.text != "" && text != c.text {
+			t.Errorf("%s: %q, want %q", name, text, c.text)
+		}
+		if cell := startCell(out, c.j); cell != c.cell {
+			t.Errorf("%s: in a table %q, want %q", name, cell, c.cell)
+		}
+	}
+}

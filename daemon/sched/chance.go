@@ -1,0 +1,64 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// chance is which of how many futures one is: a prime number of them.
+type chance struct{ number, of int }
+
+// luck is the part of like jobs that run for less time than this one does in this future. Over
+// all futures it is each of the middles of so many equal parts once, in an order that is another
+// for nearly every job.
+func (c chance) luck(id job.ID) float64 {
+	h := uint64(id) * 0x9e3779b97f4a7c15 // a common mix of bits (splitmix64)
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h ^= h >> 27
+	step, from := 1+h%uint64(max(1, c.of-1)), h>>32
+	at := (uint64(c.number)*step + from) % uint64(c.of)
+	return (float64(at) + 0.5) / float64(c.of)
+}
+
+// runTime is how long a job runs in this future, of which it has run so long already, also if
+// it is stopped on the way.
+func (f *future) runTime(id job.ID, e *Estimate, ran time.Duration) time.Duration {
+	d, ok := f.runTimes[id]
+	if !ok {
+		d = e.Draw(f.luck(id), ran)
+		f.runTimes[id] = d
+	}
+	return d
+}
+
+// decide says when a job that runs ends, where something is believed of it: never, where nothing
+// is known of jobs like it and it has no limit.
+func (f *future) decide(r *Running, x *fate) {
+	switch {
+	case x.believed == nil:
+	case !x.believed.Known:
+		x.ends = x.limit
+	default:
+		ran := r.Served + r.ran(f.s.Now)
+		r.Late = min(f.s.Now.Add(x.believed.Late(ran)-ran), x.limit)
+		left := f.runTime(r.ID, x.believed, ran) - ran
+		x.ends = min(f.s.Now.Add(max(0, left)), x.limit)
+	}
+}
+
+// rest puts off the end of a job that stands still for so long.
+func (x *fate) rest(d Instant) {
+	x.ends, x.limit = x.ends.Add(time.Duration(d)), x.limit.Add(time.Duration(d))
+}
+
+// outlast has a job be expected to run on that has run for longer than was expected of it.
+func (f *future) outlast(r *Running, x *fate) {
+	if r.End > f.s.Now || x.believed == nil {
+		return
+	}
+	ran := r.Served + r.ran(f.s.Now)
+	r.Expected = x.believed.Total(ran)
+	r.End = min(f.s.Now.Add(r.Expected-ran), x.limit)
+	r.Late = min(f.s.Now.Add(x.believed.Late(ran)-ran), x.limit)
+}

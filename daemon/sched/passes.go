@@ -1,0 +1,107 @@
+package sched
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxPasses is how many passes to come are made of one future.
+const maxPasses = 1000
+
+// farthest is how far ahead a future goes.
+const farthest = 365 * 24 * time.Hour
+
+// start says when a job starts in this future, if it is among the first; Never: nobody can say.
+func (f *future) start(id job.ID) Instant {
+	for f.wanted[id] && !f.over {
+		f.goOn()
+	}
+	if at, ok := f.starts[id]; ok {
+		return at
+	}
+	return Never
+}
+
+// goOn makes the next pass.
+func (f *future) goOn() {
+	plan := f.Plan(&f.s, f.q)
+	f.passes++
+	f.carryOut(plan)
+	if f.s.Now == f.begun {
+		f.dropLoaded()
+	}
+	if f.over = len(f.wanted) == 0 || f.passes == maxPasses; f.over {
+		return
+	}
+	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
+		return // the reservations are made anew, and may leave more over
+	}
+	at := f.next(plan)
+	if f.over = at >= f.begun.Add(farthest); !f.over {
+		f.move(at)
+	}
+}
+
+// dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
+// unknown time.
+func (f *future) dropLoaded() {
+	for _, b := range slices.Clone(f.q.buckets) {
+		f.open(b.shape.footprint)
+		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
+		now, ahead := c.query(f.s.Now, whenNow), c.query(f.s.Now, whenAhead)
+		if c.capped(f.Planner) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
+			continue
+		}
+		for b.head != nil {
+			delete(f.wanted, b.head.ID)
+			f.q.Remove(b.head.ID)
+		}
+	}
+}
+
+// carryOut starts and stops what the plan says.
+func (f *future) carryOut(plan *Plan) {
+	for _, v := range plan.Preempt {
+		at := slices.IndexFunc(f.s.Running, func(r Running) bool { return r.ID == v.Victim })
+		r := &f.s.Running[at]
+		r.Stopping, r.End, r.Late = true, f.s.Now.Add(r.Notice), 0
+		f.running[at].ends = r.End
+		f.running[at].left = f.running[at].shape != nil
+		f.owe(v.For)
+	}
+	for i := range plan.Place {
+		f.place(&plan.Place[i])
+	}
+	for a := range f.q.accounts {
+		a.CountCapped(f.s.Now, f.s.Policy.FIFO)
+	}
+}
+
+// next is when the passes go on: at the next moment at which something ends or comes back.
+// Where jobs may be stopped for others that is looked at when one of them has had its
+// slice, and, as scores grow apart, after a while that grows with how far ahead it is.
+func (f *future) next(plan *Plan) Instant {
+	at := Never
+	for i := range f.s.Running {
+		at = min(at, max(f.running[i].ends, f.s.Now))
+	}
+	for i := range f.s.GPUs {
+		if g := &f.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
+			at = min(at, max(g.ReadyAt, f.s.Now))
+		}
+	}
+	for i := range f.s.Reserved {
+		if to := f.s.Reserved[i].To; to > f.s.Now {
+			at = min(at, to)
+		}
+	}
+	if plan.Wake != Never {
+		at = min(at, max(plan.Wake, f.s.Now.Add(time.Duration(f.s.Now-f.begun)/stepDivisor)))
+	}
+	return at
+}
+
+// stepDivisor is the part of the time ahead of which moments are told apart.
+const stepDivisor = 16
