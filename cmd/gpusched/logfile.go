@@ -20,7 +20,7 @@ const (
 // checkLog refuses a log that could not be written to, as far as that can be told now.
 // What stands for the job can't be: of a path with it, that is the directory before it.
 func (c *jobOptions) checkLog(a *app, dir string) error {
-	if c.Log == "" || c.Force || len(c.Log) > job.MaxLogBytes {
+	if c.Log == "" || c.Log == job.NoLog || c.Force || len(c.Log) > job.MaxLogBytes {
 		return nil
 	}
 	path := c.Log

@@ -232,9 +232,7 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 		env = bytesOf(jobEnv(p.EnvMode, nil, a.environ))
 	}
 	log := p.Log
-	if p.LogPattern != "" {
-		log.Path = p.LogPattern
-	}
+	log.Path = cmp.Or(p.LogPattern, log.Path, job.NoLog)
 	return api.SubmitRequest{
 		Key: api.NewKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: r.array(&c.Change),
 		Argv: p.Argv, EnvMode: p.EnvMode, Env: env, Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, Log: log,

@@ -45,7 +45,7 @@ type jobOptions struct {
 	setupOptions
 	modelOptions
 
-	Log         string `name:"log" placeholder:"FILE" group:"around" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user."`
+	Log         string `name:"log" placeholder:"FILE" group:"around" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user. none: no file, also where the site has one for all jobs."`
 	LogTruncate bool   `name:"log-truncate" group:"around" help:"Empty the file of --log before the job's first start. Default: append to it."`
 
 	Screen bool `name:"screen" group:"around" help:"Run the job in a session of GNU screen, such as gpujob_0,1_train_42 ('gpusched screens'), to which 'screen -r' attaches."`

@@ -23,6 +23,10 @@ func (o Options) IsZero() bool {
 	return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut
 }
 
+// NoLog is the path of the log of a job that has none, whatever the site has for others. A
+// file of that name is ./none.
+const NoLog = "none"
+
 // MaxLogBytes bounds the path of a log, as the kernel does.
 const MaxLogBytes = 4095
 

@@ -39,7 +39,7 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 	return &api.Private{
 		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
 		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY, Params: params,
-		Screen: words.ScreenName(&v.Job, y.Argv),
+		Screen:     words.ScreenName(&v.Job, y.Argv),
 		LogPattern: y.Log.Path, SetupCut: y.SetupCut,
 	}, nil
 }

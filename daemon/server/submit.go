@@ -35,8 +35,11 @@ func (s *Server) submit(r *request) (any, error) {
 	if sub.Payload.Limits, err = s.takeOver(r); err != nil {
 		return nil, err
 	}
-	if sub.Payload.Log.Path == "" {
-		sub.Payload.Log.Path = s.opt.Config().Jobs.Log
+	switch l := &sub.Payload.Log; l.Path {
+	case "":
+		l.Path = s.opt.Config().Jobs.Log
+	case job.NoLog:
+		l.Path = ""
 	}
 	if err := sub.Validate(); err != nil {
 		return nil, err

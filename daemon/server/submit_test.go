@@ -152,3 +152,27 @@ func TestADryRunShowsTheUnit(t *testing.T) {
 		t.Errorf("%d %s", status, reply)
 	}
 }
+
+// A job has the site's log where it names none of its own, and none where it says so.
+func TestLogOfTheSite(t *testing.T) {
+	for asked, want := range map[string]string{"": "/var/log/jobs/%j", "none": "", "./none": "./none"} {
+		b := queue()
+		s := testServer(b, nil)
+		s.opt.Config().Jobs.Log = "/var/log/jobs/%j"
+		in := api.SubmitRequest{
+			Label: job.Label{Name: "x"}, Argv: [][]byte{[]byte("x")}, Dir: []byte("/"), Log: contract.Log{Path: asked},
+		}
+		body, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sinceBoot()}
+		s.processOf = processOf
+		if status, reply := ask(s, me, "POST", "/v1/jobs", string(body)); status != 200 {
+			t.Fatalf("%d %s", status, reply)
+		}
+		if got := b.Submissions()[0].Payload.Log.Path; got != want {
+			t.Errorf("%q: the log is %q, want %q", asked, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,7 +17,7 @@ import (
 // said and the job starts all the same: its output is in the journal.
 func (r *run) keepLog(s *Spec) {
 	path := logPath(s, r.base)
-	file, err := openLog(path, s.Log.Truncate && s.Attempt <= 1)
+	file, err := inTime(logPatience, func() (int, error) { return openLog(path, s.Log.Truncate && s.Attempt <= 1) })
 	if err == nil {
 		defer unix.Close(file)
 		beginLog(file, jobOf(r.path), s)
@@ -50,6 +51,38 @@ func (notOwn) Error() string { return "it belongs to another user, who could rea
 type notRegular struct{}
 
 func (notRegular) Error() string { return "it is not a regular file" }
+
+// logPatience is how long the start of a job waits for its log: a network file system that
+// hangs answers nobody, perhaps for ever.
+const logPatience = 10 * time.Second
+
+type unanswered struct{}
+
+func (unanswered) Error() string {
+	return "its file system has not answered for " + strconv.Itoa(int(logPatience/time.Second)) + " s"
+}
+
+// inTime opens a file, unless that takes longer. What it comes to then is closed with this
+// process, or by whoever waits for it: the descriptor is not passed on.
+func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
+	type opened struct {
+		fd  int
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		fd, err := open()
+		done <- opened{fd, err}
+	}()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case o := <-done:
+		return o.fd, o.err
+	case <-late.C:
+		return -1, unanswered{}
+	}
+}
 
 // openLog opens a file to append to, and makes it and its directory where they are
 // missing. This process is the job's user, so that the kernel judges every path. What is

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -183,5 +184,20 @@ func TestLogOfAnotherUser(t *testing.T) {
 	}
 	if got := content(t, path); got != "before" {
 		t.Errorf("it has %q", got)
+	}
+}
+
+// A log that does not open is not waited for for ever.
+func TestLogThatHangs(t *testing.T) {
+	answer := make(chan int)
+	defer close(answer)
+	if fd, err := inTime(1, func() (int, error) { return <-answer, nil }); fd != -1 || err != (unanswered{}) {
+		t.Errorf("%d, %v", fd, err)
+	}
+	if fd, err := inTime(time.Hour, func() (int, error) { return 7, unix.EDQUOT }); fd != 7 || err != unix.EDQUOT {
+		t.Errorf("%d, %v", fd, err)
+	}
+	if !strings.Contains(unanswered{}.Error(), "10 s") {
+		t.Error(unanswered{})
 	}
 }
