@@ -156,7 +156,16 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 		}
 		t.id = v.ID
 	}
-	return s.backend(ctx).Wait(ctx, t.id)
+	for {
+		v, err := s.backend(ctx).Wait(ctx, t.id)
+		if err != nil || v.State.Terminal() {
+			return v, err
+		}
+		// It goes on no more by itself, and why is what matters.
+		if v, err = s.jobByID(ctx, t.id, job.Query{Reasons: true}); err != nil || v.AtRest() {
+			return v, err
+		}
+	}
 }
 
 // maxTaskNames bounds the tasks that one listing names; each is looked up.
