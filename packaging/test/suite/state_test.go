@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 const stateDir = "/var/lib/gpusched"
@@ -44,6 +45,7 @@ func TestDamagedStateFile(t *testing.T) {
 			part := submit(t, "bob", "-g 0.5 -- sleep 1000")
 			running(t, whole)
 			running(t, part)
+			sh(t, "", fmt.Sprintf("gpusched update %d --time 2h; gpusched suspend %d", whole, part))
 			lost := submit(t, "bob", "-g 4 -- true")
 			was := show(t, "", whole)
 			sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; "+damage+"; "+startDaemon)
@@ -58,6 +60,14 @@ func TestDamagedStateFile(t *testing.T) {
 			if len(is.GPUs) != len(was.GPUs) || is.GPUs[0].UUID != was.GPUs[0].UUID || is.GPUs[0].Milli != was.GPUs[0].Milli {
 				t.Errorf("it held %+v and holds %+v", was.GPUs, is.GPUs)
 			}
+			frozen := func() bool {
+				return strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P FreezerState gpujob-%d", part))) == "frozen"
+			}
+			if j := show(t, "", part); is.TimeLimit.Duration() != 2*time.Hour || j.SuspendedBy != "root" || !frozen() {
+				t.Errorf("the limit is %s, and the other was suspended by %q", is.TimeLimit, j.SuspendedBy)
+			}
+			sh(t, "", fmt.Sprintf("gpusched resume %d", part))
+			until(t, "the other goes on", func() bool { return !frozen() })
 			refused(t, "bob", fmt.Sprintf("gpusched show %d", lost), 3, "there is no job")
 			if text, _ := health(t); !strings.Contains(text, "DEGRADED") || !strings.Contains(text, stateDir+"/state.db.damaged-") {
 				t.Errorf("health: %s", text)
