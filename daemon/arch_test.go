@@ -55,7 +55,7 @@ var rooms = map[string]room{
 	"daemon/host": {internal: []string{
 		"cgroup", "cgroup/cpuset", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
-	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
+	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
 	"daemon/slots":   {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal": {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":         {internal: []string{"daemon/core", "daemon/job", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},

@@ -121,6 +121,9 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 
 // Do carries out a command.
 func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err error) {
+	if c.Kind == job.CommandOpen {
+		return d.open(ctx, who, c.Job)
+	}
 	if c.Change != nil && c.Change.After != nil {
 		if c.Ended, err = d.ends(ctx, *c.Change.After); err != nil {
 			return err

@@ -43,6 +43,7 @@ type Options struct {
 	// StartUnit starts a unit of the site's; nil: no unit is started.
 	StartUnit func(ctx context.Context, name string) error
 	Tell      Tell                               // nil: no note is written
+	Open      Open                               // nil: no command can be run beside a job's
 	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger

@@ -114,6 +114,10 @@ type Origin func(ctx context.Context, name string) (units.Origin, error)
 // it is, can read it. It may take no longer than ctx.
 type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 
+// Open has a process in the unit of a running job listen for commands of its owner, whose
+// uid it is.
+type Open func(ctx context.Context, id job.ID, uid int) error
+
 // Notify tells systemd how the daemon is.
 type Notify interface {
 	Ready()

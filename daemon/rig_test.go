@@ -72,7 +72,7 @@ func (r *rig) start() {
 		SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
 	}
 	r.d, err = daemon.New(daemon.Options{
-		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, System: r.system, Tell: r.told.tell,
+		Store: r.store, Units: r.bus, Changes: daemon.ChangesOf(r.bus.Changes()), Source: r.gpus, Specs: &r.specs, Notify: r, Origin: r.bus.Origin, System: r.system, Tell: r.told.tell, Open: r.told.open,
 		Kernel: r.kernel, UnitOf: func(pid int) string { return r.pids[pid] },
 		Log:      slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: r.settings,

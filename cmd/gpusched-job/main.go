@@ -43,8 +43,17 @@ func main() {
 			os.Exit(launch.Limited(os.Args[2], argv, os.Environ()))
 		}
 	}
-	if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
-		os.Exit(hold.Show(os.Args[2], os.Getenv("TERM")))
+	if len(os.Args) == 3 {
+		switch os.Args[1] {
+		case contract.ScreenShowFlag:
+			os.Exit(hold.Show(os.Args[2], os.Getenv("TERM")))
+		case contract.DoorFlag:
+			os.Exit(hold.Door(os.Args[0], os.Environ(), launch.LimitsOf))
+		case contract.TellFlag:
+			if id, wanted := launch.WantsDoor(os.Args[2]); wanted {
+				os.Exit(hold.OpenDoor(os.Args[0], id))
+			}
+		}
 	}
 	os.Exit(launch.Main(os.Args, os.Environ()))
 }

@@ -34,7 +34,7 @@ func (c *attachCmd) Run(ctx context.Context, a *app) error {
 	if !a.onTerminal() {
 		return errNoTerminal()
 	}
-	s, err := a.reach(j, visit{raw: c.Raw})
+	s, err := a.reach(ctx, j, visit{raw: c.Raw})
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,13 @@ func errNoTerminal() error {
 		"there is no terminal here: input and output must both be one")
 }
 
-// reach connects with the holder of a job's terminal, or says why not.
-func (a *app) reach(j api.Job, v visit) (*session, error) {
+// reach connects with the holder of a job's terminal, or for a command with what runs
+// those in its unit, or says why not.
+func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
 	name := nameOfJob(j)
 	switch {
 	case j.UID != a.uid && a.uid != 0:
-		return nil, refuse(api.CodeForbidden, "root can do so too", "the terminal of job %s is for %s", name, j.User)
+		return nil, refuse(api.CodeForbidden, "root can do so too", "job %s is for %s to work in", name, j.User)
 	case j.State.Terminal():
 		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))
 	case j.State == job.Queued:
@@ -67,9 +68,15 @@ func (a *app) reach(j api.Job, v visit) (*session, error) {
 			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
 	}
 	s, err := a.greet(j, v)
+	if errors.Is(err, terminal.ErrNone) && len(v.argv) > 0 {
+		if _, err := a.client.Open(ctx, name); err != nil {
+			return nil, err
+		}
+		s, err = a.greet(j, v)
+	}
 	if errors.Is(err, terminal.ErrNone) {
-		return nil, refuse(api.CodeConflict, "'gpusched run --tty' and 'gpusched shell' start jobs that have one; "+
-			"the output of any job is in 'gpusched logs -f "+name+"'", "job %s has no terminal that you could reach", name)
+		return nil, refuse(api.CodeConflict, "see it from the machine itself, not from a container or another network namespace; "+
+			"what it prints is in 'gpusched logs -f "+name+"'", "job %s can't be reached", name)
 	}
 	return s, err
 }

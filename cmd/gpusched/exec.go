@@ -11,7 +11,7 @@ import (
 type execCmd struct {
 	Raw bool `name:"raw" help:"Of another user's job, for root: let what the command shows act on your terminal. Else you see its text only."`
 
-	ID      string   `arg:"" name:"id" help:"The job, which must have a terminal ('gpusched run --tty', 'gpusched shell')."`
+	ID      string   `arg:"" name:"id" help:"The job, which must run."`
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
@@ -30,7 +30,7 @@ func (c *execCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.reach(reply.Job, visit{argv: argv, raw: c.Raw})
+	s, err := a.reach(ctx, reply.Job, visit{argv: argv, raw: c.Raw})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,10 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	if c.TTY && !a.onTerminal() {
 		return errNoTerminal()
 	}
+	c, a, err := c.withScript(a)
+	if err != nil {
+		return err
+	}
 	j, err := c.submit(ctx, a)
 	if err != nil {
 		return waitError(ctx, err)

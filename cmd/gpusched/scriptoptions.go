@@ -17,30 +17,59 @@ import (
 // withScript returns the submission with the options that stand in its script, and
 // the words that belong to it. The options of the command line win.
 func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
+	k, this, err := c.scripted(a)
+	if k == nil {
+		return c, a, err
+	}
+	whole := *k.Selected().Target.Addr().Interface().(*submitCmd)
+	whole.prefer(&c.jobOptions)
+	if c.Tasks != "" || len(c.Param) > 0 {
+		whole.Tasks, whole.Param = c.Tasks, c.Param
+	}
+	return &whole, this, nil
+}
+
+// withScript is the same for a job that somebody stays with.
+func (c *runCmd) withScript(a *app) (*runCmd, *app, error) {
+	k, this, err := c.scripted(a)
+	if k == nil {
+		return c, a, err
+	}
+	whole := *c
+	whole.jobOptions = *optionsOf(k)
+	whole.prefer(&c.jobOptions)
+	return &whole, this, nil
+}
+
+// scripted parses the command line with the options that stand in its script. It returns
+// nil where none do.
+func (c *jobOptions) scripted(a *app) (*kong.Context, *app, error) {
 	argv, err := c.argv(a)
 	if err != nil {
-		return c, a, err
+		return nil, a, err
 	}
 	dir, err := a.workDir(c.Chdir)
 	if err != nil {
-		return c, a, err
+		return nil, a, err
 	}
 	s, err := a.scriptOf(dir, argv[0])
 	if err == nil && s != nil && !c.Force {
 		err = s.runs(a)
 	}
 	if s == nil || err != nil || len(s.lines) == 0 && s.itself() {
-		return c, a, err
+		return nil, a, err
 	}
 	p, err := newParser(&struct {
 		Submit submitCmd `cmd:""`
+		Run    runCmd    `cmd:""`
+		Shell  shellCmd  `cmd:""`
 	}{}, io.Discard, func(int) {})
 	if err != nil {
-		return c, a, err
+		return nil, a, err
 	}
 	o, err := s.options(p)
 	if err != nil {
-		return c, a, err
+		return nil, a, err
 	}
 	moves := func(w string) bool { return strings.HasPrefix(w, "--chdir") || strings.HasPrefix(w, "-C") }
 	elsewhere := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
@@ -49,29 +78,31 @@ func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
 	this.words = slices.Concat(a.words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], elsewhere))
 	k, err := p.Parse(this.words)
 	if err != nil {
-		return c, a, misused(err)
+		return nil, a, s.wrong("", misused(err))
 	}
-	whole := *k.Selected().Target.Addr().Interface().(*submitCmd)
-	whole.prefer(c)
-	if o.noGPU && whole.Request.GPUMilli < 0 && len(whole.Request.GPUIDs) == 0 {
-		whole.Request.GPUMilli = 0
+	asks := &optionsOf(k).Request
+	if o.noGPU && asks.GPUMilli < 0 && len(asks.GPUIDs) == 0 {
+		asks.GPUMilli = 0
 		o.notes = append(o.notes, "its #SBATCH lines ask no GPU, so it gets none (-g 1 for one)")
 	}
 	for _, text := range o.notes {
 		a.noteOnce(s.name + ": " + text)
 	}
-	return &whole, &this, nil
+	return k, &this, nil
+}
+
+func (c *jobOptions) options() *jobOptions { return c }
+
+func optionsOf(k *kong.Context) *jobOptions {
+	return k.Selected().Target.Addr().Interface().(interface{ options() *jobOptions }).options()
 }
 
 // prefer puts in what the command line says instead of the script, where adding one
 // to the other would not do.
-func (c *submitCmd) prefer(typed *submitCmd) {
+func (c *jobOptions) prefer(typed *jobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
-	}
-	if typed.Tasks != "" || len(typed.Param) > 0 {
-		c.Tasks, c.Param = typed.Tasks, typed.Param
 	}
 	switch mine, its := &c.Request, &typed.Request; {
 	case its.GPUMilli >= 0 && len(its.GPUIDs) == 0:

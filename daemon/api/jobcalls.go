@@ -49,6 +49,12 @@ func (c *Client) Resume(ctx context.Context, id string) (out JobReply, err error
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/resume"), nil, &out)
 }
 
+// Open has a process in the unit of a running job listen for commands that its owner
+// wants to run there, as 'gpusched exec' does.
+func (c *Client) Open(ctx context.Context, id string) (out JobReply, err error) {
+	return out, c.call(ctx, http.MethodPost, jobPath(id, "/open"), nil, &out)
+}
+
 // Update changes a waiting job, or the time limit of a running one.
 func (c *Client) Update(ctx context.Context, id string, r job.Change) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/update"), r, &out)

@@ -203,6 +203,7 @@ const (
 	CommandUpdate    CommandKind = "update"     // change a queued job as Change says, or the time limit of a running one
 	CommandSuspend   CommandKind = "suspend"    // halt a running job
 	CommandResume    CommandKind = "resume"     // let a suspended job go on
+	CommandOpen      CommandKind = "open"       // let the owner run commands in a running job's unit
 	CommandDrain     CommandKind = "drain"      // start no job at all
 	CommandUndrain   CommandKind = "undrain"    // undo that
 	CommandReserve   CommandKind = "reserve"    // make Reservation

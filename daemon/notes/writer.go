@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/slots"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
 )
 
@@ -50,6 +51,17 @@ const noteRoom = 32 << 20
 
 // Tell puts a note into the journal of a running job.
 func (w *Writer) Tell(ctx context.Context, id job.ID, uid int, text string) error {
+	return w.bring(ctx, id, uid, text)
+}
+
+// Open has the process that would print a note leave one behind that listens for
+// commands of the job's user. So they are in the job's unit, under its user, limits and
+// device filter, and end with it, and root starts nothing else.
+func (w *Writer) Open(ctx context.Context, id job.ID, uid int) error {
+	return w.bring(ctx, id, uid, contract.DoorNote)
+}
+
+func (w *Writer) bring(ctx context.Context, id job.ID, uid int, text string) error {
 	leave, err := w.jobs.Enter(ctx, id, 1)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/launch"
 )
 
 // stopped is a systemd in which what prints the notes of some jobs was stopped by
@@ -80,6 +82,41 @@ func TestStoppedNote(t *testing.T) {
 			t.Errorf("slots of %d jobs and %d users are left", w.jobs.Keys(), w.users.Keys())
 		}
 	})
+}
+
+// A door is asked for by the same way, with what can't be a note.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	s := &asked{dir: dir}
+	w := NewWriter(dir, s)
+	if err := errors.Join(w.Open(t.Context(), 1, os.Getuid()), w.Tell(t.Context(), 1, os.Getuid(), "hello")); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.doors, []bool{true, false}) {
+		t.Errorf("%v", s.doors)
+	}
+	if _, left := launch.WantsDoor(dir + "/1.1"); left {
+		t.Error("it is asked for again")
+	}
+}
+
+// asked is a systemd in which the process that prints notes looks for what is wanted.
+type asked struct {
+	dir   string
+	doors []bool
+}
+
+func (a *asked) Status(_ context.Context, name string) (units.Status, error) {
+	return units.Status{Name: name}, nil
+}
+
+func (a *asked) Reload(context.Context, string) error {
+	id, door := launch.WantsDoor(a.dir + "/1.1")
+	a.doors = append(a.doors, door && id == "1")
+	return nil
 }
 
 // However many a user stops, others' notes pass.

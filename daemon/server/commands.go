@@ -39,6 +39,9 @@ func (s *Server) suspend(r *request) (any, error) { return s.plainCommand(r, job
 // goOn undoes a suspension.
 func (s *Server) goOn(r *request) (any, error) { return s.plainCommand(r, job.CommandResume) }
 
+// open lets the owner run commands in the unit of a running job.
+func (s *Server) open(r *request) (any, error) { return s.plainCommand(r, job.CommandOpen) }
+
 func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
 	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
 		return nil, err

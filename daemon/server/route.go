@@ -50,6 +50,7 @@ func routes() []route {
 		{"POST", "/v1/jobs/{id}/requeue", "requeue", ownerOrAdmin, ownerOnly, nil, (*Server).requeue},
 		{"POST", "/v1/jobs/{id}/suspend", "suspend", ownerOrAdmin, ownerOnly, nil, (*Server).suspend},
 		{"POST", "/v1/jobs/{id}/resume", "resume", ownerOrAdmin, ownerOnly, nil, (*Server).goOn},
+		{"POST", "/v1/jobs/{id}/open", "open", ownerOrAdmin, ownerOnly, nil, (*Server).open},
 		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
 		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
 		{"GET", "/v1/gpus", "gpus", anyone, redacted, nil, (*Server).gpus},

@@ -76,10 +76,11 @@ func (s *instance) open(ctx context.Context) error {
 		s.kernel = kernellog.New(path)
 		kernel = s.kernel
 	}
+	toJobs := notes.NewWriter(s.opt.Specs, s.units)
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
-		StartUnit: s.units.StartSiteUnit, Tell: notes.NewWriter(s.opt.Specs, s.units).Tell, Notify: s.notify,
+		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
 		Source: s.source, Kernel: kernel,
 		UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,

@@ -30,3 +30,11 @@ const ScreenDirVariable = "SCREENDIR"
 func ScreenPrograms() []string {
 	return []string{"/usr/bin/screen", "/bin/screen", "/usr/local/bin/screen"}
 }
+
+// DoorNote is a note (TellFlag) that is not to be printed: the process that reads it
+// leaves one behind that listens for commands of the job's user, the door of a job that
+// has no terminal. DoorFlag has gpusched-job be that, for the job that follows.
+const (
+	DoorNote = "\x00door"
+	DoorFlag = "--door"
+)

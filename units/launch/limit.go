@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,22 @@ func limitsWord(limits []contract.Limit) string {
 	if len(words) == 0 {
 		return contract.NoLimits
 	}
+	return strings.Join(words, ",")
+}
+
+// LimitsOf writes the limits of a process for Limited.
+func LimitsOf(pid int) string {
+	var words []string
+	for name, resource := range resources() {
+		var have unix.Rlimit
+		if unix.Prlimit(pid, resource, nil, &have) == nil {
+			words = append(words, fmt.Sprintf("%s=%d:%d", name, have.Cur, have.Max))
+		}
+	}
+	if len(words) == 0 {
+		return contract.NoLimits
+	}
+	slices.Sort(words)
 	return strings.Join(words, ",")
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 const noteSuffix = ".note"
@@ -39,6 +41,13 @@ func RemoveNote(dir string, id int64) error {
 		return fmt.Errorf("remove the note for job %d: %w", id, err)
 	}
 	return nil
+}
+
+// WantsDoor reports whether the note that lies beside a spec asks for a door to its job.
+func WantsDoor(spec string) (id string, wanted bool) {
+	id = jobOf(spec)
+	text, err := os.ReadFile(notePath(filepath.Dir(spec), id))
+	return id, err == nil && string(text) == contract.DoorNote
 }
 
 // tell prints the note that lies beside the spec, each line with a word on who

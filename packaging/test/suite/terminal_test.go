@@ -42,7 +42,7 @@ func TestTerminal(t *testing.T) {
 	if got := sh(t, "alice", "gpusched exec "+name+" -- sh -c 'cat /proc/self/cgroup; for i in 0 1 2 3; do (: < /dev/nvidia$i) 2>/dev/null || echo closed $i; done; cat' <<< input"); strings.Count(got, "closed") < 3 || !strings.Contains(got, "gpujob-"+name+".service") || !strings.Contains(got, "input") {
 		t.Errorf("exec: %q", got)
 	}
-	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "the terminal of job "+name+" is for alice")
+	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" is for alice to work in")
 	const knock = `perl -MSocket -e '$SIG{PIPE} = "IGNORE";
 		open(F, "/proc/net/unix"); ($name) = map { /@(gpusched-terminal-%s-\S+)/ ? $1 : () } <F>;
 		socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$name")) or die "connect: $!";
@@ -64,4 +64,61 @@ func TestTerminal(t *testing.T) {
 	if got := sh(t, "", "cat /proc/net/unix"); strings.Contains(got, "gpusched-terminal-"+name+"-") {
 		t.Error("its socket is still there")
 	}
+}
+
+// TestRun: run prints what its job prints, the first and the last of it, over a kill of
+// the daemon, and ends as the job does.
+func TestRun(t *testing.T) {
+	begin(t)
+	r := try(t, "alice", "gpusched run -q -g 0 -- sh -c 'echo first; echo second >&2; exit 3' 2> ~/talk; echo status $?; cat ~/talk")
+	if r.Stdout != "first\nsecond\nstatus 3\n" {
+		t.Errorf("%q", r.Stdout)
+	}
+	sh(t, "alice", `rm -f ~/go ~/shown; (gpusched run -g 0 -n stays -- sh -c 'echo begun; until [ -e ~/go ]; do sleep 0.1; done; echo over' > ~/shown 2>&1; echo $? >> ~/shown) &`)
+	shown := func() string { return sh(t, "alice", "cat ~/shown 2>/dev/null || true") }
+	until(t, "it has begun", func() bool { return strings.Contains(shown(), "begun") })
+	sh(t, "", "systemctl kill -s KILL gpusched")
+	sh(t, "alice", "touch ~/go")
+	until(t, "run has ended", func() bool { return strings.HasSuffix(shown(), "completed: exit code 0\n0") })
+	if !strings.Contains(shown(), "over\n") {
+		t.Errorf("%q", shown())
+	}
+}
+
+// TestExec: a command beside that of a job without a terminal is in the job's unit, with
+// its environment, directory and limits, opens the job's GPU and no other, ends with the
+// job whatever it ignores, and is for the owner.
+func TestExec(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "rm -f ~/go ~/inside")
+	name := strings.TrimSpace(sh(t, "alice", `cd /tmp && ulimit -v 6000000 && gpusched submit -q --gpu-ids 0 -e OF_JOB=yes -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'`))
+	t.Cleanup(func() { try(t, "alice", "gpusched cancel "+name+"; rm -f ~/go ~/inside") })
+	until(t, "it runs", func() bool {
+		return strings.Contains(sh(t, "alice", "gpusched list -o jsonl --mine"), `"state":"running"`)
+	})
+	got := sh(t, "alice", "gpusched exec "+name+` -- sh -c 'cat /proc/self/cgroup; id -un; pwd; ulimit -v; echo $OF_JOB;
+		for i in 0 1 2 3; do (: < /dev/nvidia$i) 2>&1 | grep -q "not permitted" && echo closed $i; done; cat' <<< typed`)
+	for _, want := range []string{"gpujob-" + name + ".service", "alice\n/tmp\n6000000\nyes\n", "typed"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	if strings.Count(got, "closed") != 3 || strings.Contains(got, "closed 0") {
+		t.Errorf("other GPUs than the job's: %q", got)
+	}
+	if got := sh(t, "", "gpusched exec "+name+" -- id -un"); strings.TrimSpace(got) != "alice" {
+		t.Errorf("root runs a command as %q", got)
+	}
+	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" is for alice to work in")
+	sh(t, "alice", "(gpusched exec "+name+` -- sh -c 'trap "" TERM HUP; echo inside; sleep 654 & wait; sleep 654' > ~/inside 2>&1; echo ended >> ~/inside) &`)
+	inside := func() string { return sh(t, "alice", "cat ~/inside 2>/dev/null || true") }
+	until(t, "it is in the job", func() bool { return strings.Contains(inside(), "inside") })
+	sh(t, "alice", "touch ~/go")
+	id, err := strconv.ParseInt(name, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, wait(t, id), "completed", "exit code 0")
+	until(t, "exec has ended", func() bool { return strings.Contains(inside(), "ended") })
+	until(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
 }

@@ -68,18 +68,21 @@ func (b *beside) serve(conn io.Reader) {
 	select {
 	case <-b.gone:
 	case <-time.After(hangUpTime):
-		_ = unix.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
+		b.signal(syscall.SIGKILL)
 	}
 }
 
-// hangUp tells the command that it has nobody any more, as a terminal that goes does.
-func (b *beside) hangUp() {
+// hangUp tells the command that it has nobody any more, as a terminal that goes does. One
+// that is stopped could not end.
+func (b *beside) hangUp() { b.signal(syscall.SIGHUP, syscall.SIGCONT) }
+
+func (b *beside) signal(list ...syscall.Signal) {
 	select {
 	case <-b.gone:
 		return
 	default:
 	}
-	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGCONT} { // one that is stopped can't end
+	for _, s := range list {
 		_ = unix.Kill(-b.cmd.Process.Pid, s)
 	}
 }

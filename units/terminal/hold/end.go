@@ -22,7 +22,7 @@ func statusOf(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// finish ends this process as the command ended (invariant 4): it returns the exit
+// finish ends this process as the command ended (invariant 5): it returns the exit
 // status, or dies by the signal. A core of the holder would tell nothing.
 func finish(s syscall.WaitStatus) int {
 	if s.Signaled() {

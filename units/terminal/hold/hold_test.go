@@ -28,6 +28,16 @@ const roleEnv = "GPUSCHED_HOLD_ROLE"
 const sessionEnv = "GPUSCHED_HOLD_SESSION"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == contract.DoorFlag {
+		os.Unsetenv(doorEnv)
+		os.Exit(Door(os.Args[0], os.Environ(), func(int) string { return "limits" }))
+	}
+	if len(os.Args) > 3 && os.Args[1] == contract.LimitFlag {
+		_ = syscall.Exec("/bin/sh", append([]string{"sh", "-c", `export BEFORE="$0"; exec "$@"`}, os.Args[2:]...), os.Environ())
+	}
+	if job := os.Getenv(doorEnv); job != "" {
+		os.Exit(OpenDoor(os.Args[0], job))
+	}
 	if job := os.Getenv(roleEnv); job != "" {
 		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
 			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
@@ -46,6 +56,9 @@ func before() []string {
 }
 
 const beforeEnv = "GPUSCHED_HOLD_BEFORE"
+
+// doorEnv makes the test binary open the door of the job that it names.
+const doorEnv = "GPUSCHED_HOLD_DOOR"
 
 // held is a job with a terminal.
 type held struct {
@@ -128,7 +141,7 @@ func (h *held) ends(want string) {
 }
 
 // A command has a terminal of the size of who attached, reads what is typed, and its
-// end is that of the job and known to all (invariant 4). The journal has what it showed.
+// end is that of the job and known to all (invariant 5). The journal has what it showed.
 func TestSession(t *testing.T) {
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; read y; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
@@ -370,7 +383,7 @@ func TestSlowReader(t *testing.T) {
 }
 
 // A command whose client has gone, or whose job has ended, ends although it ignores that
-// its terminal goes.
+// its terminal goes (invariant 4).
 func TestHangUp(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	gone := func(pid string) {
@@ -388,7 +401,7 @@ func TestHangUp(t *testing.T) {
 		conn.Close()
 		gone(pid)
 	}
-	kept := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM; echo $$; sleep 600")})
+	kept := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM HUP; echo $$; sleep 600")})
 	pid, _ := until(t, kept, "\n")
 	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
 	say(t, attached, terminal.Data, "\n")
@@ -431,4 +444,60 @@ func commandOf(argv ...string) (list [][]byte) {
 		list = append(list, []byte(arg))
 	}
 	return list
+}
+
+// A job without a terminal can have a door: commands beside its own have what its process
+// has, nobody attaches there, and it goes with the process.
+func TestDoor(t *testing.T) {
+	job := fmt.Sprintf("test%d-door", os.Getpid())
+	dir := t.TempDir()
+	process := exec.Command("sh", "-c", "umask 027; cd '"+dir+"'; echo ready; exec cat")
+	process.Env = []string{"OF_THE_JOB=yes", "PATH=" + os.Getenv("PATH")}
+	in, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	for { // it has become cat, whose environment is what counts
+		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", process.Process.Pid)); string(name) == "cat\n" {
+			break
+		}
+	}
+	opener := exec.Command(os.Args[0])
+	opener.Env = append(os.Environ(), doorEnv+"="+job, fmt.Sprintf("MAINPID=%d", process.Process.Pid), "OF_THE_UNIT=yes")
+	opener.Stderr = os.Stderr
+	if err := opener.Run(); err != nil {
+		t.Fatal(err)
+	}
+	h := &held{t: t, job: job}
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "pwd; umask; echo $OF_THE_JOB $OF_THE_UNIT $BEFORE")})
+	if shown, status := until(t, conn, ""); status != 0 || shown != dir+"\n0027\nyes limits\n" {
+		t.Errorf("%d, %q", status, shown)
+	}
+	conn = h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	if kind, content, err := terminal.Read(conn); kind != terminal.Refused {
+		t.Errorf("%c, %q, %v", kind, content, err)
+	}
+	conn = h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM; echo begun; sleep 600")})
+	until(t, conn, "begun")
+	in.Close() // the job ends, and what ran beside it
+	_ = process.Wait()
+	if _, status := until(t, conn, ""); status != 129 {
+		t.Error(status)
+	}
+	for {
+		if _, err := terminal.Dial(job, os.Getuid()); errors.Is(err, terminal.ErrNone) {
+			return
+		}
+	}
 }

@@ -34,6 +34,8 @@ type holder struct {
 	job     string   // its number
 	screen  *session // nil: none
 
+	noTerminal bool // it only runs commands beside a job's
+
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
 	shown      bool     // in the session of GNU screen
@@ -207,7 +209,7 @@ func (h *holder) detach(c *client) {
 }
 
 // end tells all clients how the command has ended, and returns when they know. What runs
-// beside it ends by that: what does not, with the unit.
+// beside it ends by that too, or is killed.
 func (h *holder) end(status int) {
 	h.mu.Lock()
 	h.ended = true
@@ -231,6 +233,7 @@ func (h *holder) end(status int) {
 	case <-gone:
 	case <-time.After(lastWords):
 	}
+	h.awaitBeside()
 }
 
 // journal writes lines that end as the journal wants them, not as a terminal does.

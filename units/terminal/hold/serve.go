@@ -60,6 +60,10 @@ func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
 		h.runFor(conn, c, hello)
 		return
 	}
+	if h.noTerminal {
+		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("it has no terminal")))
+		return
+	}
 	if !h.attach(c, func() { pour(conn, c, writeTime) }) {
 		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("too many are attached")))
 		return

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// open has a process of the job's own unit and user listen for commands that the owner
+// wants to run there. Nothing of it is recorded: it lasts as long as it is used, and ends
+// with the unit.
+func (d *Daemon) open(ctx context.Context, who job.Actor, id job.ID) error {
+	v, err := d.jobByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !who.MayControl(v.Owner):
+		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
+	case v.State.Terminal():
+		return job.Refuse("conflict/ended", v.Called(), v.State)
+	case v.State != job.Running:
+		return job.Refuse("conflict/no-open", v.Called(), v.State)
+	case !v.SuspendedAt.IsZero():
+		return job.Refuse("conflict/open-suspended", v.Called())
+	case d.opt.Open == nil:
+		return errStopped
+	}
+	if err := d.opt.Open(ctx, id, v.Owner.UID); err != nil {
+		d.log.Warn("opening a job to commands of its owner", "job", id, "err", err)
+		return job.Refuse("conflict/open-failed", v.Called(), err)
+	}
+	return nil
+}
