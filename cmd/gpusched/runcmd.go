@@ -19,16 +19,16 @@ type runCmd struct {
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
+	c, a, err := c.withScript(a)
+	if err != nil {
+		return err
+	}
 	if c.TTY && c.Screen {
 		return refuse(api.CodeUsage, "--tty for this terminal and 'gpusched attach', --screen for 'screen -r'",
 			"--tty and --screen are both a terminal for the job")
 	}
 	if c.TTY && !a.onTerminal() {
 		return errNoTerminal()
-	}
-	c, a, err := c.withScript(a)
-	if err != nil {
-		return err
 	}
 	j, err := c.submit(ctx, a)
 	if err != nil {
