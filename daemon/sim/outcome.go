@@ -53,7 +53,7 @@ func (e *engine) outcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)
 	}
-	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly(), Starts: e.starts.figures()}
+	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly(), Starts: e.starts.figures(e.start)}
 	for i, entry := range e.ledger.entries {
 		j := e.jobs[i]
 		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran,

@@ -26,6 +26,7 @@ func (q question) before(o question) bool { return q.at < o.at || q.at == o.at &
 type answer struct {
 	question
 	start time.Duration // expected; 0: nobody could say
+	span  job.ExpectedStart
 	real  time.Duration // 0: it has not started yet
 }
 
@@ -72,7 +73,8 @@ func (e *engine) ask(q question) {
 	a := answer{question: q}
 	view := e.core.View(job.Query{IDs: []job.ID{job.ID(q.job + 1)}, Reasons: true}, e.date())
 	if len(view.Jobs) == 1 && !view.Jobs[0].Start.At.IsZero() {
-		a.start = view.Jobs[0].Start.At.Sub(e.start)
+		a.span = view.Jobs[0].Start
+		a.start = a.span.At.Sub(e.start)
 	}
 	s.open[q.job] = append(s.open[q.job], len(s.answers))
 	s.answers = append(s.answers, a)
@@ -98,6 +100,7 @@ type StartFigures struct {
 	ErrorP50 float64 `json:"error_p50"` // at the submission
 	ErrorP90 float64 `json:"error_p90"`
 	RatioP50 float64 `json:"real_over_told_p50"`
+	Held     float64 `json:"range_held"`      // the share that started within the range told
 	LaterP50 float64 `json:"later_error_p50"` // of jobs that had waited for an hour
 	LaterP90 float64 `json:"later_error_p90"`
 }
@@ -110,13 +113,14 @@ func (m *misses) add(told, real float64) {
 }
 
 // figures sums up; nil where nobody asked.
-func (s *starts) figures() *StartFigures {
+func (s *starts) figures(begin time.Time) *StartFigures {
 	if s.asked == 0 {
 		return nil
 	}
 	n := float64(s.asked)
 	f := StartFigures{Asked: n, AtOnce: float64(s.atOnce) / n}
 	var first, later misses
+	held := 0.0
 	for i := range s.answers {
 		a := &s.answers[i]
 		told, real := a.start-a.at, a.real-a.at
@@ -132,10 +136,14 @@ func (s *starts) figures() *StartFigures {
 		default:
 			f.Told += 1 / n
 			first.add(told.Seconds(), real.Seconds())
+			if when := begin.Add(a.real); !when.Before(a.span.From) && (a.span.By.IsZero() || !when.After(a.span.By)) {
+				held++
+			}
 		}
 	}
 	f.ErrorP50, f.ErrorP90 = middle(first.errors)
 	f.RatioP50, _ = middle(first.ratios)
+	f.Held = held / max(1, float64(len(first.ratios)))
 	f.LaterP50, f.LaterP90 = middle(later.errors)
 	return &f
 }

@@ -16,7 +16,7 @@ func TestStartsByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sim.StartFigures{Asked: 3, AtOnce: 1. / 3, Told: 2. / 3, RatioP50: 1}
+	want := sim.StartFigures{Asked: 3, AtOnce: 1. / 3, Told: 2. / 3, RatioP50: 1, Held: 1}
 	if f := *out.Starts; math.Abs(f.Told-want.Told) > 1e-9 {
 		t.Errorf("%+v, want %+v", f, want)
 	} else if f.Told = want.Told; f != want {
@@ -41,5 +41,19 @@ func TestAskingChangesNothing(t *testing.T) {
 		if silent.Hash != asked.Hash || asked.Starts.Asked != float64(len(tr.Jobs)) || asked.Starts.Told == 0 {
 			t.Errorf("%s: %s, asked %s, %+v", policy, silent.Hash, asked.Hash, asked.Starts)
 		}
+	}
+}
+
+// TestStartsComeTrue: on a made-up trace half of the starts that are
+// told are off by less than a goal, with learned run times, and most ranges hold.
+func TestStartsComeTrue(t *testing.T) {
+	o := options(t, "fair", 4)
+	o.Starts = 1
+	out, err := sim.Run(sim.Generate(300, 2, 7).Fit(4, 80*gib), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := out.Starts; f.Told == 0 || f.ErrorP50 > 0.5 || f.Held < 0.6 {
+		t.Errorf("%+v", *f)
 	}
 }

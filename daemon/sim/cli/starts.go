@@ -24,6 +24,7 @@ var startColumns = []struct {
 	{"error p50 %", func(f *sim.StartFigures) string { return percent(f.ErrorP50) }},
 	{"p90 %", func(f *sim.StartFigures) string { return percent(f.ErrorP90) }},
 	{"real/told", func(f *sim.StartFigures) string { return fmt.Sprintf("%.2f", f.RatioP50) }},
+	{"range held %", func(f *sim.StartFigures) string { return percent(f.Held) }},
 	{"after 1 h: p50 %", func(f *sim.StartFigures) string { return percent(f.LaterP50) }},
 	{"p90 %", func(f *sim.StartFigures) string { return percent(f.LaterP90) }},
 }
