@@ -33,6 +33,9 @@ func (c *Core) estimate(l *trackedJob) *sched.Estimate {
 func (c *Core) expectedRun(l *trackedJob) time.Duration {
 	j := &l.job
 	run := c.estimate(l).Total(j.Served)
+	if c.policy.Predict == nil && j.Request.GPUMilli > 0 && !j.Request.Preemptible {
+		run = c.planning.corrected(run, l.account.UID)
+	}
 	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
 		run = min(run, j.Served+limit)
 	}
@@ -130,6 +133,9 @@ func (c *Core) learnBound(l *trackedJob, now time.Time) {
 
 func (c *Core) observe(l *trackedJob, ended bool, now time.Time) {
 	ran := c.ran(l, now)
+	if ended && ran > 0 {
+		c.planning.ran(ran, c.estimate(l).Median, l)
+	}
 	if ran < shortestLesson || c.policy.Predict != nil {
 		return
 	}

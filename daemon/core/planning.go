@@ -13,6 +13,8 @@ type planning struct {
 	*sched.Queue
 	*sched.Planner
 	beliefs    beliefs
+	candid     map[int]*candour // by user
+	candidAll  candour
 	ahead      foresights
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens
@@ -20,7 +22,7 @@ type planning struct {
 
 func newPlanning(past []job.Prediction) planning {
 	known := beliefs{Predictor: sched.NewPredictor(past)}
-	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), beliefs: known}
+	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), beliefs: known, candid: map[int]*candour{}}
 }
 
 // blank is a snapshot to fill in, with the memory of the last one.
@@ -39,4 +41,24 @@ func (p *planning) replanBy(at time.Time) {
 	if p.replanTime.IsZero() || at.Before(p.replanTime) {
 		p.replanTime = at
 	}
+}
+
+// ran takes in how long a job ran that ended by itself, of which so much was expected.
+func (p *planning) ran(run, expected time.Duration, l *trackedJob) {
+	milli := l.job.Request.GPUMilli
+	if milli == 0 {
+		return
+	}
+	u := p.candid[l.account.UID]
+	if u == nil {
+		u = &candour{}
+		p.candid[l.account.UID] = u
+	}
+	u.observe(run, expected, milli)
+	p.candidAll.observe(run, expected, milli)
+}
+
+// corrected is what to expect of a waiting job of a user, see candour.
+func (p *planning) corrected(expected time.Duration, uid int) time.Duration {
+	return p.candid[uid].correct(expected, &p.candidAll)
 }
