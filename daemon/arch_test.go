@@ -49,16 +49,19 @@ var rooms = map[string]room{
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
-		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server",
+		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/directory", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server",
 		"daemon/store", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/host": {internal: []string{
 		"cgroup", "cgroup/cpuset", "daemon/core", "daemon/job", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
-	"daemon/notes":   {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
-	"daemon/slots":   {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
-	"daemon/journal": {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":         {internal: []string{"daemon/core", "daemon/job", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon/directory":        {internal: []string{"daemon/job"}, banned: []string{"os", "os/exec", "os/user", "log/slog"}, why: "it asks and remembers; whom it asks may hang"},
+	"daemon/directory/getent": {internal: []string{"daemon/directory"}, banned: []string{"os/user"}, why: "it starts getent(1): never linked into the daemon"},
+	"cmd/gpusched-accounts":   {internal: []string{"daemon/directory/getent"}, why: "a main of nobody's; what it does is below"},
+	"daemon/notes":            {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
+	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
+	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
+	"daemon":                  {internal: []string{"daemon/core", "daemon/job", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",
 	}, banned: []string{"os/exec", "net", "sync", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},
@@ -80,7 +83,7 @@ var rooms = map[string]room{
 	"units/terminal/hold":    {internal: []string{"units/contract", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
 	"units/unittest":         {internal: []string{"units", "cgroup", "units/contract"}},
 	"cmd/gpusched/alias":     {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job"}, banned: impure, why: "words to words, jobs to lines"},
-	"cmd/gpusched":           {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/doctor", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/term"}},
+	"cmd/gpusched":           {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/doctor", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/term"}},
 	"cmd/gpusched/term":      {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched/jobsfile":  {banned: impure, why: "a grammar: text to entries, without the file"},
 	"cmd/gpusched/oldconfig": {internal: []string{"cmd/gpusched/slurm", "daemon/job"}, external: []string{"go.yaml.in/yaml/v3"}, banned: impure, why: "text to text: what a site had, without its files"},
@@ -100,7 +103,7 @@ var rooms = map[string]room{
 }
 
 // noCgo are the programs that must not need cgo.
-var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job"}
+var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts"}
 
 type listed struct {
 	ImportPath string

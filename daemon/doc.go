@@ -14,6 +14,7 @@
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-nvml         reads the GPUs
+//	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have
 //	cmd/gpusched-job          runs inside the job's unit, as the user
 //
 //	daemon                    this package: loop, committer, executor, sampler, backend of the server
@@ -25,6 +26,8 @@
 //	daemon/config             the site's settings
 //	daemon/api                wire types and client
 //	daemon/server             HTTP over the activated socket, identity, rights
+//	daemon/directory          accounts and groups that are not in the host's files
+//	daemon/directory/getent   asks the C library for them
 //	daemon/host               the machine: accounts, memory, processes, lines of health
 //	daemon/notes              what the scheduler says in the journals of jobs
 //	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors

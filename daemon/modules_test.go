@@ -40,7 +40,8 @@ var modules = map[string]map[string]string{
 		"golang.org/x/sys":      "system calls, before each job's first instruction",
 		"github.com/creack/pty": "opens and sizes the terminal of a job that has one",
 	},
-	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
+	"cmd/gpusched-accounts": {},
+	"cmd/gpusched-nvml":     {"github.com/NVIDIA/go-nvml": "the driver's library"},
 }
 
 // TestModules holds that no program gets another project's code in passing.

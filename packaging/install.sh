@@ -13,12 +13,13 @@ program gpusched /usr/bin
 program gpuschedd /usr/libexec/gpusched
 program gpusched-nvml /usr/libexec/gpusched
 program gpusched-job /usr/libexec/gpusched
+program gpusched-accounts /usr/libexec/gpusched
 install -d -m 755 "$root/usr/sbin"
 ln -sf ../libexec/gpusched/gpuschedd "$root/usr/sbin/gpuschedd"
 [ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml
 install -d -m 755 "$root/etc/gpusched/conf.d"
 file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf
-for unit in gpusched.service gpusched.socket gpusched-devices.service gpujobs.slice \
+for unit in gpusched.service gpusched.socket gpusched-devices.service gpusched-accounts.service gpusched-accounts.socket gpujobs.slice \
 	gpujob-.service.d/10-gpusched.conf gpujobs-.slice.d/10-gpusched.conf; do
 	file "packaging/systemd/$unit" "$units/$unit"
 done

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os/user"
 	"slices"
@@ -11,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/directory"
+	"github.com/gpusched/gpusched/daemon/directory/getent"
 )
 
 // configCmd is about the settings.
@@ -51,13 +53,7 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	a.warnUnknown(cfg.Quotas)
-	if name := cfg.Daemon.AdminGroup; name != "" {
-		if _, err := user.LookupGroup(name); err != nil {
-			a.note("warning: there is no group %q in /etc/group (daemon.admin_group): "+
-				"root alone is an administrator", name)
-		}
-	}
+	a.warnUnknown(ctx, &cfg)
 	a.warnAbsent(ctx, cfg.GPUs.Only)
 	for _, path := range paths {
 		a.out.Printf("%s: ok\n", term.Clean(path))
@@ -90,21 +86,50 @@ func (a *app) warnAbsent(ctx context.Context, only []int) {
 	}
 }
 
-// warnUnknown names the quotas of accounts that this host does not have. They
-// are no mistake: the account may be made later. Like the scheduler, it looks
-// into the host's own files only.
-func (a *app) warnUnknown(q job.Quotas) {
-	for _, name := range slices.Sorted(maps.Keys(q.Users)) {
-		if _, err := user.Lookup(name); err != nil && strings.Trim(name, "0123456789") != "" {
-			a.note("warning: there is no user %q in /etc/passwd: "+
-				"a quota counts for the name there, or else for the number", name)
+// warnUnknown names the accounts and groups that are not known. They are no mistake:
+// they may be made later, and a directory may answer later; like the scheduler, it
+// waits for none for long.
+func (a *app) warnUnknown(ctx context.Context, cfg *config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Users)) {
+		said := unknown(ctx, directory.Query{Kind: directory.UserByName, Key: name})
+		if said != "" && strings.Trim(name, "0123456789") != "" {
+			a.note("warning: %s: a quota counts for the name in /etc/passwd or the directory, or else for the number", said)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(q.Groups)) {
-		if _, err := user.LookupGroup(name); err != nil {
-			a.note("warning: there is no group %q in /etc/group: its quota applies to nobody", name)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Groups)) {
+		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
+			a.note("warning: %s: its quota applies to nobody until it is known", said)
 		}
 	}
+	if name := cfg.Daemon.AdminGroup; name != "" {
+		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
+			a.note("warning: %s (daemon.admin_group): root alone is an administrator until it is known", said)
+		}
+	}
+}
+
+// unknown says that there is no such account or group, or that nobody knows; "": there is.
+func unknown(ctx context.Context, q directory.Query) string {
+	what, err := "user", error(nil)
+	if q.Kind == directory.UserByName {
+		_, err = user.Lookup(q.Key)
+	} else {
+		what = "group"
+		_, err = user.LookupGroup(q.Key)
+	}
+	if err == nil {
+		return ""
+	}
+	switch answer := (getent.Resolver{Program: getent.Program}).Answer(ctx, q); {
+	case answer.Found:
+		return ""
+	case answer.Error != "" && q.Valid():
+		return fmt.Sprintf("%s %q is not in the files of this machine, and whether a directory has it is not known (%s)",
+			what, q.Key, answer.Error)
+	}
+	return fmt.Sprintf("there is no %s %q", what, q.Key)
 }
 
 // configShowCmd prints settings.

@@ -38,6 +38,7 @@ func run(args []string) int {
 	socket := flags.String("socket", "", "listen here instead of on the activated socket")
 	flags.StringVar(&o.Launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
 	flags.StringVar(&o.NVML, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
+	flags.StringVar(&o.Accounts, "accounts", "/run/gpusched/accounts.sock", "the socket of what knows accounts of a directory")
 	showVersion := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -82,23 +82,19 @@ func GroupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
+// HasGroup reports whether there is a group of a gid.
+func HasGroup(gid int) bool {
+	_, err := user.LookupGroupId(strconv.Itoa(gid))
+	return err == nil
+}
+
 // Member reports whether an account has a group, by this host's files, if they know
 // both: accounts and groups may come over the network.
 func Member(uid, gid int) (in, known bool) {
-	want := strconv.Itoa(gid)
-	if _, err := user.LookupGroupId(want); err != nil {
-		return false, false
-	}
 	u, err := user.LookupId(strconv.Itoa(uid))
-	if err != nil {
+	if err != nil || !HasGroup(gid) {
 		return false, false
 	}
 	gids, err := u.GroupIds()
-	return slices.Contains(gids, want), err == nil
-}
-
-// InGroup is Member where whatever the files do not know counts as true.
-func InGroup(uid, gid int) bool {
-	in, known := Member(uid, gid)
-	return in || !known
+	return slices.Contains(gids, strconv.Itoa(gid)), err == nil
 }

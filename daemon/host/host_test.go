@@ -35,13 +35,19 @@ func TestCheckLog(t *testing.T) {
 
 // What the host's files know of a group counts, and what they do not know does
 // not.
-func TestInGroup(t *testing.T) {
+func TestMember(t *testing.T) {
 	for _, c := range []struct {
-		uid, gid int
-		want     bool
-	}{{0, 0, true}, {0, 65534, false}, {65534, 65534, true}, {65534, 0, false}, {3_999_999, 0, true}, {0, 3_999_999, true}} {
-		if got := InGroup(c.uid, c.gid); got != c.want {
-			t.Errorf("user %d, group %d: %t", c.uid, c.gid, got)
+		uid, gid  int
+		in, known bool
+	}{
+		{0, 0, true, true}, {0, 65534, false, true}, {65534, 65534, true, true}, {65534, 0, false, true},
+		{3_999_999, 0, false, false}, {0, 3_999_999, false, false},
+	} {
+		if in, known := Member(c.uid, c.gid); in != c.in || known != c.known {
+			t.Errorf("user %d, group %d: %t, known %t", c.uid, c.gid, in, known)
 		}
+	}
+	if !HasGroup(0) || HasGroup(3_999_999) {
+		t.Error("groups of the files")
 	}
 }

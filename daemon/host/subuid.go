@@ -12,16 +12,22 @@ import (
 // Subordinates knows whose a subordinate uid is, as subuid(5) says: the uids
 // that a user's containers run as. One user has tens of thousands of them.
 type Subordinates struct {
-	path string
+	path  string
+	uidOf func(name string) (int, bool)
 
 	mu     sync.Mutex // guards the fields that follow
 	looked time.Time  // when the file was looked at last
 	read   time.Time  // the file's time of change when it was read
 	ranges []uidRange
+
+	allKnown bool // whose they are
 }
 
-// NewSubordinates has them from a file, which need not be there.
-func NewSubordinates(path string) *Subordinates { return &Subordinates{path: path} }
+// NewSubordinates has them from a file, which need not be there. Owners are called
+// by name there; uidOf must not wait.
+func NewSubordinates(path string, uidOf func(name string) (int, bool)) *Subordinates {
+	return &Subordinates{path: path, uidOf: uidOf}
+}
 
 // uidRange is the subordinate uids from first up to, and without, end.
 type uidRange struct{ owner, first, end int }
@@ -46,25 +52,27 @@ func (s *Subordinates) Owner(uid int) int {
 	return uid
 }
 
-// refresh reads the file where it has changed; without one there are none.
+// refresh reads the file where it has changed, or named somebody whom the directory
+// may know by now; without one there are none.
 func (s *Subordinates) refresh() {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		s.ranges, s.read = nil, time.Time{}
 		return
 	}
-	if info.ModTime().Equal(s.read) {
+	if info.ModTime().Equal(s.read) && s.allKnown {
 		return
 	}
 	if text, err := os.ReadFile(s.path); err == nil {
-		s.ranges, s.read = owned(string(text), UserID), info.ModTime()
+		s.ranges, s.allKnown = owned(string(text), s.uidOf)
+		s.read = info.ModTime()
 	}
 }
 
-// owned reads whose each range is. One of an account that turns out to be root's
+// owned reads whose each range is, and whether that was known of all. One of an account that turns out to be root's
 // is left out as root's own are.
-func owned(text string, uidOf func(string) (int, bool)) []uidRange {
-	var list []uidRange
+func owned(text string, uidOf func(string) (int, bool)) (list []uidRange, allKnown bool) {
+	allKnown = true
 	ranges, _ := subuid.Parse(text)
 	for _, r := range ranges {
 		owner, known := uidOf(r.Owner)
@@ -73,11 +81,11 @@ func owned(text string, uidOf func(string) (int, bool)) []uidRange {
 			owner, known = int(number), err == nil
 		}
 		if !known {
-			owner = r.First
+			owner, allKnown = r.First, false
 		}
 		if owner != 0 {
 			list = append(list, uidRange{owner, r.First, r.End})
 		}
 	}
-	return list
+	return list, allKnown
 }

@@ -12,16 +12,35 @@ func TestSubordinatesHaveOwners(t *testing.T) {
 	uidOf := func(name string) (int, bool) {
 		return map[string]int{"alice": 1001}[name], name == "alice" || name == "root"
 	}
-	got := owned("alice:100000:65536\n1002:165536:65536\nfar:300000:10\n# no\n00:1000000:5\nalice:0:65536\n", uidOf)
+	got, all := owned("alice:100000:65536\n1002:165536:65536\nfar:300000:10\n# no\n00:1000000:5\nalice:0:65536\n", uidOf)
 	want := []uidRange{{1001, 100000, 165536}, {1002, 165536, 231072}, {300000, 300000, 300010}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	if !reflect.DeepEqual(got, want) || all {
+		t.Errorf("got %v, want %v, all known: %t", got, want, all)
+	}
+	if _, all := owned("alice:100000:65536\n1002:165536:65536\n", uidOf); !all {
+		t.Error("everybody is known, and the file would be read over and over")
+	}
+}
+
+// An owner whom only a directory knows may become known after the file was read.
+func TestSubordinatesOfADirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "subuid")
+	if err := os.WriteFile(path, []byte("dora:100000:65536\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	known := false
+	s := NewSubordinates(path, func(string) (int, bool) { return 70001, known })
+	for _, want := range []int{100000, 70001} {
+		if got := s.Owner(100005); got != want {
+			t.Errorf("owner %d, want %d", got, want)
+		}
+		known, s.looked = true, time.Time{}
 	}
 }
 
 func TestSubordinatesFollowTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
-	s := NewSubordinates(path)
+	s := NewSubordinates(path, UserID)
 	if got := s.Owner(100005); got != 100005 {
 		t.Errorf("without a file: %d", got)
 	}
@@ -46,7 +65,8 @@ func FuzzSubordinates(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, r := range owned(text, func(name string) (int, bool) { return 1001, name == "alice" }) {
+		ranges, _ := owned(text, func(name string) (int, bool) { return 1001, name == "alice" })
+		for _, r := range ranges {
 			if r.owner == 0 || r.first < 1<<16 || r.end <= r.first {
 				t.Errorf("%+v from %q", r, text)
 			}

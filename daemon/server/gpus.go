@@ -129,7 +129,7 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 		for n := range out[i].Processes {
 			p := &out[i].Processes[n]
 			if p.UID >= 0 {
-				p.User = s.userName(p.UID)
+				p.User = s.knownName(p.UID)
 			}
 			if !who.Admin && p.UID != who.UID {
 				p.Comm = ""

@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -26,6 +27,10 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 			r.Foreign[k].User = n.name(r.Foreign[k].UID)
 		}
 	}
+	// A directory that hung at the submission may answer by now.
+	if v.Owner.User == strconv.Itoa(v.Owner.UID) {
+		v.Owner.User = n.name(v.Owner.UID)
+	}
 	return renderJob(v)
 }
 
@@ -35,7 +40,7 @@ func (n *namer) name(uid int) string {
 	}
 	name, known := n.names[uid]
 	if !known {
-		name = n.s.userName(uid)
+		name = n.s.knownName(uid)
 		n.names[uid] = name
 	}
 	return name

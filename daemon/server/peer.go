@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 	"unsafe"
@@ -173,9 +175,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 }
 
 // userName returns the account's name, its number where it has none.
-func (s *Server) userName(uid int) string {
-	if name := s.opt.UserName(uid); name != "" {
-		return name
-	}
-	return fmt.Sprint(uid)
-}
+func (s *Server) userName(uid int) string { return cmp.Or(s.opt.UserName(uid), strconv.Itoa(uid)) }
+
+// knownName is userName, as far as it is known without waiting.
+func (s *Server) knownName(uid int) string { return cmp.Or(s.opt.KnownName(uid), strconv.Itoa(uid)) }

@@ -34,8 +34,10 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	Commit  string
-	// UserName returns the name of an account, "" if the host has none.
-	UserName func(uid int) string
+	// UserName returns the name of an account, "" if the host has none. It may ask a
+	// directory and wait for a moment, as UserID, GroupID and Member may; KnownName
+	// does not, for answers with many names. Nil is UserName.
+	UserName, KnownName func(uid int) string
 	// UserID returns the uid of an account, false if the host has none.
 	UserID func(name string) (uid int, ok bool)
 	// Person returns the uid that a uid's limits are counted by: its own, or that
@@ -79,6 +81,9 @@ func New(o Options) *Server {
 	}
 	if o.UserName == nil {
 		o.UserName = func(int) string { return "" }
+	}
+	if o.KnownName == nil {
+		o.KnownName = o.UserName
 	}
 	if o.UserID == nil {
 		o.UserID = func(string) (int, bool) { return 0, false }

@@ -82,7 +82,7 @@ func (s *instance) open(ctx context.Context) error {
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
 		Source: s.source, Kernel: kernel,
-		UnitOf: host.UnitOf, Account: host.UserName, InGroup: host.InGroup, Barred: host.Barred,
+		UnitOf: host.UnitOf, Account: s.names.KnownName, InGroup: s.names.InGroup, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
 		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log,
@@ -175,6 +175,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(host.CheckLimits)},
+		{Name: "accounts", Look: here(func() job.Check { return s.names.Check() })},
 		{Name: "settings", Look: here(s.checkSettings)},
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
 )
@@ -102,8 +101,8 @@ func (s *Supervisor) checkSettings() job.Check {
 		}
 		return c
 	}
-	if _, there := host.GroupID(adminGroup); adminGroup != "" && !there {
-		return c.Degrade(fmt.Sprintf("there is no group %q in /etc/group (daemon.admin_group): root alone is an administrator", adminGroup),
+	if _, there := s.names.KnownGroup(adminGroup); adminGroup != "" && !there {
+		return c.Degrade(fmt.Sprintf("no group %q is known (daemon.admin_group): root alone is an administrator", adminGroup),
 			"groupadd --system "+adminGroup+", or name another")
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/directory"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -32,7 +33,7 @@ func TestSettingsThatWereNotRead(t *testing.T) {
 		"an unfinished file": {func(o Options) error { return os.WriteFile(filepath.Join(o.DropIns, "20.toml~"), nil, 0o644) }, ""},
 	} {
 		o := Options{Config: filepath.Join(t.TempDir(), "gpusched.toml"), DropIns: t.TempDir()}
-		s := &Supervisor{opt: o}
+		s := &Supervisor{opt: o, names: directory.New(hostFiles, nil)}
 		for _, f := range []string{o.Config, filepath.Join(o.DropIns, "10.toml")} {
 			if err := os.WriteFile(f, nil, 0o644); err != nil {
 				t.Fatal(err)
@@ -57,7 +58,7 @@ func TestSettingsThatWereNotRead(t *testing.T) {
 // A group of administrators that is not there is told, none at all is not.
 func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 	o := Options{Config: filepath.Join(t.TempDir(), "gpusched.toml"), DropIns: t.TempDir()}
-	s := &Supervisor{opt: o}
+	s := &Supervisor{opt: o, names: directory.New(hostFiles, nil)}
 	from, err := config.TakeSnapshot(o.Config, o.DropIns)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/directory"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/journal"
@@ -40,6 +41,7 @@ type Options struct {
 	State           string // the directory of the state file
 	Specs           string // the directory of the launchers' private instructions
 	Launcher, NVML  string // the programs that each unit executes, and that reads the GPUs
+	Accounts        string // the socket of what knows accounts of a directory
 	Environ         []string
 	Version, Commit string
 	Log             *slog.Logger
@@ -55,6 +57,7 @@ type Supervisor struct {
 	log     *slog.Logger
 	notify  *systemd.Notifier
 	front   *front
+	names   *directory.Directory
 	server  *server.Server
 	state   *stateFile
 	crashes crashes // of earlier processes
@@ -68,19 +71,29 @@ type Supervisor struct {
 func New(o Options) *Supervisor {
 	s := &Supervisor{
 		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
+		names: directory.New(hostFiles, directory.Socket(o.Accounts)),
 		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log},
 	}
 	s.use(config.Default(), config.Snapshot{})
 	s.server = server.New(server.Options{
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
-		Config: s.cfg.Load, UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, Member: host.Member,
-		Person: host.NewSubordinates("/etc/subuid").Owner,
+		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
+		GroupID: s.names.GroupID, Member: s.names.Member, Person: host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner,
 	})
 	return s
 }
 
-// use puts settings into force, as far as they are not the scheduler's.
+// hostFiles are what /etc/passwd and /etc/group say.
+var hostFiles = directory.Files{
+	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
+}
+
+// use puts settings into force, as far as they are not the scheduler's. Groups that
+// they name are looked up before anybody asks.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
+	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
+		s.names.KnownGroup(name)
+	}
 	s.cfg.Store(&cfg)
 	s.opt.Level.Set(cfg.Daemon.LogLevel)
 	s.read.Store(&from)

@@ -76,6 +76,7 @@ func TestDebFiles(t *testing.T) {
 func debFiles() []string {
 	return []string{
 		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job",
+		"/usr/libexec/gpusched/gpusched-accounts", "/usr/lib/systemd/system/gpusched-accounts.service", "/usr/lib/systemd/system/gpusched-accounts.socket",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
 		"/usr/lib/systemd/system/gpusched-devices.service", "/usr/lib/systemd/user/gpusched-watch@.service",

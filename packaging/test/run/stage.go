@@ -49,7 +49,7 @@ func stages(root string) ([]stage, error) {
 	}
 	goTest := func(args ...string) []string { return append([]string{"go", "test", "-json", "-count=1"}, args...) }
 	return []stage{
-		{name: "build", what: "the four programs", argv: []string{"make", "build"}},
+		{name: "build", what: "the five programs", argv: []string{"make", "build"}},
 		{name: "package", what: "deb and rpm", argv: []string{"make", "package"}, needs: []string{"build"}},
 		{name: "lint", lane: native, what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
 		{name: "modules", lane: native, what: "the code of all modules is what go.sum says", argv: []string{"make", "modules"}},

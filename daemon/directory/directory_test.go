@@ -1,0 +1,259 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// files have root, alice and the group lab, which alice is in.
+var files = Files{
+	UserName: func(uid int) string { return map[int]string{0: "root", 1001: "alice"}[uid] },
+	UserID:   func(name string) (int, bool) { return 1001, name == "alice" },
+	GroupID:  func(name string) (int, bool) { return 2001, name == "lab" },
+	HasGroup: func(gid int) bool { return gid == 2001 },
+	Member:   func(uid, gid int) (bool, bool) { return uid == 1001, uid == 1001 && gid == 2001 },
+}
+
+// world is a directory with dora, who is in physics.
+type world struct {
+	hangs, gone, fails atomic.Bool
+	asked              atomic.Int64
+}
+
+func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
+	w.asked.Add(1)
+	if w.hangs.Load() {
+		<-ctx.Done()
+		return Answer{}, ctx.Err()
+	}
+	if w.fails.Load() {
+		return Answer{}, errors.New("no such socket")
+	}
+	if w.gone.Load() {
+		return Answer{}, nil
+	}
+	return map[Query]Answer{
+		{UserByID, "70001"}:      {Found: true, Name: "dora", ID: 70001},
+		{UserByName, "dora"}:     {Found: true, Name: "dora", ID: 70001},
+		{GroupByName, "physics"}: {Found: true, Name: "physics", ID: 70100},
+		{GroupByID, "70100"}:     {Found: true, Name: "physics", ID: 70100},
+		{GroupsOf, "70001"}:      {Found: true, Groups: []int{2001, 70001, 70100}},
+		{GroupsOf, "1001"}:       {Found: true, Groups: []int{1001, 2001, 70100}},
+	}[q], nil
+}
+
+// lives runs a test with a directory in time that passes by itself.
+func lives(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var w world
+		f(t, &w, New(files, w.ask))
+	})
+}
+
+// took is how long something took.
+func took(f func()) time.Duration {
+	begin := time.Now()
+	f()
+	return time.Since(begin)
+}
+
+func TestNamesAndNumbers(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		if name, none := d.UserName(70001), d.UserName(70002); name != "dora" || none != "" {
+			t.Errorf("%q, %q", name, none)
+		}
+		uid, ok := d.UserID("dora")
+		gid, okGroup := d.GroupID("physics")
+		if uid != 70001 || gid != 70100 || !ok || !okGroup {
+			t.Errorf("uid %d, gid %d", uid, gid)
+		}
+		if _, ok := d.UserID("nobody-of-us"); ok {
+			t.Error("somebody who does not exist is known")
+		}
+		asked := w.asked.Load()
+		if d.UserName(1001) != "alice" || d.KnownName(0) != "root" || w.asked.Load() != asked {
+			t.Error("the directory was asked for somebody whom the files have")
+		}
+		for _, name := range []string{"", "70001", "a:b", "a\nb", strings.Repeat("x", maxKey+1)} {
+			if _, ok := d.UserID(name); ok || w.asked.Load() != asked {
+				t.Errorf("the directory was asked for %q", name)
+			}
+		}
+	})
+}
+
+// The files' word counts where they know both, the directory's for the rest, and
+// nobody's where one is not known.
+func TestMember(t *testing.T) {
+	lives(t, func(t *testing.T, _ *world, d *Directory) {
+		d.Member(1001, 70100) // of the files: not waited for
+		synctest.Wait()
+		d.Member(1001, 70100)
+		synctest.Wait()
+		for _, c := range []struct {
+			uid, gid  int
+			in, known bool
+		}{
+			{1001, 2001, true, true}, {1001, 70100, true, true}, {70001, 2001, true, true}, {70001, 70100, true, true},
+			{70001, 99, false, false}, {70009, 2001, false, false}, {1001, 99, false, false},
+		} {
+			if in, known := d.Member(c.uid, c.gid); in != c.in || known != c.known {
+				t.Errorf("uid %d, gid %d: %t, known %t", c.uid, c.gid, in, known)
+			}
+		}
+		if !d.InGroup(70009, 2001) || !d.InGroup(70001, 70100) {
+			t.Error("what is not known does not count as true")
+		}
+	})
+}
+
+// TestHanging: invariants 1 and 3. One caller waits, for patience; nobody after it, and
+// nobody for an account of the files; what was known stays known; it comes back.
+func TestHanging(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		d.UserName(70001)
+		w.hangs.Store(true)
+		if got := took(func() { d.UserID("nobody-of-us") }); got != patience {
+			t.Errorf("the first one waits %v", got)
+		}
+		<-time.After(2 * fresh)
+		asked := w.asked.Load()
+		if got := took(func() {
+			for range 1000 {
+				if name := d.UserName(70001); name != "dora" {
+					t.Fatalf("dora is called %q", name)
+				}
+				d.UserName(70002)
+				d.Member(1001, 70100)
+				d.UserName(1001)
+			}
+		}); got != 0 {
+			t.Errorf("the others wait %v", got)
+		}
+		if n := w.asked.Load() - asked; n > 1 {
+			t.Errorf("%d questions while it hangs", n)
+		}
+		if c := d.Check(); c.Health != job.Degraded || !strings.Contains(c.Detail, "no answer since") || c.Next == "" {
+			t.Errorf("%+v", c)
+		}
+		w.hangs.Store(false)
+		<-time.After(2 * askAgain)
+		d.Check()
+		synctest.Wait()
+		if c := d.Check(); c.Health != job.Healthy {
+			t.Errorf("after it came back: %+v", c)
+		}
+	})
+}
+
+// TestFailing: a program that is not there is no answer either.
+func TestFailing(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		w.fails.Store(true)
+		if name := d.UserName(70001); name != "" || d.Check().Health != job.Degraded {
+			t.Errorf("%q, %+v", name, d.Check())
+		}
+	})
+}
+
+// TestForgets: invariant 2. Who is not found any more is known for an hour.
+func TestForgets(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		d.UserName(70001)
+		w.gone.Store(true)
+		<-time.After(keep)
+		if name := d.UserName(70001); name != "dora" {
+			t.Errorf("within the hour: %q", name)
+		}
+		<-time.After(2 * fresh)
+		if name := d.UserName(70001); name != "" {
+			t.Errorf("after it: %q", name)
+		}
+	})
+}
+
+// TestBounds: invariant 4.
+func TestBounds(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		for uid := range maxKnown + 100 {
+			d.KnownName(100000 + uid)
+		}
+		if len(d.known) > maxKnown {
+			t.Errorf("%d answers are remembered", len(d.known))
+		}
+		synctest.Wait()
+		w.hangs.Store(true)
+		asked := w.asked.Load()
+		for i := range 1000 {
+			d.KnownID("user-" + strconv.Itoa(i))
+		}
+		synctest.Wait()
+		if n := w.asked.Load() - asked; n != maxAsked {
+			t.Errorf("%d questions at once", n)
+		}
+		<-time.After(answerTime)
+	})
+}
+
+// TestNoDirectory: without one there are the files.
+func TestNoDirectory(t *testing.T) {
+	d := New(files, Socket(""))
+	if d.UserName(70001) != "" || d.UserName(1001) != "alice" || d.Check().Health != job.Healthy {
+		t.Errorf("%+v", d.Check())
+	}
+}
+
+// What comes over the socket makes nobody root, and has names that can be shown.
+func TestSocketAnswers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for said, want := range map[string]Answer{
+		`{"found":true,"name":"dora","id":70001}`:   {Found: true, Name: "dora", ID: 70001},
+		`{"found":true,"name":"dora","id":0}`:       {},
+		`{"found":true,"name":"dora","id":-1}`:      {},
+		`{"found":true,"name":"do\u001bra","id":7}`: {},
+		`{"found":false}`:                           {},
+	} {
+		go answerOnce(l, said)
+		got, err := Socket(path)(t.Context(), Query{UserByName, "dora"})
+		if err != nil || got.Name != want.Name || got.ID != want.ID || got.Found != want.Found {
+			t.Errorf("%s: %+v, %v", said, got, err)
+		}
+	}
+	go answerOnce(l, `{"found":true,"groups":[1,2]}`)
+	if got, err := Socket(path)(t.Context(), Query{GroupsOf, "7"}); err != nil || !slices.Equal(got.Groups, []int{1, 2}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, said := range []string{"", "nonsense", `{"error":"the server is away"}`} {
+		go answerOnce(l, said)
+		if got, err := Socket(path)(t.Context(), Query{UserByName, "dora"}); err == nil {
+			t.Errorf("%q: %+v", said, got)
+		}
+	}
+}
+
+func answerOnce(l net.Listener, said string) {
+	c, err := l.Accept()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_, _ = c.Read(make([]byte, maxKey))
+	_, _ = c.Write([]byte(said))
+}

@@ -1,0 +1,114 @@
+package getent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/directory"
+)
+
+// Program is getent(1), which every C library comes with.
+const Program = "/usr/bin/getent"
+
+// limit is how long a question may take: less than the daemon waits.
+const limit = 4 * time.Second
+
+// notFound is getent's exit status for a key that is not in the database.
+const notFound = 2
+
+// Resolver asks a program such as getent(1).
+type Resolver struct {
+	Program string
+}
+
+// Answer answers one question.
+func (r Resolver) Answer(ctx context.Context, q directory.Query) directory.Answer {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	a, err := r.answer(ctx, q)
+	if ctx.Err() != nil {
+		err = errors.New("the name service of the C library gave no answer in time")
+	}
+	if err != nil {
+		return directory.Answer{Error: err.Error()}
+	}
+	return a
+}
+
+func (r Resolver) answer(ctx context.Context, q directory.Query) (directory.Answer, error) {
+	if !q.Valid() {
+		return directory.Answer{}, fmt.Errorf("no question: %q %q", q.Kind, q.Key)
+	}
+	switch q.Kind {
+	case directory.UserByName, directory.UserByID:
+		a, _, err := r.entry(ctx, "passwd", q.Key)
+		return a, err
+	case directory.GroupByName, directory.GroupByID:
+		a, _, err := r.entry(ctx, "group", q.Key)
+		return a, err
+	}
+	return r.groups(ctx, q.Key)
+}
+
+// entry looks up a line NAME:PASSWORD:NUMBER:… of a database.
+func (r Resolver) entry(ctx context.Context, database, key string) (directory.Answer, []string, error) {
+	line, err := r.ask(ctx, database, key)
+	if line == "" || err != nil {
+		return directory.Answer{}, nil, err
+	}
+	fields := strings.Split(line, ":")
+	if len(fields) < 4 {
+		return directory.Answer{}, nil, fmt.Errorf("getent %s: a line of %d fields", database, len(fields))
+	}
+	id, err := strconv.ParseUint(fields[2], 10, 31)
+	if err != nil {
+		return directory.Answer{}, nil, fmt.Errorf("getent %s: the number of an entry: %w", database, err)
+	}
+	return directory.Answer{Found: true, Name: fields[0], ID: int(id)}, fields, nil
+}
+
+// groups are all groups of the account of a uid, ascending.
+func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, error) {
+	a, fields, err := r.entry(ctx, "passwd", uid)
+	if !a.Found || err != nil {
+		return directory.Answer{}, err
+	}
+	line, err := r.ask(ctx, "initgroups", a.Name)
+	if err != nil {
+		return directory.Answer{}, err
+	}
+	numbers := append(strings.Fields(strings.TrimPrefix(line, a.Name)), fields[3])
+	for _, n := range numbers {
+		gid, err := strconv.ParseUint(n, 10, 31)
+		if err != nil {
+			return directory.Answer{}, fmt.Errorf("getent: the number of a group: %w", err)
+		}
+		a.Groups = append(a.Groups, int(gid))
+	}
+	slices.Sort(a.Groups)
+	a.Groups = slices.Compact(a.Groups)
+	return a, nil
+}
+
+// ask returns the first line of the answer, "" where there is none.
+func (r Resolver) ask(ctx context.Context, database, key string) (string, error) {
+	cmd := exec.CommandContext(ctx, r.Program, database, "--", key)
+	cmd.Env = []string{"LC_ALL=C.UTF-8"}
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == notFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("getent %s: %w", database, err)
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line, nil
+}

@@ -1,0 +1,108 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// directory gives the machine the accounts of a directory, until the test ends: those
+// of libnss-extrausers, and behind it a module that hangs while a file is there. dora
+// is in physics, as alice is, and erik in chiefs.
+func directory(t *testing.T) {
+	t.Helper()
+	lib := filepath.Join(t.TempDir(), "libnss_hang.so.2")
+	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-Wl,-soname,libnss_hang.so.2", "-o", lib, "testdata/nss_hang.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(lib); err != nil {
+		t.Fatal(err)
+	}
+	if err := the.CopyIn(t.Context(), lib, "/usr/lib/x86_64-linux-gnu/libnss_hang.so.2", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		sh(t, "", "rm -f /run/directory-hangs; mv /etc/nsswitch.conf.kept /etc/nsswitch.conf; rm -r /var/lib/extrausers/*; systemctl restart gpusched")
+	})
+	sh(t, "", `cp /etc/nsswitch.conf /etc/nsswitch.conf.kept
+sed -i 's/^\(passwd\|group\):.*/\1: files extrausers hang/' /etc/nsswitch.conf
+mkdir -p /var/lib/extrausers
+printf 'dora:x:70001:70001:Dora:/home/dora:/bin/bash\nerik:x:70002:70002:Erik:/home/erik:/bin/bash\n' > /var/lib/extrausers/passwd
+printf 'dora:x:70001:\nerik:x:70002:\nphysics:x:70100:dora,alice\nchiefs:x:70200:erik\n' > /var/lib/extrausers/group
+: > /var/lib/extrausers/shadow
+for u in dora erik; do install -d -o $u -g $u /home/$u; done`)
+}
+
+// as is a command line of an account of the directory, as a login makes it.
+func as(user, line string) string {
+	return "cd /home/" + user + " && env -i HOME=/home/" + user + " PATH=/usr/bin:/bin LANG=C.UTF-8 setpriv --reuid " + user + " --regid " + user + " --init-groups -- " + line
+}
+
+// TestDirectory: accounts that /etc/passwd does not have run jobs under their names,
+// with the groups, home and shell of the directory; a quota and the administrators may
+// be groups of it.
+func TestDirectory(t *testing.T) {
+	begin(t)
+	directory(t)
+	settings(t, "[daemon]\nadmin_group = \"chiefs\"\n[quota.group.physics]\ngpus = 1\n[quota.user.erik]\ngpus = 2")
+	if out := sh(t, "", "gpusched config check 2>&1"); strings.Contains(out, "warning") {
+		t.Errorf("config check: %s", out)
+	}
+	first := sh(t, "", as("dora", `gpusched submit -q --env login -g 1 -- sh -c 'echo $USER $HOME $SHELL; id -nG; exec sleep 1000'`))
+	until(t, "dora's job runs", func() bool { return strings.Contains(sh(t, "", "gpusched list -u dora"), "running") })
+	if out := sh(t, "", "gpusched list; gpusched show "+first); !strings.Contains(out, "dora") || strings.Contains(out, "70001 ") {
+		t.Errorf("no name: %s", out)
+	}
+	until(t, "dora's job says who it is", func() bool {
+		out := sh(t, "", "gpusched logs "+first)
+		return strings.Contains(out, "dora /home/dora /bin/bash") && strings.Contains(out, "physics")
+	})
+	refused(t, "", as("dora", "gpusched submit -g 2 -- true"), 6, "physics is 1")
+	refused(t, "", as("erik", "gpusched submit -g 3 -- true"), 6, "the quota of erik is 2")
+	refused(t, "", "cd /; setpriv --reuid dora --regid dora --clear-groups gpusched submit -g 2 -- true", 6, "physics is 1")
+	hers := submit(t, "alice", "-g 0 -- sleep 1000")
+	refused(t, "", as("dora", "gpusched cancel "+fmt.Sprint(hers)), 4, "")
+	sh(t, "", as("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
+	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // taken out of chiefs, still with its group
+	tells(t, "the directory answers")
+	sh(t, "", "systemctl restart gpusched") // what was known is a minute old at most
+	hers = submit(t, "alice", "-g 0 -- sleep 1000")
+	refused(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
+}
+
+// TestDirectoryHangs: whatever a directory does not answer, the scheduler does. Starts
+// of jobs are systemd's, which asks it for the groups of each account: they go on, and
+// no job fails for it.
+func TestDirectoryHangs(t *testing.T) {
+	begin(t)
+	directory(t)
+	settings(t, "[quota.group.physics]\ngpus = 1")
+	hold := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
+	sh(t, "", "touch /run/directory-hangs")
+	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
+	alice := "cd /; setpriv --reuid alice --regid alice --clear-groups "
+	begun := time.Now()
+	id := sh(t, "", alice+"gpusched submit -q -g 0 -- true")
+	out := sh(t, "", alice+"gpusched list; gpusched list -u dora; gpusched status; gpusched why "+id)
+	if !strings.Contains(out, "dora") {
+		t.Errorf("a name that was known is not any more: %s", out)
+	}
+	try(t, "", "gpusched list -u nobody-of-us")
+	try(t, "", alice+"gpusched cancel "+hold)
+	if took := time.Since(begun); took > 10*time.Second*the.slow {
+		t.Errorf("all of that took %v", took)
+	}
+	tells(t, "directory: no answer since")
+	if out := sh(t, "", "timeout 10 gpusched config check 2>&1"); !strings.Contains(out, "ok") {
+		t.Errorf("config check: %s", out)
+	}
+	sh(t, "", "rm /run/directory-hangs")
+	tells(t, "the directory answers")
+	sh(t, "", "gpusched wait "+id)
+}
