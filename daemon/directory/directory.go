@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	patience   = 1 * time.Second // how long a caller waits for an answer
+	patience   = 2 * time.Second // how long a caller waits for an answer
 	answerTime = 5 * time.Second // how long one may take
 	askAgain   = 5 * time.Second // between questions while there is no answer
 	fresh      = 1 * time.Minute // how old an answer may be before the question is asked again

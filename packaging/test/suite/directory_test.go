@@ -84,6 +84,7 @@ func TestDirectoryHangs(t *testing.T) {
 	directory(t)
 	settings(t, "[quota.group.physics]\ngpus = 1")
 	hold := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
+	until(t, "dora has a name", func() bool { return strings.Contains(sh(t, "", "gpusched list"), "dora") })
 	sh(t, "", "touch /run/directory-hangs")
 	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
 	alice := "cd /; setpriv --reuid alice --regid alice --clear-groups "
@@ -98,7 +99,9 @@ func TestDirectoryHangs(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
-	tells(t, "directory: no answer since")
+	until(t, "health tells", func() bool { // as root, who becomes nobody else: for that the directory is asked
+		return strings.Contains(try(t, "", "gpusched health").Stdout, "directory: no answer since")
+	})
 	if out := sh(t, "", "timeout 10 gpusched config check 2>&1"); !strings.Contains(out, "ok") {
 		t.Errorf("config check: %s", out)
 	}
