@@ -41,7 +41,9 @@ type Account struct {
 	allowed      uint64 // the reservations of administrators that are open to it, as bits
 	failedShapes int    // for how many of its shapes nothing could be kept
 	place        quotaPlace
-	partly       bool // at a quota at most: one of its waiting jobs is within all of them
+	partly       bool // at a quota at most: one of its waiting GPU jobs is within all of them
+	freeCPU      bool // the same of a job that asks no GPU
+	kept         int  // of how many sizes, the largest, all that waits is not
 }
 
 // Member reports whether the account is the group or in it.

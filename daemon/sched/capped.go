@@ -88,11 +88,21 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 // findPartly finds for whom the pass leaves a GPU job waiting that is within all quotas.
 // Then larger ones of the account wait with it: would their wait not count while its does, a
 // stream of smaller ones would get ahead of them for ever, and fill up what is left of the quota.
+//
+// Where all that waits is kept back, whatever the quota is of, so are its sizes and larger ones: of
+// host memory and CPUs each job asks its own.
 func (p *Planner) findPartly() {
 	for at := range p.q.briefs {
-		h := &p.q.briefs[at]
-		if a := h.account; !a.partly && h.milli > 0 && !a.capped(&h.needs) {
-			a.partly = p.q.buckets[at].waits()
+		h, b := &p.q.briefs[at], p.q.buckets[at]
+		switch a, sizes := h.account, cappedSizes-sizeOf(h.quota); {
+		case a.capped(&h.needs):
+			if sizes > a.kept && b.waits() {
+				a.kept = sizes
+			}
+		case h.milli > 0:
+			a.partly = a.partly || b.waits()
+		default:
+			a.freeCPU = a.freeCPU || b.waits()
 		}
 	}
 }
@@ -112,6 +122,11 @@ func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
 			return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}, quota: smallest(size)})
 		})
+		kept := a.kept
+		if a.freeCPU {
+			kept = min(kept, cappedSizes-1)
+		}
+		c.sizes = max(c.sizes, kept)
 	}
 	return c.sizes != was
 }

@@ -111,3 +111,37 @@ func TestClockOfCappedTimeIsRestored(t *testing.T) {
 		t.Errorf("of nothing %v, %d", times, sizes)
 	}
 }
+
+// A quota of host memory, or of CPUs, stops the clock as one of GPUs does, for the sizes
+// of which all that waits is kept back by it.
+func TestQuotaOfMemoryIsNoWaiting(t *testing.T) {
+	for name, c := range map[string]struct {
+		waits func(sc *scene)
+		want  [3]bool // for a job without a GPU, of one and of two
+	}{
+		"all":               {func(*scene) {}, [3]bool{false, true, true}},
+		"a smaller does":    {func(sc *scene) { sc.waits(2, 500, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},
+		"a larger does":     {func(sc *scene) { sc.waits(2, 3000, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},
+		"one without a GPU": {func(sc *scene) { sc.waits(2, 0, asks(func(r *job.Request) { r.MemBytes = 16 * gib })) }, [3]bool{true, true, true}},
+		"of these one does": {func(sc *scene) {
+			sc.waits(2, 0, asks(func(r *job.Request) { r.MemBytes = 16 * gib }))
+			sc.waits(3, 0, asks(func(r *job.Request) { r.MemBytes = gib }))
+		}, [3]bool{false, true, true}},
+	} {
+		sc := newScene(t, 2)
+		sc.s.Policy = Policy{ReservationDepth: 1}
+		sc.s.Host = Host{GPUsSeen: true, MaxRunning: 1, Running: 1}
+		ann := sc.user("ann")
+		ann.MaxMem = 64 * gib
+		ann.Promise(60*gib, 0)
+		sc.waits(1, 1000, asks(func(r *job.Request) { r.MemBytes = 16 * gib }))
+		c.waits(sc)
+		sc.p.Plan(&sc.s, sc.q)
+		ann.CountCapped(noon, false)
+		for i, milli := range []int{0, 1000, 2000} {
+			if got := ann.Capped(milli, noon.Add(time.Hour)) > 0; got != c.want[i] {
+				t.Errorf("%s: that a job of %d is kept back is %t", name, milli, got)
+			}
+		}
+	}
+}
