@@ -25,8 +25,8 @@ TOOL := go tool -modfile=packaging/tools/go.mod
 .DEFAULT_GOAL := build
 .PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install clean deps
 
-build: ## the five programs, into bin/
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts
+build: ## the six programs, into bin/
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build

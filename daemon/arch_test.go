@@ -49,7 +49,7 @@ var rooms = map[string]room{
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
-		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/directory", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server",
+		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/host", "daemon/job", "daemon/journal", "daemon/notes", "daemon/sched", "daemon/server",
 		"daemon/store", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/host": {internal: []string{
@@ -62,6 +62,7 @@ var rooms = map[string]room{
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":                  {internal: []string{"daemon/core", "daemon/job", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon/deliver": {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net", "net/http"}, why: "the daemon opens no connection and runs no program to send a message: a unit does"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",
 	}, banned: []string{"os/exec", "net", "sync", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},
@@ -89,6 +90,7 @@ var rooms = map[string]room{
 	"cmd/gpusched/oldconfig": {internal: []string{"cmd/gpusched/slurm", "daemon/job"}, external: []string{"go.yaml.in/yaml/v3"}, banned: impure, why: "text to text: what a site had, without its files"},
 	"cmd/gpusched/slurm":     {banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched-job":       {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
+	"cmd/gpusched-notify":    {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, why: "it runs as a user and speaks to the world; of jobs it knows nothing"},
 	"cmd/gpusched-nvml":      {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
 	"cmd/gpusched/doctor": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",
@@ -103,7 +105,7 @@ var rooms = map[string]room{
 }
 
 // noCgo are the programs that must not need cgo.
-var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts"}
+var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify"}
 
 type listed struct {
 	ImportPath string

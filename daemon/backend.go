@@ -218,6 +218,9 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 		if err != nil && !live[j.ID] {
 			return err
 		}
+		if len(j.Request.Notify) > 0 {
+			v.Jobs[i].Notified, _ = d.opt.Store.Notifications(ctx, j.ID)
+		}
 		v.Jobs[i].Attempts = attempts // where there are none for an error, health tells
 	}
 	return nil

@@ -44,6 +44,7 @@ type Options struct {
 	StartUnit func(ctx context.Context, name string) error
 	Tell      Tell                               // nil: no note is written
 	Open      Open                               // nil: no command can be run beside a job's
+	Deliver   Deliver                            // nil: no message is sent
 	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger

@@ -15,6 +15,7 @@
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-nvml         reads the GPUs
 //	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have
+//	cmd/gpusched-notify       sends one message about a job, as the job's user
 //	cmd/gpusched-job          runs inside the job's unit, as the user
 //
 //	daemon                    this package: loop, committer, executor, sampler, backend of the server
@@ -29,6 +30,7 @@
 //	daemon/directory          accounts and groups that are not in the host's files
 //	daemon/directory/getent   asks the C library for them
 //	daemon/host               the machine: accounts, memory, processes, lines of health
+//	daemon/deliver            sends messages about jobs, through units of their users
 //	daemon/notes              what the scheduler says in the journals of jobs
 //	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors
 //	daemon/journal            what is logged, on its way to journald

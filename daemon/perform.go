@@ -37,6 +37,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.workers.Go(func() { d.post(d.inspect(ctx, a)) })
 	case core.NotifyOwner:
 		d.workers.Go(func() { d.notifyOwner(ctx, a, tellTime) })
+	case core.Deliver:
+		d.workers.Go(func() { d.post(d.deliver(ctx, a.Notification)) })
 	case core.Signal:
 		d.workers.Go(func() { d.signal(ctx, a) })
 	case core.Freeze:

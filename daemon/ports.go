@@ -24,6 +24,8 @@ type Store interface {
 	Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error)
 	// Attempts returns all attempts of a job, first to current.
 	Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error)
+	// Notifications returns the messages about a job.
+	Notifications(ctx context.Context, id job.ID) ([]job.Notification, error)
 	// Ended returns at most q.Ended jobs that have ended, newest first.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
 	// Ends says how those of the jobs have ended that have.
@@ -117,6 +119,11 @@ type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 // Open has a process in the unit of a running job listen for commands of its owner, whose
 // uid it is.
 type Open func(ctx context.Context, id job.ID, uid int) error
+
+// Deliver sends a message about a job, of which it has all that is on record, to the
+// address or URL of its owner's choice, "" for none. It returns why it could not, and
+// whether another try may do better. It may take no longer than ctx.
+type Deliver func(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool)
 
 // Notify tells systemd how the daemon is.
 type Notify interface {

@@ -102,7 +102,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	out, b := screen(80, false)
 	a := &app{out: out, err: out}
 	term.WriteTable(out, a.jobColumns(), []api.Job{j}, true)
-	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}})
+	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
 	a.writeWhy(j, nil)
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
 	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {GPU: job.GPU{Index: 1, CPUs: evil}}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)

@@ -226,6 +226,11 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 		s.Request.MemBytes = 0
 	}
 	s.Request.Begin, s.Request.After = time.Time{}, nil // those that it waited for have ended
+	for i, to := range p.NotifyTo {
+		if i < len(s.Request.Notify) {
+			s.Request.Notify[i].To = to
+		}
+	}
 	c.Change.Apply(&s)
 	env := p.Env
 	if j.State.Terminal() {

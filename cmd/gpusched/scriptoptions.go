@@ -104,6 +104,9 @@ func (c *jobOptions) prefer(typed *jobOptions) {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
 	}
+	if len(typed.Tell) > 0 {
+		c.notifyOptions = typed.notifyOptions
+	}
 	switch mine, its := &c.Request, &typed.Request; {
 	case its.GPUMilli >= 0 && len(its.GPUIDs) == 0:
 		mine.GPUIDs = nil
@@ -138,7 +141,9 @@ func (s *scriptFile) options(p *kong.Kong) (o scriptOptions, err error) {
 	if batch == nil {
 		return scriptOptions{words: own}, nil
 	}
+	lost := ""
 	if o.words, err = batch.Words(); err == nil {
+		o.words, lost = withoutMail(o.words)
 		err = checkOwn(p, o.words)
 	}
 	if err != nil {
@@ -146,6 +151,9 @@ func (s *scriptFile) options(p *kong.Kong) (o scriptOptions, err error) {
 	}
 	o.words = append(o.words, own...)
 	o.notes, o.noGPU = batch.Notes(), batch.NoGPU()
+	if lost != "" {
+		o.notes = append(o.notes, lost)
+	}
 	if list := batch.Ignored(); len(list) > 0 {
 		o.notes = append(o.notes, "without a meaning on this machine: "+strings.Join(list, ", "))
 	}

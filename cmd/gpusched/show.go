@@ -39,7 +39,7 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 	return report[api.Job]{
 		doc: reply, whole: true, rows: []api.Job{j}, cols: a.jobColumns(), ids: []string{number(j.ID)},
 		text: func(wide bool) {
-			a.writeJob(j, reply.Attempts)
+			a.writeJob(j, reply.Attempts, reply.Messages)
 			a.writeResults(j, reply.Results, wide)
 		},
 	}.show(a, c.outputFlags)
@@ -63,7 +63,7 @@ func (a *app) writeEnv(j api.Job) error {
 }
 
 // writeJob prints a job, a fact a line.
-func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
+func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message) {
 	t := a.out
 	fact := func(name, value string) {
 		if value != "" {
@@ -98,6 +98,10 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt) {
 	}
 	fact("tags", tagLine(j.Tags))
 	fact("comment", j.Comment)
+	fact("notify", notifyLine(j.Notify, j.Private))
+	for _, m := range messages {
+		fact("message", a.messageLine(m))
+	}
 	fact("unit", j.Unit)
 	if p := j.Private; p != nil {
 		fact("command", p.Command)

@@ -44,6 +44,7 @@ type jobOptions struct {
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" help:"Set a variable; with K alone, to its current value. May be repeated."`
 	setupOptions
 	modelOptions
+	notifyOptions
 
 	Log         string `name:"log" placeholder:"FILE" group:"around" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user. none: no file, also where the site has one for all jobs."`
 	LogTruncate bool   `name:"log-truncate" group:"around" help:"Empty the file of --log before the job's first start. Default: append to it."`
@@ -134,6 +135,9 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	}
 	if c.Request.Grace > 0 {
 		req.Grace = &c.Request.Grace
+	}
+	if req.Notify, err = c.notifications(); err != nil {
+		return req, err
 	}
 	req.WarnSignal, req.WarnBefore = c.Signal.signal, job.Span(c.Signal.before)
 	if err := c.setEnvironment(a, argv, &req); err != nil {

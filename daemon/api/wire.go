@@ -175,6 +175,8 @@ type Private struct {
 
 	LogPattern string `json:"log_pattern,omitempty"` // the path of the log with its sequences, as it was submitted
 	SetupCut   bool   `json:"setup_cut,omitempty"`   // it has ended, and its set-up was too long to be kept
+
+	NotifyTo []string `json:"notify_to,omitempty"` // the addresses and URLs of Request.Notify, in its order
 }
 
 // Result is how a job ended, without what only its sentence says. It has no cause
@@ -225,6 +227,7 @@ type JobReply struct {
 	Schema   string    `json:"schema"`
 	Job      Job       `json:"job"`
 	Attempts []Attempt `json:"attempts,omitempty"` // show only, oldest first
+	Messages []Message `json:"messages,omitempty"` // show only, for those who see the private part
 	Results  *Results  `json:"results,omitempty"`  // of an array, where they were asked for
 }
 
@@ -263,6 +266,30 @@ type Attempt struct {
 	job.Attempt
 	GPUs   []Allocation `json:"gpus,omitempty"`
 	Result *Result      `json:"result,omitempty"`
+}
+
+// Message is one that a job's owner asked for (Request.Notify).
+type Message struct {
+	Event    job.NotifyEvent `json:"event"` // start or end
+	Which    int             `json:"which"` // of Request.Notify
+	Way      job.NotifyWay   `json:"way"`
+	At       time.Time       `json:"at"` // when there was something to tell
+	Tries    int             `json:"tries,omitempty"`
+	Next     time.Time       `json:"next,omitzero"`   // when it is tried again
+	Closed   time.Time       `json:"closed,omitzero"` // when it was sent or given up; absent: it is owed
+	Sent     bool            `json:"sent,omitempty"`
+	Sentence string          `json:"sentence,omitempty"` // why the last try failed
+}
+
+// WebhookMessage is what is posted to a webhook. Chat programs show the text.
+type WebhookMessage struct {
+	Schema string          `json:"schema"`
+	ID     string          `json:"id"`    // one that comes twice has the same
+	Event  job.NotifyEvent `json:"event"` // start or end
+	At     time.Time       `json:"at"`
+	Host   string          `json:"host"`
+	Text   string          `json:"text"` // all of it in a line
+	Job    Job             `json:"job"`  // as everybody may see it
 }
 
 // CancelRequest ends a job, or with a signal only sends it.

@@ -24,6 +24,7 @@ type Config struct {
 	GPUs       GPUs
 	GPUMemory  GPUMemory
 	Idle       Idle
+	Notify     Notify
 	Xids       gpu.XidClasses // each list ascending
 	Limits     Limits
 	Daemon     Daemon
@@ -191,6 +192,7 @@ func Default() Config {
 		},
 		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},
 		Idle:      Idle{Action: IdleWarn, After: 30 * time.Minute, Grace: 10 * time.Minute},
+		Notify:    Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true},
 		Xids:      gpu.DefaultXids(),
 		Limits: Limits{
 			Requests:     1000,

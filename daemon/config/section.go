@@ -16,6 +16,7 @@ type section struct {
 	path        []string // of the table, or of the one above the named ones
 	placeholder string   // stands for the name in what people read; "" for a single table
 	doc         string
+	wrongName   func(string) error     // what is wrong with a name; nil: they are those of accounts
 	allowed     []string               // the only names there are; nil: names of accounts
 	example     string                 // for the sample, of named tables
 	used        func(*Config) []string // the names in use, in the order of Show
@@ -41,6 +42,9 @@ func sections() []section {
 			doc: "What is done about a job that uses more memory of a shared GPU than its budget: what it asked with --gpu-mem, else the part of the memory that goes with its share. A whole GPU comes with all of its memory."},
 		{path: []string{"idle"}, keys: idleKeys,
 			doc: "What is done about a job that holds a GPU and does not use it."},
+		{path: []string{"notify"}, keys: notifyKeys,
+			doc: "How messages about the start and end of jobs may be sent (--notify)."},
+		webhookSection(),
 		{path: []string{"xid"}, keys: xidKeys,
 			doc: "What a GPU needs after which of the driver's error reports (Xids). One that is in no list is written down with the job that it hit and changes nothing."},
 		{path: []string{"limits"}, keys: limitKeys,
@@ -132,8 +136,11 @@ func (s section) inUse(c *Config) []string {
 
 // checkName says what is wrong with the name of a table.
 func (s section) checkName(name string) error {
-	if s.placeholder == "" || s.allowed != nil {
+	switch {
+	case s.placeholder == "" || s.allowed != nil:
 		return nil
+	case s.wrongName != nil:
+		return s.wrongName(name)
 	}
 	return accountName(name)
 }

@@ -50,6 +50,7 @@ type Core struct {
 	starvation   starvationGuard
 	accounts     accountBook
 	sharers      sharers
+	messages     messageBook
 	step         stepBuffer
 }
 
@@ -76,6 +77,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 	for _, g := range r.GPUs {
 		c.gpus.restore(g)
 	}
+	c.messages = newMessageBook(r.Owed)
 	return c
 }
 
@@ -129,6 +131,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		c.chargeMachine(now)
 		c.chargeSharers(now)
 	}
+	c.deliver(now)
 	return c.finish(now)
 }
 
@@ -162,6 +165,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.applyFindings(now)
 	case Tick:
 		c.tick(e, now)
+	case Delivered:
+		c.delivered(e, now)
 	case Configured:
 		c.configure(e.Policy)
 	}
@@ -218,6 +223,7 @@ func (c *Core) move(l *trackedJob, to job.State, now time.Time) {
 	c.tellFollowers(l, now)
 	if to.Terminal() {
 		c.jobs.dropThrottle(l.job.ID)
+		c.oweMessages(l, job.NotifyEnd, now)
 		c.requests.forgetDedup(&l.job)
 		if l.job.Task != nil {
 			c.taskEnded(l, now)

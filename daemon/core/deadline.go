@@ -136,6 +136,7 @@ func (c *Core) Deadline() time.Time {
 	for _, r := range c.reservations.all() {
 		sooner(r.To)
 	}
+	sooner(c.messages.due())
 	sooner(c.planning.replanAt())
 	c.gpus.deadlines(sooner)
 	return first

@@ -72,6 +72,9 @@ type NotifyOwner struct {
 	Say []job.Message
 }
 
+// Deliver sends a message to whom the job's owner chose; answered by Delivered.
+type Deliver struct{ job.Notification }
+
 // Sample asks for a look at the GPUs that begins from now on, whatever is on
 // record by then; answered by Sampled with this number or a higher one.
 type Sample struct{ Number uint64 }
@@ -103,6 +106,7 @@ func (Signal) action()      {}
 func (Freeze) action()      {}
 func (Keep) action()        {}
 func (NotifyOwner) action() {}
+func (Deliver) action()     {}
 func (Sample) action()      {}
 func (Forget) action()      {}
 func (Orphan) action()      {}

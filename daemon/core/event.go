@@ -160,6 +160,17 @@ type Tick struct {
 	Clock time.Duration // by how much the wall clock was set; 0: it was not
 }
 
+// Delivered answers Deliver.
+type Delivered struct {
+	Job   job.ID
+	Event job.NotifyEvent
+	Which int
+
+	Sent  bool
+	Again bool        // where it was not sent: another try may do better
+	Why   job.Message // where it was not sent
+}
+
 // Configured brings a new policy.
 type Configured struct{ Policy Policy }
 
@@ -176,4 +187,5 @@ func (Leaving) event()     {}
 func (Measured) event()    {}
 func (Faulted) event()     {}
 func (Tick) event()        {}
+func (Delivered) event()   {}
 func (Configured) event()  {}

@@ -10,11 +10,15 @@ import (
 // its first. An attempt alone says nothing of that: systemd may have been unable to
 // start it.
 func (c *Core) began(l *trackedJob, now time.Time) {
+	if !l.job.Began {
+		c.oweMessages(l, job.NotifyStart, now)
+	}
 	l.job.Began = true
 	if l.job.Task == nil {
 		return
 	}
 	if array := c.jobs.get(l.job.Task.Array); array != nil && !array.job.Began {
+		c.oweMessages(array, job.NotifyStart, now)
 		array.job.Began = true
 		c.step.markDirtyQuietly(array)
 		c.tellFollowers(array, now)

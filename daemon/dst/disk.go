@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,16 @@ type disk struct {
 	usage    map[string]job.Usage
 	learned  map[string]job.Prediction
 	reserved map[int64]job.Reservation
+	messages map[messageKey]job.Notification
 	nextJob  job.ID
 	nextRes  int64
+}
+
+// messageKey names a message about a job.
+type messageKey struct {
+	job   job.ID
+	event job.NotifyEvent
+	which int
 }
 
 type requestKey struct {
@@ -41,8 +50,8 @@ func newDisk(w *World) *disk {
 		w: w, jobs: map[job.ID]job.Job{}, attempts: map[job.ID][]job.Attempt{}, payloads: map[job.ID]job.Payload{},
 		keys:     map[requestKey]job.ID{},
 		controls: map[string]job.GPUControl{}, usage: map[string]job.Usage{}, learned: map[string]job.Prediction{},
-		reserved: map[int64]job.Reservation{},
-		nextJob:  1,
+		reserved: map[int64]job.Reservation{}, messages: map[messageKey]job.Notification{},
+		nextJob: 1,
 	}
 }
 
@@ -115,6 +124,9 @@ func (s *disk) put(r *job.Record) {
 	case r.Reservation != nil:
 		s.reserved[r.Reservation.ID] = written(*r.Reservation)
 		s.nextRes = max(s.nextRes, r.Reservation.ID+1)
+	case r.Notification != nil:
+		n := written(*r.Notification)
+		s.messages[messageKey{n.Job, n.Event, n.Which}] = n
 	case r.Unreserve != 0:
 		delete(s.reserved, r.Unreserve)
 	}
@@ -177,6 +189,14 @@ func (s *disk) restored() job.Restored {
 			r.Done = append(r.Done, job.Done{UID: j.Owner.UID, Dedup: j.Request.Dedup, Job: id})
 		}
 	}
+	for _, n := range s.messages {
+		if n.Closed.IsZero() {
+			r.Owed = append(r.Owed, n)
+		}
+	}
+	slices.SortFunc(r.Owed, func(a, b job.Notification) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Which, b.Which))
+	})
 	r.GPUs = sorted(s.controls)
 	r.Usage = sorted(s.usage)
 	r.Predictions = sorted(s.learned)
@@ -248,6 +268,17 @@ func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 // Attempts is daemon.Store's.
 func (s *disk) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
 	return s.attempts[id], s.read(ctx, "attempts")
+}
+
+// Notifications is daemon.Store's.
+func (s *disk) Notifications(ctx context.Context, id job.ID) ([]job.Notification, error) {
+	var list []job.Notification
+	for key, n := range s.messages {
+		if key.job == id {
+			list = append(list, n)
+		}
+	}
+	return list, s.read(ctx, "notifications")
 }
 
 // Ended is daemon.Store's.

@@ -140,6 +140,8 @@ func difference(got *job.Restored, want *disk) string {
 	case len(got.Reservations) != len(w.Reservations) || len(got.Usage) != len(w.Usage) ||
 		len(got.Predictions) != len(w.Predictions):
 		return "other reservations, usage or predictions"
+	case !reflect.DeepEqual(got.Owed, w.Owed):
+		return "other messages that are owed"
 	case !reflect.DeepEqual(got.Done, w.Done):
 		return "other jobs with --dedup"
 	}

@@ -32,6 +32,8 @@ type Record struct {
 	// its result, and of the job's where it is the last one; an attempt without
 	// a result is left alone.
 	Left *Leftover
+	// Notification is a message about a job: owed, sent or given up.
+	Notification *Notification
 	// Unreserve is the id of a reservation that is removed; 0 is none, and one
 	// that is not there is not an error.
 	Unreserve int64
@@ -46,10 +48,11 @@ type Restored struct {
 	Jobs            []Job        // every job that has not ended, by id
 	GPUs            []GPUControl // by UUID
 
-	Usage        []Usage       // by account
-	Predictions  []Prediction  // the oldest first
-	Reservations []Reservation // by id
-	Done         []Done        // the newest 100 000, by id
+	Usage        []Usage        // by account
+	Predictions  []Prediction   // the oldest first
+	Reservations []Reservation  // by id
+	Owed         []Notification // by job, event and number: those that are neither sent nor given up
+	Done         []Done         // the newest 100 000, by id
 }
 
 // Done is a completed job that was submitted with --dedup: a later one with the

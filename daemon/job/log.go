@@ -10,17 +10,18 @@ import (
 // Options is what a payload has besides what every job has.
 type Options struct {
 	contract.Setup
-	Log contract.Log `json:"log,omitzero"`
-	TTY bool         `json:"tty,omitempty"`
-	Cut bool         `json:"cut,omitempty"` // there was more than is kept of a job that has ended
+	Log      contract.Log `json:"log,omitzero"`
+	TTY      bool         `json:"tty,omitempty"`
+	Cut      bool         `json:"cut,omitempty"` // there was more than is kept of a job that has ended
+	NotifyTo []string     `json:"notify_to,omitempty"`
 }
 
 // Options returns those of the payload.
-func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY, y.SetupCut} }
+func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY, y.SetupCut, y.NotifyTo} }
 
 // IsZero reports whether nothing is asked.
 func (o Options) IsZero() bool {
-	return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut
+	return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut && len(o.NotifyTo) == 0
 }
 
 // NoLog is the path of the log of a job that has none, whatever the site has for others. A

@@ -63,6 +63,8 @@ type Request struct {
 
 	Dedup string `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
 
+	Notify []Notify `json:"notify,omitempty" kong:"-"` // who gets messages at its start and end, without addresses
+
 	Derived `json:"derived,omitzero" kong:"-"`
 }
 
@@ -135,6 +137,9 @@ type Payload struct {
 	SetupCut bool `json:"-"` // the job has ended, and its set-up was too long to be kept
 
 	Limits []contract.Limit `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
+
+	// NotifyTo are the addresses and URLs of Request.Notify, in its order; "" is none.
+	NotifyTo []string `json:"notify_to,omitempty"`
 }
 
 // Submission is a request to queue a job, after the server has put in the

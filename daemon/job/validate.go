@@ -40,6 +40,7 @@ func (s *Submission) Validate() error {
 		p.add("usage/cuda-arg")
 	}
 	checkLog(&s.Payload.Log, s.Request.Array, &p)
+	s.checkNotify(&p)
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
 	}

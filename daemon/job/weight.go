@@ -7,6 +7,7 @@ const (
 	limitBytes   = 64      // of one resource limit
 	rangeBytes   = 32      // of one run of an array's numbers
 	afterBytes   = 32      // of one dependency
+	notifyBytes  = 96      // of one wish to be told
 	memoryFactor = 8       // memory is dearer than the disk
 )
 
@@ -14,7 +15,7 @@ const (
 func (y *Payload) Size() int64 {
 	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Log.Path)
 	n += len(y.Setup.Command) + len(y.Setup.Conda) + len(y.Setup.Venv)
-	for _, list := range [][]string{y.Argv, y.Env, y.Setup.Modules} {
+	for _, list := range [][]string{y.Argv, y.Env, y.Setup.Modules, y.NotifyTo} {
 		for _, s := range list {
 			n += len(s) + 1
 		}
@@ -30,7 +31,7 @@ func (j *Job) Weight() int64 {
 	if j.Task != nil {
 		return rowBytes
 	}
-	n := len(j.Label.Name) + len(j.Label.Comment) + afterBytes*len(j.Request.After)
+	n := len(j.Label.Name) + len(j.Label.Comment) + afterBytes*len(j.Request.After) + notifyBytes*len(j.Request.Notify)
 	for k, v := range j.Label.Tags {
 		n += len(k) + len(v)
 	}

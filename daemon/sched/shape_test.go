@@ -10,7 +10,7 @@ import (
 // notRead are the fields of a request that placement does not read, and why.
 var notRead = map[string]string{
 	"GPUVisible": "names the GPUs to the job", "Grace": "a part of the running job's notice",
-	"Priority": "of the bucket, beside the shape", "Screen": "of the unit", "Hold": "who is held does not wait here", "Requeue": "after an end",
+	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "who is held does not wait here", "Requeue": "after an end",
 	"OnTimeout": "after an end", "WarnSignal": "of the running job", "WarnBefore": "a part of the running job's notice",
 	"Retries": "after an end", "Backoff": "after an end", "Begin": "who waits for it does not wait here",
 	"After": "who waits for it does not wait here", "Array": "the gate, beside the shape", "Dedup": "before it is queued",

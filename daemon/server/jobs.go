@@ -112,6 +112,7 @@ func (s *Server) show(r *request) (any, error) {
 	}
 	if r.who.MayControl(v.Owner) {
 		r.asAdmin = r.who.UID != v.Owner.UID
+		reply.Messages = renderMessages(v.Notified)
 		reply.Job.Private, err = s.private(r.Context(), v)
 	}
 	return reply, err

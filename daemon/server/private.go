@@ -41,6 +41,7 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY, Params: params,
 		Screen:     words.ScreenName(&v.Job, y.Argv),
 		LogPattern: y.Log.Path, SetupCut: y.SetupCut,
+		NotifyTo: y.NotifyTo,
 	}, nil
 }
 

@@ -49,6 +49,7 @@ func publicPart(r job.Request) job.Request {
 	wholeSpans(&r)
 	r.After, r.Array = nil, nil
 	r.Dedup, r.Derived = "", job.Derived{}
+	r.Notify, _ = splitNotify(r.Notify)
 	return r
 }
 

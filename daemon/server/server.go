@@ -46,6 +46,8 @@ type Options struct {
 	// Config returns the settings in force. It is asked at each request; nil is
 	// the default of package config.
 	Config func() *config.Config
+	// HasMail reports whether the machine has a mail program. Nil is that it has.
+	HasMail func() bool
 	// GroupID returns the gid of a group, false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
 	// Member reports whether an account is in a group today, if the host knows both.

@@ -44,6 +44,9 @@ func (s *Server) submit(r *request) (any, error) {
 	if err := sub.Validate(); err != nil {
 		return nil, err
 	}
+	if err := s.allowNotify(&sub); err != nil {
+		return nil, err
+	}
 	out, err := s.backend(r.Context()).Submit(r.Context(), sub, in.DryRun)
 	if err != nil {
 		return nil, err
@@ -66,6 +69,7 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 	}
 	r := &sub.Request
 	r.Begin, r.Derived = moment(r.Begin), job.Derived{}
+	r.Notify, sub.Payload.NotifyTo = splitNotify(r.Notify)
 	wholeSpans(r)
 	if in.Grace != nil {
 		sub.Grace = new(in.Grace.Ceil())

@@ -29,7 +29,7 @@ func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 }
 
 func checkTables(ctx context.Context, db *sql.DB, path string) error {
-	for _, table := range []string{"meta", "jobs", "attempts", "gpu_controls", "usage", "predictions", "reservations"} {
+	for _, table := range []string{"meta", "jobs", "attempts", "gpu_controls", "usage", "predictions", "reservations", "notifications"} {
 		err := each(ctx, db, "PRAGMA quick_check("+table+")", verdict)
 		var f fault
 		if errors.As(err, &f) {
@@ -147,6 +147,7 @@ func (c *checker) otherRows() {
 	decode(c, scanUsage, usageColumns, "usage")
 	decode(c, scanPrediction, predictionColumns, "predictions")
 	decode(c, scanReservation, reservationColumns, "reservations")
+	decode(c, scanNotification, notificationColumns, "notifications")
 	decode(c, func(rows *sql.Rows) (job.Payload, error) { return scanPayload(rows) }, payloadColumns, "payloads")
 }
 

@@ -25,6 +25,7 @@ func (s *Store) Load(ctx context.Context) (job.Restored, error) {
 
 const (
 	liveClause = "WHERE j.result IS NULL ORDER BY j.id"
+	owedQuery  = "SELECT " + notificationColumns + " FROM notifications WHERE closed = '' ORDER BY job_id, event, which"
 	doneQuery  = "SELECT uid, dedup, id FROM jobs WHERE dedup <> '' AND state = 'completed' AND array_id IS NULL ORDER BY id DESC LIMIT ?"
 )
 
@@ -47,6 +48,7 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 		collect(ctx, tx, &st.Usage, scanUsage, "SELECT "+usageColumns+" FROM usage ORDER BY account"),
 		collect(ctx, tx, &st.Predictions, scanPrediction, "SELECT "+predictionColumns+" FROM predictions ORDER BY at, key"),
 		collect(ctx, tx, &st.Reservations, scanReservation, "SELECT "+reservationColumns+" FROM reservations ORDER BY id"),
+		collect(ctx, tx, &st.Owed, scanNotification, owedQuery),
 		collect(ctx, tx, &st.Done, scanDone, doneQuery, keepDone),
 	)
 	slices.Reverse(st.Done)

@@ -74,7 +74,7 @@ func mustTime(t *testing.T, s string) time.Time {
 }
 
 // dumps are state files of every schema, in order.
-var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql", "schema-7.sql"}
+var dumps = []string{"schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql", "schema-7.sql", "schema-8.sql"}
 
 // Schema 3 writes the request in another way, and says the same.
 func TestRequestsOfSchema2(t *testing.T) {
@@ -165,6 +165,16 @@ func TestSchema7Opens(t *testing.T) {
 	st, err := openAt(t, restore(t, "schema-7.sql")).Load(context.Background())
 	want := job.Prediction{Key: "1001 memory 0 ab", At: mustTime(t, "2026-01-02T03:04:05Z"), PeakBytes: 1 << 30}
 	requireEqual(t, err, st.Predictions[0], want)
+}
+
+// Schema 8 has the messages about jobs.
+func TestSchema8Opens(t *testing.T) {
+	s := openAt(t, restore(t, "schema-8.sql"))
+	st, err := s.Load(context.Background())
+	owed := job.Notification{Job: 2, Event: job.NotifyEnd, UID: 1002, Way: job.NotifyMail, At: mustTime(t, "2026-01-02T04:00:01Z")}
+	requireEqual(t, err, st.Owed, []job.Notification{owed})
+	sent, err := s.Notifications(context.Background(), 3)
+	requireEqual(t, err, len(sent) == 1 && sent[0].Sent(), true)
 }
 
 // A released script is history: the schema that the scripts up to it make is

@@ -10,10 +10,11 @@ import (
 // Columns of the tables that are not about jobs, each with a function that
 // returns their values and one that reads them.
 const (
-	gpuColumns         = "uuid, paused, drain, reason, actor, at, until, fault"
-	usageColumns       = "account, micro, at, counts"
-	predictionColumns  = "key, typical_ns, runs, at, spread, weight, lengths, peak_bytes"
-	reservationColumns = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
+	gpuColumns          = "uuid, paused, drain, reason, actor, at, until, fault"
+	usageColumns        = "account, micro, at, counts"
+	predictionColumns   = "key, typical_ns, runs, at, spread, weight, lengths, peak_bytes"
+	reservationColumns  = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
+	notificationColumns = "job_id, event, which, closed, data"
 )
 
 func gpuArgs(g *job.GPUControl) ([]any, error) {
@@ -93,6 +94,24 @@ func scanReservation(rows *sql.Rows) (r job.Reservation, err error) {
 	d.list(&r.Groups, groups)
 	d.time(&r.At, at)
 	return r, d.in("reservation %d", r.ID)
+}
+
+func notificationArgs(n *job.Notification) ([]any, error) {
+	e := encoder{}
+	data := e.json(n)
+	return []any{int64(n.Job), string(n.Event), n.Which, formatTime(n.Closed), data}, e.err
+}
+
+func scanNotification(rows *sql.Rows) (n job.Notification, err error) {
+	var id job.ID
+	var event, closed, data string
+	var which int
+	if err := rows.Scan(&id, &event, &which, &closed, &data); err != nil {
+		return n, err
+	}
+	d := decoder{}
+	d.json(&n, data)
+	return n, d.in("message about job %d", id)
 }
 
 func scanDone(rows *sql.Rows) (d job.Done, err error) {

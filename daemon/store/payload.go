@@ -14,13 +14,14 @@ import (
 const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 
 // What stays of the private part when its job has ended: the directory, and the
-// command and its set-up as far as people read them, without the environment and its secrets. An
-// array's serves its tasks, and the array ends after them.
+// command and its set-up as far as people read them, and where messages go, without the environment and its
+// secrets. An array's serves its tasks, and the array ends after them.
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
 		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // … ends it
-		"setup = CASE WHEN octet_length(setup) > " + keepCommand + " THEN '{\"cut\":true}' ELSE setup END WHERE job_id = ?"
+		"setup = CASE WHEN octet_length(setup) <= " + keepCommand + " THEN setup WHEN setup ->> '$.notify_to' IS NULL THEN '{\"cut\":true}'" +
+		" ELSE json_object('cut', json('true'), 'notify_to', setup -> '$.notify_to') END WHERE job_id = ?"
 )
 
 // payloadArgs returns the values of payloadColumns.
@@ -77,6 +78,7 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	d.json(&o, setup)
 	p.Setup, p.Log, p.TTY = o.Setup, o.Log, o.TTY
 	p.SetupCut = o.Cut
+	p.NotifyTo = o.NotifyTo
 	return p, d.err
 }
 

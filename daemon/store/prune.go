@@ -38,5 +38,8 @@ func prune(ctx context.Context, db *sql.DB, now time.Time, predictions int) erro
 	if _, err = db.ExecContext(ctx, "DELETE FROM reservations WHERE to_at < ?", formatTime(now.Add(-keepReservation))); err != nil {
 		return fmt.Errorf("remove old reservations: %w", err)
 	}
+	if _, err = db.ExecContext(ctx, "DELETE FROM notifications WHERE job_id NOT IN (SELECT id FROM jobs)"); err != nil {
+		return fmt.Errorf("remove messages about jobs that are forgotten: %w", err)
+	}
 	return nil
 }

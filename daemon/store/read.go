@@ -39,6 +39,17 @@ func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) 
 	return list, nil
 }
 
+// Notifications returns the messages about a job, by event and number.
+func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notification, error) {
+	var list []job.Notification
+	err := collect(ctx, s.read, &list, scanNotification,
+		"SELECT "+notificationColumns+" FROM notifications WHERE job_id = ? ORDER BY event DESC, which", int64(id))
+	if err != nil {
+		return nil, fmt.Errorf("read the messages about job %d: %w", id, s.readError(err))
+	}
+	return list, nil
+}
+
 // Ended returns the jobs that have ended and match the query, newest first: at
 // most q.Ended, 0: all.
 func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {

@@ -70,6 +70,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	fillValue(t, reflect.ValueOf(&p).Elem(), &n)
 	fillValue(t, reflect.ValueOf(&other).Elem(), &n)
 	other.Job, other.Payload, other.Unreserve = nil, nil, 0
+	other.Notification.Job = j.ID
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
 	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // of the classes there are
@@ -99,6 +100,9 @@ func TestEveryFieldIsStored(t *testing.T) {
 	requireEqual(t, err, st.Usage, []job.Usage{*other.Usage})
 	requireEqual(t, err, st.Predictions, []job.Prediction{*other.Prediction})
 	requireEqual(t, err, st.Reservations, []job.Reservation{*other.Reservation})
+	notified, err := s.Notifications(ctx, other.Notification.Job)
+	requireEqual(t, err, notified, []job.Notification{*other.Notification})
+	requireEqual(t, err, len(st.Owed), 0) // it is closed
 	list, err := s.Ended(ctx, job.Query{})
 	requireEqual(t, err, list, []job.Job{j})
 

@@ -27,6 +27,7 @@ const (
 	putPrediction
 	putReservation
 	dropReservation
+	putNotification
 	leaveAttempt
 	leaveJob
 	putCounters
@@ -45,6 +46,7 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 		putPrediction:   upsert("predictions", predictionColumns, 1, "key"),
 		putReservation:  upsert("reservations", reservationColumns, 1, "id"),
 		dropReservation: "DELETE FROM reservations WHERE id = ?",
+		putNotification: upsert("notifications", notificationColumns, 3, "job_id", "event", "which"),
 		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', json(?3)) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
 		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', json(?3)) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		putCounters:     setCounters,
@@ -122,6 +124,10 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	if v := r.Reservation; v != nil {
 		args, err := reservationArgs(v)
 		w.put(ctx, p[putReservation], args, err, "reservation %d", v.ID)
+	}
+	if n := r.Notification; n != nil {
+		args, err := notificationArgs(n)
+		w.put(ctx, p[putNotification], args, err, "message about job %d", n.Job)
 	}
 	if l := r.Left; l != nil {
 		what, err := json.Marshal(l.What)

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/deliver"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/notes"
@@ -76,11 +78,17 @@ func (s *instance) open(ctx context.Context) error {
 		s.kernel = kernellog.New(path)
 		kernel = s.kernel
 	}
+	sender := &deliver.Sender{
+		Dir: s.opt.Specs, Program: filepath.Join(filepath.Dir(s.opt.Launcher), "gpusched-notify"), Host: deliver.Hostname(),
+		Units: s.units, Render: s.server.Describe,
+		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
+	}
 	toJobs := notes.NewWriter(s.opt.Specs, s.units)
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
+		Deliver: sender.Deliver,
 		Source: s.source, Kernel: kernel,
 		UnitOf: host.UnitOf, Account: s.names.KnownName, InGroup: s.names.InGroup, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,

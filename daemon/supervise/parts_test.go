@@ -74,6 +74,7 @@ var limits = map[string][]string{
 	"list of units":   {"daemon/reconcile.go listTime", "daemon/reconcile.go listAgain"},
 	"notes to jobs":   {"daemon/notes/writer.go noteTime", "never"},
 	"alert_unit":      {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
+	"messages":        {"daemon/deliver.go deliverTime", "daemon/core/messages.go deliveryAgain", "daemon/core/messages.go lastDeliveryIn"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
 	"state file":      {"at start", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"},
 	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},

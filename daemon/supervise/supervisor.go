@@ -79,6 +79,7 @@ func New(o Options) *Supervisor {
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Person: host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner,
+		HasMail: host.HasMail,
 	})
 	return s
 }

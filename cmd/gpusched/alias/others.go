@@ -21,7 +21,11 @@ var tspOptions = []option{
 	{"-B", false, refused("a queue that is full is an error here, which can be tried again")},
 	{"-N", true, refused("there are no slots here: a job asks for CPUs with 'gpusched submit -c N'")},
 	{"-E", false, left("-E", "the two outputs are kept as one")},
-	{"-m", false, refused("no mail is sent by it")},
+	{"-m", false, func(c *Call, _ string) error {
+		c.add("--notify=mail:end")
+		c.note("-m: the mail says how the job ended, and not what it printed ('gpusched logs')")
+		return nil
+	}},
 	{"-o", false, refused("output is in the journal, not in a file: 'gpusched logs ID'")},
 	{"-p", false, refused("a job is a unit: 'systemctl status gpujob-ID.service' has its processes")},
 	{"-u", false, refused("the order is by priority: 'gpusched update --priority P ID'")},

@@ -21,6 +21,8 @@ type Batch struct {
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
 	truncates               bool // --open-mode=truncate
+	mailOn                  []string
+	mailTo                  string
 }
 
 // Add reads the words of a line that begins with #SBATCH.
@@ -163,7 +165,7 @@ func (b *Batch) Words() ([]string, error) {
 	if b.gpusPerTask > 0 && !b.gpusSet {
 		b.gpus, b.gpusSet = b.gpusPerTask, true
 	}
-	words := slices.Clone(b.words)
+	words := append(slices.Clone(b.words), b.mailWords()...)
 	if b.gpusSet {
 		words = append(words, "--gpus="+strconv.Itoa(b.gpus))
 	}

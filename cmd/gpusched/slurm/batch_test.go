@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,10 +135,33 @@ func TestOutputFiles(t *testing.T) {
 	}
 }
 
+// TestMail: when is a message here, and where to, and what has no counterpart is said.
+func TestMail(t *testing.T) {
+	for line, want := range map[string]string{
+		"--mail-type=END --mail-user=a@b.org": "--notify=end --notify-to=a@b.org | 0",
+		"--mail-type=begin,fail":              "--notify=start,fail | 0",
+		"--mail-type=ALL":                     "--notify=start,end | 0",
+		"--mail-type=END --mail-type=NONE":    " | 0",
+		"--mail-user=a@b.org":                 " | 0",
+		"--mail-type=END --mail-user=alice":   "--notify=end | 1",
+		"--mail-type=TIME_LIMIT_80,FAIL":      "--notify=fail | 1",
+		"--mail-type=ARRAY_TASKS,FAIL":        "--notify=fail | 1",
+	} {
+		b := read(t, line)
+		words, err := b.Words()
+		if got := strings.Join(words, " ") + " | " + strconv.Itoa(len(b.Notes())); err != nil || got != want {
+			t.Errorf("%s: %q (%v), not %q", line, got, err, want)
+		}
+	}
+	if (&Batch{}).Add([]string{"--mail-type=SOMETIMES"}) == nil {
+		t.Error("an unknown event is taken")
+	}
+}
+
 // TestIgnoredAreNamed: nothing is left out without a word.
 func TestIgnoredAreNamed(t *testing.T) {
-	b := read(t, "-p gpu --account=lab --qos high", "--mail-type=END --mail-user a@b", "--output=x-%j.out", "--exclusive", "--mem=0")
-	if got := strings.Join(b.Ignored(), " "); got != "-p --account --qos --mail-type --mail-user" {
+	b := read(t, "-p gpu --account=lab --qos high", "--output=x-%j.out", "--exclusive", "--mem=0")
+	if got := strings.Join(b.Ignored(), " "); got != "-p --account --qos" {
 		t.Errorf("ignored: %s", got)
 	}
 	if len(b.Notes()) != 2 || !b.NoGPU() {

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// writeTime is how long one terminal may take: its user may have stopped its output.
+const writeTime = 2 * time.Second
+
+// write puts the message on each terminal that a session of the user's has, but of jobs,
+// and that lets messages through (mesg). None is nobody to tell, which no further try
+// mends.
+func write(m *contract.Message, uid int, proc, dev string) error {
+	text := []byte("\r\n\agpusched: " + oneLineOf(m.Subject) + "\r\n")
+	told := 0
+	var failed error
+	for number := range sessions(uid, proc) {
+		err := writeTo(terminalPath(dev, number), uid, number, text)
+		if err == nil {
+			told++
+		} else {
+			failed = errors.Join(failed, err)
+		}
+	}
+	switch {
+	case told > 0:
+		return nil
+	case failed != nil:
+		return refused("no terminal took it: %s", oneLine(failed.Error()))
+	}
+	return refused("the user has no terminal open")
+}
+
+// sessions are the numbers of the terminals that the user's sessions have, out of what the
+// kernel says of their leaders. What runs in a job is the job's terminal, not the user's.
+func sessions(uid int, proc string) map[uint64]bool {
+	list := map[uint64]bool{}
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return list
+	}
+	for _, e := range entries {
+		dir := filepath.Join(proc, e.Name())
+		var st unix.Stat_t
+		if strings.Trim(e.Name(), "0123456789") != "" || unix.Stat(dir, &st) != nil || int(st.Uid) != uid {
+			continue
+		}
+		if n := terminalOf(dir, e.Name()); n != 0 && !inJob(dir) {
+			list[n] = true
+		}
+	}
+	return list
+}
+
+// terminalOf returns the terminal of a process that leads a session; 0: none.
+func terminalOf(dir, pid string) uint64 {
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return 0
+	}
+	// The name of the program, in brackets, may have brackets and spaces.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 5 || fields[3] != pid { // state, parent, group, session, terminal
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[4], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint64(uint32(n))
+}
+
+// inJob reports whether a process runs in the unit of a job, or that can't be told.
+func inJob(dir string) bool {
+	group, err := os.ReadFile(filepath.Join(dir, "cgroup"))
+	return err != nil || bytes.Contains(group, []byte("/"+contract.UnitPrefix))
+}
+
+// terminalPath is where the device with this number is, by the kernel's own numbering.
+func terminalPath(dev string, number uint64) string {
+	major, minor := unix.Major(number), unix.Minor(number)
+	if major == 4 {
+		return filepath.Join(dev, "tty"+strconv.Itoa(int(minor)))
+	}
+	const firstPTY, lastPTY = 136, 143
+	if major >= firstPTY && major <= lastPTY {
+		return filepath.Join(dev, "pts", strconv.Itoa(int(major-firstPTY)<<20|int(minor)))
+	}
+	return ""
+}
+
+// writeTo writes to a terminal that is the user's own and, as mesg has it, open to
+// messages.
+func writeTo(path string, uid int, number uint64, text []byte) error {
+	if path == "" {
+		return errors.New("a terminal of an unknown kind")
+	}
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != number || int(st.Uid) != uid:
+		return fmt.Errorf("%s is not a terminal of the user's", path)
+	case st.Mode&0o020 == 0:
+		return fmt.Errorf("%s takes no messages (mesg n)", path)
+	}
+	until := time.Now().Add(writeTime)
+	for len(text) > 0 {
+		n, err := unix.Write(fd, text)
+		text = text[max(n, 0):]
+		if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			return &fs.PathError{Op: "write", Path: path, Err: err}
+		}
+		left := time.Until(until)
+		if len(text) > 0 && left <= 0 {
+			return fmt.Errorf("the output of %s is stopped", path)
+		}
+		if len(text) > 0 {
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(left.Milliseconds())+1)
+		}
+	}
+	return nil
+}

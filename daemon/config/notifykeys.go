@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Notify is how messages about jobs may be sent.
+type Notify struct {
+	Ways           []job.NotifyWay   // that jobs may use; empty: none
+	OtherAddresses bool              // whether mail may go elsewhere than to the owner's account
+	OwnURLs        bool              // whether messages may be posted to URLs of the owner's
+	Webhooks       map[string]string // the site's: URLs by name
+}
+
+func notifyKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "ways", doc: "How messages about the start and end of jobs may be sent (--notify): by mail (by /usr/sbin/sendmail), webhook (an HTTP POST) and terminal (on the terminals where the user is logged in). A job that names none uses mail where sendmail is installed, else the terminal. Empty: none are sent.",
+			bind: func(c *Config) value { return notifyWays(&c.Notify.Ways) }},
+		{section: in, name: "other_addresses", doc: "Whether mail may go to an address that the user names (--notify-to), or to the user's account on this machine alone.",
+			bind: func(c *Config) value { return onOff(&c.Notify.OtherAddresses) }},
+		{section: in, name: "own_urls", doc: "Whether a webhook may be a URL that the user names (--notify-to), or one of the site's alone. The user's own is posted to by a process of the user's, which may do no more than the user's jobs.",
+			bind: func(c *Config) value { return onOff(&c.Notify.OwnURLs) }},
+	}
+}
+
+// webhookSection is a webhook of the site's, which users know by its name.
+func webhookSection() section {
+	return section{path: []string{"notify", "webhook"}, placeholder: "HOOK", wrongName: webhookName,
+		doc:     "A webhook of the site's, which users name and do not see (--notify-to HOOK). A process posts to it that is nobody's: neither root's nor the user's.",
+		example: "[notify.webhook.lab-chat]\n  url = \"https://chat.example.org/hooks/0123\"\n",
+		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Notify.Webhooks)) },
+		add: func(c *Config, name string) {
+			if c.Notify.Webhooks == nil {
+				c.Notify.Webhooks = map[string]string{}
+			}
+			c.Notify.Webhooks[name] = c.Notify.Webhooks[name]
+		},
+		keys: webhookKeys,
+	}
+}
+
+func webhookKeys(in, name string) []key {
+	return []key{
+		{section: in, name: "url", doc: "Where the message is posted to, as JSON: MESSAGES in gpuschedd(8) says what is in it. Whoever reads this file can post there, too.",
+			bind: func(c *Config) value {
+				url := c.Notify.Webhooks[name]
+				return written{webURL(&url), func() { c.Notify.Webhooks[name] = url }}
+			}},
+	}
+}
+
+// webhookName says what is wrong with the name of a webhook.
+func webhookName(name string) error {
+	switch {
+	case name == "HOOK":
+		return errors.New("HOOK stands for the name of a webhook: write that")
+	case name == "" || len(name) > 64 || strings.Trim(name, bare) != "":
+		return fmt.Errorf("%s is not the name of a webhook: use letters, digits, - and _",
+			strconv.QuoteToASCII(name[:min(len(name), 80)]))
+	}
+	return nil
+}
+
+// webURL is a URL of http or https.
+func webURL(to *string) value {
+	wrong := func(s string) error {
+		if s != "" && !job.IsWebURL(s) {
+			return errors.New("it is not a URL of http or https") // the URL itself may be a secret
+		}
+		return nil
+	}
+	return word(to, `"https://chat.example.org/hooks/0123"`, wrong, "a URL", "^(https?://.+)?$")
+}
+
+// notifyWays is a list of ways.
+func notifyWays(to *[]job.NotifyWay) value {
+	var words []string
+	for _, w := range job.NotifyWays() {
+		words = append(words, string(w))
+	}
+	known := strings.Join(words, ", ")
+	item := func(s string) (job.NotifyWay, bool) { return job.NotifyWay(s), true }
+	read := fromList(`ways such as ["mail"]`, "ways in quotes only: "+known, item)
+	wrong := func(list []job.NotifyWay) error {
+		for i, w := range list {
+			if !slices.Contains(job.NotifyWays(), w) {
+				return fmt.Errorf("%q is not a way: use %s", string(w), known)
+			}
+			if slices.Contains(list[:i], w) {
+				return fmt.Errorf("%q is listed twice", string(w))
+			}
+		}
+		return nil
+	}
+	form := shape{Type: "array", Form: "a list of " + known, Items: &shape{Type: "string", Enum: words}}
+	write := listed(func(w job.NotifyWay) string { return strconv.Quote(string(w)) })
+	return setting[[]job.NotifyWay]{to, read, wrong, write, form}
+}

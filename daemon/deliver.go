@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// deliverTime is how long one message may take, however slow what it goes through is.
+const deliverTime = 3 * time.Minute
+
+// deliver sends a message about a job, made of what is on record.
+func (d *Daemon) deliver(ctx context.Context, n job.Notification) core.Event {
+	ctx, cancel := d.host.Timeout(ctx, deliverTime)
+	defer cancel()
+	why, again := d.trySend(ctx, n)
+	fields := []any{"job", n.Job, "uid", n.UID, "event", n.Event, "way", n.Way}
+	if why.IsZero() {
+		d.log.Info("message sent", fields...)
+	} else {
+		d.log.Warn("message not sent", append(fields, "again", again, "why", words.Say(why))...)
+	}
+	return core.Delivered{Job: n.Job, Event: n.Event, Which: n.Which, Sent: why.IsZero(), Again: again, Why: why}
+}
+
+func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Message, again bool) {
+	if d.opt.Deliver == nil {
+		return job.Say("detail/notify-nobody"), false
+	}
+	jobs, err := d.opt.Store.Jobs(ctx, []job.ID{n.Job})
+	if err != nil {
+		return job.Text(err.Error()), true
+	}
+	if len(jobs) == 0 || n.Which >= len(jobs[0].Request.Notify) {
+		return job.Say("detail/notify-forgotten"), false
+	}
+	j := &jobs[0]
+	payload, err := d.opt.Store.Payload(ctx, j.PayloadID())
+	if err != nil {
+		return job.Text(err.Error()), true
+	}
+	to := ""
+	if n.Which < len(payload.NotifyTo) {
+		to = payload.NotifyTo[n.Which]
+	}
+	return d.opt.Deliver(ctx, n, j, to)
+}

@@ -1,0 +1,12 @@
+package host
+
+import "os"
+
+// mailProgram is where every mail system of Linux has a program of this name.
+const mailProgram = "/usr/sbin/sendmail"
+
+// HasMail reports whether the machine has a mail program.
+func HasMail() bool {
+	st, err := os.Stat(mailProgram)
+	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
+}

@@ -1,0 +1,175 @@
+package job
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NotifyEvent is what of a job somebody wants to be told.
+type NotifyEvent string
+
+// The events. A job that is queued again has not ended, and starts once only.
+const (
+	NotifyStart NotifyEvent = "start" // its command runs, for the first time; of an array: that of a task
+	NotifyEnd   NotifyEvent = "end"   // it has ended, in whatever way; of an array: all of it
+	NotifyFail  NotifyEvent = "fail"  // it has ended, but not well, and its owner did not cancel it
+)
+
+// NotifyEvents lists them all.
+func NotifyEvents() []NotifyEvent { return []NotifyEvent{NotifyStart, NotifyEnd, NotifyFail} }
+
+// NotifyWay is how a message reaches somebody.
+type NotifyWay string
+
+// The ways.
+const (
+	NotifyMail     NotifyWay = "mail"     // by the machine's mail program
+	NotifyWebhook  NotifyWay = "webhook"  // an HTTP POST
+	NotifyTerminal NotifyWay = "terminal" // on the terminals where the job's user is logged in
+)
+
+// NotifyWays lists them all.
+func NotifyWays() []NotifyWay { return []NotifyWay{NotifyMail, NotifyWebhook, NotifyTerminal} }
+
+// Notify is one wish to be told about a job.
+type Notify struct {
+	On []NotifyEvent `json:"on"`
+
+	// Way is how; "" in a submission is the site's choice.
+	Way NotifyWay `json:"way,omitempty"`
+
+	// Webhook is the name of one of the site's.
+	Webhook string `json:"webhook,omitempty"`
+
+	// To is an address for mail, "" for the owner's account on this machine, or a URL of the
+	// owner's. In a submission alone: it belongs to the payload (Payload.NotifyTo).
+	To string `json:"to,omitempty"`
+}
+
+// Bounds of what one job may ask.
+const (
+	MaxNotify        = 4   // wishes of one job
+	MaxNotifyToBytes = 512 // of an address or URL
+)
+
+// wants reports whether the event is one of the wish's.
+func (n *Notify) wants(events ...NotifyEvent) bool {
+	return slices.ContainsFunc(events, func(e NotifyEvent) bool { return slices.Contains(n.On, e) })
+}
+
+// Notification is one message about a job, on record from when it is owed until long
+// after it was sent. Its job, event and number name it.
+type Notification struct {
+	Job   ID          `json:"job"`
+	Event NotifyEvent `json:"event"` // start or end
+	Which int         `json:"which"` // of Request.Notify
+	UID   int         `json:"uid"`   // of the job's owner
+	Way   NotifyWay   `json:"way"`
+	At    time.Time   `json:"at"` // when it became owed
+
+	Tries  int       `json:"tries,omitempty"`
+	Next   time.Time `json:"next,omitzero"`   // not before then, after a try that failed
+	Closed time.Time `json:"closed,omitzero"` // when it was sent or given up; zero: it is owed
+	Why    Message   `json:"why,omitzero"`    // of the last try, where it failed; of one that is closed: why it was given up
+}
+
+// Sent reports whether it has been sent.
+func (n *Notification) Sent() bool { return !n.Closed.IsZero() && n.Why.IsZero() }
+
+// Messages returns the messages that the start or end of a job calls for.
+func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
+	if j.Task != nil {
+		return nil // its array tells
+	}
+	events := []NotifyEvent{event}
+	if event == NotifyEnd && j.wentWrong() {
+		events = append(events, NotifyFail)
+	}
+	var list []Notification
+	for i := range j.Request.Notify {
+		if n := &j.Request.Notify[i]; n.wants(events...) {
+			list = append(list, Notification{Job: j.ID, Event: event, Which: i, UID: j.Owner.UID, Way: n.Way, At: at})
+		}
+	}
+	return list
+}
+
+// wentWrong reports whether a job has not completed, and not because its owner
+// cancelled it.
+func (j *Job) wentWrong() bool {
+	r := j.Result
+	if r == nil || r.Outcome == Completed {
+		return false
+	}
+	return r.Outcome != Cancelled || r.Cause != "" || r.By != j.Owner.User
+}
+
+// checkNotify looks at the form of what a submission wants to be told, and where.
+func (s *Submission) checkNotify(p *Problems) {
+	list, to := s.Request.Notify, s.Payload.NotifyTo
+	if len(list) > MaxNotify || len(to) > len(list) {
+		p.add("usage/notify-many", MaxNotify)
+		return
+	}
+	for i := range list {
+		n := list[i]
+		if i < len(to) {
+			n.To = to[i]
+		}
+		n.check(p)
+	}
+}
+
+func (n *Notify) check(p *Problems) {
+	unknown := func(e NotifyEvent) bool { return !slices.Contains(NotifyEvents(), e) }
+	switch {
+	case len(n.On) == 0 || len(n.On) > len(NotifyEvents()) || slices.ContainsFunc(n.On, unknown):
+		p.add("usage/notify-event")
+	case n.Way != "" && !slices.Contains(NotifyWays(), n.Way):
+		p.add("usage/notify-way", string(n.Way))
+	case n.Way == NotifyMail && n.To != "" && !IsAddress(n.To):
+		p.add("usage/notify-address")
+	case n.Way == NotifyWebhook && (n.To == "") == (n.Webhook == ""):
+		p.add("usage/notify-webhook")
+	case n.Way == NotifyWebhook && n.To != "" && !IsWebURL(n.To):
+		p.add("usage/notify-url", MaxNotifyToBytes)
+	case n.Way != NotifyWebhook && n.Webhook != "", n.Way != NotifyWebhook && n.Way != NotifyMail && n.To != "":
+		p.add("usage/notify-to")
+	case len(n.Webhook) > MaxNameBytes || !Printable(n.Webhook):
+		p.add("usage/notify-webhook")
+	}
+}
+
+// Letters of addresses: what every mail program takes as they are, without quotes.
+const (
+	alnum       = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	localChars  = alnum + "._%+=-"
+	domainChars = alnum + ".-"
+)
+
+// IsAddress reports whether s is a mail address such as alice@example.org, of plain
+// letters alone: nothing in it can be an option, a header or a second address.
+func IsAddress(s string) bool {
+	local, domain, ok := strings.Cut(s, "@")
+	plain := func(part, chars string, most int) bool {
+		return part != "" && len(part) <= most && onlyOf(part, chars) &&
+			strings.Contains(alnum, part[:1]) && !strings.Contains(part, "..") && !strings.HasSuffix(part, ".")
+	}
+	return ok && plain(local, localChars, 64) && plain(domain, domainChars, 253)
+}
+
+func onlyOf(s, chars string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(chars, r) })
+}
+
+// IsWebURL reports whether s is a URL that a message can be posted to: http or https
+// and a host.
+func IsWebURL(s string) bool {
+	if len(s) > MaxNotifyToBytes || !Printable(s) || strings.ContainsAny(s, " \"<>\\^`{|}") {
+		return false
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.Opaque == ""
+}

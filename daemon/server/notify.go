@@ -1,0 +1,100 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// splitNotify parts which messages a job asks for from where they go, which is private.
+func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
+	public, to = slices.Clone(list), make([]string, len(list))
+	for i := range public {
+		to[i], public[i].To = public[i].To, ""
+	}
+	if !slices.ContainsFunc(to, func(s string) bool { return s != "" }) {
+		to = nil
+	}
+	return public, to
+}
+
+// allowNotify fills in the way where the submitter left it to the site, and refuses what
+// the site does not allow or have.
+func (s *Server) allowNotify(sub *job.Submission) error {
+	site, mail := s.opt.Config().Notify, s.opt.HasMail == nil || s.opt.HasMail()
+	for i := range sub.Request.Notify {
+		n, to := &sub.Request.Notify[i], ""
+		if i < len(sub.Payload.NotifyTo) {
+			to = sub.Payload.NotifyTo[i]
+		}
+		if n.Way == "" {
+			n.Way = job.NotifyMail
+			if !mail || !slices.Contains(site.Ways, n.Way) {
+				n.Way = job.NotifyTerminal
+			}
+		}
+		_, named := site.Webhooks[n.Webhook]
+		switch {
+		case !slices.Contains(site.Ways, n.Way):
+			return notifyRefused("this site does not let jobs tell by "+string(n.Way), notifyWays(site.Ways))
+		case n.Way == job.NotifyMail && !mail:
+			return notifyRefused("there is no /usr/sbin/sendmail on this machine",
+				"use --notify terminal:end, or ask your administrator for a mail system")
+		case n.Way == job.NotifyMail && to == "" && sub.Owner.User == strconv.Itoa(sub.Owner.UID):
+			return notifyRefused("your user id has no account on this machine that mail could go to",
+				"name an address: --notify-to alice@example.org")
+		case n.Way == job.NotifyMail && to != "" && !site.OtherAddresses:
+			return notifyRefused("this site sends mail to accounts of this machine only", "leave --notify-to out")
+		case n.Webhook != "" && !named:
+			return notifyRefused("this site has no webhook of that name", webhookNames(site.Webhooks))
+		case n.Way == job.NotifyWebhook && to != "" && !site.OwnURLs:
+			return notifyRefused("this site posts messages to webhooks of its own only", webhookNames(site.Webhooks))
+		}
+	}
+	return nil
+}
+
+func notifyRefused(message, hint string) error {
+	return &api.Error{Code: api.CodePolicy, Message: message, Hint: hint}
+}
+
+func notifyWays(list []job.NotifyWay) string {
+	if len(list) == 0 {
+		return "leave --notify out"
+	}
+	var names []string
+	for _, w := range list {
+		names = append(names, string(w))
+	}
+	return "use " + strings.Join(names, " or ")
+}
+
+func webhookNames[V any](hooks map[string]V) string {
+	var names []string
+	for name := range hooks {
+		names = append(names, name)
+	}
+	if slices.Sort(names); len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + listed(names)
+}
+
+// renderMessages shows what became of the messages about a job.
+func renderMessages(list []job.Notification) []api.Message {
+	var out []api.Message
+	for _, n := range list {
+		out = append(out, api.Message{
+			Event: n.Event, Which: n.Which, Way: n.Way, At: n.At.UTC(), Tries: n.Tries,
+			Next: moment(n.Next), Closed: moment(n.Closed), Sent: n.Sent(), Sentence: words.Say(n.Why),
+		})
+	}
+	return out
+}
+
+// Describe is a job as everybody may see it.
+func (s *Server) Describe(v *job.JobView) api.Job { return s.namer().renderJob(v) }

@@ -1,0 +1,122 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Letter is what a message about a job says.
+type Letter struct {
+	Subject string // one line of printable text
+	Body    string // lines
+}
+
+// maxSubject bounds a subject, in bytes.
+const maxSubject = 200
+
+// MakeLetter says what became of a job, for its owner, who reads it elsewhere and once.
+func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
+	happened := whatHappened(event, j)
+	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), plain(j.Label.Name))
+	subject := fmt.Sprintf("%s %s on %s", what, happened, plain(host))
+	if len(subject) > maxSubject {
+		subject = strings.ToValidUTF8(subject[:maxSubject-3], "") + "..."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n\n", capital(what), happened)
+	for _, f := range facts(event, j, host) {
+		if f[1] != "" {
+			fmt.Fprintf(&b, "  %-12s %s\n", f[0], plain(f[1]))
+		}
+	}
+	fmt.Fprintf(&b, "\nThe end of its output:  gpusched logs -n 50 %s\nAll about it:           gpusched show %s\n", j.Called(), j.Called())
+	return Letter{plain(subject), b.String()}
+}
+
+func noun(j *job.Job) string {
+	if j.Request.Array != nil {
+		return "array"
+	}
+	return "job"
+}
+
+func whatHappened(event job.NotifyEvent, j *job.Job) string {
+	switch {
+	case event == job.NotifyStart:
+		return "has started"
+	case j.Result == nil:
+		return "has ended"
+	}
+	return plain(Result(j.Result))
+}
+
+// facts are what is on record of the job, in the order in which people ask.
+func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
+	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
+	if tasks := taskCounts(j); tasks != "" {
+		list = append(list, [2]string{"tasks", tasks})
+	}
+	list = append(list, [2]string{"submitted", moment(j.SubmittedAt)})
+	if a := j.Attempt; a != nil {
+		list = append(list, [2]string{"started", moment(a.StartedAt)})
+		if event == job.NotifyEnd && !a.StartedAt.IsZero() && a.EndedAt.After(a.StartedAt) {
+			list = append(list, [2]string{"ran", job.FormatDuration(a.EndedAt.Sub(a.StartedAt).Round(time.Second))})
+		}
+		if a.Number > 1 {
+			list = append(list, [2]string{"attempt", fmt.Sprint(a.Number)})
+		}
+	}
+	if event == job.NotifyEnd {
+		list = append(list, [2]string{"ended", moment(j.ChangedAt)})
+	}
+	if r := j.Result; event == job.NotifyEnd && r != nil && j.Request.Array == nil {
+		list = append(list, [2]string{"exit status", fmt.Sprint(r.Code())})
+	}
+	return append(list, [2]string{"comment", j.Label.Comment})
+}
+
+// taskCounts says how the tasks of an array have ended.
+func taskCounts(j *job.Job) string {
+	if j.Request.Array == nil || j.Tasks == nil {
+		return ""
+	}
+	size, n := j.Request.Array.Size(), j.Tasks
+	if !j.State.Terminal() {
+		return fmt.Sprintf("%d", size)
+	}
+	never := size - n.Became() - n.Cancelled()
+	text := fmt.Sprintf("%d: %d completed, %d did not", size, n.Became()-n.Failed, n.Failed)
+	if n.Cancelled() > 0 {
+		text += fmt.Sprintf(", %d were cancelled before they started", n.Cancelled())
+	}
+	if never > 0 {
+		text += fmt.Sprintf(", %d never started", never)
+	}
+	return text
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return job.FormatMoment(t)
+}
+
+// plain replaces what could be more than text where it is read: ends of lines in the
+// header of a mail, sequences on a terminal.
+func plain(s string) string {
+	if job.Printable(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || job.Printable(string(r)) {
+			return r
+		}
+		return '?'
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,72 @@
+package units
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// MessageSpec is what the unit is made of that sends one message.
+type MessageSpec struct {
+	Job     int64
+	Event   string // start or end
+	Number  int    // of the job's messages about that
+	Program string // absolute path of gpusched-notify
+	File    string // absolute path of what it is given, which root alone can read
+	UID     int    // of the job's owner
+	GID     int    // 0: the account's own
+	OfSite  bool   // the site sends it, as nobody's account, and the owner does not
+}
+
+// Bounds of such a unit.
+const (
+	messageTime   = 2 * time.Minute // from its start to its end
+	messageGrace  = 5 * time.Second
+	messageMemory = 256 << 20
+	messageTasks  = 64
+)
+
+// MessageName returns the name of the unit.
+func MessageName(s MessageSpec) string {
+	return fmt.Sprintf("%s%d-%s-%d%s", contract.MessagePrefix, s.Job, s.Event, s.Number, contract.UnitSuffix)
+}
+
+// IsMessage reports whether a unit is one that sends a message.
+func IsMessage(name string) bool {
+	return strings.HasPrefix(name, contract.MessagePrefix) && strings.HasSuffix(name, contract.UnitSuffix)
+}
+
+// MessageProperties returns the properties of the unit. It opens no GPU, and otherwise
+// may do what its user may do in a shell: a mail program may be set-uid, and reads its
+// user's settings. What the site sends runs as an account that exists as long as the unit.
+func MessageProperties(s MessageSpec) []Property {
+	p := []Property{
+		{"Description", fmt.Sprintf("gpusched message about job %d", s.Job)},
+		{"Type", "oneshot"},
+		{"ExecStart", []ExecCommand{{s.Program, []string{s.Program}, false}}},
+		{"StandardInputFile", s.File},
+		{"StandardOutput", "journal"},
+		{"StandardError", "journal"},
+		{"SyslogIdentifier", "gpusched-notify"},
+		{"NotifyAccess", "main"},
+		{"KillMode", "control-group"},
+		{"TimeoutStartUSec", usec(messageTime)},
+		{"TimeoutStopUSec", usec(messageGrace)},
+		{"DevicePolicy", "closed"},
+		{"DeviceAllow", []DeviceAllow{{"char-tty", "rw"}}},
+		{"MemoryMax", uint64(messageMemory)},
+		{"TasksMax", uint64(messageTasks)},
+		{"LimitCORE", uint64(0)},
+	}
+	if s.OfSite {
+		return append(p, Property{"DynamicUser", true})
+	}
+	p = append(p, Property{"Slice", Slice(s.UID)}, Property{"User", strconv.Itoa(s.UID)})
+	if s.GID != 0 {
+		p = append(p, Property{"Group", strconv.Itoa(s.GID)})
+	}
+	return p
+}

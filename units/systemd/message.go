@@ -1,0 +1,56 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// RunMessage starts the unit name, which sends a message and is of type oneshot, waits
+// for its end, and has systemd forget it. It returns how it ended; a unit that has left
+// nothing behind has done what it should. One that is there already, from before this
+// process began, is waited for instead.
+func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error) {
+	none := units.Status{Name: name}
+	if !units.IsMessage(name) {
+		return none, fmt.Errorf("start unit %q: not a unit that sends a message", name)
+	}
+	l, err := m.current()
+	if err != nil {
+		return none, fmt.Errorf("start unit %q: %w", name, err)
+	}
+	w := m.waiters.enter(name)
+	defer m.waiters.leave(name, w)
+	job, err := m.startTransient(ctx, l, name, props)
+	if err == nil {
+		_, err = m.await(ctx, l, w, job)
+	}
+	if err != nil && !errors.Is(err, units.ErrExists) {
+		return none, wrap("run unit", name, err)
+	}
+	return m.awaitMessage(ctx, l, w, name)
+}
+
+// awaitMessage waits until the unit runs no more. systemd keeps one that failed.
+func (m *Manager) awaitMessage(ctx context.Context, l *link, w *waiter, name string) (units.Status, error) {
+	for {
+		there, err := unitThere(ctx, l, name)
+		if err != nil || !there {
+			return units.Status{Name: name, Result: units.ResultSuccess}, err
+		}
+		s, err := readStatus(ctx, l, name)
+		switch {
+		case err != nil:
+			return s, err
+		case s.Load == units.LoadNotFound, s.Active == units.ActiveInactive && !s.JobPending:
+			return units.Status{Name: name, Result: units.ResultSuccess}, nil
+		case s.Active == units.ActiveFailed:
+			return s, m.collect(ctx, l, w, name)
+		}
+		if err := pause(ctx, l, w, lookAgain); err != nil {
+			return s, wrap("run unit", name, err)
+		}
+	}
+}
