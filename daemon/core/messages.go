@@ -52,15 +52,20 @@ func (b *messageBook) of(uid int) (n int) {
 	return n
 }
 
+// add takes a message, or closes it where its user has enough of them.
+func (b *messageBook) add(n *job.Notification, now time.Time) {
+	if b.of(n.UID) >= maxOwed {
+		n.Closed, n.Why = now, job.Say("detail/notify-many", maxOwed)
+		return
+	}
+	b.owed = append(b.owed, &owedMessage{Notification: *n})
+	b.changed = true
+}
+
 // oweMessages puts on record what the job's owner is to be told now.
 func (c *Core) oweMessages(l *trackedJob, event job.NotifyEvent, now time.Time) {
 	for _, n := range l.job.Messages(event, now) {
-		if c.messages.of(n.UID) >= maxOwed {
-			n.Closed, n.Why = now, job.Say("detail/notify-many", maxOwed)
-		} else {
-			c.messages.owed = append(c.messages.owed, &owedMessage{Notification: n})
-			c.messages.changed = true
-		}
+		c.messages.add(&n, now)
 		c.step.record(job.Record{Notification: &n})
 	}
 }
@@ -70,9 +75,18 @@ func (b *messageBook) due() time.Time { return b.next }
 
 // deliver sends what may go. Nothing does while the machine goes down: it is on record.
 func (c *Core) deliver(now time.Time) {
-	b := &c.messages
-	if !b.changed && (b.next.IsZero() || now.Before(b.next)) || c.systemd.leaving() {
+	if c.systemd.leaving() {
 		return
+	}
+	for _, n := range c.messages.send(now) {
+		c.step.act(Deliver{n})
+	}
+}
+
+// send returns the messages that go now, and counts them as on their way.
+func (b *messageBook) send(now time.Time) (list []job.Notification) {
+	if !b.changed && (b.next.IsZero() || now.Before(b.next)) {
+		return nil
 	}
 	b.changed, b.next = false, time.Time{}
 	total, of := 0, map[int]int{}
@@ -93,19 +107,26 @@ func (c *Core) deliver(now time.Time) {
 			m.sending = true
 			total++
 			of[m.UID]++
-			c.step.act(Deliver{m.Notification})
+			list = append(list, m.Notification)
 		}
 	}
+	return list
 }
 
 // delivered takes how a try went.
 func (c *Core) delivered(e Delivered, now time.Time) {
-	b := &c.messages
+	if n, known := c.messages.tried(&e, now); known {
+		c.step.record(job.Record{Notification: &n})
+	}
+}
+
+// tried notes how a try went; false where the message was not on its way.
+func (b *messageBook) tried(e *Delivered, now time.Time) (n job.Notification, known bool) {
 	at := slices.IndexFunc(b.owed, func(m *owedMessage) bool {
 		return m.Job == e.Job && m.Event == e.Event && m.Which == e.Which
 	})
 	if at < 0 || !b.owed[at].sending {
-		return
+		return n, false
 	}
 	m := b.owed[at]
 	m.sending, b.changed = false, true
@@ -117,8 +138,7 @@ func (c *Core) delivered(e Delivered, now time.Time) {
 		m.Closed, m.Next = now, time.Time{}
 		b.owed = slices.Delete(b.owed, at, at+1)
 	}
-	n := m.Notification
-	c.step.record(job.Record{Notification: &n})
+	return m.Notification, true
 }
 
 // shift moves when messages are tried again with a clock that was set.
