@@ -62,7 +62,7 @@ var rooms = map[string]room{
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":                  {internal: []string{"daemon/core", "daemon/job", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
-	"daemon/deliver": {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net", "net/http"}, why: "the daemon opens no connection and runs no program to send a message: a unit does"},
+	"daemon/deliver":          {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net", "net/http"}, why: "the daemon opens no connection and runs no program to send a message: a unit does"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",
 	}, banned: []string{"os/exec", "net", "sync", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},

@@ -9,8 +9,9 @@ import (
 // candour is how far a user's jobs outran what was expected of them, in GPU time. Many runs of
 // seconds make a command look short; if one of a day then went first as a short job, and
 // the next after some more such runs, the order could be bought with nothing. So what is expected of
-// the waiting jobs of a user whose jobs outrun much more than others' is multiplied by what they ran for over what of that had been expected, in
-// the mean: to look short a user has to run short jobs for as long as the long ones. It is not on
+// the waiting jobs of a user whose jobs outrun much more than others' is multiplied by what they ran
+// for over what of that had been expected, in the mean: to look short a user has to run short jobs
+// for as long as the long ones. It is not on
 // record, and learned anew after a restart.
 type candour struct {
 	ran, foreseen float64 // decayed sums of GPU time

@@ -89,7 +89,7 @@ func (s *instance) open(ctx context.Context) error {
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
 		Deliver: sender.Deliver,
-		Source: s.source, Kernel: kernel,
+		Source:  s.source, Kernel: kernel,
 		UnitOf: host.UnitOf, Account: s.names.KnownName, InGroup: s.names.InGroup, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
