@@ -40,7 +40,9 @@ func webhookSection() section {
 			if c.Notify.Webhooks == nil {
 				c.Notify.Webhooks = map[string]string{}
 			}
-			c.Notify.Webhooks[name] = c.Notify.Webhooks[name]
+			if _, there := c.Notify.Webhooks[name]; !there {
+				c.Notify.Webhooks[name] = ""
+			}
 		},
 		keys: webhookKeys,
 	}
