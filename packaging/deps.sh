@@ -23,6 +23,7 @@ need nsenter util-linux
 need setpriv util-linux
 need readelf binutils
 need perl perl
+need /usr/bin/python3 python3
 need screen screen
 need tmux tmux
 need qemu-img qemu-utils

@@ -82,6 +82,13 @@ func startDaemon(env *testscript.Env) error {
 	env.Setenv("GPUSCHED_SOCKET", filepath.Join(env.WorkDir, "s"))
 	env.Setenv("UID", strconv.Itoa(os.Getuid()))
 	env.Setenv("PWD", env.WorkDir)
+	client, err := filepath.Abs("../../contrib/python")
+	if err != nil {
+		return err
+	}
+	env.Setenv("PYTHON_CLIENT", client)
+	env.Setenv("PYTHONPATH", client)
+	env.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 	b := &scripted{}
 	b.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	text, err := os.ReadFile(filepath.Join(env.WorkDir, "backend.json"))

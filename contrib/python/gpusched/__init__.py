@@ -1,0 +1,248 @@
+"""A client of gpusched, the GPU scheduler of one machine.
+
+It runs the command gpusched and reads its JSON, so that whatever the command can do
+can be done from here, by the same names:
+
+    import gpusched
+
+    job = gpusched.submit("python", "train.py", "--lr", "1e-3", gpus=2, gpu_mem="40G", time="2h")
+    ended = gpusched.wait(job["id"])
+    print(ended["state"], gpusched.logs(job["id"]))
+
+An option of the command line is a keyword: --gpu-mem 40G is gpu_mem="40G", --preemptible
+is preemptible=True, --no-requeue is requeue=False, and a list repeats its option, as in
+tag=["a=1", "b=2"]. None is an option that is not given. Jobs, GPUs and answers are the
+documents of -o json as dictionaries: sizes in bytes, times in UTC, durations in seconds.
+Fields are only ever added to them.
+
+What goes wrong is an Error, whose kinds are those of the exit status.
+"""
+
+import json
+import os
+import subprocess
+
+__all__ = [
+    "Conflict", "Error", "Forbidden", "Never", "NotFound", "Refused", "Unreachable", "Usage", "WaitTimeout",
+    "cancel", "estimate", "gpus", "health", "hold", "list", "logs", "release", "requeue", "resubmit", "resume",
+    "run_command", "show", "status", "submit", "suspend", "update", "version", "wait", "why",
+]
+
+_list = list  # the function of that name hides it
+
+
+class Error(Exception):
+    """Something that gpusched refused or could not do.
+
+    status is the exit status of the command, message what it said.
+    """
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class Usage(Error):
+    """The request is malformed (2)."""
+
+
+class NotFound(Error):
+    """There is no such job or GPU (3)."""
+
+
+class Forbidden(Error):
+    """That is not permitted (4)."""
+
+
+class Unreachable(Error):
+    """The scheduler does not answer, or the command is not installed (5)."""
+
+
+class Never(Error):
+    """This machine can never do that (6)."""
+
+
+class WaitTimeout(Error):
+    """The wait was shorter than the job (7)."""
+
+
+class Refused(Error):
+    """The site's rules refuse that (8)."""
+
+
+class Conflict(Error):
+    """Not possible as things are, such as to cancel a job that has ended (1)."""
+
+
+_KINDS = {1: Conflict, 2: Usage, 3: NotFound, 4: Forbidden, 5: Unreachable, 6: Never, 7: WaitTimeout, 8: Refused}
+
+
+def _words(options):
+    """The options of a command line that keywords stand for."""
+    words = []
+    for name, value in options.items():
+        flag = name.strip("_").replace("_", "-")
+        for v in value if isinstance(value, (_list, tuple)) else [value]:
+            if v is True:
+                words.append("--" + flag)
+            elif v is False:
+                words.append("--no-" + flag)
+            elif v is not None:
+                words.append("--%s=%s" % (flag, v))
+    return words
+
+
+def _ids(ids):
+    """Ids as the command reads them: numbers, jobs, or words such as "7_3" and "@"."""
+    return [str(i["id"] if isinstance(i, dict) else i) for i in ids]
+
+
+def _run(words):
+    try:
+        done = subprocess.run(
+            [os.environ.get("GPUSCHED", "gpusched"), *words],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+        )
+    except OSError as e:
+        raise Unreachable(5, "gpusched can't be run: %s" % e) from e
+    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
+
+
+def _fail(status, said):
+    lines = [line[len("gpusched: "):] if line.startswith("gpusched: ") else line for line in said.strip().splitlines()]
+    raise _KINDS.get(status, Error)(status, "\n".join(lines) or "gpusched ended with status %d" % status)
+
+
+def run_command(*words, **options):
+    """Run a command of gpusched and return its JSON answer as a dictionary."""
+    status, out, said = _run([*words, "--json", *_words(options)])
+    if status != 0:
+        _fail(status, said)
+    return json.loads(out)
+
+
+def submit(*argv, **options):
+    """Queue a job for a command and return the job. The options are those of submit."""
+    if not argv:
+        raise Usage(2, "there is no command to run")
+    status, out, said = _run(["submit", "--json", *_words(options), "--", *argv])
+    if status != 0:
+        _fail(status, said)
+    return json.loads(out)["job"]
+
+
+def wait(*ids, **options):
+    """Wait until jobs have ended and return them: one job for one id, else a list.
+
+    timeout="90s" gives up after that (WaitTimeout). How a job ended is in its "state" and
+    its "result", such as result["exit_code"]; a job that failed is no Error.
+    """
+    status, out, said = _run(["wait", "--json", *_words(options), *_ids(ids)])
+    jobs = _jobs(out)
+    if not jobs:
+        _fail(status, said)
+    return jobs[0] if len(ids) == 1 and len(jobs) == 1 else jobs
+
+
+def _jobs(out):
+    """The jobs of an answer; none where there is no answer."""
+    if not out.strip():
+        return []
+    answer = json.loads(out)
+    return answer["jobs"] if "jobs" in answer else [answer["job"]]
+
+
+def list(*ids, **options):  # the command's name
+    """The waiting and running jobs, or those of these ids; ended ones too with all=True."""
+    return run_command("list", *_ids(ids), **options)["jobs"]
+
+
+def show(id, **options):
+    """One job, with all that is known of it."""
+    return run_command("show", *_ids([id]), **options)["job"]
+
+
+def why(id, **options):
+    """Why a job waits, in one sentence; "" for one that does not."""
+    jobs = _jobs(json.dumps(run_command("why", *_ids([id]), **options)).encode())
+    return jobs[0].get("why", "") if jobs else ""
+
+
+def logs(*ids, **options):
+    """What jobs have printed, as text."""
+    status, out, said = _run(["logs", *_words(options), *_ids(ids)])
+    if status != 0:
+        _fail(status, said)
+    return out.decode("utf-8", "replace")
+
+
+def _act(command, ids, options):
+    return _jobs(json.dumps(run_command(command, *_ids(ids), **options)).encode())
+
+
+def cancel(*ids, **options):
+    """End jobs, and return them."""
+    return _act("cancel", ids, options)
+
+
+def hold(*ids, **options):
+    """Keep waiting jobs from starting, and return them."""
+    return _act("hold", ids, options)
+
+
+def release(*ids, **options):
+    """Undo a hold, and return the jobs."""
+    return _act("release", ids, options)
+
+
+def requeue(*ids, **options):
+    """Stop running jobs and queue them again, and return them."""
+    return _act("requeue", ids, options)
+
+
+def suspend(*ids, **options):
+    """Halt running jobs, and return them."""
+    return _act("suspend", ids, options)
+
+
+def resume(*ids, **options):
+    """Let suspended jobs go on, and return them."""
+    return _act("resume", ids, options)
+
+
+def update(*ids, **options):
+    """Change jobs, such as time="4h", and return them."""
+    return _act("update", ids, options)
+
+
+def resubmit(*ids, **options):
+    """Queue jobs again, and return the new ones."""
+    return _act("resubmit", ids, options)
+
+
+def gpus(**options):
+    """The GPUs."""
+    return run_command("gpus", **options)["gpus"]
+
+
+def status(**options):
+    """The state of the machine."""
+    return run_command("status", **options)
+
+
+def health(**options):
+    """How the scheduler is; what is degraded or fails is in the answer, and no Error."""
+    code, out, said = _run(["health", "--json", *_words(options)])
+    if not out.strip():
+        _fail(code, said)
+    return json.loads(out)
+
+
+def estimate(model, **options):
+    """How much GPU memory a model takes."""
+    return run_command("estimate", model, **options)
+
+
+def version():
+    """The versions of the command and the scheduler."""
+    return run_command("version")
