@@ -46,5 +46,9 @@ func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Messa
 	if n.Which < len(payload.NotifyTo) {
 		to = payload.NotifyTo[n.Which]
 	}
+	if why := d.barred(j); why != "" {
+		return job.Say("detail/notify-barred", why), false
+	}
+	j.Owner.GID = d.groupToday(j)
 	return d.opt.Deliver(ctx, n, j, to)
 }

@@ -50,7 +50,9 @@ func main() {
 		case contract.DoorFlag:
 			os.Exit(hold.Door(os.Args[0], os.Environ(), launch.LimitsOf))
 		case contract.TellFlag:
-			if id, wanted := launch.WantsDoor(os.Args[2]); wanted {
+			if id, wanted := launch.WantsDoor(os.Args[2]); wanted && launch.HasTerminal(os.Args[2]) {
+				os.Exit(0) // its holder listens, or will
+			} else if wanted {
 				os.Exit(hold.OpenDoor(os.Args[0], id))
 			}
 		}

@@ -31,14 +31,15 @@ func permanent(code int) bool {
 	return code >= exUsage && code <= exConfig && code != exUnavailable && code != exTempFail
 }
 
-// send hands the message to the machine's mail program. The address is its last argument,
-// so that no line of the text can name another.
+// send hands the message to the machine's mail program, which takes the address from the
+// header, since everybody can read arguments. Every field is one line, and the address has
+// been looked at, so that nothing in the letter can name another.
 func send(ctx context.Context, program string, m *contract.Message, now time.Time) error {
 	if m.To == "" || strings.HasPrefix(m.To, "-") || strings.ContainsAny(m.To, " ,;:<>\"\\()[]\t\r\n\x00") {
 		return refused("%q is no address", oneLine(m.To))
 	}
 	var said bounded
-	cmd := exec.CommandContext(ctx, program, "-i", m.To)
+	cmd := exec.CommandContext(ctx, program, "-i", "-t")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(letter(m, now)), &said, &said
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()

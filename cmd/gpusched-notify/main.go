@@ -46,7 +46,11 @@ func run(in io.Reader) error {
 		return refused("it is for a unit of the job's user")
 	}
 	var m contract.Message
-	if err := json.NewDecoder(io.LimitReader(in, contract.MaxMessageBytes)).Decode(&m); err != nil {
+	err := json.NewDecoder(io.LimitReader(in, contract.MaxMessageBytes)).Decode(&m)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it was taken away under our feet
+		return fmt.Errorf("what it is to send is not whole: %w", err)
+	}
+	if err != nil {
 		return refused("what it is to send can't be read: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sendTime)

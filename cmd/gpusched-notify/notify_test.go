@@ -64,7 +64,7 @@ func TestMailProgram(t *testing.T) {
 		script, want string
 		again        bool
 	}{
-		{"cat >/dev/null; [ \"$*\" = '-i alice' ]", "", false},
+		{"cat >/dev/null; [ \"$*\" = '-i -t' ]", "", false},
 		{"printf 'no such\\n\\033[2J user\\n'; exit 67", "status 67: no such [2J user", false},
 		{"echo mailbox full; exit 75", "status 75: mailbox full", true},
 		{"exit 1", "status 1", true},
@@ -184,6 +184,18 @@ func TestSessions(t *testing.T) {
 	for number, want := range map[uint64]string{34816: "/dev/pts/0", 34817: "/dev/pts/1", 1025: "/dev/tty1", 260: ""} {
 		if path := terminalPath("/dev", number); path != want {
 			t.Errorf("%d is %q, not %q", number, path, want)
+		}
+	}
+}
+
+// What was taken away before it was read may be there at the next try.
+func TestNoMessage(t *testing.T) {
+	t.Setenv("INVOCATION_ID", "x")
+	for text, want := range map[string]int{
+		"": contract.MessageAgain, `{"way":"ma`: contract.MessageAgain, "{]": contract.MessageRefused, `{"way":"x"}`: contract.MessageRefused,
+	} {
+		if err := run(strings.NewReader(text)); err == nil || exitStatus(err) != want {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -134,6 +134,8 @@ func memoryHint(j api.Job) string {
 	switch {
 	case j.GPUMilli == 0:
 		return ""
+	case j.GPUMemAuto && j.GPUMemBytes == 0 && j.GPUMemKnownBytes > 0:
+		return known + "this machine's GPUs have none of their own, so none is asked for"
 	case j.GPUMemAuto && j.GPUMemBytes == 0:
 		return "no earlier run of this command is known, so no GPU memory is asked for it this time; what it takes is remembered"
 	case j.GPUMemAuto:

@@ -32,7 +32,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return size(&c.GPUs.MemorySlack) }},
 		{section: in, name: "max_load", doc: "A GPU that is busier than this takes no further job: a percentage such as 80, or a fraction such as 0.8. 100: any GPU will do.",
 			bind: func(c *Config) value { return percent(&c.GPUs.MaxLoad) }},
-		{section: in, name: "load_window", doc: "The time of which a GPU's mean load counts for max_load and --max-load, so that a pause of a second between two batches does not make a busy GPU look free. Empty: the load that the last look at it showed.",
+		{section: in, name: "load_window", doc: "The time of which a GPU's mean load counts for max_load and --max-load, so that a pause of a second between two batches does not make a busy GPU look free. At most the last 1000 looks count. Empty: the load that the last look at it showed.",
 			bind: func(c *Config) value { return timeOrNone(&c.GPUs.LoadWindow, second, hour) }},
 		{section: in, name: "max_used", doc: "A GPU with more of its memory in use than this takes no further job: a percentage such as 80, or a fraction such as 0.8. 100: any GPU will do.",
 			bind: func(c *Config) value { return percent(&c.GPUs.MaxUsed) }},

@@ -35,6 +35,9 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	if !e.Who.MayControl(l.job.Owner) {
 		return job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
 	}
+	if e.Who.UID == l.job.Owner.UID && !e.Who.Admin { // names of accounts change, and what is held knows by whom
+		e.Who.User = l.job.Owner.User
+	}
 	switch e.What.Kind {
 	case job.CommandSignal:
 		return c.signal(l, e.What.Signal)

@@ -79,7 +79,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	place := c.nextPlace(l, &r)
 	c.learn(l, &r, place == nowhere, now)
-	c.learnMemory(l, &r, now)
+	c.learnMemory(l, &r, place != nowhere, now)
 	if place != nowhere {
 		c.backOff(l, &r, place, now)
 		c.requeueAfter(l, place, now)

@@ -16,39 +16,33 @@ const (
 	overMarginPercent = 50
 )
 
-// autoGPUMem is how much GPU memory to ask for a job of this kind; 0: nothing is known.
-func (c *Core) autoGPUMem(k sched.Kind) int64 {
-	peak := c.planning.memory(k)
-	if peak == 0 {
-		return 0
+// fillGPUMem puts in the amount where a submission leaves it to earlier runs: 0 where none is
+// known.
+func (c *Core) fillGPUMem(s *job.Submission, now time.Time) {
+	r := &s.Request
+	if r.GPUMemBytes != job.AutoGPUMem {
+		return
 	}
-	amount := (peak + peak/100*autoMarginPercent + autoStep - 1) / autoStep * autoStep
-	return min(amount, c.gpus.largest())
-}
-
-// largest is the memory of the GPU that has most: 0 where they have none but the host's,
-// and no bound while none is known.
-func (b *gpuBook) largest() int64 {
-	if len(b.devices) == 0 {
-		return job.MaxSize
-	}
-	most := int64(0)
-	for _, d := range b.devices {
-		most = max(most, d.total())
-	}
-	return most
-}
-
-// fillGPUMem puts in the amount where a submission leaves it to earlier runs.
-func (c *Core) fillGPUMem(s *job.Submission) {
-	if r := &s.Request; r.GPUMemBytes == job.AutoGPUMem {
-		r.AutoMem, r.GPUMemBytes = true, c.autoGPUMem(sched.KindOf(c.accounts.of(s.Owner, s.Principal).UID, r))
+	r.AutoMem, r.GPUMemBytes = true, 0
+	if peak := c.planning.memory(sched.KindOf(c.accounts.of(s.Owner, s.Principal).UID, r)); peak > 0 {
+		r.GPUMemBytes = c.withMargin(peak, autoMarginPercent, r, now)
 	}
 }
 
-// learnMemory learns from an attempt that is over how much GPU memory its command takes.
-// Another attempt that leaves the amount to that has no less than this one.
-func (c *Core) learnMemory(l *trackedJob, r *job.Result, now time.Time) {
+// withMargin is so much more in whole steps, and no more than a GPU of those that the
+// request allows has for jobs.
+func (c *Core) withMargin(peak, percent int64, r *job.Request, now time.Time) int64 {
+	amount := (peak + peak/100*percent + autoStep - 1) / autoStep * autoStep
+	s := c.snapshot(now)
+	if len(s.GPUs) == 0 {
+		return amount
+	}
+	return min(amount, max(0, sched.MostUsable(s, r)/autoStep*autoStep))
+}
+
+// learnMemory learns from an attempt that is over how much GPU memory its command takes. Where
+// it took too much, another attempt is to have more.
+func (c *Core) learnMemory(l *trackedJob, r *job.Result, again bool, now time.Time) {
 	j, peak := &l.job, int64(0)
 	for _, u := range l.currentUses() {
 		peak = max(peak, u.PeakBytes)
@@ -57,11 +51,7 @@ func (c *Core) learnMemory(l *trackedJob, r *job.Result, now time.Time) {
 	if p := c.planning.observeMemory(l.kind(), peak, ended, now); p != nil {
 		c.step.record(job.Record{Prediction: p})
 	}
-	if !j.Request.AutoMem {
-		return
-	}
-	j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.autoGPUMem(l.kind()))
-	if r.Outcome == job.GPUOutOfMemory {
-		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, min(peak+peak/100*overMarginPercent, c.gpus.largest()))
+	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {
+		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.withMargin(peak, overMarginPercent, &j.Request, now))
 	}
 }

@@ -95,7 +95,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 // admit fills in the site's defaults and says whether the job may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	c.enroll(s.Owner, s.Principal, now)
-	c.fillGPUMem(s)
+	c.fillGPUMem(s, now)
 	c.applyDefaults(s)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return refusal

@@ -66,7 +66,7 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	ch.Apply(&s)
 	if ch.GPUMemBytes != nil {
 		s.Request.AutoMem = false
-		c.fillGPUMem(&s)
+		c.fillGPUMem(&s, now)
 	}
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the site's default depends on it

@@ -69,7 +69,11 @@ func (d *Directory) userName(uid int, wait bool) string {
 	if name := d.files.UserName(uid); name != "" {
 		return name
 	}
-	return d.lookup(Query{UserByID, strconv.Itoa(uid)}, wait).Name
+	name := d.lookup(Query{UserByID, strconv.Itoa(uid)}, wait).Name
+	if _, taken := d.files.UserID(name); taken {
+		return "" // the files have another account of this name
+	}
+	return name
 }
 
 // UserID returns the uid of the account of a name. It may wait.
@@ -83,7 +87,10 @@ func (d *Directory) userID(name string, wait bool) (int, bool) {
 		return uid, true
 	}
 	a := d.lookup(Query{UserByName, name}, wait)
-	return a.ID, a.Found
+	if !a.Found || d.files.UserName(a.ID) != "" {
+		return 0, false // the files have this uid under another name
+	}
+	return a.ID, true
 }
 
 // GroupID returns the gid of the group of a name. It may wait.
@@ -97,7 +104,10 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 		return gid, ok
 	}
 	a := d.lookup(Query{GroupByName, name}, wait)
-	return a.ID, a.Found
+	if !a.Found || d.files.HasGroup(a.ID) {
+		return 0, false
+	}
+	return a.ID, true
 }
 
 // Member reports whether an account is in a group today, if both are known. It

@@ -48,6 +48,9 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 		{UserByName, "dora"}:     {Found: true, Name: "dora", ID: 70001},
 		{GroupByName, "physics"}: {Found: true, Name: "physics", ID: 70100},
 		{GroupByID, "70100"}:     {Found: true, Name: "physics", ID: 70100},
+		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // as somebody of the files
+		{UserByName, "allie"}:    {Found: true, Name: "allie", ID: 1001},
+		{GroupByName, "labs"}:    {Found: true, Name: "labs", ID: 2001},
 		{GroupsOf, "70001"}:      {Found: true, Groups: []int{2001, 70001, 70100}},
 		{GroupsOf, "1001"}:       {Found: true, Groups: []int{1001, 2001, 70100}},
 	}[q], nil
@@ -82,11 +85,18 @@ func TestNamesAndNumbers(t *testing.T) {
 		if _, ok := d.UserID("nobody-of-us"); ok {
 			t.Error("somebody who does not exist is known")
 		}
+		name, uid := d.UserName(70007), 0
+		if uid, ok = d.UserID("allie"); name != "" || ok {
+			t.Errorf("%q and %d are of the files", name, uid)
+		}
+		if gid, ok := d.GroupID("labs"); ok {
+			t.Errorf("%d is a group of the files", gid)
+		}
 		asked := w.asked.Load()
 		if d.UserName(1001) != "alice" || d.KnownName(0) != "root" || w.asked.Load() != asked {
 			t.Error("the directory was asked for somebody whom the files have")
 		}
-		for _, name := range []string{"", "70001", "a:b", "a\nb", strings.Repeat("x", maxKey+1)} {
+		for _, name := range []string{"", "70001", "a:b", "a\nb", "+70001", "-x", " 70001", strings.Repeat("x", maxKey+1)} {
 			if _, ok := d.UserID(name); ok || w.asked.Load() != asked {
 				t.Errorf("the directory was asked for %q", name)
 			}

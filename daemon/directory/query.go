@@ -33,20 +33,26 @@ type Query struct {
 // maxKey is the most bytes of a key: names of accounts have 256 at most.
 const maxKey = 256
 
-// Valid reports whether the question can be asked: a name that is a number would be
-// taken for that, and one with a colon can be no account's.
+// Valid reports whether the question can be asked.
 func (q Query) Valid() bool {
-	if q.Key == "" || len(q.Key) > maxKey || !job.Printable(q.Key) || strings.Contains(q.Key, ":") {
+	if len(q.Key) > maxKey {
 		return false
 	}
-	number := strings.Trim(q.Key, "0123456789") == ""
 	switch q.Kind {
 	case UserByName, GroupByName:
-		return !number
+		return isName(q.Key)
 	case UserByID, GroupByID, GroupsOf:
-		return number
+		return q.Key != "" && strings.Trim(q.Key, "0123456789") == ""
 	}
 	return false
+}
+
+// isName reports whether a text can be the name of an account or a group: one that is a
+// number, or begins as the C library lets numbers begin, would be taken for that, and one
+// with a colon can be nobody's.
+func isName(s string) bool {
+	return s != "" && job.Printable(s) && !strings.Contains(s, ":") && !strings.ContainsAny(s[:1], "+- ") &&
+		strings.Trim(s, "0123456789") != ""
 }
 
 // Answer is the entry: a name and its number, or the groups of an account.
@@ -97,8 +103,8 @@ func ask(ctx context.Context, path string, q Query) (Answer, error) {
 	if a.Error != "" {
 		return Answer{}, errors.New(a.Error)
 	}
-	// Root and its group are the files'; a name that can't be shown is none.
-	if a.Found && q.Kind != GroupsOf && (a.ID <= 0 || !job.Printable(a.Name)) {
+	// Root and its group are the files'; a name that can't be shown, or looks like a number, is none.
+	if a.Found && q.Kind != GroupsOf && (a.ID <= 0 || !isName(a.Name)) {
 		return Answer{}, nil
 	}
 	return a, nil

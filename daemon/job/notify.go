@@ -90,7 +90,7 @@ func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	var list []Notification
 	for i := range j.Request.Notify {
 		if n := &j.Request.Notify[i]; n.wants(events...) {
-			list = append(list, Notification{Job: j.ID, Event: event, Which: i, UID: j.Owner.UID, Way: n.Way, At: at})
+			list = append(list, Notification{Job: j.ID, Event: event, Which: i, UID: j.Person().UID, Way: n.Way, At: at})
 		}
 	}
 	return list

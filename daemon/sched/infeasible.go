@@ -109,6 +109,18 @@ func (s *Snapshot) partsOn() string {
 	return job.FormatGPUList(list)
 }
 
+// MostUsable is the most memory that a job could be promised on a GPU that its request allows,
+// so that it starts once that is empty: 0 where GPUs have none but the host's.
+func MostUsable(s *Snapshot, r *job.Request) (most int64) {
+	sh := newShape(r)
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; sh.allows(g.Index) && g.isType(sh.gpuType) {
+			most = max(most, min(g.UsableBytes, g.MemTotalBytes-g.SlackBytes))
+		}
+	}
+	return most
+}
+
 // mostMemory is the memory of the largest GPU that would do otherwise.
 func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	for i := range s.GPUs {

@@ -176,6 +176,7 @@ var sentences = map[job.Code]sentence{
 		"what was asked is done when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'"},
 
 	"detail/notify-many":        {"more than %v messages of yours were waiting", ""},
+	"detail/notify-barred":      {"its user may run nothing here (%v)", ""},
 	"detail/notify-nobody":      {"nothing here sends messages", ""},
 	"detail/notify-forgotten":   {"the job is not on record any more", ""},
 	"detail/notify-webhook":     {"the site has no webhook of that name any more", ""},

@@ -50,6 +50,12 @@ func WantsDoor(spec string) (id string, wanted bool) {
 	return id, err == nil && string(text) == contract.DoorNote
 }
 
+// HasTerminal reports whether the command of a job runs in a terminal that is held for it.
+func HasTerminal(spec string) bool {
+	s, err := Read(spec)
+	return err == nil && s.held()
+}
+
 // tell prints the note that lies beside the spec, each line with a word on who
 // says it. Where there is none, there is nothing to say.
 func tell(spec string, w io.Writer) int {

@@ -8,6 +8,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
+// jobFailed is the result of the job that starts a unit whose program failed.
+const jobFailed = "failed"
+
 // RunMessage starts the unit name, which sends a message and is of type oneshot, waits
 // for its end, and has systemd forget it. It returns how it ended; a unit that has left
 // nothing behind has done what it should. One that is there already, from before this
@@ -24,11 +27,15 @@ func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Pro
 	w := m.waiters.enter(name)
 	defer m.waiters.leave(name, w)
 	job, err := m.startTransient(ctx, l, name, props)
+	result := jobUnknown
 	if err == nil {
-		_, err = m.await(ctx, l, w, job)
+		result, err = m.await(ctx, l, w, job)
 	}
-	if err != nil && !errors.Is(err, units.ErrExists) {
+	switch {
+	case err != nil && !errors.Is(err, units.ErrExists):
 		return none, wrap("run unit", name, err)
+	case result != jobDone && result != jobFailed && result != jobUnknown: // it never ran
+		return none, fmt.Errorf("run unit %q: systemd's job ended as %s", name, result)
 	}
 	return m.awaitMessage(ctx, l, w, name)
 }

@@ -67,8 +67,8 @@ func (r Resolver) entry(ctx context.Context, database, key string) (directory.An
 		return directory.Answer{}, nil, fmt.Errorf("getent %s: a line of %d fields", database, len(fields))
 	}
 	id, err := strconv.ParseUint(fields[2], 10, 31)
-	if err != nil {
-		return directory.Answer{}, nil, fmt.Errorf("getent %s: the number of an entry: %w", database, err)
+	if err != nil { // one entry that can't be an account's here says nothing of the directory
+		return directory.Answer{}, nil, nil
 	}
 	return directory.Answer{Found: true, Name: fields[0], ID: int(id)}, fields, nil
 }
@@ -85,11 +85,9 @@ func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, err
 	}
 	numbers := append(strings.Fields(strings.TrimPrefix(line, a.Name)), fields[3])
 	for _, n := range numbers {
-		gid, err := strconv.ParseUint(n, 10, 31)
-		if err != nil {
-			return directory.Answer{}, fmt.Errorf("getent: the number of a group: %w", err)
+		if gid, err := strconv.ParseUint(n, 10, 31); err == nil {
+			a.Groups = append(a.Groups, int(gid))
 		}
-		a.Groups = append(a.Groups, int(gid))
 	}
 	slices.Sort(a.Groups)
 	a.Groups = slices.Compact(a.Groups)

@@ -69,7 +69,7 @@ func TestMail(t *testing.T) {
 	until(t, "two mails are there", func() bool { return len(about(mails(), id)) == 2 })
 	all := strings.Join(about(mails(), id), "")
 	for _, want := range []string{
-		"as alice to -i alice\n", "To: alice\n", "=?utf-8?q?", "Auto-Submitted: auto-generated\n", "has started", "failed: exit code 3",
+		"as alice to -i -t\n", "To: alice\n", "=?utf-8?q?", "Auto-Submitted: auto-generated\n", "has started", "failed: exit code 3",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in the mails:\n%s", want, all)
