@@ -63,7 +63,7 @@ func (f *Forecast) believe(id job.ID, believed func(job.ID) *Estimate) {
 // to Late, which is Never where nobody can say; all are zero where Likely is not known.
 type Range struct {
 	Early, Likely, Late Instant
-	Unknown             bool // as nothing is known of how long others run
+	Unknown             bool // as others that it waits for run for ever, as far as is known
 }
 
 // Start foretells when one job starts, if it is among the first.
@@ -76,7 +76,7 @@ func (f *Forecast) Start(id job.ID) Range {
 	slices.Sort(at)
 	likely := f.likely(at)
 	if likely == Never {
-		return Range{Unknown: f.futures[0].wanted[id]}
+		return Range{Unknown: f.futures[0].starts[id] == Never}
 	}
 	now := f.s.Now
 	late := at[len(at)-1]

@@ -222,6 +222,42 @@ func TestForecastOfRanges(t *testing.T) {
 	}
 }
 
+// TestUnknownStarts: that a start is unknown is said where a job waits for what runs for ever as far
+// as is known, and for nothing else that never comes, nor where a future was not played to its end.
+func TestUnknownStarts(t *testing.T) {
+	hour, none := &Estimate{Median: time.Hour, Known: true}, &Estimate{}
+	for name, c := range map[string]struct {
+		set  func(*scene)
+		runs *Estimate
+		want bool
+	}{
+		"one without end":  {func(*scene) {}, none, true},
+		"behind another":   {func(sc *scene) { sc.waits(3, 1000) }, none, true},
+		"its load":         {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60 }, none, true},
+		"an end":           {func(*scene) {}, hour, false},
+		"barred":           {func(sc *scene) { sc.user("ann").Barred = "gone" }, none, false},
+		"all paused":       {func(sc *scene) { sc.s.GPUs[0].State = Paused }, none, false},
+		"the quota":        {func(sc *scene) { sc.s.GPUs, sc.user("ann").MaxJobs = append(sc.s.GPUs, sc.s.GPUs[0]), 1 }, none, true},
+		"array of limit 0": {func(sc *scene) { sc.q.entries[2].Throttle = &Throttle{} }, none, false},
+	} {
+		sc := newScene(t, 1)
+		sc.runs(101, time.Hour, on(0)...).Start = noon
+		sc.user("ann").CountRunning(job.WholeGPU, gpuRate(job.WholeGPU))
+		sc.waits(2, 1000)
+		c.set(sc)
+		last := job.ID(sc.q.Len() + 1)
+		f := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *Estimate {
+			if id == 101 {
+				return c.runs
+			}
+			return hour
+		})
+		if got := f.Start(last); got.Unknown != c.want || got.Unknown && got.Likely != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // That one user's job does not fit beside a reservation says nothing of those for
 // whom it is made.
 func TestForecastOfWhatIsReserved(t *testing.T) {

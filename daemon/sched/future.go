@@ -18,10 +18,11 @@ type future struct {
 	q        *Queue
 	passes   int  // made so far
 	over     bool // more would tell nothing
+	freed    bool // of what would run for ever: when anything starts is not known any more
 	running  []fate
 	arrays   map[*Throttle]job.ID
 	wanted   map[job.ID]bool // of which no start is known yet
-	starts   map[job.ID]Instant
+	starts   map[job.ID]Instant // Never: once what would run for ever ends
 	believed map[job.ID]*Estimate // the forecast's
 	ofTasks  map[job.ID]*Estimate // of tasks that begin here
 	runTimes map[job.ID]time.Duration
@@ -102,7 +103,9 @@ func (f *future) place(x *Placement) {
 	b := e.bucket
 	if f.wanted[e.ID] {
 		delete(f.wanted, e.ID)
-		f.starts[e.ID] = f.s.Now
+		if f.starts[e.ID] = f.s.Now; f.freed {
+			f.starts[e.ID] = Never
+		}
 	}
 	waits := e.Since.Add(b.account.Capped(b.shape.quota, f.s.Now) - e.Capped)
 	r := Running{

@@ -39,9 +39,25 @@ func (f *future) goOn() {
 		return // the reservations are made anew, and may leave more over
 	}
 	at := f.next(plan)
-	if f.over = at >= f.begun.Add(farthest); !f.over {
-		f.move(at)
+	if at >= f.begun.Add(farthest) {
+		if f.over = f.number > 0 || !f.endEndless(); f.over {
+			return
+		}
+		f.freed, at = true, f.s.Now.Add(1)
 	}
+	f.move(at)
+}
+
+// endEndless has what runs for ever end now, where anything does: what starts afterwards waits
+// for that, and for nothing that never comes.
+func (f *future) endEndless() bool {
+	found := false
+	for i := range f.running {
+		if x := &f.running[i]; x.ends == Never {
+			x.ends, found = f.s.Now, true
+		}
+	}
+	return found
 }
 
 // dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
