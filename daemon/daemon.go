@@ -104,6 +104,7 @@ func New(o Options) (*Daemon, error) {
 		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
 		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
 		starts: semaphore{bell: o.Runtime.Wakeup(), free: max(o.StartsInFlight, 1)},
+		ahead:  foretelling{turn: make(chan struct{}, 1)},
 	}
 	for _, c := range o.Checks {
 		d.probes = append(d.probes, &probe{Check: c})

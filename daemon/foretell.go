@@ -16,7 +16,7 @@ type foretelling struct {
 	mu     sync.Mutex      // guards newest
 	newest *core.Foresight // that anybody has asked of: all who wait for their turn are in it
 
-	turn sync.Mutex      // guards used, and what is in a forecast
+	turn chan struct{}   // holds one while somebody has the turn: guards used, and what is in a forecast
 	used *core.Foresight // by the last whose turn it was
 }
 
@@ -41,14 +41,17 @@ func (f *foretelling) foretellAll(ctx context.Context, ahead *core.Foresight, li
 		return
 	}
 	f.see(ahead)
-	f.turn.Lock()
-	defer f.turn.Unlock()
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-f.turn }()
 	ahead = f.best(ahead)
 	for i := range list {
-		if ctx.Err() != nil {
+		if !ahead.ForetellWhile(func() bool { return ctx.Err() == nil }, &list[i]) {
 			return
 		}
-		ahead.Foretell(&list[i])
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,5 +31,21 @@ func TestForetellingShares(t *testing.T) {
 	tried := &core.Foresight{}
 	if f.see(tried); f.best(tried) != tried || f.best(made[3]) != made[3] {
 		t.Error("what was only tried is shared")
+	}
+}
+
+// TestForetellingIsLeft: who has left neither waits for a turn nor keeps it.
+func TestForetellingIsLeft(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	c, f := core.New(core.Policy{}, "boot", job.Restored{}), foretelling{turn: make(chan struct{}, 1)}
+	ahead := c.Foresee(time.Unix(1_700_000_000, 0))
+	f.turn <- struct{}{}
+	v := job.JobView{Job: job.Job{ID: 1, State: job.Queued}}
+	f.foretell(ctx, ahead, v)
+	<-f.turn
+	f.foretell(ctx, ahead, v)
+	if len(f.turn) > 0 {
+		t.Error("the turn is kept")
 	}
 }

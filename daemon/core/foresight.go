@@ -76,8 +76,17 @@ func (p *planning) changed() { p.ahead.changes++ }
 
 // Foretell fills in when the job is expected to start, if it waits.
 func (f *Foresight) Foretell(v *job.JobView) {
+	f.ForetellWhile(func() bool { return true }, v)
+}
+
+// ForetellWhile does so while it is asked for, which it returns. What it has found out by then
+// is not lost.
+func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
 	if f == nil || v.State != job.Queued {
-		return
+		return asked()
+	}
+	if !f.forecast.GoOn(asked, v.ID) {
+		return false
 	}
 	r := f.forecast.Start(v.ID)
 	if v.Start.Unknown = r.Unknown; r.Likely > 0 {
@@ -86,4 +95,5 @@ func (f *Foresight) Foretell(v *job.JobView) {
 			v.Start.By = r.Late.Time()
 		}
 	}
+	return true
 }

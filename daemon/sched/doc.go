@@ -120,7 +120,7 @@
 // range: from the earliest future to the latest, a quarter of the wait wider, since nothing is known
 // of jobs to come. (Measured: contrib/sim.) One pass is made at each moment at which something ends or comes back, and
 // where jobs may be stopped for others at the end of a slice or a sixteenth of the
-// time ahead later, whichever is later; 1000 passes and a year at most. Nothing is forecast of what
+// time ahead later, whichever is later; 1000 passes (400 of 19 futures) and a year at most. Nothing is forecast of what
 // only the load of a GPU keeps waiting, nor of whether the guard opens or closes. With exact run times
 // and no arrivals there is one future, and each job starts when foretold where none is preempted.
 //

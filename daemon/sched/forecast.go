@@ -66,9 +66,21 @@ type Range struct {
 	Unknown             bool // as others that it waits for run for ever, as far as is known
 }
 
+// GoOn makes the passes that are needed to foretell when a job starts, while that is asked for,
+// which it returns.
+func (f *Forecast) GoOn(asked func() bool, id job.ID) bool {
+	f.begin()
+	for _, one := range f.futures {
+		if !one.goTo(id, asked) {
+			return false
+		}
+	}
+	return asked()
+}
+
 // Start foretells when one job starts, if it is among the first.
 func (f *Forecast) Start(id job.ID) Range {
-	f.begin()
+	f.GoOn(func() bool { return true }, id)
 	at := make([]Instant, len(f.futures))
 	for i := range f.futures {
 		at[i] = f.futures[i].start(id)
@@ -114,7 +126,8 @@ func (f *Forecast) begin() {
 			n = manyFutures
 		}
 	}
+	most := min(maxPasses, allPasses/n)
 	for i := range n {
-		f.futures = append(f.futures, newFuture(f, chance{i, n}))
+		f.futures = append(f.futures, newFuture(f, chance{i, n}, most))
 	}
 }

@@ -222,6 +222,30 @@ func TestForecastOfRanges(t *testing.T) {
 	}
 }
 
+// TestForecastStops: a forecast goes on only while it is asked for, from where it was, and makes so
+// many passes in all its futures together at most, after which it says nothing.
+func TestForecastStops(t *testing.T) {
+	sc, wide := newScene(t, 1), &Estimate{Median: time.Minute, Spread: 1, Known: true}
+	wide.forms = wide.lognormal()
+	sc.runs(101, time.Hour, on(0)...)
+	sc.waits(1, 1000, func(w *Waiting) { w.Count = 2000 })
+	sc.waits(2, 1000)
+	f := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *Estimate { return wide })
+	passes := func() (n int) {
+		for _, one := range f.futures {
+			n += one.passes
+		}
+		return n
+	}
+	left := 3
+	if f.GoOn(func() bool { left--; return left >= 0 }, 2) || passes() != 3 {
+		t.Errorf("%d passes though nobody asked for more than 3", passes())
+	}
+	if r := f.Start(2); r != (Range{}) || passes() != allPasses {
+		t.Errorf("%+v after %d passes", r, passes())
+	}
+}
+
 // TestUnknownStarts: that a start is unknown is said where a job waits for what runs for ever as far
 // as is known, and for nothing else that never comes, nor where a future was not played to its end.
 func TestUnknownStarts(t *testing.T) {

@@ -17,12 +17,13 @@ type future struct {
 	s        Snapshot
 	q        *Queue
 	passes   int  // made so far
+	most     int  // that are made
 	over     bool // more would tell nothing
 	freed    bool // of what would run for ever: when anything starts is not known any more
 	running  []fate
 	arrays   map[*Throttle]job.ID
-	wanted   map[job.ID]bool // of which no start is known yet
-	starts   map[job.ID]Instant // Never: once what would run for ever ends
+	wanted   map[job.ID]bool      // of which no start is known yet
+	starts   map[job.ID]Instant   // Never: once what would run for ever ends
 	believed map[job.ID]*Estimate // the forecast's
 	ofTasks  map[job.ID]*Estimate // of tasks that begin here
 	runTimes map[job.ID]time.Duration
@@ -41,11 +42,11 @@ type fate struct {
 }
 
 // newFuture returns one of the futures of what a forecast copied.
-func newFuture(of *Forecast, one chance) *future {
+func newFuture(of *Forecast, one chance, most int) *future {
 	f := &future{
 		Planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, q: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
-		believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
+		most: most, believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
 	}
 	f.maxFailedShapes = of.width
 	f.s = f.copies.snapshot(&of.s)

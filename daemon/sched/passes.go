@@ -7,21 +7,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxPasses is how many passes to come are made of one future.
-const maxPasses = 1000
+// maxPasses is how many passes to come are made of one future, allPasses of all of a forecast:
+// each has its part, so that nothing depends on who asks first.
+const (
+	maxPasses = 1000
+	allPasses = 400 * manyFutures
+)
 
 // farthest is how far ahead a future goes.
 const farthest = 365 * 24 * time.Hour
 
 // start says when a job starts in this future, if it is among the first; Never: nobody can say.
 func (f *future) start(id job.ID) Instant {
-	for f.wanted[id] && !f.over {
-		f.goOn()
-	}
 	if at, ok := f.starts[id]; ok {
 		return at
 	}
 	return Never
+}
+
+// goTo makes passes until the job starts, if it is among the first, while that is asked for,
+// which it returns.
+func (f *future) goTo(id job.ID, asked func() bool) bool {
+	for f.wanted[id] && !f.over {
+		if !asked() {
+			return false
+		}
+		f.goOn()
+	}
+	return true
 }
 
 // goOn makes the next pass.
@@ -32,7 +45,7 @@ func (f *future) goOn() {
 	if f.s.Now == f.begun {
 		f.dropLoaded()
 	}
-	if f.over = len(f.wanted) == 0 || f.passes == maxPasses; f.over {
+	if f.over = len(f.wanted) == 0 || f.passes == f.most; f.over {
 		return
 	}
 	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
