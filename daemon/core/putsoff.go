@@ -41,7 +41,9 @@ func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w 
 
 // plannedStarts are the starts that are planned if a running job ends then, which is so much
 // later than now, valid until the planner's next pass.
-func (c *Core) plannedStarts(l *trackedJob, end sched.Instant, later time.Duration, now time.Time) []sched.BackfillReservation {
+func (c *Core) plannedStarts(
+	l *trackedJob, end sched.Instant, later time.Duration, now time.Time,
+) []sched.BackfillReservation {
 	s := c.snapshot(now)
 	for i := range s.Running {
 		if r := &s.Running[i]; r.ID == l.job.ID {
