@@ -31,6 +31,7 @@ type session struct {
 	harmless bool // what comes is another user's, of which only text reaches a terminal
 	keys     detachKeys
 	detached chan struct{}
+	leave    sync.Once // closes detached
 
 	mu sync.Mutex // orders what is sent
 }
@@ -209,7 +210,7 @@ func (s *session) typed(content []byte, last bool) {
 	}
 	switch {
 	case leave:
-		close(s.detached)
+		s.leave.Do(func() { close(s.detached) })
 		s.conn.Close()
 	case last:
 		s.noInput()
@@ -237,6 +238,7 @@ func (d *detachKeys) pass(typed []byte) (content []byte, leave bool) {
 	for _, key := range typed {
 		switch {
 		case d.held && key == ctrlQ:
+			d.held = false
 			return content, true
 		case d.held && key == ctrlP:
 			content = append(content, ctrlP)

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // Ctrl-P Ctrl-Q leaves, in one piece or in two; everything else is for the job, a
 // single Ctrl-P with the key after it.
@@ -27,5 +30,25 @@ func TestDetachKeys(t *testing.T) {
 		if got != c.want || left != c.leave {
 			t.Errorf("%q: %q, %v", c.typed, got, left)
 		}
+	}
+}
+
+// What is typed after the keys that leave, before the session has ended, is for nobody.
+func TestLeavingTwice(t *testing.T) {
+	_, conn, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{conn: conn, tty: true, detached: make(chan struct{})}
+	for _, typed := range []string{"\x10\x11", "\x11", "\x10\x11"} {
+		s.typed([]byte(typed), false)
+	}
+	select {
+	case <-s.detached:
+	default:
+		t.Error("the session goes on")
+	}
+	if s.keys.held {
+		t.Error("a key is held back for a session that has ended")
 	}
 }
