@@ -131,6 +131,26 @@ func TestNamesAreNotAskedOfAnOlderDaemon(t *testing.T) {
 	}
 }
 
+func TestResultsAreNotAskedOfAnOlderDaemon(t *testing.T) {
+	var asked []string
+	c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.String())
+		if r.URL.Query().Has("results") || strings.HasSuffix(r.URL.Path, "odd") {
+			refuse(w, CodeUsage)
+			return
+		}
+		answer(w, JobReply{Schema: Schema, Job: Job{ID: 7}})
+	})
+	got, err := c.Results(t.Context(), "7")
+	if err != nil || got.Job.ID != 7 || got.Results != nil || strings.Join(asked, " ") != "/v1/jobs/7?results=1 /v1/jobs/7" {
+		t.Errorf("%+v, %v after %q", got, err, asked)
+	}
+	var refused *Error
+	if _, err = c.Results(t.Context(), "odd"); !errors.As(err, &refused) || refused.Code != CodeUsage {
+		t.Errorf("%v after %q", err, asked)
+	}
+}
+
 func TestEveryCodeArrives(t *testing.T) {
 	for code := range exitStatus {
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, code) })

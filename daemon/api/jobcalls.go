@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -14,9 +15,15 @@ func (c *Client) Job(ctx context.Context, id string) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodGet, jobPath(id, ""), nil, &out)
 }
 
-// Results is Job, of an array with what became of its tasks.
+// Results is Job, of an array with what became of its tasks, unless the daemon is older than
+// that.
 func (c *Client) Results(ctx context.Context, id string) (out JobReply, err error) {
-	return out, c.call(ctx, http.MethodGet, jobPath(id, "?results=1"), nil, &out)
+	err = c.call(ctx, http.MethodGet, jobPath(id, "?results=1"), nil, &out)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == CodeUsage { // an older daemon does not know the word
+		return c.Job(ctx, id)
+	}
+	return out, err
 }
 
 // Cancel ends a job, or with a signal only sends it.
