@@ -78,8 +78,8 @@ func groupName(g api.TaskGroup) string {
 	switch {
 	case g.State == job.Failed && g.Code == 125:
 		return "could not start"
-	case g.State == job.Failed && g.Code > 128:
-		return fmt.Sprintf("failed, signal %s", job.SignalName(g.Code-128))
+	case g.State == job.Failed && g.Signal != 0:
+		return fmt.Sprintf("failed, signal %s", job.SignalName(g.Signal))
 	case g.State == job.Failed:
 		return fmt.Sprintf("failed, exit %d", g.Code)
 	case g.State == job.Queued && g.Started:

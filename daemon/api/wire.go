@@ -247,6 +247,7 @@ type Results struct {
 type TaskGroup struct {
 	State    job.State `json:"state"`
 	Code     int       `json:"code,omitempty"`     // the exit status that 'gpusched wait' gives
+	Signal   int       `json:"signal,omitempty"`   // that ended them, where they failed by one
 	Sentence string    `json:"sentence,omitempty"` // how the first of them ended, or what they wait for
 	Started  bool      `json:"started,omitempty"`  // they have become jobs
 	Count    int       `json:"count"`

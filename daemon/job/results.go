@@ -33,8 +33,11 @@ func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	r.Ends = append(r.Ends, TaskEnd{Result: *end, Tasks: []int{index}})
 }
 
-// alike reports whether two ends are of one kind.
+// alike reports whether two ends are of one kind. What exits with 137 was not killed.
 func (r *Result) alike(s *Result) bool {
+	if r.Outcome == Failed && r.Signal != s.Signal {
+		return false
+	}
 	return r.Outcome == s.Outcome && r.Code() == s.Code() && r.Launch == s.Launch && r.Cause == s.Cause
 }
 

@@ -55,11 +55,14 @@ func TestResultsAreByKindOfEnd(t *testing.T) {
 	r.Add(4, &Result{Outcome: Completed}, time.Hour)
 	r.Add(5, &Result{Outcome: Failed, Signal: 9}, time.Second)
 	r.Add(6, &Result{Outcome: OutOfMemory}, time.Second)
+	r.Add(7, &Result{Outcome: Failed, ExitCode: 137}, time.Second)
+	r.Add(8, &Result{Outcome: Failed, Signal: 9}, time.Second)
+	r.Add(9, &Result{Outcome: OutOfMemory, Signal: 9}, time.Second)
 	var kinds [][]int
 	for _, e := range r.Ends {
 		kinds = append(kinds, e.Tasks)
 	}
-	if want := [][]int{{0, 4}, {1, 3}, {2}, {5}, {6}}; !reflect.DeepEqual(kinds, want) || r.Ends[1].Result.By != "first" {
+	if want := [][]int{{0, 4}, {1, 3}, {2}, {5, 8}, {6, 9}, {7}}; !reflect.DeepEqual(kinds, want) || r.Ends[1].Result.By != "first" {
 		t.Errorf("%+v", r.Ends)
 	}
 	if !slices.Equal(r.Runs, []time.Duration{time.Minute, time.Hour}) {

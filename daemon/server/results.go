@@ -28,10 +28,14 @@ func (s *Server) results(ctx context.Context, array *job.JobView) (*api.Results,
 		for _, index := range e.Tasks {
 			known[index] = true
 		}
-		out.Tasks = append(out.Tasks, api.TaskGroup{
+		g := api.TaskGroup{
 			State: e.Result.Outcome, Code: e.Result.Code(), Sentence: words.Result(&e.Result), Started: true,
 			Count: len(e.Tasks), Tasks: job.FormatTasks(e.Tasks),
-		})
+		}
+		if g.State == job.Failed {
+			g.Signal = e.Result.Signal
+		}
+		out.Tasks = append(out.Tasks, g)
 	}
 	slices.SortStableFunc(out.Tasks, func(x, y api.TaskGroup) int {
 		return cmp.Or(cmp.Compare(endRank(x), endRank(y)), cmp.Compare(y.Count, x.Count))
