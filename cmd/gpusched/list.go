@@ -49,9 +49,7 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 	}
 	var params []string
 	if c.withParams(a) {
-		if params, err = a.addParams(ctx, reply.Jobs); err != nil {
-			return err
-		}
+		params = a.addParams(ctx, reply.Jobs)
 	}
 	if a.as.Table != nil {
 		for _, line := range a.as.Table(reply.Jobs, a.out.Now) {

@@ -74,19 +74,21 @@ func (c *listCmd) withParams(a *app) bool {
 // mostArrays bounds for how many arrays of a listing the parameters are asked.
 const mostArrays = 100
 
-// addParams fills in the parameters of tasks whose command the caller may see, and returns
-// their names in the order in which they come.
-func (a *app) addParams(ctx context.Context, jobs []api.Job) (names []string, err error) {
+// addParams fills in the parameters of the caller's tasks, of everybody's for root, and
+// returns their names in the order in which they come. A listing is of use without them: with
+// the first that can't be had no more are asked.
+func (a *app) addParams(ctx context.Context, jobs []api.Job) (names []string) {
 	arrays := map[job.ID]*job.Array{}
+	var failed error
 	for i := range jobs {
 		t := jobs[i].Task
-		if t == nil {
+		if t == nil || a.uid != 0 && jobs[i].UID != a.uid {
 			continue
 		}
 		array, known := arrays[t.Array]
-		if !known && len(arrays) < mostArrays {
-			if array, err = a.paramsOf(ctx, t.Array); err != nil {
-				return nil, err
+		if !known && len(arrays) < mostArrays && failed == nil {
+			if array, failed = a.paramsOf(ctx, t.Array); failed != nil {
+				a.note("parameters of tasks are missing: %v", failed)
 			}
 			arrays[t.Array] = array
 		}
@@ -102,7 +104,7 @@ func (a *app) addParams(ctx context.Context, jobs []api.Job) (names []string, er
 			}
 		}
 	}
-	return names, nil
+	return names
 }
 
 // paramsOf returns an array with its parameters alone; nil where it has none, or they are not
