@@ -12,7 +12,7 @@ import (
 
 // notifyOptions say who gets a message at a job's start and end.
 type notifyOptions struct {
-	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life" help:"Send a message at the job's start, end, or failure (fail), such as end or start,fail; of an array one for all of it. The way is mail (to your account on this machine), webhook or terminal, as in mail:end. Default: mail where it is installed, else the terminal. May be repeated."`
+	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life" help:"Send a message at the job's start, end, or failure (fail), such as end or start,fail; of an array one for all of it; none: no message. The way is mail (to your account on this machine), webhook or terminal, as in mail:end. Default: mail where it is installed, else the terminal. May be repeated."`
 	TellTo []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life" help:"Where --notify sends to: a mail address, the name of one of the site's webhooks, or an http(s) URL of yours. Only you and administrators see it. May be repeated."`
 }
 
@@ -20,6 +20,9 @@ type notifyOptions struct {
 func (o *notifyOptions) notifications() ([]job.Notify, error) {
 	if len(o.Tell) == 0 && len(o.TellTo) > 0 {
 		return nil, usagef("--notify-to says where to, and nothing says when: add --notify end, or start, or fail")
+	}
+	if len(o.Tell) == 1 && o.Tell[0] == "none" && len(o.TellTo) == 0 {
+		return nil, nil
 	}
 	var places []job.Notify
 	for _, to := range o.TellTo {

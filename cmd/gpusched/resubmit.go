@@ -19,6 +19,7 @@ import (
 type resubmitCmd struct {
 	Failed bool       `name:"failed" group:"self" help:"Only what did not complete: of an array its tasks that failed. What was cancelled is left out."`
 	Change job.Change `embed:""`
+	notifyOptions
 	outputFlags
 
 	IDs []string `arg:"" name:"id" help:"The jobs."`
@@ -226,12 +227,15 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 		s.Request.MemBytes = 0
 	}
 	s.Request.Begin, s.Request.After = time.Time{}, nil // those that it waited for have ended
-	for i, to := range p.NotifyTo {
-		if i < len(s.Request.Notify) {
-			s.Request.Notify[i].To = to
-		}
+	if err := c.notify(&s.Request, p); err != nil {
+		return api.SubmitRequest{}, err
 	}
-	c.Change.Apply(&s)
+	if j.GPUMemAuto {
+		s.Request.GPUMemBytes = job.AutoGPUMem
+	}
+	if c.Change.Apply(&s); s.Request.Retries == 0 {
+		s.Request.Retries = job.NoRetries // and not the site's default
+	}
 	env := p.Env
 	if j.State.Terminal() {
 		env = bytesOf(jobEnv(p.EnvMode, nil, a.environ))
@@ -243,6 +247,20 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 		Argv: p.Argv, EnvMode: p.EnvMode, Env: env, Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, Log: log,
 		TTY: p.TTY,
 	}, nil
+}
+
+// notify has the messages that the options ask for, or else those of the job.
+func (c *resubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
+	if len(c.Tell)+len(c.TellTo) > 0 {
+		r.Notify, err = c.notifications()
+		return err
+	}
+	for i, to := range p.NotifyTo {
+		if i < len(r.Notify) {
+			r.Notify[i].To = to
+		}
+	}
+	return nil
 }
 
 // array are the tasks, under their own numbers, so that each has its parameters.

@@ -48,7 +48,7 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 			return notifyRefused("your user id has no account on this machine that mail could go to",
 				"name an address: --notify-to alice@example.org")
 		case n.Way == job.NotifyMail && to != "" && !site.OtherAddresses:
-			return notifyRefused("this site sends mail to accounts of this machine only", "leave --notify-to out")
+			return notifyRefused("this site sends mail to accounts of this machine only", "use --notify without --notify-to")
 		case n.Webhook != "" && !named:
 			return notifyRefused("this site has no webhook of that name", webhookNames(site.Webhooks))
 		case n.Way == job.NotifyWebhook && to != "" && !site.OwnURLs:
@@ -64,7 +64,7 @@ func notifyRefused(message, hint string) error {
 
 func notifyWays(list []job.NotifyWay) string {
 	if len(list) == 0 {
-		return "leave --notify out"
+		return "leave --notify out, or use --notify none"
 	}
 	var names []string
 	for _, w := range list {
