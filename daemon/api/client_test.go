@@ -142,7 +142,8 @@ func TestResultsAreNotAskedOfAnOlderDaemon(t *testing.T) {
 		answer(w, JobReply{Schema: Schema, Job: Job{ID: 7}})
 	})
 	got, err := c.Results(t.Context(), "7")
-	if err != nil || got.Job.ID != 7 || got.Results != nil || strings.Join(asked, " ") != "/v1/jobs/7?results=1 /v1/jobs/7" {
+	order := strings.Join(asked, " ")
+	if err != nil || got.Job.ID != 7 || got.Results != nil || order != "/v1/jobs/7?results=1 /v1/jobs/7" {
 		t.Errorf("%+v, %v after %q", got, err, asked)
 	}
 	var refused *Error

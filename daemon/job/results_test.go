@@ -62,7 +62,8 @@ func TestResultsAreByKindOfEnd(t *testing.T) {
 	for _, e := range r.Ends {
 		kinds = append(kinds, e.Tasks)
 	}
-	if want := [][]int{{0, 4}, {1, 3}, {2}, {5, 8}, {6, 9}, {7}}; !reflect.DeepEqual(kinds, want) || r.Ends[1].Result.By != "first" {
+	want := [][]int{{0, 4}, {1, 3}, {2}, {5, 8}, {6, 9}, {7}}
+	if !reflect.DeepEqual(kinds, want) || r.Ends[1].Result.By != "first" {
 		t.Errorf("%+v", r.Ends)
 	}
 	if !slices.Equal(r.Runs, []time.Duration{time.Minute, time.Hour}) {
