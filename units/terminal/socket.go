@@ -43,9 +43,23 @@ func Listen(job string) (int, error) {
 // else is passed over, and hears nothing (invariant 1). Where others keep those who
 // listen busy it waits its turn.
 func Dial(job string, uid int) (*os.File, error) {
+	for look := 1; ; look++ {
+		f, listed, err := dialListed(job, uid)
+		if listed || look == looks || err != ErrNone {
+			return f, err
+		}
+	}
+}
+
+// looks is how often one looks into the kernel's list, which leaves sockets out while others
+// come and go.
+const looks = 5
+
+// dialListed is one look, and whether it found a name of the job.
+func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
 	list, err := os.ReadFile(listFile)
 	if err != nil {
-		return nil, fmt.Errorf("look for the terminal of job %s: %w", job, err)
+		return nil, false, fmt.Errorf("look for the terminal of job %s: %w", job, err)
 	}
 	var busy []string
 	for line := range strings.Lines(string(list)) {
@@ -53,16 +67,18 @@ func Dial(job string, uid int) (*os.File, error) {
 		if at < 0 || !strings.Contains(line[:at], listening) {
 			continue
 		}
+		listed = true
 		name := strings.TrimRight(line[at+1:], "\n")
 		f, err := dial(name, uid, 0)
 		if f != nil {
-			return f, nil
+			return f, true, nil
 		}
 		if err == unix.EAGAIN && len(busy) < maxBusy {
 			busy = append(busy, name)
 		}
 	}
-	return dialBusy(busy, uid)
+	f, err = dialBusy(busy, uid)
+	return f, listed, err
 }
 
 // maxBusy bounds at how many names one waits, and queueSeconds for how long. Anybody can
