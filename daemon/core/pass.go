@@ -72,7 +72,6 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.Grace.Duration()))
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(c.expectedEnd(l, now))
-		r.Late = sched.At(c.lateEnd(l, now))
 	}
 	r.Expected = c.estimate(l).Total(j.Served + ranFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {

@@ -41,7 +41,6 @@ func (f *future) decide(r *Running, x *fate) {
 		x.ends = x.limit
 	default:
 		ran := r.Served + r.ran(f.s.Now)
-		r.Late = min(f.s.Now.Add(x.believed.Late(ran)-ran), x.limit)
 		left := f.runTime(r.ID, x.believed, ran) - ran
 		x.ends = min(f.s.Now.Add(max(0, left)), x.limit)
 	}
@@ -60,5 +59,4 @@ func (f *future) outlast(r *Running, x *fate) {
 	ran := r.Served + r.ran(f.s.Now)
 	r.Expected = x.believed.Total(ran)
 	r.End = min(f.s.Now.Add(r.Expected-ran), x.limit)
-	r.Late = min(f.s.Now.Add(x.believed.Late(ran)-ran), x.limit)
 }

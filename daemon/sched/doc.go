@@ -47,11 +47,10 @@
 // that asks no GPU where those that ask none have all places of their share. So is one
 // that waits for another of its account (see Quotas). One that
 // fits is placed. The first Policy.ReservationDepth ones that do not fit, and
-// will once running jobs have ended, get a reservation: the instant
-// (shadow) at which that is so, and the GPUs that become free latest. A running job
-// is taken to have gone once four in five like it have ended (Running.Late), as the shadow is that of the
-// last that has to end, and one that would pass to run for as long as the median. (With the median
-// for both mean completion on the public trace was 0.3 h longer at load 0.7, and 1.2 h at 0.9.) One that
+// will once running jobs end as expected, get a reservation: the instant
+// (shadow) at which that is so, and the GPUs that become free latest. (Counting on running jobs only
+// once four in five like them have ended, with Running.Late, served the public trace better, but a
+// stream of like jobs then passed a wide one for ever.) One that
 // would not fit either if all of them had ended, and all GPUs were back that are
 // expected, is passed over. Where there is no such instant for another, since a load
 // keeps it or a reservation of an administrator, it is not tried for others of its
@@ -141,7 +140,7 @@
 //     again at the same instant places nothing. With some it may, as they are made anew: GPUs that become free
 //     later can be kept then, a job that a load keeps waiting can have come to
 //     be without GPUs, and a quota or an array can be used up.
-//  5. No delay: while jobs end no later than they are taken to, the shadow of the first
+//  5. No delay: while jobs end no later than expected, the shadow of the first
 //     reservation never moves later but for jobs that go before, and under FIFO
 //     with exact run times its job starts at the first shadow it had. That does
 //     not hold where a preemptible job that yields to the reserved one starts

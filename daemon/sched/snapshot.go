@@ -137,7 +137,7 @@ type Running struct {
 	CPUs        int           // that it counts for
 	Quota       int           // the same in quotas of GPUs
 	End         Instant       // expected; not before the snapshot's Now
-	Late        Instant       // when it has ended in four cases of five; what it holds is counted on from then
+	Late        Instant       // from when what it holds is counted on, if after End; the core says none (doc.go)
 	Stopping    bool          // it has been told to stop
 	Still       Instant       // it is suspended until then, Never where nobody knows; 0: it is not
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been

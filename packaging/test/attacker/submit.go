@@ -64,7 +64,7 @@ func submissions() {
 		"a negative limit":                  `"name":"x","time_limit_seconds":-1,` + rest,
 		"a limit of 300 years":              `"name":"x","time_limit_seconds":9223372036,` + rest,
 		"a negative grace":                  `"name":"x","grace_seconds":-1,` + rest,
-		"negative retries":                  `"name":"x","retries":-1,` + rest,
+		"negative retries":                  `"name":"x","retries":-2,` + rest,
 		"an umask of -1":                    `"name":"x","umask":-1,` + rest,
 		"another environment mode":          `"name":"x","env_mode":"root",` + rest,
 		"a signal 0 before":                 `"name":"x","warn_signal":65,"warn_before_seconds":1,` + rest,

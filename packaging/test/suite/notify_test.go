@@ -85,7 +85,7 @@ func TestMail(t *testing.T) {
 	many := submit(t, "alice", "-g 0 --array 0-19 --notify end --notify-to a.b@example.org -- true")
 	wait(t, many)
 	until(t, "the array has its mail", func() bool { return len(about(mails(), many)) == 1 })
-	if m := about(mails(), many)[0]; !strings.Contains(m, "to -i a.b@example.org\n") || !strings.Contains(m, "20: 20 completed, 0 did not") {
+	if m := about(mails(), many)[0]; !strings.Contains(m, "to -i -t\nTo: a.b@example.org\n") || !strings.Contains(m, "20: 20 completed, 0 did not") {
 		t.Errorf("the mail of the array:\n%s", m)
 	}
 	if out := sh(t, "bob", fmt.Sprintf("gpusched show --json %d", many)); strings.Contains(out, "example.org") {
