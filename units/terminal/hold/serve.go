@@ -20,12 +20,16 @@ const (
 	refusedPause = time.Millisecond
 )
 
-// accept lets clients in, for ever. The first that attaches is told to attached.
+// accept lets clients in as long as the socket listens. The first that attaches is told to
+// attached.
 func (h *holder) accept(fd int, attached chan<- struct{}) {
 	for {
 		conn, _, err := unix.Accept4(fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
 		if err == unix.EINTR || err == unix.ECONNABORTED {
 			continue
+		}
+		if err == unix.EINVAL { // nobody listens any more
+			return
 		}
 		if err != nil { // no descriptors, say: those who are here go on
 			time.Sleep(time.Second)

@@ -1,0 +1,129 @@
+package hold
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// A command beside the job's has its environment, its input, its two outputs and its
+// own end, with a terminal and without; who goes hangs up on it.
+func TestBeside(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 5")
+	command := commandOf
+	conn := h.greet(terminal.Greeting{Argv: command("sh", "-c", "cat; echo wrong >&2; exit 9")})
+	say(t, conn, terminal.Data, "typed\n")
+	say(t, conn, terminal.EOF, "")
+	if shown, status := until(t, conn, ""); status != 9 || len(shown) != 12 || !strings.Contains(shown, "typed\n") || !strings.Contains(shown, "wrong\n") {
+		t.Errorf("%d, %q", status, shown)
+	}
+	conn = h.greet(terminal.Greeting{Rows: 11, Cols: 44, Term: "vt52", Argv: command("sh", "-c", `stty size; echo $TERM; kill -9 $$`)})
+	if shown, status := until(t, conn, ""); status != 137 || shown != "11 44\r\nvt52\r\n" {
+		t.Errorf("%d, %q", status, shown)
+	}
+	conn = h.greet(terminal.Greeting{Argv: command("sh", "-c", "echo $$; exec sleep 600")})
+	pid, _ := until(t, conn, "\n")
+	conn.Close()
+	for process := "/proc/" + strings.TrimSpace(pid); ; {
+		if _, err := os.Stat(process); err != nil {
+			break
+		}
+	}
+	conn = h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, conn, terminal.Data, "\n")
+	if _, status := until(t, conn, ""); status != 5 {
+		t.Error(status)
+	}
+}
+
+// What a command beside the job's prints waits for its client, who may take longer than
+// one piece may take on its way to who is attached; the job goes on meanwhile.
+func TestSlowReader(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 4")
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo begun; head -c 20000000 /dev/zero; echo over")})
+	shown, _ := until(t, conn, "begun")
+	total := len(shown)
+	for pause := 50 * time.Millisecond; ; pause = 0 {
+		<-time.After(pause) // all that is on the way has filled
+		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+		kind, content, err := terminal.Read(conn)
+		if err != nil {
+			t.Fatal(err, total)
+		}
+		if kind == terminal.Ended {
+			break
+		}
+		total += len(content)
+	}
+	if want := len("begun\nover\n") + 20_000_000; total != want {
+		t.Errorf("%d bytes of %d", total, want)
+	}
+	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, attached, terminal.Data, "\n")
+	if _, status := until(t, attached, ""); status != 4 {
+		t.Error(status)
+	}
+}
+
+// A command whose client has gone, or whose job has ended, ends although it ignores that
+// its terminal goes (invariant 4).
+func TestHangUp(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 4")
+	gone := func(pid string) {
+		t.Helper()
+		for process := "/proc/" + strings.TrimSpace(pid); ; {
+			if _, err := os.Stat(process); err != nil {
+				return
+			}
+		}
+	}
+	const stubborn = "trap '' HUP TERM INT; echo $$; while :; do sleep 1; done"
+	for _, g := range []terminal.Greeting{{Argv: commandOf("sh", "-c", stubborn)}, {Rows: 9, Cols: 9, Argv: commandOf("sh", "-c", stubborn)}} {
+		conn := h.greet(g)
+		pid, _ := until(t, conn, "\n")
+		conn.Close()
+		gone(pid)
+	}
+	kept := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM HUP; echo $$; sleep 600")})
+	pid, _ := until(t, kept, "\n")
+	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, attached, terminal.Data, "\n")
+	if _, status := until(t, attached, ""); status != 4 {
+		t.Error(status)
+	}
+	gone(pid)
+}
+
+// Something that a command leaves behind with its output open keeps nobody waiting.
+func TestLeftBehind(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 4")
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "setsid sleep 600 & echo $!; exit 6")})
+	pid, status := until(t, conn, "")
+	if n, err := strconv.Atoi(strings.TrimSpace(pid)); err == nil {
+		_ = unix.Kill(n, unix.SIGKILL)
+	}
+	if status != 6 {
+		t.Error(status)
+	}
+}
+
+// What is the command's alone comes before it, and before a command beside it.
+func TestBefore(t *testing.T) {
+	t.Setenv(beforeEnv, "1")
+	h := start(t, "sh", "-c", "read x; echo main $BEFORE")
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo beside $BEFORE")})
+	if shown, _ := until(t, conn, ""); shown != "beside 1\n" {
+		t.Errorf("%q", shown)
+	}
+	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, attached, terminal.Data, "\n")
+	if shown, _ := until(t, attached, ""); !strings.Contains(shown, "main 1\r\n") {
+		t.Errorf("%q", shown)
+	}
+}

@@ -1,0 +1,68 @@
+package hold
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// A job without a terminal can have a door: commands beside its own have what its process
+// has, nobody attaches there, and it goes with the process.
+func TestDoor(t *testing.T) {
+	job := fmt.Sprintf("test%d-door", os.Getpid())
+	dir := t.TempDir()
+	process := exec.Command("sh", "-c", "umask 027; cd '"+dir+"'; echo ready; exec cat")
+	process.Env = []string{"OF_THE_JOB=yes", "PATH=" + os.Getenv("PATH")}
+	in, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	for { // it has become cat, whose environment is what counts
+		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", process.Process.Pid)); string(name) == "cat\n" {
+			break
+		}
+	}
+	opener := exec.Command(os.Args[0])
+	opener.Env = append(os.Environ(), doorEnv+"="+job, fmt.Sprintf("MAINPID=%d", process.Process.Pid), "OF_THE_UNIT=yes")
+	opener.Stderr = os.Stderr
+	if err := opener.Run(); err != nil {
+		t.Fatal(err)
+	}
+	h := &held{t: t, job: job}
+	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "pwd; umask; echo $OF_THE_JOB $OF_THE_UNIT $BEFORE")})
+	if shown, status := until(t, conn, ""); status != 0 || shown != dir+"\n0027\nyes limits\n" {
+		t.Errorf("%d, %q", status, shown)
+	}
+	conn = h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	if kind, content, err := terminal.Read(conn); kind != terminal.Refused {
+		t.Errorf("%c, %q, %v", kind, content, err)
+	}
+	conn = h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM; echo begun; sleep 600")})
+	until(t, conn, "begun")
+	in.Close() // the job ends, and what ran beside it
+	_ = process.Wait()
+	if _, status := until(t, conn, ""); status != 129 {
+		t.Error(status)
+	}
+	for {
+		if _, err := terminal.Dial(job, os.Getuid()); errors.Is(err, terminal.ErrNone) {
+			return
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package hold
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// roleEnv makes the test binary the holder of the job that it names.
+const roleEnv = "GPUSCHED_HOLD_ROLE"
+
+// sessionEnv names its session of GNU screen.
+const sessionEnv = "GPUSCHED_HOLD_SESSION"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == contract.DoorFlag {
+		os.Unsetenv(doorEnv)
+		os.Exit(Door(os.Args[0], os.Environ(), func(int) string { return "limits" }))
+	}
+	if len(os.Args) > 3 && os.Args[1] == contract.LimitFlag {
+		_ = syscall.Exec("/bin/sh", append([]string{"sh", "-c", `export BEFORE="$0"; exec "$@"`}, os.Args[2:]...), os.Environ())
+	}
+	if job := os.Getenv(doorEnv); job != "" {
+		os.Exit(OpenDoor(os.Args[0], job))
+	}
+	if job := os.Getenv(roleEnv); job != "" {
+		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
+			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
+		}
+		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv)))
+	}
+	os.Exit(m.Run())
+}
+
+// before are the words before each command: a program that tells that it was there.
+func before() []string {
+	if os.Getenv(beforeEnv) == "" {
+		return nil
+	}
+	return []string{"env", "BEFORE=1"}
+}
+
+const beforeEnv = "GPUSCHED_HOLD_BEFORE"
+
+// doorEnv makes the test binary open the door of the job that it names.
+const doorEnv = "GPUSCHED_HOLD_DOOR"
+
+// held is a job with a terminal.
+type held struct {
+	*exec.Cmd
+	t       testing.TB
+	job     string
+	journal bytes.Buffer
+}
+
+func start(t testing.TB, argv ...string) *held {
+	h := &held{t: t, job: fmt.Sprintf("test%d%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))}
+	h.Cmd = exec.Command(os.Args[0], argv...)
+	h.Env = append(os.Environ(), roleEnv+"="+h.job)
+	h.Stdout, h.Stderr = &h.journal, &h.journal
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Process.Kill(); _ = h.Cmd.Wait() })
+	return h
+}
+
+func (h *held) dial() *os.File {
+	h.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		conn, err := terminal.Dial(h.job, os.Getuid())
+		if err == nil {
+			h.t.Cleanup(func() { conn.Close() })
+			return conn
+		}
+		if time.Now().After(end) {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+func (h *held) greet(g terminal.Greeting) *os.File {
+	h.t.Helper()
+	conn := h.dial()
+	content, _ := json.Marshal(g)
+	say(h.t, conn, terminal.Hello, string(content))
+	return conn
+}
+
+func say(t testing.TB, conn io.Writer, k terminal.Kind, content string) {
+	t.Helper()
+	if _, err := conn.Write(terminal.Encode(k, []byte(content))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until reads what is shown until text is in it, or with "" until the end, whose
+// status it returns too.
+func until(t testing.TB, conn *os.File, text string) (shown string, status int) {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	for {
+		kind, content, err := terminal.Read(conn)
+		switch {
+		case err != nil:
+			t.Fatalf("%v after %q", err, shown)
+		case kind == terminal.Ended:
+			if text != "" {
+				t.Fatalf("ended with %d after %q", content[0], shown)
+			}
+			return shown, int(content[0])
+		case kind == terminal.Refused:
+			t.Fatalf("refused: %s", content)
+		}
+		if shown += string(content); text != "" && strings.Contains(shown, text) {
+			return shown, -1
+		}
+	}
+}
+
+func (h *held) ends(want string) {
+	h.t.Helper()
+	if err := h.Cmd.Wait(); fmt.Sprint(err) != want {
+		h.t.Errorf("the job ended with %v, not %s; it printed %q", err, want, h.journal.String())
+	}
+}
+
+func commandOf(argv ...string) (list [][]byte) {
+	for _, arg := range argv {
+		list = append(list, []byte(arg))
+	}
+	return list
+}

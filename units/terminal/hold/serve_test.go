@@ -1,0 +1,104 @@
+package hold
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// What is no greeting and no frame ends its connection, and nothing else (invariant 3).
+func TestGarbage(t *testing.T) {
+	h := start(t, "sh", "-c", "read x; exit 3")
+	for _, garbage := range []string{
+		"GET / HTTP/1.1\r\n\r\n", "h\xff\xff{}", "h\x00\x02[]", "h\x00\x02{}w\x00\x01x", "h\x00\x02{}\x00\x00\x00", "h\x00\x02{}w\x00\x04\x00\x00\x00\x00",
+	} {
+		conn := h.dial()
+		_, _ = conn.Write([]byte(garbage))
+		if garbage[1] != 0xff { // else it is waited for
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			if _, err := io.Copy(io.Discard, conn); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("%q: %v", garbage, err)
+			}
+		}
+	}
+	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	say(t, conn, terminal.Data, "\n")
+	if _, status := until(t, conn, ""); status != 3 {
+		t.Error(status)
+	}
+	h.ends("exit status 3")
+}
+
+// A listener of another user is passed over, and one that another has under a name of
+// ours hears nothing.
+func TestOthersListener(t *testing.T) {
+	h := start(t, "sh", "-c", "read x")
+	h.dial()
+	if conn, err := terminal.Dial(h.job, os.Getuid()+1); !errors.Is(err, terminal.ErrNone) {
+		t.Error(conn, err)
+	}
+	for _, c := range []struct {
+		peer, own int
+		in        bool
+	}{{1000, 1000, true}, {0, 1000, true}, {1001, 1000, false}, {1000, 0, false}} {
+		if mayEnter(c.peer, c.own) != c.in {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Who may not come in hears nothing, and however many of those queue, one who may gets
+// his turn.
+func TestRefused(t *testing.T) {
+	job := fmt.Sprintf("test%d-refused", os.Getpid())
+	fd, err := terminal.Listen(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int32
+	const strangers = 300 // more than can queue
+	h := &holder{admits: func(int) bool { return refused.Add(1) > strangers }}
+	var accepting sync.WaitGroup
+	defer func() {
+		_ = unix.Shutdown(fd, unix.SHUT_RDWR)
+		accepting.Wait()
+		unix.Close(fd)
+	}()
+	var queue []*os.File
+	for range strangers {
+		if len(queue) == 10 { // the queue has filled before anybody is let in
+			accepting.Go(func() { h.accept(fd, make(chan struct{}, 1)) })
+		}
+		conn, err := terminal.Dial(job, os.Getuid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		queue = append(queue, conn)
+	}
+	for _, conn := range queue {
+		_, _ = conn.Write([]byte("h\x00\x02{}"))
+		if n, err := conn.Read(make([]byte, 9)); n > 0 || err == nil {
+			t.Fatalf("a stranger was told %d bytes", n)
+		}
+		conn.Close()
+	}
+	conn, err := terminal.Dial(job, os.Getuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	say(t, conn, terminal.Hello, `{"Argv":["dHJ1ZQ=="]}`)
+	if _, status := until(t, conn, ""); status != 0 {
+		t.Error(status)
+	}
+}
