@@ -78,6 +78,10 @@ func parse(args []string) (request, error) {
 			}
 			return nil
 		})
+	flags.Func("include", "a Debian `PACKAGE` that the machine's image has besides; may be repeated", func(s string) error {
+		r.opts.Packages = append(r.opts.Packages, s)
+		return nil
+	})
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")

@@ -51,7 +51,7 @@ func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 }
 
 func ensureImage(ctx context.Context, kind Kind, opts Options) (image, error) {
-	r, err := recipeOf(kind, opts.suite())
+	r, err := recipeOf(kind, opts.suite(), opts.Packages)
 	if err != nil {
 		return image{}, err
 	}

@@ -26,6 +26,7 @@ const (
 // Options of a start. The zero value is good.
 type Options struct {
 	Suite    Suite     // of Debian; "" is Bookworm
+	Packages []string  // of the suite's that the image has besides; each list has an image of its own
 	CacheDir string    // where images are kept; "" is DefaultCacheDir
 	MemMiB   int       // memory of an emulated machine in MiB; 0 is 4096
 	CPUs     int       // processors of an emulated machine; 0 is 2

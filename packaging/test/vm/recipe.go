@@ -39,7 +39,8 @@ type recipe struct {
 	hooks    map[string]string // by mmdebstrap's name of the hook: the script that runs there
 }
 
-func recipeOf(kind Kind, suite Suite) (recipe, error) {
+// recipeOf is what a machine is made from, with more packages of the suite's where a start asked for them.
+func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	if !slices.Contains(Suites(), suite) {
 		return recipe{}, fmt.Errorf("suite %q of Debian: there are %q", suite, Suites())
 	}
@@ -57,7 +58,7 @@ func recipeOf(kind Kind, suite Suite) (recipe, error) {
 	default:
 		return recipe{}, fmt.Errorf("machine kind %q: there are %q and %q", kind, Box, Emulated)
 	}
-	return recipe{kind: kind, suite: suite, includes: includes, hooks: hooks}, nil
+	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
 
 // hash names the image: 64 hex digits.

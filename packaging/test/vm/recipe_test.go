@@ -8,7 +8,7 @@ import (
 
 // Invariant 1: whatever an image is made from is in its name.
 func TestHashNamesTheRecipe(t *testing.T) {
-	base, err := recipeOf(Emulated, Bookworm)
+	base, err := recipeOf(Emulated, Bookworm, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +34,10 @@ func TestHashNamesTheRecipe(t *testing.T) {
 }
 
 func TestRecipeOfWhatThereIsNot(t *testing.T) {
-	if _, err := recipeOf("cloud", Bookworm); err == nil {
+	if _, err := recipeOf("cloud", Bookworm, nil); err == nil {
 		t.Error("the kind cloud has no error")
 	}
-	if _, err := recipeOf(Box, "potato"); err == nil {
+	if _, err := recipeOf(Box, "potato", nil); err == nil {
 		t.Error("the suite potato has no error")
 	}
 }
