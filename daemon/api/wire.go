@@ -289,7 +289,7 @@ type WebhookMessage struct {
 	Event  job.NotifyEvent `json:"event"` // start or end
 	At     time.Time       `json:"at"`
 	Host   string          `json:"host"`
-	Text   string          `json:"text"` // all of it in a line
+	Text   string          `json:"text"` // all of it in a line, without what chat programs take for markup
 	Job    Job             `json:"job"`  // as everybody may see it
 }
 

@@ -51,7 +51,8 @@ func (s *Sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 	case n.Way == job.NotifyMail && to == "":
 		m.To = j.Owner.User
 	case n.Way == job.NotifyWebhook && wish.Webhook != "":
-		spec.OfSite, m.To = true, s.Webhook(wish.Webhook)
+		spec.OfSite, m.OfSite = true, true
+		m.To = s.Webhook(wish.Webhook)
 		if m.To == "" {
 			return job.Say("detail/notify-webhook"), false
 		}
@@ -86,7 +87,7 @@ func (s *Sender) message(n job.Notification, j *job.Job) (contract.Message, erro
 	}
 	body, err := json.Marshal(api.WebhookMessage{
 		Schema: api.Schema, ID: m.ID, Event: n.Event, At: n.At.UTC().Truncate(time.Second), Host: s.Host,
-		Text: letter.Subject, Job: s.Render(&job.JobView{Job: *j}),
+		Text: letter.Chat, Job: s.Render(&job.JobView{Job: *j}),
 	})
 	m.Body = string(body)
 	return m, err

@@ -12,6 +12,7 @@ import (
 type Letter struct {
 	Subject string // one line of printable text
 	Body    string // lines
+	Chat    string // the subject for a room of many people: whose job it is, and no markup
 }
 
 // maxSubject bounds a subject, in bytes.
@@ -21,10 +22,7 @@ const maxSubject = 200
 func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	happened := whatHappened(event, j)
 	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), plain(j.Label.Name))
-	subject := fmt.Sprintf("%s %s on %s", what, happened, plain(host))
-	if len(subject) > maxSubject {
-		subject = strings.ToValidUTF8(subject[:maxSubject-3], "") + "..."
-	}
+	subject := cut(fmt.Sprintf("%s %s on %s", what, happened, plain(host)))
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n\n", capital(what), happened)
 	for _, f := range facts(event, j, host) {
@@ -33,7 +31,15 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 		}
 	}
 	fmt.Fprintf(&b, "\nThe end of its output:  gpusched logs -n 50 %s\nAll about it:           gpusched show %s\n", j.Called(), j.Called())
-	return Letter{plain(subject), b.String()}
+	return Letter{plain(subject), b.String(), unmarked(cut(plain(j.Owner.User) + ": " + subject))}
+}
+
+// cut shortens a subject to its bound.
+func cut(s string) string {
+	if len(s) <= maxSubject {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxSubject-3], "") + "..."
 }
 
 func noun(j *job.Job) string {
@@ -118,5 +124,15 @@ func plain(s string) string {
 		return '?'
 	}, strings.ToValidUTF8(s, "?"))
 }
+
+// markup has the signs that chat programs take for more than text, each with the full-width
+// form that people read alike: with them a name could call everybody in a room (Slack's
+// <!channel>, Discord's and Mattermost's @everyone), hide text or show a link as another.
+// Escapes would not do: each of these programs has others, and shows those of the others.
+var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
+	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
+
+// unmarked is a text in which a chat program finds nothing but text.
+func unmarked(s string) string { return markup.Replace(plain(s)) }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

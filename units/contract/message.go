@@ -9,6 +9,9 @@ type Message struct {
 	ID      string `json:"id"`      // of the message: one that is sent twice has the same
 	Subject string `json:"subject"` // one line
 	Body    string `json:"body"`    // of a mail its text, of a webhook the JSON
+
+	// OfSite says that To is a webhook of the site's: its user is not told where that is.
+	OfSite bool `json:"of_site,omitempty"`
 }
 
 // MaxMessageBytes bounds a Message in JSON.
