@@ -11,4 +11,6 @@
 //  2. It ends within its time, whatever a mail program, a server or a terminal does, and
 //     keeps a bounded part of what these say.
 //  3. It posts to the URL that it was given and follows no redirection.
+//  4. Of a failure of one of the site's webhooks the status line has the kind alone: no
+//     host, address or port. All of it is in the unit's journal.
 package main

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -70,7 +71,7 @@ func letter(m *contract.Message, now time.Time) []byte {
 	var b bytes.Buffer
 	field := func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, oneLineOf(value)) }
 	field("To", m.To)
-	field("Subject", mime.QEncoding.Encode("utf-8", oneLineOf("[gpusched] "+m.Subject)))
+	field("Subject", mime.QEncoding.Encode("utf-8", undecoded(oneLineOf("[gpusched] "+m.Subject))))
 	field("Date", now.Format(time.RFC1123Z))
 	field("Message-ID", "<"+m.ID+"@"+hostPart(m.Host)+">")
 	field("Auto-Submitted", "auto-generated")
@@ -85,15 +86,20 @@ func letter(m *contract.Message, now time.Time) []byte {
 	return bytes.ReplaceAll(b.Bytes(), []byte("\r\n"), []byte("\n"))
 }
 
-// oneLineOf keeps the ends of lines out of a field, whatever its length.
+// oneLineOf keeps ends of lines, and whatever else moves a cursor or turns text around, out
+// of a field or a line for a terminal. Some terminals take U+009B for an escape sequence.
 func oneLineOf(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r
-	}, s)
+	}, strings.ToValidUTF8(s, "?"))
 }
+
+// undecoded is a text that mail readers show as it is: what of it is an encoded word already
+// (RFC 2047), and could be anything once decoded, is none.
+func undecoded(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
 
 // hostPart is the name of a machine as it may stand in a Message-ID.
 func hostPart(host string) string {

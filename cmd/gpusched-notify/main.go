@@ -37,7 +37,7 @@ func main() {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "gpusched-notify:", err)
-	tell(os.Getenv("NOTIFY_SOCKET"), err)
+	tell(os.Getenv("NOTIFY_SOCKET"), told(err))
 	os.Exit(exitStatus(err))
 }
 
@@ -59,7 +59,7 @@ func run(in io.Reader) error {
 	case "mail":
 		return send(ctx, mailProgram, &m, time.Now())
 	case "webhook":
-		return post(ctx, &m)
+		return posted(post(ctx, &m), m.OfSite)
 	case "terminal":
 		return write(&m, os.Getuid(), "/proc", "/dev")
 	}
@@ -68,6 +68,8 @@ func run(in io.Reader) error {
 
 // refusal is an error that no further try mends.
 type refusal struct{ error }
+
+func (e refusal) Unwrap() error { return e.error }
 
 func refused(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
@@ -79,8 +81,8 @@ func exitStatus(err error) int {
 	return contract.MessageAgain
 }
 
-// tell has the service manager know what went wrong, in a line.
-func tell(socket string, err error) {
+// tell has the service manager know what went wrong, in a line, which everybody can read.
+func tell(socket, what string) {
 	if socket == "" {
 		return
 	}
@@ -89,7 +91,7 @@ func tell(socket string, err error) {
 		return
 	}
 	defer conn.Close()
-	_, _ = conn.Write([]byte("STATUS=" + oneLine(err.Error())))
+	_, _ = conn.Write([]byte("STATUS=" + oneLine(what)))
 }
 
 // maxLine bounds a line that is made of what others say.
@@ -97,7 +99,7 @@ const maxLine = 200
 
 // oneLine is a text without ends of lines and other control characters, shortened.
 func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	s = strings.Join(strings.Fields(oneLineOf(s)), " ")
 	if len(s) > maxLine {
 		s = strings.ToValidUTF8(s[:maxLine], "")
 	}

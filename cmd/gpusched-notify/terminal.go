@@ -23,7 +23,7 @@ const writeTime = 2 * time.Second
 // and that lets messages through (mesg). None is nobody to tell, which no further try
 // mends.
 func write(m *contract.Message, uid int, proc, dev string) error {
-	text := []byte("\r\n\agpusched: " + oneLineOf(m.Subject) + "\r\n")
+	text := terminalText(m)
 	told := 0
 	var failed error
 	for number := range sessions(uid, proc) {
@@ -41,6 +41,11 @@ func write(m *contract.Message, uid int, proc, dev string) error {
 		return refused("no terminal took it: %s", oneLine(failed.Error()))
 	}
 	return refused("the user has no terminal open")
+}
+
+// terminalText is the message as it is written: a bell, and a line of its own.
+func terminalText(m *contract.Message) []byte {
+	return []byte("\r\n\agpusched: " + oneLineOf(m.Subject) + "\r\n")
 }
 
 // sessions are the numbers of the terminals that the user's sessions have, out of what the

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -53,12 +57,63 @@ func post(ctx context.Context, m *contract.Message) error {
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 300 && code < 400:
-		return refused("%s redirects (%d), which is not followed", u.Hostname(), code)
+		return refusal{answered{u.Hostname(), fmt.Sprintf("redirects (%d), which is not followed", code)}}
 	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests, code >= 500:
-		return fmt.Errorf("%s answered %d %s", u.Hostname(), code, http.StatusText(code))
+		return answered{u.Hostname(), fmt.Sprintf("answered %d %s", code, http.StatusText(code))}
 	default:
-		return refused("%s answered %d %s", u.Hostname(), code, http.StatusText(code))
+		return refusal{answered{u.Hostname(), fmt.Sprintf("answered %d %s", code, http.StatusText(code))}}
 	}
+}
+
+// answered is what a server did that was reached.
+type answered struct{ host, did string }
+
+func (a answered) Error() string { return a.host + " " + a.did }
+
+// ofSite is a failure of one of the site's webhooks: where that is, is for administrators,
+// who find it in the unit's journal.
+type ofSite struct{ error }
+
+func (e ofSite) Unwrap() error { return e.error }
+
+// posted is how posting went, and whether its user may know all of that.
+func posted(err error, site bool) error {
+	if err != nil && site {
+		return ofSite{err}
+	}
+	return err
+}
+
+// told is what everybody may know of a failure.
+func told(err error) string {
+	var hidden ofSite
+	if !errors.As(err, &hidden) {
+		return err.Error()
+	}
+	return "could not be delivered: " + class(err)
+}
+
+// class says what kind of failure it was, without names, addresses and ports.
+func class(err error) string {
+	var (
+		answer  answered
+		name    *net.DNSError
+		trust   *tls.CertificateVerificationError
+		timeout net.Error
+	)
+	switch {
+	case errors.As(err, &answer):
+		return "its server " + answer.did
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "its server did not answer in time"
+	case errors.As(err, &name):
+		return "the name of its server was not found"
+	case errors.Is(err, unix.ECONNREFUSED):
+		return "its server refused the connection"
+	case errors.As(err, &trust):
+		return "the certificate of its server is not trusted"
+	}
+	return "its server could not be reached"
 }
 
 // bare is an error of the client without the URL, in which there may be a secret.

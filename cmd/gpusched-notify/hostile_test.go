@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// hostile are names that would be more than text where they are read.
+var hostile = []string{
+	"x\r\nBcc: bob@example.org", "x\nX-Evil: 1\n\nbody", "\r", "x\x00y", "\x1b[2J\x1b]0;owned\a", "\x1bP+q\x1b\\", "\u009b2J\u009d0;owned\u009c",
+	"\u202egpj.exe", "a\u2028b\u2029c", "\xff\xfe\x9b2J", "=?utf-8?q?=0D=0ABcc:_b@c?=", strings.Repeat("\nX: ", 400), "\u200b\ufeff",
+}
+
+// Invariant 1: whatever a subject, a host and an id hold, a mail has its nine fields, each
+// once and in a line, and the rest is its body.
+func TestHostileLetters(t *testing.T) {
+	for _, name := range hostile {
+		m := &contract.Message{To: "alice@example.org", Host: name, ID: "gpusched.1.end.0.1", Subject: "job 1 (" + name + ")", Body: "all\n" + name + "\n"}
+		got, err := mailOf(letter(m, time.Unix(0, 0)))
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		for field, values := range got.Header {
+			if len(values) != 1 || field == "Bcc" || strings.HasPrefix(field, "X") || strings.ContainsFunc(values[0], unicode.IsControl) {
+				t.Errorf("%q gives the field %q: %q", name, field, values)
+			}
+		}
+		subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject"))
+		if err != nil || len(got.Header) != 9 || strings.ContainsFunc(subject, unicode.IsControl) {
+			t.Errorf("%q: the subject is %q of %d fields (%v)", name, subject, len(got.Header), err)
+		}
+	}
+}
+
+// What a terminal is given is one bell and one line of text, on a real one, too.
+func TestHostileTerminalLines(t *testing.T) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	path, number := slave(t, master)
+	reader := bufio.NewReader(master)
+	for _, name := range hostile {
+		m := &contract.Message{Subject: "job 1 (" + name + ") completed"}
+		if err := writeTo(path, os.Getuid(), number, terminalText(m)); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		for bytes.Count(got, []byte("\n")) < 2 { // its own, and none of the name's
+			line, err := reader.ReadBytes('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, line...)
+		}
+		text, whole := strings.CutSuffix(strings.TrimLeft(string(got), "\r\n"), ") completed\r\r\n")
+		if text, ok := strings.CutPrefix(text, "\agpusched: job 1 ("); !ok || !whole || strings.ContainsFunc(text, unicode.IsControl) {
+			t.Errorf("%q comes out as %q", name, got)
+		}
+	}
+}
+
+// slave returns the terminal behind a master, open to messages.
+func slave(t *testing.T, master *os.File) (path string, number uint64) {
+	t.Helper()
+	n, err := unix.IoctlGetUint32(int(master.Fd()), unix.TIOCGPTN)
+	err = errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	path = fmt.Sprintf("/dev/pts/%d", n)
+	var st unix.Stat_t
+	if err := errors.Join(err, os.Chmod(path, 0o620), unix.Stat(path, &st)); err != nil {
+		t.Fatal(err)
+	}
+	return path, st.Rdev
+}
+
+// Invariant 4: a user learns what kind of failure one of the site's webhooks has, and
+// neither its host, nor its address, nor its port; of a URL of one's own all of it.
+func TestWhatIsToldOfTheSitesWebhooks(t *testing.T) {
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "http://inner.example.org:8443/")
+		w.WriteHeader(map[string]int{"/302": 302, "/404": 404, "/503": 503}[r.URL.Path])
+	}))
+	defer served.Close()
+	secret := httptest.NewTLSServer(http.NotFoundHandler()) // nobody trusts it
+	defer secret.Close()
+	silent := "http://" + silentServer(t) + "/"
+	for url, want := range map[string]string{
+		served.URL + "/302":                "its server redirects (302), which is not followed",
+		served.URL + "/404":                "its server answered 404 Not Found",
+		served.URL + "/503":                "its server answered 503 Service Unavailable",
+		secret.URL:                         "the certificate of its server is not trusted",
+		"http://127.0.0.1:1/hook":          "its server refused the connection",
+		silent:                             "its server did not answer in time",
+		"http://hook.inner.invalid:8443/x": "the name of its server was not found",
+		"http://127.0.0.1:99999/hook":      "its server could not be reached",
+	} {
+		patience := postTime
+		if url == silent {
+			patience = 100 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		err := post(ctx, &contract.Message{To: url, Body: "{}", ID: "x"})
+		cancel()
+		if got := told(posted(err, true)); got != "could not be delivered: "+want {
+			t.Errorf("of the site's %s is told %q", url, got)
+		}
+		if own := told(posted(err, false)); !strings.Contains(own, hostOf(url)) {
+			t.Errorf("of a user's own %s is told %q", url, own)
+		}
+		if exitStatus(posted(err, true)) != exitStatus(err) {
+			t.Errorf("%s: another try or not depends on whose it is", url)
+		}
+	}
+	trust := &tls.CertificateVerificationError{Err: errors.New("inner.example.org")}
+	if got := class(fmt.Errorf("inner.example.org: %w", trust)); strings.Contains(got, "inner") {
+		t.Errorf("told: %q", got)
+	}
+}
+
+func hostOf(text string) string {
+	u, _ := url.Parse(text)
+	return u.Hostname()
+}
+
+// silentServer takes connections and says nothing.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
