@@ -96,15 +96,25 @@ func (p *Planner) findPartly() {
 		h, b := &p.q.briefs[at], p.q.buckets[at]
 		switch a, sizes := h.account, cappedSizes-sizeOf(h.quota); {
 		case a.capped(&h.needs):
-			if sizes > a.kept && b.waits() {
+			if sizes > a.kept && p.leaves(b) {
 				a.kept = sizes
 			}
 		case h.milli > 0:
-			a.partly = a.partly || b.waits()
+			a.partly = a.partly || p.leaves(b)
 		default:
-			a.freeCPU = a.freeCPU || b.waits()
+			a.freeCPU = a.freeCPU || p.leaves(b)
 		}
 	}
+}
+
+// leaves reports whether a job of the bucket waits on after the pass, held back by no array.
+func (p *Planner) leaves(b *bucket) bool {
+	for e := b.head; e != nil; e = e.next {
+		if c := (cursor{entry: e, used: e.startedBy(p.pass)}); c.open() {
+			return true
+		}
+	}
+	return false
 }
 
 // CountCapped notes, after a pass was carried out, which jobs the account can't start

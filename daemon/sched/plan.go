@@ -181,8 +181,8 @@ func (c *cursor) query(at Instant, when horizon) query {
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.decide(s, q)
 	p.preempt()
-	p.resetThrottles()
 	p.findPartly()
+	p.resetThrottles()
 	p.wake()
 	return &p.out
 }
