@@ -19,6 +19,23 @@ type Notify struct {
 	Webhooks       map[string]string // the site's: URLs by name
 }
 
+// Bars says why the site does not send a message, with To in place; nothing where it does. It is
+// asked when a job is submitted, and once more whenever one is about to be sent.
+func (n *Notify) Bars(m *job.Notify) job.Message {
+	_, named := n.Webhooks[m.Webhook]
+	switch {
+	case !slices.Contains(n.Ways, m.Way):
+		return job.Say("detail/notify-way", string(m.Way))
+	case m.Way == job.NotifyMail && m.To != "" && !n.OtherAddresses:
+		return job.Say("detail/notify-address")
+	case m.Webhook != "" && !named:
+		return job.Say("detail/notify-webhook")
+	case m.Way == job.NotifyWebhook && m.To != "" && !n.OwnURLs:
+		return job.Say("detail/notify-url")
+	}
+	return job.Message{}
+}
+
 func notifyKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "ways", doc: "How messages about the start and end of jobs may be sent (--notify): by mail (by /usr/sbin/sendmail), webhook (an HTTP POST) and terminal (on the terminals where the user is logged in). A job that names none uses mail where sendmail is installed, else the terminal. Empty: none are sent.",

@@ -25,6 +25,8 @@ type Sender struct {
 	Host    string // name of the machine, for people
 	Units   Units
 
+	// Bars says why the site does not send a message, by its settings of now.
+	Bars func(*job.Notify) job.Message
 	// Webhook returns the URL of one of the site's webhooks, "" if there is none of the name.
 	Webhook func(name string) string
 	// Render is a job as everybody may see it.
@@ -38,7 +40,11 @@ type Units interface {
 
 // Deliver sends one message. It is daemon.Deliver.
 func (s *Sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool) {
-	wish := &j.Request.Notify[n.Which]
+	wish := j.Request.Notify[n.Which]
+	wish.To = to
+	if why := s.Bars(&wish); !why.IsZero() { // they may have changed since it was owed
+		return why, false
+	}
 	m, err := s.message(n, j)
 	if err != nil {
 		return job.Text(err.Error()), false

@@ -11,4 +11,9 @@
 //  2. A webhook's URL and an address are in a file that root alone can read, and in no
 //     property or argument of a unit, which everybody can read.
 //  3. A message takes as long as its unit may run at most.
+//  4. What is sent is what the site's settings let jobs send at that moment, whatever they
+//     were when it became owed.
+//  5. A message is sent at least once: where the daemon died between the sending and the
+//     record, it looks for the unit, and sends again where that has gone. Each try has the
+//     same id.
 package deliver

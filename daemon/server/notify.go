@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
@@ -27,35 +28,41 @@ func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
 func (s *Server) allowNotify(sub *job.Submission) error {
 	site, mail := s.opt.Config().Notify, s.opt.HasMail == nil || s.opt.HasMail()
 	for i := range sub.Request.Notify {
-		n, to := &sub.Request.Notify[i], ""
-		if i < len(sub.Payload.NotifyTo) {
-			to = sub.Payload.NotifyTo[i]
-		}
+		n := &sub.Request.Notify[i]
 		if n.Way == "" {
 			n.Way = job.NotifyMail
 			if !mail || !slices.Contains(site.Ways, n.Way) {
 				n.Way = job.NotifyTerminal
 			}
 		}
-		_, named := site.Webhooks[n.Webhook]
+		wish := *n
+		if i < len(sub.Payload.NotifyTo) {
+			wish.To = sub.Payload.NotifyTo[i]
+		}
+		if why := site.Bars(&wish); !why.IsZero() {
+			return notifyRefused(words.Say(why), instead(&wish, &site))
+		}
 		switch {
-		case !slices.Contains(site.Ways, n.Way):
-			return notifyRefused("this site does not let jobs tell by "+string(n.Way), notifyWays(site.Ways))
 		case n.Way == job.NotifyMail && !mail:
 			return notifyRefused("there is no /usr/sbin/sendmail on this machine",
 				"use --notify terminal:end, or ask your administrator for a mail system")
-		case n.Way == job.NotifyMail && to == "" && sub.Owner.User == strconv.Itoa(sub.Owner.UID):
+		case n.Way == job.NotifyMail && wish.To == "" && sub.Owner.User == strconv.Itoa(sub.Owner.UID):
 			return notifyRefused("your user id has no account on this machine that mail could go to",
 				"name an address: --notify-to alice@example.org")
-		case n.Way == job.NotifyMail && to != "" && !site.OtherAddresses:
-			return notifyRefused("this site sends mail to accounts of this machine only", "use --notify without --notify-to")
-		case n.Webhook != "" && !named:
-			return notifyRefused("this site has no webhook of that name", webhookNames(site.Webhooks))
-		case n.Way == job.NotifyWebhook && to != "" && !site.OwnURLs:
-			return notifyRefused("this site posts messages to webhooks of its own only", webhookNames(site.Webhooks))
 		}
 	}
 	return nil
+}
+
+// instead is what to ask for where the site bars a wish.
+func instead(wish *job.Notify, site *config.Notify) string {
+	switch {
+	case !slices.Contains(site.Ways, wish.Way):
+		return notifyWays(site.Ways)
+	case wish.Way == job.NotifyMail:
+		return "use --notify without --notify-to"
+	}
+	return webhookNames(site.Webhooks)
 }
 
 func notifyRefused(message, hint string) error {

@@ -81,6 +81,7 @@ func (s *instance) open(ctx context.Context) error {
 	sender := &deliver.Sender{
 		Dir: s.opt.Specs, Program: filepath.Join(filepath.Dir(s.opt.Launcher), "gpusched-notify"), Host: deliver.Hostname(),
 		Units: s.units, Render: s.server.Describe,
+		Bars:    func(m *job.Notify) job.Message { return s.Supervisor.cfg.Load().Notify.Bars(m) },
 		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
 	}
 	toJobs := notes.NewWriter(s.opt.Specs, s.units)

@@ -139,6 +139,7 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	})
 	settings(t, "[notify.webhook.chat]\nurl = \"http://127.0.0.1:8765/site\"\n[notify.webhook.gone]\nurl = \"http://127.0.0.1:8765/moved\"")
 	id := submit(t, "alice", "-g 0 -n hook --notify end --notify-to chat --notify-to http://127.0.0.1:8765/own -- true")
+	kept := submit(t, "alice", "-g 0 --hold --notify webhook:end --notify-to chat --notify webhook:end --notify-to http://127.0.0.1:8765/late -- true")
 	bad := submit(t, "alice", "-g 0 --notify end --notify-to gone --notify-to http://127.0.0.1:8765/moved -- true")
 	closed := func(id int64) bool {
 		list := messages(t, "alice", id)
@@ -151,12 +152,12 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 		text, _, _ = strings.Cut(text, "\n")
 		var m api.WebhookMessage
 		if err := json.Unmarshal([]byte(text), &m); err != nil || m.Schema != api.Schema || m.Job.ID.String() != strconv.FormatInt(id, 10) ||
-			!strings.Contains(m.Text, "(hook) completed") || m.Job.Result == nil || m.Job.Private != nil {
+			!strings.Contains(m.Text, "alice: job") || !strings.Contains(m.Text, "(hook) completed") || m.Job.Result == nil || m.Job.Private != nil {
 			t.Errorf("%s got %q (%v)", path, text, err)
 		}
 	}
 	for i, m := range messages(t, "alice", bad) {
-		if m.Sent || !strings.Contains(m.Sentence, "redirects (302), which is not followed") {
+		if m.Sent || !strings.Contains(m.Sentence, "redirects (302), which is not followed") || strings.Contains(m.Sentence, "127.0.0.1") != (i == 1) {
 			t.Errorf("of a redirection: %+v", m)
 		}
 		unit := fmt.Sprintf("gpusched-notify-%d-end-%d.service", bad, i)
@@ -168,6 +169,17 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	if out := sh(t, "", "systemctl list-units --all --no-legend 'gpusched-notify-*'; ls /run/gpusched/specs"); strings.Contains(out, "notify") {
 		t.Errorf("left behind: %s", out)
 	}
+	const later = "/etc/gpusched/conf.d/91-suite.toml"
+	t.Cleanup(func() { sh(t, "", "rm -f "+later+"; systemctl reload gpusched") })
+	sh(t, "", "printf '[notify]\\nways = [\"mail\"]\\n' > "+later+"; systemctl reload gpusched")
+	sh(t, "alice", fmt.Sprintf("gpusched release %d", kept))
+	until(t, "messages that the site bars since are given up", func() bool { return closed(kept) })
+	for _, m := range messages(t, "alice", kept) {
+		if m.Sent || !strings.Contains(m.Sentence, "does not let jobs tell by webhook") {
+			t.Errorf("of a way that is barred now: %+v", m)
+		}
+	}
+	sh(t, "", "rm "+later+"; systemctl reload gpusched")
 	refused(t, "alice", "gpusched submit --notify end --notify-to nothing -- true", 8, "this site has no webhook of that name")
 	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "no URL of at most")
 }
