@@ -32,6 +32,9 @@ func (d *Daemon) report(r job.Record) {
 		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", words.Say(l.What))
 		return
 	}
+	if n := r.Notification; n != nil && !n.Closed.IsZero() && !n.Sent() {
+		d.log.Warn("message given up", "job", n.Job, "uid", n.UID, "event", n.Event, "way", n.Way, "tries", n.Tries, "why", words.Say(n.Why))
+	}
 	if r.Job == nil {
 		return
 	}

@@ -47,4 +47,8 @@
 //  12. What fair share counts of a running job is fixed, but for the GPUs that it
 //     shares while others want them whole: a change of that is on record with what
 //     its accounts have used up to then, so that a restart charges the same.
+//  13. A message is owed on record with the start or end that it is about, and stays so
+//     until it is on record as sent or given up: it is sent at least once, and a restart
+//     forgets none. Users take turns; how many of each and of all wait, and how many are
+//     on their way, is bounded. None of it holds up a job.
 package core

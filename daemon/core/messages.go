@@ -8,65 +8,135 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// Bounds of what messages may cost. A user who asks for one about each of many jobs
-// keeps nobody else's waiting.
+// Bounds of what messages may cost. Each user has one on its way at most.
 const (
-	maxOwed        = 100 // of one user; what comes on top is given up at once
-	sendingOfUser  = 1
-	sendingAtOnce  = 4
+	maxOwedOfUser  = 100  // what comes on top is given up at once
+	maxOwed        = 2000 // of all users; then who has the most gives up the newest
+	sendingAtOnce  = 8
+	slowAtOnce     = 4               // of these, of users whose tries take long: others find room
+	slowTry        = 5 * time.Second // takes long
 	deliveryTries  = 6
 	deliveryAgain  = 30 * time.Second // after the first try; doubles
 	lastDeliveryIn = 10 * time.Minute
 )
 
-// owedMessage is one that is neither sent nor given up.
-type owedMessage struct {
-	job.Notification
-	sending bool
+// outbox has the messages that are owed to one user, in the order in which they became so.
+// Jobs that they are about may have ended long ago.
+type outbox struct {
+	uid     int
+	owed    []*job.Notification
+	sending *job.Notification // of these; nil: none is on its way
+	since   time.Time         // when that was begun
+	took    time.Duration     // each of the last tries, on average
 }
 
-// messageBook has the messages that are owed, in the order in which they became so.
-// Jobs that they are about may have ended long ago.
+// slow reports whether tries take long, now and then a short one among them.
+func (o *outbox) slow() bool { return o.took > slowTry }
+
+// ready returns the message that may go now, nil for none, and else when one may.
+func (o *outbox) ready(now time.Time) (m *job.Notification, next time.Time) {
+	if o.sending != nil {
+		return nil, next
+	}
+	for _, m := range o.owed {
+		if !now.Before(m.Next) {
+			return m, time.Time{}
+		}
+		if next.IsZero() || m.Next.Before(next) {
+			next = m.Next
+		}
+	}
+	return nil, next
+}
+
+// spare returns the newest message that is not on its way, nil for none.
+func (o *outbox) spare() *job.Notification {
+	for _, m := range slices.Backward(o.owed) {
+		if m != o.sending {
+			return m
+		}
+	}
+	return nil
+}
+
+func (o *outbox) remove(m *job.Notification) {
+	o.owed = slices.DeleteFunc(o.owed, func(other *job.Notification) bool { return other == m })
+}
+
+// messageBook has the messages that are neither sent nor given up. Users take turns: whose
+// was sent last is the last of them, however many are owed to each and however old.
 type messageBook struct {
-	owed    []*owedMessage
+	boxes   []*outbox // of each user to whom one was ever owed, whose turn it is first
 	changed bool      // since the last look
 	next    time.Time // when the first of those that wait for a time may go; zero: none does
 }
 
 func newMessageBook(owed []job.Notification) messageBook {
 	b := messageBook{changed: len(owed) > 0}
+	owed = slices.Clone(owed)
+	slices.SortStableFunc(owed, func(x, y job.Notification) int { return x.At.Compare(y.At) })
 	for _, n := range owed {
-		b.owed = append(b.owed, &owedMessage{Notification: n})
+		o := b.of(n.UID)
+		o.owed = append(o.owed, &n)
 	}
-	slices.SortStableFunc(b.owed, func(x, y *owedMessage) int { return x.At.Compare(y.At) })
 	return b
 }
 
-// of counts what is owed to a user.
-func (b *messageBook) of(uid int) (n int) {
-	for _, m := range b.owed {
-		if m.UID == uid {
-			n++
-		}
+// of returns a user's outbox.
+func (b *messageBook) of(uid int) *outbox {
+	at := slices.IndexFunc(b.boxes, func(o *outbox) bool { return o.uid == uid })
+	if at < 0 {
+		at = len(b.boxes)
+		b.boxes = append(b.boxes, &outbox{uid: uid})
 	}
-	return n
+	return b.boxes[at]
 }
 
-// add takes a message, or closes it where its user has enough of them.
-func (b *messageBook) add(n *job.Notification, now time.Time) {
-	if b.of(n.UID) >= maxOwed {
-		n.Closed, n.Why = now, job.Say("detail/notify-many", maxOwed)
-		return
+// count is how many are owed to all, and who of them has the most.
+func (b *messageBook) count() (n int, most *outbox) {
+	for _, o := range b.boxes {
+		n += len(o.owed)
+		if most == nil || len(o.owed) > len(most.owed) {
+			most = o
+		}
 	}
-	b.owed = append(b.owed, &owedMessage{Notification: *n})
-	b.changed = true
+	return n, most
+}
+
+// add takes a message, and returns what is to be put on record: it, and what there is no
+// room for any more. A user with many never costs one with few a message.
+func (b *messageBook) add(n job.Notification, now time.Time) []job.Notification {
+	own := b.of(n.UID)
+	if len(own.owed) >= maxOwedOfUser {
+		return []job.Notification{dropped(n, job.Say("detail/notify-many", maxOwedOfUser), now)}
+	}
+	full := job.Say("detail/notify-full", maxOwed)
+	total, most := b.count()
+	if total < maxOwed {
+		own.owed, b.changed = append(own.owed, &n), true
+		return []job.Notification{n}
+	}
+	victim := most.spare()
+	if len(own.owed) >= len(most.owed) || victim == nil {
+		return []job.Notification{dropped(n, full, now)}
+	}
+	most.remove(victim)
+	own.owed, b.changed = append(own.owed, &n), true
+	return []job.Notification{n, dropped(*victim, full, now)}
+}
+
+// dropped is a message that is given up for want of room.
+func dropped(n job.Notification, why job.Message, now time.Time) job.Notification {
+	n.Closed, n.Next, n.Why = now, time.Time{}, why
+	return n
 }
 
 // oweMessages puts on record what the job's owner is to be told now.
 func (c *Core) oweMessages(l *trackedJob, event job.NotifyEvent, now time.Time) {
 	for _, n := range l.job.Messages(event, now) {
-		c.messages.add(&n, now)
-		c.step.record(job.Record{Notification: &n})
+		for _, n := range c.messages.add(n, now) {
+			c.step.record(job.Record{Notification: &n})
+		}
 	}
 }
 
@@ -89,28 +159,40 @@ func (b *messageBook) send(now time.Time) (list []job.Notification) {
 		return nil
 	}
 	b.changed, b.next = false, time.Time{}
-	total, of := 0, map[int]int{}
-	for _, m := range b.owed {
-		if m.sending {
-			total++
-			of[m.UID]++
+	all, slow := b.underWay()
+	var waiting, served []*outbox
+	for _, o := range b.boxes {
+		m, next := o.ready(now)
+		if !next.IsZero() && (b.next.IsZero() || next.Before(b.next)) {
+			b.next = next
 		}
-	}
-	for _, m := range b.owed {
-		switch {
-		case m.sending:
-		case now.Before(m.Next):
-			if b.next.IsZero() || m.Next.Before(b.next) {
-				b.next = m.Next
-			}
-		case total < sendingAtOnce && of[m.UID] < sendingOfUser:
-			m.sending = true
-			total++
-			of[m.UID]++
-			list = append(list, m.Notification)
+		if m == nil || all == sendingAtOnce || o.slow() && slow == slowAtOnce {
+			waiting = append(waiting, o)
+			continue
 		}
+		o.sending, o.since = m, now
+		all++
+		if o.slow() {
+			slow++
+		}
+		served = append(served, o)
+		list = append(list, *m)
 	}
+	b.boxes = append(waiting, served...)
 	return list
+}
+
+// underWay counts what is being sent, and what of it for users whose tries take long.
+func (b *messageBook) underWay() (all, slow int) {
+	for _, o := range b.boxes {
+		if o.sending != nil {
+			all++
+		}
+		if o.sending != nil && o.slow() {
+			slow++
+		}
+	}
+	return all, slow
 }
 
 // delivered takes how a try went.
@@ -122,29 +204,35 @@ func (c *Core) delivered(e Delivered, now time.Time) {
 
 // tried notes how a try went; false where the message was not on its way.
 func (b *messageBook) tried(e *Delivered, now time.Time) (n job.Notification, known bool) {
-	at := slices.IndexFunc(b.owed, func(m *owedMessage) bool {
-		return m.Job == e.Job && m.Event == e.Event && m.Which == e.Which
+	at := slices.IndexFunc(b.boxes, func(o *outbox) bool {
+		m := o.sending
+		return m != nil && m.Job == e.Job && m.Event == e.Event && m.Which == e.Which
 	})
-	if at < 0 || !b.owed[at].sending {
+	if at < 0 {
 		return n, false
 	}
-	m := b.owed[at]
-	m.sending, b.changed = false, true
+	o := b.boxes[at]
+	m := o.sending
+	o.took = (3*o.took + max(0, now.Sub(o.since))) / 4
+	o.sending, b.changed = nil, true
 	m.Tries++
 	m.Why = e.Why
 	if !e.Sent && e.Again && m.Tries < deliveryTries {
 		m.Next = now.Add(retry.After(m.Tries, deliveryAgain, lastDeliveryIn))
 	} else {
 		m.Closed, m.Next = now, time.Time{}
-		b.owed = slices.Delete(b.owed, at, at+1)
+		o.remove(m)
 	}
-	return m.Notification, true
+	return *m, true
 }
 
 // shift moves when messages are tried again with a clock that was set.
 func (b *messageBook) shift(by time.Duration, now time.Time) {
-	for _, m := range b.owed {
-		m.Next = moved(m.Next, by, now)
+	for _, o := range b.boxes {
+		o.since = moved(o.since, by, now)
+		for _, m := range o.owed {
+			m.Next = moved(m.Next, by, now)
+		}
 	}
 	b.changed = true
 }

@@ -264,6 +264,16 @@ var verbs = map[string]func(*script){
 				job.FormatSize(u.PeakBytes), u.BusyPercent(), job.FormatDuration(u.Over), job.FormatDuration(u.Idle), job.FormatSize(s.w.jobs[s.id()].Attempt.GPUs[i].Use.PeakBytes))
 		}
 	},
+	// sent job=N event=start|end which=N: the message is; why=WORD: it is not; again: another try may do better.
+	"sent": func(s *script) {
+		e := core.Delivered{Job: s.id(), Event: job.NotifyEnd, Which: s.num("which", 0), Sent: s.args["why"] == "", Why: job.Text(s.args["why"])}
+		if _, ok := s.args["event"]; ok {
+			e.Event = job.NotifyEvent(s.args["event"])
+		}
+		_, e.Again = s.args["again"]
+		s.w.over(e)
+		s.feed(e)
+	},
 	"answer": func(s *script) { s.feed(s.w.answer(0)) },
 	// sample late=TIME: a look at the GPUs that was read so long ago.
 	"sample": func(s *script) {

@@ -75,7 +75,7 @@ func (s *script) milli() int {
 }
 
 // life reads what concerns a job's life: preemptible spread hold retries=
-// backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
+// notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
 // max-failures= dedup=HASH batch=NAME.
 func (s *script) life(r *job.Request) {
 	_, r.Preemptible = s.args["preemptible"]
@@ -104,6 +104,21 @@ func (s *script) life(r *job.Request) {
 		r.Array = a
 	}
 	r.MaxFailures = s.num("max-failures", 0)
+	if text, ok := s.args["notify"]; ok {
+		r.Notify = notifyOf(text)
+	}
+}
+
+// notifyOf reads wishes such as start,end/fail: by mail, with a slash between.
+func notifyOf(text string) (list []job.Notify) {
+	for wish := range strings.SplitSeq(text, "/") {
+		n := job.Notify{Way: job.NotifyMail}
+		for on := range strings.SplitSeq(wish, ",") {
+			n.On = append(n.On, job.NotifyEvent(on))
+		}
+		list = append(list, n)
+	}
+	return list
 }
 
 // after reads dependencies, one of each kind: after= after-ok= after-fail= after-any=.

@@ -35,6 +35,7 @@ type world struct {
 	learned  []job.Prediction
 	reserved map[int64]job.Reservation
 	nextRes  int64
+	messages []job.Notification // each in the order in which it came
 
 	units   map[job.ID]*unit
 	runs    map[string]int // how often the command of "job/attempt" began
@@ -43,6 +44,7 @@ type world struct {
 	pulled  []gpu.Device // what gpus was before one went
 	problem gpu.Problem
 	pending []core.Action // begun and not answered
+	sending []core.Deliver
 	token   core.Token
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
@@ -103,7 +105,7 @@ func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 // revive makes a new core from the disk, as a restarted daemon does.
 func (w *world) revive() {
 	w.core = core.New(w.policy, w.bootID(), w.disk())
-	w.pending = nil
+	w.pending, w.sending = nil, nil
 }
 
 // disk is what a core starts from.
@@ -125,6 +127,11 @@ func (w *world) disk() (r job.Restored) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.reserved)) {
 		r.Reservations = append(r.Reservations, w.reserved[id])
+	}
+	for _, m := range w.messages {
+		if m.Closed.IsZero() {
+			r.Owed = append(r.Owed, m)
+		}
 	}
 	r.Predictions, r.NextReservation = slices.Clone(w.learned), w.nextRes
 	return r
@@ -235,6 +242,8 @@ func (w *world) keep(r job.Record) {
 		w.usage[r.Usage.Account] = *r.Usage
 	case r.Prediction != nil:
 		w.learned = append(w.learned, *r.Prediction)
+	case r.Notification != nil:
+		w.keepMessage(*r.Notification)
 	case r.Reservation != nil:
 		w.reserved[r.Reservation.ID], w.nextRes = *r.Reservation, r.Reservation.ID+1
 		w.log("record reservation %d", r.Reservation.ID)

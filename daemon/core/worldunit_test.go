@@ -61,6 +61,9 @@ func (w *world) begin(a core.Action) {
 			})
 		}
 		return
+	case core.Deliver:
+		w.send(a)
+		return
 	case core.Orphan:
 		w.log("orphan unit of job %d", a.Job)
 		return

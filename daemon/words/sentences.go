@@ -175,7 +175,8 @@ var sentences = map[job.Code]sentence{
 	"unavailable/unconfirmed": {"the scheduler can't write its state, so nothing is confirmed: %v",
 		"what was asked is done when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'"},
 
-	"detail/notify-many":        {"more than %v messages of yours were waiting", ""},
+	"detail/notify-many":        {"more than %v messages of this user's were waiting", ""},
+	"detail/notify-full":        {"more than %v messages of all users were waiting, of this user's the most", ""},
 	"detail/notify-barred":      {"its user may run nothing here (%v)", ""},
 	"detail/notify-nobody":      {"nothing here sends messages", ""},
 	"detail/notify-forgotten":   {"the job is not on record any more", ""},

@@ -1,0 +1,232 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+func messageName(n *job.Notification) string {
+	return fmt.Sprintf("job %d %s %d of %d", n.Job, n.Event, n.Which, n.UID)
+}
+
+// keepMessage puts a message on the disk.
+func (w *world) keepMessage(n job.Notification) {
+	text := "owed"
+	switch {
+	case n.Sent():
+		text = "sent"
+	case !n.Closed.IsZero():
+		text = "given up: " + n.Why.String()
+	case n.Tries > 0:
+		text = fmt.Sprintf("again in %s: %s", job.FormatDuration(n.Next.Sub(w.now)), n.Why)
+	}
+	w.log("record message %s, tries %d: %s", messageName(&n), n.Tries, text)
+	same := func(m job.Notification) bool { return m.Job == n.Job && m.Event == n.Event && m.Which == n.Which }
+	w.messages = append(slices.DeleteFunc(w.messages, same), n)
+}
+
+// send takes a message on its way. One of a user's goes at a time, and eight of all.
+func (w *world) send(a core.Deliver) {
+	w.log("send message %s", messageName(&a.Notification))
+	owed := func(m job.Notification) bool {
+		return m.Job == a.Job && m.Event == a.Event && m.Which == a.Which && m.Closed.IsZero()
+	}
+	if !slices.ContainsFunc(w.messages, owed) {
+		w.fault("message %s is sent without being owed on record", messageName(&a.Notification))
+	}
+	if slices.ContainsFunc(w.sending, func(o core.Deliver) bool { return o.UID == a.UID }) || len(w.sending) == 8 {
+		w.fault("message %s is sent beside %d others", messageName(&a.Notification), len(w.sending))
+	}
+	w.sending = append(w.sending, a)
+}
+
+// over takes it off its way.
+func (w *world) over(e core.Delivered) {
+	w.sending = slices.DeleteFunc(w.sending, func(a core.Deliver) bool {
+		return a.Job == e.Job && a.Event == e.Event && a.Which == e.Which
+	})
+}
+
+// postOffice is a world in which jobs without a GPU end at once and leave messages.
+type postOffice struct {
+	*world
+	t    *testing.T
+	next job.ID
+}
+
+func newPostOffice(t *testing.T) *postOffice {
+	w := newWorld(1, func(string, ...any) {})
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	return &postOffice{w, t, 1}
+}
+
+// owe has jobs of a user end, and returns their ids.
+func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
+	for range jobs {
+		p.token++
+		p.step(core.Submit{Token: p.token, Submission: job.Submission{
+			Owner: job.Owner{UID: uid, User: fmt.Sprint("u", uid)}, Label: job.Label{Name: "j"}, Request: job.Request{Notify: notifyOf("end")},
+		}}, -1)
+		p.settle()
+		p.units[p.next].Phase = core.Exited
+		p.step(core.Changed{Job: p.next}, -1)
+		p.settle()
+		list, p.next = append(list, p.next), p.next+1
+	}
+	return list
+}
+
+// answerAll ends everything that is on its way, and tells whose it was.
+func (p *postOffice) answerAll(sent bool) (uids []int) {
+	for _, a := range slices.Clone(p.sending) {
+		uids = append(uids, a.UID)
+		e := core.Delivered{Job: a.Job, Event: a.Event, Which: a.Which, Sent: sent, Again: !sent}
+		if !sent {
+			e.Why = job.Text("no")
+		}
+		p.over(e)
+		p.step(e, -1)
+	}
+	return uids
+}
+
+func (p *postOffice) isSending(id job.ID) bool {
+	return slices.ContainsFunc(p.sending, func(a core.Deliver) bool { return a.Job == id })
+}
+
+func (p *postOffice) done() {
+	for _, f := range p.faults {
+		p.t.Error(f)
+	}
+}
+
+// Users whose tries take long have half of what goes at once, however many they are: a
+// message of anybody else goes at once. Before that is known of them they have one try each.
+func TestTarpitsDelayNobodyElse(t *testing.T) {
+	p := newPostOffice(t)
+	for uid := range 12 {
+		p.owe(2000+uid, 20)
+	}
+	for i := range 8 { // what is slow is known of all of them, though each second try is fast
+		p.now = p.now.Add([]time.Duration{time.Second, 30 * time.Second}[i%2])
+		p.answerAll(true)
+	}
+	if len(p.sending) != 4 {
+		t.Errorf("%d of users who are slow go at once", len(p.sending))
+	}
+	for uid := range 4 {
+		if id := p.owe(1001+uid, 1); !p.isSending(id[0]) {
+			t.Errorf("the message of user %d waits behind slow ones", 1001+uid)
+		}
+	}
+	p.now = p.now.Add(time.Second)
+	at := slices.IndexFunc(p.sending, func(a core.Deliver) bool { return a.UID == 1001 })
+	e := core.Delivered{Job: p.sending[at].Job, Event: job.NotifyEnd, Sent: true}
+	p.over(e)
+	p.step(e, -1)
+	if again := p.owe(1001, 1); !p.isSending(again[0]) {
+		t.Error("who is fast is taken for slow")
+	}
+	p.done()
+}
+
+// Users take turns, however many messages of each wait and however old they are, also after
+// a restart.
+func TestUsersTakeTurns(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		p := newPostOffice(t)
+		for uid := range 10 {
+			p.owe(2000+uid, 90)
+		}
+		p.now = p.now.Add(time.Minute)
+		p.owe(1001, 3)
+		if restart {
+			p.revive()
+			p.step(p.listed(), -1)
+			p.step(p.sample(0), -1)
+		}
+		rounds, got := 0, 0
+		for ; got < 3 && rounds < 100; rounds++ {
+			for _, uid := range p.answerAll(true) {
+				if uid == 1001 {
+					got++
+				}
+			}
+		}
+		if rounds > 6 { // 11 users, 8 at once: a turn comes every second round at the latest
+			t.Errorf("restart %t: three messages beside 900 went in %d rounds", restart, rounds)
+		}
+		p.done()
+	}
+}
+
+// A user keeps a hundred messages waiting, and all together two thousand: then who has the
+// most gives up the newest, and who has few loses none. Each is on record with its reason.
+func TestMessagesThatThereIsNoRoomFor(t *testing.T) {
+	p := newPostOffice(t)
+	closed := func(code job.Code) (uids map[int]int) {
+		uids = map[int]int{}
+		for _, m := range p.messages {
+			if !m.Closed.IsZero() && m.Why.Code == code {
+				uids[m.UID]++
+			}
+		}
+		return uids
+	}
+	p.owe(2000, 103)
+	if got := closed("detail/notify-many"); got[2000] != 3 {
+		t.Errorf("given up: %v", got)
+	}
+	for uid := range 19 {
+		p.owe(2001+uid, 100)
+	}
+	few := p.owe(1001, 3)
+	if got := closed("detail/notify-full"); got[1001] != 0 || len(got) == 0 {
+		t.Errorf("given up: %v", got)
+	}
+	total, open := 0, 0
+	for _, n := range closed("detail/notify-full") {
+		total += n
+	}
+	for _, m := range p.messages {
+		if m.Closed.IsZero() {
+			open++
+		}
+	}
+	if total != 3 || open != 2000 {
+		t.Errorf("%d given up, %d wait", total, open)
+	}
+	for range 1000 {
+		if p.answerAll(true) == nil {
+			break
+		}
+	}
+	for _, m := range p.messages {
+		if slices.Contains(few, m.Job) && !m.Sent() || m.Closed.IsZero() {
+			t.Errorf("message %s is not sent: %s", messageName(&m), m.Why)
+		}
+	}
+	p.done()
+}
+
+// Messages hold up no job: with every bound reached and nothing being sent, jobs start.
+func TestMessagesAreInNobodysWay(t *testing.T) {
+	p := newPostOffice(t)
+	for uid := range 21 {
+		p.owe(2000+uid, 100)
+	}
+	var log strings.Builder
+	p.log = func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }
+	id := p.owe(1001, 1)[0]
+	if want := fmt.Sprintf("start job %d attempt 1", id); !strings.Contains(log.String(), want) || p.jobs[id].State != job.Completed {
+		t.Errorf("the log is %s", &log)
+	}
+	p.done()
+}
