@@ -139,7 +139,7 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	})
 	settings(t, "[notify.webhook.chat]\nurl = \"http://127.0.0.1:8765/site\"\n[notify.webhook.gone]\nurl = \"http://127.0.0.1:8765/moved\"")
 	id := submit(t, "alice", "-g 0 -n hook --notify end --notify-to chat --notify-to http://127.0.0.1:8765/own -- true")
-	kept := submit(t, "alice", "-g 0 --hold --notify webhook:end --notify-to chat --notify webhook:end --notify-to http://127.0.0.1:8765/late -- true")
+	kept := submit(t, "alice", "-g 0 --hold --notify end --notify-to chat --notify-to http://127.0.0.1:8765/late -- true")
 	bad := submit(t, "alice", "-g 0 --notify end --notify-to gone --notify-to http://127.0.0.1:8765/moved -- true")
 	closed := func(id int64) bool {
 		list := messages(t, "alice", id)
