@@ -98,9 +98,10 @@ newest: package ## what another systemd could change, in a box of Debian's SUITE
 vm: package ## the same in an emulated machine
 	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
+# BENCH are switches of contrib/bench, as -part terminal. ssh is there to compare with, in an image of its own.
 bench: package ## latency and throughput in a box, as Markdown
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -include openssh-server -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench $(BENCH)
 
 bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench

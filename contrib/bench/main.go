@@ -13,15 +13,25 @@ import (
 	"time"
 )
 
+// plan is what to measure, and how much of it.
+type plan struct {
+	only                           string // part; "" is all of them
+	runs, jobs, queued, keys, size int
+	idle                           time.Duration
+}
+
 func main() {
-	runs := flag.Int("n", 100, "runs of each latency")
-	jobs := flag.Int("jobs", 200, "jobs of a throughput run")
-	queued := flag.Int("queued", 10_000, "jobs queued for the daemon's figures")
-	idle := flag.Duration("idle", time.Minute, "how long the idle daemon is watched")
+	var p plan
+	flag.IntVar(&p.runs, "n", 100, "runs of each latency")
+	flag.IntVar(&p.jobs, "jobs", 200, "jobs of a throughput run")
+	flag.IntVar(&p.queued, "queued", 10_000, "jobs queued for the daemon's figures")
+	flag.IntVar(&p.keys, "keys", 500, "keys typed in each terminal")
+	flag.IntVar(&p.size, "mib", 100, "MiB of output that a command prints")
+	flag.DurationVar(&p.idle, "idle", time.Minute, "how long the idle daemon is watched")
+	flag.StringVar(&p.only, "part", "", "only this: latency, handover, throughput, cli, terminal, output, or daemon")
 	user := flag.Int("uid", 1001, "the account that submits")
 	running := flag.Int("scale-running", 0, "measure with so many jobs running, and nothing else")
 	waiting := flag.Int("scale-queued", 100_000, "then with so many waiting")
-	part := flag.String("part", "", "only this: latency, handover, throughput, cli, or daemon")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -29,7 +39,7 @@ func main() {
 	if *running > 0 {
 		err = benchScale(ctx, *running, *waiting, *user)
 	} else {
-		err = bench(ctx, *part, *runs, *jobs, *queued, *idle, *user)
+		err = bench(ctx, p, *user)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -37,7 +47,7 @@ func main() {
 	}
 }
 
-func bench(ctx context.Context, only string, runs, jobs, queued int, idle time.Duration, uid int) error {
+func bench(ctx context.Context, p plan, uid int) error {
 	b, err := newRig(ctx, uid)
 	if err != nil {
 		return err
@@ -47,13 +57,15 @@ func bench(ctx context.Context, only string, runs, jobs, queued int, idle time.D
 		name string
 		run  func() error
 	}{
-		{"latency", func() error { return b.latency(ctx, runs) }},
-		{"handover", func() error { return b.handover(ctx, runs/2) }},
-		{"throughput", func() error { return b.throughput(ctx, jobs) }},
-		{"cli", func() error { return b.cli(ctx, runs) }},
-		{"daemon", func() error { return b.daemon(ctx, queued, idle) }},
+		{"latency", func() error { return b.latency(ctx, p.runs) }},
+		{"handover", func() error { return b.handover(ctx, p.runs/2) }},
+		{"throughput", func() error { return b.throughput(ctx, p.jobs) }},
+		{"cli", func() error { return b.cli(ctx, p.runs) }},
+		{"terminal", func() error { return b.terminals(ctx, p.keys) }},
+		{"output", func() error { return b.output(ctx, p.size) }},
+		{"daemon", func() error { return b.daemon(ctx, p.queued, p.idle) }},
 	} {
-		if only != "" && only != part.name {
+		if p.only != "" && p.only != part.name {
 			continue
 		}
 		if err := part.run(); err != nil {
