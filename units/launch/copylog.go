@@ -13,44 +13,166 @@ import (
 // matter to the job, which goes on printing to out.
 func copyLog(in, out uintptr, file int) int {
 	signal.Ignore() // all that can be, with SIGXFSZ and SIGPIPE
-	l := &logWriter{out: int(out), file: file}
-	b := make([]byte, 64<<10)
+	newLogCopy(int(out), file, logPatience).run(int(in))
+	return 0
+}
+
+// A file system that hangs answers no write, and perhaps never will. So the log has a
+// writer of its own, and logPieces pieces of logPiece bytes at most are on their way to it.
+// Who reads the job's output waits for that writer as for any slow disk, but only so long:
+// then it goes on without the log, in which the pieces are missing that found no room.
+const (
+	logPieces = 16
+	logPiece  = 64 << 10
+)
+
+// logCopy is what reads a job's output.
+type logCopy struct {
+	out      int
+	patience time.Duration
+	work     chan piece  // to the writer
+	free     chan []byte // buffers that it does not need any more, nil for one to be made
+	trouble  chan error  // the first that the writer met
+	finished chan struct{}
+
+	lost  int64 // bytes since the last piece for which there was room
+	hangs bool  // the writer has been waited for in vain
+	why   error // that has not been told
+	told  bool
+}
+
+// piece is something for the log, before which so many bytes are missing.
+type piece struct {
+	content []byte
+	lost    int64
+}
+
+func newLogCopy(out, file int, patience time.Duration) *logCopy {
+	c := &logCopy{
+		out: out, patience: patience, work: make(chan piece, logPieces), free: make(chan []byte, logPieces+1),
+		trouble: make(chan error, 1), finished: make(chan struct{}),
+	}
+	for range logPieces {
+		c.free <- nil
+	}
+	w := &logWriter{file: file}
+	go func() {
+		defer close(c.finished)
+		for p := range c.work {
+			w.missing += p.lost
+			w.write(p.content)
+			c.free <- p.content[:0]
+			if w.trouble != nil {
+				select {
+				case c.trouble <- w.trouble:
+				default:
+				}
+			}
+		}
+		w.fill(true)
+	}()
+	return c
+}
+
+// run copies until in ends.
+func (c *logCopy) run(in int) {
+	spare := make([]byte, logPiece)
 	for {
-		n, err := unix.Read(int(in), b)
-		if err == unix.EINTR {
-			continue
+		b := c.buffer()
+		room := b != nil
+		if !room {
+			b = spare
+		}
+		n, err := unix.Read(in, b[:logPiece])
+		for err == unix.EINTR {
+			n, err = unix.Read(in, b[:logPiece])
 		}
 		if n <= 0 || err != nil {
 			break
 		}
-		_, _ = writeAll(l.out, b[:n])
-		l.write(b[:n])
+		_, _ = writeAll(c.out, b[:n])
+		if room {
+			c.work <- piece{b[:n], c.lost} // there is room for as many pieces as buffers
+			c.lost = 0
+		} else {
+			c.lost += int64(n)
+		}
 		if b[n-1] == '\n' {
-			l.tell("")
+			c.tell("")
 		}
 	}
-	l.tell("\n")
-	l.fill(true)
-	return 0
+	c.finish()
+}
+
+// buffer returns one for the next piece, nil where the log has none. Once the writer was
+// waited for in vain, it is not waited for again before it has gone on.
+func (c *logCopy) buffer() []byte {
+	select {
+	case b := <-c.free:
+		return c.begin(b)
+	default:
+	}
+	if c.hangs {
+		return nil
+	}
+	late := time.NewTimer(c.patience)
+	defer late.Stop()
+	select {
+	case b := <-c.free:
+		return c.begin(b)
+	case <-late.C:
+		c.hangs, c.why = true, unanswered{}
+		return nil
+	}
+}
+
+func (c *logCopy) begin(b []byte) []byte {
+	if c.hangs = false; b == nil {
+		b = make([]byte, logPiece)
+	}
+	return b[:logPiece]
+}
+
+// finish has the last pieces written, unless the writer hangs.
+func (c *logCopy) finish() {
+	if c.lost > 0 && len(c.work) < logPieces {
+		c.work <- piece{lost: c.lost}
+	}
+	close(c.work)
+	late := time.NewTimer(c.patience)
+	defer late.Stop()
+	if c.hangs {
+		late.Reset(0)
+	}
+	select {
+	case <-c.finished:
+	case <-late.C:
+		c.why = unanswered{}
+	}
+	c.tell("\n")
+}
+
+// tell says what became of the log, once, between lines of the job's; before is what ends
+// one.
+func (c *logCopy) tell(before string) {
+	select {
+	case c.why = <-c.trouble:
+	default:
+	}
+	if c.why == nil || c.told {
+		return
+	}
+	c.told = true
+	_, _ = writeAll(c.out, []byte(before+"gpusched: the log can't be written to: "+c.why.Error()+
+		"; the job goes on, and all it prints is in the journal\n"))
 }
 
 // logWriter writes to a log, also to one whose disk is full for a while.
 type logWriter struct {
-	out, file int
-	missing   int64     // bytes that could not be written since the last that could
-	failed    time.Time // the last time
-	trouble   error     // that has not been told
-	told      bool
-}
-
-// tell says what became of the log, between lines of the job's; before is what ends one.
-func (l *logWriter) tell(before string) {
-	if l.trouble == nil || l.told {
-		return
-	}
-	l.told = true
-	_, _ = writeAll(l.out, []byte(before+"gpusched: the log can't be written to: "+l.trouble.Error()+
-		"; the job goes on, and all it prints is in the journal\n"))
+	file    int
+	missing int64     // bytes that could not be written since the last that could
+	failed  time.Time // the last time
+	trouble error     // the last one
 }
 
 // logRetry is how long a log that could not be written to is left alone.

@@ -17,10 +17,15 @@ import (
 // said and the job starts all the same: its output is in the journal.
 func (r *run) keepLog(s *Spec) {
 	path := logPath(s, r.base)
-	file, err := inTime(logPatience, func() (int, error) { return openLog(path, s.Log.Truncate && s.Attempt <= 1) })
+	file, err := inTime(logPatience, func() (int, error) {
+		file, err := openLog(path, s.Log.Truncate && s.Attempt <= 1)
+		if err == nil {
+			beginLog(file, jobOf(r.path), s)
+		}
+		return file, err
+	})
 	if err == nil {
 		defer unix.Close(file)
-		beginLog(file, jobOf(r.path), s)
 		err = startCopy(r.self, file)
 	}
 	if err != nil {
@@ -43,14 +48,6 @@ func logPath(s *Spec, base []string) string {
 	}
 	return filepath.Join("/", home, rest)
 }
-
-type notOwn struct{}
-
-func (notOwn) Error() string { return "it belongs to another user, who could read it" }
-
-type notRegular struct{}
-
-func (notRegular) Error() string { return "it is not a regular file" }
 
 // logPatience is how long the start of a job waits for its log: a network file system that
 // hangs answers nobody, perhaps for ever.
@@ -81,45 +78,6 @@ func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 		return o.fd, o.err
 	case <-late.C:
 		return -1, unanswered{}
-	}
-}
-
-// openLog opens a file to append to, and makes it and its directory where they are
-// missing. This process is the job's user, so that the kernel judges every path. What is
-// not a file is not opened, nor waited for.
-func openLog(path string, truncate bool) (fd int, err error) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return -1, notRegular{}
-	}
-	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_APPEND | unix.O_NOCTTY | unix.O_NONBLOCK | unix.O_CLOEXEC
-	fd, err = unix.Open(path, flags, 0o666)
-	if err == unix.ENOENT {
-		makeDirs(filepath.Dir(path))
-		fd, err = unix.Open(path, flags, 0o666)
-	}
-	if err != nil {
-		return -1, err
-	}
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		unix.Close(fd)
-		return -1, notRegular{}
-	}
-	if int(st.Uid) != unix.Geteuid() { // job ids are easily foretold, and so are the names of logs
-		unix.Close(fd)
-		return -1, notOwn{}
-	}
-	if truncate {
-		err = unix.Ftruncate(fd, 0)
-	}
-	return fd, err
-}
-
-// makeDirs makes a directory and those above it that are missing.
-func makeDirs(dir string) {
-	if unix.Mkdir(dir, 0o777) == unix.ENOENT && filepath.Dir(dir) != dir {
-		makeDirs(filepath.Dir(dir))
-		_ = unix.Mkdir(dir, 0o777)
 	}
 }
 

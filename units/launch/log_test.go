@@ -110,35 +110,6 @@ func TestLogThroughALink(t *testing.T) {
 	}
 }
 
-// A full disk neither holds nor ends the job, and what is missing in the log is said in
-// it when there is room again.
-func TestLogOnAFullDisk(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer full.Close()
-	dir := t.TempDir()
-	file, errFile := os.Create(filepath.Join(dir, "log"))
-	out, errOut := os.Create(filepath.Join(dir, "out"))
-	if errFile != nil || errOut != nil {
-		t.Fatal(errFile, errOut)
-	}
-	l := &logWriter{out: int(out.Fd()), file: int(full.Fd())}
-	l.write([]byte("lost\n"))
-	l.write([]byte("lost\n"))
-	l.tell("")
-	l.tell("")
-	if said := content(t, out.Name()); strings.Count(said, "gpusched: the log can't be written to: no space left") != 1 {
-		t.Errorf("%q", said)
-	}
-	l.file, l.failed = int(file.Fd()), l.failed.Add(-logRetry)
-	l.write([]byte("kept\n"))
-	if got := content(t, file.Name()); got != "\ngpusched: here 10 bytes are missing, which are in the journal\nkept\n" {
-		t.Errorf("%q", got)
-	}
-}
-
 // A limit on the size of files is one of the log, not the end of the job's output.
 func TestLogAboveTheLimitOfFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -1,0 +1,225 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// copied is one logCopy whose input, journal and log are pipes or files of the test's.
+type copied struct {
+	in       *os.File
+	finished chan struct{}
+}
+
+// startLogCopy begins one; answers is the other end of a log that hangs, without which it
+// would go on with its descriptor when the test is over.
+func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answers ...*os.File) *copied {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &copied{in: w, finished: make(chan struct{})}
+	l := newLogCopy(int(out.Fd()), int(file.Fd()), patience)
+	go func() {
+		defer close(c.finished)
+		l.run(int(r.Fd()))
+	}()
+	t.Cleanup(func() {
+		c.ends()
+		r.Close()
+		for _, f := range answers {
+			f.Close()
+		}
+		<-l.finished
+	})
+	return c
+}
+
+func (c *copied) prints(t *testing.T, text string) {
+	t.Helper()
+	if _, err := io.WriteString(c.in, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *copied) ends() {
+	c.in.Close()
+	<-c.finished
+}
+
+func create(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// A full disk neither holds nor ends the job, and is reported once.
+func TestLogOnAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	out := create(t, "out")
+	c := startLogCopy(t, out, full, time.Hour)
+	c.prints(t, "lost\n")
+	c.prints(t, strings.Repeat("lost\n", 1<<18))
+	c.ends()
+	got := content(t, out.Name())
+	said := "gpusched: the log can't be written to: no space left on device; the job goes on, and all it prints is in the journal\n"
+	if strings.Count(got, said) != 1 || strings.Count(got, "lost\n") != 1<<18+1 {
+		t.Errorf("%d bytes, it was said %d times", len(got), strings.Count(got, said))
+	}
+}
+
+// What is missing in a log is said in it when there is room again.
+func TestLogAfterAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	file := create(t, "log")
+	l := &logWriter{file: int(full.Fd())}
+	l.write([]byte("lost\n"))
+	l.write([]byte("lost\n"))
+	l.file, l.failed = int(file.Fd()), l.failed.Add(-logRetry)
+	l.write([]byte("kept\n"))
+	if got := content(t, file.Name()); got != "\ngpusched: here 10 bytes are missing, which are in the journal\nkept\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// hangingLog is a log that takes nothing from the moment on in which its pipe is full.
+func hangingLog(t *testing.T) (answers, file *os.File) {
+	t.Helper()
+	answers, file, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Fd() // blocking, as a file is
+	t.Cleanup(func() { file.Close() })
+	return answers, file
+}
+
+// A file system that hangs in the middle of a job holds the job's output up for the patience
+// of its log and no longer; the journal has all. When it answers again the log goes on, and
+// says how much is missing in it.
+func TestLogThatHangsLater(t *testing.T) {
+	answers, file := hangingLog(t)
+	out := create(t, "out")
+	c := startLogCopy(t, out, file, time.Millisecond, answers)
+	const lines, width = 1 << 16, 64
+	want := bytes.Buffer{}
+	for i := range lines {
+		fmt.Fprintf(&want, "%0*d\n", width-1, i)
+	}
+	c.prints(t, want.String()) // 4 MiB, of which a quarter finds room
+	c.prints(t, "before it answers\n")
+	untilFile(t, out, "before it answers\n")
+
+	var log answered
+	done := make(chan struct{})
+	go func() { _, _ = io.Copy(&log, answers); close(done) }()
+	for i := 0; !strings.Contains(log.String(), "\nagain "); i++ {
+		c.prints(t, fmt.Sprintf("again %d\n", i))
+		untilFile(t, out, fmt.Sprintf("again %d\n", i))
+	}
+	c.ends()
+	file.Close()
+	<-done
+
+	printed := content(t, out.Name())
+	said := "gpusched: the log can't be written to: " + unanswered{}.Error() + "; the job goes on, and all it prints is in the journal\n"
+	if strings.Count(printed, said) != 1 {
+		t.Errorf("it was said %d times", strings.Count(printed, said))
+	}
+	printed = strings.Replace(printed, said, "", 1)
+	if !strings.HasPrefix(printed, want.String()+"before it answers\nagain 0\n") {
+		t.Error("the journal does not have all")
+	}
+	at, missing := 0, 0
+	for i, part := range strings.Split(log.String(), "\ngpusched: here ") {
+		if i > 0 {
+			if n, err := fmt.Sscanf(part, "%d bytes are missing, which are in the journal\n", &missing); n != 1 {
+				t.Fatalf("part %d of the log: %v in %.200q", i, err, part)
+			}
+			_, part, _ = strings.Cut(part, "\n")
+			at += missing
+		}
+		if !strings.HasPrefix(printed[at:], part) {
+			t.Fatalf("part %d of the log, after %d bytes: %.200q", i, at, part)
+		}
+		at += len(part)
+	}
+	if missing == 0 {
+		t.Error("the log does not say that anything is missing")
+	}
+}
+
+// answered is what has come into a log.
+type answered struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *answered) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *answered) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A log that does not answer at the end of the job either is left behind.
+func TestLogThatHangsForEver(t *testing.T) {
+	answers, file := hangingLog(t)
+	out := create(t, "out")
+	c := startLogCopy(t, out, file, time.Millisecond, answers)
+	c.prints(t, strings.Repeat("x", 1<<17))
+	c.ends()
+	got := content(t, out.Name())
+	if !strings.HasPrefix(got, strings.Repeat("x", 1<<17)+"\ngpusched: the log can't be written to: its file system has not") {
+		t.Errorf("%d bytes, at the end %.200q", len(got), got[min(len(got), 1<<17):])
+	}
+}
+
+func untilFile(t *testing.T, f *os.File, end string) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); !strings.Contains(tail(t, f), end); {
+		if time.Now().After(limit) {
+			t.Fatalf("%q never came", end)
+		}
+	}
+}
+
+// tail is the end of a file.
+func tail(t *testing.T, f *os.File) string {
+	t.Helper()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 300)
+	n, err := f.ReadAt(b, max(0, info.Size()-int64(len(b))))
+	if err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	return string(b[:n])
+}

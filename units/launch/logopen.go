@@ -1,0 +1,183 @@
+package launch
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// openLog opens a file to append to, and makes it and its directories where they are
+// missing. This process is the job's user, so that the kernel judges every path. What is
+// not a file is not opened, nor waited for.
+//
+// In a directory in which others may write they can put a symbolic link where a log is to
+// be, and have the job write into a file of its user's. With fs.protected_symlinks the
+// kernel follows none of others' in sticky directories; here none of theirs is followed
+// anywhere, and on the way there only that of whose directory it is in.
+func openLog(path string, truncate bool) (fd int, err error) {
+	fd, err = openFile(path)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return -1, notRegular{}
+	}
+	if int(st.Uid) != unix.Geteuid() { // job ids are easily foretold, and so are the names of logs
+		unix.Close(fd)
+		return -1, notOwn{}
+	}
+	if truncate {
+		err = unix.Ftruncate(fd, 0)
+	}
+	return fd, err
+}
+
+type notRegular struct{}
+
+func (notRegular) Error() string { return "it is not a regular file" }
+
+type notOwn struct{}
+
+func (notOwn) Error() string { return "it belongs to another user, who could read it" }
+
+type othersLink struct{}
+
+func (othersLink) Error() string {
+	return "a symbolic link of another user's is there, who could lead it to any file of yours"
+}
+
+// mostLinks is how many links a path may go through; the kernel allows as many.
+const mostLinks = 40
+
+// walk is a way along a path, name by name.
+type walk struct {
+	dir   int      // how far it has come
+	names []string // what is left of it
+	links int      // that were followed
+}
+
+func openFile(path string) (fd int, err error) {
+	if len(path) >= unix.PathMax {
+		return -1, unix.ENAMETOOLONG
+	}
+	w := &walk{dir: unix.AT_FDCWD}
+	defer func() { w.move(unix.AT_FDCWD) }()
+	if err := w.prepend(path); err != nil {
+		return -1, err
+	}
+	for fd = -1; fd < 0 && err == nil; {
+		name := w.names[0]
+		if w.names = w.names[1:]; len(w.names) == 0 {
+			fd, err = w.file(name)
+		} else {
+			err = w.enter(name)
+		}
+	}
+	return fd, err
+}
+
+// move makes a directory the one that the walk is in.
+func (w *walk) move(dir int) {
+	if w.dir >= 0 {
+		unix.Close(w.dir)
+	}
+	w.dir = dir
+}
+
+// prepend has the names of a path come before those that are left.
+func (w *walk) prepend(path string) error {
+	if strings.HasPrefix(path, "/") {
+		root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		w.move(root)
+	}
+	var names []string
+	for name := range strings.SplitSeq(path, "/") {
+		if name != "" && name != "." {
+			names = append(names, name)
+		}
+	}
+	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || len(names) == 0 {
+		names = append(names, ".") // a directory, whatever it is
+	}
+	w.names = append(names, w.names...)
+	return nil
+}
+
+// enter goes into a directory, or to where a link in its place leads. O_DIRECTORY has what
+// is mounted on demand mounted.
+func (w *walk) enter(name string) error {
+	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	dir, err := unix.Openat(w.dir, name, flags, 0)
+	if err == unix.ENOENT {
+		if err := unix.Mkdirat(w.dir, name, 0o777); err != nil && err != unix.EEXIST {
+			return err
+		}
+		dir, err = unix.Openat(w.dir, name, flags, 0)
+	}
+	if err == unix.ENOTDIR || err == unix.ELOOP {
+		if followed, err := w.follow(name); followed || err != nil {
+			return err
+		}
+		return unix.ENOTDIR
+	}
+	if err == nil {
+		w.move(dir)
+	}
+	return err
+}
+
+// file opens the log, or returns -1 without an error where a link leads on.
+func (w *walk) file(name string) (fd int, err error) {
+	if followed, err := w.follow(name); followed || err != nil && err != unix.ENOENT {
+		return -1, err
+	}
+	return unix.Openat(w.dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_NOCTTY|unix.O_NONBLOCK|
+		unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
+}
+
+// follow goes where a link leads, unless it is one that others may have put there. At the
+// end of the way, what is neither a link nor a file is an error.
+func (w *walk) follow(name string) (followed bool, err error) {
+	fd, err := unix.Openat(w.dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return false, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		if len(w.names) == 0 && st.Mode&unix.S_IFMT != unix.S_IFREG {
+			return false, notRegular{}
+		}
+		return false, nil
+	}
+	if w.links++; w.links > mostLinks {
+		return false, unix.ELOOP
+	}
+	if !w.trusts(st.Uid) {
+		return false, othersLink{}
+	}
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", target)
+	if err != nil {
+		return false, err
+	}
+	return true, w.prepend(string(target[:n]))
+}
+
+// trusts reports whether a link here of this user's is followed.
+func (w *walk) trusts(owner uint32) bool {
+	if owner == 0 || int(owner) == unix.Geteuid() {
+		return true
+	}
+	var here unix.Stat_t
+	onTheWay := len(w.names) > 0
+	return onTheWay && unix.Fstatat(w.dir, ".", &here, 0) == nil && here.Uid == owner
+}
