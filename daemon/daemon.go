@@ -51,6 +51,8 @@ type Options struct {
 
 	Restored       job.Restored
 	Settings       Settings
+	Scope          units.Scope            // of the systemd that has the jobs' units
+	Socket         string                 // that jobs reach the scheduler at; "": where everybody does
 	Launcher       string                 // path of gpusched-job
 	Boot           func() (string, error) // the id of the running boot
 	StartsInFlight int

@@ -73,7 +73,7 @@ func (s *sampler) measure(ctx context.Context) {
 	groups := map[job.ID]string{}
 	err := s.d.ask(ctx, func(c *core.Core, now time.Time) {
 		for _, j := range c.Active() {
-			groups[j.ID] = controlGroup(&j)
+			groups[j.ID] = controlGroup(s.d.opt.Scope, &j)
 		}
 	})
 	if err != nil || len(groups) == 0 || s.d.opt.Meter == nil {

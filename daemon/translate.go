@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -27,7 +26,11 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 		return units.Spec{}, err
 	}
 	s := d.settings.Load()
-	path, err := d.opt.Specs.Write(j.ID, j.Owner.UID, launchSpec(j, &payload, s.RequireFilter))
+	launched := launchSpec(j, &payload, s.RequireFilter)
+	if d.opt.Socket != "" {
+		launched.Variables = append(launched.Variables, contract.SocketVariable+"="+d.opt.Socket)
+	}
+	path, err := d.opt.Specs.Write(j.ID, j.Owner.UID, launched)
 	if err != nil {
 		return units.Spec{}, err
 	}
@@ -40,6 +43,7 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
+		Scope: d.opt.Scope,
 		ID: int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
@@ -52,7 +56,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 	for _, g := range j.Attempt.GPUs {
 		spec.GPUs = append(spec.GPUs, g.GPU)
 	}
-	spec.CPUAffinity = affinity(j)
+	spec.CPUAffinity = affinity(j, controlGroup(d.opt.Scope, j))
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
 		spec.Devices = s.ExtraDevices()
 	}
@@ -74,7 +78,7 @@ func (d *Daemon) groupToday(j *job.Job) int {
 // affinity is the CPUs near the job's GPUs, of those it may run on at all. Where
 // those are unknown for a GPU, or none is left, the job runs where it likes:
 // systemd does not start a unit whose CPUs are not there.
-func affinity(j *job.Job) string {
+func affinity(j *job.Job, group string) string {
 	var lists []string
 	for _, g := range j.Attempt.GPUs {
 		lists = append(lists, g.CPUs)
@@ -83,7 +87,7 @@ func affinity(j *job.Job) string {
 	if near == "" {
 		return ""
 	}
-	return cpuset.Intersect(near, cgroup.AllowedCPUs(cgroup.Root, controlGroup(j), cgroup.OnlineCPUs))
+	return cpuset.Intersect(near, cgroup.AllowedCPUs(cgroup.Root, group, cgroup.OnlineCPUs))
 }
 
 // launchSpec is the private part, which only the job's user can read.
@@ -142,6 +146,6 @@ func unitOf(st units.Status) core.Unit {
 }
 
 // controlGroup is where systemd puts a job's unit.
-func controlGroup(j *job.Job) string {
-	return fmt.Sprintf("/gpujobs.slice/%s/%s", units.Slice(j.Owner.UID), units.Name(int64(j.ID)))
+func controlGroup(s units.Scope, j *job.Job) string {
+	return s.ControlGroup(j.Owner.UID, units.Name(int64(j.ID)))
 }

@@ -58,7 +58,7 @@ func TestAffinity(t *testing.T) {
 		for _, list := range c.near {
 			j.Attempt.GPUs = append(j.Attempt.GPUs, job.Allocation{CPUs: list})
 		}
-		if got := affinity(j); got != cpuset.Intersect(c.want, c.want) {
+		if got := affinity(j, "/gpujobs.slice"); got != cpuset.Intersect(c.want, c.want) {
 			t.Errorf("near %q: %q, want %q", c.near, got, c.want)
 		}
 	}

@@ -28,7 +28,11 @@ type Owner struct {
 // there is not Alive, nor is a zombie without other threads: the driver has
 // let go of it already or never will. A file that cannot be read leaves its
 // field unknown.
-func OwnerOf(procRoot string, pid int) Owner {
+func OwnerOf(procRoot string, pid int) Owner { return OwnerBelow(procRoot, "", pid) }
+
+// OwnerBelow is OwnerOf where jobs are units of a user's own systemd, whose control
+// group is below: "" where they are the machine's.
+func OwnerBelow(procRoot, below string, pid int) Owner {
 	dir := filepath.Join(procRoot, strconv.Itoa(pid))
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
 	if pid <= 0 || err != nil {
@@ -39,7 +43,7 @@ func OwnerOf(procRoot string, pid int) Owner {
 		return o
 	}
 	if cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
-		o.Unit = UnitOfCgroup(string(cgroup))
+		o.Unit = UnitOfCgroup(string(cgroup), below)
 	}
 	o.Start = StartOf(procRoot, pid)
 	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
@@ -128,7 +132,10 @@ func firstNumber(fields string) int {
 // too; but a service that a user gives such a name in the user manager, or
 // inside a container, is not: it would hide foreign use behind somebody's job.
 // Everything else belongs to the deepest unit that does not pretend to be a job.
-func UnitOfCgroup(text string) string {
+//
+// Where jobs are units of the systemd whose control group is below, they are looked for
+// there, and those that the machine's systemd has are another scheduler's.
+func UnitOfCgroup(text, below string) string {
 	unit := ""
 	for line := range strings.Lines(text) {
 		id, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
@@ -136,18 +143,24 @@ func UnitOfCgroup(text string) string {
 		switch {
 		case !ok || !strings.HasPrefix(path, "/"):
 		case id == "0" && controllers == "":
-			if u := unitOfPath(path); u != "" {
+			if u := unitOfPath(path, below); u != "" {
 				return u
 			}
 		case controllers == "name=systemd":
-			unit = unitOfPath(path)
+			unit = unitOfPath(path, below)
 		}
 	}
 	return unit
 }
 
-func unitOfPath(path string) string {
+func unitOfPath(path, below string) string {
 	deepest, inSlices := "", true
+	if below != "" {
+		var ours bool
+		if path, ours = cutGroup(path, below); !ours {
+			inSlices = false
+		}
+	}
 	for part := range strings.SplitSeq(strings.TrimSuffix(path, " (deleted)"), "/") {
 		switch {
 		case part == "":
@@ -167,4 +180,13 @@ func unitOfPath(path string) string {
 		}
 	}
 	return printable(deepest, maxUnit)
+}
+
+// cutGroup returns the path of a control group as seen from one above it.
+func cutGroup(path, above string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, above)
+	if !ok || !strings.HasPrefix(rest, "/") {
+		return path, false
+	}
+	return rest, true
 }

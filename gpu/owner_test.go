@@ -37,7 +37,7 @@ func TestUnitOfCgroup(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := UnitOfCgroup(tt.text); got != tt.want {
+			if got := UnitOfCgroup(tt.text, ""); got != tt.want {
 				t.Errorf("UnitOfCgroup(%q) = %q, want %q", tt.text, got, tt.want)
 			}
 		})
@@ -49,7 +49,7 @@ func FuzzUnitOfCgroup(f *testing.F) {
 	f.Add("0::/gpujobs.slice/gpujob-17.service\n1:name=systemd:/a.slice\n")
 	f.Add("0::/\xff\x00.service (deleted)")
 	f.Fuzz(func(t *testing.T, text string) {
-		unit := UnitOfCgroup(text)
+		unit := UnitOfCgroup(text, "")
 		if unit != printable(unit, maxUnit) || !utf8.ValidString(unit) {
 			t.Errorf("unit %q is not printable or too long", unit)
 		}

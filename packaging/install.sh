@@ -25,6 +25,9 @@ for unit in gpusched.service gpusched.socket gpusched-devices.service gpusched-a
 	file "packaging/systemd/$unit" "$units/$unit"
 done
 file packaging/systemd/gpusched-watch@.service /usr/lib/systemd/user/gpusched-watch@.service
+for unit in gpusched.service gpusched.socket; do
+	file "packaging/systemd/user/$unit" "/usr/lib/systemd/user/$unit"
+done
 for place in user-.slice:slice user-0.slice:root cron.service:service crond.service:service atd.service:service; do
 	file "packaging/fence/${place#*:}.conf" "/usr/share/gpusched/fence/${place%:*}.d/50-gpusched-fence.conf"
 done

@@ -19,6 +19,7 @@ type MessageSpec struct {
 	UID     int    // of the job's owner
 	GID     int    // 0: the account's own
 	OfSite  bool   // the site sends it, as nobody's account, and the owner does not
+	Scope   Scope  // of the systemd that has the unit
 }
 
 // Bounds of such a unit.
@@ -62,11 +63,11 @@ func MessageProperties(s MessageSpec) []Property {
 		{"LimitCORE", uint64(0)},
 	}
 	if s.OfSite {
-		return append(p, Property{"DynamicUser", true})
+		return s.Scope.within(append(p, Property{"DynamicUser", true}))
 	}
-	p = append(p, Property{"Slice", Slice(s.UID)}, Property{"User", strconv.Itoa(s.UID)})
+	p = append(p, Property{"Slice", s.Scope.Slice(s.UID)}, Property{"User", strconv.Itoa(s.UID)})
 	if s.GID != 0 {
 		p = append(p, Property{"Group", strconv.Itoa(s.GID)})
 	}
-	return p
+	return s.Scope.within(p)
 }

@@ -21,7 +21,7 @@ func Properties(s Spec) []Property {
 	p = append(p, devices(s)...)
 	p = append(p, limits(s)...)
 	p = append(p, rlimits(s)...)
-	return append(p, journal(s)...)
+	return s.Scope.within(append(p, journal(s)...))
 }
 
 // startTimeout is less than the daemon waits for a start, so that it is systemd
@@ -94,7 +94,7 @@ func grace(s Spec) time.Duration {
 // that the host knows at the start.
 func identity(s Spec) []Property {
 	p := []Property{
-		{"Slice", Slice(s.UID)},
+		{"Slice", s.Scope.Slice(s.UID)},
 		{"User", strconv.Itoa(s.UID)},
 	}
 	if s.GID != 0 {
@@ -189,7 +189,7 @@ func journal(s Spec) []Property {
 		{"StandardInput", "null"},
 		{"StandardOutput", "journal"},
 		{"StandardError", "journal"},
-		{"SyslogIdentifier", contract.UnitPrefix + strconv.FormatInt(s.ID, 10)},
+		{"SyslogIdentifier", s.Scope.Identifier(s.ID)},
 		{"SyslogLevelPrefix", false}, // "<3>" at the start of a job's line is the job's text
 		{"LogRateLimitIntervalUSec", uint64(LogIntervalUSec)},
 		{"LogRateLimitBurst", uint32(LogBurst)},

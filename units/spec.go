@@ -10,6 +10,7 @@ import (
 // Spec is all that a job's unit is made of. It has no place for a command, an
 // environment or a directory (invariant 2).
 type Spec struct {
+	Scope   Scope // of the systemd that has the unit
 	ID      int64
 	Attempt int       // from 1
 	Placed  time.Time // when the attempt got its GPUs

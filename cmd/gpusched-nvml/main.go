@@ -21,6 +21,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-nvml", flag.ContinueOnError)
 	flags.SetOutput(talk)
 	path := flags.String("library", "", "`path` of libnvidia-ml.so.1 (default: where the linker finds it)")
+	below := flags.String("below", "", "control `group` of the user's own systemd whose units jobs are (default: jobs are the machine's)")
 	once := flags.Bool("once", false, "print one snapshot for people and end")
 	census := flags.Bool("census", false, "print which functions the library has and end")
 	timeout := flags.Duration("device-timeout", 0, "how long one GPU may take to answer (default 4s)")
@@ -33,7 +34,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, one of --once and --census, and no negative time; see --help")
 		return 2
 	}
-	lib := nvml.Open(nvml.Options{Path: *path, DeviceTimeout: *timeout})
+	lib := nvml.Open(nvml.Options{Path: *path, Below: *below, DeviceTimeout: *timeout})
 	var err error
 	switch {
 	case *once:

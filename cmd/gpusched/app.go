@@ -23,6 +23,7 @@ type app struct {
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
 	client      *api.Client
+	own         bool // the user's own scheduler was asked for by name
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
@@ -70,14 +71,14 @@ func (a *app) finish(err error) int {
 // complain prints an error, each line under the program's name.
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		text := term.Clean(a.err.Local(strings.TrimRight(line, "\n")))
+		text := term.Clean(a.asTyped(a.err.Local(strings.TrimRight(line, "\n"))))
 		a.err.Printf("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
 	}
 }
 
 // note says something that is not an error.
 func (a *app) note(format string, args ...any) {
-	a.err.Printf("gpusched: %s\n", term.Clean(fmt.Sprintf(format, args...)))
+	a.err.Printf("gpusched: %s\n", term.Clean(a.asTyped(fmt.Sprintf(format, args...))))
 }
 
 // refuse is an error with what to do next.

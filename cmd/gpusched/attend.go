@@ -78,9 +78,9 @@ func (at *attendance) readOutput(ctx context.Context) error {
 	if err := at.a.awaitJournal(ctx); err != nil {
 		return err
 	}
-	err = runJournal(ctx, path, []string{
-		"--no-pager", "--quiet", "--output=cat", "--follow", "--no-tail", "_SYSTEMD_UNIT=" + at.job.ID.Unit(),
-	}, at.pipe)
+	err = runJournal(ctx, path, append([]string{
+		"--no-pager", "--quiet", "--output=cat", "--follow", "--no-tail",
+	}, allLines(at.job)...), at.pipe)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,20 +27,25 @@ type configCmd struct {
 
 // configFiles are the files a command reads.
 type configFiles struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml."`
+	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml, of your own scheduler those in ~/.config/gpusched."`
 }
 
 // read reads the files named, or those of the machine.
-func (c configFiles) read() (config.Config, config.Origins, []string, error) {
+func (c configFiles) read(a *app) (config.Config, config.Origins, []string, error) {
 	if len(c.Files) > 0 {
 		cfg, origins, err := config.Read(c.Files, config.AnyOwner)
 		return cfg, origins, c.Files, err
 	}
-	paths, err := config.Files(config.MainFile, config.DropInDir)
+	main, dropIns, owner := config.MainFile, config.DropInDir, config.OwnerCheck(config.RootOnly)
+	if a.own {
+		main, dropIns = filepath.Join(a.ownConfigDir(), "gpusched.toml"), filepath.Join(a.ownConfigDir(), "conf.d")
+		owner = config.OwnedBy(a.uid)
+	}
+	paths, err := config.Files(main, dropIns)
 	if err != nil {
 		return config.Config{}, nil, nil, err
 	}
-	cfg, origins, err := config.Load(paths)
+	cfg, origins, err := config.Read(paths, owner)
 	return cfg, origins, paths, err
 }
 
@@ -49,7 +55,7 @@ type configCheckCmd struct {
 }
 
 func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
-	cfg, _, paths, err := c.read()
+	cfg, _, paths, err := c.read(a)
 	if err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ type configShowCmd struct {
 }
 
 func (c *configShowCmd) Run(a *app) error {
-	cfg, origins, _, err := c.read()
+	cfg, origins, _, err := c.read(a)
 	if err != nil {
 		return err
 	}

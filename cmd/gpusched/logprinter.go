@@ -12,7 +12,6 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // logPrinter prints the output of jobs, of several at once when they are followed.
@@ -30,7 +29,7 @@ type logPrinter struct {
 // lines of the run. Those of a release without the fields have the name that
 // systemd gave the run; a process of milliseconds is gone before journald could
 // ask for that one. live is whether more is to come.
-func (p *logPrinter) journalArgs(id job.ID, at api.Attempt, live bool) []string {
+func (p *logPrinter) journalArgs(j api.Job, at api.Attempt, live bool) []string {
 	argv := []string{"--no-pager", "--quiet", "--output=cat"}
 	if p.Times {
 		argv[2] = "--output=short-iso-precise"
@@ -43,7 +42,10 @@ func (p *logPrinter) journalArgs(id job.ID, at api.Attempt, live bool) []string 
 			argv = append(argv, "--no-tail")
 		}
 	}
-	unit := "_SYSTEMD_UNIT=" + id.Unit()
+	if j.Manager == api.UserManager {
+		return append(argv, attemptLines(j, at)...)
+	}
+	unit := "_SYSTEMD_UNIT=" + j.ID.Unit()
 	return append(argv,
 		unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
@@ -99,7 +101,7 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	out := p.stream(j)
 	for {
 		if p.hasJournal() {
-			if err := runJournal(ctx, p.path, p.journalArgs(j.ID, at, false), out); err != nil {
+			if err := runJournal(ctx, p.path, p.journalArgs(j, at, false), out); err != nil {
 				return cmp.Or(ctx.Err(), err)
 			}
 		}
@@ -127,7 +129,7 @@ func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attemp
 	go func() {
 		err := p.awaitJournal(reading)
 		if err == nil {
-			err = runJournal(reading, p.path, p.journalArgs(j.ID, at, true), out)
+			err = runJournal(reading, p.path, p.journalArgs(j, at, true), out)
 		}
 		exited <- err
 	}()

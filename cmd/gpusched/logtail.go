@@ -94,7 +94,7 @@ func (f *following) followLog(
 	go func() {
 		defer close(exited)
 		if f.awaitJournal(reading) == nil {
-			_ = runJournal(reading, f.path, onlyNew(f.journalArgs(j.ID, at, true)), told)
+			_ = runJournal(reading, f.path, onlyNew(f.journalArgs(j, at, true)), told)
 		}
 	}()
 	out := &lastByte{w: f.stream(j), b: '\n'}

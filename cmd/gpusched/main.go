@@ -42,7 +42,7 @@ func hostApp() *app {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			return strings.TrimSpace(line)
 		},
-		client:        &api.Client{Socket: os.Getenv("GPUSCHED_SOCKET")},
+		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath),
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
 	}

@@ -22,6 +22,7 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 			code = a.finish(fmt.Errorf("the output could not be written: %w", err))
 		}
 	}()
+	args = a.cutOwn(args)
 	if len(args) > 0 && hidden[args[0]] != nil {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}

@@ -102,7 +102,8 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 	for _, m := range messages {
 		fact("message", a.messageLine(m))
 	}
-	fact("unit", j.Unit)
+	fact("unit", unitLine(j))
+	fact("not held to", notEnforced(j))
 	if p := j.Private; p != nil {
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))

@@ -39,6 +39,7 @@ func run(args []string) int {
 	flags.StringVar(&o.Launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
 	flags.StringVar(&o.NVML, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
 	flags.StringVar(&o.Accounts, "accounts", "/run/gpusched/accounts.sock", "the socket of what knows accounts of a directory")
+	user := flags.Bool("user", false, "be the scheduler of the user who runs it: jobs are units of that user's own systemd")
 	showVersion := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -52,6 +53,18 @@ func run(args []string) int {
 	if *showVersion {
 		fmt.Println("gpuschedd", version, commit)
 		return 0
+	}
+	if *user {
+		set := map[string]bool{}
+		flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+		own, err := ownPaths(os.Getenv, os.Getuid())
+		if err == nil {
+			err = own.apply(&o, set)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "gpuschedd: %v\n", err)
+			return 2
+		}
 	}
 	return serve(o, *socket)
 }

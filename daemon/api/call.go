@@ -126,5 +126,8 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		e.Message += fmt.Sprintf(": %v", dial.Err)
 		e.Hint = "see 'systemctl status gpusched'"
 	}
+	if c.Own {
+		e.Hint = "see 'systemctl --user status gpusched'; 'systemctl --user enable --now gpusched' starts a scheduler of your own"
+	}
 	return e
 }

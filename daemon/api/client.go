@@ -18,6 +18,7 @@ import (
 // Client asks at SocketPath.
 type Client struct {
 	Socket string // path of the daemon's socket; "" is SocketPath
+	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
 
 	once sync.Once
 	http *http.Client

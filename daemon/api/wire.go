@@ -13,6 +13,9 @@ const Schema = "gpusched.v1"
 // SocketPath is where the daemon listens.
 const SocketPath = "/run/gpusched/gpusched.sock"
 
+// UserManager is the systemd of one user (systemctl --user).
+const UserManager = "user"
+
 // SubmitRequest asks to queue one job. Absent fields take the site's defaults.
 type SubmitRequest struct {
 	Key string `json:"key,omitempty"` // request key: a retried submit with the same key returns the same job
@@ -58,6 +61,11 @@ type SubmitReply struct {
 type Job struct {
 	ID   job.ID `json:"id,omitempty"`
 	Unit string `json:"unit,omitempty"`
+	// Manager is UserManager where the unit is one of the user's own systemd, and absent
+	// where it is the machine's. NotEnforced is what such a job is not held to: devices
+	// (it can open GPUs that it was not given), mem, cpus, tasks.
+	Manager     string   `json:"manager,omitempty"`
+	NotEnforced []string `json:"not_enforced,omitempty"`
 	job.Label
 	User        string       `json:"user"`
 	UID         int          `json:"uid"`

@@ -43,6 +43,19 @@ func Files(main, dir string) ([]string, error) {
 // nothing is.
 type OwnerCheck func(fs.FileInfo) error
 
+// OwnedBy wants a file of root's or of one user's that they alone can change.
+func OwnedBy(uid int) OwnerCheck {
+	return func(info fs.FileInfo) error {
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != uid {
+			return RootOnly(info)
+		}
+		if mode := info.Mode().Perm(); mode&0o022 != 0 {
+			return fmt.Errorf("others than you can write it (mode %04o): 'chmod go-w' it", mode)
+		}
+		return nil
+	}
+}
+
 // RootOnly wants a file of root's that root alone can change.
 func RootOnly(info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)

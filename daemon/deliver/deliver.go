@@ -24,6 +24,7 @@ type Sender struct {
 	Program string // absolute path of gpusched-notify
 	Host    string // name of the machine, for people
 	Units   Units
+	Scope   units.Scope // of the systemd that has them
 
 	// Bars says why the site does not send a message, by its settings of now.
 	Bars func(*job.Notify) job.Message
@@ -52,6 +53,7 @@ func (s *Sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 	m.To = to
 	spec := units.MessageSpec{
 		Job: int64(j.ID), Event: string(n.Event), Number: n.Which, Program: s.Program, UID: j.Owner.UID, GID: j.Owner.GID,
+		Scope: s.Scope,
 	}
 	switch {
 	case n.Way == job.NotifyMail && to == "":

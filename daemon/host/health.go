@@ -129,14 +129,20 @@ func CheckLog(since time.Time, lost uint64) job.Check {
 	return c
 }
 
+// Unlimited lists the controllers that are missing below a control group, and without
+// which nothing there is limited: all of them, where that can't be read.
+func Unlimited(group string) ([]string, error) {
+	have, err := cgroup.Controllers(filepath.Join(cgroup.Root, group))
+	return cgroup.Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}.Missing(have), err
+}
+
 // CheckLimits reports which limits the kernel really enforces.
 func CheckLimits() job.Check {
 	c := job.Check{Name: "limits", Health: job.Healthy, Detail: "memory, tasks and CPU limits are enforced"}
-	have, err := cgroup.Controllers(cgroup.Root)
+	missing, err := Unlimited("/")
 	if err != nil {
 		return c.Degrade("control groups can't be read: "+err.Error(), "boot with systemd.unified_cgroup_hierarchy=1")
 	}
-	missing := cgroup.Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}.Missing(have)
 	if len(missing) > 0 {
 		return c.Degrade("limits are not enforced for: "+strings.Join(missing, ", ")+
 			" (the kernel has no such controller in the version 2 hierarchy)",

@@ -49,8 +49,11 @@ func CPUs() (int, error) {
 	return online.Len(), nil
 }
 
-// UnitOf returns the unit that a process runs in, "" where that is not known.
-func UnitOf(pid int) string { return gpu.OwnerOf("/proc", pid).Unit }
+// UnitOf returns how to find the unit that a process runs in, "" where that is not
+// known. Jobs are looked for below a control group, as gpu.OwnerBelow does.
+func UnitOf(below string) func(pid int) string {
+	return func(pid int) string { return gpu.OwnerBelow("/proc", below, pid).Unit }
+}
 
 // UserName returns the name of an account, or "" where this host's passwd file
 // has none that can be shown.

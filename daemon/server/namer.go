@@ -12,9 +12,10 @@ import (
 type namer struct {
 	s     *Server
 	names map[int]string
+	own   ownership
 }
 
-func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}} }
+func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}, own: s.ownership()} }
 
 // renderJob is renderJob, after the reasons of v were given the names of those whose
 // processes they name.
@@ -31,7 +32,9 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 	if v.Owner.User == strconv.Itoa(v.Owner.UID) {
 		v.Owner.User = n.name(v.Owner.UID)
 	}
-	return renderJob(v)
+	out := renderJob(v)
+	n.own.render(&out)
+	return out
 }
 
 func (n *namer) name(uid int) string {

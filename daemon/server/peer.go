@@ -27,7 +27,7 @@ type peer struct {
 
 // actor names the peer and says whether it is an admin (invariant 2).
 func (s *Server) actor(p peer) job.Actor {
-	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.administers(p)}
+	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.owns(p) || s.administers(p)}
 }
 
 // administers reports whether the peer has the administrators' group and its account

@@ -41,6 +41,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 }
 
 func (s *Server) answer(rt route, r *request) (any, error) {
+	if err := s.serves(r.peer); err != nil {
+		return nil, err
+	}
 	if err := s.throttle(r); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
@@ -54,6 +55,12 @@ type Options struct {
 	// It is asked at each request of a member of the administrators' group, and
 	// at each submit for the groups that have a quota.
 	Member func(uid, gid int) (in, known bool)
+	// Own is the user whose own scheduler it is: nobody else is served but root, who
+	// submits nothing, and the user has every right. Nil: it is the machine's.
+	Own *job.Account
+	// Unlimited lists the controllers of control groups that jobs are without, of a
+	// user's own scheduler. Nil is that none is missing.
+	Unlimited func() []string
 }
 
 // Server answers clients.

@@ -14,6 +14,9 @@ import (
 
 // submit queues a job as the user at the other end.
 func (s *Server) submit(r *request) (any, error) {
+	if s.opt.Own != nil && !s.owns(r.peer) {
+		return nil, s.notServed("jobs can be submitted by nobody else")
+	}
 	var in api.SubmitRequest
 	if err := decode(r, &in, s.opt.Config().Limits.RequestBytes); err != nil {
 		return nil, err

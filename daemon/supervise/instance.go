@@ -18,6 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
+	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
@@ -34,6 +35,7 @@ type instance struct {
 	source *source.Source
 	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
 	daemon *daemon.Daemon
+	scope  units.Scope
 }
 
 // newInstance opens everything. What was opened is closed again on an error.
@@ -59,7 +61,10 @@ func (s *instance) open(ctx context.Context) error {
 	s.store = opened
 	connect, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	if s.units, err = systemd.Connect(connect, systemd.Options{}); err != nil {
+	if s.units, err = systemd.Connect(connect, s.opt.Own.systemd()); err != nil {
+		return err
+	}
+	if s.scope, err = s.opt.Own.scope(connect, s.units); err != nil {
 		return err
 	}
 	settings, err := settingsOf(s.cfg)
@@ -69,6 +74,9 @@ func (s *instance) open(ctx context.Context) error {
 	var args []string
 	if lib := s.cfg.GPUs.NVMLLibrary; lib != "" {
 		args = []string{"--library", lib}
+	}
+	if s.scope.User {
+		args = append(args, "--below", s.scope.Root)
 	}
 	s.source = source.New(source.Options{
 		Path: s.opt.NVML, Args: args, Env: s.childEnv(), Timeout: s.cfg.GPUs.SampleTimeout, Log: s.log,
@@ -80,7 +88,7 @@ func (s *instance) open(ctx context.Context) error {
 	}
 	sender := &deliver.Sender{
 		Dir: s.opt.Specs, Program: filepath.Join(filepath.Dir(s.opt.Launcher), "gpusched-notify"), Host: deliver.Hostname(),
-		Units: s.units, Render: s.server.Describe,
+		Units: s.units, Scope: s.scope, Render: s.server.Describe,
 		Bars:    func(m *job.Notify) job.Message { return s.Supervisor.cfg.Load().Notify.Bars(m) },
 		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
 	}
@@ -91,9 +99,9 @@ func (s *instance) open(ctx context.Context) error {
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
 		Deliver: sender.Deliver,
 		Source:  s.source, Kernel: kernel,
-		UnitOf: host.UnitOf, Account: s.names.KnownName, InGroup: s.names.InGroup, Barred: host.Barred,
+		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
-		Settings: settings, Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
+		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(), Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
 		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log,
 	})
 	return err
@@ -174,7 +182,7 @@ func (s *instance) checks() []daemon.Check {
 	here := func(f func() job.Check) func(context.Context) job.Check {
 		return func(context.Context) job.Check { return f() }
 	}
-	return []daemon.Check{
+	list := []daemon.Check{
 		{Name: "state file", Look: here(func() job.Check { return checkDamage(s.store.Damage(), s.state.check()) })},
 		{Name: "state disk", Look: here(func() job.Check { return host.CheckSpace(s.opt.State) })},
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
@@ -183,10 +191,11 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "log", Look: here(func() job.Check { return host.CheckLog(s.opt.Journal.Stuck(time.Now())) })},
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
-		{Name: "limits", Look: here(host.CheckLimits)},
+		{Name: "limits", Look: here(s.opt.Own.checkLimits)},
 		{Name: "accounts", Look: here(func() job.Check { return s.names.Check() })},
 		{Name: "settings", Look: here(s.checkSettings)},
 	}
+	return s.opt.Own.checks(list)
 }
 
 // checkDamage adds what reads found since the start: the daemon works on, since

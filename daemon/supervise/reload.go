@@ -33,10 +33,14 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// auditReload notes that the settings were read again at the wish of root, who alone
-// can send the signal, or have systemd send it.
+// auditReload notes that the settings were read again at the wish of root, or of whose own
+// scheduler it is: nobody else can send the signal, or have systemd send it.
 func (s *Supervisor) auditReload(o server.Outcome) {
-	s.server.Audit(server.AuditEvent{User: "root", Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
+	by := job.Account{User: "root"}
+	if own := s.opt.Own.account(); own != nil {
+		by = *own
+	}
+	s.server.Audit(server.AuditEvent{UID: by.UID, User: by.User, Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
 }
 
 // load reads the settings.
@@ -45,8 +49,8 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 	if err != nil {
 		return config.Config{}, from, err
 	}
-	cfg, _, err := config.Load(from.Files)
-	return cfg, from, err
+	cfg, _, err := config.Read(from.Files, s.opt.Own.owner())
+	return s.opt.Own.settings(cfg), from, err
 }
 
 // reload reports whether the new configuration is in force.

@@ -42,6 +42,7 @@ type Options struct {
 	Specs           string // the directory of the launchers' private instructions
 	Launcher, NVML  string // the programs that each unit executes, and that reads the GPUs
 	Accounts        string // the socket of what knows accounts of a directory
+	Own             *Own   // nil: it is the scheduler of the machine
 	Environ         []string
 	Version, Commit string
 	Log             *slog.Logger
@@ -71,7 +72,7 @@ type Supervisor struct {
 func New(o Options) *Supervisor {
 	s := &Supervisor{
 		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
-		names: directory.New(hostFiles, directory.Socket(o.Accounts)),
+		names: directory.New(o.Own.files(), directory.Socket(o.Accounts)),
 		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log},
 	}
 	s.use(config.Default(), config.Snapshot{})
@@ -79,7 +80,7 @@ func New(o Options) *Supervisor {
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Person: host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner,
-		HasMail: host.HasMail,
+		HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
 	})
 	return s
 }
@@ -173,7 +174,7 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	}
 	began := time.Now()
 	works.Store(true)
-	s.front.put(one.daemon)
+	s.front.put(s.opt.Own.behind(one.daemon))
 	err = one.run(ctx, hup)
 	s.front.put(nil)
 	works.Store(false)
@@ -231,16 +232,16 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
-	s.front.put(unavailable{
+	s.front.put(s.opt.Own.behind(unavailable{
 		err: job.Refuse("unavailable/broken", err),
 		checks: func(context.Context) []job.Check {
 			now := time.Now()
 			return []job.Check{
 				scheduler, s.crashes.check(now), s.state.check(), host.CheckSpace(s.opt.State), host.CheckJournal(),
-				host.CheckLog(s.opt.Journal.Stuck(now)), host.CheckLimits(),
+				host.CheckLog(s.opt.Journal.Stuck(now)), s.opt.Own.checkLimits(),
 			}
 		},
-	})
+	}))
 }
 
 // settingsError is that of settings that can't be used.

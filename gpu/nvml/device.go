@@ -17,13 +17,14 @@ type reader struct {
 	has               symbols
 	words             func(nvml.Return) string
 	procRoot, sysRoot string
+	below             string
 	known             gpu.Device // who was at the index when it was last well
 	out               gpu.Device
 }
 
 func (l *Library) reader(index int) *reader {
 	return &reader{
-		nv: l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot,
+		nv: l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, below: l.opts.Below,
 		known: l.slots[index].known, out: blank(index),
 	}
 }

@@ -35,7 +35,7 @@ func (r *reader) processes(dev nvml.Device) {
 	r.out.ProcessesUnknown = r.out.ProcessesUnknown || len(all) > len(r.out.Processes)
 	for i := range r.out.Processes {
 		p := &r.out.Processes[i]
-		o := gpu.OwnerOf(r.procRoot, p.PID)
+		o := gpu.OwnerBelow(r.procRoot, r.below, p.PID)
 		p.UID, p.Comm, p.Unit = o.UID, o.Comm, o.Unit
 		p.Dead, p.Start, p.Age = !o.Alive, o.Start, o.Age
 	}

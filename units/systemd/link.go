@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -34,6 +35,7 @@ type listener interface {
 type link struct {
 	conn  *dbus.Conn
 	owner atomic.Value // string: the unique name of systemd on the bus
+	alone bool         // there is no bus, but systemd at the other end
 	to    listener
 }
 
@@ -41,8 +43,8 @@ type link struct {
 type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
 
 // dialLink connects, watches systemd's signals and asks systemd to send them.
-func dialLink(ctx context.Context, dial dialer, address string, to listener) (*link, error) {
-	l := &link{to: to}
+func dialLink(ctx context.Context, dial dialer, address string, alone bool, to listener) (*link, error) {
+	l := &link{alone: alone, to: to}
 	l.owner.Store("")
 	conn, err := dial(address, dbus.WithSignalHandler(l))
 	if err != nil {
@@ -65,6 +67,9 @@ func (l *link) setUp(ctx context.Context) error {
 	if err := l.conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
 		return fmt.Errorf("authentication: %w", err)
 	}
+	if l.alone {
+		return l.setUpAlone(ctx)
+	}
 	if err := l.conn.Hello(); err != nil {
 		return fmt.Errorf("hello: %w", err)
 	}
@@ -82,6 +87,33 @@ func (l *link) setUp(ctx context.Context) error {
 		return fmt.Errorf("subscription: %w", err)
 	}
 	return nil
+}
+
+// nudgeEvery is how often a systemd without a bus is written to until it answers.
+const nudgeEvery = 20 * time.Millisecond
+
+// setUpAlone is setUp where systemd itself is at the other end, which sends what we
+// subscribed to and nothing else. It does not look at a first call that arrives together
+// with the end of the authentication before more arrives, so more is sent until it does.
+func (l *link) setUpAlone(ctx context.Context) error {
+	subscribed := make(chan *dbus.Call, 1)
+	systemd := l.conn.Object(destination, managerPath)
+	systemd.GoWithContext(ctx, managerIface+".Subscribe", 0, subscribed)
+	nudges := time.NewTicker(nudgeEvery)
+	defer nudges.Stop()
+	for {
+		select {
+		case call := <-subscribed:
+			if call.Err != nil {
+				return fmt.Errorf("subscription: %w", call.Err)
+			}
+			return nil
+		case <-nudges.C:
+			systemd.Go("org.freedesktop.DBus.Peer.Ping", dbus.FlagNoReplyExpected, nil)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // matches are the signals we hear. Of a unit's two interfaces one is enough:

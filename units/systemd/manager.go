@@ -20,6 +20,9 @@ const DefaultAddress = "unix:path=/run/dbus/system_bus_socket"
 // Options say where systemd is.
 type Options struct {
 	Address string // of the bus; "" is DefaultAddress
+	// User is that the address is the private socket of a user's own systemd, which is
+	// there with it, while a bus of the user's need not be.
+	User bool
 
 	dial dialer // nil is dbus.Dial
 }
@@ -28,6 +31,7 @@ type Options struct {
 // goroutines at once.
 type Manager struct {
 	address string
+	user    bool
 	dialBus dialer
 	changes *changes
 	waiters *waiters
@@ -53,11 +57,14 @@ type Manager struct {
 // keeps itself connected from then on.
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
-		address: cmp.Or(o.Address, DefaultAddress), dialBus: o.dial,
+		address: cmp.Or(o.Address, DefaultAddress), user: o.User, dialBus: o.dial,
 		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
 		m.dialBus = dbus.Dial
+	}
+	if o.User {
+		m.tidy.dir = "" // it leaves none of these files behind
 	}
 	running, stop := context.WithCancel(context.Background())
 	m.stop = stop

@@ -3,6 +3,8 @@ package systemd
 import (
 	"context"
 	"fmt"
+	"os"
+	"strconv"
 
 	"github.com/gpusched/gpusched/units"
 )
@@ -25,7 +27,11 @@ func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error)
 	if err != nil {
 		return units.Origin{}, err
 	}
-	return p.origin(), nil
+	o := p.origin()
+	if m.user { // which runs everything as the user, and names none
+		o.User = strconv.Itoa(os.Geteuid())
+	}
+	return o, nil
 }
 
 func (p properties) origin() units.Origin {

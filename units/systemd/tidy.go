@@ -77,6 +77,9 @@ func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
 
 // files are the units that have a file.
 func (t *tidy) files() ([]string, error) {
+	if t.dir == "" {
+		return nil, nil
+	}
 	dir, err := os.Open(t.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -149,6 +152,9 @@ func (t *tidy) remove(name string) error {
 // printed by its own limit then: of 60 000 lines it dropped 27 500. Where it can't be
 // told that is how it is.
 func (t *tidy) keep(name string) {
+	if t.dir == "" {
+		return
+	}
 	_ = os.Symlink(strconv.FormatUint(units.LogIntervalUSec, 10), filepath.Join(t.dir, intervalPrefix+name))
 	_ = os.Symlink(strconv.FormatUint(units.LogBurst, 10), filepath.Join(t.dir, burstPrefix+name))
 }

@@ -110,7 +110,7 @@ var jobVariables = []Entry{
 
 // ownSettings are the variables this program itself reads.
 var ownSettings = []Entry{
-	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. /run/gpusched/gpusched.sock without it."},
+	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. Without it that is /run/gpusched/gpusched.sock, or your own scheduler's where the machine has none. Jobs of your own scheduler have it set."},
 	{"NO_COLOR", "Where it is set, nothing is coloured. Colour is used on terminals only."},
 	{"COLUMNS", "Width of the terminal, where it is not that which the terminal reports."},
 }
@@ -118,5 +118,6 @@ var ownSettings = []Entry{
 // files are the files a user may meet.
 var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
+	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "That of your own."},
 	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
 }

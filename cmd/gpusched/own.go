@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// ownFlag, before the command, asks the user's own scheduler (gpuschedd --user).
+const ownFlag = "--user"
+
+// ownSocket is where a user's own scheduler listens.
+func ownSocket(getenv func(string) string, uid int) string {
+	runtime := cmp.Or(getenv("XDG_RUNTIME_DIR"), fmt.Sprintf("/run/user/%d", uid))
+	return filepath.Join(runtime, "gpusched", "gpusched.sock")
+}
+
+// clientFor asks the scheduler that the environment names, or else that of the machine.
+// Where there is none, and the user has one, that is the only one that can be meant.
+func clientFor(getenv func(string) string, uid int, machine string) *api.Client {
+	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
+	if socket == "" && !present(machine) && present(own) {
+		socket = own
+	}
+	return &api.Client{Socket: socket, Own: socket == own}
+}
+
+// cutOwn takes the flag from the front of a command line.
+func (a *app) cutOwn(args []string) []string {
+	if len(args) == 0 || args[0] != ownFlag {
+		return args
+	}
+	a.own = true
+	a.client = &api.Client{Socket: ownSocket(a.getenv, a.uid), Own: true}
+	return args[1:]
+}
+
+// asTyped has the commands that a text proposes ask the same scheduler.
+func (a *app) asTyped(text string) string {
+	if !a.own {
+		return text
+	}
+	text = strings.ReplaceAll(text, "'gpusched ", "'gpusched "+ownFlag+" ")
+	return strings.ReplaceAll(text, ownFlag+" "+ownFlag, ownFlag)
+}
+
+// ownConfigDir is where a user's own scheduler has its settings.
+func (a *app) ownConfigDir() string {
+	return filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.getenv("HOME"), ".config")), "gpusched")
+}
+
+// notEnforced says what nothing holds a job of a user's own scheduler to.
+func notEnforced(j api.Job) string {
+	var parts []string
+	for _, what := range j.NotEnforced {
+		if text := unenforced[what]; text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// unenforced are the words of api.Job's NotEnforced.
+var unenforced = map[string]string{
+	"devices": "which GPUs it opens (your systemd has no device filter; CUDA_VISIBLE_DEVICES names its own)",
+	"mem":     "its memory limit (your systemd was not given the controller memory)",
+	"cpus":    "its CPU limit (your systemd was not given the controller cpu)",
+	"tasks":   "how many processes it has (your systemd was not given the controller pids)",
+}
+
+// ownLines selects the lines of a job of a user's own systemd, from a time on and, unless
+// until is zero, to another. journald takes the fields of a unit from the machine's
+// systemd alone, so a run is found by its times.
+func ownLines(j api.Job, since, until time.Time) []string {
+	argv := []string{"--since=" + instant(since)}
+	if !until.IsZero() {
+		argv = append(argv, "--until="+instant(until))
+	}
+	uid := fmt.Sprintf("_UID=%d", j.UID)
+	return append(argv, "SYSLOG_IDENTIFIER="+contract.UserIdentifier(j.ID.String()), uid, "+", "_SYSTEMD_USER_UNIT="+j.Unit, uid)
+}
+
+// instant is a time as journalctl reads it.
+func instant(t time.Time) string {
+	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
+}
+
+// lagging is for how long after the end of a run lines of it may come. The next one
+// begins later.
+const lagging = 500 * time.Millisecond
+
+// attemptLines selects those of one run.
+func attemptLines(j api.Job, at api.Attempt) []string {
+	if at.Number == j.Attempt || at.EndedAt.IsZero() {
+		return ownLines(j, at.PlacedAt, time.Time{})
+	}
+	return ownLines(j, at.PlacedAt, at.EndedAt.Add(lagging))
+}
+
+// allLines selects those of all runs of a job.
+func allLines(j api.Job) []string {
+	if j.Manager == api.UserManager {
+		return ownLines(j, j.SubmittedAt, time.Time{})
+	}
+	return []string{"_SYSTEMD_UNIT=" + j.ID.Unit()}
+}
+
+// unitLine names the unit of a job, and the systemd that has it.
+func unitLine(j api.Job) string {
+	if j.Unit != "" && j.Manager == api.UserManager {
+		return j.Unit + " (systemctl --user)"
+	}
+	return j.Unit
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/host"
+	"github.com/gpusched/gpusched/daemon/supervise"
+)
+
+// paths are where the scheduler of one user has what is its own.
+type paths struct {
+	uid                    int
+	name                   string
+	config, state, runtime string // directories
+	systemd                string // the socket of the user's systemd
+}
+
+// lingerDir has a file for each user whose services systemd starts without a login.
+const lingerDir = "/var/lib/systemd/linger"
+
+// ownPaths takes them from the environment that systemd gives a user's services. State is
+// not $STATE_DIRECTORY, which is another directory before systemd 254, and is apart for
+// each machine: homes are shared, and a queue is of one.
+func ownPaths(getenv func(string) string, uid int) (paths, error) {
+	home, runtime := getenv("HOME"), getenv("XDG_RUNTIME_DIR")
+	if !filepath.IsAbs(home) || !filepath.IsAbs(runtime) {
+		return paths{}, errors.New("--user needs $HOME and $XDG_RUNTIME_DIR, as 'systemctl --user start gpusched' sets them")
+	}
+	machine, err := os.Hostname()
+	if err != nil || machine == "" || filepath.Base(machine) != machine {
+		machine = "localhost"
+	}
+	return paths{
+		uid: uid, name: cmp.Or(host.UserName(uid), getenv("USER"), strconv.Itoa(uid)),
+		config:  filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "gpusched"),
+		state:   filepath.Join(cmp.Or(getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state")), "gpusched/machines", machine),
+		runtime: filepath.Join(runtime, "gpusched"), systemd: filepath.Join(runtime, "systemd/private"),
+	}, nil
+}
+
+// apply puts them in the place of those of the machine, as far as no option has set
+// others, and makes the directories.
+func (p paths) apply(o *supervise.Options, set map[string]bool) error {
+	o.Config, o.DropIns = filepath.Join(p.config, "gpusched.toml"), filepath.Join(p.config, "conf.d")
+	o.Own = &supervise.Own{
+		UID: p.uid, Name: p.name, Bus: "unix:path=" + p.systemd, Socket: filepath.Join(p.runtime, "gpusched.sock"),
+		Linger: filepath.Join(lingerDir, p.name),
+	}
+	o.Accounts = "" // of the machine's scheduler alone
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the other programs, which are beside this one: %w", err)
+	}
+	beside := filepath.Dir(self)
+	for name, to := range map[string]struct {
+		path *string
+		own  string
+	}{
+		"state": {&o.State, p.state}, "specs": {&o.Specs, filepath.Join(p.runtime, "specs")},
+		"launcher": {&o.Launcher, filepath.Join(beside, "gpusched-job")}, "nvml": {&o.NVML, filepath.Join(beside, "gpusched-nvml")},
+	} {
+		if !set[name] {
+			*to.path = to.own
+		}
+	}
+	for _, dir := range []string{o.State, o.Specs} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}

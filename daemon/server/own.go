@@ -1,0 +1,55 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// owns reports whether the scheduler is the peer's own.
+func (s *Server) owns(p peer) bool { return s.opt.Own != nil && p.uid == s.opt.Own.UID }
+
+// serves refuses everybody but root and the user whose own scheduler it is.
+func (s *Server) serves(p peer) error {
+	if s.opt.Own == nil || s.owns(p) || p.uid == 0 {
+		return nil
+	}
+	return s.notServed("it answers nobody else")
+}
+
+func (s *Server) notServed(what string) error {
+	return &api.Error{
+		Code: api.CodeForbidden, Message: "this is " + s.opt.Own.User + "'s own scheduler (gpuschedd --user): " + what,
+		Hint: "'gpusched' without --user asks the scheduler of the machine; 'systemctl --user start gpusched' starts one of your own",
+	}
+}
+
+// ownership is what everybody's jobs have in common where the scheduler is one user's own.
+type ownership struct {
+	own       bool
+	unlimited []string
+}
+
+func (s *Server) ownership() ownership {
+	o := ownership{own: s.opt.Own != nil}
+	if o.own && s.opt.Unlimited != nil {
+		o.unlimited = s.opt.Unlimited()
+	}
+	return o
+}
+
+// render says of a job where its unit is, and what nothing holds it to.
+func (o ownership) render(out *api.Job) {
+	if !o.own {
+		return
+	}
+	out.Manager, out.NotEnforced = api.UserManager, []string{"devices"}
+	add := func(asked bool, controller, what string) {
+		if asked && slices.Contains(o.unlimited, controller) {
+			out.NotEnforced = append(out.NotEnforced, what)
+		}
+	}
+	add(out.MemBytes > 0, "memory", "mem")
+	add(out.CPUs > 0, "cpu", "cpus")
+	add(true, "pids", "tasks")
+}

@@ -1,0 +1,109 @@
+//go:build machine
+
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// ownRuntime is what a login sets for alice.
+const ownRuntime = "export XDG_RUNTIME_DIR=/run/user/$(id -u); "
+
+// ownScheduler starts alice's own until the test ends.
+func ownScheduler(t *testing.T) {
+	t.Helper()
+	sh(t, "", "loginctl enable-linger alice")
+	t.Cleanup(func() {
+		try(t, "alice", ownRuntime+"gpusched --user cancel --mine -y; systemctl --user disable --now gpusched.socket gpusched.service; rm -rf ~/.local/state/gpusched ~/.config/gpusched ~/own*")
+		sh(t, "", "loginctl disable-linger alice")
+	})
+	until(t, "alice's systemd is up", func() bool { return try(t, "alice", ownRuntime+"systemctl --user show -P Version").Code == 0 })
+	sh(t, "alice", ownRuntime+"systemctl --user enable --now gpusched")
+}
+
+// ownJob is a job of alice's own scheduler.
+func ownJob(t *testing.T, id int64) api.Job {
+	t.Helper()
+	var r api.JobReply
+	if err := json.Unmarshal([]byte(sh(t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user show --json %d", id))), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Job
+}
+
+// ownSubmit queues a job there.
+func ownSubmit(t *testing.T, args string) (id int64) {
+	t.Helper()
+	fmt.Sscan(sh(t, "alice", ownRuntime+"gpusched --user submit -q "+args), &id)
+	return id
+}
+
+func ownRuns(t *testing.T, id int64) {
+	t.Helper()
+	until(t, "the job runs", func() bool {
+		j := ownJob(t, id)
+		if j.Result != nil {
+			t.Fatalf("job %d ended: %s", id, j.Result.Sentence)
+		}
+		return j.State == job.Running
+	})
+}
+
+// TestOwnScheduler: without root a user has a queue of their own, whose jobs outlive
+// the daemon; what it can't enforce it says, nobody else may ask it, and the machine's
+// scheduler goes on beside it.
+func TestOwnScheduler(t *testing.T) {
+	begin(t)
+	ownScheduler(t)
+	const first = `-g 2 -- bash -c 'echo visible=$CUDA_VISIBLE_DEVICES socket=$GPUSCHED_SOCKET; touch ~/own1; while [ ! -e ~/own-end ]; do sleep 0.05; done; echo last; exit 3'`
+	one, two := ownSubmit(t, first), ownSubmit(t, `-g 2 -m 1G -c 1 -- bash -c 'echo visible=$CUDA_VISIBLE_DEVICES; sleep 1000'`)
+	three := ownSubmit(t, "-g 1 -- true")
+	ownRuns(t, one)
+	ownRuns(t, two)
+	until(t, "the first has begun", func() bool { return try(t, "alice", "test -e ~/own1").Code == 0 })
+	if j := ownJob(t, three); j.State != job.Queued || j.Manager != api.UserManager || !strings.Contains(strings.Join(j.NotEnforced, " "), "devices") {
+		t.Errorf("the third: %+v", j)
+	}
+	if out := sh(t, "alice", ownRuntime+fmt.Sprintf("systemctl --user show -P Slice -P ActiveState gpujob-%d; gpusched --user logs %d; gpusched --user logs %d", one, one, two)); out !=
+		"gpujobs.slice\nactive\nvisible=0,1 socket=/run/user/1001/gpusched/gpusched.sock\nvisible=2,3" {
+		t.Errorf("the jobs: %s", out)
+	}
+
+	sh(t, "alice", ownRuntime+"systemctl --user kill -s KILL --kill-whom=main gpusched; touch ~/own-end")
+	if out := try(t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user wait %d; echo $?; gpusched --user logs -n 1 %d", one, one)); !strings.HasSuffix(out.Stdout, "3\nlast\n") {
+		t.Errorf("after the daemon was killed: %s%s", out.Stdout, out.Stderr)
+	}
+	until(t, "the third has run", func() bool { return ownJob(t, three).State == job.Completed })
+	ownRuns(t, two)
+	shown := sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user show %d", two))
+	health := try(t, "alice", ownRuntime+"gpusched --user health -o wide").Stdout
+	for text, where := range map[string]string{
+		"which GPUs it opens": shown, "(systemctl --user)": shown,
+		"device filter": health, "lingering is on": health, "other users": health, "not enforced": health,
+	} {
+		if !strings.Contains(where, text) {
+			t.Errorf("no %q in: %s", text, where)
+		}
+	}
+
+	if r := try(t, "bob", "GPUSCHED_SOCKET=/run/user/1001/gpusched/gpusched.sock gpusched list"); r.Code == 0 {
+		t.Errorf("bob asks alice's: %s", r.Stdout)
+	}
+	if r := try(t, "", "GPUSCHED_SOCKET=/run/user/1001/gpusched/gpusched.sock gpusched submit -- true"); r.Code == 0 || !strings.Contains(r.Stderr, "alice's own") {
+		t.Errorf("root submits there: %s", r.Stderr)
+	}
+	id := submit(t, "bob", "-g 1 -- true")
+	ended(t, wait(t, id), job.Completed, "")
+
+	sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user cancel %d", two))
+	until(t, "the second is cancelled", func() bool { return ownJob(t, two).State == job.Cancelled })
+	if left := sh(t, "alice", ownRuntime+"systemctl --user list-units --all --plain --no-legend 'gpujob-*'"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
