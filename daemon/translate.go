@@ -44,7 +44,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 	r := &j.Request
 	spec := units.Spec{
 		Scope: d.opt.Scope,
-		ID: int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
+		ID:    int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
 	}

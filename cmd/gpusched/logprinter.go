@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -43,7 +44,7 @@ func (p *logPrinter) journalArgs(j api.Job, at api.Attempt, live bool) []string 
 		}
 	}
 	if j.Manager == api.UserManager {
-		return append(argv, attemptLines(j, at)...)
+		return append(argv, attemptLines(j, at, p.Lines > 0, live)...)
 	}
 	unit := "_SYSTEMD_UNIT=" + j.ID.Unit()
 	return append(argv,
@@ -101,7 +102,7 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	out := p.stream(j)
 	for {
 		if p.hasJournal() {
-			if err := runJournal(ctx, p.path, p.journalArgs(j, at, false), out); err != nil {
+			if err := p.readJournal(ctx, p.journalArgs(j, at, false), out); err != nil {
 				return cmp.Or(ctx.Err(), err)
 			}
 		}
@@ -117,6 +118,24 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 		p.say("job %s %s%s", nameOfJob(j), nothingPrinted(at.EndedAt, p.out.Now), p.withoutJournal())
 	}
 	return nil
+}
+
+// readJournal runs journalctl, and turns round what that was asked for backwards.
+func (p *logPrinter) readJournal(ctx context.Context, argv []string, out io.Writer) error {
+	if !slices.Contains(argv, backwards) {
+		return runJournal(ctx, p.path, argv, out)
+	}
+	var text bytes.Buffer
+	if err := runJournal(ctx, p.path, argv, &text); err != nil {
+		return err
+	}
+	lines := slices.Collect(bytes.Lines(text.Bytes()))
+	slices.Reverse(lines)
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err := out.Write(bytes.Join(lines, nil))
+	return err
 }
 
 // followAttempt prints what there is of an attempt and what comes, until over is closed

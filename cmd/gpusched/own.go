@@ -73,11 +73,14 @@ var unenforced = map[string]string{
 	"tasks":   "how many processes it has (your systemd was not given the controller pids)",
 }
 
-// ownLines selects the lines of a job of a user's own systemd, from a time on and, unless
-// until is zero, to another. journald takes the fields of a unit from the machine's
+// ownLines selects the lines of a job of a user's own systemd, from one time to
+// another; a zero one is no bound. journald takes the fields of a unit from the machine's
 // systemd alone, so a run is found by its times.
 func ownLines(j api.Job, since, until time.Time) []string {
-	argv := []string{"--since=" + instant(since)}
+	var argv []string
+	if !since.IsZero() {
+		argv = append(argv, "--since="+instant(since))
+	}
 	if !until.IsZero() {
 		argv = append(argv, "--until="+instant(until))
 	}
@@ -94,12 +97,24 @@ func instant(t time.Time) string {
 // begins later.
 const lagging = 500 * time.Millisecond
 
-// attemptLines selects those of one run.
-func attemptLines(j api.Job, at api.Attempt) []string {
-	if at.Number == j.Attempt || at.EndedAt.IsZero() {
-		return ownLines(j, at.PlacedAt, time.Time{})
+// backwards has journalctl begin with the last line. With --since and --lines it would
+// print the first lines of that time.
+const backwards = "--reverse"
+
+// attemptLines selects those of one run; last: of these the last that --lines asks for.
+// Of one that is followed those are the job's last, of whatever run.
+func attemptLines(j api.Job, at api.Attempt, last, live bool) []string {
+	since, until := at.PlacedAt, time.Time{}
+	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
+		until = at.EndedAt.Add(lagging)
 	}
-	return ownLines(j, at.PlacedAt, at.EndedAt.Add(lagging))
+	switch {
+	case last && live:
+		return ownLines(j, time.Time{}, until)
+	case last:
+		return append([]string{backwards}, ownLines(j, since, until)...)
+	}
+	return ownLines(j, since, until)
 }
 
 // allLines selects those of all runs of a job.

@@ -293,3 +293,19 @@ func TestFilesThatAreNotRead(t *testing.T) {
 		t.Error("something was returned besides the error")
 	}
 }
+
+// A user's own scheduler reads that user's files, and those of root.
+func TestFilesOfOneUser(t *testing.T) {
+	for name, tt := range map[string]struct {
+		uid  uint32
+		mode fs.FileMode
+		ok   bool
+	}{
+		"the user's": {1001, 0o644, true}, "a group may write": {1001, 0o664, false}, "all may write": {1001, 0o602, false},
+		"root's": {0, 0o644, true}, "another's": {1002, 0o600, false},
+	} {
+		if err := OwnedBy(1001)(fakeInfo{mode: tt.mode, sys: &syscall.Stat_t{Uid: tt.uid}}); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

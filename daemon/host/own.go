@@ -20,7 +20,7 @@ func Exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// CheckNoFilter tells what it means that a user's own systemd has no device filter, or
+// CheckNoFilter reports what it means that a user's own systemd has no device filter, or
 // that the site has one for its users' sessions, which their jobs are then in.
 func CheckNoFilter() job.Check { return checkNoFilter("/dev", access) }
 

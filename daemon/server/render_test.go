@@ -59,6 +59,9 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	task := renderJob(&v)
 	v.Task = nil
 	array := renderJob(&v)
+	all := ownership{own: true, unlimited: []string{"cpu", "memory", "pids"}}
+	all.render(&task)
+	all.render(&array)
 	if got := strings.Join(zeroFields(task), " "); got != "Array Private Params" {
 		t.Errorf("empty in a task: %s", got)
 	}

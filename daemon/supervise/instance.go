@@ -101,7 +101,8 @@ func (s *instance) open(ctx context.Context) error {
 		Source:  s.source, Kernel: kernel,
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
-		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(), Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
+		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(),
+		Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
 		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log,
 	})
 	return err

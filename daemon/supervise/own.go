@@ -38,7 +38,7 @@ func (o *Own) account() *job.Account {
 	return &job.Account{UID: o.UID, User: o.Name}
 }
 
-// socket is what jobs are told of where the scheduler is.
+// socket is where jobs find the scheduler.
 func (o *Own) socket() string {
 	if o == nil {
 		return ""
@@ -148,8 +148,8 @@ func (b ownBackend) Health(ctx context.Context) []job.Check {
 	return list
 }
 
-// checks adds what is not enforced to the lines of health. A line that tells of what no
-// user can have does not say that something is broken.
+// checks adds what is not enforced to the lines of health. What no user can have is no
+// sign that something is broken.
 func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list

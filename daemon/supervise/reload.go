@@ -40,7 +40,9 @@ func (s *Supervisor) auditReload(o server.Outcome) {
 	if own := s.opt.Own.account(); own != nil {
 		by = *own
 	}
-	s.server.Audit(server.AuditEvent{UID: by.UID, User: by.User, Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o})
+	s.server.Audit(server.AuditEvent{
+		UID: by.UID, User: by.User, Action: "reload", Target: server.Target{Kind: "settings"}, Outcome: o,
+	})
 }
 
 // load reads the settings.

@@ -18,7 +18,7 @@ type Options struct {
 	Path          string           // of the library; "": libnvidia-ml.so.1 as the linker finds it
 	ProcRoot      string           // "": /proc
 	SysRoot       string           // "": /sys
-	Below         string           // the control group of the user's own systemd whose units jobs are; "": of the machine's
+	Below         string           // control group of the user's own systemd whose units jobs are; "": the machine's
 	DeviceTimeout time.Duration    // how long one GPU may take; 0: 4 s
 	RenewEvery    time.Duration    // how often to initialise again while a GPU is not well; 0: 1 min
 	TopologyEvery time.Duration    // how often to ask again how the GPUs are connected; 0: 5 min

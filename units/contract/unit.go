@@ -5,6 +5,7 @@ const (
 	UnitPrefix = "gpujob-"
 	UnitSuffix = ".service"
 )
+
 // UserIdentifier is the name under which the journal has the lines of a job of a user's
 // own systemd.
 func UserIdentifier(job string) string { return "user-" + UnitPrefix + job }

@@ -26,6 +26,7 @@ const (
 type fakeBus struct {
 	t      *testing.T
 	answer func(method string, args []any) ([]any, *dbus.Error)
+	nudged chan struct{} // nil: it is a bus; else a systemd that answers after a Ping, see setUpAlone
 
 	mu    sync.Mutex
 	down  bool // new connections are refused
@@ -127,16 +128,22 @@ func authenticate(in *bufio.Reader, c net.Conn) bool {
 
 func (b *fakeBus) reply(c net.Conn, msg *dbus.Message) {
 	method, _ := msg.Headers[dbus.FieldMember].Value().(string)
+	b.note(method)
 	var values []any
 	var failure *dbus.Error
 	switch method {
+	case "Ping":
+		close(b.nudged)
+		return
 	case "Hello":
 		values = []any{":1.9"}
 	case "AddMatch":
 	case "GetNameOwner":
 		values = []any{systemdName}
 	default:
-		b.note(method)
+		if b.nudged != nil && method == "Subscribe" {
+			<-b.nudged
+		}
 		if method != "Subscribe" {
 			values, failure = b.answer(method, msg.Body)
 		}

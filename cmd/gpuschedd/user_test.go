@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/supervise"
+)
+
+// What one user's scheduler has is in that user's places, and an option wins.
+func TestOwnPaths(t *testing.T) {
+	home, runtime := t.TempDir(), t.TempDir()
+	env := map[string]string{"HOME": home, "XDG_RUNTIME_DIR": runtime, "USER": "carol"}
+	getenv := func(name string) string { return env[name] }
+	const uid = 987654 // has no account
+	p, err := ownPaths(getenv, uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := filepath.Join(t.TempDir(), "elsewhere")
+	o := supervise.Options{State: "/var/lib/gpusched", Specs: specs, Launcher: "/usr/libexec/gpusched/gpusched-job", Accounts: "/run/x"}
+	if err := p.apply(&o, map[string]bool{"specs": true}); err != nil {
+		t.Fatal(err)
+	}
+	self, _ := os.Executable()
+	for what, pair := range map[string][2]string{
+		"settings": {o.Config, home + "/.config/gpusched/gpusched.toml"}, "drop-ins": {o.DropIns, home + "/.config/gpusched/conf.d"},
+		"specs": {o.Specs, specs}, "launcher": {o.Launcher, filepath.Dir(self) + "/gpusched-job"}, "accounts": {o.Accounts, ""},
+		"socket": {o.Own.Socket, runtime + "/gpusched/gpusched.sock"}, "bus": {o.Own.Bus, "unix:path=" + runtime + "/systemd/private"},
+		"name": {o.Own.Name, "carol"}, "linger": {o.Own.Linger, "/var/lib/systemd/linger/carol"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
+		}
+	}
+	if !strings.HasPrefix(o.State, home+"/.local/state/gpusched/machines/") {
+		t.Errorf("state: %q", o.State)
+	}
+	for _, dir := range []string{o.State, o.Specs} {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", dir, info, err)
+		}
+	}
+	for _, missing := range []string{"HOME", "XDG_RUNTIME_DIR"} {
+		if _, err := ownPaths(func(name string) string {
+			if name == missing {
+				return ""
+			}
+			return env[name]
+		}, uid); err == nil {
+			t.Errorf("works without %s", missing)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package supervise
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The scheduler of the machine is as it is where there is nothing of one user's.
+func TestNobodysOwn(t *testing.T) {
+	var o *Own
+	list := []daemon.Check{{Name: "x"}}
+	if o.account() != nil || o.socket() != "" || o.unlimited() != nil || o.systemd().User || len(o.checks(list)) != 1 {
+		t.Error("something of a user's is in it")
+	}
+	if cfg := o.settings(config.Default()); cfg.Daemon.AdminGroup == "" || cfg.GPUs.DeviceFilter != config.FilterRequire {
+		t.Errorf("%+v", cfg.Daemon)
+	}
+	if b := (unavailable{}); o.behind(b).(unavailable).err != nil {
+		t.Error("the backend is another")
+	}
+}
+
+// What a user's own can't enforce is said in health, in words for that user.
+func TestOwnHealth(t *testing.T) {
+	dir := t.TempDir()
+	o := &Own{UID: 7, Name: "carol", Socket: "/run/user/7/gpusched/gpusched.sock", Linger: dir}
+	kernel := daemon.Check{Name: "kernel log", Look: func(context.Context) job.Check {
+		return job.Check{Name: "kernel log", Health: job.Degraded, Detail: "not noticed"}
+	}}
+	got := map[string]job.Check{}
+	for _, c := range o.checks([]daemon.Check{kernel}) {
+		got[c.Name] = c.Look(t.Context())
+	}
+	for name, text := range map[string]string{
+		"kernel log": "not noticed", "device filter": "not enforced", "other users": "not enforced", "output": "user@7.service", "logout": "lingering is on",
+	} {
+		if c := got[name]; c.Name != name || c.Health != job.Healthy || !strings.Contains(c.Detail, text) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if o.Linger = dir + "/none"; o.checkLinger().Health != job.Degraded || o.checkLinger().Next != "loginctl enable-linger" {
+		t.Errorf("%+v", o.checkLinger())
+	}
+	absent := "/there/is/no/such/group"
+	if o.root.Store(&absent); o.checkLimits().Health != job.Degraded || len(o.unlimited()) != 3 {
+		t.Errorf("%+v without %v", o.checkLimits(), o.unlimited())
+	}
+	said := o.behind(unavailable{checks: func(context.Context) []job.Check {
+		return []job.Check{{Next: "see 'systemctl status gpusched' and crash.last in /run/gpusched (which root can read)"}}
+	}}).Health(t.Context())
+	if want := "see 'systemctl --user status gpusched' and crash.last in /run/user/7/gpusched"; said[0].Next != want {
+		t.Errorf("%q, want %q", said[0].Next, want)
+	}
+	names := o.files()
+	if uid, ok := names.UserID("carol"); names.UserName(7) != "carol" || uid != 7 || !ok {
+		t.Errorf("%q is %d", names.UserName(7), uid)
+	}
+	if cfg := o.settings(config.Default()); cfg.Daemon.AdminGroup != "" || cfg.GPUs.DeviceFilter != config.FilterPrefer {
+		t.Errorf("%+v", cfg.Daemon)
+	}
+}
