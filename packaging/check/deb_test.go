@@ -79,7 +79,7 @@ func debFiles() []string {
 		"/usr/libexec/gpusched/gpusched-accounts", "/usr/lib/systemd/system/gpusched-accounts.service", "/usr/lib/systemd/system/gpusched-accounts.socket",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
-		"/usr/lib/systemd/system/gpusched-devices.service", "/usr/lib/systemd/user/gpusched-watch@.service",
+		"/usr/lib/systemd/system/gpusched-devices.service", "/usr/lib/systemd/user/gpusched-watch@.service", "/usr/lib/systemd/user/gpusched.service", "/usr/lib/systemd/user/gpusched.socket",
 		"/usr/lib/systemd/system/gpujob-.service.d/10-gpusched.conf", "/usr/lib/systemd/system/gpujobs-.slice.d/10-gpusched.conf",
 		"/usr/share/gpusched/fence/user-.slice.d/50-gpusched-fence.conf", "/usr/share/gpusched/fence/user-0.slice.d/50-gpusched-fence.conf",
 		"/usr/share/gpusched/fence/cron.service.d/50-gpusched-fence.conf", "/usr/share/gpusched/fence/crond.service.d/50-gpusched-fence.conf",
