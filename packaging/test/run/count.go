@@ -2,13 +2,17 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // tally is what came out of a stage, or of several.
@@ -16,10 +20,47 @@ type tally struct {
 	passed   int
 	failures []failed
 	missed   []string // stages that could not be run here, and why
+	took     []timed  // packages and top-level tests
+	cpu      time.Duration
+}
+
+// timed is a package or a test, and how long it took.
+type timed struct {
+	name    string
+	seconds float64
 }
 
 // failed is one failure and what it printed.
 type failed struct{ name, output string }
+
+const (
+	// gistLines is how much of a failure's output is told when its stage is done.
+	gistLines = 20
+	// gistWidth bounds each of those lines.
+	gistWidth = 500
+)
+
+// complaint is the beginning of what a test says with t.Error and its like.
+var complaint = regexp.MustCompile(`^\s*\w+_test\.go:\d+: `)
+
+// gist is what the test itself said, without what it showed besides, such as a
+// journal; the last lines where it said nothing.
+func (f failed) gist() (lines []string) {
+	for line := range strings.Lines(f.output) {
+		if complaint.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		lines = strings.Split(f.output, "\n")
+		lines = lines[max(0, len(lines)-gistLines):]
+	}
+	lines = slices.Clone(lines[:min(gistLines, len(lines))])
+	for i, line := range lines {
+		lines[i] = strings.ToValidUTF8(strings.TrimRight(line[:min(gistWidth, len(line))], "\n"), "")
+	}
+	return lines
+}
 
 func failure(name, output string) tally { return tally{failures: []failed{{name, output}}} }
 
@@ -27,6 +68,18 @@ func (t *tally) add(more tally) {
 	t.passed += more.passed
 	t.failures = append(t.failures, more.failures...)
 	t.missed = append(t.missed, more.missed...)
+}
+
+// slowest names what took longest, and at least a second: the packages and the
+// tests in them.
+func (t tally) slowest(n int) (names []string) {
+	list := slices.SortedStableFunc(slices.Values(t.took), func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	for _, x := range list[:min(n, len(list))] {
+		if x.seconds >= 1 {
+			names = append(names, fmt.Sprintf("%s %.0fs", x.name, x.seconds))
+		}
+	}
+	return names
 }
 
 func (t tally) failed() int { return len(t.failures) }
@@ -49,6 +102,7 @@ type event struct {
 	Test        string
 	Output      string
 	FailedBuild string
+	Elapsed     float64 // in seconds, at the end of a test or a package
 }
 
 // count sums up the events of one go test.
@@ -117,6 +171,7 @@ func (c *count) take(e event) {
 		}
 		if !isSub {
 			delete(c.open[e.Package], top)
+			c.sum.took = append(c.sum.took, timed{cmp.Or(e.Test, path.Base(e.Package)), e.Elapsed})
 		}
 	}
 }

@@ -75,6 +75,29 @@ func TestCountRefusesWhatIsNoEvent(t *testing.T) {
 	}
 }
 
+// What failed and what took long is told when the stage is done, before the next one is.
+func TestRunSaysItAtOnce(t *testing.T) {
+	events := strings.NewReplacer("\n", "", "\t", "").Replace(`printf '{"Action":"run","Package":"a/p","Test":"TestA"}\n
+		{"Action":"output","Package":"a/p","Test":"TestA","Output":"  a_test.go:7: why\\nmuch besides"}\n
+		{"Action":"fail","Package":"a/p","Test":"TestA","Elapsed":3}\n
+		{"Action":"fail","Package":"a/p","Elapsed":4.2}\n'; exit 1`)
+	var out bytes.Buffer
+	run(t.Context(), &out, []stage{
+		{name: "a", argv: []string{"sh", "-c", events}, tests: true},
+		{name: "b", argv: []string{"sh", "-c", "echo first; echo last; exit 1"}},
+		{name: "c", argv: []string{"true"}},
+	})
+	before, _, _ := strings.Cut(out.String(), "ok   c")
+	for _, want := range []string{
+		"     failed: a: a/p TestA\n         a_test.go:7: why\n     slowest: p 4s, TestA 3s\n",
+		"     failed: b\n       first\n       last\n",
+	} {
+		if !strings.Contains(before, want) {
+			t.Errorf("not %q; got:\n%s", want, out.String())
+		}
+	}
+}
+
 func TestRunSaysEverythingAtTheEnd(t *testing.T) {
 	events := `printf '{"Action":"run","Package":"p","Test":"TestA"}\n{"Action":"pass","Package":"p","Test":"TestA"}\n{"Action":"pass","Package":"p"}\n'`
 	good := stage{name: "good", argv: []string{"sh", "-c", events}, tests: true}

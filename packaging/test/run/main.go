@@ -88,9 +88,23 @@ func (r *report) lane(ctx context.Context, chosen []stage, l lane) {
 		t := s.outcome(ctx, r.broken)
 		r.mu.Lock()
 		r.of[s.name] = t
-		fmt.Fprintf(r.out, "%-4s %-15s %5d passed %3d failed %8s  %s\n", t.word(), s.name, t.passed, t.failed(),
-			round(time.Since(start)), s.what)
+		r.tell(s, t, time.Since(start))
 		r.mu.Unlock()
+	}
+}
+
+// tell writes what a stage came to.
+func (r *report) tell(s stage, t tally, took time.Duration) {
+	fmt.Fprintf(r.out, "%-4s %-15s %5d passed %3d failed %8s  cpu %8s  %s\n", t.word(), s.name, t.passed, t.failed(),
+		round(took), round(t.cpu), s.what)
+	for _, f := range t.failures {
+		fmt.Fprintf(r.out, "     failed: %s\n", f.name)
+		for _, line := range f.gist() {
+			fmt.Fprintf(r.out, "       %s\n", line)
+		}
+	}
+	if slow := t.slowest(8); len(slow) > 0 {
+		fmt.Fprintf(r.out, "     slowest: %s\n", strings.Join(slow, ", "))
 	}
 }
 

@@ -91,6 +91,15 @@ func (s stage) outcome(ctx context.Context, broken func(stage string) bool) tall
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = environment()
+	t := s.command(ctx, cmd)
+	if cmd.ProcessState != nil {
+		t.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return t
+}
+
+// command is what came of the stage's command.
+func (s stage) command(ctx context.Context, cmd *exec.Cmd) tally {
 	if s.tests {
 		return s.goTests(ctx, cmd)
 	}
