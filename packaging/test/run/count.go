@@ -73,7 +73,9 @@ func (t *tally) add(more tally) {
 // slowest names what took longest, and at least a second: the packages and the
 // tests in them.
 func (t tally) slowest(n int) (names []string) {
-	list := slices.SortedStableFunc(slices.Values(t.took), func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	list := slices.SortedStableFunc(slices.Values(t.took), func(a, b timed) int {
+		return cmp.Compare(b.seconds, a.seconds)
+	})
 	for _, x := range list[:min(n, len(list))] {
 		if x.seconds >= 1 {
 			names = append(names, fmt.Sprintf("%s %.0fs", x.name, x.seconds))

@@ -25,7 +25,7 @@ func begin(t *testing.T) {
 			t.Logf("journal since the test began:\n%s", try(t, "", "journalctl --no-pager -o short-precise --since '"+since+"' | tail -150").Stdout)
 		}
 		sh(t, "", `systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
-ids=$(gpusched list -o ids); if [ -n "$ids" ]; then for i in $ids; do gpusched cancel $i; done; for i in $ids; do gpusched wait $i; done; fi >/dev/null 2>&1
+ids=$(gpusched list -o ids); if [ -n "$ids" ]; then gpusched cancel $ids; gpusched wait $ids; fi >/dev/null 2>&1
 for r in $(gpusched reserve list -o ids); do gpusched reserve cancel $r; done >/dev/null
 rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched gpu resume 0-3 >/dev/null; true`)
 	})

@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -30,13 +29,23 @@ func TestSchedulerWideJob(t *testing.T) {
 	}
 }
 
-// stream has bob submit jobs for one GPU until it is told to stop.
+// streamScript submits until it is told to stop.
+const streamScript = `submit() { gpusched submit -q -t 2m -- sleep $1 && sleep 0.12; }
+began=$(date +%s%N)
+for i in 1 2 3 4; do submit 1 || exit 1; done
+hold=$(($(date +%s%N) - began))
+hold=$((hold * 2 / 1000000)); [ $hold -gt 800 ] || hold=800
+for i in $(seq 1000); do [ ! -e ~/stop ] || exit 0; submit $((hold / 1000)).$(printf %03d $((hold % 1000))) || exit 1; done; exit 1`
+
+// stream has bob submit jobs for one GPU until it is told to stop. They run for as
+// long as eight of them take to be submitted, which is more than a machine under
+// load does quickly: so they are twice what the four GPUs can do.
 func stream(t *testing.T) (stop func()) {
 	t.Helper()
 	sh(t, "bob", "rm -f ~/stop")
 	done := make(chan error, 1)
 	go func() {
-		r, err := the.Sh(t.Context(), "bob", fmt.Sprintf("for i in $(seq 1000); do [ ! -e ~/stop ] || exit 0; gpusched submit -q -t 2m -- sleep %.1f || exit 1; sleep %.2f; done; exit 1", 0.8*float64(the.slow), 0.12*float64(the.slow)))
+		r, err := the.Sh(t.Context(), "bob", streamScript)
 		if err == nil {
 			err = r.Err()
 		}
