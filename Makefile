@@ -21,6 +21,7 @@ GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main
 # Compares runs; 'benchstat OLD NEW' those of two commits.
 BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 TOOL := go tool -modfile=packaging/tools/go.mod
+STAGE := go run ./packaging/stage
 
 .DEFAULT_GOAL := build
 .PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install clean deps
@@ -30,7 +31,7 @@ build: ## the six programs, into bin/
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build
-	go run ./packaging/stage -bin bin -out .out/stage -version '$(VERSION)' -date '$(SOURCE_DATE_EPOCH)'
+	$(STAGE) -bin bin -out .out/stage -version '$(VERSION)' -date '$(SOURCE_DATE_EPOCH)'
 
 package: stage ## deb and rpm, into dist/
 	mkdir -p dist

@@ -142,6 +142,20 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+// Who is done with the emulated machines helps, and nothing runs twice.
+func TestOneLaneHelpsTheOther(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	var out bytes.Buffer
+	if !run(t.Context(), &out, []stage{
+		{name: "makes", argv: []string{"mkfifo", pipe}},
+		{name: "reads", lane: native, argv: []string{"cat", pipe}},
+		{name: "writes", lane: native, argv: []string{"sh", "-c", "echo > " + pipe}},
+		{name: "emulates", lane: emulated, argv: []string{"true"}},
+	}) || !strings.HasSuffix(out.String(), "\n4 passed, 0 failed\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+
 func TestAnInterruptedRunHasNotPassed(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -1,8 +1,9 @@
 // Command run runs everything that is tested and sums it up: when a stage is
 // done, a line with what it took in time and on the processors, the last lines
-// of what failed, and what took longest; the output of all that failed; and at the
-// very end the line "N passed, N failed". Once the programs and the packages are built, the
-// tests at native speed run beside those that need an emulated machine.
+// of what failed, and what took longest; the output of all that failed; and at
+// the very end the line "N passed, N failed". Once the programs and the packages
+// are built, the tests at native speed run beside those that need an emulated
+// machine, and where those are done sooner, beside each other.
 //
 //	go run ./packaging/test/run            all stages
 //	go run ./packaging/test/run unit lint  these stages, in the order of the list

@@ -45,16 +45,16 @@ func choose(names []string) ([]stage, error) {
 }
 
 // run goes through the stages and reports whether all is well: those of lane
-// first one by one, then the other lanes beside each other.
+// first one by one, then the other lanes beside each other. There is never more
+// than one emulated machine at work; who is done with that helps with the rest.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	began := time.Now()
-	r := report{out: out, of: map[string]tally{}}
-	r.lane(ctx, chosen, first)
-	var lanes sync.WaitGroup
-	for _, l := range []lane{native, emulated} {
-		lanes.Go(func() { r.lane(ctx, chosen, l) })
-	}
-	lanes.Wait()
+	r := report{out: out, of: map[string]tally{}, begun: map[string]bool{}}
+	r.work(ctx, chosen, first)
+	var workers sync.WaitGroup
+	workers.Go(func() { r.work(ctx, chosen, native) })
+	workers.Go(func() { r.work(ctx, chosen, emulated, native) })
+	workers.Wait()
 	total := tally{}
 	for _, s := range chosen {
 		total.add(r.of[s.name])
@@ -74,23 +74,35 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 type report struct {
 	out io.Writer
 
-	mu sync.Mutex // guards of and the lines of out
-	of map[string]tally
+	mu    sync.Mutex // guards the maps and the lines of out
+	of    map[string]tally
+	begun map[string]bool
 }
 
-// lane runs the stages of one lane, each when the one before it is done.
-func (r *report) lane(ctx context.Context, chosen []stage, l lane) {
-	for _, s := range chosen {
-		if s.lane != l {
-			continue
+// work runs the stages of these lanes, lane by lane, each when the one before it
+// is done, but for those that others have begun.
+func (r *report) work(ctx context.Context, chosen []stage, lanes ...lane) {
+	for _, l := range lanes {
+		for _, s := range chosen {
+			if s.lane != l || !r.begin(s.name) {
+				continue
+			}
+			start := time.Now()
+			t := s.outcome(ctx, r.broken)
+			r.mu.Lock()
+			r.of[s.name] = t
+			r.tell(s, t, time.Since(start))
+			r.mu.Unlock()
 		}
-		start := time.Now()
-		t := s.outcome(ctx, r.broken)
-		r.mu.Lock()
-		r.of[s.name] = t
-		r.tell(s, t, time.Since(start))
-		r.mu.Unlock()
 	}
+}
+
+// begin reports whether the stage is left to be begun, and takes it.
+func (r *report) begin(stage string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.begun[stage] = true }()
+	return !r.begun[stage]
 }
 
 // tell writes what a stage came to.
