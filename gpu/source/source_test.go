@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/gputest"
 )
@@ -225,9 +227,29 @@ func TestALateAnswerIsNotAHang(t *testing.T) {
 	if err := os.WriteFile(there, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	awaitAnswer(t, s.child.stdout)
 	mustSample(t, s)
 	if s.child.pid != pid {
 		t.Error("the child was replaced")
+	}
+}
+
+// awaitAnswer waits until there is something to read, or nobody left to write it.
+func awaitAnswer(t *testing.T, pipe *os.File) {
+	t.Helper()
+	err := pipe.SetReadDeadline(time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pipe.SyscallConn()
+	if err == nil {
+		err = conn.Read(func(fd uintptr) bool {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			return n > 0 || err != nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -56,11 +56,13 @@ func TestAttackerFloods(t *testing.T) {
 
 // TestAttackerOutput: a job that prints as fast as it can, escape codes too,
 // keeps no other's output from being read, and reaches no terminal but its
-// owner's.
+// owner's. Its lines are long, as a job has eight megabytes of them on the way to
+// journald: of short ones that is minutes of journald's work, and whatever reads
+// the journal next waits for it.
 func TestAttackerOutput(t *testing.T) {
 	attacker(t)
 	meanwhile(t, "flood of output", func() {
-		loud := submit(t, "bob", `-g 0 -- bash -c 'printf "\033[31mred\033]0;title\007\n"; timeout 3 yes $(printf "\033[2J")'`)
+		loud := submit(t, "bob", `-g 0 -- bash -c 'printf "\033[31mred\033]0;title\007\n"; timeout 3 yes $(printf "\033[2J%0300d")'`)
 		id := submit(t, "alice", "-g 0 -- echo my-line")
 		printed(t, id, "my-line")
 		ended(t, wait(t, loud), "failed", "exit code 124")
