@@ -56,7 +56,7 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 	for _, g := range j.Attempt.GPUs {
 		spec.GPUs = append(spec.GPUs, g.GPU)
 	}
-	spec.CPUAffinity = affinity(j, controlGroup(d.opt.Scope, j))
+	spec.CPUAffinity, spec.CPUShare = affinity(j, controlGroup(d.opt.Scope, j)), j.CPUs()
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
 		spec.Devices = s.ExtraDevices()
 	}

@@ -64,6 +64,22 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
+// A job weighs as many CPUs as it counts for, whether it named them or its GPUs have them.
+func TestWeightOfCPUs(t *testing.T) {
+	d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler)}
+	gpu := func(cpus int) job.Allocation { return job.Allocation{PromisedCPUs: cpus} }
+	for _, c := range []struct {
+		asked int
+		gpus  []job.Allocation
+		want  int
+	}{{0, nil, 0}, {4, nil, 4}, {0, []job.Allocation{gpu(3), gpu(4)}, 7}} {
+		j := &job.Job{ID: 3, Request: job.Request{CPUs: c.asked}, Attempt: &job.Attempt{GPUs: c.gpus}}
+		if spec := d.unitSpec(j, nil, &Settings{}); spec.CPUShare != c.want || spec.Limits.CPUs != c.asked {
+			t.Errorf("of %+v: weighs %d CPUs with a limit of %d", c, spec.CPUShare, spec.Limits.CPUs)
+		}
+	}
+}
+
 // A job has the group of its submission as long as that is one of its user's.
 func TestGroupOfToday(t *testing.T) {
 	j := &job.Job{ID: 3, Owner: job.Owner{UID: 1001, GID: 990}}

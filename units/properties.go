@@ -125,11 +125,15 @@ func devices(s Spec) []Property {
 	return p
 }
 
+// limits has a weight of the CPU time for each unit: who counts for more CPUs has more of it,
+// however many threads the others have. It is against the user's other jobs, and costs nobody
+// anything while there is time left.
 func limits(s Spec) []Property {
 	p := []Property{
 		{"MemoryAccounting", true},
 		{"CPUAccounting", true},
 		{"TasksAccounting", true},
+		{"CPUWeight", cpuWeight(s.CPUShare)},
 	}
 	if s.Limits.MemBytes > 0 {
 		p = append(p, Property{"MemoryMax", uint64(s.Limits.MemBytes)}, Property{"MemorySwapMax", uint64(0)})
@@ -144,6 +148,17 @@ func limits(s Spec) []Property {
 		p = append(p, Property{"CPUAffinity", []byte(set)})
 	}
 	return p
+}
+
+// The weights of a job on one CPU, or on none that counts, and of one on a thousand, the
+// highest that the kernel knows.
+const (
+	weightOfCPU  = 10
+	maxCPUWeight = 10_000
+)
+
+func cpuWeight(cpus int) uint64 {
+	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
 }
 
 // rlimits names the hard limit first: a soft one may not go above it. Those

@@ -27,8 +27,8 @@ func fullSpec() Spec {
 		Devices:     []cgroup.Device{{Major: 511, Minor: 0}, {Major: 195, Minor: 254}},
 		Limits:      cgroup.Limits{MemBytes: 64 << 30, TasksMax: 16384, CPUs: 8},
 		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
-		CPUAffinity: "0-15,32-47",
-		TimeLimit:   2 * time.Hour, Grace: 30 * time.Second,
+		CPUAffinity: "0-15,32-47", CPUShare: 8,
+		TimeLimit: 2 * time.Hour, Grace: 30 * time.Second,
 		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2", Screen: true,
 	}
 }
@@ -74,7 +74,7 @@ func TestPropertyTypes(t *testing.T) {
 		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
 		"LimitMEMLOCK": "uint64", "LimitMEMLOCKSoft": "uint64", "StandardInput": "string", "StandardOutput": "string",
 		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogRateLimitBurst": "uint32",
-		"LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8",
+		"LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8", "CPUWeight": "uint64",
 	}
 	props := Properties(fullSpec())
 	for _, p := range props {
@@ -98,7 +98,7 @@ func TestPropertyTypes(t *testing.T) {
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
-		CPUAccounting TasksAccounting MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
+		CPUAccounting TasksAccounting CPUWeight MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
 
@@ -183,6 +183,10 @@ func TestPropertyEdges(t *testing.T) {
 		{"no limit of CPUs", func(s *Spec) { s.Limits.CPUs = 0 }, "CPUQuotaPerSecUSec", nil},
 		{"all CPUs", func(s *Spec) { s.CPUAffinity = "" }, "CPUAffinity", nil},
 		{"no list of CPUs", func(s *Spec) { s.CPUAffinity = "many" }, "CPUAffinity", nil},
+		{"weight of eight CPUs", func(*Spec) {}, "CPUWeight", uint64(80)},
+		{"weight of none", func(s *Spec) { s.CPUShare = 0 }, "CPUWeight", uint64(10)},
+		{"weight below none", func(s *Spec) { s.CPUShare = -1 }, "CPUWeight", uint64(10)},
+		{"highest weight", func(s *Spec) { s.CPUShare = 1 << 40 }, "CPUWeight", uint64(10_000)},
 		{"bits of CPUs", func(s *Spec) { s.CPUAffinity = "1,8-9" }, "CPUAffinity", []byte{2, 3}},
 		{"the account's own group", func(s *Spec) { s.GID = 0 }, "Group", nil},
 		{"no device at all", func(s *Spec) { s.GPUs, s.Devices = nil, nil }, "DeviceAllow", nil},

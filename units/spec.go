@@ -24,6 +24,7 @@ type Spec struct {
 	Limits  cgroup.Limits
 	Rlimits []contract.Limit
 
+	CPUShare    int    // for how many it counts: its part of the time where its user's jobs want more than there is
 	CPUAffinity string // the CPUs it runs on, "0-15,32"; "": all. One must exist, or the start fails: see package cpuset
 
 	// TimeLimit is for the record alone: the daemon keeps it. It can be changed while

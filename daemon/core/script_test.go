@@ -334,6 +334,11 @@ var verbs = map[string]func(*script){
 		ev.Job = s.id()
 		s.feed(ev)
 	},
+	// plug cpus=N: so many CPUs are left for jobs from now on.
+	"plug": func(s *script) {
+		s.w.policy.HostCPUs = s.num("cpus", 0)
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
 	// strays are=end|keep|tell: what is done about them from now on.
 	"strays": func(s *script) {
 		s.w.policy.Strays = map[string]core.Strays{"end": core.EndStrays, "keep": core.KeepStrays, "tell": core.TellStrays}[s.args["are"]]

@@ -64,8 +64,7 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 		add(job.ReasonHostMemory, sh.mem, max(0, l.mem), most)
 	}
 	if !l.hasCPUs(sh.cpus) {
-		most := p.s.hasMost(func(r *Running) int64 { return int64(r.CPUs) }, cpus)
-		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), most)
+		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), p.s.whyNoCPUs(sh.cpus, p.s.Host.CPUs, cpusOf))
 	}
 	if len(why) > 0 || sh.milli > 0 {
 		return why
@@ -77,7 +76,8 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPU.mem), p.s.hasMost(memNoGPU, size))
 	}
 	if !l.noGPU.hasCPUs(sh.cpus) {
-		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), p.s.hasMost(cpusNoGPU, cpus))
+		why := p.s.whyNoCPUs(sh.cpus, p.s.Host.NoGPUCPUs, cpusNoGPU)
+		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), why)
 	}
 	return why
 }
@@ -93,6 +93,16 @@ func countNoGPU(r *Running) int64 {
 
 func memNoGPU(r *Running) int64  { return countNoGPU(r) * r.MemBytes }
 func cpusNoGPU(r *Running) int64 { return countNoGPU(r) * int64(r.CPUs) }
+func cpusOf(r *Running) int64    { return int64(r.CPUs) }
+
+// whyNoCPUs says who has most of the CPUs that jobs may have, or that these are fewer by now
+// than are asked: CPUs can go while a job waits.
+func (s *Snapshot) whyNoCPUs(asked, all int, of func(*Running) int64) job.Message {
+	if asked > all {
+		return job.Say("detail/few-cpus", job.CPUs(all))
+	}
+	return s.hasMost(of, cpus)
+}
 
 // hasMost says which user's running jobs have most of something, such as "bob has
 // 22G".

@@ -36,6 +36,9 @@ type instance struct {
 	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
 	daemon *daemon.Daemon
 	scope  units.Scope
+
+	countCPUs func() (int, error) // those that are online
+	cpus      int                 // what it said last
 }
 
 // newInstance opens everything. What was opened is closed again on an error.
@@ -45,7 +48,7 @@ func newInstance(ctx context.Context, s *Supervisor) (*instance, error) {
 		return nil, settingsError{err}
 	}
 	s.use(cfg, from)
-	in := &instance{Supervisor: s, cfg: cfg}
+	in := &instance{Supervisor: s, cfg: cfg, countCPUs: host.CPUs}
 	if err := in.open(ctx); err != nil {
 		in.close()
 		return nil, err
@@ -67,7 +70,7 @@ func (s *instance) open(ctx context.Context) error {
 	if s.scope, err = s.opt.Own.scope(connect, s.units); err != nil {
 		return err
 	}
-	settings, err := settingsOf(s.cfg)
+	settings, err := s.settings(s.cfg)
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,10 @@ import (
 // ended: longer than it takes to load the driver again.
 const lostAfter = 10 * time.Second
 
-// settingsOf turns the configuration into what the daemon follows.
-func settingsOf(cfg config.Config) (daemon.Settings, error) {
+// settingsOf turns the configuration into what the daemon follows on a machine with so
+// many CPUs.
+func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	ram, err := host.Memory()
-	if err != nil {
-		return daemon.Settings{}, err
-	}
-	cpus, err := host.CPUs()
 	if err != nil {
 		return daemon.Settings{}, err
 	}

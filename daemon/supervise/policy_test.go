@@ -1,16 +1,49 @@
 package supervise
 
 import (
+	"errors"
+	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
+
+// CPUs that go while the scheduler works are not promised any more, and are once they are
+// back; a count that fails changes nothing.
+func TestCPUsThatComeAndGo(t *testing.T) {
+	var log tape
+	online, fails := 16, error(nil)
+	s := &instance{countCPUs: func() (int, error) { return online, fails }}
+	s.Supervisor = New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Level: new(slog.LevelVar)})
+	if first, err := s.settings(config.Default()); err != nil || first.Policy.HostCPUs != 16 {
+		t.Fatalf("%d CPUs, %v", first.Policy.HostCPUs, err)
+	}
+	for _, c := range []struct {
+		online int
+		fails  error
+		want   []int
+	}{
+		{16, nil, nil}, {8, nil, []int{8}}, {8, nil, nil}, {0, errors.New("no such file"), nil}, {16, nil, []int{16}},
+	} {
+		var got []int
+		online, fails = c.online, c.fails
+		s.recount(func(now daemon.Settings) { got = append(got, now.Policy.HostCPUs) })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%d online, %v: put in force with %v CPUs, want %v", c.online, c.fails, got, c.want)
+		}
+	}
+	if n := strings.Count(log.String(), "another number of CPUs"); n != 2 {
+		t.Errorf("told %d times:\n%s", n, log.String())
+	}
+}
 
 // policySettings differ from the defaults wherever TestPolicy looks.
 const policySettings = `

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
@@ -17,10 +18,14 @@ import (
 // reloads reads the configuration again on SIGHUP: all of it comes into force, or
 // nothing.
 func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
+	recount := time.NewTicker(recountEvery)
+	defer recount.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-recount.C:
+			s.recount(s.daemon.Reload)
 		case <-hup:
 			s.notify.Reloading()
 			outcome := server.Failed
@@ -31,6 +36,38 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 			s.notify.Ready()
 		}
 	}
+}
+
+// recountEvery is how often the CPUs of the machine are counted: they can come and go while
+// it runs.
+const recountEvery = 5 * time.Second
+
+// settings are what the daemon follows by a configuration, on the machine as it is now.
+func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
+	cpus, err := s.countCPUs()
+	if err != nil {
+		return daemon.Settings{}, err
+	}
+	settings, err := settingsOf(cfg, cpus)
+	if err == nil {
+		s.cpus = cpus
+	}
+	return settings, err
+}
+
+// recount puts the settings in force again where there are other CPUs than when they were:
+// jobs that run go on, whatever they were promised.
+func (s *instance) recount(put func(daemon.Settings)) {
+	was := s.cpus
+	if now, err := s.countCPUs(); err != nil || now == was {
+		return // what can't be counted is asked again soon
+	}
+	settings, err := s.settings(*s.Supervisor.cfg.Load())
+	if err != nil {
+		return
+	}
+	s.log.Warn("the machine has another number of CPUs than before; jobs that run go on", "cpus", s.cpus, "before", was)
+	put(settings)
 }
 
 // auditReload notes that the settings were read again at the wish of root, or of whose own
@@ -62,7 +99,7 @@ func (s *instance) reload() bool {
 		s.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
 		return false
 	}
-	settings, err := settingsOf(cfg)
+	settings, err := s.settings(cfg)
 	if err != nil {
 		s.log.Error("reloading the configuration: the old one stays", "err", err)
 		return false

@@ -195,6 +195,7 @@ var sentences = map[job.Code]sentence{
 	"detail/at-since":           {"%v: %v", ""},
 	"detail/both":               {"%v; %v", ""},
 	"detail/asks":               {"the job asks %v, and %v", ""},
+	"detail/few-cpus":           {"there are no more than %v for such jobs by now", ""},
 	"detail/has-most":           {"%v has %v", ""},
 	"detail/makes-room":         {"makes room by %v", ""},
 	"detail/use-unknown":        {"the driver does not tell how much of it the jobs there use, so all that they were promised counts besides", ""},

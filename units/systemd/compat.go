@@ -16,7 +16,8 @@ import (
 func optional(name string) bool {
 	switch name {
 	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
-		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload", "ExecStopPost", "CPUAccounting":
+		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload", "ExecStopPost", "CPUAccounting",
+		"CPUWeight":
 		return true
 	}
 	return false

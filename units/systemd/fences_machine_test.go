@@ -174,7 +174,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 	s.Launcher = "/bin/sleep"
 	s.GID = 2001
 	s.Devices = []cgroup.Device{{Major: 10, Minor: 229}}
-	s.CPUAffinity = "0"
+	s.CPUAffinity, s.CPUShare = "0", 16
 	s.JobName = `50% of $HOME "and" 'more' \n ünï`
 	props := units.Properties(s)
 	if _, err := m.Start(t.Context(), units.Name(1), props); err != nil {

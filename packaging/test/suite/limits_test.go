@@ -36,7 +36,7 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	id := submit(t, "alice", "-g 0 -c 1 -- bash -c 'simcuda --fork-bomb 200 --hold 1000; echo bombed; sleep 1000'")
 	printed(t, id, "bombed")
 	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1001.slice/gpujob-%d.service", id)
-	for file, want := range map[string]string{"pids.max": "50", "cpu.max": "100000 100000"} {
+	for file, want := range map[string]string{"pids.max": "50", "cpu.max": "100000 100000", "cpu.weight": "10"} {
 		if got := sh(t, "", "cat "+group+"/"+file); got != want {
 			t.Errorf("%s is %q, want %q", file, got, want)
 		}
@@ -47,6 +47,33 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	if out := sh(t, "", "gpusched health || true"); !strings.Contains(out, "memory, tasks and CPU limits are enforced") {
 		t.Errorf("health: %s", out)
 	}
+}
+
+// TestCPUsThatGo: CPUs that go while the scheduler works are not promised to jobs any more;
+// one that runs goes on, one that waits for more says so and starts when they are back.
+func TestCPUsThatGo(t *testing.T) {
+	begin(t)
+	const online = "/sys/devices/system/cpu/online"
+	plug := func(list string) { sh(t, "", "echo "+list+" > /run/cpus") }
+	plug("0-15")
+	sh(t, "", "mount --bind /run/cpus "+online)
+	t.Cleanup(func() { sh(t, "", "umount -l "+online+"; rm /run/cpus; systemctl restart gpusched") })
+	settings(t, "[jobs]\ncpus = \"100%\"\nshare_without_gpu = 100")
+	runs := submit(t, "alice", "-g 0 -c 9 -- sleep 1000")
+	running(t, runs)
+	waits := submit(t, "bob", "-g 0 -c 8 -- sleep 1000")
+	plug("0-3")
+	until(t, "the CPUs are counted anew", func() bool {
+		return strings.Contains(why(t, "bob", waits), "no more than 4 CPUs")
+	})
+	refused(t, "bob", "gpusched submit -g 0 -c 5 -- true", 7, "4 CPUs")
+	if j := show(t, "", runs); j.State != "running" {
+		t.Errorf("the job that ran is %s", j.State)
+	}
+	plug("0-19")
+	running(t, waits)
+	cancel(t, "alice", runs)
+	cancel(t, "bob", waits)
 }
 
 // TestLimitsForkBomb: a job that forks for as long as it can, and prints in each
