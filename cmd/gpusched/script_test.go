@@ -128,9 +128,9 @@ func serve(env *testscript.Env, b *servertest.Backend) error {
 			}
 			return map[int]string{54001: "alice", 54002: "bob"}[uid]
 		},
-		UserID: func(name string) (int, bool) {
+		UserID: func(_ int, name string) (int, bool, error) {
 			uid, ok := map[string]int{"alice": 54001, "bob": 54002, "me": os.Getuid()}[name]
-			return uid, ok
+			return uid, ok, nil
 		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())

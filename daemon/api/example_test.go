@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		Backend: func(context.Context) server.Backend { return b }, Log: slog.New(slog.DiscardHandler),
 		GroupID:  func(string) (int, bool) { return 0, false },
 		UserName: func(int) string { return "alice" },
-		UserID:   func(string) (int, bool) { return os.Getuid(), true },
+		UserID:   func(int, string) (int, bool, error) { return os.Getuid(), true, nil },
 	})
 	go s.Serve(context.Background(), l)
 	code := m.Run()

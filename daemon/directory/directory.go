@@ -2,8 +2,8 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,11 +16,21 @@ const (
 	askAgain   = 5 * time.Second // between questions while there is no answer
 	fresh      = 1 * time.Minute // how old an answer may be before the question is asked again
 	keep       = 1 * time.Hour   // how long an entry is believed in that is not found any more
+	trust      = 24 * time.Hour  // how long groups are believed in while there is no answer
 	maxAsked   = 16              // questions at once
 	maxKnown   = 10000           // answers
+	maxAskedBy = 4               // questions at once for one account
+	maxKnownBy = 200             // answers that are kept for one account
 )
 
-var errLate = fmt.Errorf("nothing within %s", patience)
+// ourselves is who asks where nobody chose the question: it is about a client, or named by
+// the settings.
+const ourselves = -1
+
+var (
+	errLate = fmt.Errorf("nothing within %s", patience)
+	errBusy = errors.New("other questions are under way")
+)
 
 // Files are what the host's own files say, see package host.
 type Files struct {
@@ -36,8 +46,10 @@ type Directory struct {
 	files Files
 	ask   func(context.Context, Query) (Answer, error) // nil: there are the files alone
 
+	person func(uid int) int // whose the uids of containers are; nil: each its own
+
 	mu       sync.Mutex // guards the fields that follow
-	known    map[Query]*entry
+	known    shelves
 	asking   int
 	asked    time.Time // the last question
 	answered time.Time // the last answer
@@ -48,6 +60,8 @@ type Directory struct {
 
 // entry is what is known of a question.
 type entry struct {
+	query   Query
+	asker   int
 	answer  Answer
 	at      time.Time     // when that was said; zero: never
 	found   time.Time     // when there was such an entry last
@@ -56,7 +70,21 @@ type entry struct {
 
 // New makes one.
 func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directory {
-	return &Directory{files: files, ask: ask, known: map[Query]*entry{}}
+	return &Directory{files: files, ask: ask, known: newShelves()}
+}
+
+// Persons says whose the uids of containers are, before anything is asked: what is asked about
+// them is asked by those.
+func (d *Directory) Persons(of func(uid int) int) { d.person = of }
+
+// asker is who has us ask about an account.
+func (d *Directory) asker(uid int) int {
+	if d.person != nil {
+		if p := d.person(uid); p != uid {
+			return p
+		}
+	}
+	return ourselves
 }
 
 // UserName names an account, "" where it has no name. It may wait.
@@ -69,28 +97,51 @@ func (d *Directory) userName(uid int, wait bool) string {
 	if name := d.files.UserName(uid); name != "" {
 		return name
 	}
-	name := d.lookup(Query{UserByID, strconv.Itoa(uid)}, wait).Name
+	name := d.lookup(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), wait).Name
 	if _, taken := d.files.UserID(name); taken {
 		return "" // the files have another account of this name
 	}
 	return name
 }
 
-// UserID returns the uid of the account of a name. It may wait.
-func (d *Directory) UserID(name string) (int, bool) { return d.userID(name, true) }
+// UserID returns the uid of the account of a name that an account asks for. It may wait
+// where nothing is known of it. The error says why it is not known whether there is one.
+func (d *Directory) UserID(asker int, name string) (uid int, found bool, err error) {
+	if uid, found = d.userID(name, asker, true); found {
+		return uid, true, nil
+	}
+	return 0, false, d.unknown(Query{UserByName, name})
+}
 
 // KnownID is UserID as far as it is known without waiting.
-func (d *Directory) KnownID(name string) (int, bool) { return d.userID(name, false) }
+func (d *Directory) KnownID(name string) (int, bool) { return d.userID(name, ourselves, false) }
 
-func (d *Directory) userID(name string, wait bool) (int, bool) {
+func (d *Directory) userID(name string, asker int, wait bool) (int, bool) {
 	if uid, ok := d.files.UserID(name); ok {
 		return uid, true
 	}
-	a := d.lookup(Query{UserByName, name}, wait)
+	a := d.lookup(Query{UserByName, name}, asker, wait)
 	if !a.Found || d.files.UserName(a.ID) != "" {
 		return 0, false // the files have this uid under another name
 	}
 	return a.ID, true
+}
+
+// unknown says why nothing is known of a question, as the directory does not answer; nil:
+// it has answered, or is asked nothing of the kind.
+func (d *Directory) unknown(q Query) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.known.get(q)
+	switch {
+	case d.ask == nil || !q.Valid() || e != nil && time.Since(e.at) < fresh:
+		return nil
+	case d.err != nil:
+		return d.err
+	case e == nil || e.at.IsZero():
+		return errBusy
+	}
+	return nil
 }
 
 // GroupID returns the gid of the group of a name. It may wait.
@@ -103,7 +154,7 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 	if gid, ok := d.files.GroupID(name); ok || name == "" {
 		return gid, ok
 	}
-	a := d.lookup(Query{GroupByName, name}, wait)
+	a := d.lookup(Query{GroupByName, name}, ourselves, wait)
 	if !a.Found || d.files.HasGroup(a.ID) {
 		return 0, false
 	}
@@ -113,38 +164,66 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 // Member reports whether an account is in a group today, if both are known. It
 // waits for no account of the files'.
 func (d *Directory) Member(uid, gid int) (in, known bool) {
+	return d.member(uid, gid, d.files.UserName(uid) == "")
+}
+
+func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	if in, known := d.files.Member(uid, gid); known {
 		return in, true
 	}
-	wait := d.files.UserName(uid) == ""
-	if !d.files.HasGroup(gid) && !d.lookup(Query{GroupByID, strconv.Itoa(gid)}, wait).Found {
+	if !d.files.HasGroup(gid) && !d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found {
 		return false, false
 	}
-	a := d.lookup(Query{GroupsOf, strconv.Itoa(uid)}, wait)
+	a := d.lookup(Query{GroupsOf, strconv.Itoa(uid)}, d.asker(uid), wait)
 	return slices.Contains(a.Groups, gid), a.Found
 }
 
-// InGroup is Member where whatever is not known counts as true.
+// Holds reports whether an account is in a group, for rights: what is not known gives none. It
+// may wait, for accounts of the files too where the group is not the files'.
+func (d *Directory) Holds(uid, gid int) bool {
+	if in, known := d.files.Member(uid, gid); known {
+		return in
+	}
+	return slices.Contains(d.lookup(Query{GroupsOf, strconv.Itoa(uid)}, d.asker(uid), true).Groups, gid)
+}
+
+// InGroup reports whether an account may still have a group that the kernel said it has: it is
+// in it, or neither the files nor the directory, which answers, know both.
 func (d *Directory) InGroup(uid, gid int) bool {
-	in, known := d.Member(uid, gid)
-	return in || !known
+	in, known := d.member(uid, gid, true)
+	return in || !known && d.answers()
+}
+
+// answers reports whether the directory answers, or there is none.
+func (d *Directory) answers() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.silent.IsZero()
 }
 
 // lookup returns what is known, and sees to it that it is as of today: with wait
-// it waits for that, if the directory answers at all.
-func (d *Directory) lookup(q Query, wait bool) Answer {
+// it waits for that, if the directory answers at all, but for a name that is known.
+func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := d.entry(q)
+	e := d.known.entry(q, asker)
 	if !e.at.IsZero() && time.Since(e.at) < fresh {
 		return e.answer
 	}
 	d.begin(q, e)
-	if wait && e.pending != nil && d.silent.IsZero() {
+	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf) {
 		d.await(q, e)
+	}
+	return e.believed(time.Now())
+}
+
+// believed is the answer as far as it is believed in: names stay, groups give rights.
+func (e *entry) believed(now time.Time) Answer {
+	if e.query.Kind == GroupsOf && now.Sub(e.found) > trust {
+		return Answer{}
 	}
 	return e.answer
 }
@@ -164,22 +243,6 @@ func (d *Directory) await(q Query, e *entry) {
 	}
 }
 
-// entry returns what is remembered of a question, and makes room for it.
-func (d *Directory) entry(q Query) *entry {
-	if e := d.known[q]; e != nil {
-		return e
-	}
-	if len(d.known) >= maxKnown {
-		maps.DeleteFunc(d.known, func(_ Query, e *entry) bool { return !e.answer.Found })
-	}
-	if len(d.known) >= maxKnown {
-		clear(d.known)
-	}
-	e := &entry{}
-	d.known[q] = e
-	return e
-}
-
 // begin asks a question, unless it is under way, or enough others are.
 func (d *Directory) begin(q Query, e *entry) {
 	most, now := maxAsked, time.Now()
@@ -189,24 +252,27 @@ func (d *Directory) begin(q Query, e *entry) {
 			return
 		}
 	}
-	if e.pending != nil || d.asking >= most {
+	shelf := d.known.of(e.asker)
+	if e.pending != nil || d.asking >= most || e.asker != ourselves && shelf.asking >= maxAskedBy {
 		return
 	}
 	e.pending, d.asked = make(chan struct{}), now
 	d.asking++
+	shelf.asking++
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 		defer cancel()
 		a, err := d.ask(ctx, q)
-		d.end(q, e, a, err)
+		d.end(q, e, shelf, a, err)
 	}()
 }
 
 // end takes an answer, or notes that there was none.
-func (d *Directory) end(q Query, e *entry, a Answer, err error) {
+func (d *Directory) end(q Query, e *entry, of *shelf, a Answer, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asking--
+	of.asking--
 	close(e.pending)
 	e.pending = nil
 	now := time.Now()

@@ -51,6 +51,7 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // as somebody of the files
 		{UserByName, "allie"}:    {Found: true, Name: "allie", ID: 1001},
 		{GroupByName, "labs"}:    {Found: true, Name: "labs", ID: 2001},
+		{GroupByID, "70200"}:     {Found: true, Name: "chiefs", ID: 70200},
 		{GroupsOf, "70001"}:      {Found: true, Groups: []int{2001, 70001, 70100}},
 		{GroupsOf, "1001"}:       {Found: true, Groups: []int{1001, 2001, 70100}},
 	}[q], nil
@@ -65,6 +66,12 @@ func lives(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
 	})
 }
 
+// userID asks for a name as one of the accounts.
+func userID(d *Directory, name string) (int, bool) {
+	uid, ok, _ := d.UserID(1001, name)
+	return uid, ok
+}
+
 // took is how long something took.
 func took(f func()) time.Duration {
 	begin := time.Now()
@@ -77,16 +84,16 @@ func TestNamesAndNumbers(t *testing.T) {
 		if name, none := d.UserName(70001), d.UserName(70002); name != "dora" || none != "" {
 			t.Errorf("%q, %q", name, none)
 		}
-		uid, ok := d.UserID("dora")
+		uid, ok := userID(d, "dora")
 		gid, okGroup := d.GroupID("physics")
 		if uid != 70001 || gid != 70100 || !ok || !okGroup {
 			t.Errorf("uid %d, gid %d", uid, gid)
 		}
-		if _, ok := d.UserID("nobody-of-us"); ok {
+		if _, ok := userID(d, "nobody-of-us"); ok {
 			t.Error("somebody who does not exist is known")
 		}
 		name, uid := d.UserName(70007), 0
-		if uid, ok = d.UserID("allie"); name != "" || ok {
+		if uid, ok = userID(d, "allie"); name != "" || ok {
 			t.Errorf("%q and %d are of the files", name, uid)
 		}
 		if gid, ok := d.GroupID("labs"); ok {
@@ -97,7 +104,7 @@ func TestNamesAndNumbers(t *testing.T) {
 			t.Error("the directory was asked for somebody whom the files have")
 		}
 		for _, name := range []string{"", "70001", "a:b", "a\nb", "+70001", "-x", " 70001", strings.Repeat("x", maxKey+1)} {
-			if _, ok := d.UserID(name); ok || w.asked.Load() != asked {
+			if _, ok := userID(d, name); ok || w.asked.Load() != asked {
 				t.Errorf("the directory was asked for %q", name)
 			}
 		}
@@ -123,8 +130,11 @@ func TestMember(t *testing.T) {
 				t.Errorf("uid %d, gid %d: %t, known %t", c.uid, c.gid, in, known)
 			}
 		}
-		if !d.InGroup(70009, 2001) || !d.InGroup(70001, 70100) {
-			t.Error("what is not known does not count as true")
+		if !d.InGroup(70009, 2001) || !d.InGroup(70001, 70100) || d.InGroup(70001, 70200) {
+			t.Error("a group that nobody knows, or is in, is kept, or another is")
+		}
+		if d.Holds(70009, 2001) || !d.Holds(70001, 70100) || !d.Holds(1001, 70100) || d.Holds(70001, 70200) {
+			t.Error("what is not known gives a right, or what is known none")
 		}
 	})
 }
@@ -135,7 +145,7 @@ func TestHanging(t *testing.T) {
 	lives(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
 		w.hangs.Store(true)
-		if got := took(func() { d.UserID("nobody-of-us") }); got != patience {
+		if got := took(func() { userID(d, "nobody-of-us") }); got != patience {
 			t.Errorf("the first one waits %v", got)
 		}
 		<-time.After(2 * fresh)
@@ -188,6 +198,8 @@ func TestForgets(t *testing.T) {
 			t.Errorf("within the hour: %q", name)
 		}
 		<-time.After(2 * fresh)
+		d.UserName(70001) // which asks, and waits for no name that is known
+		synctest.Wait()
 		if name := d.UserName(70001); name != "" {
 			t.Errorf("after it: %q", name)
 		}
@@ -200,8 +212,8 @@ func TestBounds(t *testing.T) {
 		for uid := range maxKnown + 100 {
 			d.KnownName(100000 + uid)
 		}
-		if len(d.known) > maxKnown {
-			t.Errorf("%d answers are remembered", len(d.known))
+		if d.known.len() > maxKnown {
+			t.Errorf("%d answers are remembered", d.known.len())
 		}
 		synctest.Wait()
 		w.hangs.Store(true)

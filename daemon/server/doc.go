@@ -10,9 +10,9 @@
 //     table (route.go); the right is enforced in one place before the handler
 //     runs.
 //  2. Identity is that of the process that called connect(), with the groups it
-//     had then. An administrator is, besides, in the group by the host's files, if
-//     they know the account, at the time of the request; for a group's quota counts
-//     who is in it by either. Resource limits are taken only from that process, which is,
+//     had then. An administrator is, besides, in the group by the host's files or
+//     its directory at the time of the request: what is not known gives no right.
+//     For a group's quota counts who is in it by either. Resource limits are taken only from that process, which is,
 //     before and after reading them, there and wholly of the same user; without
 //     them, and out of a sandbox unless the site says so, no job is taken.
 //  3. A job's command, environment and directory leave only towards its owner

@@ -62,16 +62,20 @@ func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 			return q, usagef("%q is not a number of waiting jobs: use 0 for all of them", text)
 		}
 	}
-	q.UID, err = s.parseUser(words.Get("uid"), words.Get("user"))
+	q.UID, err = s.parseUser(r.person, words.Get("uid"), words.Get("user"))
 	return q, err
 }
 
 // parseUser reads a uid, or an account name (or its number, for accounts that
-// are gone). Nil is every user.
-func (s *Server) parseUser(number, name string) (*int, error) {
+// are gone), for somebody who asks. Nil is every user.
+func (s *Server) parseUser(asker int, number, name string) (*int, error) {
 	if name != "" {
-		if uid, ok := s.opt.UserID(name); ok {
+		uid, ok, err := s.opt.UserID(asker, name)
+		if ok {
 			return &uid, nil
+		}
+		if err != nil {
+			return nil, job.Refuse("unavailable/directory", name, err)
 		}
 		number = name
 	}

@@ -34,11 +34,7 @@ func (s *Server) actor(p peer) job.Actor {
 // is still in it: a process keeps the groups that it was given at the login.
 func (s *Server) administers(p peer) bool {
 	gid, ok := s.opt.GroupID(s.opt.Config().Daemon.AdminGroup)
-	if !ok || !p.has(gid) {
-		return false
-	}
-	in, known := s.opt.Member(p.uid, gid)
-	return in || !known
+	return ok && p.has(gid) && s.opt.Holds(p.uid, gid)
 }
 
 // has reports whether the kernel says that the peer has a group.

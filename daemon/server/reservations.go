@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -28,7 +29,7 @@ func (s *Server) reserve(r *request) (any, error) {
 	if err := decode(r, &in, maxBodyBytes); err != nil {
 		return nil, err
 	}
-	res, err := s.reservation(in, time.Now())
+	res, err := s.reservation(r.person, in, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (s *Server) unreserve(r *request) (any, error) {
 }
 
 // reservation converts the wire form, and reports all that is wrong with it.
-func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservation, error) {
+func (s *Server) reservation(asker int, in api.ReserveRequest, now time.Time) (job.Reservation, error) {
 	out := job.Reservation{From: moment(in.From), To: moment(in.To), Reason: in.Reason}
 	if in.From.IsZero() {
 		out.From = moment(now.Truncate(time.Second))
@@ -95,7 +96,7 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 	if len(in.Users)+len(in.Groups) > maxReservedFor {
 		p = append(p, job.Text("a reservation is for at most "+strconv.Itoa(maxReservedFor)+" users and groups"))
 	} else {
-		s.reservedFor(&out, in, &p)
+		s.reservedFor(asker, &out, in, &p)
 	}
 	if !fitsComment(in.Reason) {
 		p = append(p, job.Text(reasonProblem()))
@@ -104,9 +105,13 @@ func (s *Server) reservation(in api.ReserveRequest, now time.Time) (job.Reservat
 }
 
 // reservedFor fills in the users and groups.
-func (s *Server) reservedFor(out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
+func (s *Server) reservedFor(asker int, out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
 	for _, name := range in.Users {
-		uid, err := s.parseUser("", name)
+		uid, err := s.parseUser(asker, "", name)
+		if refusal := (*job.Refusal)(nil); errors.As(err, &refusal) {
+			*p = append(*p, refusal.Message)
+			continue
+		}
 		if err != nil || uid == nil {
 			*p = append(*p, job.Text("no account named "+strconv.Quote(name)+" on this machine"))
 			continue

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -181,23 +182,39 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 }
 
 // Invariant 2: a session that is older than the day its user left the group gives no
-// right, and one of an account that this host's files do not know goes by itself.
+// right, nor does one of an account of which nobody knows that it is in the group.
 func TestAnAdministratorIsOneToday(t *testing.T) {
 	s := testServer(queue(), nil)
-	for name, c := range map[string]struct{ in, known, want bool }{
-		"a member":            {true, true, true},
-		"no member more":      {false, true, false},
-		"of another host":     {false, false, true},
-		"of a group of there": {true, false, true},
-	} {
-		s.opt.Member = func(_, gid int) (bool, bool) { return c.in && gid == adminGID, c.known }
+	for name, in := range map[string]bool{"a member": true, "no member more": false} {
+		s.opt.Holds = func(_, gid int) bool { return in && gid == adminGID }
 		for _, p := range []peer{operator, primary} {
-			if got := s.actor(p).Admin; got != c.want {
+			if got := s.actor(p).Admin; got != in {
 				t.Errorf("%s, %+v: an admin: %t", name, p, got)
 			}
 		}
 		if s.actor(alice).Admin || !s.actor(root).Admin {
 			t.Errorf("%s: alice is an admin or root is none", name)
 		}
+	}
+}
+
+// A name that nobody knows while the directory is silent is no name that does not exist; it is
+// asked for as the person who asks.
+func TestNameOfASilentDirectory(t *testing.T) {
+	s := testServer(queue(), nil)
+	asker := 0
+	s.opt.Person = func(uid int) int { return uid + 1_000_000 }
+	s.opt.UserID = func(who int, _ string) (int, bool, error) {
+		asker = who
+		return 0, false, errors.New("nothing within 2s")
+	}
+	code, body := ask(s, alice, "GET", "/v1/jobs?user=dora", "")
+	if code != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer: nothing within 2s") ||
+		!strings.Contains(body, "dora") || asker != alice.uid+1_000_000 {
+		t.Errorf("%d for %d: %s", code, asker, body)
+	}
+	reserve := `{"gpus":[0],"to":"2040-01-01T00:00:00Z","users":["dora"]}`
+	if code, body = ask(s, root, "POST", "/v1/reservations", reserve); !strings.Contains(body, "does not answer") {
+		t.Errorf("a reservation: %d %s", code, body)
 	}
 }

@@ -39,8 +39,9 @@ type Options struct {
 	// directory and wait for a moment, as UserID, GroupID and Member may; KnownName
 	// does not, for answers with many names. Nil is UserName.
 	UserName, KnownName func(uid int) string
-	// UserID returns the uid of an account, false if the host has none.
-	UserID func(name string) (uid int, ok bool)
+	// UserID returns the uid of an account that somebody asks for, false if the host has none;
+	// the error says why that is not known.
+	UserID func(asker int, name string) (uid int, ok bool, err error)
 	// Person returns the uid that a uid's limits are counted by: its own, or that
 	// of the user whose subordinate uid it is. Nil is its own.
 	Person func(uid int) int
@@ -52,9 +53,12 @@ type Options struct {
 	// GroupID returns the gid of a group, false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
 	// Member reports whether an account is in a group today, if the host knows both.
-	// It is asked at each request of a member of the administrators' group, and
-	// at each submit for the groups that have a quota.
+	// It is asked at each submit for the groups that have a quota.
 	Member func(uid, gid int) (in, known bool)
+	// Holds reports whether an account that the kernel says is in a group is in it today; what
+	// is not known gives no right. It is asked at each request of a member of the administrators'
+	// group. Nil: the kernel's word is enough.
+	Holds func(uid, gid int) bool
 	// Own is the user whose own scheduler it is: nobody else is served but root, who
 	// submits nothing, and the user has every right. Nil: it is the machine's.
 	Own *job.Account
@@ -95,13 +99,16 @@ func New(o Options) *Server {
 		o.KnownName = o.UserName
 	}
 	if o.UserID == nil {
-		o.UserID = func(string) (int, bool) { return 0, false }
+		o.UserID = func(int, string) (int, bool, error) { return 0, false, nil }
 	}
 	if o.GroupID == nil {
 		o.GroupID = func(string) (int, bool) { return 0, false }
 	}
 	if o.Member == nil {
 		o.Member = func(int, int) (bool, bool) { return false, false }
+	}
+	if o.Holds == nil {
+		o.Holds = func(int, int) bool { return true }
 	}
 	if o.Person == nil {
 		o.Person = func(uid int) int { return uid }

@@ -86,13 +86,13 @@ func testServer(b Backend, log *bytes.Buffer) *Server {
 		Config:   func() *config.Config { return &cfg },
 		GroupID:  func(name string) (int, bool) { gid, ok := groups[name]; return gid, ok },
 		UserName: func(uid int) string { return names[uid] },
-		UserID: func(name string) (int, bool) {
+		UserID: func(_ int, name string) (int, bool, error) {
 			for uid, n := range names {
 				if n == name {
-					return uid, true
+					return uid, true, nil
 				}
 			}
-			return 0, false
+			return 0, false, nil
 		},
 	}
 	if log != nil {

@@ -76,11 +76,13 @@ func New(o Options) *Supervisor {
 		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log},
 	}
 	s.use(config.Default(), config.Snapshot{})
+	person := host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner
+	s.names.Persons(person)
 	s.server = server.New(server.Options{
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
-		GroupID: s.names.GroupID, Member: s.names.Member, Person: host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner,
-		HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
+		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
+		Person: person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
 	})
 	return s
 }

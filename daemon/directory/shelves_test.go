@@ -1,0 +1,155 @@
+package directory
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestFlood: invariant 5. Whoever asks for many names, also as the uids of their containers, has
+// answers of their own forgotten, the oldest first, and nobody else's.
+func TestFlood(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		d.Persons(func(uid int) int {
+			if uid >= 200000 {
+				return 1002
+			}
+			return uid
+		})
+		d.UserName(70001)
+		d.Holds(70001, 70100)
+		d.GroupID("physics")
+		for i := range 2 * maxKnown {
+			d.UserID(1002, "nobody-"+strconv.Itoa(i))
+		}
+		for uid := range 2 * maxKnown {
+			d.UserName(200000 + uid)
+		}
+		if n := d.known.of(1002).list.Len(); n != maxKnownBy || d.known.len() > maxKnownBy+5 {
+			t.Errorf("%d answers are kept for one account, %d in all", n, d.known.len())
+		}
+		asked := w.asked.Load()
+		d.UserName(200000 + 2*maxKnown - maxKnownBy)
+		if w.asked.Load() != asked {
+			t.Error("an answer that was used lately is forgotten")
+		}
+		w.hangs.Store(true)
+		if name := d.UserName(70001); name != "dora" || !d.Holds(70001, 70100) {
+			t.Errorf("%q is forgotten for another's questions", name)
+		}
+		if gid, ok := d.GroupID("physics"); gid != 70100 || !ok {
+			t.Error("a group of the settings is forgotten for another's questions")
+		}
+	})
+}
+
+// Questions of one account under way leave room for those of others, and an account that has
+// none to spare is told so.
+func TestFloodOfQuestions(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		w.hangs.Store(true)
+		var err error
+		for i := range 100 {
+			go d.UserID(1002, "nobody-"+strconv.Itoa(i))
+		}
+		synctest.Wait()
+		if n := w.asked.Load(); n != maxAskedBy {
+			t.Errorf("%d questions of one account at once", n)
+		}
+		if _, _, err = d.UserID(1002, "one-more"); err == nil {
+			t.Error("what was not asked counts as an account that does not exist")
+		}
+		go d.UserName(70001)
+		synctest.Wait()
+		if n := w.asked.Load(); n != maxAskedBy+1 {
+			t.Errorf("%d questions with that of another", n)
+		}
+		time.Sleep(2 * answerTime)
+	})
+}
+
+// Where many accounts have asked for much, that which has asked for most loses.
+func TestShelvesInAll(t *testing.T) {
+	s := newShelves()
+	ask := func(asker, n int) {
+		for i := range n {
+			s.entry(Query{UserByName, "n" + strconv.Itoa(asker) + "-" + strconv.Itoa(i)}, asker)
+		}
+	}
+	ask(ourselves, maxKnown/2)
+	for asker := range maxKnown / maxKnownBy {
+		ask(asker+1, maxKnownBy)
+	}
+	if n := s.of(ourselves).list.Len(); n != maxKnown/2 || s.len() != maxKnown {
+		t.Errorf("%d of %d are ours", n, s.len())
+	}
+	ask(ourselves, 2*maxKnown)
+	if n := s.of(ourselves).list.Len(); n != maxKnown || s.len() != maxKnown || len(s.byAsker) != 1 {
+		t.Errorf("%d of %d are ours, of %d accounts", n, s.len(), len(s.byAsker))
+	}
+}
+
+// TestTrust: invariant 2. While there is no answer an administrator stays one for a day and no
+// longer, and nobody becomes one.
+func TestTrust(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		if !d.Holds(70001, 70100) {
+			t.Fatal("dora is not in physics")
+		}
+		d.UserName(70001)
+		w.hangs.Store(true)
+		d.UserName(70003) // finds that it hangs
+		<-time.After(trust - time.Minute)
+		if !d.Holds(70001, 70100) || d.Holds(1001, 70100) {
+			t.Error("within the day what was known does not count, or what was not does")
+		}
+		<-time.After(2 * time.Minute)
+		if d.Holds(70001, 70100) || d.InGroup(70001, 70100) {
+			t.Error("a right without an answer for a day")
+		}
+		if name := d.UserName(70001); name != "dora" {
+			t.Errorf("the name is %q", name)
+		}
+		w.hangs.Store(false)
+		<-time.After(2 * askAgain)
+		d.Check()
+		<-time.After(askAgain)
+		if !d.Holds(70001, 70100) {
+			t.Error("no right once it answers")
+		}
+	})
+}
+
+// TestSilentNames: a name that is known is answered at once while the directory is silent, and
+// of another it is said that nobody knows.
+func TestSilentNames(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		d.UserID(1001, "dora")
+		d.UserID(1001, "nobody-of-us")
+		w.hangs.Store(true)
+		<-time.After(2 * fresh)
+		if got := took(func() {
+			if uid, ok, err := d.UserID(1001, "dora"); uid != 70001 || !ok || err != nil {
+				t.Errorf("dora: %d, %t, %v", uid, ok, err)
+			}
+		}); got != 0 {
+			t.Errorf("what is known takes %v", got)
+		}
+		d.UserID(1001, "erik")
+		if got := took(func() {
+			_, ok, err := d.UserID(1001, "erik")
+			_, before, errBefore := d.UserID(1001, "nobody-of-us")
+			if ok || err == nil || before || errBefore == nil {
+				t.Errorf("erik: %t, %v; one who was not found before: %t, %v", ok, err, before, errBefore)
+			}
+		}); got != 0 {
+			t.Errorf("what is not known takes %v", got)
+		}
+		if _, ok, err := d.UserID(1001, strings.Repeat("x", maxKey+1)); ok || err != nil {
+			t.Errorf("no name: %t, %v", ok, err)
+		}
+		<-time.After(2 * answerTime)
+	})
+}
