@@ -154,7 +154,9 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		if refusal := c.timeAllowed(&s.Request); refusal != nil {
 			return refusal
 		}
-		if refusal := c.mayProlong(l, &s.Request, now); longer && refusal != nil {
+	}
+	if !e.Who.Admin && longer { // a first limit puts nobody off, however long
+		if refusal := c.mayProlong(l, &s.Request, now); refusal != nil {
 			return refusal
 		}
 	}
