@@ -66,7 +66,7 @@ func TestCPUsThatGo(t *testing.T) {
 	until(t, "the CPUs are counted anew", func() bool {
 		return strings.Contains(why(t, "bob", waits), "no more than 4 CPUs")
 	})
-	refused(t, "bob", "gpusched submit -g 0 -c 5 -- true", 7, "4 CPUs")
+	refused(t, "bob", "gpusched submit -g 0 -c 5 -- true", 6, "4 CPUs")
 	if j := show(t, "", runs); j.State != "running" {
 		t.Errorf("the job that ran is %s", j.State)
 	}
