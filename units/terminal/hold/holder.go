@@ -88,15 +88,15 @@ func control(f *os.File, do func(fd int) error) error {
 	return failed
 }
 
-// copyFrom passes what the terminal shows to the journal and to all clients, until
-// nothing has the terminal open any more.
+// copyFrom passes what the terminal shows to all clients and to the journal, until
+// nothing has the terminal open any more. Who types waits for the first of these.
 func (h *holder) copyFrom(master io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
 		n, err := master.Read(b)
 		if n > 0 {
-			_, _ = h.output.Write(b[:n])
 			h.show(bytes.Clone(b[:n]))
+			_, _ = h.output.Write(b[:n])
 		}
 		if err != nil {
 			return
