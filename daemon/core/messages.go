@@ -33,13 +33,14 @@ type outbox struct {
 // slow reports whether tries take long, now and then a short one among them.
 func (o *outbox) slow() bool { return o.took > slowTry }
 
-// ready returns the message that may go now, nil for none, and else when one may.
+// ready returns the message that may go now, nil for none, and else when one may. What is
+// to wait longer than any does was put off by a clock that was wrong.
 func (o *outbox) ready(now time.Time) (m *job.Notification, next time.Time) {
 	if o.sending != nil {
 		return nil, next
 	}
 	for _, m := range o.owed {
-		if !now.Before(m.Next) {
+		if !now.Before(m.Next) || m.Next.Sub(now) > lastDeliveryIn {
 			return m, time.Time{}
 		}
 		if next.IsZero() || m.Next.Before(next) {

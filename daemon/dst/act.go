@@ -351,6 +351,7 @@ func (w *World) userspace() {
 		w.vanished(name, "the reboot")
 	}
 	w.reboots++
+	w.post.burn()
 	w.leaving = false
 	for _, r := range w.tracked.truth {
 		if r.touched == "swept" {

@@ -90,6 +90,7 @@ func (w *World) newSubmission(e *Entry) *submission {
 	}
 	s.Requeue = new(d.percent(50))
 	w.ornament(r, d, e)
+	w.drawNotify(r, e)
 	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // as of this moment
 	return &submission{num: e.Num, s: s}
 }

@@ -56,4 +56,9 @@
 //     told later.
 //  17. An update by its owner gives a job no priority, nor more of the machine with
 //     one that an administrator gave it.
+//  18. A message that a job asked for is owed on record with the start or end that it is
+//     about, is sent at least once, or given up with a reason, and is never recorded as
+//     sent when it was not. It comes more than once only where the machine or the daemon
+//     went down, or nobody knew what became of a try: a process that was told that it is
+//     sent does not send it again. One of a user's is sent at a time, of all eight.
 package dst

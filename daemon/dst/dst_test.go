@@ -183,6 +183,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 	}{
 		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 5},
 		"a stop that does nothing": {bug{idleStop: true}, submit, 3},
+		"a post that lies":         {bug{lyingPost: true}, submit, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			planted := func(p Plan) Result { return simulate(p, false, c.bug, "") }

@@ -353,6 +353,9 @@ func (w *World) judgeStop(name string) {
 
 // judgeRecord holds invariants 5, 6 and 7 for what is made durable.
 func (w *World) judgeRecord(r *job.Record) {
+	if r.Notification != nil {
+		w.judgeMessage(r.Notification)
+	}
 	if r.Job == nil {
 		return
 	}

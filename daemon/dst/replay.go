@@ -65,6 +65,7 @@ func durable(j *job.Job) []any {
 func (s *disk) clone() *disk {
 	c := newDisk(s.w)
 	c.jobs, c.controls, c.usage = maps.Clone(s.jobs), maps.Clone(s.controls), maps.Clone(s.usage)
+	c.messages = maps.Clone(s.messages)
 	c.learned, c.reserved = maps.Clone(s.learned), maps.Clone(s.reserved)
 	c.nextJob, c.nextRes = s.nextJob, s.nextRes
 	return c

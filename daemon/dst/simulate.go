@@ -41,6 +41,7 @@ func RunOn(p Plan, story bool, dir string) Result { return simulate(p, story, bu
 type bug struct {
 	lyingDisk bool // says that it has written when its fsync failed
 	idleStop  bool // a stop that says that it is done and does nothing
+	lyingPost bool // says that a message is sent that is not
 }
 
 func simulate(p Plan, story bool, planted bug, dir string) Result {
@@ -111,6 +112,9 @@ func (w *World) remains() string {
 			return "there is still " + name
 		}
 	}
+	if m := w.owedStill(); m != "" {
+		return m + " is neither sent nor given up"
+	}
 	if w.elapsed > w.plan.Chaos+drainTime {
 		return w.notFree
 	}
@@ -153,5 +157,6 @@ func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 			return // it is looked at again
 		}
 	}
+	w.judgeTellings()
 	w.settled = len(v.GPUs) == len(w.gpus) && w.remains() == ""
 }

@@ -61,6 +61,7 @@ type World struct {
 	own      []*activity // the world's
 	tracked  *judge
 	subs     map[int]*submission
+	post     post
 
 	counts   map[string]int
 	breaches []string
@@ -71,8 +72,8 @@ type World struct {
 func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
-		counts: map[string]int{},
-		boot:   1, strays: map[int]*stray{}, problem: gpu.ProblemStale,
+		counts: map[string]int{}, post: newPost(),
+		boot: 1, strays: map[int]*stray{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}
 	w.specs.w = w
@@ -131,11 +132,13 @@ func (w *World) live(l *life) {
 		return
 	}
 	w.judgeRestored(&restored)
+	clear(w.post.flying)
 	d, err := daemon.New(daemon.Options{
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
 		UnitOf: w.unitOf,
 		Tell:   w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
-		Notify: silent{}, Log: slog.New(slog.DiscardHandler),
+		Deliver: w.deliver,
+		Notify:  silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,
 	})

@@ -1,0 +1,193 @@
+package dst
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// post is what really becomes of messages.
+type post struct {
+	letters map[messageKey]*letter // the last of each
+	reached map[messageKey]int     // how often each came to whom it is for
+	told    map[messageKey]*life   // the process that was told last that it was sent
+	flying  map[int]int            // tries under way of the present process, by user
+}
+
+// letter is one try: a unit of its own, which outlives the daemon.
+type letter struct {
+	until   time.Duration // when it ends
+	over    bool
+	reaches bool        // it comes to whom it is for, whatever is said of it
+	why     job.Message // what is said of it; nothing: that it was sent
+	again   bool
+}
+
+// How many tries may be under way, of a user's and of all.
+const (
+	tryingOfUser = 1
+	tryingOfAll  = 8
+)
+
+func newPost() post {
+	return post{letters: map[messageKey]*letter{}, reached: map[messageKey]int{}, told: map[messageKey]*life{}, flying: map[int]int{}}
+}
+
+// drawNotify draws what messages a job asks for.
+func (w *World) drawNotify(r *job.Request, e *Entry) {
+	d := w.roll("notify", e.Pick)
+	if !d.percent(30) {
+		return
+	}
+	for range 1 + d.n(2) {
+		on := pick(d, []job.NotifyEvent{job.NotifyEnd}, []job.NotifyEvent{job.NotifyFail}, []job.NotifyEvent{job.NotifyStart, job.NotifyEnd})
+		r.Notify = append(r.Notify, job.Notify{On: on, Way: pick(d, job.NotifyMail, job.NotifyTerminal)})
+	}
+}
+
+// deliver is daemon.Deliver.
+func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ string) (why job.Message, again bool) {
+	l, key, p := w.current.life, messageKey{n.Job, n.Event, n.Which}, &w.post
+	w.boundary(l)
+	w.judgeSend(&n, key, l)
+	p.flying[n.UID]++
+	x := p.letters[key]
+	if x == nil || x.over { // else it is still on its way, from an earlier process
+		x = w.write(key)
+	}
+	_ = w.sleep(ctx, max(0, x.until-w.elapsed))
+	p.flying[n.UID]--
+	w.boundary(l)
+	if !x.over {
+		return job.Text("nobody knows what became of it"), true
+	}
+	if x.why.IsZero() {
+		p.told[key] = l
+	}
+	return x.why, x.again
+}
+
+// write begins a try, which fails in one way or another until the faults end.
+func (w *World) write(key messageKey) *letter {
+	d := w.roll("message", uint64(key.job), uint64(key.which), uint64(len(key.event)), uint64(w.elapsed))
+	x, took := &letter{reaches: true}, d.soon(20*time.Millisecond)
+	if fault := d.n(8); !w.healed {
+		switch fault {
+		case 0, 1:
+			w.count("message that is to be sent again")
+			x.reaches, x.why, x.again = false, job.Text("busy"), true
+		case 2:
+			w.count("message that nobody takes")
+			x.reaches, x.why = false, job.Text("no such user")
+		case 3: // its unit is ended at its limit, and what it did till then nobody knows
+			w.count("message that hangs")
+			x.reaches, x.why, x.again, took = d.percent(50), job.Text("it took too long"), true, 2*time.Minute
+		case 4: // longer than the daemon waits
+			took = 10 * time.Minute
+		case 5:
+			took = d.between(0, time.Minute)
+		}
+	}
+	if w.planted.lyingPost && x.why.IsZero() {
+		x.reaches = false
+	}
+	x.until = w.elapsed + took
+	w.post.letters[key] = x
+	w.after(took, func() {
+		if !x.over && x.reaches {
+			w.post.reached[key]++
+			w.tell("%v reaches whom it is for, %d times by now", key, w.post.reached[key])
+		}
+		x.over = true
+	})
+	return x
+}
+
+// burn is what a reboot does to the tries that are under way.
+func (p *post) burn() {
+	for _, x := range p.letters {
+		if !x.over {
+			x.over, x.reaches, x.why, x.again = true, false, job.Text("the machine went down"), true
+		}
+	}
+}
+
+func (k messageKey) String() string {
+	return fmt.Sprintf("message %d about the %s of job %d", k.which, k.event, k.job)
+}
+
+// judgeSend holds invariant 18 for a try that begins.
+func (w *World) judgeSend(n *job.Notification, key messageKey, l *life) {
+	p := &w.post
+	stored, ok := w.disk.messages[key]
+	if !ok || !stored.Closed.IsZero() {
+		w.breach(18, "%v is sent and is not owed on record", key)
+	}
+	j := w.disk.jobs[n.Job]
+	if n.Event == job.NotifyEnd && !j.State.Terminal() || n.Event == job.NotifyStart && !j.Began {
+		w.breach(18, "%v is sent before that is on record, where it is %s", key, j.State)
+	}
+	if p.told[key] == l {
+		w.breach(18, "%v is sent again by a process that was told that it is sent", key)
+	}
+	all := 0
+	for _, n := range p.flying {
+		all += n
+	}
+	if p.flying[n.UID] >= tryingOfUser || all >= tryingOfAll {
+		w.breach(18, "%v is sent beside %d of its user's and %d in all", key, p.flying[n.UID], all)
+	}
+}
+
+// judgeMessage holds invariant 18 for what becomes durable of a message.
+func (w *World) judgeMessage(n *job.Notification) {
+	key := messageKey{n.Job, n.Event, n.Which}
+	old, known := w.disk.messages[key]
+	switch {
+	case known && !old.Closed.IsZero() && !old.Closed.Equal(n.Closed):
+		w.breach(18, "%v is changed after it was sent or given up", key)
+	case known && n.Tries < old.Tries:
+		w.breach(18, "%v was tried %d times, and now %d", key, old.Tries, n.Tries)
+	case n.Sent() && w.post.reached[key] == 0:
+		w.breach(18, "%v is recorded as sent and never was", key)
+	case n.Sent() && !old.Sent():
+		w.count("message sent")
+		if w.post.reached[key] > 1 {
+			w.count("message sent more than once")
+		}
+	}
+}
+
+// owedStill names a message that is neither sent nor given up, "" for none.
+func (w *World) owedStill() (text string) {
+	for key, n := range w.disk.messages {
+		if s := key.String(); n.Closed.IsZero() && (text == "" || s < text) {
+			text = s
+		}
+	}
+	return text
+}
+
+// judgeTellings holds invariant 18 when all is over: nobody waits for a message in vain.
+func (w *World) judgeTellings() {
+	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
+		j := w.disk.jobs[id]
+		if !j.State.Terminal() { // a client came late
+			continue
+		}
+		for _, n := range j.Messages(job.NotifyEnd, time.Time{}) {
+			if key := (messageKey{id, n.Event, n.Which}); w.disk.messages[key].Job == 0 {
+				w.breach(18, "%v was never owed, and the job is %s", key, j.State)
+			}
+		}
+		for _, n := range j.Messages(job.NotifyStart, time.Time{}) {
+			if key := (messageKey{id, n.Event, n.Which}); j.Began && w.disk.messages[key].Job == 0 {
+				w.breach(18, "%v was never owed", key)
+			}
+		}
+	}
+}
