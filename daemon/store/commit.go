@@ -29,11 +29,17 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 		return fmt.Errorf("commit %d records: the store is open for reading only", len(records))
 	}
 	ctx = context.WithoutCancel(ctx)
+	// A disk that is read-only gets nothing: what it takes all the same may reach
+	// it or not, and a log that began anew over pages that were never synced would
+	// cost, at a power cut, what was acknowledged before.
+	if err := s.disk.writable(s.path); err != nil {
+		return fmt.Errorf("commit %d records: %w", len(records), err)
+	}
 	if err := s.reserveIDs(records); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	next, err := s.transact(ctx, records)
-	if Retryable(err) && s.checkpoint(ctx) == nil {
+	if Retryable(err) && s.checkpoint(ctx) == nil && s.disk.writable(s.path) == nil {
 		// The log now begins anew in the space that it has: on a full disk
 		// changes go on, only growth does not.
 		next, err = s.transact(ctx, records)

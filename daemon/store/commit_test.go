@@ -1,8 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +83,49 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, s, job.Record{Job: queued(refused), Payload: typicalPayload()})
+	mustCheck(t, s)
+}
+
+// A read-only disk gets nothing, though it may take what is written to open files;
+// and it gets it all when it can be written again (invariants 1 and 2).
+func TestReadOnlyDiskGetsNothing(t *testing.T) {
+	t.Parallel()
+	path, readOnly := filepath.Join(t.TempDir(), "state.db"), false
+	judge := func(op, _ string) error {
+		if op == "statfs" && readOnly {
+			return syscall.EROFS
+		}
+		return nil
+	}
+	s, err := Open(t.Context(), path, Options{Judge: judge})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	files := func() (all []byte) {
+		for _, name := range []string{path, path + "-wal", idsPath(path)} {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, data...)
+		}
+		return all
+	}
+	before := files()
+	readOnly = true
+	second := []job.Record{{Job: queued(2), Payload: payload()}}
+	for range 3 {
+		if err := s.Commit(t.Context(), second); !errors.Is(err, syscall.EROFS) || !Retryable(err) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if !bytes.Equal(files(), before) {
+		t.Error("something was written")
+	}
+	readOnly = false
+	commit(t, s, second...)
 	mustCheck(t, s)
 }
 

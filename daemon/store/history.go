@@ -213,6 +213,9 @@ const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value W
 
 // removeJobs deletes these jobs in one transaction, and returns how many of them.
 func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
+	if err := s.disk.writable(s.path); err != nil { // see Commit
+		return 0, err
+	}
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
