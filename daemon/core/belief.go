@@ -70,8 +70,17 @@ func (c *Core) believeAll() {
 // expectedEnd is when the current attempt of a job will end, at its limit at
 // the latest.
 func (c *Core) expectedEnd(l *trackedJob, now time.Time) time.Time {
+	return c.endAfter(l, c.estimate(l).Total, now)
+}
+
+// lateEnd is by when it will have ended in four cases of five.
+func (c *Core) lateEnd(l *trackedJob, now time.Time) time.Time {
+	return c.endAfter(l, c.estimate(l).Late, now)
+}
+
+func (c *Core) endAfter(l *trackedJob, total func(ran time.Duration) time.Duration, now time.Time) time.Time {
 	ran := ranFor(&l.job, now)
-	left := c.estimate(l).Total(l.job.Served+ran) - l.job.Served - ran
+	left := total(l.job.Served+ran) - l.job.Served - ran
 	if limit := l.job.Request.TimeLimit.Duration(); limit > 0 {
 		left = min(left, max(0, limit-ran))
 	}

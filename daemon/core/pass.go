@@ -33,11 +33,15 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100
 	}
 	c.gpus.fill(s, now)
+	until := c.planning.countedUntil()
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
 		s.Host.PromisedMem += l.job.Request.MemBytes
 		s.Host.PromisedCPUs += l.job.CPUs()
 		s.Running = append(s.Running, c.running(l, s, now))
+		if r := &s.Running[len(s.Running)-1]; c.policy.Sched.Patience > 0 && !r.Stopping {
+			r.Late = min(sched.At(c.lateEnd(l, now)), until)
+		}
 	}
 	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
 	s.GuardOpen = c.starvation.open()
@@ -115,6 +119,7 @@ func (c *Core) schedule(now time.Time) {
 	c.learnBounds(now)
 	c.believeAll()
 	p := c.plan(now)
+	c.planning.passed(p.Backfill, c.policy.Sched.Patience, sched.At(now))
 	if p.Wake != sched.Never && (wake.IsZero() || p.Wake.Time().Before(wake)) {
 		wake = p.Wake.Time()
 	}

@@ -74,7 +74,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 		log: log, overs: map[string]int{}, shorts: map[string]int{},
 		policy: core.Policy{
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
-			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute},
+			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
 			MaxForeignBytes: 2 * gib,
 			Xids:            gpu.DefaultXids(), DrainPending: true, LostAfter: 10 * time.Second,

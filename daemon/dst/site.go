@@ -27,7 +27,7 @@ func (w *World) settings() daemon.Settings {
 			HostMemBytes: hostMem, HostCPUs: hostCPUs, GPUCPUs: 12,
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched: sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50,
-				ReservationDepth: 1, Slice: 5 * time.Minute},
+				ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 5 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: slack, StaleAfter: time.Minute, FreshFor: time.Second,
 			Xids: gpu.DefaultXids(), LostAfter: 10 * time.Second,
 			Usage: drawWatch(d), Quotas: drawQuotas(d), MaxBytes: pick[int64](d, 0, 0, 40<<10),

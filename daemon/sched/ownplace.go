@@ -218,7 +218,7 @@ func (p *Planner) quotaEnds(q *Account) []quotaEnd {
 	p.backs = p.backs[:0]
 	for i := range p.s.Running {
 		if r := &p.s.Running[i]; r.Account.belongs(q) {
-			p.backs = append(p.backs, quotaEnd{max(r.goneBy(), p.s.Now), r.Account, r.inQuota()})
+			p.backs = append(p.backs, quotaEnd{max(r.End, p.s.Now), r.Account, r.inQuota()})
 		}
 	}
 	for _, e := range p.given {

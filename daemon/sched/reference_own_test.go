@@ -52,7 +52,7 @@ func (r *reference) runs(a *Account, started bool) refUse {
 func (r *reference) runsAt(a *Account, at Instant) refUse {
 	u := r.runs(a, true)
 	for _, x := range r.s.Running {
-		if max(x.End, x.Late) <= at && slices.Contains(quotasOf(x.Account), a) {
+		if x.End <= at && slices.Contains(quotasOf(x.Account), a) {
 			u = u.plus(refUse{1, x.Quota, x.CPUs, x.MemBytes}, -1)
 		}
 	}
@@ -96,7 +96,7 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 func (r *reference) placeAt(j refJob) (Instant, bool) {
 	moments := []Instant{r.s.Now}
 	for _, x := range r.s.Running {
-		moments = append(moments, max(x.End, x.Late))
+		moments = append(moments, x.End)
 	}
 	for _, x := range r.begun {
 		moments = append(moments, x.end)

@@ -137,7 +137,7 @@ type Running struct {
 	CPUs        int           // that it counts for
 	Quota       int           // the same in quotas of GPUs
 	End         Instant       // expected; not before the snapshot's Now
-	Late        Instant       // from when what it holds is counted on, if after End; the core says none (doc.go)
+	Late        Instant       // from when what it holds is counted on for GPUs that are kept, if after End
 	Stopping    bool          // it has been told to stop
 	Still       Instant       // it is suspended until then, Never where nobody knows; 0: it is not
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
@@ -157,7 +157,7 @@ type Running struct {
 	Throttle    *Throttle     // of its array; nil: none
 }
 
-// goneBy is from when what the job holds is counted on.
+// goneBy is from when GPUs that are kept for another count on what the job holds.
 func (r *Running) goneBy() Instant { return max(r.End, r.Late) }
 
 // milli is how much of GPUs the job holds.

@@ -29,7 +29,7 @@ type Tuning struct {
 func Product() sched.Policy {
 	return sched.Policy{
 		HalfLife: 7 * day, GuardAfter: 7 * day, GuardPercent: 50,
-		ReservationDepth: 1, Slice: 30 * time.Minute,
+		ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute,
 	}
 }
 

@@ -2,10 +2,13 @@ package sim_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
@@ -92,5 +95,43 @@ func TestGuard(t *testing.T) {
 		if inTime := long.Wait <= 3*time.Hour && long.Preemptions == 0; inTime != guarded {
 			t.Errorf("guard after %s: it waited %s and was stopped %d times", after, long.Wait, long.Preemptions)
 		}
+	}
+}
+
+// TestPassedNoLonger: a stream of jobs of one GPU, of like but unequal length, asks more than
+// there is, and a job for all GPUs comes. Others pass it for some time, and not as long as the
+// stream lasts, as they would if its planned start could recede for ever.
+func TestPassedNoLonger(t *testing.T) {
+	const gpus, comes = 4, 20 * time.Hour
+	rng := rand.New(rand.NewPCG(1, 2))
+	var lines []string
+	for at := 0; at < int((120 * time.Hour).Seconds()); at += 500 {
+		lines = append(lines, fmt.Sprintf("%d %d 1", at, int(min(1800*math.Exp(rng.NormFloat64()), 20000))))
+		if at == int(comes.Seconds()) {
+			lines = append(lines, fmt.Sprintf("%d 600 %d", at, gpus))
+		}
+	}
+	waits := func(patience int) time.Duration {
+		o := options(t, "fair", gpus)
+		o.Policy.Sched.Patience = patience
+		out, err := sim.Run(trace(t, lines...), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range out.Jobs {
+			if j.GPUMilli == 1000*gpus {
+				return j.End - j.Submit
+			}
+		}
+		t.Fatal("the job for all GPUs is not there")
+		return 0
+	}
+	plain, product, endless := waits(0), waits(sched.DefaultPatience), waits(1000)
+	t.Logf("it takes %s, %s where others pass it for some time, %s without bound", plain, product, endless)
+	if bound := sched.DefaultPatience * 100 * time.Minute; product > plain+bound {
+		t.Errorf("%s is longer than %s by more than %s", product, plain, bound)
+	}
+	if endless < 2*product {
+		t.Errorf("without bound it takes %s: this workload shows nothing", endless)
 	}
 }

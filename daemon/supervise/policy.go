@@ -87,7 +87,7 @@ func order(cfg config.Config) sched.Policy {
 	return sched.Policy{
 		FIFO: s.Policy == config.OrderFIFO, HalfLife: s.HalfLife,
 		GuardAfter: s.GuardAfter, GuardPercent: s.GuardPercent,
-		ReservationDepth: s.ReservationDepth, Slice: s.Slice,
+		ReservationDepth: s.ReservationDepth, Patience: sched.DefaultPatience, Slice: s.Slice,
 		MaxLoadPercent: g.MaxLoad, MaxUsedPercent: g.MaxUsed, MinFreeBytes: g.MinFreeMemory,
 	}
 }

@@ -104,7 +104,7 @@ func TestPolicy(t *testing.T) {
 	if want := map[job.Class]time.Duration{job.Low: 3 * time.Hour}; !reflect.DeepEqual(p.ClassMaxTime, want) {
 		t.Errorf("classes %v", p.ClassMaxTime)
 	}
-	if want := (sched.Policy{FIFO: true, HalfLife: 24 * time.Hour, GuardAfter: 48 * time.Hour, GuardPercent: 20, ReservationDepth: 4,
+	if want := (sched.Policy{FIFO: true, HalfLife: 24 * time.Hour, GuardAfter: 48 * time.Hour, GuardPercent: 20, ReservationDepth: 4, Patience: sched.DefaultPatience,
 		Slice: time.Hour, MaxLoadPercent: 80, MaxUsedPercent: 90, MinFreeBytes: 10 << 30}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
@@ -141,7 +141,7 @@ func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 func TestPolicyDefault(t *testing.T) {
 	p := policy(config.Default(), 64<<30, 16)
 	week := 7 * 24 * time.Hour
-	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute,
+	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute,
 		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
