@@ -60,7 +60,9 @@ func (unanswered) Error() string {
 }
 
 // inTime opens a file, unless that takes longer. What it comes to then is closed with this
-// process, or by whoever waits for it: the descriptor is not passed on.
+// process, or by whoever waits for it: the descriptor is not passed on. A wait that no
+// signal ends, as for a frozen file system, outlives the limit: the command can't take this
+// process over before.
 func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 	type opened struct {
 		fd  int
