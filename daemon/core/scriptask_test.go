@@ -203,5 +203,11 @@ func (s *script) command(c job.Command) {
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}
+	if name, ok := s.args["as"]; ok { // an account's name of now; admin: one of the admin group's
+		who.User = name
+	}
+	if _, ok := s.args["admin"]; ok {
+		who.Admin = true
+	}
 	s.feed(core.Command{Token: s.w.token, Who: who, What: c})
 }

@@ -25,7 +25,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		return job.Refuse("conflict/no-suspend", j.Called(), j.State)
 	case on && !j.Unbounded && j.Request.TimeLimit > 0:
 		return job.Refuse("conflict/own-limit", j.Called())
-	case !on && j.SuspendedBy != j.Owner.User && !e.Who.Admin:
+	case !on && (j.Over || j.SuspendedBy != j.Owner.User) && !e.Who.Admin:
 		return job.Refuse("forbidden/suspended", j.Called(), j.SuspendedBy)
 	case !on:
 		c.goOn(l, now)
@@ -36,7 +36,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		}
 	}
 	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
-	j.Freezes = true
+	j.Over, j.Freezes = e.Who.UID != j.Owner.UID, true
 	c.step.markDirty(l)
 	c.keep(l)
 	c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number})

@@ -12,15 +12,16 @@ import (
 // holds only administrators release, also where its owner holds it as well.
 func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	j := &l.job
-	others := j.Held != "" && j.Held != j.Owner.User && !e.Who.Admin
+	others := j.Held != "" && (j.HeldOver || j.Held != j.Owner.User) && !e.Who.Admin
 	switch {
 	case e.What.Kind == job.CommandRelease && others:
 		return job.Refuse("forbidden/held", j.Called(), j.Held)
 	case e.What.Kind == job.CommandRelease:
-		j.Held = ""
+		j.Held, j.HeldOver = "", false
 		forgiveFailures(j)
 	case !others:
-		j.Held, j.Owed = e.Who.User, false
+		j.Held, j.HeldOver = e.Who.User, e.Who.UID != j.Owner.UID
+		j.Owed = false
 	}
 	c.step.markDirty(l)
 	c.consider(l, now)

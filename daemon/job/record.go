@@ -114,6 +114,7 @@ type Life struct {
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
+	HeldOver  bool          `json:"held_over,omitempty"` // an administrator does, who is not its owner; not in states of before
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Owed      bool          `json:"owed,omitempty"`      // while queued: others were stopped for it
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long
@@ -142,6 +143,7 @@ type Suspension struct {
 	SuspendedAt time.Time     `json:"suspended_at,omitzero"` // zero: it is not halted
 	SuspendedBy string        `json:"suspended_by,omitempty"`
 	Endless     bool          `json:"suspended_endless,omitempty"` // by an administrator: it does not go on by itself
+	Over        bool          `json:"suspended_over,omitempty"`    // by an administrator who is not its owner; not in states of before
 	Rested      time.Duration `json:"rested,omitempty"`            // for how long it was, up to its last going on
 	Freezes     bool          `json:"freezes,omitempty"`           // it was halted once: its unit may be frozen by us
 
@@ -164,7 +166,8 @@ func (s *Suspension) Rest(now time.Time) time.Duration {
 // GoOn ends the suspension, if there is one.
 func (s *Suspension) GoOn(now time.Time) {
 	s.Rested = s.Rest(now)
-	s.SuspendedAt, s.SuspendedBy, s.Endless = time.Time{}, "", false
+	s.SuspendedAt, s.SuspendedBy = time.Time{}, ""
+	s.Endless, s.Over = false, false
 }
 
 // StopOrder is what a job was told about its end, or about that of its current or last
