@@ -63,7 +63,7 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 
 // ListQuery selects jobs; zero fields select everything live.
 type ListQuery struct {
-	IDs     string // such as "12,14-16,7_3": of these, live or ended
+	IDs     string // such as "12,14-16,7_3": of these, live or ended; each is whole: "7_3,12" is job 12, too
 	Array   job.ID // only tasks of this array that have become jobs (ended ones as far as Ended goes)
 	Ended   int    // also this many ended jobs, newest first
 	User    string // of this account

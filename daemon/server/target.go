@@ -171,8 +171,9 @@ func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) 
 // maxTaskNames bounds the tasks that one listing names; each is looked up.
 const maxTaskNames = 256
 
-// parseNames reads a list such as "12,14-16,7_3". Tasks that have not become
-// jobs are left out: they are not jobs.
+// parseNames reads a list such as "12,14-16,7_3", in which each name is whole: the 12 in
+// "7_3,12" is job 12. That people write 7_3,5 for two tasks is the command line's, which
+// asks for 7_3,7_5. Tasks that have not become jobs are left out: they are not jobs.
 func (s *Server) parseNames(ctx context.Context, text string) ([]job.ID, error) {
 	var plain []string
 	ids := []job.ID{}
