@@ -24,7 +24,7 @@ TOOL := go tool -modfile=packaging/tools/go.mod
 STAGE := go run ./packaging/stage
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install install-user clean deps
 
 build: ## the six programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify
@@ -118,6 +118,9 @@ demo: deps package ## two accounts use four simulated GPUs in an emulated machin
 
 install: stage ## into $(DESTDIR), for systems without deb and rpm
 	sh packaging/install.sh
+
+install-user: build ## into the home of who runs it, without root: a scheduler of one's own
+	sh packaging/install-user.sh
 
 deps: ## what the tests need from Debian; quick when it is there
 	sh packaging/deps.sh

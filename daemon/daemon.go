@@ -52,7 +52,7 @@ type Options struct {
 	Restored       job.Restored
 	Settings       Settings
 	Scope          units.Scope            // of the systemd that has the jobs' units
-	Socket         string                 // that jobs reach the scheduler at; "": where everybody does
+	Socket         string                 // of a user's own scheduler, for its jobs
 	Launcher       string                 // path of gpusched-job
 	Boot           func() (string, error) // the id of the running boot
 	StartsInFlight int

@@ -27,8 +27,9 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 	}
 	s := d.settings.Load()
 	launched := launchSpec(j, &payload, s.RequireFilter)
-	if d.opt.Socket != "" {
-		launched.Variables = append(launched.Variables, contract.SocketVariable+"="+d.opt.Socket)
+	if d.opt.Scope.User {
+		launched.Variables = append(launched.Variables,
+			contract.SocketVariable+"="+d.opt.Socket, contract.TerminalVariable+"="+d.opt.Scope.Terminal(int64(j.ID)))
 	}
 	path, err := d.opt.Specs.Write(j.ID, j.Owner.UID, launched)
 	if err != nil {

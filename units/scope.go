@@ -44,6 +44,14 @@ func (s Scope) Identifier(id int64) string {
 	return contract.UnitPrefix + strconv.FormatInt(id, 10)
 }
 
+// Terminal names the terminal of a job where its id does not.
+func (s Scope) Terminal(id int64) string {
+	if s.User {
+		return contract.UserTerminal(strconv.FormatInt(id, 10))
+	}
+	return ""
+}
+
 // forRoot are the properties that need the systemd of the machine: a user's own runs
 // everything as that user, and the kernel takes no device filter from it. It would take
 // some of them, and do nothing, or fail the start.

@@ -43,6 +43,9 @@ func TestControlGroup(t *testing.T) {
 	if got := (Scope{}).ControlGroup(1001, Name(3)); got != "/gpujobs.slice/gpujobs-u1001.slice/gpujob-3.service" {
 		t.Error(got)
 	}
+	if own, machine := own.Terminal(3), (Scope{}).Terminal(3); own != "user-3" || machine != "" {
+		t.Errorf("%q, %q", own, machine)
+	}
 	if got := (Scope{}).Identifier(3); got != "gpujob-3" {
 		t.Error(got)
 	}

@@ -132,3 +132,11 @@ func unitLine(j api.Job) string {
 	}
 	return j.Unit
 }
+
+// terminalOf names the terminal of a job.
+func terminalOf(j api.Job) string {
+	if j.Manager == api.UserManager {
+		return contract.UserTerminal(j.ID.String())
+	}
+	return j.ID.String()
+}

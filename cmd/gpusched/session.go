@@ -45,7 +45,7 @@ type visit struct {
 // greet connects with the holder of a job's terminal and says what is wanted. The size
 // of a terminal is the owner's to choose.
 func (a *app) greet(j api.Job, v visit) (*session, error) {
-	conn, err := terminal.Dial(j.ID.String(), j.UID)
+	conn, err := terminal.Dial(terminalOf(j), j.UID)
 	if err != nil {
 		return nil, err
 	}

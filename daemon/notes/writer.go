@@ -22,6 +22,7 @@ import (
 // note waits for others of its own job and, where there are many, of its own user.
 type Writer struct {
 	dir   string
+	scope units.Scope // of the systemd that has the jobs
 	units noteUnits
 	jobs  slots.Slots[job.ID] // a unit has place for one note
 	users slots.Slots[int]
@@ -37,8 +38,8 @@ type noteUnits interface {
 const notesAtOnce = 4
 
 // NewWriter makes one that leaves notes in the directory dir for the launchers.
-func NewWriter(dir string, u noteUnits) *Writer {
-	return &Writer{dir: dir, units: u}
+func NewWriter(dir string, u noteUnits, scope units.Scope) *Writer {
+	return &Writer{dir: dir, units: u, scope: scope}
 }
 
 // noteTime is how long systemd may take for one note.
@@ -58,7 +59,7 @@ func (w *Writer) Tell(ctx context.Context, id job.ID, uid int, text string) erro
 // commands of the job's user. So they are in the job's unit, under its user, limits and
 // device filter, and end with it, and root starts nothing else.
 func (w *Writer) Open(ctx context.Context, id job.ID, uid int) error {
-	return w.bring(ctx, id, uid, contract.DoorNote)
+	return w.bring(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
 }
 
 func (w *Writer) bring(ctx context.Context, id job.ID, uid int, text string) error {

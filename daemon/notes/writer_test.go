@@ -55,7 +55,7 @@ func TestStoppedNote(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &stopped{jobs: map[string]bool{units.Name(1): true}, state: map[string]string{}}
-		w := NewWriter(dir, s)
+		w := NewWriter(dir, s, units.Scope{})
 		me := os.Getuid()
 		begin := time.Now()
 		go func() { _ = w.Tell(t.Context(), 1, me, "first") }()
@@ -91,7 +91,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &asked{dir: dir}
-	w := NewWriter(dir, s)
+	w := NewWriter(dir, s, units.Scope{})
 	if err := errors.Join(w.Open(t.Context(), 1, os.Getuid()), w.Tell(t.Context(), 1, os.Getuid(), "hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestStoppedNotes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stopped{jobs: map[string]bool{}, state: map[string]string{}}
-		w := NewWriter(dir, s)
+		w := NewWriter(dir, s, units.Scope{})
 		me := os.Getuid()
 		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
 			s.jobs[units.Name(int64(id))] = true

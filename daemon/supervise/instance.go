@@ -95,7 +95,7 @@ func (s *instance) open(ctx context.Context) error {
 		Bars:    func(m *job.Notify) job.Message { return s.Supervisor.cfg.Load().Notify.Bars(m) },
 		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
 	}
-	toJobs := notes.NewWriter(s.opt.Specs, s.units)
+	toJobs := notes.NewWriter(s.opt.Specs, s.units, s.scope)
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,

@@ -38,3 +38,11 @@ const (
 	DoorNote = "\x00door"
 	DoorFlag = "--door"
 )
+
+// TerminalVariable names the terminal of a job in its environment where that is not the
+// job's id: a user's own scheduler counts its jobs as the machine's does, and the
+// terminals of both are that user's.
+const TerminalVariable = "GPUSCHED_TERMINAL"
+
+// UserTerminal names the terminal of a job of a user's own systemd.
+func UserTerminal(job string) string { return "user-" + job }

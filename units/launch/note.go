@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -43,11 +44,13 @@ func RemoveNote(dir string, id int64) error {
 	return nil
 }
 
-// WantsDoor reports whether the note that lies beside a spec asks for a door to its job.
-func WantsDoor(spec string) (id string, wanted bool) {
-	id = jobOf(spec)
+// WantsDoor reports whether the note that lies beside a spec asks for a door to its job,
+// and the name that its terminal would have.
+func WantsDoor(spec string) (terminal string, wanted bool) {
+	id := jobOf(spec)
 	text, err := os.ReadFile(notePath(filepath.Dir(spec), id))
-	return id, err == nil && string(text) == contract.DoorNote
+	name, wanted := strings.CutPrefix(string(text), contract.DoorNote)
+	return cmp.Or(name, id), err == nil && wanted
 }
 
 // HasTerminal reports whether the command of a job runs in a terminal that is held for it.

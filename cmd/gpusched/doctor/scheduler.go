@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -19,11 +20,28 @@ const Unseen = "UNKNOWN"
 func Check(ctx context.Context, client *api.Client, version, root string) []job.Check {
 	checks, reached := askScheduler(ctx, client, version)
 	h := host{root: root}
-	checks = append(checks, h.checks()...)
+	ofHost := h.checks()
+	if client.Own {
+		ofHost = forOwn(checks, ofHost)
+	}
+	checks = append(checks, ofHost...)
 	if reached {
 		checks = append(checks, h.checkUse(ctx, client)...)
 	}
 	return checks
+}
+
+// forOwn leaves out what concerns the machine's scheduler alone, and has what a user's own
+// says of itself name the user's units.
+func forOwn(ofScheduler, ofHost []job.Check) []job.Check {
+	words := strings.NewReplacer("systemctl status gpusched", "systemctl --user status gpusched",
+		"systemctl restart gpusched", "systemctl --user restart gpusched", "journalctl -u gpusched", "journalctl --user -u gpusched")
+	for i := range ofScheduler {
+		ofScheduler[i].Next = words.Replace(ofScheduler[i].Next)
+	}
+	return slices.DeleteFunc(ofHost, func(c job.Check) bool {
+		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins"}, c.Name)
+	})
 }
 
 // askScheduler is what the scheduler says of itself, and whether it can be asked.

@@ -75,6 +75,10 @@ func TestOwnScheduler(t *testing.T) {
 		t.Errorf("the jobs: %s", out)
 	}
 
+	if out := sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user exec %d -- bash -c 'echo $CUDA_VISIBLE_DEVICES; grep ^0: /proc/self/cgroup'", two)); !strings.HasPrefix(out, "2,3\n") ||
+		!strings.HasSuffix(out, fmt.Sprintf("/user@1001.service/gpujobs.slice/gpujob-%d.service", two)) {
+		t.Errorf("beside the second job: %s", out)
+	}
 	sh(t, "alice", ownRuntime+"systemctl --user kill -s KILL --kill-whom=main gpusched; touch ~/own-end")
 	if out := try(t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user wait %d; echo $?; gpusched --user logs -n 1 %d", one, one)); !strings.HasSuffix(out.Stdout, "3\nlast\n") {
 		t.Errorf("after the daemon was killed: %s%s", out.Stdout, out.Stderr)

@@ -32,6 +32,7 @@ type holder struct {
 	begun   chan struct{} // closed when the command runs, or never will
 	admits  func(peer int) bool
 	job     string   // its number
+	name    string   // of its terminal
 	screen  *session // nil: none
 
 	noTerminal bool // it only runs commands beside a job's

@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
@@ -34,22 +36,26 @@ const statusNotRun = 127
 // ends as it does. The words before are put before each command that it runs: a program
 // that sets what is the command's alone. With the name of a session of GNU screen there is
 // one that shows the terminal.
-func Main(argv, before, environ []string, name string) int {
-	job := "0" // by hand, in no job
+func Main(argv, before, environ []string, session string) int {
+	job, name := "0", "" // by hand, in no job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
 			job = id
 		}
+		if other, ok := strings.CutPrefix(kv, contract.TerminalVariable+"="); ok {
+			name = other
+		}
 	}
+	name = cmp.Or(name, job)
 	h := &holder{
 		rows: 24, cols: 80, before: before, environ: environ, output: &journal{w: os.Stdout},
-		begun: make(chan struct{}), admits: admitted, job: job,
+		begun: make(chan struct{}), admits: admitted, job: job, name: name,
 	}
-	fd, err := terminal.Listen(job)
+	fd, err := terminal.Listen(name)
 	if err != nil {
 		os.Stderr.WriteString("gpusched: nobody can attach to this job: " + err.Error() + "\n")
-	} else if name != "" {
-		h.startScreen(name)
+	} else if session != "" {
+		h.startScreen(session)
 	}
 	arriving := make(chan os.Signal, 16)
 	signal.Notify(arriving) // those of the job are for the command; a child has them at their defaults

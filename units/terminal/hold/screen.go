@@ -80,7 +80,7 @@ func startSession(name, job string, environ []string) (*session, error) {
 
 // startScreen starts the session, or says why there is none: the command runs all the same.
 func (h *holder) startScreen(name string) {
-	s, err := startSession(name, h.job, h.environ)
+	s, err := startSession(name, h.name, h.environ)
 	if err != nil {
 		tellNoSession(h.job, err.Error())
 		return

@@ -1,0 +1,32 @@
+package doctor
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// Of a user's own scheduler the doctor looks at what that stands on, and names its units.
+func TestDoctorOfAUsersOwn(t *testing.T) {
+	socket := t.TempDir() + "/none"
+	names := func(own bool) (list []string, next string) {
+		for _, c := range Check(t.Context(), &api.Client{Socket: socket, Own: own}, "1", t.TempDir()) {
+			if c.Name == "socket" {
+				next = c.Next
+			}
+			list = append(list, c.Name)
+		}
+		return list, next
+	}
+	machine, _ := names(false)
+	own, next := names(true)
+	for _, name := range []string{"device filter", "settings on disk", "drop-ins"} {
+		if !slices.Contains(machine, name) || slices.Contains(own, name) {
+			t.Errorf("%q: %v, of a user's own %v", name, machine, own)
+		}
+	}
+	if want := "systemctl --user status gpusched.socket gpusched.service; journalctl --user -u gpusched -n 50"; next != want {
+		t.Errorf("%q, want %q", next, want)
+	}
+}
