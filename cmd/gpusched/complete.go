@@ -30,6 +30,9 @@ func complete(ctx context.Context, a *app, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if len(args) > 1 {
+		args = a.cutOwn(args)
+	}
 	words, current := args[:len(args)-1], args[len(args)-1]
 	var g any = &grammar{}
 	if len(words) > 0 {

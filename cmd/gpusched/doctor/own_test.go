@@ -21,7 +21,7 @@ func TestDoctorOfAUsersOwn(t *testing.T) {
 	}
 	machine, _ := names(false)
 	own, next := names(true)
-	for _, name := range []string{"device filter", "settings on disk", "drop-ins"} {
+	for _, name := range []string{"device filter", "settings on disk", "drop-ins", "sessions"} {
 		if !slices.Contains(machine, name) || slices.Contains(own, name) {
 			t.Errorf("%q: %v, of a user's own %v", name, machine, own)
 		}

@@ -40,7 +40,7 @@ func forOwn(ofScheduler, ofHost []job.Check) []job.Check {
 		ofScheduler[i].Next = words.Replace(ofScheduler[i].Next)
 	}
 	return slices.DeleteFunc(ofHost, func(c job.Check) bool {
-		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins"}, c.Name)
+		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins", "sessions"}, c.Name)
 	})
 }
 
