@@ -1,0 +1,81 @@
+package sched
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// deepest is the most that scheduling.reservation_depth may be.
+const deepest = 16
+
+// dear are machines of 64 GPUs that are all held, with 10 000 waiting jobs of which no two
+// ask the same, that a forecast is dear on.
+var dear = map[string]func(s *Snapshot, r *job.Request, i int){
+	"limits": func(_ *Snapshot, r *job.Request, i int) { r.TimeLimit = seconds(i) },
+	"memory": func(_ *Snapshot, r *job.Request, i int) { r.MemBytes = int64(i + 1) },
+	"parts": func(_ *Snapshot, r *job.Request, i int) {
+		r.GPUMilli, r.GPUMemBytes = 10*(1+i%99), 1<<30+int64(i)
+	},
+	"deep": func(s *Snapshot, r *job.Request, i int) {
+		s.Policy.ReservationDepth, r.TimeLimit = deepest, seconds(i)
+	},
+	"stoppable": func(s *Snapshot, r *job.Request, i int) {
+		s.Policy.ReservationDepth, s.Policy.Slice = deepest, 10*time.Minute
+		r.Preemptible, r.MemBytes = true, int64(i+1)
+	},
+}
+
+// dearForecast is one of them, with run times of which nothing is known but a wide spread.
+func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *Estimate) {
+	s, _ := crowded(0)
+	wide := &Estimate{Median: time.Hour, Spread: 2, Known: true}
+	wide.forms = wide.lognormal()
+	q, users := NewQueue(), s.Running[:50]
+	for i := range s.Running {
+		s.Running[i].Preemptible = name == "stoppable"
+		s.Running[i].Request = &job.Request{GPUMilli: job.WholeGPU, Preemptible: name == "stoppable"}
+	}
+	for i := range 10_000 {
+		r := &job.Request{GPUMilli: (1 + i%8) * job.WholeGPU}
+		dear[name](s, r, i)
+		q.Push(Waiting{
+			ID: job.ID(i + 1), Request: r, Account: users[i%50].Account, Expected: time.Minute << (i % 11), Count: 1,
+			Since: s.Now - Instant(48*time.Hour) + Instant(i),
+		})
+	}
+	return NewPlanner(), s, q, func(job.ID) *Estimate { return wide }
+}
+
+// BenchmarkForecastOfShapes foretells the first 200 starts in 19 futures, where each job is of
+// another shape: what it takes of the processor, and of memory while it is kept.
+func BenchmarkForecastOfShapes(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(dear)) {
+		b.Run(name, func(b *testing.B) {
+			p, s, q, believed := dearForecast(name)
+			var was, is runtime.MemStats
+			passes, bytes, before := 0, uint64(0), used(b)
+			for b.Loop() {
+				runtime.GC()
+				runtime.ReadMemStats(&was)
+				f := p.Forecast(s, q, believed)
+				startsOf(f)
+				runtime.GC()
+				runtime.ReadMemStats(&is)
+				if passes, bytes = 0, is.HeapAlloc-was.HeapAlloc; len(f.futures) != manyFutures {
+					b.Fatalf("%d futures", len(f.futures))
+				}
+				for _, one := range f.futures {
+					passes += one.passes
+				}
+			}
+			b.ReportMetric(float64((used(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(bytes)/(1<<20), "MiB")
+			b.ReportMetric(float64(passes), "passes")
+		})
+	}
+}
