@@ -73,7 +73,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
-	if onNone := r.Cause == job.StopTaken && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
+	if onNone := l.unasked && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})

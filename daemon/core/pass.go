@@ -172,6 +172,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded
+	l.unasked = true
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 	c.launch(l, now)

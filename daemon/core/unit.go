@@ -217,7 +217,7 @@ func (c *Core) launch(l *trackedJob, now time.Time) {
 // start asks for the unit of the current attempt, which is on record or in
 // this step's records.
 func (c *Core) start(l *trackedJob, now time.Time) {
-	l.action = starting
+	l.action, l.unasked = starting, false
 	a := Start{Job: l.job}
 	if c.needsSample(l) {
 		a.Looked = now
