@@ -34,7 +34,10 @@ const (
 )
 
 func newPost() post {
-	return post{letters: map[messageKey]*letter{}, reached: map[messageKey]int{}, told: map[messageKey]*life{}, flying: map[int]int{}}
+	return post{
+		letters: map[messageKey]*letter{}, reached: map[messageKey]int{},
+		told: map[messageKey]*life{}, flying: map[int]int{},
+	}
 }
 
 // drawNotify draws what messages a job asks for.
@@ -44,7 +47,8 @@ func (w *World) drawNotify(r *job.Request, e *Entry) {
 		return
 	}
 	for range 1 + d.n(2) {
-		on := pick(d, []job.NotifyEvent{job.NotifyEnd}, []job.NotifyEvent{job.NotifyFail}, []job.NotifyEvent{job.NotifyStart, job.NotifyEnd})
+		on := pick(d, []job.NotifyEvent{job.NotifyEnd}, []job.NotifyEvent{job.NotifyFail},
+			[]job.NotifyEvent{job.NotifyStart, job.NotifyEnd})
 		r.Notify = append(r.Notify, job.Notify{On: on, Way: pick(d, job.NotifyMail, job.NotifyTerminal)})
 	}
 }
@@ -111,7 +115,8 @@ func (w *World) write(key messageKey) *letter {
 func (p *post) burn() {
 	for _, x := range p.letters {
 		if !x.over {
-			x.over, x.reaches, x.why, x.again = true, false, job.Text("the machine went down"), true
+			x.over, x.reaches = true, false
+			x.why, x.again = job.Text("the machine went down"), true
 		}
 	}
 }
