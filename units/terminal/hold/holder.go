@@ -90,14 +90,17 @@ func control(f *os.File, do func(fd int) error) error {
 }
 
 // copyFrom passes what the terminal shows to all clients and to the journal, until
-// nothing has the terminal open any more. Who types waits for the first of these.
+// nothing has the terminal open any more. Who types waits for the clients only, and the
+// journal for none of them: it has a piece before one who does not read is waited for.
 func (h *holder) copyFrom(master io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
 		n, err := master.Read(b)
 		if n > 0 {
-			h.show(bytes.Clone(b[:n]))
+			frame := terminal.Encode(terminal.Data, b[:n])
+			late := h.offer(b[:n], frame)
 			_, _ = h.output.Write(b[:n])
+			h.awaitClients(late, frame)
 		}
 		if err != nil {
 			return
@@ -105,33 +108,45 @@ func (h *holder) copyFrom(master io.Reader) {
 	}
 }
 
-// show passes a piece on. One who has not read for so long that no more pieces can
-// wait has stallTime, of all pieces and together with all like it (invariant 2).
-func (h *holder) show(piece []byte) {
-	frame := terminal.Encode(terminal.Data, piece)
+// offer passes a piece on to every client for whose frames there is room, and returns
+// the others.
+func (h *holder) offer(piece, frame []byte) (late []*client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = append(h.last, piece...)
 	if more := len(h.last) - screenful; more > 0 {
 		h.last = append([]byte(nil), h.last[more:]...)
 	}
-	var late <-chan time.Time
 	for c := range h.clients {
 		select {
 		case c.pieces <- frame:
-			continue
 		default:
+			late = append(late, c)
 		}
-		if late == nil {
-			t := time.NewTimer(stallTime)
-			defer t.Stop()
-			late = t.C
+	}
+	return late
+}
+
+// awaitClients passes a piece on to those who had no room for it. One who has not read for
+// so long has stallTime, of all pieces and together with all like it (invariant 2).
+func (h *holder) awaitClients(late []*client, frame []byte) {
+	if len(late) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := time.NewTimer(stallTime)
+	defer t.Stop()
+	over := t.C
+	for _, c := range late {
+		if !h.clients[c] { // it has gone meanwhile
+			continue
 		}
 		select {
 		case c.pieces <- frame:
-		case <-late:
+		case <-over:
 			h.drop(c)
-			late = closedTime // nobody else has more
+			over = closedTime // nobody else has more
 		}
 	}
 }

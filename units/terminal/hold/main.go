@@ -135,13 +135,19 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStat
 		close(shown)
 	}()
 	_ = cmd.Wait() // the state tells
+	awaitRest(shown)
+	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	h.end(statusOf(state))
+	awaitRest(shown) // one who did not read held it up till now
+	return state, nil
+}
+
+// awaitRest waits for the rest of what the terminal shows.
+func awaitRest(shown <-chan struct{}) {
 	select {
 	case <-shown:
 	case <-time.After(leftOpen):
 	}
-	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	h.end(statusOf(state))
-	return state, nil
 }
 
 // inTerminal begins a command in a terminal of its own, of which it returns the master.

@@ -1,0 +1,76 @@
+package hold
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// printed is a journal that can be read while it is written.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// withLaggard is a holder with a client for which no more pieces can wait.
+func withLaggard() (h *holder, late *client, out *printed) {
+	out, late = &printed{}, &client{pieces: make(chan []byte, 1)}
+	h = &holder{output: out, begun: make(chan struct{}), rows: 24, cols: 80, clients: map[*client]bool{late: true}}
+	late.pieces <- terminal.Encode(terminal.Data, []byte("not read"))
+	return h, late, out
+}
+
+// While a client that does not read is waited for, the others and the journal have the
+// piece already (invariant 2).
+func TestJournalBeforeTheLaggards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, late, out := withLaggard()
+		reader := &client{pieces: make(chan []byte, maxPieces)}
+		h.clients[reader] = true
+		master, program := io.Pipe()
+		go h.copyFrom(master)
+		_, _ = program.Write([]byte("last words"))
+		synctest.Wait() // it waits for the laggard
+		if out.String() != "last words" || len(reader.pieces) != 1 {
+			t.Errorf("the journal has %q, who reads %d pieces", out.String(), len(reader.pieces))
+		}
+		<-late.pieces // it reads again, in time
+		synctest.Wait()
+		if piece := <-late.pieces; !strings.HasSuffix(string(piece), "last words") {
+			t.Errorf("who was late has %q", piece)
+		}
+		program.Close()
+		synctest.Wait()
+	})
+}
+
+// The journal has all of what a command printed that ends while a client is waited for,
+// also what was in the terminal still.
+func TestEndBesideALaggard(t *testing.T) {
+	h, _, out := withLaggard()
+	script := "printf '%09999d\\n' 0; echo last" // of which a part is in hand, and the command ends
+	if _, err := h.run([]string{"sh", "-c", script}, make(chan os.Signal)); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasSuffix(got, "0\r\nlast\r\n") {
+		t.Errorf("the journal has %d bytes, at the end %q", len(got), got[max(0, len(got)-40):])
+	}
+}
