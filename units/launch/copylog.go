@@ -133,23 +133,37 @@ func (c *logCopy) begin(b []byte) []byte {
 	return b[:logPiece]
 }
 
-// finish has the last pieces written, unless the writer hangs.
+// finish has the last pieces written, unless the writer hangs: one that is slow has the
+// patience for each of them.
 func (c *logCopy) finish() {
 	if c.lost > 0 && len(c.work) < logPieces {
 		c.work <- piece{lost: c.lost}
 	}
 	close(c.work)
-	late := time.NewTimer(c.patience)
-	defer late.Stop()
-	if c.hangs {
-		late.Reset(0)
-	}
-	select {
-	case <-c.finished:
-	case <-late.C:
+	if !c.awaitWriter() {
 		c.why = unanswered{}
 	}
 	c.tell("\n")
+}
+
+// awaitWriter waits until the writer has finished, as long as it goes on, and reports
+// whether it has.
+func (c *logCopy) awaitWriter() bool {
+	late := time.NewTimer(c.patience)
+	defer late.Stop()
+	if c.hangs && len(c.free) == 0 { // it has been waited for, and has not gone on since
+		late.Reset(0)
+	}
+	for {
+		select {
+		case <-c.finished:
+			return true
+		case <-c.free:
+			late.Reset(c.patience)
+		case <-late.C:
+			return false
+		}
+	}
 }
 
 // tell says what became of the log, once, between lines of the job's; before is what ends
@@ -199,7 +213,7 @@ func (l *logWriter) fill(last bool) bool {
 	if !last && time.Since(l.failed) < logRetry {
 		return false
 	}
-	line := "\ngpusched: here " + strconv.FormatInt(l.missing, 10) + " bytes are missing, which are in the journal\n"
+	line := "\ngpusched: " + strconv.FormatInt(l.missing, 10) + " bytes are missing here; the journal has them\n"
 	if _, err := writeAll(l.file, []byte(line)); err != nil {
 		l.failed = time.Now()
 		return false

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -97,7 +98,7 @@ func TestLogAfterAFullDisk(t *testing.T) {
 	l.write([]byte("lost\n"))
 	l.file, l.failed = int(file.Fd()), l.failed.Add(-logRetry)
 	l.write([]byte("kept\n"))
-	if got := content(t, file.Name()); got != "\ngpusched: here 10 bytes are missing, which are in the journal\nkept\n" {
+	if got := content(t, file.Name()); got != "\ngpusched: 10 bytes are missing here; the journal has them\nkept\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -151,9 +152,9 @@ func TestLogThatHangsLater(t *testing.T) {
 		t.Error("the journal does not have all")
 	}
 	at, missing := 0, 0
-	for i, part := range strings.Split(log.String(), "\ngpusched: here ") {
+	for i, part := range strings.Split(log.String(), "\ngpusched: ") {
 		if i > 0 {
-			if n, err := fmt.Sscanf(part, "%d bytes are missing, which are in the journal\n", &missing); n != 1 {
+			if n, err := fmt.Sscanf(part, "%d bytes are missing here; the journal has them\n", &missing); n != 1 {
 				t.Fatalf("part %d of the log: %v in %.200q", i, err, part)
 			}
 			_, part, _ = strings.Cut(part, "\n")
@@ -185,6 +186,36 @@ func (l *answered) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
+}
+
+// A log that is slow but goes on is written to the end, however long all of that takes.
+func TestSlowLogAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &logCopy{
+			out: -1, patience: logPatience, work: make(chan piece, logPieces), free: make(chan []byte, logPieces+1),
+			finished: make(chan struct{}),
+		}
+		for range logPieces {
+			c.work <- piece{content: []byte("some")}
+		}
+		go func() {
+			defer close(c.finished)
+			for p := range c.work {
+				time.Sleep(logPatience - time.Second)
+				c.free <- p.content
+			}
+		}()
+		c.finish()
+		select {
+		case <-c.finished:
+		default:
+			t.Error("the writer was left behind, which went on")
+			<-c.finished
+		}
+		if c.why != nil {
+			t.Error(c.why)
+		}
+	})
 }
 
 // A log that does not answer at the end of the job either is left behind.

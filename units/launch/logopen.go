@@ -45,7 +45,7 @@ func (notOwn) Error() string { return "it belongs to another user, who could rea
 type othersLink struct{}
 
 func (othersLink) Error() string {
-	return "a symbolic link of another user's is there, who could lead it to any file of yours"
+	return "there is a symbolic link of another user in its place, who could point it at any of your files"
 }
 
 // mostLinks is how many links a path may go through; the kernel allows as many.
