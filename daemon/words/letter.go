@@ -15,7 +15,7 @@ type Letter struct {
 	Chat    string // the subject for a room of many people: whose job it is, and no markup
 }
 
-// maxSubject bounds a subject, in bytes.
+// maxSubject bounds a subject and a line for a chat, in bytes.
 const maxSubject = 200
 
 // MakeLetter says what became of a job, for its owner, who reads it elsewhere and once.
@@ -31,10 +31,10 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 		}
 	}
 	fmt.Fprintf(&b, "\nThe end of its output:  gpusched logs -n 50 %s\nAll about it:           gpusched show %s\n", j.Called(), j.Called())
-	return Letter{plain(subject), b.String(), unmarked(cut(plain(j.Owner.User) + ": " + subject))}
+	return Letter{plain(subject), b.String(), cut(unmarked(j.Owner.User + ": " + subject))}
 }
 
-// cut shortens a subject to its bound.
+// cut shortens either to its bound.
 func cut(s string) string {
 	if len(s) <= maxSubject {
 		return s
@@ -132,7 +132,8 @@ func plain(s string) string {
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
 
-// unmarked is a text in which a chat program finds nothing but text.
+// unmarked is a text in which a chat program finds nothing that calls people, hides text or
+// shows a link as another.
 func unmarked(s string) string { return markup.Replace(plain(s)) }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -30,6 +30,19 @@ func TestLetterSaysWhose(t *testing.T) {
 	}
 }
 
+// The full-width forms of markup, of three bytes each, count as well.
+func TestLongMarkupInChats(t *testing.T) {
+	for _, j := range []*job.Job{
+		letterJob("alice", strings.Repeat("@", 150)), letterJob("alice", strings.Repeat("a*", 200)),
+		letterJob(strings.Repeat("<", 100), "train"),
+	} {
+		chat := MakeLetter(job.NotifyEnd, j, "gpu1").Chat
+		if len(chat) > maxSubject || !strings.HasSuffix(chat, "...") || !job.Printable(chat) {
+			t.Errorf("%d bytes: %q", len(chat), chat)
+		}
+	}
+}
+
 // What Slack, Discord and Mattermost make of a text that is more than text, in a name or,
 // where a directory has such accounts, in a user's, is none of it in a chat's line.
 func TestNoMarkupInChats(t *testing.T) {
