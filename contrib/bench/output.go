@@ -106,9 +106,9 @@ func (b *rig) output(ctx context.Context, mib int) error {
 	fmt.Printf("\n| %d MiB in lines of 128 characters, compared by checksum | seconds | MiB/s | time against ssh | |\n|---|---|---|---|---|\n", mib)
 	for _, flows := range [][]flow{terminals, pipes} {
 		against := flows[1] // of each list, ssh comes after the bare one
-		for i, f := range flows {
+		for _, f := range flows {
 			r := "ssh is not there"
-			if server != nil || i == 1 {
+			if server != nil {
 				r = ratio(f.took, against.took)
 			}
 			row(f.name, fmt.Sprintf("%.2f", f.took.Seconds()), fmt.Sprintf("%.1f", float64(mib)/f.took.Seconds()), r, f.same)
@@ -152,11 +152,11 @@ func (b *rig) throughTerminal(ctx context.Context, t text, w way, attach []strin
 	defer first.close()
 	screens, names := []*screen{first}, []string{w.name}
 	if attach != nil {
-		id, err := b.as(ctx, "gpusched", "list", "-o", "ids", "--mine")
+		id, err := b.ownJob(ctx)
 		if err != nil {
 			return nil, err
 		}
-		second, err := b.open(ctx, append(attach, strings.Fields(id)[0]))
+		second, err := b.open(ctx, append(attach, id))
 		if err != nil {
 			return nil, err
 		}
@@ -187,6 +187,18 @@ func (b *rig) throughTerminal(ctx context.Context, t text, w way, attach []strin
 	_, _ = io.Copy(io.Discard, first.master)
 	_ = first.cmd.Wait()
 	return flows, nil
+}
+
+// ownJob is the first job that the submitting account has in the list.
+func (b *rig) ownJob(ctx context.Context) (string, error) {
+	ids, err := b.as(ctx, "gpusched", "list", "-o", "ids", "--mine")
+	if err != nil {
+		return "", err
+	}
+	for id := range strings.FieldsSeq(ids) {
+		return id, nil
+	}
+	return "", errors.New("the job to attach to is not in the list")
 }
 
 // copyTo reads what is shown until a digest is full.
