@@ -28,6 +28,22 @@ func TestCPUsAreKept(t *testing.T) {
 	}
 }
 
+// CPUs can go while a job waits that asks them.
+func TestWhySaysThatCPUsWent(t *testing.T) {
+	for left, want := range map[int]string{
+		8: "host-cpus, need 10 have 8, only 8 CPUs are left for such jobs now; gpu-free on 0",
+		1: "host-cpus, need 10 have 1, only 1 CPU is left for such jobs now; gpu-free on 0",
+	} {
+		sc := newScene(t, 1)
+		sc.s.Host = Host{CPUs: left, GPUCPUs: left}
+		sc.waits(1, 1000, askCPUs(10))
+		sc.expect("wait")
+		if why := sc.why(sc.last(1000, askCPUs(10))); why != want {
+			t.Errorf("%d are left: %s", left, why)
+		}
+	}
+}
+
 // A job that names no CPUs waits for none, whatever is left: on a machine whose users
 // never name any all goes as if they were not counted.
 func TestWhoNamesNoCPUsWaitsForNone(t *testing.T) {

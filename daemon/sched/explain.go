@@ -98,10 +98,13 @@ func cpusOf(r *Running) int64    { return int64(r.CPUs) }
 // whyNoCPUs says who has most of the CPUs that jobs may have, or that these are fewer by now
 // than are asked: CPUs can go while a job waits.
 func (s *Snapshot) whyNoCPUs(asked, all int, of func(*Running) int64) job.Message {
-	if asked > all {
-		return job.Say("detail/few-cpus", job.CPUs(all))
+	switch {
+	case asked <= all:
+		return s.hasMost(of, cpus)
+	case all == 1:
+		return job.Say("detail/one-cpu")
 	}
-	return s.hasMost(of, cpus)
+	return job.Say("detail/few-cpus", job.CPUs(all))
 }
 
 // hasMost says which user's running jobs have most of something, such as "bob has

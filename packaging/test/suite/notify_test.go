@@ -175,7 +175,7 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", kept))
 	until(t, "messages that the site bars since are given up", func() bool { return closed(kept) })
 	for _, m := range messages(t, "alice", kept) {
-		if m.Sent || !strings.Contains(m.Sentence, "does not let jobs tell by webhook") {
+		if m.Sent || !strings.Contains(m.Sentence, "does not send messages by webhook") {
 			t.Errorf("of a way that is barred now: %+v", m)
 		}
 	}
