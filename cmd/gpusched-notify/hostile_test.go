@@ -105,14 +105,14 @@ func TestWhatIsToldOfTheSitesWebhooks(t *testing.T) {
 	defer secret.Close()
 	silent := "http://" + silentServer(t) + "/"
 	for url, want := range map[string]string{
-		served.URL + "/302":                "its server redirects (302), which is not followed",
-		served.URL + "/404":                "its server answered 404 Not Found",
-		served.URL + "/503":                "its server answered 503 Service Unavailable",
-		secret.URL:                         "the certificate of its server is not trusted",
-		"http://127.0.0.1:1/hook":          "its server refused the connection",
-		silent:                             "its server did not answer in time",
-		"http://hook.inner.invalid:8443/x": "the name of its server was not found",
-		"http://127.0.0.1:99999/hook":      "its server could not be reached",
+		served.URL + "/302":                "the webhook redirects (302), which is not followed",
+		served.URL + "/404":                "the webhook answered 404 Not Found",
+		served.URL + "/503":                "the webhook answered 503 Service Unavailable",
+		secret.URL:                         "the certificate of the webhook's server is not trusted",
+		"http://127.0.0.1:1/hook":          "the webhook's server refused the connection",
+		silent:                             "the webhook's server did not answer in time",
+		"http://hook.inner.invalid:8443/x": "the webhook's host name was not found",
+		"http://127.0.0.1:99999/hook":      "the webhook's server could not be reached",
 	} {
 		patience := postTime
 		if url == silent {
@@ -121,7 +121,7 @@ func TestWhatIsToldOfTheSitesWebhooks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		err := post(ctx, &contract.Message{To: url, Body: "{}", ID: "x"})
 		cancel()
-		if got := told(posted(err, true)); got != "could not be delivered: "+want {
+		if got := told(posted(err, true)); got != want {
 			t.Errorf("of the site's %s is told %q", url, got)
 		}
 		if own := told(posted(err, false)); !strings.Contains(own, hostOf(url)) {

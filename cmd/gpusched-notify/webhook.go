@@ -90,7 +90,7 @@ func told(err error) string {
 	if !errors.As(err, &hidden) {
 		return err.Error()
 	}
-	return "could not be delivered: " + class(err)
+	return class(err)
 }
 
 // class says what kind of failure it was, without names, addresses and ports.
@@ -103,17 +103,17 @@ func class(err error) string {
 	)
 	switch {
 	case errors.As(err, &answer):
-		return "its server " + answer.did
+		return "the webhook " + answer.did
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "its server did not answer in time"
+		return "the webhook's server did not answer in time"
 	case errors.As(err, &name):
-		return "the name of its server was not found"
+		return "the webhook's host name was not found"
 	case errors.Is(err, unix.ECONNREFUSED):
-		return "its server refused the connection"
+		return "the webhook's server refused the connection"
 	case errors.As(err, &trust):
-		return "the certificate of its server is not trusted"
+		return "the certificate of the webhook's server is not trusted"
 	}
-	return "its server could not be reached"
+	return "the webhook's server could not be reached"
 }
 
 // bare is an error of the client without the URL, in which there may be a secret.
