@@ -40,7 +40,7 @@ func TestCPUsThatComeAndGo(t *testing.T) {
 			t.Errorf("%d online, %v: put in force with %v CPUs, want %v", c.online, c.fails, got, c.want)
 		}
 	}
-	if n := strings.Count(log.String(), "another number of CPUs"); n != 2 {
+	if n := strings.Count(log.String(), "the number of CPUs has changed"); n != 2 {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}
 }

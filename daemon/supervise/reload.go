@@ -66,7 +66,7 @@ func (s *instance) recount(put func(daemon.Settings)) {
 	if err != nil {
 		return
 	}
-	s.log.Warn("the machine has another number of CPUs than before; jobs that run go on", "cpus", s.cpus, "before", was)
+	s.log.Warn("the number of CPUs has changed; running jobs go on", "cpus", s.cpus, "before", was)
 	put(settings)
 }
 
