@@ -45,8 +45,16 @@ func TestHoldAndRelease(t *testing.T) {
 	if status, body = do(alice, "release"); refusal(t, body).Code != api.CodeForbidden {
 		t.Errorf("the owner released an administrator's hold: %d %s", status, body)
 	}
+	if status, body = do(alice, "hold"); one(t, status, body).HeldBy != "operator" {
+		t.Errorf("the owner's hold replaced an administrator's: %d %s", status, body)
+	}
 	status, body = do(root, "release")
 	if j := one(t, status, body); j.HeldBy != "" {
 		t.Errorf("%+v", j)
+	}
+	v := &b.View.Jobs[1]
+	v.Held, v.HeldOver = "alice", true // by an administrator who had the owner's name
+	if status, body = do(alice, "release"); refusal(t, body).Code != api.CodeForbidden {
+		t.Errorf("the owner released the hold of another of that name: %d %s", status, body)
 	}
 }

@@ -131,7 +131,7 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 	}, Reasons: b.Reasons}
 	switch {
 	case s.Request.Hold:
-		hold(&v, s.Owner.User)
+		hold(&v, s.Owner.User, false)
 	case s.Request.Array != nil:
 		v.Tasks = &job.Tasks{}
 	case b.Place != nil:
@@ -141,8 +141,10 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 	return v
 }
 
-func hold(v *job.JobView, by string) {
-	v.Held, v.Reasons = by, []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
+// hold notes who holds a job, and whether over its owner.
+func hold(v *job.JobView, by string, over bool) {
+	v.Held, v.HeldOver = by, over
+	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
 // same reports whether a submission has been made before: with its request key,

@@ -89,20 +89,24 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	return nil
 }
 
-// waiting is for commands about a job that has not started. What an
-// administrator holds only an administrator releases.
+// waiting is for commands about a job that has not started. What an administrator holds
+// only administrators release, also where its owner holds it as well, as in daemon/core.
 func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
+	others := v.Held != "" && (v.HeldOver || v.Held != v.Owner.User) && !who.Admin
 	switch {
 	case v.State != job.Queued:
 		return job.Refuse("conflict/not-waiting", v.Called(), v.State)
 	case c.Kind == job.CommandHold:
-		hold(v, who.User)
+		if !others {
+			hold(v, who.User, who.UID != v.Owner.UID)
+		}
 	case c.Kind == job.CommandUpdate:
 		return update(v, who, c.Change)
-	case v.Held != "" && v.Held != v.Owner.User && !who.Admin:
+	case others:
 		return job.Refuse("forbidden/held", v.Called(), v.Held)
 	default:
-		v.Held, v.Reasons = "", b.Reasons
+		v.Held, v.HeldOver = "", false
+		v.Reasons = b.Reasons
 	}
 	return nil
 }
