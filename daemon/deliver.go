@@ -18,10 +18,13 @@ func (d *Daemon) deliver(ctx context.Context, n job.Notification) core.Event {
 	defer cancel()
 	why, again := d.trySend(ctx, n)
 	fields := []any{"job", n.Job, "uid", n.UID, "event", n.Event, "way", n.Way}
-	if why.IsZero() {
+	switch failed := append(fields, "again", again, "why", words.Say(why)); {
+	case why.IsZero():
 		d.log.Info("message sent", fields...)
-	} else {
-		d.log.Warn("message not sent", append(fields, "again", again, "why", words.Say(why))...)
+	case again:
+		d.log.Warn("message not sent", failed...)
+	default: // the warning is that it is given up (report)
+		d.log.Info("message not sent", failed...)
 	}
 	return core.Delivered{Job: n.Job, Event: n.Event, Which: n.Which, Sent: why.IsZero(), Again: again, Why: why}
 }
