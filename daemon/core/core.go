@@ -26,7 +26,7 @@ type trackedJob struct {
 
 	awaits   uint64 // while checking: the number of the sample that it waits for
 	dirty    bool   // in this step
-	unasked  bool   // the unit of the attempt was not asked for yet, by no daemon
+	unasked  bool   // no daemon has asked for the attempt's unit yet
 	stopSent bool   // a stop of ours may have reached it already
 
 	tries  int          // starts before this one in a row that are to be tried again

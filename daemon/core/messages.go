@@ -30,7 +30,8 @@ type outbox struct {
 	took    time.Duration     // each of the last tries, on average
 }
 
-// slow reports whether tries take long, now and then a short one among them.
+// slow reports whether tries take long on average, so that a short one now and then changes
+// nothing.
 func (o *outbox) slow() bool { return o.took > slowTry }
 
 // ready returns the message that may go now, nil for none, and else when one may. What is

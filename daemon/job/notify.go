@@ -65,7 +65,7 @@ type Notification struct {
 	Job   ID          `json:"job"`
 	Event NotifyEvent `json:"event"` // start or end
 	Which int         `json:"which"` // of Request.Notify
-	UID   int         `json:"uid"`   // of the job's owner
+	UID   int         `json:"uid"`   // of the job's person (Job.Person)
 	Way   NotifyWay   `json:"way"`
 	At    time.Time   `json:"at"` // when it became owed
 

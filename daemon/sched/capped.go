@@ -108,6 +108,8 @@ func (p *Planner) findPartly() {
 }
 
 // leaves reports whether a job of the bucket waits on after the pass, held back by no array.
+// The plan is not carried out yet: what the pass has started still stands in the queue, and
+// is taken off here; bucket.waits is asked once it is gone from there.
 func (p *Planner) leaves(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.pass)}); c.open() {

@@ -20,7 +20,9 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	return list
 }
 
-// waits reports whether a job of the bucket is held back by no array.
+// waits reports whether a job of the bucket is held back by no array. It reads what is on
+// record once the plan has been carried out; Planner.leaves asks the same before that, and
+// so counts what its pass has started.
 func (b *bucket) waits() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {
