@@ -65,13 +65,13 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 }
 
 // groupToday returns the group that the job was submitted with, or 0, for what
-// the host says is the account's own, where that is no longer one of its groups:
-// whoever was taken out of a group has no use of it by a job that waited.
+// the host says is the account's own, where that is not known to be one of its
+// groups now: whoever was taken out of a group has no use of it by a job that waited.
 func (d *Daemon) groupToday(j *job.Job) int {
 	if d.opt.InGroup == nil || d.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID
 	}
-	d.log.Warn("the group that a job was submitted with is no longer one of its user's: it has the user's own",
+	d.log.Warn("the group that a job was submitted with is not known to be one of its user's now: it has the user's own",
 		"job", j.ID, "uid", j.Owner.UID, "gid", j.Owner.GID)
 	return 0
 }

@@ -169,7 +169,7 @@ var sentences = map[job.Code]sentence{
 	"conflict/reserved": {"reservation %v keeps some of these GPUs for %v from %v to %v",
 		"leave these GPUs or that time out, or end it with 'gpusched reserve cancel'"},
 
-	"unavailable/directory": {"no account named %q is known by now, and the directory of accounts does not answer: %v",
+	"unavailable/directory": {"it is not known whether there is an account named %q, as the account directory gives no answer (%v)",
 		"try again, or give the number of the account; see 'gpusched health'"},
 	"unavailable/stopping":   {"the scheduler is stopping", "try again in a moment"},
 	"unavailable/broken":     {"the scheduler can't work: %v", "running jobs are not affected, and it tries again by itself; see 'gpusched health'"},

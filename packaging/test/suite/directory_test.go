@@ -94,7 +94,7 @@ func TestDirectoryHangs(t *testing.T) {
 	if !strings.Contains(out, "dora") {
 		t.Errorf("a name that was known is not any more: %s", out)
 	}
-	refused(t, "", alice+"gpusched list -u nobody-of-us", 1, "does not answer")
+	refused(t, "", alice+"gpusched list -u nobody-of-us", 1, "gives no answer")
 	try(t, "", alice+"gpusched cancel "+hold)
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
