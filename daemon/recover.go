@@ -109,7 +109,7 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 		began = time.UnixMicro(int64(st.Started))
 	}
 	placed := s.Placed
-	if placed.IsZero() {
+	if placed.IsZero() || placed.After(began) { // the clock was set back in between
 		placed = began
 	}
 	j := job.Job{

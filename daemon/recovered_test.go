@@ -1,0 +1,23 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// A unit that was placed before the clock was set back was not placed after it began: of what
+// began since then nothing would be known to be the job's.
+func TestRecoveredAfterAClockSetBack(t *testing.T) {
+	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	status := &units.Status{Started: uint64(began.UnixMicro())}
+	for placed, want := range map[time.Time]time.Time{
+		began.Add(time.Hour): began, {}: began, began.Add(-time.Second): began.Add(-time.Second),
+	} {
+		j := recovered(&units.Spec{ID: 7, Attempt: 1, Placed: placed}, status, "run", began.Add(time.Minute))
+		if got := j.Attempt.PlacedAt; !got.Equal(want) {
+			t.Errorf("placed at %s by its unit: %s", placed, got)
+		}
+	}
+}
