@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // others pass the jobs for which GPUs are kept. Left to itself each of a stream of like jobs
 // would pass the job that the last one had just passed, and that job's planned start would
 // recede for ever. So a job is passed like that only for Policy.Patience times as long as
-// its planned start was ever away at the least; then running jobs are counted on by what is
+// its planned start was ever away at the least, and for a day at most; then running jobs are counted on by what is
 // expected of them. It is not on record: at a restart that time begins anew.
 type patience struct {
 	jobs []passedJob
@@ -26,6 +25,9 @@ type passedJob struct {
 	since sched.Instant // the first that kept some
 	until sched.Instant // so long it is passed
 }
+
+// longestPassed bounds how long a job is passed, however late others can make its planned start.
+const longestPassed = 24 * time.Hour
 
 // maxPassed bounds how many jobs are remembered for which GPUs are not kept now.
 const maxPassed = 64
@@ -49,9 +51,15 @@ func (p *patience) note(kept []sched.BackfillReservation, times int, now sched.I
 	for _, k := range kept {
 		x := p.of(k.Job, now)
 		x.kept = true
-		if away := time.Duration(k.At - now); away < math.MaxInt64/time.Duration(times) {
-			x.until = min(x.until, x.since.Add(time.Duration(times)*away))
-		}
+		away := min(time.Duration(k.At-now), longestPassed/time.Duration(times))
+		x.until = min(x.until, x.since.Add(time.Duration(times)*away))
+	}
+}
+
+// shift moves what lies in the past or was counted from there with a clock that was set.
+func (p *patience) shift(by time.Duration) {
+	for i := range p.jobs {
+		p.jobs[i].since, p.jobs[i].until = p.jobs[i].since.Add(by), p.jobs[i].until.Add(by)
 	}
 }
 
@@ -60,7 +68,7 @@ func (p *patience) of(id job.ID, now sched.Instant) *passedJob {
 	at := slices.IndexFunc(p.jobs, func(x passedJob) bool { return x.id == id })
 	if at < 0 {
 		at = len(p.jobs)
-		p.jobs = append(p.jobs, passedJob{id: id, since: now, until: sched.Never})
+		p.jobs = append(p.jobs, passedJob{id: id, since: now, until: now.Add(longestPassed)})
 	}
 	return &p.jobs[at]
 }
@@ -87,3 +95,6 @@ func (p *planning) passed(kept []sched.BackfillReservation, times int, now sched
 
 // countedUntil is the latest moment for which running jobs are counted on late.
 func (p *planning) countedUntil() sched.Instant { return p.patience.until() }
+
+// shift follows a clock that was set.
+func (p *planning) shift(by time.Duration) { p.patience.shift(by) }

@@ -28,8 +28,8 @@ func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w 
 	if to <= from || c.planning.Len() == 0 {
 		return w, false
 	}
-	before := slices.Clone(c.plannedStarts(l, from, 0, now))
-	after := c.plannedStarts(l, to, time.Duration(to-from), now)
+	before := slices.Clone(c.plannedStarts(l, from, now))
+	after := c.plannedStarts(l, to, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)
 		if c.jobs.get(w.Job).account != l.account && was != sched.Never && lastOf(after, w.Job) > was {
@@ -39,15 +39,14 @@ func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w 
 	return w, false
 }
 
-// plannedStarts are the starts that are planned if a running job ends then, which is so much
-// later than now, valid until the planner's next pass.
-func (c *Core) plannedStarts(
-	l *trackedJob, end sched.Instant, later time.Duration, now time.Time,
-) []sched.BackfillReservation {
+// plannedStarts are the starts that are planned if a running job ends then, and the others as
+// expected, no later: valid until the planner's next pass.
+func (c *Core) plannedStarts(l *trackedJob, end sched.Instant, now time.Time) []sched.BackfillReservation {
 	s := c.snapshot(now)
 	for i := range s.Running {
-		if r := &s.Running[i]; r.ID == l.job.ID {
-			r.End, r.Late = end, r.Late.Add(later)
+		r := &s.Running[i]
+		if r.Late = 0; r.ID == l.job.ID {
+			r.End = end
 		}
 	}
 	return c.planning.PlannedStarts(s, c.planning.Queue, l.account.Groups)

@@ -54,7 +54,7 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 	if known || j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID {
 		return
 	}
-	j.Attempt = c.untaken(found)
+	j.Attempt, l.unasked = c.untaken(found), false
 	j.Held, j.HeldOver = "", false
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension = found.Suspension

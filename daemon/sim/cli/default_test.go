@@ -14,7 +14,7 @@ func TestProductIsDefault(t *testing.T) {
 	s := config.Default().Scheduling
 	want := sched.Policy{
 		FIFO: s.Policy == config.OrderFIFO, HalfLife: s.HalfLife, GuardAfter: s.GuardAfter, GuardPercent: s.GuardPercent,
-		ReservationDepth: s.ReservationDepth, Slice: s.Slice,
+		ReservationDepth: s.ReservationDepth, Patience: sched.DefaultPatience, Slice: s.Slice,
 	}
 	if got := sim.Product(); got != want {
 		t.Errorf("the simulator's default is %+v, the daemon's %+v", got, want)
