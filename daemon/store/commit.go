@@ -39,7 +39,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	next, err := s.transact(ctx, records)
-	if Retryable(err) && s.checkpoint(ctx) == nil && s.disk.writable(s.path) == nil {
+	if Retryable(err) && s.checkpointIfWritable(ctx) == nil {
 		// The log now begins anew in the space that it has: on a full disk
 		// changes go on, only growth does not.
 		next, err = s.transact(ctx, records)
@@ -58,9 +58,21 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	s.dirty += pagesOf(records)
 	if s.dirty >= checkpointPages {
-		_ = s.checkpoint(ctx) // the commit is durable in the log; the next one tries again
+		_ = s.checkpointIfWritable(ctx) // the commit is durable in the log; the next one tries again
 	}
 	return nil
+}
+
+// checkpointIfWritable is checkpoint where the disk is not read-only before it, nor after: a kernel
+// that has just made it so says that all is synced, and nothing is.
+func (s *Store) checkpointIfWritable(ctx context.Context) error {
+	if err := s.disk.writable(s.path); err != nil {
+		return err
+	}
+	if err := s.checkpoint(ctx); err != nil {
+		return err
+	}
+	return s.disk.writable(s.path)
 }
 
 // transact writes the records and returns the next ids as they are then stored.

@@ -121,6 +121,12 @@ func TestReadOnlyDiskGetsNothing(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
+	if _, err := s.Forget(t.Context(), History{Age: time.Hour}, time.Now()); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("forgetting: %v", err)
+	}
+	if err := s.checkpointIfWritable(t.Context()); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("taking the log into the file: %v", err)
+	}
 	if !bytes.Equal(files(), before) {
 		t.Error("something was written")
 	}

@@ -74,7 +74,13 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 	if err := s.countPasts(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.withWriter(func() error { return prune(ctx, s.write, now, keepPredictions) }); err != nil {
+	err = s.withWriter(func() error {
+		if err := s.disk.writable(s.path); err != nil { // see Commit
+			return err
+		}
+		return prune(ctx, s.write, now, keepPredictions)
+	})
+	if err != nil {
 		return 0, err
 	}
 	if h.Age > 0 {
