@@ -46,11 +46,17 @@ func OwnerBelow(procRoot, below string, pid int) Owner {
 		o.Unit = UnitOfCgroup(string(cgroup), below)
 	}
 	o.Start = StartOf(procRoot, pid)
+	if below != "" && strings.HasPrefix(o.Unit, otherSlices) {
+		return o // when it began is kept back: it would be counted as left behind by a job of the user's own
+	}
 	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
 		o.Age = ageOf(o.Start, string(uptime))
 	}
 	return o
 }
+
+// otherSlices is how the slices of the machine's scheduler begin, of which a user's own has none.
+const otherSlices = "gpujobs-u"
 
 // ticksPerSecond is what Linux counts the start of a process in on every
 // architecture that there is a driver for.

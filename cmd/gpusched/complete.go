@@ -31,7 +31,10 @@ func complete(ctx context.Context, a *app, args []string) error {
 		return nil
 	}
 	if len(args) > 1 {
-		args = a.cutOwn(args)
+		var err error
+		if args, err = a.cutOwn(args); err != nil {
+			return nil
+		}
 	}
 	words, current := args[:len(args)-1], args[len(args)-1]
 	var g any = &grammar{}

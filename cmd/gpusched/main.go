@@ -42,7 +42,7 @@ func hostApp() *app {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			return strings.TrimSpace(line)
 		},
-		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath),
+		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket),
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
 	}

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
@@ -20,24 +23,43 @@ func ownSocket(getenv func(string) string, uid int) string {
 	return filepath.Join(runtime, "gpusched", "gpusched.sock")
 }
 
+// enabledSocket is there where systemd is to open the socket of the machine's scheduler,
+// also while an administrator has stopped it.
+const enabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
+
 // clientFor asks the scheduler that the environment names, or else that of the machine.
-// Where there is none, and the user has one, that is the only one that can be meant.
-func clientFor(getenv func(string) string, uid int, machine string) *api.Client {
+// Where there is none, as none of these paths is there, and the user has one, that is the only
+// one that can be meant.
+func clientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
-	if socket == "" && !present(machine) && present(own) {
+	if socket == "" && !slices.ContainsFunc(machine, present) && ownerOf(own) == uid {
 		socket = own
 	}
 	return &api.Client{Socket: socket, Own: socket == own}
 }
 
+// ownerOf is whose a file is, -1 where it is not there. A link is its own: XDG_RUNTIME_DIR can be
+// another user's, whose scheduler would be told the environment of a job.
+func ownerOf(path string) int {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return -1
+	}
+	return int(st.Uid)
+}
+
 // cutOwn takes the flag from the front of a command line.
-func (a *app) cutOwn(args []string) []string {
+func (a *app) cutOwn(args []string) ([]string, error) {
 	if len(args) == 0 || args[0] != ownFlag {
-		return args
+		return args, nil
+	}
+	socket := ownSocket(a.getenv, a.uid)
+	if owner := ownerOf(socket); owner >= 0 && owner != a.uid {
+		return nil, usagef("%s belongs to uid %d, not to you: nothing was sent there (XDG_RUNTIME_DIR is another user's)", socket, owner)
 	}
 	a.own = true
-	a.client = &api.Client{Socket: ownSocket(a.getenv, a.uid), Own: true}
-	return args[1:]
+	a.client = &api.Client{Socket: socket, Own: true}
+	return args[1:], nil
 }
 
 // asTyped has the commands that a text proposes ask the same scheduler.
@@ -67,10 +89,10 @@ func notEnforced(j api.Job) string {
 
 // unenforced are the words of api.Job's NotEnforced.
 var unenforced = map[string]string{
-	"devices": "which GPUs it opens (your systemd has no device filter; CUDA_VISIBLE_DEVICES names its own)",
-	"mem":     "its memory limit (your systemd was not given the controller memory)",
-	"cpus":    "its CPU limit (your systemd was not given the controller cpu)",
-	"tasks":   "how many processes it has (your systemd was not given the controller pids)",
+	"devices": "its GPUs (it can open others: a user's systemd has no device filter)",
+	"mem":     "its memory limit (a user's systemd here has no memory controller)",
+	"cpus":    "its CPU limit (a user's systemd here has no cpu controller)",
+	"tasks":   "the number of its processes (a user's systemd here has no pids controller)",
 }
 
 // ownLines selects the lines of a job of a user's own systemd, from one time to

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,13 +16,14 @@ import (
 func TestWhichScheduler(t *testing.T) {
 	dir := t.TempDir()
 	machine, own := filepath.Join(dir, "machine.sock"), filepath.Join(dir, "gpusched", "gpusched.sock")
+	enabled, uid := filepath.Join(dir, "enabled"), os.Getuid()
 	socket := ""
 	getenv := func(name string) string {
 		return map[string]string{"XDG_RUNTIME_DIR": dir, "GPUSCHED_SOCKET": socket}[name]
 	}
 	check := func(when, want string, isOwn bool) {
 		t.Helper()
-		if c := clientFor(getenv, 7, machine); c.Socket != want || c.Own != isOwn {
+		if c := clientFor(getenv, uid, machine, enabled); c.Socket != want || c.Own != isOwn {
 			t.Errorf("%s: %q, own %v", when, c.Socket, c.Own)
 		}
 	}
@@ -35,6 +37,16 @@ func TestWhichScheduler(t *testing.T) {
 		}
 		if path == own {
 			check("the user's alone", own, true)
+			uid++
+			check("another's", "", false)
+			if _, err := (&app{getenv: getenv, uid: uid}).cutOwn([]string{"--user"}); err == nil || !strings.Contains(err.Error(), "not to you") {
+				t.Errorf("another's, by name: %v", err)
+			}
+			uid--
+			if err := os.WriteFile(enabled, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			check("the machine's is stopped", "", false)
 		}
 	}
 	check("both", "", false)
@@ -43,8 +55,8 @@ func TestWhichScheduler(t *testing.T) {
 	socket = "/elsewhere"
 	check("another is named", "/elsewhere", false)
 
-	a := &app{getenv: getenv, uid: 7}
-	if rest := a.cutOwn([]string{"--user", "list", "--user", "alice"}); !slices.Equal(rest, []string{"list", "--user", "alice"}) ||
+	a := &app{getenv: getenv, uid: uid}
+	if rest, err := a.cutOwn([]string{"--user", "list", "--user", "alice"}); err != nil || !slices.Equal(rest, []string{"list", "--user", "alice"}) ||
 		a.client.Socket != own || !a.client.Own {
 		t.Errorf("%q, %+v", rest, a.client)
 	}

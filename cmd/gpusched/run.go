@@ -22,11 +22,14 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 			code = a.finish(fmt.Errorf("the output could not be written: %w", err))
 		}
 	}()
-	args = a.cutOwn(args)
+	args, err := a.cutOwn(args)
+	if err != nil {
+		return a.finish(err)
+	}
 	if len(args) > 0 && hidden[args[0]] != nil {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}
-	args, err := habitual(args)
+	args, err = habitual(args)
 	if err != nil {
 		return a.finish(err)
 	}

@@ -103,7 +103,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 		fact("message", a.messageLine(m))
 	}
 	fact("unit", unitLine(j))
-	fact("not held to", notEnforced(j))
+	fact("not enforced", notEnforced(j))
 	if p := j.Private; p != nil {
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))

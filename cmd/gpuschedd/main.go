@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -59,7 +60,7 @@ func run(args []string) int {
 		flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
 		own, err := ownPaths(os.Getenv, os.Getuid())
 		if err == nil {
-			err = own.apply(&o, set)
+			err = own.apply(&o, *socket, set)
 		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "gpuschedd: %v\n", err)
@@ -80,7 +81,11 @@ func serve(o supervise.Options, socket string) int {
 	defer stop()
 	o.Environ, o.Log, o.Level = os.Environ(), log, level
 	o.Journal = queue
-	listeners, err := listen(socket)
+	mode := fs.FileMode(0o666)
+	if o.Own != nil {
+		mode = 0o600
+	}
+	listeners, err := listen(socket, mode)
 	if err == nil {
 		err = supervise.New(o).Run(ctx, listeners...)
 	}
@@ -101,7 +106,7 @@ func logTo(stderr *os.File) *journal.Queue {
 }
 
 // listen takes the activated socket, or opens the one that was named.
-func listen(socket string) ([]net.Listener, error) {
+func listen(socket string, mode fs.FileMode) ([]net.Listener, error) {
 	if socket == "" {
 		l, err := systemd.Listeners()
 		if err != nil {
@@ -113,5 +118,5 @@ func listen(socket string) ([]net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w", socket, err)
 	}
-	return []net.Listener{l}, os.Chmod(socket, 0o666)
+	return []net.Listener{l}, os.Chmod(socket, mode)
 }

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/supervise"
@@ -31,10 +34,11 @@ func ownPaths(getenv func(string) string, uid int) (paths, error) {
 	if !filepath.IsAbs(home) || !filepath.IsAbs(runtime) {
 		return paths{}, errors.New("--user needs $HOME and $XDG_RUNTIME_DIR, as 'systemctl --user start gpusched' sets them")
 	}
-	machine, err := os.Hostname()
-	if err != nil || machine == "" || filepath.Base(machine) != machine {
-		machine = "localhost"
+	var st unix.Stat_t
+	if err := unix.Stat(runtime, &st); err != nil || int(st.Uid) != uid {
+		return paths{}, fmt.Errorf("--user needs a $XDG_RUNTIME_DIR that belongs to uid %d, and %s does not", uid, runtime)
 	}
+	machine := machineName()
 	return paths{
 		uid: uid, name: cmp.Or(host.UserName(uid), getenv("USER"), strconv.Itoa(uid)),
 		config:  filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "gpusched"),
@@ -43,15 +47,30 @@ func ownPaths(getenv func(string) string, uid int) (paths, error) {
 	}, nil
 }
 
+// machineName tells the machines apart that have one home. A host's name changes.
+func machineName() string {
+	if id, err := os.ReadFile("/etc/machine-id"); err == nil {
+		if name := strings.TrimSpace(string(id)); name != "" && filepath.Base(name) == name {
+			return name
+		}
+	}
+	if name, err := os.Hostname(); err == nil && name != "" && filepath.Base(name) == name {
+		return name
+	}
+	return "localhost"
+}
+
 // apply puts them in the place of those of the machine, as far as no option has set
 // others, and makes the directories.
-func (p paths) apply(o *supervise.Options, set map[string]bool) error {
+func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) error {
 	o.Config, o.DropIns = filepath.Join(p.config, "gpusched.toml"), filepath.Join(p.config, "conf.d")
 	o.Own = &supervise.Own{
-		UID: p.uid, Name: p.name, Bus: "unix:path=" + p.systemd, Socket: filepath.Join(p.runtime, "gpusched.sock"),
+		UID: p.uid, Name: p.name, Bus: "unix:path=" + p.systemd, Socket: cmp.Or(socket, filepath.Join(p.runtime, "gpusched.sock")),
 		Linger: filepath.Join(lingerDir, p.name),
 	}
-	o.Accounts = "" // of the machine's scheduler alone
+	if !set["accounts"] {
+		o.Accounts = "" // of the machine's scheduler alone
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the other programs, which are beside this one: %w", err)

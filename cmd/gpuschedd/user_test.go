@@ -15,13 +15,16 @@ func TestOwnPaths(t *testing.T) {
 	env := map[string]string{"HOME": home, "XDG_RUNTIME_DIR": runtime, "USER": "carol"}
 	getenv := func(name string) string { return env[name] }
 	const uid = 987654 // has no account
+	if err := os.Chown(runtime, uid, -1); err != nil {
+		t.Fatal(err)
+	}
 	p, err := ownPaths(getenv, uid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	specs := filepath.Join(t.TempDir(), "elsewhere")
 	o := supervise.Options{State: "/var/lib/gpusched", Specs: specs, Launcher: "/usr/libexec/gpusched/gpusched-job", Accounts: "/run/x"}
-	if err := p.apply(&o, map[string]bool{"specs": true}); err != nil {
+	if err := p.apply(&o, "", map[string]bool{"specs": true}); err != nil {
 		t.Fatal(err)
 	}
 	self, _ := os.Executable()
@@ -42,6 +45,12 @@ func TestOwnPaths(t *testing.T) {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v, %v", dir, info, err)
 		}
+	}
+	if err := os.Chown(runtime, uid+1, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ownPaths(getenv, uid); err == nil || !strings.Contains(err.Error(), "belongs") {
+		t.Errorf("in another's runtime directory: %v", err)
 	}
 	for _, missing := range []string{"HOME", "XDG_RUNTIME_DIR"} {
 		if _, err := ownPaths(func(name string) string {

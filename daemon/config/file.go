@@ -46,8 +46,12 @@ type OwnerCheck func(fs.FileInfo) error
 // OwnedBy wants a file of root's or of one user's that they alone can change.
 func OwnedBy(uid int) OwnerCheck {
 	return func(info fs.FileInfo) error {
-		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != uid {
+		st, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case ok && st.Uid == 0 && uid != 0:
 			return RootOnly(info)
+		case !ok || int(st.Uid) != uid:
+			return errors.New("it belongs neither to you nor to root")
 		}
 		if mode := info.Mode().Perm(); mode&0o022 != 0 {
 			return fmt.Errorf("others than you can write it (mode %04o): 'chmod go-w' it", mode)

@@ -37,12 +37,12 @@ func checkNoFilter(dev string, access func(string) error) job.Check {
 	nodes, _ := filepath.Glob(filepath.Join(dev, "nvidia[0-9]*"))
 	closed := 0
 	for _, node := range nodes {
-		if errors.Is(access(node), syscall.EPERM) {
+		if err := access(node); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 			closed++
 		}
 	}
 	if closed > 0 {
-		return c.Degrade(fmt.Sprintf("%d of %d GPUs are closed to your sessions, and to jobs of your own systemd, by a device filter of this site's", closed, len(nodes)),
+		return c.Degrade(fmt.Sprintf("%d of %d GPUs are closed to you, and to jobs of your own systemd, by their permissions or a device filter of this site's", closed, len(nodes)),
 			"submit to the scheduler of the machine, without --user")
 	}
 	return c

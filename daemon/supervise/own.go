@@ -101,6 +101,9 @@ func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error
 	if err != nil {
 		return units.Scope{}, err
 	}
+	if root == "" || root == "/" {
+		return units.Scope{}, fmt.Errorf("the user's systemd says that its control group is %q", root)
+	}
 	o.root.Store(&root)
 	return units.Scope{User: true, Root: root}, nil
 }
@@ -183,7 +186,7 @@ func (o *Own) checkLimits() job.Check {
 			"an administrator boots the machine with systemd.unified_cgroup_hierarchy=1")
 	case len(missing) > 0:
 		return c.Degrade("not enforced for: "+strings.Join(missing, ", ")+" (your systemd was not given these controllers)",
-			"an administrator gives them to all users: 'systemctl edit user@.service' with [Service] and Delegate=cpu memory pids; it counts from the next boot on")
+			"an administrator gives them to all users: 'systemctl edit user@.service' with [Service] and 'Delegate=cpu memory pids'; it counts when your systemd is started again, at the latest with the next boot")
 	}
 	return c
 }
