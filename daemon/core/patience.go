@@ -12,7 +12,7 @@ import (
 // others pass the jobs for which GPUs are kept. Left to itself each of a stream of like jobs
 // would pass the job that the last one had just passed, and that job's planned start would
 // recede for ever. So a job is passed like that only for Policy.Patience times as long as
-// its planned start was ever away at the least, and for a day at most; then running jobs are counted on by what is
+// its planned start was ever away at the least, and for two days at most; then running jobs are counted on by what is
 // expected of them. It is not on record: at a restart that time begins anew.
 type patience struct {
 	jobs []passedJob
@@ -27,7 +27,7 @@ type passedJob struct {
 }
 
 // longestPassed bounds how long a job is passed, however late others can make its planned start.
-const longestPassed = 24 * time.Hour
+const longestPassed = 48 * time.Hour
 
 // maxPassed bounds how many jobs are remembered for which GPUs are not kept now.
 const maxPassed = 64

@@ -31,11 +31,11 @@ func TestPatience(t *testing.T) {
 		}
 	}
 	p.note([]sched.BackfillReservation{{Job: 3, At: sched.Never}}, 6, at(140))
-	if got := p.until(); got != at(140+24*60) {
+	if got := p.until(); got != at(140+48*60) {
 		t.Errorf("with no start: %s", time.Duration(got))
 	}
 	p.shift(-time.Hour)
-	if got := p.until(); got != at(80+24*60) {
+	if got := p.until(); got != at(80+48*60) {
 		t.Errorf("with the clock set back: %s", time.Duration(got))
 	}
 	p.forget(func(id job.ID) bool { return id != 1 })
