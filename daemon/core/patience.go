@@ -11,9 +11,9 @@ import (
 // patience is until when running jobs are counted on late (sched.Running.Late), so that more
 // others pass the jobs for which GPUs are kept. Left to itself each of a stream of like jobs
 // would pass the job that the last one had just passed, and that job's planned start would
-// recede for ever. So a job is passed like that only for Policy.Patience times as long as
-// its planned start was ever away at the least, and for two days at most; then running jobs are counted on by what is
-// expected of them. It is not on record: at a restart that time begins anew.
+// recede for ever. So a job is passed like that only for Policy.Patience times as long as it is
+// expected to run itself, from when GPUs are kept for it; then running jobs are counted on by what
+// is expected of them. It is not on record: at a restart that time begins anew.
 type patience struct {
 	jobs []passedJob
 }
@@ -25,9 +25,6 @@ type passedJob struct {
 	since sched.Instant // the first that kept some
 	until sched.Instant // so long it is passed
 }
-
-// longestPassed bounds how long a job is passed, however late others can make its planned start.
-const longestPassed = 48 * time.Hour
 
 // maxPassed bounds how many jobs are remembered for which GPUs are not kept now.
 const maxPassed = 64
@@ -43,16 +40,15 @@ func (p *patience) until() sched.Instant {
 	return until
 }
 
-// note takes over for which jobs a pass keeps GPUs, and until when.
-func (p *patience) note(kept []sched.BackfillReservation, times int, now sched.Instant) {
+// note takes over for which jobs a pass keeps GPUs; long says for how long each is passed.
+func (p *patience) note(kept []sched.BackfillReservation, long func(job.ID) time.Duration, now sched.Instant) {
 	for i := range p.jobs {
 		p.jobs[i].kept = false
 	}
 	for _, k := range kept {
 		x := p.of(k.Job, now)
 		x.kept = true
-		away := min(time.Duration(k.At-now), longestPassed/time.Duration(times))
-		x.until = min(x.until, x.since.Add(time.Duration(times)*away))
+		x.until = x.since.Add(long(k.Job))
 	}
 }
 
@@ -68,7 +64,7 @@ func (p *patience) of(id job.ID, now sched.Instant) *passedJob {
 	at := slices.IndexFunc(p.jobs, func(x passedJob) bool { return x.id == id })
 	if at < 0 {
 		at = len(p.jobs)
-		p.jobs = append(p.jobs, passedJob{id: id, since: now, until: now.Add(longestPassed)})
+		p.jobs = append(p.jobs, passedJob{id: id, since: now, until: now})
 	}
 	return &p.jobs[at]
 }
@@ -89,7 +85,7 @@ func (p *patience) forget(waits func(job.ID) bool) {
 func (p *planning) passed(kept []sched.BackfillReservation, times int, now sched.Instant) {
 	if times > 0 {
 		p.patience.forget(p.Has)
-		p.patience.note(kept, times, now)
+		p.patience.note(kept, func(id job.ID) time.Duration { return time.Duration(times) * p.Expected(id) }, now)
 	}
 }
 

@@ -8,39 +8,41 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// A job is passed for so many times the shortest that its planned start was away, however
-// often it recedes, and others that GPUs are kept for no longer change nothing.
+// A job is passed late from when GPUs are kept for it for so long as is said, by what is
+// expected now, whatever its planned start is; others that GPUs are not kept for count nothing.
 func TestPatience(t *testing.T) {
 	var p patience
 	at := func(minutes int) sched.Instant { return sched.Instant(time.Duration(minutes) * time.Minute) }
+	long := time.Hour
+	note := func(now int, id job.ID) sched.Instant {
+		p.note([]sched.BackfillReservation{{Job: id, At: sched.Never}}, func(job.ID) time.Duration { return long }, at(now))
+		return p.until()
+	}
+	if got := p.until(); got != sched.Never {
+		t.Errorf("with no job: %s", time.Duration(got))
+	}
 	for _, step := range []struct {
-		now, start int
-		id         job.ID
-		until      int
+		now   int
+		id    job.ID
+		until int
 	}{
-		{0, 30, 1, 180},
-		{10, 50, 1, 180}, // it recedes
-		{20, 40, 1, 120}, // it comes closer
-		{30, 31, 2, 36},  // another goes before
-		{40, 80, 1, 120}, // which is forgotten again
-		{130, 170, 1, 120},
+		{0, 1, 60},
+		{50, 1, 60},
+		{55, 2, 115}, // another goes before
+		{70, 1, 60},
 	} {
-		p.note([]sched.BackfillReservation{{Job: step.id, At: at(step.start)}}, 6, at(step.now))
-		if got := p.until(); got != at(step.until) {
+		if got := note(step.now, step.id); got != at(step.until) {
 			t.Errorf("after %d min: %s, want %d min", step.now, time.Duration(got), step.until)
 		}
 	}
-	p.note([]sched.BackfillReservation{{Job: 3, At: sched.Never}}, 6, at(140))
-	if got := p.until(); got != at(140+48*60) {
-		t.Errorf("with no start: %s", time.Duration(got))
+	if long = 2 * time.Hour; note(80, 1) != at(120) {
+		t.Errorf("expected to run longer by now: %s", time.Duration(p.until()))
 	}
-	p.shift(-time.Hour)
-	if got := p.until(); got != at(80+48*60) {
-		t.Errorf("with the clock set back: %s", time.Duration(got))
+	if p.shift(-time.Hour); p.until() != at(60) {
+		t.Errorf("with the clock set back: %s", time.Duration(p.until()))
 	}
 	p.forget(func(id job.ID) bool { return id != 1 })
-	p.note([]sched.BackfillReservation{{Job: 1, At: at(151)}}, 6, at(150))
-	if got := p.until(); got != at(156) {
+	if got := note(90, 1); got != at(210) {
 		t.Errorf("one that waits anew: %s", time.Duration(got))
 	}
 }
@@ -49,7 +51,8 @@ func TestPatience(t *testing.T) {
 func TestPatienceIsBounded(t *testing.T) {
 	var p patience
 	for id := range job.ID(1000) {
-		p.note([]sched.BackfillReservation{{Job: id, At: sched.Instant(id + 1)}}, 6, sched.Instant(id))
+		kept := []sched.BackfillReservation{{Job: id, At: sched.Instant(id + 1)}}
+		p.note(kept, func(job.ID) time.Duration { return time.Hour }, sched.Instant(id))
 		p.forget(func(job.ID) bool { return true })
 	}
 	if len(p.jobs) != maxPassed || !p.jobs[maxPassed-1].kept {
