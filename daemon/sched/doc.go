@@ -51,8 +51,8 @@
 // (shadow) at which that is so, and the GPUs that become free latest. The shadow is that of the last
 // running job that has to end, so it is rarely a typical one: each is counted on from Running.Late,
 // once four in five like it have ended. As each of a stream of like jobs would then pass the job that the last one
-// had just passed, that is so only until a job was passed for Policy.Patience times as long as its
-// shadow was ever away at the least; then half have to have ended. (Measured: contrib/sim.) One that
+// had just passed, that is so only until a job was passed for Policy.Patience times as long as it is
+// expected to run itself; then half have to have ended. (Measured: contrib/sim.) One that
 // would not fit either if all of them had ended, and all GPUs were back that are
 // expected, is passed over. Where there is no such instant for another, since a load
 // keeps it or a reservation of an administrator, it is not tried for others of its
