@@ -3,12 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
@@ -41,8 +41,12 @@ func clientFor(getenv func(string) string, uid int, machine ...string) *api.Clie
 // ownerOf is whose a file is, -1 where it is not there. A link is its own: XDG_RUNTIME_DIR can be
 // another user's, whose scheduler would be told the environment of a job.
 func ownerOf(path string) int {
-	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return -1
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
 		return -1
 	}
 	return int(st.Uid)

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/supervise"
@@ -34,8 +34,7 @@ func ownPaths(getenv func(string) string, uid int) (paths, error) {
 	if !filepath.IsAbs(home) || !filepath.IsAbs(runtime) {
 		return paths{}, errors.New("--user needs $HOME and $XDG_RUNTIME_DIR, as 'systemctl --user start gpusched' sets them")
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(runtime, &st); err != nil || int(st.Uid) != uid {
+	if info, err := os.Stat(runtime); err != nil || !belongsTo(info, uid) {
 		return paths{}, fmt.Errorf("--user needs a $XDG_RUNTIME_DIR that belongs to uid %d, and %s does not", uid, runtime)
 	}
 	machine := machineName()
@@ -45,6 +44,11 @@ func ownPaths(getenv func(string) string, uid int) (paths, error) {
 		state:   filepath.Join(cmp.Or(getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state")), "gpusched/machines", machine),
 		runtime: filepath.Join(runtime, "gpusched"), systemd: filepath.Join(runtime, "systemd/private"),
 	}, nil
+}
+
+func belongsTo(info fs.FileInfo, uid int) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == uid
 }
 
 // machineName tells the machines apart that have one home. A host's name changes.
