@@ -10,14 +10,15 @@ import (
 // TestSchedulerWideJob: a job for all GPUs starts in the midst of an endless
 // stream of jobs for one that is more than the machine can do, also of the same
 // user. It is expected to run about as long as they are: of jobs that are much
-// longer the rules say that they wait for the guard.
+// longer the rules say that they wait for the guard. Others pass it for 20 s at most,
+// twice the 10 s of its limit, where little is known of what runs.
 func TestSchedulerWideJob(t *testing.T) {
 	for _, user := range []string{"alice", "bob"} {
 		t.Run("of "+user+" in bob's stream", func(t *testing.T) {
 			begin(t)
 			stop := stream(t)
 			until(t, "all GPUs are busy", func() bool { return strings.Count(sh(t, "", "gpusched list -s running"), "bob") >= 4 })
-			j := wait(t, submit(t, user, "-g 4 -t 30s -- true"))
+			j := wait(t, submit(t, user, "-g 4 -t 10s -- true"))
 			more := sh(t, "", "gpusched list -s queued -u bob -o ids")
 			stop()
 			ended(t, j, "completed", "exit code 0")
