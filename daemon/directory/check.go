@@ -14,7 +14,11 @@ func (d *Directory) Check() job.Check {
 	defer d.mu.Unlock()
 	switch {
 	case !d.silent.IsZero():
-		d.retry()
+		if e := d.known.get(d.missed); e != nil {
+			d.begin(d.missed, e)
+		} else {
+			d.begin(d.missed, d.known.entry(d.missed, ourselves))
+		}
 		return c.Degrade(fmt.Sprintf("directory: no answer since %s (%v): accounts and groups that were known stay, others are numbers",
 			d.silent.Format("15:04:05"), d.err), "getent passwd NAME; systemctl status gpusched-accounts; the directory's own service (sssd)")
 	case d.answered.IsZero():

@@ -19,7 +19,7 @@ const (
 	trust      = 24 * time.Hour  // how long groups are believed in while there is no answer
 	maxAsked   = 16              // questions at once
 	maxKnown   = 10000           // answers
-	maxAskedBy = 4               // questions at once for one account, and those that are left to ourselves
+	maxAskedBy = 4               // questions at once for one account
 	maxKnownBy = 200             // answers that are kept for one account
 )
 
@@ -51,12 +51,11 @@ type Directory struct {
 	mu       sync.Mutex // guards the fields that follow
 	known    shelves
 	asking   int
-	asked    time.Time // the last question of ours
+	asked    time.Time // the last question
 	answered time.Time // the last answer
-	told     time.Time // the last answer to a question of ours
-	silent   time.Time // since when there is none to those; zero: there are answers
-	back     time.Time // when a silence ended last
-	err      error     // why there is none
+	silent   time.Time // since when there is none; zero: there are answers
+	err      error     // why
+	missed   Query     // what was asked last and not answered
 }
 
 // entry is what is known of a question.
@@ -66,10 +65,7 @@ type entry struct {
 	answer  Answer
 	at      time.Time     // when that was said; zero: never
 	found   time.Time     // when there was such an entry last
-	began   time.Time     // when it was asked last
 	pending chan struct{} // closed when the question under way is over; nil: none is
-	failed  time.Time     // when it had no answer last
-	err     error         // why; nil: it was answered since
 }
 
 // New makes one.
@@ -140,9 +136,7 @@ func (d *Directory) unknown(q Query) error {
 	switch {
 	case d.ask == nil || !q.Valid() || e != nil && time.Since(e.at) < fresh:
 		return nil
-	case e != nil && e.err != nil:
-		return e.err
-	case !d.silent.IsZero():
+	case d.err != nil:
 		return d.err
 	case e == nil || e.at.IsZero():
 		return errBusy
@@ -197,19 +191,13 @@ func (d *Directory) Holds(uid, gid int) bool {
 // in it, or neither the files nor the directory, which answers, know both.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
-	return in || !known && d.answers(Query{GroupByID, strconv.Itoa(gid)}, Query{GroupsOf, strconv.Itoa(uid)})
+	return in || !known && d.answers()
 }
 
-// answers reports whether the directory answers, and has answered those of the questions that were
-// put to it; or there is none.
-func (d *Directory) answers(questions ...Query) bool {
+// answers reports whether the directory answers, or there is none.
+func (d *Directory) answers() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, q := range questions {
-		if e := d.known.get(q); e != nil && !e.answered() {
-			return false
-		}
-	}
 	return d.silent.IsZero()
 }
 
@@ -225,9 +213,9 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if !e.at.IsZero() && time.Since(e.at) < fresh {
 		return e.answer
 	}
-	d.begin(e, asker)
-	if wait && e.pending != nil && d.silent.IsZero() && !d.vain(e) && (!e.answer.Found || q.Kind == GroupsOf) {
-		d.await(e)
+	d.begin(q, e)
+	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf) {
+		d.await(q, e)
 	}
 	return e.believed(time.Now())
 }
@@ -238,4 +226,66 @@ func (e *entry) believed(now time.Time) Answer {
 		return Answer{}
 	}
 	return e.answer
+}
+
+// await waits for the answer to a question that is under way. It gives the lock up
+// meanwhile.
+func (d *Directory) await(q Query, e *entry) {
+	pending, began := e.pending, time.Now()
+	d.mu.Unlock()
+	select {
+	case <-pending:
+	case <-time.After(patience):
+	}
+	d.mu.Lock()
+	if e.pending == pending && d.silent.IsZero() && d.answered.Before(began) {
+		d.silent, d.err, d.missed = began, errLate, q
+	}
+}
+
+// begin asks a question, unless it is under way, or enough others are.
+func (d *Directory) begin(q Query, e *entry) {
+	most, now := maxAsked, time.Now()
+	if !d.silent.IsZero() {
+		most = 1
+		if now.Sub(d.asked) < askAgain {
+			return
+		}
+	}
+	shelf := d.known.of(e.asker)
+	if e.pending != nil || d.asking >= most || e.asker != ourselves && shelf.asking >= maxAskedBy {
+		return
+	}
+	e.pending, d.asked = make(chan struct{}), now
+	d.asking++
+	shelf.asking++
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+		defer cancel()
+		a, err := d.ask(ctx, q)
+		d.end(q, e, shelf, a, err)
+	}()
+}
+
+// end takes an answer, or notes that there was none.
+func (d *Directory) end(q Query, e *entry, of *shelf, a Answer, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asking--
+	of.asking--
+	close(e.pending)
+	e.pending = nil
+	now := time.Now()
+	if err != nil {
+		if d.err, d.missed = err, q; d.silent.IsZero() {
+			d.silent = now
+		}
+		return
+	}
+	d.answered, d.silent, d.err = now, time.Time{}, nil
+	if e.at = now; a.Found {
+		e.answer, e.found = a, now
+	} else if now.Sub(e.found) > keep {
+		e.answer = Answer{}
+	}
 }

@@ -15,10 +15,7 @@
 //     group that gives rights for a day; both for an hour after it no longer knows
 //     them: some modules say "not found" when their server is away. What is not
 //     known gives no right.
-//  3. While there is no answer one question is asked every askAgain, not more: one of the
-//     daemon's own. Only those say that there is none: when one has no answer in time, or
-//     when an account's has none, another of them is asked at once.
+//  3. While there is no answer one question is asked every askAgain, not more.
 //  4. What is remembered is bounded, and so are the questions under way.
-//  5. Who asks for many names, or for one that has no answer, has nobody else's forgotten
-//     or put off.
+//  5. Who asks for many names has nobody else's forgotten or put off.
 package directory

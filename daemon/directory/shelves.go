@@ -39,14 +39,6 @@ func (s *shelves) of(asker int) *shelf {
 	return f
 }
 
-// asking is how many questions of somebody are under way.
-func (s *shelves) asking(asker int) int {
-	if f := s.byAsker[asker]; f != nil {
-		return f.asking
-	}
-	return 0
-}
-
 // entry returns what is remembered of a question, and makes room for it. What we ask ourselves
 // is ours, whoever asked for it before.
 func (s *shelves) entry(q Query, asker int) *entry {
@@ -88,16 +80,12 @@ func (s *shelves) makeRoom(asker int) {
 	s.remove(most.list.Back().Value.(*entry))
 }
 
-// remove takes an entry away.
+// remove takes an entry away, and a shelf that nothing needs any more.
 func (s *shelves) remove(e *entry) {
-	s.of(e.asker).list.Remove(s.entries[e.query])
+	f := s.of(e.asker)
+	f.list.Remove(s.entries[e.query])
 	delete(s.entries, e.query)
-	s.tidy(e.asker)
-}
-
-// tidy takes a shelf away that nothing needs any more.
-func (s *shelves) tidy(asker int) {
-	if f := s.byAsker[asker]; f != nil && f.list.Len() == 0 && f.asking == 0 {
-		delete(s.byAsker, asker)
+	if f.list.Len() == 0 && f.asking == 0 {
+		delete(s.byAsker, e.asker)
 	}
 }
