@@ -42,7 +42,9 @@ func TestAttackerSpec(t *testing.T) {
 		n++
 	}
 	t.Logf("%d attempts refused: the spec of one's own job", n)
-	if after := sh(t, "", "sync; "+used); after != before {
+	var had, has int64
+	after := sh(t, "", "sync; "+used)
+	if fmt.Sscan(before+" "+after, &had, &has); has > had || has == 0 { // others may have given some back
 		t.Errorf("/run had %s bytes in use, and has %s", before, after)
 	}
 	sizes := sh(t, "alice", fmt.Sprintf("cd /run/gpusched/specs; stat -c '%%s %%b %%a %%U' %d.1 %d.1 | sort -u", id, large))

@@ -88,7 +88,7 @@ func TestOwnScheduler(t *testing.T) {
 	shown := sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user show %d", two))
 	health := try(t, "alice", ownRuntime+"gpusched --user health -o wide").Stdout
 	for text, where := range map[string]string{
-		"which GPUs it opens": shown, "(systemctl --user)": shown,
+		"its GPUs (it can open others": shown, "(systemctl --user)": shown,
 		"device filter": health, "lingering is on": health, "other users": health, "not enforced": health,
 	} {
 		if !strings.Contains(where, text) {
