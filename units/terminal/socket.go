@@ -53,7 +53,7 @@ func Dial(job string, uid int) (*os.File, error) {
 
 // looks is how often one looks into the kernel's list, which leaves sockets out while others
 // come and go.
-const looks = 5
+const looks = 20
 
 // dialListed is one look, and whether it found a name of the job.
 func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
