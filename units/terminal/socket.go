@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,7 +54,7 @@ func Dial(job string, uid int) (*os.File, error) {
 
 // looks is how often one looks into the kernel's list, which leaves sockets out while others
 // come and go.
-const looks = 20
+const looks = 5
 
 // dialListed is one look, and whether it found a name of the job.
 func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
@@ -117,7 +118,7 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 		err = unix.SetNonblock(fd, true)
 	}
 	if err == nil {
-		err = unix.Connect(fd, &unix.SockaddrUnix{Name: name})
+		err = connect(fd, name, time.Now().Add(time.Duration(seconds)*time.Second))
 	}
 	if err == nil {
 		peer, asked := PeerUID(fd)
@@ -127,6 +128,16 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 	}
 	unix.Close(fd)
 	return nil, err
+}
+
+// connect goes on where a signal ends the wait, as those of Go's own scheduler do.
+func connect(fd int, name string, until time.Time) error {
+	for {
+		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})
+		if err != unix.EINTR || time.Now().After(until) {
+			return err
+		}
+	}
 }
 
 // DropInput forgets what has been typed at a terminal and not read.
