@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -22,18 +23,22 @@ func startText(t *term.Terminal, j api.Job) string {
 	return text + ", probably between " + t.Clock(from) + " and " + t.Clock(by)
 }
 
-// startCell is the same for a table on a terminal: the span alone.
+// startCell is the same for a table on a terminal: the span alone, "13:50-16:00"; of one that
+// begins on another day the date.
 func startCell(t *term.Terminal, j api.Job) string {
 	from, by := j.ExpectedStartFrom, j.ExpectedStartBy
 	if !t.TTY || from.IsZero() || !j.ExpectedStart.After(t.Now) {
 		return t.Expected(j.ExpectedStart)
 	}
-	first, last := term.Age(from.Sub(t.Now)), term.Age(by.Sub(t.Now))
+	first, last := t.Clock(from), t.Clock(by)
+	day, _, otherDay := strings.Cut(first, " ")
 	switch {
-	case by.IsZero():
-		return "after " + first
+	case otherDay:
+		return day
 	case first == last:
-		return "in " + first
+		return first
+	case by.IsZero() || strings.Contains(last, " "):
+		return "after " + first
 	}
-	return "in " + first + "-" + last
+	return first + "-" + last
 }

@@ -20,14 +20,21 @@ func TestExpectedStart(t *testing.T) {
 	}{
 		"a span": {
 			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(110), ExpectedStartBy: in(240)},
-			"about 14:20 (in 2h20m), probably between 13:50 and 16:00", "in 1h50m-4h",
+			"about 14:20 (in 2h20m), probably between 13:50 and 16:00", "13:50-16:00",
 		},
 		"no end of it": {
 			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(110)},
-			"about 14:20 (in 2h20m), 13:50 at the earliest", "after 1h50m",
+			"about 14:20 (in 2h20m), 13:50 at the earliest", "after 13:50",
 		},
-		"soon":               {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "in 0s"},
-		"an earlier release": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "in 2h20m"},
+		"tomorrow": {
+			api.Job{ExpectedStart: in(900), ExpectedStartFrom: in(800), ExpectedStartBy: in(1000)},
+			"about 2026-03-02 03:00 (in 15h), probably between 2026-03-02 01:20 and 2026-03-02 04:40", "2026-03-02",
+		},
+		"till tomorrow": {
+			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(110), ExpectedStartBy: in(1000)}, "", "after 13:50",
+		},
+		"soon":               {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "12:00"},
+		"an earlier release": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "14:20"},
 		"unknown":            {api.Job{StartUnknown: true}, "", ""},
 	} {
 		if text := startText(out, c.j); c.text != "" && text != c.text {

@@ -45,7 +45,7 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 		t.Printf("%s\n", t.Paint(term.Red, term.Clean(reply.ProblemDetail)))
 	}
 	if reply.Driver != "" {
-		cuda, seen := term.Clean(dash(reply.CUDA)), dash(t.Ago(reply.SampledAt))
+		cuda, seen := term.Clean(dash(reply.CUDA)), dash(t.Moment(reply.SampledAt))
 		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), cuda, seen)
 	}
 	if len(reply.GPUs) == 0 {

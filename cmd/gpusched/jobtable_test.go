@@ -40,18 +40,18 @@ func TestATableFitsItsTerminal(t *testing.T) {
 `,
 		100: `
  ID  USER   NAME                          STATE    GPUS  SINCE  WHY
-  7  alice  a-rather-long-name-for-a-job  running  0     1h30m
-123  bob    größe                         queued   (2)   5s     needs 2 GPUs, 1 available now; GPU …
+  7  alice  a-rather-long-name-for-a-job  running  0     10:30
+123  bob    größe                         queued   (2)   11:59  needs 2 GPUs, 1 available now; GPU …
 `,
 		70: `
  ID  USER   NAME               STATE    GPUS  SINCE  WHY
-  7  alice  a-rather-long-na…  running  0     1h30m
-123  bob    größe              queued   (2)   5s     needs 2 GPUs, 1 …
+  7  alice  a-rather-long-na…  running  0     10:30
+123  bob    größe              queued   (2)   11:59  needs 2 GPUs, 1 …
 `,
 		30: `
  ID  USER   NAME      STATE    GPUS  SINCE  WHY
-  7  alice  a-rathe…  running  0     1h30m
-123  bob    größe     queued   (2)   5s     needs 2 GPUs, 1…
+  7  alice  a-rathe…  running  0     10:30
+123  bob    größe     queued   (2)   11:59  needs 2 GPUs, 1…
 `,
 	} {
 		out, b := screen(width, false)

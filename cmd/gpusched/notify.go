@@ -134,7 +134,7 @@ func (a *app) messageLine(m api.Message) string {
 	text := fmt.Sprintf("%s by %s: ", m.Event, m.Way)
 	switch {
 	case m.Sent:
-		return text + "sent " + a.out.Ago(m.Closed)
+		return text + "sent " + a.out.Moment(m.Closed)
 	case !m.Closed.IsZero():
 		return text + "not sent: " + a.out.Local(m.Sentence)
 	case m.Tries > 0:

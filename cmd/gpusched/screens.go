@@ -96,7 +96,7 @@ func (a *app) screenColumns() []term.Column[aScreen] {
 		{Title: "SCREEN", Key: "session", Least: 30, Cell: func(s aScreen) string { return s.Session }},
 		{Title: "ID", Key: "id", Right: true, Cell: func(s aScreen) string { return nameOfJob(s.Job) }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(s aScreen) string { return s.Name }},
-		{Title: "SINCE", Cell: func(s aScreen) string { return a.out.When(s.StartedAt) }},
+		{Title: "SINCE", Cell: func(s aScreen) string { return a.out.Moment(s.StartedAt) }},
 		{Title: "DIRECTORY", Key: "directory", Maybe: true, Cell: func(s aScreen) string { return s.Directory }},
 		{Key: "started_at", Cell: func(s aScreen) string { return stamp(s.StartedAt) }},
 	}

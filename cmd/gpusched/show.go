@@ -83,11 +83,11 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 	fact("asks", asks(j))
 	fact("waits for", dependencyLine(j.After))
 	fact("begin", a.beginLine(j))
-	fact("submitted", t.Ago(j.SubmittedAt))
+	fact("submitted", t.Moment(j.SubmittedAt))
 	fact("queued", a.queuedLine(j))
-	fact("started", t.Ago(j.StartedAt))
+	fact("started", t.Moment(j.StartedAt))
 	fact("suspended", a.suspendedLine(j))
-	fact("ended", t.Ago(j.EndedAt))
+	fact("ended", t.Moment(j.EndedAt))
 	fact("used", used(j))
 	fact("gpu memory", promiseLine(j.GPUs))
 	for _, g := range j.GPUs {
@@ -230,8 +230,8 @@ func environmentLine(p *api.Private, ended bool) string {
 func (a *app) attemptLine(at api.Attempt) string {
 	var parts phrases
 	parts.add(len(at.GPUs) > 0, "on %s", gpuNames(at.GPUs))
-	parts.add(!at.StartedAt.IsZero(), "started %s", a.out.Ago(at.StartedAt))
-	parts.add(!at.EndedAt.IsZero(), "ended %s", a.out.Ago(at.EndedAt))
+	parts.add(!at.StartedAt.IsZero(), "started %s", a.out.Moment(at.StartedAt))
+	parts.add(!at.EndedAt.IsZero(), "ended %s", a.out.Moment(at.EndedAt))
 	peak := peakOf(at.GPUs)
 	parts.add(peak > 0, "%s GPU memory at its peak", job.FormatSize(peak))
 	if at.Result != nil {

@@ -95,7 +95,7 @@ func (a *app) beginLine(j api.Job) string {
 // suspendedLine says that a job is halted, and for how long it has been.
 func (a *app) suspendedLine(j api.Job) string {
 	var parts phrases
-	parts.add(isSuspended(j), "by %s since %s", j.SuspendedBy, a.out.Ago(j.SuspendedAt))
+	parts.add(isSuspended(j), "by %s since %s", j.SuspendedBy, a.out.Moment(j.SuspendedAt))
 	parts.add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.out.Clock(j.SuspendedUntil))
 	parts.add(isSuspended(j), "its time limit waits")
 	parts.add(j.SuspendedSeconds > 0, "%s before, which do not count", term.Age(time.Duration(j.SuspendedSeconds)*time.Second))
@@ -105,7 +105,7 @@ func (a *app) suspendedLine(j api.Job) string {
 // queuedLine says how often the job went back to the queue.
 func (a *app) queuedLine(j api.Job) string {
 	var parts phrases
-	parts.add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.out.Ago(j.QueuedAt))
+	parts.add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.out.Moment(j.QueuedAt))
 	parts.add(j.Requeues > 0, "back in the queue %s", times(j.Requeues))
 	parts.add(j.Failures > 0, "failed %s", times(j.Failures))
 	return strings.Join(parts, ", ")

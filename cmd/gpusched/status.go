@@ -28,7 +28,7 @@ func (c *statusCmd) Run(ctx context.Context, a *app) error {
 func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
 	t := a.out
 	health := t.Paint(healthStyle(s.Health), string(s.Health))
-	t.Printf("gpusched %s %s since %s: %s\n", term.Clean(s.Version), health, t.When(s.StartedAt), countLine(s.Counts))
+	t.Printf("gpusched %s %s since %s: %s\n", term.Clean(s.Version), health, t.Moment(s.StartedAt), countLine(s.Counts))
 	if s.Health != job.Healthy {
 		t.Printf("'gpusched health' says what is wrong\n")
 	}

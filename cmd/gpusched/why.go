@@ -39,11 +39,7 @@ func (a *app) writeWhy(j api.Job, first []api.Job) {
 	case len(j.Reasons) == 0:
 		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
 	default:
-		word := "since"
-		if a.out.TTY {
-			word = "for"
-		}
-		a.out.Printf("job %s waits %s %s\n", term.Clean(nameOfJob(j)), word, a.out.When(changedAt(j)))
+		a.out.Printf("job %s waits since %s\n", term.Clean(nameOfJob(j)), a.out.Moment(changedAt(j)))
 		for _, r := range j.Reasons {
 			a.out.Printf("  %s %s\n", term.Pad(reasonPlace(r), 8, false), term.Clean(a.out.Local(r.Sentence)))
 		}

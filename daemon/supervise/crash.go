@@ -94,7 +94,7 @@ func (c crashes) check(now time.Time) job.Check {
 	}
 	return job.Check{
 		Name: "crashes", Health: job.Degraded, Next: "report it, with " + c.report + " (which root can read)",
-		Detail: fmt.Sprintf("the scheduler crashed %s within the last hour, last at %s; jobs that ran went on", times(n), c.at[len(c.at)-1].Local().Format("15:04:05")),
+		Detail: fmt.Sprintf("the scheduler crashed %s within the last hour, last at %s; jobs that ran went on", times(n), job.FormatMoment(c.at[len(c.at)-1])),
 	}
 }
 

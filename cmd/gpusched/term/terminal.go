@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 
 	xterm "golang.org/x/term"
-
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Terminal is one output and what it can show.
@@ -20,7 +17,7 @@ type Terminal struct {
 	TTY    bool
 	Colour bool
 	Width  int       // columns; 0: not a terminal
-	Now    time.Time // what relative times are relative to
+	Now    time.Time // what relative times are relative to; its location is the reader's
 }
 
 // IsTerminal reports whether a file is a terminal.
@@ -67,98 +64,6 @@ func (t *Terminal) Paint(s Style, text string) string {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
-}
-
-// When prints a moment: how long ago on a terminal, RFC 3339 elsewhere.
-func (t *Terminal) When(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	if !t.TTY {
-		return at.UTC().Format(time.RFC3339)
-	}
-	return Age(t.Now.Sub(at))
-}
-
-// Ago is When, to be read in a sentence.
-func (t *Terminal) Ago(at time.Time) string {
-	if t.TTY && !at.IsZero() {
-		return t.When(at) + " ago"
-	}
-	return t.When(at)
-}
-
-// Clock prints a moment ahead: the local time on a terminal, with the day where
-// that is not today; RFC 3339 elsewhere.
-func (t *Terminal) Clock(at time.Time) string {
-	if at.IsZero() || !t.TTY {
-		return t.When(at)
-	}
-	at = at.In(t.Now.Location())
-	if at.Format(time.DateOnly) == t.Now.Format(time.DateOnly) {
-		return at.Format("15:04")
-	}
-	return at.Format("2006-01-02 15:04")
-}
-
-var sentenceTime = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC`)
-
-// Local puts the times in a sentence of the daemon's as Clock does; away from a
-// terminal it stays as it is.
-func (t *Terminal) Local(sentence string) string {
-	if !t.TTY {
-		return sentence
-	}
-	return sentenceTime.ReplaceAllStringFunc(sentence, func(text string) string {
-		at, err := time.Parse(job.SentenceTime, text)
-		if err != nil {
-			return text
-		}
-		return t.Clock(at)
-	})
-}
-
-// About is a moment that was predicted, to be read in a sentence.
-func (t *Terminal) About(at time.Time) string {
-	switch {
-	case !t.TTY:
-		return "about " + t.Clock(at)
-	case at.Sub(t.Now) < time.Minute:
-		return "in a moment"
-	}
-	return "about " + t.Clock(at) + " (in " + Age(at.Sub(t.Now)) + ")"
-}
-
-// Expected is a moment that was predicted, for a table.
-func (t *Terminal) Expected(at time.Time) string {
-	switch {
-	case at.IsZero() || !t.TTY:
-		return t.Clock(at)
-	case at.Before(t.Now):
-		return "soon"
-	}
-	return "in " + Age(at.Sub(t.Now))
-}
-
-// Age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
-func Age(d time.Duration) string {
-	d = max(0, d)
-	pair := func(big, small time.Duration, b, s string) string {
-		text := fmt.Sprintf("%d%s", d/big, b)
-		if rest := d % big / small; rest > 0 {
-			text += fmt.Sprintf("%d%s", rest, s)
-		}
-		return text
-	}
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 24*time.Hour:
-		return pair(time.Hour, time.Minute, "h", "m")
-	}
-	return pair(24*time.Hour, time.Hour, "d", "h")
 }
 
 // Clean replaces what a terminal would act on. The daemon lets in printable

@@ -62,3 +62,35 @@ func TestAge(t *testing.T) {
 		}
 	}
 }
+
+// A moment has the local time and the date where that is not today, how long ago that is
+// in a sentence, and is RFC 3339 in UTC elsewhere.
+func TestTheRuleForTimes(t *testing.T) {
+	berlin := time.FixedZone("CET", 3600)
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, berlin)
+	tty, pipe := &Terminal{TTY: true, Now: now}, &Terminal{Now: now}
+	start := time.Date(2026, 3, 1, 2, 44, 0, 0, time.UTC)
+	for _, c := range []struct{ got, want string }{
+		{tty.Clock(now.Add(-time.Hour).UTC()), "11:00"},
+		{tty.Clock(start), "2026-03-01 03:44"},
+		{tty.Moment(start), "2026-03-01 03:44 (3d8h ago)"},
+		{tty.Moment(now.Add(90 * time.Minute)), "13:30 (in 1h30m)"},
+		{tty.Moment(now), "12:00 (0s ago)"},
+		{tty.Run(start, start.Add(9*time.Hour+12*time.Minute)), "2026-03-01 03:44 (3d8h ago), ran 9h12m"},
+		{tty.Run(now.Add(-time.Hour), time.Time{}), "11:00 (1h ago)"},
+		{tty.About(now.Add(20 * time.Second)), "in a moment"},
+		{tty.About(now.Add(2 * time.Hour)), "about 14:00 (in 2h)"},
+		{tty.Expected(now.Add(2 * time.Hour)), "14:00"},
+		{tty.Expected(now.Add(-time.Hour)), "soon"},
+		{pipe.Clock(start.In(berlin)), "2026-03-01T02:44:00Z"},
+		{pipe.Moment(start.In(berlin)), "2026-03-01T02:44:00Z"},
+		{pipe.Run(start, start.Add(time.Hour)), "2026-03-01T02:44:00Z, ran 1h"},
+		{pipe.About(start), "about 2026-03-01T02:44:00Z"},
+		{pipe.Expected(start), "2026-03-01T02:44:00Z"},
+		{tty.Clock(time.Time{}) + tty.Moment(time.Time{}) + tty.Run(time.Time{}, now) + tty.Expected(time.Time{}), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}

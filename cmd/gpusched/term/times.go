@@ -1,0 +1,103 @@
+package term
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The one rule for times: on a terminal a moment is the local time of day, with the date
+// where that is not today, and in a sentence how long ago or ahead that is. Away from a
+// terminal it is RFC 3339 in UTC. How long something took is Age in both.
+
+// Clock is a moment alone, for tables: "03:44", "2026-11-22 03:44".
+func (t *Terminal) Clock(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case !t.TTY:
+		return at.UTC().Format(time.RFC3339)
+	}
+	at = at.In(t.Now.Location())
+	if at.Format(time.DateOnly) == t.Now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// Moment is a moment for sentences and lines of facts: "03:44 (3h12m ago)",
+// "22:00 (in 9h)".
+func (t *Terminal) Moment(at time.Time) string {
+	switch {
+	case at.IsZero() || !t.TTY:
+		return t.Clock(at)
+	case at.After(t.Now):
+		return t.Clock(at) + " (in " + Age(at.Sub(t.Now)) + ")"
+	}
+	return t.Clock(at) + " (" + Age(t.Now.Sub(at)) + " ago)"
+}
+
+// Run is when something started and how long it ran: "03:44 (3d ago), ran 9h12m"; what has
+// no end still runs.
+func (t *Terminal) Run(from, to time.Time) string {
+	if from.IsZero() || to.IsZero() {
+		return t.Moment(from)
+	}
+	return t.Moment(from) + ", ran " + Age(to.Sub(from))
+}
+
+// About is a moment that was predicted, to be read in a sentence.
+func (t *Terminal) About(at time.Time) string {
+	if t.TTY && at.Sub(t.Now) < time.Minute {
+		return "in a moment"
+	}
+	return "about " + t.Moment(at)
+}
+
+// Expected is a moment that was predicted, for a table.
+func (t *Terminal) Expected(at time.Time) string {
+	if t.TTY && !at.IsZero() && at.Before(t.Now) {
+		return "soon"
+	}
+	return t.Clock(at)
+}
+
+var sentenceTime = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC`)
+
+// Local puts the times in a sentence of the daemon's as Clock does; away from a
+// terminal it stays as it is.
+func (t *Terminal) Local(sentence string) string {
+	if !t.TTY {
+		return sentence
+	}
+	return sentenceTime.ReplaceAllStringFunc(sentence, func(text string) string {
+		at, err := time.Parse(job.SentenceTime, text)
+		if err != nil {
+			return text
+		}
+		return t.Clock(at)
+	})
+}
+
+// Age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
+func Age(d time.Duration) string {
+	d = max(0, d)
+	pair := func(big, small time.Duration, b, s string) string {
+		text := fmt.Sprintf("%d%s", d/big, b)
+		if rest := d % big / small; rest > 0 {
+			text += fmt.Sprintf("%d%s", rest, s)
+		}
+		return text
+	}
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 24*time.Hour:
+		return pair(time.Hour, time.Minute, "h", "m")
+	}
+	return pair(24*time.Hour, time.Hour, "d", "h")
+}
