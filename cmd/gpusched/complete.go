@@ -130,7 +130,7 @@ func flagWords(n *kong.Node) (list []candidate) {
 			list = append(list, candidate{"--no-" + f.Name, about})
 		}
 	}
-	return append(list, candidate{"--help", "Show help."})
+	return append(list, candidate{"--help", "Show the options people use."}, candidate{"--help-all", "Show all options, explained."})
 }
 
 // values are the candidates for the value of a flag.

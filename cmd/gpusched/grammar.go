@@ -67,7 +67,7 @@ type grammar struct {
 // withCommand puts in the command that is meant where none is named: status,
 // also before its options.
 func withCommand(args []string) []string {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-h" && args[0] != "--help" {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "--help-all"}, args[0]) {
 		return append([]string{"status"}, args...)
 	}
 	return args

@@ -182,22 +182,51 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// What another program's word leads to is a command, and no word is one of ours.
+// What another program's command leads to is one of ours, and no word is one itself.
 func TestHabitsLeadToCommands(t *testing.T) {
 	root := model(t).Node
-	for word, own := range habits {
-		if childNamed(root, word) != nil {
-			t.Errorf("%s is a command", word)
+	for _, habit := range manual.OtherCommands {
+		for _, word := range habit.Words {
+			if childNamed(root, word) != nil {
+				t.Errorf("%s is a command", word)
+			}
 		}
 		node := root
-		for part := range strings.FieldsSeq(own) {
+		for part := range strings.FieldsSeq(habit.Ours) {
 			if strings.HasPrefix(part, "-") {
 				if flagNamed(node, part) == nil {
-					t.Errorf("%s leads to %s, which has no %s", word, own, part)
+					t.Errorf("%v leads to %s, which has no %s", habit.Words, habit.Ours, part)
 				}
 			} else if node = childNamed(node, part); node == nil {
-				t.Errorf("%s leads to %s, which is no command", word, own)
+				t.Errorf("%v leads to %s, which is no command", habit.Words, habit.Ours)
 				break
+			}
+		}
+	}
+}
+
+// What another scheduler's option leads to is one of submit, no word is one itself, and
+// who comes from there finds it in COMING-FROM.md.
+func TestHabitsLeadToOptions(t *testing.T) {
+	submit := childNamed(model(t).Node, "submit")
+	coming, err := os.ReadFile("../../contrib/COMING-FROM.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, habit := range manual.OtherOptions {
+		for _, word := range habit.Words {
+			if flagNamed(submit, word) != nil || seen[word] {
+				t.Errorf("%s is an option of submit, or is there twice", word)
+			}
+			seen[word] = true
+			if !strings.Contains(string(coming), "`"+word+"`") {
+				t.Errorf("COMING-FROM.md lacks %s", word)
+			}
+		}
+		for part := range strings.FieldsSeq(habit.Ours) {
+			if strings.HasPrefix(part, "-") && flagNamed(submit, part) == nil {
+				t.Errorf("%v leads to %s, which submit does not have", habit.Words, part)
 			}
 		}
 	}

@@ -1,28 +1,38 @@
 package main
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// habits are the words that people of other schedulers, and of other programs, type
-// for our commands. They lead there with a sentence, since the options that follow
-// are seldom ours.
-var habits = map[string]string{
-	"sbatch": "submit", "qsub": "submit", "bsub": "submit", "gbatch": "submit",
-	"srun": "run", "mgpu_srun": "submit", "salloc": "shell",
-	"squeue": "list", "qstat": "list", "bjobs": "list", "gqueue": "list", "gjob": "list", "mgpu_queue": "list",
-	"ps": "list", "jobs": "list", "top": "list", "list-jobs": "list",
-	"sacct": "list -a", "history": "list -a",
-	"sinfo": "gpus", "nvidia-smi": "gpus", "ginfo": "gpus",
-	"scancel": "cancel", "qdel": "cancel", "bkill": "cancel", "gcancel": "cancel",
-	"mgpu_cancel": "cancel", "cancel-job": "cancel",
-	"kill": "cancel", "rm": "cancel", "delete": "cancel", "remove": "cancel", "stop": "cancel",
-	"tail": "logs -f", "follow": "logs -f", "output": "logs", "cat": "logs",
-	"info": "show", "scontrol": "show", "describe": "show", "job": "show",
-	"restart": "requeue", "pause": "suspend", "stash": "hold", "edit": "update", "enqueue": "submit",
-	"pause-gpu": "gpu pause", "resume-gpu": "gpu resume",
+// newJobs are the commands whose options other schedulers call otherwise.
+var newJobs = []string{"submit", "run", "shell"}
+
+// habitualOption says what an unknown option of another tool is called here; "" where
+// nobody knows it.
+func habitualOption(n *kong.Node, parsers string) string {
+	if n == nil || !slices.Contains(newJobs, n.Name) {
+		return ""
+	}
+	if form, got, ok := strings.Cut(parsers, " but got "); ok && strings.HasPrefix(form, "--output must be") {
+		name, _ := strconv.Unquote(got)
+		return "-o is the form of the answer, not a file: for the job's output in a file, use --log " + name
+	}
+	word, isUnknown := strings.CutPrefix(parsers, "unknown flag ")
+	if !isUnknown {
+		return ""
+	}
+	word, _, _ = strings.Cut(word, ",")
+	if habit, ok := manual.Find(manual.OtherOptions, word); ok {
+		return "there is no option " + word + ": " + habit.Here()
+	}
+	return ""
 }
 
 // habitual puts our words for what every program understands, and refuses with our
@@ -34,13 +44,16 @@ func habitual(args []string) ([]string, error) {
 	switch first := args[0]; {
 	case first == "--version":
 		return append([]string{"version"}, args[1:]...), nil
+	case first == "help" && len(args) > 1 && (args[len(args)-1] == "--all" || args[len(args)-1] == "-a"):
+		return append(args[1:len(args)-1:len(args)-1], "--help-all"), nil
 	case first == "help":
 		return append(args[1:len(args):len(args)], "--help"), nil
-	case habits[first] != "":
-		own := "gpusched " + habits[first]
+	}
+	if habit, ok := manual.Find(manual.OtherCommands, args[0]); ok {
+		own := "gpusched " + habit.Ours
 		command, _, _ := strings.Cut(own, " -")
 		return nil, refuse(api.CodeUsage, "see '"+command+" --help'",
-			"there is no command %q, did you mean '%s'?", first, own)
+			"there is no command %q, did you mean '%s'?", args[0], own)
 	}
 	return args, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,14 +69,16 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		kong.Description(aboutProgram),
 		kong.Exit(done),
 		kong.Writers(out, out),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Help(printHelp),
+		kong.Embed(&struct {
+			HelpAll helpAll `help:"Show everything: all options, or all commands."`
+		}{}),
 		kong.ExplicitGroups(groups),
 	)...)
 	if err != nil {
 		return nil, fmt.Errorf("build the command line: %w", err)
 	}
-	k.Model.HelpFlag.Help = "Show this help."
+	k.Model.HelpFlag.Help = "Show what people use, on one screen."
 	manual.Describe(k.Model.Node)
 	return k, nil
 }
@@ -98,18 +101,34 @@ func legible(k *kong.Context, args []string) error {
 
 // misused turns what the parser says into an error with a next step.
 func misused(err error) error {
-	e := usagef("%s", reworded(err.Error()))
+	var node *kong.Node
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		node = parse.Context.Selected()
+	}
+	text := cmp.Or(habitualOption(node, err.Error()), tooMany(node, err.Error()), reworded(err.Error()))
+	e := usagef("%s", text)
 	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
 		return e // the next step is there
 	}
 	e.Hint = "see 'gpusched --help'"
-	var parse *kong.ParseError
-	if errors.As(err, &parse) {
-		if node := parse.Context.Selected(); node != nil {
-			e.Hint = fmt.Sprintf("see '%s --help'", manual.CommandPath(node))
-		}
+	if node != nil {
+		e.Hint = fmt.Sprintf("see '%s --help'", manual.CommandPath(node))
 	}
 	return e
+}
+
+// tooMany says of a word that a command has no place for how many it takes.
+func tooMany(n *kong.Node, parsers string) string {
+	word, ok := strings.CutPrefix(parsers, "unexpected argument ")
+	switch {
+	case !ok || n == nil || len(n.Children) > 0:
+		return ""
+	case len(n.Positional) == 0:
+		return fmt.Sprintf("'%s' takes no argument, and %q is one", manual.CommandPath(n), word)
+	}
+	return fmt.Sprintf("'%s' takes one %s, and %q is a second", manual.CommandPath(n),
+		strings.ToUpper(n.Positional[0].Name), word)
 }
 
 // reworded says for people what the parser says of its grammar.
@@ -119,7 +138,7 @@ func reworded(text string) string {
 		if near {
 			return fmt.Sprintf("there is no command %q, %s", word, more)
 		}
-		return fmt.Sprintf("%q is one word too many, or not a command", word)
+		return fmt.Sprintf("there is no command %q", word)
 	}
 	if rest, ok := strings.CutPrefix(text, `expected "<`); ok {
 		word, _, _ := strings.Cut(rest, ">")
@@ -135,19 +154,4 @@ func reworded(text string) string {
 		text, _, _ = strings.Cut(text, ",") // one letter is like every other
 	}
 	return text
-}
-
-// printHelp prints kong's help under a usage line of our own.
-func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
-	options.NoAppSummary = true
-	fmt.Fprintf(ctx.Stdout, "Usage: %s\n", usageLine(ctx.Selected()))
-	return kong.DefaultHelpPrinter(options, ctx)
-}
-
-// usageLine says how the command is typed; nil is the program itself.
-func usageLine(n *kong.Node) string {
-	if n == nil {
-		return "gpusched COMMAND [options]"
-	}
-	return strings.TrimSpace(manual.CommandPath(n) + " " + n.Tag.Get("usage"))
 }

@@ -72,7 +72,7 @@ var sentences = map[job.Code]sentence{
 	"usage/compat":           {"there are the variables of Slurm to ask for, and of no other scheduler: slurm", "--compat"},
 	"usage/cuda-arg":         {"--cuda-arg tells the command its GPUs, and the job asks none", ""},
 	"usage/log":              {"the path of a log has at most %v bytes, all of them printable, and ends in the name of a file", "--log"},
-	"usage/log-sequence":     {"%v stands for nothing in the path of a log", "'gpusched submit --help' has what does, and two of the sign are one (--log)"},
+	"usage/log-sequence":     {"%v stands for nothing in the path of a log", "'gpusched submit --help-all' has what does, and two of the sign are one (--log)"},
 	"usage/log-task":         {"%v is the number of a task in the path of a log, and this is no array", "--log"},
 	"usage/log-truncate":     {"--log-truncate is about the file of --log, and none is named", ""},
 	"usage/log-shared":       {"the tasks of an array would empty the same file one after the other", "have the task's number in the path, or leave --log-truncate out"},

@@ -49,6 +49,8 @@ func (s Source) program(leaves []*kong.Node) string {
 	for _, t := range sections("topics") {
 		p.prose(t.Word, t.Text)
 	}
+	p.terms("COMMANDS OF OTHER TOOLS", entries(OtherCommands, "gpusched "))
+	p.terms("OPTIONS OF OTHER TOOLS FOR A NEW JOB", entries(OtherOptions, ""))
 	p.section("SEE ALSO")
 	p.WriteString(".BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
 		".BR systemd.resource\\-control (5)\n")

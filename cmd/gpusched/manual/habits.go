@@ -1,0 +1,108 @@
+package manual
+
+import "strings"
+
+// Habit is what people of other tools type, and what is typed here instead.
+type Habit struct {
+	Words []string // commands, or options
+	Ours  string   // "" where nothing is
+	Note  string   // what else there is to say, or why there is nothing
+}
+
+// OtherCommands are the commands of other schedulers, and of other programs.
+var OtherCommands = []Habit{
+	of("sbatch qsub bsub gbatch mgpu_srun enqueue", "submit", ""),
+	of("srun", "run", ""),
+	of("salloc", "shell", ""),
+	of("squeue qstat bjobs gqueue gjob mgpu_queue ps jobs top list-jobs", "list", ""),
+	of("sacct history", "list -a", ""),
+	of("sinfo nvidia-smi ginfo", "gpus", ""),
+	of("scancel qdel bkill gcancel mgpu_cancel cancel-job kill rm delete remove stop", "cancel", ""),
+	of("tail follow", "logs -f", ""),
+	of("output cat", "logs", ""),
+	of("info scontrol describe job", "show", ""),
+	of("restart", "requeue", ""),
+	of("pause", "suspend", ""),
+	of("stash", "hold", ""),
+	of("edit", "update", ""),
+	of("pause-gpu", "gpu pause", ""),
+	of("resume-gpu", "gpu resume", ""),
+}
+
+// OtherOptions are what other schedulers call the options of a new job.
+var OtherOptions = []Habit{
+	of("-J --job-name --label -L", "--name NAME", ""),
+	of("-G --gres --gpus-per-node --gpus-per-task --num-gpus --ngpus", "--gpus N", ""),
+	of("--device --devices", "--gpu-ids LIST", "--gpus is how many"),
+	of("--exclusive", "--gpus 1", "whole GPUs are the job's alone"),
+	of("-s --share --oversubscribe", "--gpus 0.5", "for a part of a GPU"),
+	of("--constraint --gpu-model", "--gpu-type TYPE", ""),
+	of("--gpu-memory --min-free-mem-mb --gpu-mem-mb --vram", "--gpu-mem SIZE", "with the unit, as in 8G"),
+	of("--mem-per-gpu --mem-per-cpu --memory", "--mem SIZE", "for all of the job"),
+	of("--cpus-per-task --cpus-per-gpu --ncpus --threads", "--cpus N", "for all of the job"),
+	of("-N --nodes --nodelist -w --ntasks --ntasks-per-node", "", "a job is one command on this machine; leave it out"),
+	of("--partition --queue --qos --group", "", "jobs wait in one queue; --priority is for the order, --gpu-type for the kind of GPU"),
+	of("-A --account --project", "--tag project=NAME", "use is charged to your account on this machine"),
+	of("--time-limit --timeout --walltime --max-time -l", "--time TIME", "a number alone is seconds"),
+	of("--dependency --depend --depends-on -d -W", "--after-ok ID", "--after-any for any end"),
+	of("-a", "--array TASKS", "--after ID for another job"),
+	of("--max-concurrent --max-parallel", "--array 0-9%2", "two at a time"),
+	of("-D --workdir --working-directory", "--chdir DIR", ""),
+	of("--delay --start-time", "--begin +10m", ""),
+	of("--stashed", "--hold", ""),
+	of("--immediate", "", "a job starts as soon as it is its turn and fits; leave it out"),
+	of("--retry --max-retries", "--retries N", ""),
+	of("--nice --niceness", "--priority low", ""),
+	of("--error --stdout --stderr --log-file --output-file", "--log FILE", "standard error is in it, too"),
+	of("--open-mode", "--log-truncate", "a log is appended to without it"),
+	of("--mail-type", "--notify end,fail", ""),
+	of("--mail-user", "--notify-to ADDRESS", "together with --notify"),
+	of("--export", "--set-env K=V", "a job has your environment; --env clean for none of it"),
+	of("--conda-env --env-name", "--conda ENV", ""),
+	of("--env-setup-cmd --prolog", "--setup CMD", ""),
+	of("--wrap --cmd", "", "the command comes last, as in gpusched submit -- sh -c '…'"),
+	of("-f --follow --foreground", "--wait", "or 'gpusched run', which ends as the job does"),
+	of("-I --interactive --pty", "", "use 'gpusched shell', or 'gpusched run --tty'"),
+	of("--parsable --print-task-id", "--quiet", ""),
+	of("--test-only --dryrun", "--dry-run", ""),
+}
+
+func of(words, ours, note string) Habit { return Habit{strings.Fields(words), ours, note} }
+
+// Find is the row that has a word; false where none has.
+func Find(list []Habit, word string) (Habit, bool) {
+	for _, h := range list {
+		for _, w := range h.Words {
+			if w == word {
+				return h, true
+			}
+		}
+	}
+	return Habit{}, false
+}
+
+// Here is what is to be said of the word: what is typed here, and the note.
+func (h Habit) Here() string {
+	switch {
+	case h.Ours == "":
+		return h.Note
+	case h.Note == "":
+		return "here it is " + h.Ours
+	}
+	return "here it is " + h.Ours + "; " + h.Note
+}
+
+// entries are the rows for a page of the manual; before ours goes a prefix.
+func entries(list []Habit, prefix string) (rows []Entry) {
+	for _, h := range list {
+		text := h.Note
+		if h.Ours != "" {
+			text = prefix + h.Ours
+			if h.Note != "" {
+				text += ": " + h.Note
+			}
+		}
+		rows = append(rows, Entry{strings.Join(h.Words, ", "), text + "."})
+	}
+	return rows
+}
