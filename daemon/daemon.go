@@ -77,6 +77,7 @@ type Daemon struct {
 	replies  replies
 	waiters  waiters
 	ahead    foretelling
+	courses  foretelling // whose forecasts tell what becomes of the GPUs, too
 	sampler  *sampler
 	lister   *unitReconciler
 	forget   *historyPruner
@@ -106,8 +107,9 @@ func New(o Options) (*Daemon, error) {
 		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
 		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
 		starts: semaphore{bell: o.Runtime.Wakeup(), free: max(o.StartsInFlight, 1)},
-		ahead:  foretelling{turn: make(chan struct{}, 1)},
 	}
+	d.ahead.turn = make(chan struct{}, 1)
+	d.courses.turn = d.ahead.turn
 	for _, c := range o.Checks {
 		d.probes = append(d.probes, &probe{Check: c})
 	}

@@ -55,6 +55,28 @@ func (f *foretelling) foretellAll(ctx context.Context, ahead *core.Foresight, li
 	}
 }
 
+// Course says what becomes of the GPUs. It shares the turn of those who ask when jobs start, as
+// the forecast is the same.
+func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
+	var ahead *core.Foresight
+	if err := d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
+		return job.Course{}, err
+	}
+	f := &d.courses
+	f.see(ahead)
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		return job.Course{}, ctx.Err()
+	}
+	defer func() { <-f.turn }()
+	told := f.best(ahead).CourseWhile(func() bool { return ctx.Err() == nil })
+	if told == nil {
+		return job.Course{}, ctx.Err()
+	}
+	return *told, d.commit.settled(ctx)
+}
+
 // see takes in a forecast that somebody asked for.
 func (f *foretelling) see(ahead *core.Foresight) {
 	f.mu.Lock()

@@ -78,7 +78,12 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 			_, err := c.DrainGPU(x, 2, PauseRequest{Until: time.Unix(0, 0).UTC()})
 			return err
 		}, `POST /v1/gpus/2/drain {"until":"1970-01-01T00:00:00Z"}`},
-		"undrain":      {func(c *Client, x context.Context) error { _, err := c.UndrainGPU(x, 2); return err }, "POST /v1/gpus/2/undrain "},
+		"undrain": {func(c *Client, x context.Context) error { _, err := c.UndrainGPU(x, 2); return err }, "POST /v1/gpus/2/undrain "},
+		"plan":    {func(c *Client, x context.Context) error { _, err := c.Plan(x, 0); return err }, "GET /v1/plan "},
+		"plan within": {func(c *Client, x context.Context) error {
+			_, err := c.Plan(x, 6*time.Hour)
+			return err
+		}, "GET /v1/plan?horizon_seconds=21600 "},
 		"reservations": {func(c *Client, x context.Context) error { _, err := c.Reservations(x); return err }, "GET /v1/reservations "},
 		"reserve": {func(c *Client, x context.Context) error {
 			_, err := c.Reserve(x, ReserveRequest{GPUs: []int{1}})

@@ -14,6 +14,7 @@ import (
 type Foresight struct {
 	Number   uint64 // that of one made later is higher; 0: it is of what was only tried, and of use to nobody else
 	forecast *sched.Forecast
+	scene    *scene // what a course is told with; nil: none was asked for
 }
 
 // foresightFor is for how long a forecast is as good as a new one where nothing has
@@ -43,13 +44,17 @@ func (c *Core) Foresee(now time.Time) *Foresight {
 
 // foreseeAlone makes a forecast for one who asks, with a job that is only tried, if any.
 func (c *Core) foreseeAlone(now time.Time, tried *trackedJob) *Foresight {
-	believed := func(id job.ID) *sched.Estimate {
+	return &Foresight{forecast: c.planning.Forecast(c.snapshotWithEfforts(now), c.planning.Queue, c.believed(tried))}
+}
+
+// believed says what is believed of run times, also that of a job that is only tried, if any.
+func (c *Core) believed(tried *trackedJob) func(job.ID) *sched.Estimate {
+	return func(id job.ID) *sched.Estimate {
 		if tried != nil && id == tried.job.ID {
 			return c.estimate(tried)
 		}
 		return c.estimate(c.jobs.get(id))
 	}
-	return &Foresight{forecast: c.planning.Forecast(c.snapshotWithEfforts(now), c.planning.Queue, believed)}
 }
 
 // foreseen returns the last forecast, nil where that is not good any more.

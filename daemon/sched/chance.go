@@ -39,6 +39,7 @@ func (f *future) decide(r *Running, x *fate) {
 	case x.believed == nil:
 	case !x.believed.Known:
 		x.ends = x.limit
+	case f.course != nil: // as expected
 	default:
 		ran := r.Served + r.ran(f.s.Now)
 		left := f.runTime(r.ID, x.believed, ran) - ran

@@ -22,7 +22,8 @@ type Forecast struct {
 	waiting  []waitingCopy
 	believed map[job.ID]*Estimate
 	futures  []*future
-	width    int // see Planner.maxFailedShapes
+	course   *future // see Course; nil: not asked for
+	width    int     // see Planner.maxFailedShapes
 }
 
 // waitingCopy is a waiting job with what its bucket says of it.
@@ -128,6 +129,6 @@ func (f *Forecast) begin() {
 	}
 	most := min(maxPasses, allPasses/n)
 	for i := range n {
-		f.futures = append(f.futures, newFuture(f, chance{i, n}, most))
+		f.futures = append(f.futures, newFuture(f, chance{i, n}, most, nil))
 	}
 }

@@ -27,7 +27,8 @@ type future struct {
 	believed map[job.ID]*Estimate // the forecast's
 	ofTasks  map[job.ID]*Estimate // of tasks that begin here
 	runTimes map[job.ID]time.Duration
-	tasks    job.ID // ids given to tasks
+	tasks    job.ID  // ids given to tasks
+	course   *course // nil: only starts are asked for
 }
 
 // fate is what a running job is besides, by its position in the snapshot.
@@ -42,11 +43,12 @@ type fate struct {
 }
 
 // newFuture returns one of the futures of what a forecast copied.
-func newFuture(of *Forecast, one chance, most int) *future {
+func newFuture(of *Forecast, one chance, most int, record *course) *future {
 	f := &future{
 		Planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, q: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
 		most: most, believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
+		course: record,
 	}
 	f.maxFailedShapes = of.width
 	f.s = f.copies.snapshot(&of.s)
@@ -124,6 +126,7 @@ func (f *future) place(x *Placement) {
 		e.Throttle.Left--
 	}
 	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: e.Batch})
+	f.stay(e.ID, len(f.s.Running)-1, false)
 	if f.q.Take(e.ID); f.q.Has(e.ID) {
 		f.turn(e)
 	}
@@ -212,6 +215,7 @@ func (f *future) move(at Instant) {
 // end takes a job off the machine; one that made room waits again.
 func (f *future) end(r *Running, x *fate) {
 	f.count(r, -1)
+	f.leave(r.ID)
 	if t := x.throttle; t != nil {
 		if t.Left++; t.Left == 1 {
 			if e := f.q.entries[f.arrays[t]]; e != nil {

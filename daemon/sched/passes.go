@@ -14,7 +14,7 @@ const (
 	allPasses = 400 * manyFutures
 )
 
-// farthest is how far ahead a future goes.
+// farthest is how far ahead starts are looked for.
 const farthest = 365 * 24 * time.Hour
 
 // start says when a job starts in this future, if it is among the first; Never: nobody can say.
@@ -45,14 +45,14 @@ func (f *future) goOn() {
 	if f.s.Now == f.begun {
 		f.dropLoaded()
 	}
-	if f.over = len(f.wanted) == 0 || f.passes == f.most; f.over {
+	if f.over = f.enough() || f.passes == f.most; f.over {
 		return
 	}
 	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
 		return // the reservations are made anew, and may leave more over
 	}
 	at := f.next(plan)
-	if at >= f.begun.Add(farthest) {
+	if at >= f.farthest() {
 		if f.over = f.number > 0 || !f.endEndless(); f.over {
 			return
 		}

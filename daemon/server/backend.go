@@ -17,6 +17,8 @@ type Backend interface {
 	Do(ctx context.Context, who job.Actor, c job.Command) error
 	// Query returns what was asked, as of after everything acknowledged.
 	Query(ctx context.Context, q job.Query) (job.View, error)
+	// Course says what becomes of each GPU in the days to come.
+	Course(ctx context.Context) (job.Course, error)
 	// Wait blocks until the job is at rest, or ctx is done.
 	Wait(ctx context.Context, id job.ID) (job.JobView, error)
 	// Task returns the job that a task of an array has become, live or ended,

@@ -63,6 +63,7 @@ func routes() []route {
 		{"GET", "/v1/reservations", "reservations", anyone, ownerOnly, nil, (*Server).reservations},
 		{"POST", "/v1/reservations", "reserve", adminOnly, ownerOnly, nil, (*Server).reserve},
 		{"DELETE", "/v1/reservations/{id}", "unreserve", adminOnly, ownerOnly, nil, (*Server).unreserve},
+		{"GET", "/v1/plan", "plan", anyone, redacted, []string{"horizon_seconds"}, (*Server).plan},
 		{"GET", "/v1/status", "status", anyone, redacted, nil, (*Server).status},
 		{"GET", "/v1/health", "health", anyone, ownerOnly, nil, (*Server).health},
 		{"GET", "/v1/version", "version", anyone, ownerOnly, nil, (*Server).version},

@@ -60,6 +60,9 @@ func queue() *servertest.Backend {
 		},
 		Payloads: map[job.ID]job.Payload{1: {Program: contract.Program{Argv: []string{"python", "secret.py"}, EnvMode: contract.EnvInherit, Env: []string{"KEY=secret"}, Dir: "/home/alice"}}},
 		Checks:   []job.Check{{Name: "gpus", Health: job.Healthy, Detail: "1 GPU"}},
+		Ahead: job.Course{At: noon, Until: noon.Add(time.Hour), GPUs: []job.GPUCourse{{Stays: []job.Stay{
+			{Kind: job.StayRunning, Job: 1, Called: "1", User: "alice", From: noon},
+		}}}},
 	}
 }
 

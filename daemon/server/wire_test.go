@@ -95,6 +95,8 @@ func TestTheWireIsTheGolden(t *testing.T) {
 	distinct(reflect.ValueOf(&views[0]).Elem(), "")
 	var reserved job.Reservation
 	distinct(reflect.ValueOf(&reserved).Elem(), "")
+	course := job.Course{At: noon, Until: noon.Add(100 * time.Hour)}
+	distinct(reflect.ValueOf(&course.GPUs).Elem(), "")
 	s := testServer(queue(), nil)
 	got := sorted(t, map[string]any{
 		"array": renderJob(&v), "task": renderJob(&task), "ended": renderJob(&ended), "empty": renderJob(&job.JobView{}),
@@ -102,6 +104,7 @@ func TestTheWireIsTheGolden(t *testing.T) {
 		"gpus for another":          s.renderGPUs(views[:1], job.Actor{UID: -2}),
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
 		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
+		"plan":                      renderPlan(&course, mostHorizon),
 		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})
 	const golden = "testdata/wire.json"

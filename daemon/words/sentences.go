@@ -204,6 +204,7 @@ var sentences = map[job.Code]sentence{
 	"detail/use-unknown":        {"the driver does not tell how much of it the jobs there use, so all that they were promised counts besides", ""},
 	"detail/reservation":        {"for %v from %v to %v", ""},
 	"detail/reserved-for":       {"reserved for %v", ""},
+	"detail/used-outside":       {"in use by processes that are no job's", ""},
 	"detail/drained-until":      {"drained by %v (%v) until %v", ""},
 	"detail/drained-bare-until": {"drained by %v until %v", ""},
 	"detail/drained":            {"drained by %v (%v)", ""},

@@ -28,6 +28,7 @@ type Backend struct {
 	Place    []job.Allocation // where a submitted job starts at once; nil: it waits
 	Reasons  []job.Reason     // why a submitted job waits
 	Unit     []job.Property   // what a dry run answers
+	Ahead    job.Course       // what becomes of the GPUs
 	EndAs    *job.Result      // how a submitted job ends at once; nil: it does not
 
 	mu       sync.Mutex // guards everything from the first call on
@@ -201,6 +202,13 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	}
 	out.Jobs = append(out.Jobs, ended...)
 	return out, nil
+}
+
+// Course answers with Ahead.
+func (b *Backend) Course(context.Context) (job.Course, error) {
+	err := b.lock()
+	defer b.mu.Unlock()
+	return b.Ahead, err
 }
 
 // Wait blocks until End or a cancel ended the job.

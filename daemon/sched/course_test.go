@@ -1,0 +1,125 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// course says who is on which GPUs and when, in minutes after noon: "9 on 0 -60..10/20" is at the
+// latest in four cases of five over by 20, and "?" is for what nobody can say.
+func (sc *scene) course(believed func(job.ID) *Estimate, far time.Duration) string {
+	f := sc.p.Forecast(&sc.s, sc.q, believed)
+	stays, until, done := f.Course(func() bool { return true }, far)
+	if !done || until > noon.Add(far) {
+		sc.Errorf("the course: done %t, until %v", done, until)
+	}
+	again, _, _ := f.Course(func() bool { return true }, far)
+	if !slices.EqualFunc(stays, again, func(a, b Stay) bool { return a.Job == b.Job && a.From == b.From && a.Until == b.Until }) {
+		sc.Error("a second question gets another answer")
+	}
+	minutes := func(at Instant) string {
+		if at == Never {
+			return "?"
+		}
+		return fmt.Sprint(int64(time.Duration(at-noon) / time.Minute))
+	}
+	var list []string
+	for _, s := range stays {
+		end := minutes(s.Until)
+		if !s.Known {
+			end = "?"
+		}
+		list = append(list, fmt.Sprintf("%d on %s %s..%s/%s", s.Job, name(s.Grants), minutes(s.From), end, minutes(s.Late)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestCourse: who runs, who comes after, by the planner's own rules, in scenes that disagree.
+func TestCourse(t *testing.T) {
+	for what, test := range map[string]struct {
+		gpus int
+		set  func(sc *scene)
+		want string
+	}{
+		"one after the other, short ones pass": {2, func(sc *scene) {
+			sc.runs(101, 10*minute, on(0)...)
+			sc.runs(102, 30*minute, on(1)...)
+			sc.waits(1, 2000)
+			sc.waits(2, 1000, expected(512*time.Second))
+		}, "101 on 0 -60..10/10, 102 on 1 -60..30/30, 2 on 0 10..18/18, 1 on 0+1 30..90/90"},
+		"parts share": {1, func(sc *scene) {
+			sc.runs(101, 10*minute, Grant{GPU: 0, Milli: 500})
+			sc.waits(1, 500)
+			sc.waits(2, 500)
+		}, "101 on 500m of 0 -60..10/10, 1 on 500m of 0 0..60/60, 2 on 500m of 0 10..70/70"},
+		"an array, as many at once as may": {3, func(sc *scene) {
+			sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, &Throttle{Left: 2} })
+		}, "1 on 0 0..60/60, 1 on 1 0..60/60, 1 on 0 60..120/120"},
+		"who makes room comes back": {1, func(sc *scene) {
+			sc.s.Policy.Slice = 30 * minute
+			r := sc.runs(101, 60*minute, on(0)...)
+			r.Preemptible, r.Request = true, &job.Request{GPUMilli: 1000, Preemptible: true}
+			sc.waits(1, 1000, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+		}, "101 on 0 -60..0/0, 1 on 0 0..60/60, 101 on 0 60..120/120"},
+		"a GPU that comes back": {1, func(sc *scene) {
+			sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Paused, noon.Add(20*minute)
+			sc.waits(1, 1000)
+		}, "1 on 0 20..80/80"},
+		"a load of which nobody knows": {1, func(sc *scene) {
+			sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60
+			sc.waits(1, 1000)
+		}, ""},
+		"jobs without a GPU have none": {1, func(sc *scene) { sc.waits(1, 0) }, ""},
+		"not beyond what is asked": {1, func(sc *scene) {
+			for id := range 5 {
+				sc.waits(job.ID(id+1), 1000, expected(10*time.Hour))
+			}
+		}, "1 on 0 0..600/600, 2 on 0 600..1200/1200, 3 on 0 1200..1800/1800"},
+	} {
+		sc := newScene(t, test.gpus)
+		test.set(sc)
+		if got := sc.course(nil, 24*time.Hour); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", what, got, test.want)
+		}
+	}
+}
+
+// TestCourseOfTheUnknown: what nobody can say is not made up.
+func TestCourseOfTheUnknown(t *testing.T) {
+	sc := newScene(t, 2)
+	unknown, wide := &Estimate{Median: time.Minute, Spread: 2}, &Estimate{Median: 2 * time.Hour, Spread: 1, Known: true}
+	wide.forms = wide.lognormal()
+	sc.runs(101, 1*minute, on(0)...).Request = &job.Request{GPUMilli: 1000}
+	sc.runs(102, 60*minute, on(1)...).Request = &job.Request{GPUMilli: 1000}
+	sc.waits(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }))
+	sc.waits(2, 2000)
+	believed := func(id job.ID) *Estimate {
+		if id == 102 {
+			return wide
+		}
+		return unknown
+	}
+	const want = "101 on 0 -60..?/?, 102 on 1 -60..60/276, 1 on 1 60..?/120"
+	if got := sc.course(believed, 24*time.Hour); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestCourseIsBounded: an array of very many tasks ends the course, and who leaves the question.
+func TestCourseIsBounded(t *testing.T) {
+	sc := newScene(t, 64)
+	sc.waits(1, 1000, expected(time.Minute), func(w *Waiting) { w.Count = 100_000 })
+	f := sc.p.Forecast(&sc.s, sc.q, nil)
+	stays, until, _ := f.Course(func() bool { return true }, 7*24*time.Hour)
+	if len(stays) > maxStays || len(stays) < maxStays/2 || until > noon.Add(2*time.Hour) || until <= noon {
+		t.Errorf("%d stays until +%s", len(stays), time.Duration(until-noon))
+	}
+	if _, _, done := sc.p.Forecast(&sc.s, sc.q, nil).Course(func() bool { return false }, time.Hour); done {
+		t.Error("the course is made though nobody asks any more")
+	}
+}
