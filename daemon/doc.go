@@ -13,6 +13,8 @@
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
+//	cmd/gpusched-top          GPUs and jobs on the whole screen
+//	cmd/gpusched-top/screen   what is on it and what keys do
 //	cmd/gpusched-nvml         reads the GPUs
 //	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have
 //	cmd/gpusched-notify       sends one message about a job, as the job's user

@@ -15,6 +15,7 @@ program gpusched-nvml /usr/libexec/gpusched
 program gpusched-job /usr/libexec/gpusched
 program gpusched-accounts /usr/libexec/gpusched
 program gpusched-notify /usr/libexec/gpusched
+program gpusched-top /usr/libexec/gpusched
 install -d -m 755 "$root/usr/sbin"
 ln -sf ../libexec/gpusched/gpuschedd "$root/usr/sbin/gpuschedd"
 [ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml

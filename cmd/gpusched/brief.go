@@ -32,7 +32,7 @@ type option struct{ name, about string }
 
 // briefCommands are those that 'gpusched --help' lists.
 var briefCommands = strings.Fields("submit run shell attach list show why logs wait cancel hold update resubmit " +
-	"status gpus health doctor")
+	"status top gpus health doctor")
 
 // ofJobs are the options of a new job that people use.
 var ofJobs = []option{

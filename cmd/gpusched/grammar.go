@@ -50,6 +50,7 @@ type grammar struct {
 	Requeue requeueCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Stop running jobs and send them to the end of the queue."`
 	Update  updateCmd  `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs, or the time limit of running ones."`
 	Status  statusCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show the scheduler at a glance."`
+	Top     topCmd     `cmd:"" group:"machine" usage:"[--mine]" help:"Show GPUs and jobs on the whole screen, as they change."`
 	GPUs    gpusCmd    `cmd:"" name:"gpus" group:"machine" usage:"[options]" help:"List the GPUs and what uses them."`
 	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume|drain|undrain INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`
 	Reserve reserveCmd `cmd:"" group:"machine" usage:"make|list|cancel" help:"Keep GPUs for some users over a time (administrators)."`

@@ -75,7 +75,7 @@ func TestDebFiles(t *testing.T) {
 
 func debFiles() []string {
 	return []string{
-		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job", "/usr/libexec/gpusched/gpusched-notify",
+		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job", "/usr/libexec/gpusched/gpusched-notify", "/usr/libexec/gpusched/gpusched-top",
 		"/usr/libexec/gpusched/gpusched-accounts", "/usr/lib/systemd/system/gpusched-accounts.service", "/usr/lib/systemd/system/gpusched-accounts.socket",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
@@ -120,7 +120,7 @@ func TestMaintainerScriptsParse(t *testing.T) {
 // in an old driver does not end it at start.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
-	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify"} {
+	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-top"} {
 		if out := output(t, "readelf", "-dlW", filepath.Join(dir, static)); strings.Contains(out, "INTERP") || strings.Contains(out, "NEEDED") {
 			t.Errorf("%s is not static:\n%s", static, out)
 		}

@@ -117,3 +117,6 @@ func Cut(s string, n int) string {
 	}
 	return s
 }
+
+// Columns counts the terminal columns that a text takes.
+func Columns(s string) int { return columns(s) }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/gpusched/gpusched/cmd/gpusched-top/screen"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Set when the program is linked, by -X main.version and -X main.commit.
+var (
+	version = "dev"
+	commit  = ""
+)
+
+// framesPerSecond is how often the screen is drawn at most.
+const framesPerSecond = 20
+
+func main() {
+	own := flag.Bool("own", false, "the scheduler is the user's own")
+	mine := flag.Bool("mine", false, "begin with the user's own jobs")
+	gpusched := flag.String("gpusched", "gpusched", "the program that shows jobs and output")
+	about := flag.Bool("version", false, "show the version")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: gpusched top [--mine] (gpusched-top is what it becomes; not for people)")
+	}
+	flag.Parse()
+	if *about {
+		fmt.Println("gpusched-top", version, commit)
+		return
+	}
+	if !term.IsTerminal(os.Stdin) || !term.IsTerminal(os.Stdout) {
+		fmt.Fprintln(os.Stderr, "gpusched-top: this needs a terminal (see 'gpusched status' and 'gpusched list')")
+		os.Exit(api.CodeUsage.ExitStatus())
+	}
+	p := &program{
+		client:  &api.Client{Socket: os.Getenv(contract.SocketVariable), Own: *own},
+		command: command{program: *gpusched, own: *own, environ: os.Environ()},
+		colour:  colourful(os.Getenv),
+		model:   screen.New(screen.Setting{UID: os.Getuid(), Mine: *mine, ASCII: plainText(os.Getenv), Zone: time.Local}),
+	}
+	if err := p.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "gpusched-top:", term.Clean(err.Error()))
+		os.Exit(1)
+	}
+}
+
+// run shows the screen until it is left.
+func (p *program) run() error {
+	profile := colorprofile.ASCII
+	if p.colour {
+		profile = colorprofile.ANSI
+	}
+	// That of the terminal is not asked for: only the sixteen colours that all have are used.
+	t := tea.NewProgram(p, tea.WithFPS(framesPerSecond), tea.WithColorProfile(profile))
+	p.send = t.Send
+	defer p.command.close()
+	_, err := t.Run()
+	return err
+}
+
+// colourful reports whether the terminal is to have colours.
+func colourful(getenv func(string) string) bool {
+	name := getenv("TERM")
+	return getenv("NO_COLOR") == "" && name != "" && name != "dumb" && !strings.HasPrefix(name, "vt1") &&
+		!strings.HasPrefix(name, "vt2") && !strings.HasSuffix(name, "-m") && !strings.HasSuffix(name, "-mono")
+}
+
+// plainText reports whether the terminal may have nothing but ASCII: by its name, or as the
+// locale has no other characters.
+func plainText(getenv func(string) string) bool {
+	name := getenv("TERM")
+	if name == "dumb" || strings.HasPrefix(name, "vt1") || strings.HasPrefix(name, "vt2") || name == "linux" {
+		return true
+	}
+	for _, variable := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(getenv(variable)); value != "" {
+			return !strings.Contains(value, "utf-8") && !strings.Contains(value, "utf8")
+		}
+	}
+	return true
+}

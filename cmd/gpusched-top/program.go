@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/gpusched/gpusched/cmd/gpusched-top/screen"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// program has bubbletea drive a screen, and does what the screen wants done.
+type program struct {
+	model   *screen.Model
+	client  *api.Client
+	command command
+	colour  bool
+	send    func(tea.Msg)
+}
+
+// Init begins the clock.
+func (p *program) Init() tea.Cmd { return tea.Batch(now, tick()) }
+
+func now() tea.Msg { return screen.Tick{Now: time.Now()} }
+
+// tick is the clock: full seconds, so that what counts them does not stumble.
+func tick() tea.Cmd {
+	return tea.Every(time.Second, func(at time.Time) tea.Msg { return ticked{at} })
+}
+
+type ticked struct{ at time.Time }
+
+// Update gives the screen what it understands.
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var also tea.Cmd
+	var given any = msg
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		given = screen.Key{Name: msg.String(), Text: msg.Key().Text}
+	case tea.PasteMsg:
+		given = screen.Key{Name: "paste", Text: msg.Content}
+	case tea.WindowSizeMsg:
+		given = screen.Size{Width: msg.Width, Height: msg.Height}
+		p.command.resize(msg.Width, msg.Height)
+	case ticked:
+		given, also = screen.Tick{Now: msg.at}, tick()
+	case tea.ResumeMsg:
+		given = screen.Tick{Now: time.Now()}
+	}
+	cmds := []tea.Cmd{also}
+	for _, effect := range p.model.Update(given) {
+		cmds = append(cmds, p.perform(effect))
+	}
+	return p, tea.Batch(slices.DeleteFunc(cmds, func(c tea.Cmd) bool { return c == nil })...)
+}
+
+// View draws it.
+func (p *program) View() tea.View {
+	v := tea.NewView(p.model.Frame().Styled(p.colour))
+	v.AltScreen = true
+	return v
+}
+
+// perform is what carries out an effect.
+func (p *program) perform(effect any) tea.Cmd {
+	switch e := effect.(type) {
+	case screen.Fetch:
+		return func() tea.Msg { return p.fetch(e) }
+	case screen.Cancel:
+		return func() tea.Msg { return p.cancel(e.ID) }
+	case screen.Control:
+		return func() tea.Msg { return p.control(e) }
+	case screen.Open:
+		return func() tea.Msg { return p.command.open(e, p.send) }
+	case screen.Close:
+		return func() tea.Msg { p.command.close(); return nil }
+	case screen.Suspend:
+		if !returns() {
+			return func() tea.Msg { return screen.Done{Text: "no shell has started this: nothing would bring it back"} }
+		}
+		return tea.Suspend
+	case screen.Quit:
+		return tea.Quit
+	}
+	return nil
+}
+
+// answerTime is for how long an answer is waited for.
+const answerTime = 30 * time.Second
+
+// fetch asks for a picture.
+func (p *program) fetch(f screen.Fetch) tea.Msg {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	begun := time.Now()
+	picture, err := p.picture(ctx, f)
+	took := time.Since(begun)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("the scheduler does not answer")
+	}
+	if err != nil {
+		return screen.Failed{Asked: f, At: time.Now(), Took: took, Err: err}
+	}
+	picture.Asked, picture.At, picture.Took = f, time.Now(), took
+	return picture
+}
+
+func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Picture, err error) {
+	uid := p.model.UID
+	q := api.ListQuery{Reasons: true, Waiting: f.Waiting}
+	if f.Mine {
+		q.UID = &uid
+	}
+	if out.List, err = p.client.List(ctx, q); err != nil {
+		return out, err
+	}
+	if out.GPUs, err = p.client.GPUs(ctx); err != nil || !f.Status {
+		return out, err
+	}
+	status, err := p.client.Status(ctx)
+	if err != nil {
+		return out, err
+	}
+	own, err := p.client.List(ctx, api.ListQuery{UID: &uid, State: job.Queued, Reasons: true, Waiting: 1})
+	out.Status, out.Own = &status, &own
+	return out, err
+}
+
+// cancel ends a job and says how that went.
+func (p *program) cancel(id string) tea.Msg {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	reply, err := p.client.Cancel(ctx, id, api.CancelRequest{})
+	if err != nil {
+		return screen.Done{Text: "job " + id + " was not cancelled:", Err: err}
+	}
+	if reply.Job.State.Terminal() {
+		return screen.Done{Text: "job " + id + " is cancelled"}
+	}
+	return screen.Done{Text: "job " + id + " is being ended"}
+}
+
+// control pauses a GPU, or lets jobs back on it.
+func (p *program) control(c screen.Control) tea.Msg {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	if !c.Pause {
+		if _, err := p.client.ResumeGPU(ctx, c.GPU); err != nil {
+			return screen.Done{Text: fmt.Sprintf("GPU %d was not resumed:", c.GPU), Err: err}
+		}
+		return screen.Done{Text: fmt.Sprintf("GPU %d is resumed", c.GPU)}
+	}
+	if _, err := p.client.PauseGPU(ctx, c.GPU, api.PauseRequest{}); err != nil {
+		return screen.Done{Text: fmt.Sprintf("GPU %d was not paused:", c.GPU), Err: err}
+	}
+	return screen.Done{Text: fmt.Sprintf("GPU %d is paused: jobs on it go on, and no new one gets it", c.GPU)}
+}

@@ -1,0 +1,274 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// layout is how many lines each part has.
+type layout struct {
+	head int
+	gpus int // without their title
+	jobs int // without theirs
+}
+
+// layout gives the GPUs what they need, up to half of what there is.
+func (m *Model) layout() layout {
+	head := 1
+	switch alarm := m.alarm(); {
+	case m.height >= 16 && alarm != "":
+		head = 2 + min(mostNote, len(folded(alarm, m.width)))
+	case m.height >= 16:
+		head = 3
+	case m.height >= 12 || alarm != "":
+		head = 2
+	}
+	room := m.height - head - 1 // the last line has the keys
+	gpus := len(m.picture.GPUs.GPUs)
+	most := max(1, room/2-1)
+	if wanted := len(m.rows); wanted+1 < room-most-1 {
+		most = max(most, room-wanted-2) // the jobs do not need it
+	}
+	gpus = min(gpus, most)
+	if gpus > 0 {
+		room -= gpus + 1
+	}
+	return layout{head: head, gpus: gpus, jobs: max(0, room-1)}
+}
+
+// Frame draws the screen.
+func (m *Model) Frame() Frame {
+	var out Frame
+	switch {
+	case m.width < 20 || m.height < 6:
+		out = m.tooSmall()
+	case m.help:
+		out = m.drawHelp()
+	case m.pane != nil:
+		out = m.drawPane()
+	default:
+		out = m.drawTables()
+	}
+	for len(out) < m.height {
+		out = append(out, nil)
+	}
+	return out[:m.height]
+}
+
+func (m *Model) tooSmall() Frame {
+	l := m.line()
+	l.put(plain, fmt.Sprintf("%dx%d is too small", m.width, m.height))
+	return Frame{l.spans}
+}
+
+func (m *Model) drawTables() Frame {
+	at := m.layout()
+	out := m.drawHead(at.head)
+	if at.gpus > 0 {
+		out = append(out, m.writeGPUs(at.gpus)...)
+	}
+	switch {
+	case len(m.rows) > 0:
+		out = append(out, m.writeJobs(at.jobs)...)
+	case !m.picture.At.IsZero():
+		l := m.line()
+		l.put(plain, m.empty())
+		out = append(out, nil, l.spans)
+	}
+	for len(out) < m.height-1 {
+		out = append(out, nil)
+	}
+	last := m.lastLines()
+	return append(out[:max(0, m.height-len(last))], last...)
+}
+
+// drawHead says how the scheduler is, what there is and what I have of it.
+func (m *Model) drawHead(lines int) Frame {
+	first := m.line()
+	first.put(bold, "gpusched ")
+	status := m.picture.Status
+	switch {
+	case m.picture.At.IsZero() && m.problem == nil:
+		first.put(plain, "asks the scheduler …")
+	case status != nil:
+		first.put(healthStyle(status.Health), string(status.Health))
+		first.put(plain, "  "+counts(status.Counts))
+	}
+	if lines < 3 && len(m.picture.GPUs.GPUs) > 0 {
+		first.put(plain, "; GPUs: "+gpuCounts(m.picture.GPUs.GPUs))
+	}
+	first.right(dim, m.now.Format("15:04:05"))
+	out := Frame{first.spans}
+	if lines >= 3 {
+		second := m.line()
+		if gpus := m.picture.GPUs.GPUs; len(gpus) > 0 {
+			second.put(plain, "GPUs: "+gpuCounts(gpus))
+		} else if !m.picture.At.IsZero() {
+			second.put(plain, "no GPUs")
+		}
+		if status != nil {
+			second.put(plain, promised(&status.Host))
+		}
+		out = append(out, second.spans)
+	}
+	if lines < 2 {
+		return out
+	}
+	if alarm := m.alarm(); alarm != "" {
+		return append(out, m.prose(term.Red, alarm, lines-len(out))...)
+	}
+	return append(out, m.thirdLine())
+}
+
+// thirdLine is what I have, and what is left out.
+func (m *Model) thirdLine() Line {
+	l := m.line()
+	l.put(plain, m.ownLine())
+	if m.Mine {
+		l.put(term.Yellow, "  only yours (u)")
+	}
+	if m.sort != byQueue {
+		l.put(term.Yellow, "  by "+m.sort.String()+" (o)")
+	}
+	if m.filter != "" && !m.typing {
+		l.put(term.Yellow, "  filter: "+m.filter+" (Esc)")
+	}
+	return l.spans
+}
+
+// alarm is what is wrong with all of it.
+func (m *Model) alarm() string {
+	old := m.now.Sub(m.picture.At)
+	age := "no answer for " + term.Age(old) + ", this is of " + m.picture.At.In(m.Zone).Format("15:04:05")
+	switch {
+	case m.problem != nil && m.picture.At.IsZero():
+		return m.problem.Error()
+	case m.problem != nil:
+		return age + ": " + m.problem.Error()
+	case !m.picture.At.IsZero() && m.asking && old > stale:
+		return age
+	case m.picture.GPUs.Problem != "":
+		return m.picture.GPUs.ProblemDetail
+	case m.picture.List.Drain != nil:
+		return m.terminal().Local(m.picture.List.Drain.Sentence)
+	}
+	return ""
+}
+
+func healthStyle(h job.Health) term.Style {
+	switch h {
+	case job.Healthy:
+		return term.Green
+	case job.Degraded:
+		return term.Yellow
+	}
+	return term.Red
+}
+
+// counts are the live jobs by state.
+func counts(n map[string]int) string {
+	var parts []string
+	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
+		if n[string(s)] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[string(s)], s))
+		}
+	}
+	if len(parts) == 0 {
+		return "no jobs"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// promised is what jobs were promised besides GPUs.
+func promised(h *job.HostView) string {
+	var parts []string
+	if h.MemBytes > 0 {
+		parts = append(parts, rounded(h.PromisedMem)+"/"+rounded(h.MemBytes)+" memory")
+	}
+	if h.CPUs > 0 {
+		parts = append(parts, fmt.Sprintf("%d/%d CPUs", h.PromisedCPUs, h.CPUs))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; promised: " + strings.Join(parts, ", ")
+}
+
+// rounded is a size without what does not matter of it.
+func rounded(n int64) string {
+	if n >= 10<<30 {
+		n = n >> 30 << 30
+	}
+	return job.FormatSize(n)
+}
+
+// mostNote is how many lines a note or an alarm may have.
+const mostNote = 3
+
+// lastLines are the question, the filter that is typed, what was done last, or the keys.
+func (m *Model) lastLines() Frame {
+	if m.note == "" || m.question != nil || m.typing {
+		return Frame{m.lastLine()}
+	}
+	style := plain
+	if m.bad {
+		style = term.Red
+	}
+	return m.prose(style, m.note, mostNote)
+}
+
+// prose is a text in so many lines at most.
+func (m *Model) prose(style term.Style, text string, most int) (out Frame) {
+	lines := folded(text, m.width)
+	for i, part := range lines[:min(most, len(lines))] {
+		l := m.line()
+		if i == most-1 && len(lines) > most {
+			part += " …"
+		}
+		l.put(style, part)
+		out = append(out, l.spans)
+	}
+	return out
+}
+
+func (m *Model) lastLine() Line {
+	l := m.line()
+	switch {
+	case m.question != nil:
+		l.all = reverse
+		l.cell(plain, " "+m.question.text, max(1, m.width-9), false)
+		l.put(plain, " [y/N]")
+		return l.fill()
+	case m.typing:
+		l.put(bold, "filter: ")
+		l.put(plain, m.filter)
+		l.put(reverse, " ")
+		l.right(dim, "Enter keeps it, Esc ends it")
+		return l.spans
+	}
+	if missing := m.missing(); missing != "" && m.width < 70 {
+		l.put(dim, "? help · too narrow for "+missing)
+		return l.spans
+	}
+	if m.onGPUs {
+		return m.hints("p pause/resume", "Tab jobs", "? help", "q leave")
+	}
+	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "o sort", "u mine", "Tab GPUs", "? help", "q leave")
+}
+
+// hints are the keys, as many as fit.
+func (m *Model) hints(keys ...string) Line {
+	l := m.line()
+	for _, text := range keys {
+		key, what, _ := strings.Cut(text, " ")
+		if l.used+term.Columns(text)+2 > l.width {
+			break
+		}
+		l.put(bold, key)
+		l.put(dim, " "+what+"  ")
+	}
+	return l.spans
+}

@@ -1,0 +1,96 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+)
+
+// Keys are the keys and what they do, for help and for the manual.
+var Keys = [][2]string{
+	{"Up, Down, k, j", "select a job, or a GPU; PgUp, PgDn, Home, End (g, G) go further"},
+	{"Tab", "go to the GPUs, and back to the jobs"},
+	{"Enter, s", "show everything about the job"},
+	{"l", "show what it prints, as it prints it"},
+	{"w", "say why it waits, GPU by GPU"},
+	{"c", "cancel it; asks first"},
+	{"p", "pause the GPU, or let jobs back on it (administrators); asks"},
+	{"/", "filter: jobs whose id, user, name, state or reason has it"},
+	{"o", "sort by user, name, GPUs, time, or as the queue goes"},
+	{"u", "only your own jobs, or all"},
+	{"r", "look again now"},
+	{"?, h", "this help"},
+	{"q, Esc, Ctrl-C", "leave; Ctrl-Z suspends"},
+}
+
+// keyWidth is the width of the column of keys.
+const keyWidth = 16
+
+// helpLines are all lines of help, as wide as the screen.
+func (m *Model) helpLines() (lines []Line) {
+	add := func(key, text string) {
+		for i, part := range folded(text, max(10, m.width-keyWidth)) {
+			l := m.line()
+			if i > 0 {
+				key = ""
+			}
+			l.put(bold, term.Pad(key, keyWidth, false))
+			l.put(plain, part)
+			lines = append(lines, l.spans)
+		}
+	}
+	for _, k := range Keys {
+		add(k[0], k[1])
+	}
+	lines = append(lines, nil)
+	l := m.line()
+	l.put(bold, term.Pad("MEMORY", keyWidth, false))
+	for _, part := range []Span{
+		{jobBlocks[0].style, jobBlocks[0].block + " "}, {jobBlocks[1].style, jobBlocks[1].block}, {plain, " jobs in turn, "},
+		{term.Yellow, foreignBlock}, {plain, " of no job, "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
+	} {
+		l.put(part.Style, part.Text)
+	}
+	lines = append(lines, l.spans)
+	add("LAST 60 S", "how busy it was; a space: not known")
+	add("TIME", "for how long the job runs, or has waited")
+	add("LEFT", "<2h until its time limit, ~2h by what earlier runs took; of one that waits, when it probably starts")
+	return lines
+}
+
+// folded is a text in lines that end at words.
+func folded(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && term.Columns(line+" "+word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+// helpKey moves in help that is longer than the screen, and leaves it.
+func (m *Model) helpKey(k Key) {
+	last := max(0, len(m.helpLines())-(m.height-1))
+	switch k.Name {
+	case "down", "j", "pgdown", "space":
+		m.helpTop = min(m.helpTop+max(1, m.height-3), last)
+	case "up", "k", "pgup":
+		m.helpTop = max(0, m.helpTop-max(1, m.height-3))
+	default:
+		m.help, m.helpTop = false, 0
+	}
+}
+
+func (m *Model) drawHelp() Frame {
+	head, lines, page := m.line(), m.helpLines(), m.height-1
+	head.put(bold, "gpusched top")
+	m.helpTop = max(0, min(m.helpTop, len(lines)-page))
+	if len(lines) > page {
+		head.put(dim, "  Up, Down: more; q back")
+	} else {
+		head.put(dim, "  q back")
+	}
+	return append(Frame{head.spans}, lines[m.helpTop:min(len(lines), m.helpTop+page)]...)
+}

@@ -1,0 +1,212 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxFilter bounds what is typed as a filter, in characters.
+const maxFilter = 60
+
+// key does what a key says. What has the keys is, in this order: the question, the filter that is
+// typed, help, the pane, the tables.
+func (m *Model) key(k Key) []any {
+	switch {
+	case k.Name == "ctrl+c":
+		return m.leave()
+	case k.Name == "ctrl+z":
+		return []any{Suspend{}}
+	case m.question != nil:
+		return m.answer(k)
+	case m.typing:
+		m.typeFilter(k)
+		return m.ask()
+	case m.help:
+		m.helpKey(k)
+		return nil
+	case m.pane != nil:
+		return m.paneKey(k)
+	}
+	m.note = ""
+	return append(m.tableKey(k), m.ask()...)
+}
+
+func (m *Model) leave() []any {
+	if m.pane != nil {
+		return []any{Close{m.pane.number}, Quit{}}
+	}
+	return []any{Quit{}}
+}
+
+// answer takes the answer to a question: nothing but y is a yes.
+func (m *Model) answer(k Key) []any {
+	q := m.question
+	m.question = nil
+	if k.Text != "y" && k.Text != "Y" {
+		m.note, m.bad = "nothing was done", false
+		return nil
+	}
+	m.note, m.bad = "asked …", false
+	return []any{q.yes}
+}
+
+func (m *Model) typeFilter(k Key) {
+	switch {
+	case k.Name == "enter":
+		m.typing = false
+	case k.Name == "esc":
+		m.typing, m.filter = false, ""
+	case k.Name == "backspace":
+		_, n := utf8.DecodeLastRuneInString(m.filter)
+		m.filter = m.filter[:len(m.filter)-n]
+	case k.Name == "ctrl+u":
+		m.filter = ""
+	case k.Text != "" && utf8.RuneCountInString(m.filter) < maxFilter:
+		m.filter += k.Text
+	}
+	m.top = 0
+	m.soonAll()
+	m.arrange()
+}
+
+// soonAll asks at once for all jobs where not all are there to look through.
+func (m *Model) soonAll() {
+	if m.picture.List.Omitted > 0 {
+		m.next = m.picture.At
+	}
+}
+
+// tableKey does what a key says of the tables.
+func (m *Model) tableKey(k Key) []any {
+	switch k.Name {
+	case "q", "Q":
+		return m.leave()
+	case "esc":
+		if m.filter == "" {
+			return m.leave()
+		}
+		m.filter = ""
+		m.arrange()
+	case "tab", "shift+tab":
+		m.onGPUs = !m.onGPUs && len(m.picture.GPUs.GPUs) > 0
+	case "up", "k", "down", "j", "pgup", "pgdown", "home", "end", "g", "G", "ctrl+b", "ctrl+f":
+		m.move(k.Name)
+	case "enter", "s":
+		return m.openPane("show")
+	case "w":
+		return m.openPane("why")
+	case "l":
+		return m.openPane("logs", "-f")
+	case "c":
+		m.askCancel()
+	case "p":
+		m.askPause()
+	case "/":
+		m.typing = true
+	case "o":
+		m.sort = (m.sort + 1) % sortings
+		m.soonAll()
+		m.arrange()
+	case "u":
+		m.Mine = !m.Mine
+		m.soon()
+	case "r", "ctrl+l":
+		m.soon()
+	case "?", "h":
+		m.help = true
+	}
+	return nil
+}
+
+// move selects another job or GPU.
+func (m *Model) move(key string) {
+	at, count, page := m.at(), len(m.rows), m.layout().jobs
+	if m.onGPUs {
+		at, count, page = m.gpu, len(m.picture.GPUs.GPUs), m.layout().gpus
+	}
+	switch key {
+	case "up", "k":
+		at--
+	case "down", "j":
+		at++
+	case "pgup", "ctrl+b":
+		at -= max(1, page-1)
+	case "pgdown", "ctrl+f":
+		at += max(1, page-1)
+	case "home", "g":
+		at = 0
+	case "end", "G":
+		at = count - 1
+	}
+	at = max(0, min(at, count-1))
+	switch {
+	case m.onGPUs:
+		m.gpu = at
+	case count > 0:
+		m.selected = called(m.rows[at])
+	}
+	m.keep()
+	// What is below the last row is not here yet.
+	if !m.onGPUs && m.picture.List.Omitted > 0 && m.wanted() > m.picture.Asked.Waiting {
+		m.next = m.picture.At
+	}
+}
+
+// job is the selected one.
+func (m *Model) job() (api.Job, bool) {
+	if len(m.rows) == 0 {
+		return api.Job{}, false
+	}
+	return m.rows[m.at()], true
+}
+
+func (m *Model) askCancel() {
+	j, ok := m.job()
+	if !ok {
+		return
+	}
+	text := fmt.Sprintf("Cancel job %s", called(j))
+	if j.Name != "" {
+		text += fmt.Sprintf(" (%s)", j.Name)
+	}
+	if j.UID != m.UID {
+		text += " of " + j.User
+	}
+	if j.Array != nil {
+		text += ", the whole array"
+	}
+	if j.State.Live() {
+		text += ", which runs"
+	}
+	m.question = &question{text: text + "?", yes: Cancel{called(j)}}
+}
+
+func (m *Model) askPause() {
+	gpus := m.picture.GPUs.GPUs
+	if !m.onGPUs || m.gpu >= len(gpus) {
+		m.note, m.bad = "Tab goes to the GPUs, and p there pauses the selected one", false
+		return
+	}
+	g := gpus[m.gpu]
+	switch {
+	case g.Drain || g.State == job.GPUDrained || g.State == job.GPUDraining:
+		m.note, m.bad = fmt.Sprintf("GPU %d is drained: 'gpusched gpu undrain %d' puts it back", g.Index, g.Index), true
+	case g.Paused:
+		m.question = &question{fmt.Sprintf("Let jobs back on GPU %d?", g.Index), Control{GPU: g.Index}}
+	default:
+		m.question = &question{fmt.Sprintf("Pause GPU %d, so that no new job gets it?", g.Index), Control{GPU: g.Index, Pause: true}}
+	}
+}
+
+// say shows what became of something, and looks at once how it is now.
+func (m *Model) say(d Done) {
+	m.note, m.bad = d.Text, d.Err != nil
+	if d.Err != nil {
+		m.note = strings.TrimSpace(d.Text + " " + d.Err.Error())
+	}
+	m.soon()
+}

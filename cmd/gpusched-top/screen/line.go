@@ -1,0 +1,157 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+)
+
+// Styles that package term has no name for.
+const (
+	plain   = term.Plain
+	bold    = term.Bold
+	dim     = term.Dim
+	reverse = term.Style("7")
+	cyan    = term.Style("36")
+	blue    = term.Style("34")
+	magenta = term.Style("35")
+)
+
+// Span is text in one style.
+type Span struct {
+	Style term.Style
+	Text  string
+}
+
+// Line is one line of a frame.
+type Line []Span
+
+// Frame is the whole screen.
+type Frame []Line
+
+// String is the frame without its styles.
+func (f Frame) String() string { return f.draw(func(s Span) string { return s.Text }) }
+
+// Styled is the frame as a terminal is sent it. Without colour what stands out is bold or
+// reversed.
+func (f Frame) Styled(colour bool) string {
+	return f.draw(func(s Span) string {
+		style := s.Style
+		if !colour {
+			style = uncoloured(style)
+		}
+		if style == plain || s.Text == "" {
+			return s.Text
+		}
+		return "\x1b[" + string(style) + "m" + s.Text + "\x1b[0m"
+	})
+}
+
+func uncoloured(s term.Style) term.Style {
+	switch s {
+	case bold, reverse:
+		return s
+	case term.Red, term.Yellow:
+		return bold
+	}
+	return plain
+}
+
+func (f Frame) draw(span func(Span) string) string {
+	var b strings.Builder
+	for i, l := range f {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		var text strings.Builder
+		for _, s := range l {
+			text.WriteString(span(s))
+		}
+		b.WriteString(strings.TrimRight(text.String(), " "))
+	}
+	return b.String()
+}
+
+// line fills one line of the screen from the left.
+type line struct {
+	spans Line
+	width int // of the screen
+	used  int
+	ascii bool
+	all   term.Style // of the whole line, instead of what its parts have
+}
+
+func (m *Model) line() *line { return &line{width: m.width, ascii: m.ASCII} }
+
+// put adds text, as far as there is room.
+func (l *line) put(style term.Style, text string) {
+	text = l.legible(text)
+	if room := l.width - l.used; term.Columns(text) > room {
+		text = l.cut(text, room)
+	}
+	if text == "" {
+		return
+	}
+	if l.all != plain {
+		style = l.all
+	}
+	l.used += term.Columns(text)
+	if n := len(l.spans); n > 0 && l.spans[n-1].Style == style {
+		l.spans[n-1].Text += text
+		return
+	}
+	l.spans = append(l.spans, Span{style, text})
+}
+
+// cell adds text in so many columns.
+func (l *line) cell(style term.Style, text string, width int, right bool) {
+	l.put(style, term.Pad(l.cut(l.legible(text), width), width, right))
+}
+
+// fill ends the line with spaces, so that its style goes to the edge.
+func (l *line) fill() Line {
+	l.put(plain, strings.Repeat(" ", max(0, l.width-l.used)))
+	return l.spans
+}
+
+// right puts text at the right edge, where there is room for all of it.
+func (l *line) right(style term.Style, text string) {
+	text = l.legible(text)
+	if gap := l.width - l.used - term.Columns(text); gap > 0 {
+		l.put(plain, strings.Repeat(" ", gap))
+		l.put(style, text)
+	}
+}
+
+// legible is text that a terminal only shows.
+func (l *line) legible(text string) string {
+	text = term.Clean(text)
+	if !l.ascii {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if ascii, ok := asASCII[r]; ok {
+			return ascii
+		}
+		if r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+func (l *line) cut(text string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	text = term.Cut(text, width)
+	if l.ascii {
+		text = strings.ReplaceAll(text, "…", "~")
+	}
+	return text
+}
+
+// asASCII are the characters of ours that some terminals lack.
+var asASCII = map[rune]rune{
+	'…': '~', '█': '#', '▓': '=', '▒': 'x', '░': '.', '▚': '-', '·': '.',
+}
