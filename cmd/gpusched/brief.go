@@ -31,7 +31,7 @@ type brief struct {
 type option struct{ name, about string }
 
 // briefCommands are those that 'gpusched --help' lists.
-var briefCommands = strings.Fields("submit run shell attach list show why logs wait cancel hold update resubmit " +
+var briefCommands = strings.Fields("submit run shell attach list show why logs wait cancel update resubmit " +
 	"status top gpus health doctor")
 
 // ofJobs are the options of a new job that people use.

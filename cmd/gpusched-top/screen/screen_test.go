@@ -207,3 +207,17 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s is\n%s\nnot\n%s", name, got, want)
 	}
 }
+
+// The manual has the keys as help has them.
+func TestTheManualHasTheKeys(t *testing.T) {
+	page, err := os.ReadFile("../../gpusched/manual/text/top.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range Keys {
+		about := k[1]
+		if line := "    " + term.Pad(k[0], keyWidth, false) + " " + strings.TrimPrefix(about, "this "); !strings.Contains(string(page), line+"\n") {
+			t.Errorf("gpusched-top(1) lacks %q", line)
+		}
+	}
+}
