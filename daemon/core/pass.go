@@ -119,6 +119,7 @@ func (c *Core) schedule(now time.Time) {
 	c.learnBounds(now)
 	c.believeAll()
 	p := c.plan(now)
+	c.planning.countPass()
 	c.planning.passed(p.Backfill, c.policy.Sched.Patience, sched.At(now))
 	if p.Wake != sched.Never && (wake.IsZero() || p.Wake.Time().Before(wake)) {
 		wake = p.Wake.Time()

@@ -19,6 +19,7 @@ type planning struct {
 	ahead      foresights
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens
+	passes     uint64         // made so far
 }
 
 func newPlanning(past []job.Prediction) planning {
@@ -31,6 +32,12 @@ func (p *planning) blank() *sched.Snapshot {
 	p.snap.GPUs, p.snap.Running = p.snap.GPUs[:0], p.snap.Running[:0]
 	return &p.snap
 }
+
+// Passes is how often the queue has been planned.
+func (c *Core) Passes() uint64 { return c.planning.passesMade() }
+
+func (p *planning) countPass()         { p.passes++ }
+func (p *planning) passesMade() uint64 { return p.passes }
 
 // replanAt is when to plan again though nothing happens; zero: not.
 func (p *planning) replanAt() time.Time { return p.replanTime }

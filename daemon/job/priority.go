@@ -23,6 +23,9 @@ var classNames = map[Class]string{
 	Scavenger: "scavenger", Low: "low", Normal: "normal", High: "high", Interactive: "interactive",
 }
 
+// Classes returns all classes, lowest first.
+func Classes() []Class { return []Class{Scavenger, Low, Normal, High, Interactive} }
+
 // String returns the class as people type it.
 func (c Class) String() string { return classNames[c] }
 
@@ -39,7 +42,7 @@ const maxPriority = 1_000_000
 // ParsePriority reads a number (class normal) or the name of a class. A plus
 // sign is refused: it would read as a change of the priority there is.
 func ParsePriority(s string) (Priority, error) {
-	for _, c := range []Class{Scavenger, Low, Normal, High, Interactive} {
+	for _, c := range Classes() {
 		if s == c.String() {
 			return Priority{Class: c}, nil
 		}
