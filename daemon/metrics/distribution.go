@@ -1,0 +1,35 @@
+package metrics
+
+import (
+	"slices"
+	"sort"
+	"time"
+)
+
+// The upper bounds of the buckets, in seconds: of what people wait for, and of what the
+// daemon does.
+var (
+	longTimes  = []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
+	shortTimes = []float64{0.0001, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10}
+)
+
+// Distribution counts durations in buckets.
+type Distribution struct {
+	bounds []float64 // upper, ascending
+	counts []uint64  // one more: what is above all
+	sum    float64
+}
+
+func newDistribution(bounds []float64) *Distribution {
+	return &Distribution{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
+}
+
+func (d *Distribution) observe(took time.Duration) {
+	seconds := max(0, took.Seconds()) // a clock that was set
+	d.counts[sort.SearchFloat64s(d.bounds, seconds)]++
+	d.sum += seconds
+}
+
+func (d *Distribution) clone() *Distribution {
+	return &Distribution{bounds: d.bounds, counts: slices.Clone(d.counts), sum: d.sum}
+}
