@@ -48,6 +48,9 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			return job.Submitted{}, err
 		}
 		if r.Job != nil {
+			if !r.Known {
+				d.opt.Tally.Submitted()
+			}
 			return job.Submitted{JobView: d.foretold(ctx, *r.Job), Known: r.Known}, nil
 		}
 		out, err := d.known(ctx, r.ID)

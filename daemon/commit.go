@@ -199,6 +199,7 @@ func (c *committer) note(err error) {
 	took := c.d.host.Now().Sub(c.begun)
 	c.failure, c.begun = err, time.Time{}
 	c.mu.Unlock()
+	c.d.opt.Tally.Commit(took, err != nil)
 	if took > SlowAfter {
 		c.d.log.Warn("the disk of the state is slow: nothing was accepted or started meanwhile", "took", took)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -58,6 +59,7 @@ type Options struct {
 	StartsInFlight int
 	WatchdogEvery  time.Duration // 0: no watchdog
 	Checks         []Check
+	Tally          *metrics.Tally // nil: what it counts is lost with the Daemon
 
 	// Observe is told about each step right after it, by the loop; nil: nothing is. The
 	// effects are about to be made durable. For tests.
@@ -103,6 +105,10 @@ func New(o Options) (*Daemon, error) {
 	if o.Runtime == nil {
 		o.Runtime = machine{}
 	}
+	if o.Tally == nil {
+		o.Tally = metrics.NewTally()
+	}
+	o.Tally.Restore(o.Restored.Jobs)
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
 		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),

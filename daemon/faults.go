@@ -16,6 +16,7 @@ func (d *Daemon) listen(ctx context.Context) {
 		return
 	}
 	d.opt.Kernel.Run(ctx, func(r gpu.XidReport) {
+		d.opt.Tally.GPUError(r.PCI, r.Code)
 		boot, err := d.opt.Boot()
 		if err != nil {
 			d.log.Error("taking in an error of a GPU", "pci", r.PCI, "xid", r.Code, "err", err)

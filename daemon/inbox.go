@@ -13,6 +13,7 @@ import (
 type message struct {
 	event core.Event
 	ask   func(*core.Core, time.Time)
+	at    time.Time // when it was given
 }
 
 // inboxSize is how many messages may wait. Who has more waits with them.
@@ -64,6 +65,7 @@ func (b *inbox) take() (message, bool) {
 // send gives a message to the loop; false when stop was closed or the loop has
 // ended first.
 func (d *Daemon) send(m message, stop <-chan struct{}) bool {
+	m.at = d.host.Now()
 	for !closed(stop) && !closed(d.done) {
 		if d.inbox.put(m) {
 			return true

@@ -35,6 +35,9 @@ func (d *Daemon) loop(ctx context.Context) {
 			}
 			d.step(m.event, now)
 		}
+		if ok {
+			d.opt.Tally.Lag(now.Sub(m.at))
+		}
 		due.deadline = d.core.Deadline()
 		switch {
 		case passed(due.alive, now):
@@ -79,7 +82,11 @@ func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) 
 // step gives the core an event. A look at the GPUs that it asks for begins at
 // once, while the records are written: it changes nothing, and starts wait for it.
 func (d *Daemon) step(ev core.Event, now time.Time) {
+	passes := d.core.Passes()
 	effects := d.core.Step(ev, now)
+	if d.core.Passes() != passes {
+		d.opt.Tally.Pass(d.host.Now().Sub(now))
+	}
 	if d.opt.Observe != nil {
 		d.opt.Observe(ev, effects, d.core)
 	}

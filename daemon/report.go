@@ -39,6 +39,7 @@ func (d *Daemon) report(r job.Record) {
 		return
 	}
 	d.waiters.news(r.Job)
+	d.opt.Tally.Job(r.Job)
 	if r.Quiet {
 		return // what was learned or used is no change of state
 	}

@@ -53,7 +53,9 @@ func (s *sampler) rest(ctx context.Context, number uint64) {
 // look takes one sample. What cannot be asked is unknown, which is a sample
 // too.
 func (s *sampler) look(ctx context.Context, number uint64) core.Event {
+	began := s.d.host.Now()
 	snap, err := s.d.opt.Source.Sample(ctx)
+	s.d.opt.Tally.Sample(s.d.host.Now().Sub(began), err != nil || snap.Problem != gpu.ProblemNone)
 	if err != nil {
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
 	}

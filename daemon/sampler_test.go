@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/gputest"
 )
@@ -28,7 +29,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 			running := job.Job{ID: 1, State: job.Running, Attempt: &job.Attempt{Number: 1}}
 			d := &Daemon{
 				host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(core.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}}),
-				opt: Options{Source: blind{}, Meter: func(string) (job.HostUse, bool) {
+				opt: Options{Source: blind{}, Tally: metrics.NewTally(), Meter: func(string) (job.HostUse, bool) {
 					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: time.Second}, true
 				}},
 			}
@@ -65,7 +66,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 
 // The look that a start waits for does not wait itself for the record of the placement.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {
-	d := &Daemon{host: machine{}, core: core.New(core.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{})}
+	d := &Daemon{host: machine{}, core: core.New(core.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{}), opt: Options{Tally: metrics.NewTally()}}
 	d.commit, d.sampler = newCommitter(d), newSampler(d) // which do not run
 	snap, err := gputest.NewFake(1).Sample(t.Context())
 	if err != nil {

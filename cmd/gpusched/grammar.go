@@ -56,6 +56,7 @@ type grammar struct {
 	Reserve reserveCmd `cmd:"" group:"machine" usage:"make|list|cancel" help:"Keep GPUs for some users over a time (administrators)."`
 	Daemon  daemonCmd  `cmd:"" group:"machine" usage:"drain|resume" help:"Let no job start, or let jobs start again (administrators)."`
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
+	Metrics metricsCmd `cmd:"" group:"machine" usage:"[options]" help:"Print everything that is measured, for a monitoring system."`
 	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check the installation, also from your side."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
 	Aliases aliasesCmd `cmd:"" group:"machine" usage:"[list]|install|remove" help:"Other tools' names for commands, such as sbatch and squeue."`

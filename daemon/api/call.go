@@ -65,6 +65,10 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 		e.after, e.retry = retryAfter(resp.Header.Get("Retry-After"))
 		return e
 	}
+	if raw, plain := out.(*[]byte); plain {
+		*raw = text
+		return nil
+	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 			Hint: "see 'gpusched version'"}

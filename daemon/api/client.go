@@ -131,6 +131,11 @@ func (c *Client) Health(ctx context.Context) (out HealthReply, err error) {
 	return out, c.call(ctx, http.MethodGet, "/v1/health", nil, &out)
 }
 
+// Metrics returns everything that is measured, in a format of package metrics.
+func (c *Client) Metrics(ctx context.Context, format string) (page []byte, err error) {
+	return page, c.call(ctx, http.MethodGet, "/v1/metrics?"+url.Values{"format": {format}}.Encode(), nil, &page)
+}
+
 // Version names the running daemon.
 func (c *Client) Version(ctx context.Context) (out VersionReply, err error) {
 	return out, c.call(ctx, http.MethodGet, "/v1/version", nil, &out)

@@ -27,6 +27,7 @@ type Config struct {
 	Notify     Notify
 	Xids       gpu.XidClasses // each list ascending
 	Limits     Limits
+	Metrics    Metrics
 	Daemon     Daemon
 }
 

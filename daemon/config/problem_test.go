@@ -10,7 +10,7 @@ import (
 )
 
 // all is the sections in a message.
-const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [daemon]"
+const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [metrics], [daemon]"
 
 // Invariant 2: one row is one file, with all that is said about it.
 func TestProblems(t *testing.T) {
@@ -84,6 +84,7 @@ f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
 		{"log of nowhere", "[jobs]\nlog = \"logs/%j\"\n", `f:2:1: jobs.log: "logs/%j" is neither an absolute path nor one that begins with %h/`},
 		{"log of tasks", "[jobs]\nlog = \"/srv/%j-%a\"\n", `f:2:1: jobs.log: "/srv/%j-%a" is not a path of at most 4095 bytes with no sequences but %j, %A, %n, %u, %% and %h/ at its beginning`},
 		{"more memory than allowed", "[jobs]\nmax_mem = \"4G\"\ndefault_mem = \"8G\"\n", `f:3:1: jobs.default_mem is 8G, more than jobs.max_mem, which is 4G: lower the one or raise the other`},
+		{"bad metrics", "[metrics]\nusers = 1001\n", `f:2:1: metrics.users: 1001 is out of range: use 0 to 1000`},
 		{"bad limits", "[limits]\nrequest = 5\nburst = 0\nrequest_size = \"1K\"\nuser_waits = 128\n", `f:2:1: unknown key "request" in [limits]: did you mean "requests"?
 f:3:1: limits.burst: 0 is out of range: use 1 to 1000000
 f:4:1: limits.request_size: 1K is out of range: use 64K to 8M

@@ -49,6 +49,8 @@ func sections() []section {
 			doc: "What a GPU needs after which of the driver's error reports (Xids). One that is in no list is written down with the job that it hit and changes nothing."},
 		{path: []string{"limits"}, keys: limitKeys,
 			doc: "What one user's clients may cost the daemon, so that nobody's flood is felt by others."},
+		{path: []string{"metrics"}, keys: metricsKeys,
+			doc: "What a monitoring system is told, see gpusched-metrics(1)."},
 		{path: []string{"daemon"}, keys: daemonKeys,
 			doc: "The daemon itself."},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
 // Backend is what the server needs of the daemon. Errors meant for people are
@@ -32,6 +33,9 @@ type Backend interface {
 	Results(ctx context.Context, array job.ID) (job.Results, error)
 	// Payload returns a job's private part. The server has checked the right.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
+	// Measure adds to a page of metrics what the scheduler knows, and so many users with
+	// what they have.
+	Measure(ctx context.Context, p *metrics.Page, users int) error
 	// Health checks every part.
 	Health(ctx context.Context) []job.Check
 }

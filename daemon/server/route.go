@@ -66,6 +66,7 @@ func routes() []route {
 		{"GET", "/v1/plan", "plan", anyone, redacted, []string{"horizon_seconds"}, (*Server).plan},
 		{"GET", "/v1/status", "status", anyone, redacted, nil, (*Server).status},
 		{"GET", "/v1/health", "health", anyone, ownerOnly, nil, (*Server).health},
+		{"GET", "/v1/metrics", "metrics", anyone, ownerOnly, []string{"format"}, (*Server).metrics},
 		{"GET", "/v1/version", "version", anyone, ownerOnly, nil, (*Server).version},
 	}
 }

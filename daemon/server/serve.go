@@ -27,6 +27,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	defer r.over()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
+	s.answers.count(&rt, hr, err)
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)
 		return
@@ -35,6 +36,10 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		out := counter{to: w}
 		defer func() { s.charge(r.person, out.n) }() // also for one who cuts it off
 		l.send(w, &out)
+		return
+	}
+	if t, plain := reply.(text); plain {
+		s.charge(r.person, t.send(w))
 		return
 	}
 	s.charge(r.person, writeJSON(w, http.StatusOK, reply))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
@@ -65,6 +66,8 @@ type Options struct {
 	// Unlimited lists the controllers of control groups that jobs are without, of a
 	// user's own scheduler. Nil is that none is missing.
 	Unlimited func() []string
+	// Process says what this process uses. Nil: that is not told.
+	Process func() metrics.Process
 }
 
 // Server answers clients.
@@ -82,6 +85,7 @@ type Server struct {
 	processOf func(peer) (process, error)
 
 	atOnce, listings slots.Slots[int] // of users
+	answers          answers
 
 	closing context.Context // done as soon as the server begins to stop
 	close   context.CancelFunc

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
@@ -69,6 +70,7 @@ func (a unavailable) Results(context.Context, job.ID) (job.Results, error) {
 func (a unavailable) Payload(context.Context, job.ID) (job.Payload, error) {
 	return job.Payload{}, a.err
 }
+func (a unavailable) Measure(context.Context, *metrics.Page, int) error { return a.err }
 func (a unavailable) Health(ctx context.Context) []job.Check {
 	if a.checks == nil {
 		return nil

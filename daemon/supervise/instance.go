@@ -106,7 +106,7 @@ func (s *instance) open(ctx context.Context) error {
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(),
 		Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
-		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log,
+		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log, Tally: s.tally,
 	})
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/journal"
+	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units"
@@ -63,6 +64,7 @@ type Supervisor struct {
 	state   *stateFile
 	crashes crashes // of earlier processes
 	told    string  // the last reason why there is no scheduler that was logged
+	tally   *metrics.Tally
 
 	cfg  atomic.Pointer[config.Config]   // the settings in force
 	read atomic.Pointer[config.Snapshot] // the files that they are from
@@ -70,10 +72,11 @@ type Supervisor struct {
 
 // New makes one that Run starts.
 func New(o Options) *Supervisor {
+	began := time.Now()
 	s := &Supervisor{
 		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
 		names: directory.New(o.Own.files(), directory.Socket(o.Accounts)),
-		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log},
+		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log}, tally: metrics.NewTally(),
 	}
 	s.use(config.Default(), config.Snapshot{})
 	person := host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner
@@ -83,6 +86,7 @@ func New(o Options) *Supervisor {
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
 		Person: person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
+		Process: func() metrics.Process { return host.Self("/proc/self", began) },
 	})
 	return s
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
 // Source is what the pages are made of besides the tables of this package.
@@ -57,6 +59,15 @@ func (s Source) program(leaves []*kong.Node) string {
 	return p.String()
 }
 
+// aboutFamily is what the manual says of a metric.
+func aboutFamily(f *metrics.Family) string {
+	text := string(f.Type)
+	if len(f.Labels) > 0 {
+		text += " by " + strings.Join(f.Labels, ", ")
+	}
+	return text + ". " + f.Help
+}
+
 // policy is gpusched-policy(7).
 func (s Source) policy() string {
 	p := s.page("gpusched-policy", 7, "which job goes next on the GPUs, and why")
@@ -78,6 +89,12 @@ func (s Source) command(n *kong.Node) string {
 	}
 	if n.Detail != "" {
 		p.prose("DESCRIPTION", n.Detail)
+	}
+	if n.Name == "metrics" {
+		p.section("METRICS")
+		for _, f := range metrics.Families() {
+			fmt.Fprintf(p, ".TP\n.B %s\n%s\n", Roff(f.Exposed()), emphasised(aboutFamily(&f)))
+		}
 	}
 	if len(n.Positional) > 0 || len(n.Flags) > 0 {
 		p.section("OPTIONS")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
 // Done is one command and who gave it.
@@ -209,6 +210,16 @@ func (b *Backend) Course(context.Context) (job.Course, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
 	return b.Ahead, err
+}
+
+// Measure adds what View has.
+func (b *Backend) Measure(_ context.Context, p *metrics.Page, _ int) error {
+	err := b.lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		p.AddView(&b.View)
+	}
+	return err
 }
 
 // Wait blocks until End or a cancel ended the job.

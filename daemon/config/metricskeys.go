@@ -1,0 +1,13 @@
+package config
+
+// Metrics is what a monitoring system is told.
+type Metrics struct {
+	Users int // that are named; 0: none
+}
+
+func metricsKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "users", doc: "How many users 'gpusched metrics' names with their jobs and GPUs, those with the most; all others are counted together. 0: none is named.",
+			bind: func(c *Config) value { return numberBetween(&c.Metrics.Users, 0, 1000) }},
+	}
+}

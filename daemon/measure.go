@@ -1,0 +1,28 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/metrics"
+)
+
+// Measure adds to a page what the scheduler knows, and so many users with what they have.
+// Unlike an answer about jobs it does not wait for the disk: that would be missing just
+// when the disk fails.
+func (d *Daemon) Measure(ctx context.Context, p *metrics.Page, users int) error {
+	var v job.View
+	var census job.Census
+	err := d.ask(ctx, func(c *core.Core, now time.Time) {
+		v, census = c.View(job.Query{IDs: []job.ID{}}, now), c.Census(users)
+	})
+	if err != nil {
+		return err
+	}
+	p.AddView(&v)
+	p.AddCensus(&census)
+	d.opt.Tally.AddTo(p, &v)
+	return nil
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/metrics"
+)
+
+// measureTime is how long the scheduler may take to be measured. A page without it says
+// that it does not answer.
+const measureTime = 3 * time.Second
+
+// metrics is everything that is measured, for a monitoring system.
+func (s *Server) metrics(r *request) (any, error) {
+	format := metrics.Format(cmp.Or(r.URL.Query().Get("format"), string(metrics.OpenMetrics)))
+	if !slices.Contains(metrics.Formats(), format) {
+		return nil, usagef("there is no format %q of metrics: use one of %v", format, metrics.Formats())
+	}
+	if err := s.turn(r, &s.listings, maxListings); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), measureTime)
+	defer cancel()
+	p, b := metrics.NewPage(), s.backend(ctx)
+	err := b.Measure(ctx, p, s.opt.Config().Metrics.Users)
+	if r.Context().Err() != nil {
+		return nil, r.Context().Err()
+	}
+	p.AddBool("gpusched_up", err == nil)
+	p.AddHealth(b.Health(r.Context()))
+	s.answers.addTo(p)
+	p.Add("gpusched_build", 1, s.opt.Version, s.opt.Commit, runtime.Version())
+	if s.opt.Process != nil {
+		p.AddProcess(s.opt.Process())
+	}
+	return text{format.ContentType(), p.Text(format)}, nil
+}
+
+// text is a reply that is not JSON.
+type text struct {
+	kind string // its media type
+	body []byte
+}
+
+// send writes it and returns its size.
+func (t text) send(w http.ResponseWriter) int {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
+	w.Header().Set("Content-Type", t.kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(t.body)))
+	w.Write(t.body)
+	return len(t.body)
+}
+
+// answers counts requests by what was asked and how they were answered.
+type answers struct {
+	mu sync.Mutex // guards of
+	of map[answer]uint64
+}
+
+type answer struct{ action, code string }
+
+// count counts one. A client that has gone was not answered.
+func (a *answers) count(rt *route, r *http.Request, err error) {
+	code := "ok"
+	switch {
+	case err != nil && r.Context().Err() != nil:
+		code = "gone"
+	case err != nil:
+		code = string(asError(err).Code)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = map[answer]uint64{}
+	}
+	a.of[answer{rt.action, code}]++
+}
+
+func (a *answers) addTo(p *metrics.Page) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := slices.SortedFunc(maps.Keys(a.of), func(x, y answer) int {
+		return cmp.Or(cmp.Compare(x.action, y.action), cmp.Compare(x.code, y.code))
+	})
+	for _, k := range list {
+		p.Add("gpusched_requests", float64(a.of[k]), k.action, k.code)
+	}
+}
