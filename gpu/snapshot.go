@@ -37,11 +37,12 @@ type Device struct {
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
 	MemFreeBytes     uint64    `json:"mem_free_bytes"` // the driver's own figure, never total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
-	MemIsNode        bool      `json:"mem_is_node,omitempty"`  // its memory is a NUMA node (GH200): the kernel gives it out, and keeps some for itself
-	UtilGPUPercent   int       `json:"util_gpu_percent"`       // -1 unknown
-	TempC            int       `json:"temp_c"`                 // -1 unknown
-	PowerMilliW      int64     `json:"power_milli_w"`          // -1 unknown
-	ComputeMode      string    `json:"compute_mode,omitempty"` // "default", "exclusive-process", "prohibited"; "" unknown
+	MemIsNode        bool      `json:"mem_is_node,omitempty"`    // its memory is a NUMA node (GH200): the kernel gives it out, and keeps some for itself
+	UtilGPUPercent   int       `json:"util_gpu_percent"`         // -1 unknown
+	TempC            int       `json:"temp_c"`                   // -1 unknown
+	PowerMilliW      int64     `json:"power_milli_w"`            // -1 unknown
+	EnergyMilliJ     uint64    `json:"energy_milli_j,omitempty"` // used since the driver was loaded; 0 unknown
+	ComputeMode      string    `json:"compute_mode,omitempty"`   // "default", "exclusive-process", "prohibited"; "" unknown
 	Processes        []Process `json:"processes"`
 	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is not all of them: the driver does not tell
 }

@@ -156,6 +156,10 @@ type Allocation struct {
 	SeenSeconds int64 `json:"seen_seconds,omitempty"` // how long the GPU was watched for it
 	BusySeconds int64 `json:"busy_seconds,omitempty"` // of these, how long the GPU computed, for it or for others on it
 	IdleSeconds int64 `json:"idle_seconds,omitempty"` // for how long up to now the job has not used it
+
+	BusyPeakPercent *int     `json:"busy_peak_percent,omitempty"` // the most that it computed in a sample; absent: unknown
+	MeanBytes       *int64   `json:"mean_bytes,omitempty"`        // of its processes, over time; absent: unknown
+	EnergyJoules    *float64 `json:"energy_joules,omitempty"`     // the job's part of what the GPU took; absent: unknown
 }
 
 // Warning is what is not as it should be with a running job.

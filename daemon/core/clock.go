@@ -34,6 +34,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		if l.job.State.Live() {
 			c.edit(l, func(a *job.Attempt) {
 				a.PlacedAt, a.StartedAt = moved(a.PlacedAt, by, now), moved(a.StartedAt, by, now)
+				a.EligibleAt = moved(a.EligibleAt, by, now)
 			})
 			l.job.StopAt, l.job.SuspendedAt = moved(l.job.StopAt, by, now), moved(l.job.SuspendedAt, by, now)
 			if l.job.IsSuspended() {

@@ -25,7 +25,8 @@ type device struct {
 	outside   []job.Foreign // of the last sample; nil: not looked for yet
 	loads     []loadAt      // of the last samples, the oldest first, as far as they count
 	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
-	short     bool          // by the last sample less was free of it than jobs on it lacked
+	meter     meter
+	short     bool // by the last sample less was free of it than jobs on it lacked
 }
 
 // cleanup is a job that left a GPU which is not known to be clean yet.

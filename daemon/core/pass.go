@@ -158,7 +158,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	if l.job.Tasks != nil {
 		l = c.spawn(l, now)
 	}
-	number := 1
+	number, eligible := 1, eligibleAt(&l.job, now)
 	if l.tries = triesOf(&l.job); l.job.Attempt != nil {
 		number = l.job.Attempt.Number + 1
 		c.keepLast(l, now)
@@ -166,7 +166,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	c.gpus.recordBaseline(p.Grants)
 	gpus := withCPUs(c.gpus.refs(p.Grants), p.CPUs)
 	l.job.Expected = c.expectedRun(l)
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now}
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now, EligibleAt: eligible}
 	l.job.Shared = 0
 	l.job.Charge = c.largestShare(&l.job)
 	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{Unbounded: true}
@@ -177,6 +177,19 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 	c.launch(l, now)
+}
+
+// eligibleAt is from when a job that is placed has waited for it: not while its last
+// attempt ran, and not from a time to come by a clock that was set back.
+func eligibleAt(j *job.Job, now time.Time) time.Time {
+	since := j.QueuedAt
+	if j.Attempt != nil && j.Attempt.EndedAt.After(since) {
+		since = j.Attempt.EndedAt
+	}
+	if since.After(now) {
+		return now
+	}
+	return since
 }
 
 // withCPUs spreads the CPUs that a job counts for over its GPUs.

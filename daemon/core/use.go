@@ -53,6 +53,7 @@ func (b *gpuBook) recordUses(at int, now time.Time) {
 	}
 	span := b.span(d.watched, now)
 	d.watched = now
+	d.meter.read(d, span)
 	clear(b.uses.tallies)
 	for i := range d.Processes {
 		p := &d.Processes[i]
@@ -120,10 +121,7 @@ func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if p.l.job.State != job.Running {
 		return
 	}
-	if d.UtilGPUPercent >= 0 {
-		u.Seen += p.span
-		u.Busy += p.span * time.Duration(min(d.UtilGPUPercent, 100)) / 100
-	}
+	p.countUse(d, before)
 	// Nobody can say for whom a GPU computes that several jobs have.
 	moved := u.UsedBytes != before && before >= 0
 	u.Computing = there && (d.UtilGPUPercent != 0 || u.UsedBytes < 0 || moved)

@@ -31,6 +31,37 @@ func TestUseIsOnRecord(t *testing.T) {
 	}
 }
 
+// The energy of a job is its part of what the driver counts, or of power times time where
+// the driver counts none; time that no sample vouches for adds nothing.
+func TestEnergyIsOnRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		milli   int
+		counter []uint64 // of the samples, 10 s apart
+		power   []int64
+		want    float64
+	}{
+		"counted":           {1000, []uint64{5000, 6500, 9000}, []int64{1, 1, 1}, 4},
+		"half of it":        {500, []uint64{5000, 6500, 9000}, []int64{1, 1, 1}, 2},
+		"by power":          {1000, []uint64{0, 0, 0}, []int64{100_000, 300_000, 300_000}, 5000},
+		"counted anew":      {1000, []uint64{5000, 10, 20}, []int64{200_000, 200_000, 200_000}, 2000.01},
+		"nothing is known":  {1000, []uint64{0, 0, 0}, []int64{-1, -1, -1}, -1},
+		"known for a while": {1000, []uint64{0, 0, 0}, []int64{-1, 100_000, 100_000}, 1000},
+	} {
+		w := running(t, 1, func(r *job.Request) { r.GPUMilli = c.milli })
+		w.gpus[0].EnergyMilliJ, w.gpus[0].PowerMilliW = 0, -1
+		w.step(w.sample(0), -1)
+		for i := range c.counter {
+			w.now = w.now.Add(10 * time.Second)
+			w.gpus[0].EnergyMilliJ, w.gpus[0].PowerMilliW = c.counter[i], c.power[i]
+			w.step(w.sample(0), -1)
+		}
+		uses := w.core.View(job.Query{IDs: []job.ID{1}}, w.now).Jobs[0].Uses
+		if len(uses) != 1 || uses[0].Joules() != c.want {
+			t.Errorf("%s: %+v, want %g J", name, uses, c.want)
+		}
+	}
+}
+
 // Each job that has not ended is counted once, an array whose tasks have all become
 // jobs among them.
 func TestCountsOfJobs(t *testing.T) {

@@ -13,6 +13,12 @@ type GPUUse struct {
 	Seen      time.Duration `json:"seen,omitempty"`       // how long it was watched
 	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, how long the GPU computed, for whichever job on it
 
+	PeakBusy int           `json:"peak_busy,omitempty"`  // the most that it computed in a sample, in percent: see PeakPercent
+	MemSeen  time.Duration `json:"mem_seen,omitempty"`   // of how long the memory of its processes is known
+	MemMiBMS int64         `json:"mem_mib_ms,omitempty"` // that memory over that time, in MiB times milliseconds
+	Metered  time.Duration `json:"metered,omitempty"`    // of how long the energy is known
+	MilliJ   int64         `json:"milli_j,omitempty"`    // its part of the energy of the GPU in that time, in millijoules
+
 	OverSince time.Time     `json:"over_since,omitzero"`  // when it went over its budget; zero: it is within
 	Over      time.Duration `json:"over,omitempty"`       // seen over it since then
 	OverTold  time.Time     `json:"over_told,omitzero"`   // the last warning for it
@@ -35,6 +41,32 @@ func (u GPUUse) BusyPercent() int {
 		return -1
 	}
 	return int(math.Round(float64(u.Busy) * 100 / float64(u.Seen))) // Busy*100 is too much for a Duration after 2.9 years
+}
+
+// PeakPercent is the most that the GPU computed in a sample; -1 unknown. Records from
+// before it was kept have none, but tell that the GPU computed.
+func (u GPUUse) PeakPercent() int {
+	if u.Seen <= 0 || u.PeakBusy == 0 && u.Busy > 0 {
+		return -1
+	}
+	return u.PeakBusy
+}
+
+// MeanBytes is the memory of its processes over time; -1 unknown.
+func (u GPUUse) MeanBytes() int64 {
+	if ms := u.MemSeen.Milliseconds(); ms > 0 {
+		return int64(float64(u.MemMiBMS) / float64(ms) * (1 << 20))
+	}
+	return -1
+}
+
+// Joules is what the job's part of the GPU took in the time in which that was known;
+// -1 unknown.
+func (u GPUUse) Joules() float64 {
+	if u.Metered <= 0 {
+		return -1
+	}
+	return float64(u.MilliJ) / 1000
 }
 
 // Budget is how much of the GPU's memory the job may use; 0 is all of it, which

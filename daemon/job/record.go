@@ -38,9 +38,14 @@ type Attempt struct {
 	BootID       string       `json:"boot_id,omitempty"`       // of the kernel, and which run of systemd in it
 	InvocationID string       `json:"invocation_id,omitempty"` // systemd's name for this run of the unit; "" until it started
 	PlacedAt     time.Time    `json:"placed_at"`
-	StartedAt    time.Time    `json:"started_at,omitzero"`
-	EndedAt      time.Time    `json:"ended_at,omitzero"`
-	Result       *Result      `json:"result,omitempty"`
+
+	// EligibleAt is from when the wait for it counts: PlacedAt less the time in which it
+	// could have started. Zero: unknown, as in records from before it was kept.
+	EligibleAt time.Time `json:"eligible_at,omitzero"`
+
+	StartedAt time.Time `json:"started_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+	Result    *Result   `json:"result,omitempty"`
 	HostUse
 }
 

@@ -139,6 +139,20 @@ func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 
 func renderUse(out *api.Allocation, u job.GPUUse) {
 	out.PeakBytes, out.SeenSeconds, out.BusySeconds = u.PeakBytes, int64(u.Seen/time.Second), int64(u.Busy/time.Second)
+	renderMeters(out, u)
+}
+
+// renderMeters adds what may be unknown of the use of a GPU.
+func renderMeters(out *api.Allocation, u job.GPUUse) {
+	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = known(u.PeakPercent()), known(u.MeanBytes()), known(u.Joules())
+}
+
+// known is nil for what is not: what is below 0.
+func known[T int | int64 | float64](v T) *T {
+	if v < 0 {
+		return nil
+	}
+	return &v
 }
 
 func renderWarnings(list []job.Warning) []api.Warning {
@@ -178,6 +192,7 @@ func renderAttempts(list []job.Attempt) []api.Attempt {
 	for i, a := range list {
 		gpus, result := renderRefs(a.GPUs), renderResult(a.Result)
 		a.BootID, a.HostUse = "", job.HostUse{}
+		a.EligibleAt = moment(a.EligibleAt)
 		a.PlacedAt, a.StartedAt, a.EndedAt = a.PlacedAt.UTC(), a.StartedAt.UTC(), a.EndedAt.UTC()
 		out[i] = api.Attempt{Attempt: a, GPUs: gpus, Result: result}
 	}

@@ -161,6 +161,9 @@ func (r *reader) gauges(dev nvml.Device) {
 	if v, ok := may(r, needPower, "reading the power", dev.GetPowerUsage); ok {
 		r.out.PowerMilliW = int64(v)
 	}
+	if v, ok := may(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok {
+		r.out.EnergyMilliJ = v
+	}
 	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
 		r.out.ComputeMode = modeName(v)
 	}

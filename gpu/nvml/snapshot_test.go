@@ -27,7 +27,7 @@ func TestSnapshotReadsEverything(t *testing.T) {
 	want := gpu.Device{
 		Index: 0, UUID: uuid0, Minor: 0, Name: "NVIDIA A100-SXM4-80GB", PCI: "0001A000:07:00.0", NUMANode: 1, MIG: true, RowsPending: true, RowsFailed: true, Well: true, Health: gpu.HealthOK,
 		MemTotalBytes: 81920 << 20, MemUsedBytes: 3 << 20, MemFreeBytes: 81317 << 20, MemReservedBytes: 600 << 20,
-		UtilGPUPercent: 40, TempC: 55, PowerMilliW: 100,
+		UtilGPUPercent: 40, TempC: 55, PowerMilliW: 100, EnergyMilliJ: 77,
 		ComputeMode: "exclusive-process", Processes: []gpu.Process{},
 	}
 	if d := well(t, s, 2)[0]; !reflect.DeepEqual(d, want) {

@@ -23,6 +23,7 @@ const (
 	needUtil
 	needTemp
 	needPower
+	needEnergy
 	needMode
 	needMIG
 	needRows
@@ -69,6 +70,7 @@ func entries() [needs]entry {
 		needUtil:        {newest("nvmlDeviceGetUtilizationRates"), "utilisation"},
 		needTemp:        {newest("nvmlDeviceGetTemperature"), "temperature"},
 		needPower:       {newest("nvmlDeviceGetPowerUsage"), "power"},
+		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "energy as the driver counts it: it is reckoned from the power"},
 		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
 		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
 		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad rows of memory wait for a reset"},
