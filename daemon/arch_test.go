@@ -42,11 +42,12 @@ var rooms = map[string]room{
 	"daemon/sim/cli":           {internal: []string{"daemon/job", "daemon/sim", "daemon/sim/page"}, banned: []string{"os/exec", "net", "context"}, why: "a command of its own that shares nothing with the daemon but the scheduler"},
 	"daemon/words":             {internal: []string{"daemon/job", "units/contract"}, banned: slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "syscall" }), why: "sentences are text; syscall serves for the names of error numbers"},
 	"daemon/sim/page":          {internal: []string{"daemon/sim"}, banned: impure, why: "a report is text made of figures"},
+	"daemon/report":            {internal: []string{"daemon/job"}, banned: impure, why: "sums of what it is given; time is a value"},
 	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
 	"daemon/store/diskfault":   {external: []string{"modernc.org/libc", "modernc.org/sqlite/lib"}, banned: []string{"os/exec"}, why: "a file system for SQLite, for tests; knows nothing of jobs"},
 	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
 	"daemon/api":               {internal: []string{"daemon/job", "units/contract"}, banned: []string{"os/exec"}, why: "the CLI links it"},
-	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/metrics", "daemon/words", "daemon/config", "daemon/slots", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
+	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/metrics", "daemon/words", "daemon/config", "daemon/report", "daemon/slots", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/metrics", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{

@@ -37,6 +37,7 @@
 //	daemon/notes              what the scheduler says in the journals of jobs
 //	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors
 //	daemon/journal            what is logged, on its way to journald
+//	daemon/report             counts what jobs took of the machine, and what they used of it
 //	daemon/slots              bounds how many callers of each user, or job, go on at once
 //	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched

@@ -28,6 +28,8 @@ type Store interface {
 	Notifications(ctx context.Context, id job.ID) ([]job.Notification, error)
 	// Ended returns at most q.Ended jobs that have ended, newest first.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
+	// Past returns a part of the jobs that have ended, and from where it goes on.
+	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
 	// Ends says how those of the jobs have ended that have.
 	Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error)
 	// Task returns the job that a task of an array became, 0 for none.

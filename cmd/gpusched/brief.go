@@ -31,8 +31,8 @@ type brief struct {
 type option struct{ name, about string }
 
 // briefCommands are those that 'gpusched --help' lists.
-var briefCommands = strings.Fields("submit run shell attach list show why logs wait cancel update resubmit " +
-	"status top gpus health doctor")
+var briefCommands = strings.Fields("submit run shell attach list show why logs history wait cancel update resubmit " +
+	"status top gpus doctor")
 
 // ofJobs are the options of a new job that people use.
 var ofJobs = []option{

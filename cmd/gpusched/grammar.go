@@ -39,6 +39,7 @@ type grammar struct {
 	Screens screensCmd `cmd:"" group:"jobs" usage:"[options]" help:"List your jobs' sessions of GNU screen."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
 	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Show everything about a job."`
+	History historyCmd `cmd:"" group:"jobs" usage:"[options] [ID...]" help:"List jobs that have ended."`
 	Why     whyCmd     `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Say why a job waits, GPU by GPU."`
 	Logs    logsCmd    `cmd:"" aliases:"log" group:"jobs" usage:"[options] [ID...]" help:"Print what jobs printed."`
 	Wait    waitCmd    `cmd:"" group:"jobs" usage:"[options] [ID...]" help:"Wait until jobs have ended, and exit as they did."`

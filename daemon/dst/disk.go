@@ -295,6 +295,12 @@ func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	return list, nil
 }
 
+// Past is daemon.Store's.
+func (s *disk) Past(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
+	past.Jobs, err = s.Ended(ctx, job.Query{Ended: q.Limit})
+	return past, err
+}
+
 // Ends is daemon.Store's.
 func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	if err := s.read(ctx, "ends"); err != nil {

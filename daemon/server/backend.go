@@ -31,6 +31,9 @@ type Backend interface {
 	AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Results returns what the ended tasks of an array came to.
 	Results(ctx context.Context, array job.ID) (job.Results, error)
+	// Past returns a part of the jobs that have ended, as of after everything
+	// acknowledged.
+	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
 	// Payload returns a job's private part. The server has checked the right.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Measure adds to a page of metrics what the scheduler knows, and so many users with

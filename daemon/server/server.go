@@ -87,6 +87,9 @@ type Server struct {
 	atOnce, listings slots.Slots[int] // of users
 	answers          answers
 
+	reports    slots.Slots[int] // the same
+	allReports slots.Slots[struct{}]
+
 	closing context.Context // done as soon as the server begins to stop
 	close   context.CancelFunc
 }

@@ -13,10 +13,14 @@ type access int
 const (
 	writing access = iota
 	reading
+	reporting
 )
 
-// readers is how many reads can be under way at once.
-const readers = 4
+// readers and reporters are how many reads, and long ones, can be under way at once.
+const (
+	readers   = 4
+	reporters = 2
+)
 
 // connect opens a pool of connections. The log (WAL) lets readers see the last
 // committed state without waiting for the writer; synchronous=FULL makes every
@@ -35,10 +39,11 @@ func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 		q.Set("vfs", vfs)
 	}
 	n := 1
-	if a == reading {
+	switch a {
+	case reading, reporting:
 		q.Set("mode", "ro")
-		n = readers
-	} else {
+		n = map[access]int{reading: readers, reporting: reporters}[a]
+	case writing:
 		q.Set("mode", "rw")
 		q.Set("_txlock", "immediate")
 	}

@@ -28,13 +28,15 @@ type Options struct {
 
 // Store is one open state file. Its methods may be called from any goroutine.
 type Store struct {
-	path  string
-	vfs   string // of Options
-	disk  disk
-	lock  *os.File // nil when read-only
-	read  *sql.DB  // connections that can't write
-	write *sql.DB  // one connection; nil when read-only
-	stmts statements
+	path string
+	vfs  string // of Options
+	disk disk
+	lock *os.File // nil when read-only
+	read *sql.DB  // connections that can't write
+
+	reports *sql.DB // such connections for reads that take long, which others need not wait for
+	write   *sql.DB // one connection; nil when read-only
+	stmts   statements
 
 	mu    sync.Mutex  // one Commit at a time; guards what follows
 	next  counters    // as stored
@@ -93,10 +95,17 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.recallIDs(); err != nil {
 		return err
 	}
-	if s.read, err = connect(ctx, s.path, s.vfs, reading); err != nil {
+	if err := s.connectReaders(ctx); err != nil {
 		return err
 	}
 	return s.stmts.prepare(ctx, s.write)
+}
+
+func (s *Store) connectReaders(ctx context.Context) (err error) {
+	if s.read, err = connect(ctx, s.path, s.vfs, reading); err == nil {
+		s.reports, err = connect(ctx, s.path, s.vfs, reporting)
+	}
+	return err
 }
 
 // begin makes the file's name durable. It is not empty any more.
@@ -111,8 +120,7 @@ func (s *Store) openReadOnly(ctx context.Context) error {
 	if _, err := os.Stat(s.path); err != nil {
 		return err
 	}
-	var err error
-	if s.read, err = connect(ctx, s.path, s.vfs, reading); err != nil {
+	if err := s.connectReaders(ctx); err != nil {
 		return err
 	}
 	have, err := version(ctx, s.read, s.path)
@@ -143,6 +151,9 @@ func (s *Store) release() error {
 	errs := []error{s.stmts.close()}
 	if s.read != nil {
 		errs = append(errs, s.read.Close())
+	}
+	if s.reports != nil {
+		errs = append(errs, s.reports.Close())
 	}
 	if s.write != nil {
 		errs = append(errs, s.write.Close())

@@ -15,7 +15,7 @@ var OtherCommands = []Habit{
 	of("srun", "run", ""),
 	of("salloc", "shell", ""),
 	of("squeue qstat bjobs gqueue gjob mgpu_queue ps jobs list-jobs", "list", ""),
-	of("sacct history", "list -a", ""),
+	of("sacct", "history", ""),
 	of("sinfo nvidia-smi ginfo gpustat", "gpus", ""),
 	of("nvitop nvtop htop", "top", ""),
 	of("scancel qdel bkill gcancel mgpu_cancel cancel-job kill rm delete remove stop", "cancel", ""),

@@ -111,23 +111,37 @@ var numeric = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
 
 // WriteCSV prints every column that has a key, in the form for machines.
 func WriteCSV[T any](w io.Writer, cols []Column[T], rows []T) error {
-	cols = slices.DeleteFunc(slices.Clone(cols), func(c Column[T]) bool { return c.Key == "" })
-	out := csv.NewWriter(w)
-	line := make([]string, len(cols))
-	for j, c := range cols {
-		line[j] = c.Key
+	line := csv.NewWriter(w)
+	var keys []string
+	for _, c := range cols {
+		if c.Key != "" {
+			keys = append(keys, c.Key)
+		}
 	}
-	if err := out.Write(line); err != nil {
+	if err := line.Write(keys); err != nil {
 		return err
 	}
+	line.Flush()
+	if err := line.Error(); err != nil {
+		return err
+	}
+	return WriteRows(w, cols, rows)
+}
+
+// WriteRows is WriteCSV without its first line.
+func WriteRows[T any](w io.Writer, cols []Column[T], rows []T) error {
+	out := csv.NewWriter(w)
+	var line []string
 	for _, row := range rows {
-		for j, c := range cols {
-			if line[j] = ""; c.Raw != nil {
-				line[j] = c.Raw(row)
-			} else {
-				line[j] = c.Cell(row)
+		line = line[:0]
+		for _, c := range cols {
+			switch {
+			case c.Key == "":
+			case c.Raw != nil:
+				line = append(line, defused(c.Raw(row)))
+			default:
+				line = append(line, defused(c.Cell(row)))
 			}
-			line[j] = defused(line[j])
 		}
 		if err := out.Write(line); err != nil {
 			return err

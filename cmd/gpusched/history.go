@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// historyCmd lists jobs that have ended.
+type historyCmd struct {
+	pastWindow
+	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
+	Mine     bool     `name:"mine" xor:"who" help:"Only your own jobs."`
+	State    []string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs that ended so: completed, failed, cancelled, timed-out, out-of-memory, gpu-out-of-memory or lost. May be repeated."`
+	Name     string   `name:"name" placeholder:"NAME" help:"Only jobs of this name."`
+	Tag      string   `name:"tag" placeholder:"KEY[=VALUE]" help:"Only jobs with this tag, or with any value of it."`
+	Last     int      `name:"last" short:"n" placeholder:"COUNT" help:"Only the last so many of them; 0 is all. Default: 25 in a table where neither a time nor a job is named, else all."`
+	Attempts bool     `name:"attempts" help:"A line for each attempt of a job, not only for the last."`
+	Wide     bool     `name:"wide" short:"w" help:"The same as -o wide."`
+	outputFlags
+
+	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, and the tasks of these arrays."`
+}
+
+// fewPast is how many jobs a table shows where nothing says which.
+const fewPast = 25
+
+// historyReply is what history prints as JSON.
+type historyReply struct {
+	Schema string        `json:"schema"`
+	Jobs   []api.PastJob `json:"jobs"`
+}
+
+func (c *historyCmd) Run(ctx context.Context, a *app) error {
+	q, err := c.query(ctx, a)
+	if err != nil {
+		return err
+	}
+	if c.Wide && c.form() == "table" {
+		c.Output = "wide"
+	}
+	table := c.form() == "table" || c.form() == "wide"
+	last := c.Last
+	if last == 0 && table && !c.choosesTime() {
+		last = fewPast
+	}
+	if last == 0 && !table && a.as.Table == nil {
+		return c.stream(ctx, a, q)
+	}
+	rows, more, err := c.collect(ctx, a, q, last)
+	if err != nil {
+		return err
+	}
+	if a.as.Table != nil {
+		jobs := each(rows, func(p api.PastJob) api.Job { return p.Job })
+		for _, line := range a.as.Table(jobs, a.out.Now) {
+			a.out.Printf("%s\n", term.Clean(line))
+		}
+		return nil
+	}
+	return report[api.PastJob]{
+		doc: historyReply{api.Schema, rows}, rows: rows, cols: a.pastColumns(), ids: each(rows, nameOfPast),
+		text: func(wide bool) { a.writePast(rows, wide, more, c.Attempts) },
+	}.show(a, c.outputFlags)
+}
+
+// choosesTime reports whether the command line says which jobs are meant by more than whose
+// they are and how they ended.
+func (c *historyCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
+
+func (c *historyCmd) query(ctx context.Context, a *app) (q api.HistoryQuery, err error) {
+	q = api.HistoryQuery{User: c.User, Name: c.Name, Tag: c.Tag, Attempts: c.Attempts}
+	for _, s := range c.State {
+		for word := range strings.SplitSeq(s, ",") {
+			q.States = append(q.States, job.State(word))
+		}
+	}
+	if c.Last < 0 {
+		return q, usagef("%d is not a number of jobs: use 0 for all of them (--last)", c.Last)
+	}
+	if c.Mine {
+		q.UID = &a.uid
+	}
+	if q.Since, q.Until, err = c.window(a.out.Now); err != nil || len(c.IDs) == 0 {
+		return q, err
+	}
+	ids, err := a.resolve(ctx, c.IDs)
+	q.IDs = strings.Join(ids, ",")
+	return q, err
+}
+
+// each calls f for all jobs that match, and for the tasks of arrays that were named.
+func (c *historyCmd) each(ctx context.Context, a *app, q api.HistoryQuery, f func(api.PastJob) error) error {
+	var arrays []job.ID
+	err := a.client.EachPast(ctx, q, func(p api.PastJob) error {
+		if p.Array != nil && p.Array.Next > 0 {
+			arrays = append(arrays, p.ID)
+			return nil
+		}
+		return f(p)
+	})
+	if err == nil && q.IDs != "" {
+		arrays, err = c.liveArrays(ctx, a, q, arrays)
+	}
+	for _, id := range arrays {
+		if err != nil {
+			return err
+		}
+		tasks := q
+		tasks.IDs, tasks.Array = "", id
+		err = a.client.EachPast(ctx, tasks, f)
+	}
+	return err
+}
+
+// liveArrays adds the arrays that were named and go on: tasks of them may have ended.
+func (c *historyCmd) liveArrays(ctx context.Context, a *app, q api.HistoryQuery, arrays []job.ID) ([]job.ID, error) {
+	live, err := a.client.List(ctx, api.ListQuery{IDs: q.IDs})
+	for _, j := range live.Jobs {
+		if j.Array != nil && !j.State.Terminal() {
+			arrays = append(arrays, j.ID)
+		}
+	}
+	return arrays, err
+}
+
+// collect returns the last so many of the jobs that match, 0: all, the newest last, and
+// whether there are more.
+func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, last int) (rows []api.PastJob, more bool, err error) {
+	rows = []api.PastJob{}
+	if last == 0 || len(c.IDs) > 0 {
+		err = c.each(ctx, a, q, func(p api.PastJob) error { rows = append(rows, p); return nil })
+		slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
+		if last > 0 && len(rows) > last {
+			return rows[len(rows)-last:], true, err
+		}
+		return rows, false, err
+	}
+	q.Newest, q.Limit = true, min(last+1, job.MaxPast)
+	for len(rows) <= last {
+		page, err := a.client.History(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		if rows = append(rows, page.Jobs...); page.Next == "" {
+			break
+		}
+		q.After = page.Next
+	}
+	more = len(rows) > last
+	rows = rows[:min(len(rows), last)]
+	slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
+	return rows, more, nil
+}
+
+// stream prints jobs as they come: there may be more than fit into memory.
+func (c *historyCmd) stream(ctx context.Context, a *app, q api.HistoryQuery) error {
+	w := a.out.W
+	first := true
+	var begin, end string
+	write := func(p api.PastJob) error { return report[api.PastJob]{rows: []api.PastJob{p}}.lines(w) }
+	switch cols := a.pastColumns(); c.form() {
+	case "json":
+		begin, end = fmt.Sprintf("{\n  \"schema\": %q,\n  \"jobs\": [", api.Schema), "]\n}\n"
+		write = func(p api.PastJob) error {
+			if !first {
+				w.WriteString(",")
+			}
+			first = false
+			w.WriteString("\n")
+			return writeJSON(w, p, "  ")
+		}
+	case "csv":
+		if err := term.WriteCSV(w, cols, nil); err != nil {
+			return err
+		}
+		write = func(p api.PastJob) error { return term.WriteRows(w, cols, []api.PastJob{p}) }
+	case "ids":
+		write = func(p api.PastJob) error { _, err := fmt.Fprintln(w, nameOfPast(p)); return err }
+	}
+	w.WriteString(begin)
+	err := c.each(ctx, a, q, write)
+	if err == nil {
+		w.WriteString(end)
+	}
+	return err
+}
+
+func nameOfPast(p api.PastJob) string { return nameOfJob(p.Job) }

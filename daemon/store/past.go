@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// filter is the clause of a query, as it grows.
+type filter struct {
+	where []string
+	args  []any
+}
+
+func (f *filter) add(cond string, args ...any) {
+	f.where, f.args = append(f.where, cond), append(f.args, args...)
+}
+
+// Past returns the part of the jobs that have ended that the query asks for, in one
+// snapshot. It goes along an index by the time of the end: what is found does not count
+// what comes before, however many these are.
+func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
+	past, err := s.pastJobs(ctx, q)
+	if err != nil {
+		return job.Past{}, fmt.Errorf("read the history: %w", s.readError(err))
+	}
+	return past, nil
+}
+
+func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
+	clause, args, err := pastClause(&q)
+	if err != nil {
+		return past, err
+	}
+	tx, err := s.reports.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return past, err
+	}
+	defer tx.Rollback()
+	if past.Jobs, err = jobsIn(ctx, tx, clause, args...); err != nil {
+		return past, err
+	}
+	if n := len(past.Jobs); n == pageOf(&q) {
+		last := &past.Jobs[n-1]
+		past.Next = job.Cursor{At: last.ChangedAt, ID: last.ID}
+	}
+	if q.Attempts {
+		past.Attempts, err = attemptsOf(ctx, tx, clause, args...)
+	}
+	return past, err
+}
+
+// pageOf is how many jobs an answer has at most.
+func pageOf(q *job.PastQuery) int {
+	if q.Limit <= 0 || q.Limit > job.MaxPast {
+		return job.MaxPast
+	}
+	return q.Limit
+}
+
+func pastClause(q *job.PastQuery) (string, []any, error) {
+	f := filter{where: []string{"j.result IS NOT NULL"}}
+	if !q.From.IsZero() {
+		f.add("j.changed_at >= ?", formatTime(q.From))
+	}
+	if !q.To.IsZero() {
+		f.add("j.changed_at < ?", formatTime(q.To))
+	}
+	order := ""
+	if q.Newest {
+		order = " DESC"
+	}
+	if !q.After.IsZero() {
+		beyond := map[bool]string{false: ">", true: "<"}[q.Newest]
+		f.add("(j.changed_at, j.id) "+beyond+" (?, ?)", formatTime(q.After.At), int64(q.After.ID))
+	}
+	if err := f.chosen(q); err != nil {
+		return "", nil, err
+	}
+	clause := fmt.Sprintf("WHERE %s ORDER BY j.changed_at%s, j.id%s LIMIT %d", strings.Join(f.where, " AND "), order, order, pageOf(q))
+	return clause, f.args, nil
+}
+
+// chosen adds what chooses among the jobs besides their ends.
+func (f *filter) chosen(q *job.PastQuery) error {
+	if q.IDs != nil {
+		ids, err := json.Marshal(q.IDs)
+		if err != nil {
+			return err
+		}
+		f.add("j.id IN (SELECT value FROM json_each(?))", string(ids))
+	}
+	if len(q.States) > 0 {
+		states, err := json.Marshal(q.States)
+		if err != nil {
+			return err
+		}
+		f.add("j.state IN (SELECT value FROM json_each(?))", string(states))
+	}
+	if q.UID != nil {
+		f.add("j.uid = ?", *q.UID)
+	}
+	if q.Array != 0 {
+		f.add("j.array_id = ?", int64(q.Array))
+	}
+	if q.Name != "" {
+		f.add("j.name = ?", q.Name)
+	}
+	if t := q.Tag; t.Key != "" && t.Any {
+		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') t WHERE t.key = ?)", t.Key)
+	} else if t.Key != "" {
+		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') t WHERE t.key = ? AND t.value = ?)", t.Key, t.Value)
+	}
+	return nil
+}
+
+// attemptsOf reads all attempts of the jobs that the clause selects, in order.
+func attemptsOf(ctx context.Context, tx *sql.Tx, clause string, args ...any) (map[job.ID][]job.Attempt, error) {
+	all := map[job.ID][]job.Attempt{}
+	query := "SELECT " + attemptColumns + " FROM (SELECT j.id FROM jobs j " + clause + ") p CROSS JOIN attempts a ON a.job_id = p.id ORDER BY a.job_id, a.number"
+	err := each(ctx, tx, query, func(rows *sql.Rows) error {
+		a, err := scanAttempt(rows)
+		all[a.job] = append(all[a.job], a.Attempt)
+		return err
+	}, args...)
+	return all, err
+}
