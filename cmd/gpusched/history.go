@@ -131,10 +131,10 @@ func (c *historyCmd) liveArrays(ctx context.Context, a *app, q api.HistoryQuery,
 
 // collect returns the last so many of the jobs that match, 0: all, the newest last, and
 // whether there are more.
-func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, last int) (rows []api.PastJob, more bool, err error) {
-	rows = []api.PastJob{}
+func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, last int) ([]api.PastJob, bool, error) {
+	rows := []api.PastJob{}
 	if last == 0 || len(c.IDs) > 0 {
-		err = c.each(ctx, a, q, func(p api.PastJob) error { rows = append(rows, p); return nil })
+		err := c.each(ctx, a, q, func(p api.PastJob) error { rows = append(rows, p); return nil })
 		slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
 		if last > 0 && len(rows) > last {
 			return rows[len(rows)-last:], true, err
@@ -152,7 +152,7 @@ func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, la
 		}
 		q.After = page.Next
 	}
-	more = len(rows) > last
+	more := len(rows) > last
 	rows = rows[:min(len(rows), last)]
 	slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
 	return rows, more, nil

@@ -10,7 +10,7 @@ import (
 
 // pastWindow chooses a time that is over.
 type pastWindow struct {
-	Since string `name:"since" short:"S" placeholder:"WHEN" help:"From then: 7d or 12h ago, today, yesterday, monday, 2026-11-22, '2026-11-22 8:00', or month for its first day."`
+	Since string `name:"since" short:"S" placeholder:"WHEN" help:"From then: 7d or 12h ago, today, yesterday, monday, 2026-11-22, '2026-11-22 08:00', or month for its first day."`
 	Until string `name:"until" short:"E" placeholder:"WHEN" help:"Up to then, which is not in it any more. Default: now."`
 }
 
@@ -53,16 +53,17 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 			return midnight(-(weekday(now) - i + 7) % 7), nil
 		}
 	}
+	if at, ok := onDay(now, 0, word); ok {
+		return at, nil
+	}
 	if ago, err := job.ParseDuration(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago")); err == nil && ago > 0 {
 		return now.Add(-ago), nil
 	}
 	if at, ok := dateOf(strings.TrimSpace(text), now); ok {
 		return at, nil
 	}
-	if at, ok := onDay(now, 0, word); ok {
-		return at, nil
-	}
-	return time.Time{}, usagef("%q is not a time: use 7d, 12h, today, yesterday, monday, week, month, 2026-11-22 or '2026-11-22 8:00'", text)
+	return time.Time{}, usagef("%q is not a time: use 7d, 12h, today, yesterday, monday, week, month, "+
+		"2026-11-22 or '2026-11-22 08:00'", text)
 }
 
 // weekday counts the days since Monday.

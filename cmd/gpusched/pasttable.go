@@ -17,7 +17,7 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 	return []term.Column[api.PastJob]{
 		{Title: "ID", Key: "id", Right: true, Cell: nameOfPast, Raw: func(p api.PastJob) string { return number(p.ID) }},
 		{Key: "task", Cell: func(p api.PastJob) string { return taskOf(p.Job) }},
-		{Key: "attempt", Title: "TRY", Extra: true, Right: true, Cell: func(p api.PastJob) string { return strconv.Itoa(p.Attempt) }},
+		{Key: "attempt", Title: "TRY", Extra: true, Right: true, Cell: func(p api.PastJob) string { return numberOrDash(p.Attempt) }, Raw: func(p api.PastJob) string { return strconv.Itoa(p.Attempt) }},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(p api.PastJob) string { return p.User }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(p api.PastJob) string { return p.Name }},
 		{Title: "STATE", Key: "state", Cell: func(p api.PastJob) string { return string(p.State) },
@@ -41,7 +41,7 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 		{Title: "TIME%", Key: "time_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return orDash(percentOf(p.Efficiency.Time)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Time })},
 		{Title: "ENERGY", Key: "energy_joules", Extra: true, Right: true, Cell: func(p api.PastJob) string { return energyCell(p.EnergyJoules) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.EnergyJoules })},
 		{Key: "gpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.GPUSeconds) }},
-		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.CPUSeconds) }},
+		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return unlessZero(trimFloat(p.CPUSeconds)) }},
 		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return t.Local(whyOf(p.Job)) }, Raw: func(p api.PastJob) string { return whyOf(p.Job) }},
 	}
 }
@@ -121,4 +121,12 @@ func (a *app) writePast(rows []api.PastJob, wide, more, attempts bool) {
 		}
 	}
 	term.WriteTable(a.out, cols, rows, wide)
+}
+
+// unlessZero is nothing for what is 0 where it is unknown.
+func unlessZero(s string) string {
+	if s == "0" {
+		return ""
+	}
+	return s
 }

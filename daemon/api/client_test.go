@@ -57,6 +57,12 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 			return err
 		}, "GET /v1/jobs?ended=2&ids=1%2C3-4&name=x&reasons=1&state=queued&uid=7&user=a+b "},
 		"job": {func(c *Client, x context.Context) error { _, err := c.Job(x, "5"); return err }, "GET /v1/jobs/5 "},
+		"history": {func(c *Client, x context.Context) error {
+			_, err := c.History(x, HistoryQuery{
+				IDs: "1-3", Since: time.Unix(0, 0), UID: &uid, States: []job.State{"failed", "lost"}, Tag: "a=b", Newest: true, Limit: 9, After: "z",
+			})
+			return err
+		}, "GET /v1/history?after=z&ids=1-3&limit=9&order=newest&since=1970-01-01T00%3A00%3A00Z&states=failed%2Clost&tag=a%3Db&uid=7 "},
 		"cancel": {func(c *Client, x context.Context) error {
 			_, err := c.Cancel(x, "7_3", CancelRequest{Signal: 10})
 			return err

@@ -166,7 +166,8 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	c.gpus.recordBaseline(p.Grants)
 	gpus := withCPUs(c.gpus.refs(p.Grants), p.CPUs)
 	l.job.Expected = c.expectedRun(l)
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now, EligibleAt: eligible}
+	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now}
+	l.job.Attempt.EligibleAt = eligible
 	l.job.Shared = 0
 	l.job.Charge = c.largestShare(&l.job)
 	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{Unbounded: true}

@@ -81,8 +81,8 @@ func pastClause(q *job.PastQuery) (string, []any, error) {
 	if err := f.chosen(q); err != nil {
 		return "", nil, err
 	}
-	clause := fmt.Sprintf("WHERE %s ORDER BY j.changed_at%s, j.id%s LIMIT %d", strings.Join(f.where, " AND "), order, order, pageOf(q))
-	return clause, f.args, nil
+	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at" + order + ", j.id" + order
+	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args, nil
 }
 
 // chosen adds what chooses among the jobs besides their ends.
@@ -121,7 +121,8 @@ func (f *filter) chosen(q *job.PastQuery) error {
 // attemptsOf reads all attempts of the jobs that the clause selects, in order.
 func attemptsOf(ctx context.Context, tx *sql.Tx, clause string, args ...any) (map[job.ID][]job.Attempt, error) {
 	all := map[job.ID][]job.Attempt{}
-	query := "SELECT " + attemptColumns + " FROM (SELECT j.id FROM jobs j " + clause + ") p CROSS JOIN attempts a ON a.job_id = p.id ORDER BY a.job_id, a.number"
+	query := "SELECT " + attemptColumns + " FROM (SELECT j.id FROM jobs j " + clause + ") p" +
+		" CROSS JOIN attempts a ON a.job_id = p.id ORDER BY a.job_id, a.number"
 	err := each(ctx, tx, query, func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		all[a.job] = append(all[a.job], a.Attempt)

@@ -15,11 +15,13 @@ func pastJobs(t testing.TB, s *Store, n int) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range n {
 		j := job.Job{
-			ID: job.ID(i + 1), Owner: job.Owner{UID: 1001 + i%2, User: fmt.Sprint("user", i%2)}, Label: job.Label{Name: fmt.Sprint("n", i%3)},
-			State: job.Completed, SubmittedAt: at, ChangedAt: at.Add(time.Duration(i/2) * time.Minute), Result: &job.Result{Outcome: job.Completed},
+			ID: job.ID(i + 1), Owner: job.Owner{UID: 1001 + i%2, User: fmt.Sprint("user", i%2)},
+			Label: job.Label{Name: fmt.Sprint("n", i%3)}, State: job.Completed, Result: &job.Result{Outcome: job.Completed},
+			SubmittedAt: at, ChangedAt: at.Add(time.Duration(i/2) * time.Minute),
 		}
 		if i%4 == 3 {
-			j.State, j.Result, j.Label.Tags = job.Failed, &job.Result{Outcome: job.Failed, ExitCode: 1}, map[string]string{"run": "a'b"}
+			j.State, j.Result = job.Failed, &job.Result{Outcome: job.Failed, ExitCode: 1}
+			j.Label.Tags = map[string]string{"run": "a'b"}
 		}
 		recs := []job.Record{{Job: &j, Payload: &job.Payload{}}}
 		for number := range 1 + i%3/2 {
