@@ -96,6 +96,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-top":        {internal: []string{"cmd/gpusched-top/screen", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract"}, external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/creack/pty", "golang.org/x/sys/unix"}, why: "the one place of the terminal library; it asks the scheduler and runs gpusched"},
 	"cmd/gpusched-top/screen": {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: impure, why: "the screen is pure: its tests need no terminal, no scheduler and no clock"},
 	"cmd/gpusched-nvml":       {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
+	"cmd/gpusched-web":        {internal: []string{"daemon/api", "daemon/job"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
 	"cmd/gpusched/doctor": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",
 	}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reads the host and asks the scheduler, and runs nothing"},
@@ -109,7 +110,7 @@ var rooms = map[string]room{
 }
 
 // noCgo are the programs that must not need cgo.
-var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-top"}
+var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-top", "cmd/gpusched-web"}
 
 type listed struct {
 	ImportPath string

@@ -18,6 +18,7 @@
 //	cmd/gpusched-nvml         reads the GPUs
 //	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have
 //	cmd/gpusched-notify       sends one message about a job, as the job's user
+//	cmd/gpusched-web          a read-only page for browsers of this machine
 //	cmd/gpusched-job          runs inside the job's unit, as the user
 //
 //	daemon                    this package: loop, committer, executor, sampler, backend of the server

@@ -62,6 +62,7 @@ var modules = map[string]map[string]string{
 		"golang.org/x/sys":                      "system calls",
 		"golang.org/x/term":                     "whether there is a terminal",
 	},
+	"cmd/gpusched-web":  {},
 	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
 }
 

@@ -26,6 +26,7 @@ need perl perl
 need /usr/bin/python3 python3
 need screen screen
 need tmux tmux
+need chromium chromium
 need qemu-img qemu-utils
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 [ -n "$missing" ] || exit 0

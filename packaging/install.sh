@@ -16,12 +16,13 @@ program gpusched-job /usr/libexec/gpusched
 program gpusched-accounts /usr/libexec/gpusched
 program gpusched-notify /usr/libexec/gpusched
 program gpusched-top /usr/libexec/gpusched
+program gpusched-web /usr/libexec/gpusched
 install -d -m 755 "$root/usr/sbin"
 ln -sf ../libexec/gpusched/gpuschedd "$root/usr/sbin/gpuschedd"
 [ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml
 install -d -m 755 "$root/etc/gpusched/conf.d"
 file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf
-for unit in gpusched.service gpusched.socket gpusched-devices.service gpusched-accounts.service gpusched-accounts.socket gpujobs.slice \
+for unit in gpusched.service gpusched.socket gpusched-devices.service gpusched-accounts.service gpusched-accounts.socket gpusched-web.service gpusched-web.socket gpujobs.slice \
 	gpujob-.service.d/10-gpusched.conf gpujobs-.slice.d/10-gpusched.conf; do
 	file "packaging/systemd/$unit" "$units/$unit"
 done

@@ -77,6 +77,7 @@ func debFiles() []string {
 	return []string{
 		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job", "/usr/libexec/gpusched/gpusched-notify", "/usr/libexec/gpusched/gpusched-top",
 		"/usr/libexec/gpusched/gpusched-accounts", "/usr/lib/systemd/system/gpusched-accounts.service", "/usr/lib/systemd/system/gpusched-accounts.socket",
+		"/usr/libexec/gpusched/gpusched-web", "/usr/lib/systemd/system/gpusched-web.service", "/usr/lib/systemd/system/gpusched-web.socket",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
 		"/usr/lib/systemd/system/gpusched-devices.service", "/usr/lib/systemd/user/gpusched-watch@.service", "/usr/lib/systemd/user/gpusched.service", "/usr/lib/systemd/user/gpusched.socket",

@@ -89,7 +89,8 @@ func TestUnitsVerify(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
 		filepath.Join(dir, "usr/lib/systemd/system/gpusched.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched.socket"),
 		filepath.Join(dir, "usr/lib/systemd/system/gpusched-devices.service"), filepath.Join(dir, "usr/lib/systemd/system/gpujobs.slice"),
-		filepath.Join(dir, "usr/lib/systemd/system/gpusched-accounts.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-accounts.socket"))
+		filepath.Join(dir, "usr/lib/systemd/system/gpusched-accounts.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-accounts.socket"),
+		filepath.Join(dir, "usr/lib/systemd/system/gpusched-web.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-web.socket"))
 	out, _ := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		// The programs are not installed on the machine that builds.

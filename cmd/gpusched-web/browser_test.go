@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+var screens = flag.String("screens", "", "keep the browser's screenshots in this folder")
+
+// browserLimit is how long a browser may take to show the page, on a busy machine.
+const browserLimit = 2 * time.Minute
+
+// browse has a real browser load a page, in a zone that is not UTC, and run the script in it. It returns
+// the page as it is then, and what the browser had to say about it.
+func browse(t *testing.T, args ...string) (dom, said string) {
+	t.Helper()
+	ctx, cancel := await.For(t.Context(), "the browser", browserLimit)
+	defer cancel()
+	words := append([]string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+		// Nothing but this machine has an address.
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--log-level=0",
+		"--user-data-dir=" + t.TempDir(),
+	}, args...)
+	cmd := exec.CommandContext(ctx, "chromium", words...)
+	cmd.Env = append(os.Environ(), "TZ=Asia/Tokyo", "HOME="+t.TempDir())
+	var talk strings.Builder
+	cmd.Stderr = &talk
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("chromium (package chromium, see packaging/deps.sh): %v\n%s", err, talk.String())
+	}
+	return string(out), talk.String()
+}
+
+// A real browser shows the page in the reader's zone, runs no script of a user's, asks nobody else, and has no
+// complaint.
+func TestBrowser(t *testing.T) {
+	socket, _ := scheduler(t, lab())
+	web := page(t, socket, 100*time.Millisecond)
+	dom, said := browse(t, "--dump-dom", web.URL+"/")
+	for _, want := range []string{"train-vit", ">2026-11-22 22:40</time>", "日本語の学習", "&lt;script&gt;alert(1)"} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page has no %q:\n%s", want, dom)
+		}
+	}
+	if strings.Contains(dom, "UTC</time>") {
+		t.Errorf("the script did not put the times in the reader's zone:\n%s", dom)
+	}
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, ":CONSOLE") {
+			t.Errorf("the browser complains: %s", line)
+		}
+	}
+}
+
+// The page has the same at every size, and reaches beyond the window in tables alone.
+func TestBrowserScreens(t *testing.T) {
+	dir := *screens
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	socket, _ := scheduler(t, lab())
+	web := page(t, socket, 100*time.Millisecond)
+	for _, s := range []struct {
+		name, path, size string
+		dark             bool
+	}{{"front", "/", "1280,1000", false}, {"dark", "/", "1280,1000", true}, {"phone", "/", "400,900", false}, {"job", "/job/4", "1000,700", false}} {
+		file := filepath.Join(dir, s.name+".png")
+		args := []string{"--screenshot=" + file, "--window-size=" + s.size}
+		if s.dark {
+			args = append(args, "--blink-settings=preferredColorScheme=0")
+		}
+		browse(t, append(args, web.URL+s.path)...)
+		ink := darkPixels(t, file)
+		if s.dark == (ink < 0.5) {
+			t.Errorf("%s: %.0f %% of the picture is dark", s.name, 100*ink)
+		}
+	}
+}
+
+// darkPixels is how much of a picture is darker than grey.
+func darkPixels(t *testing.T, file string) float64 {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	picture, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dark, all := 0, 0
+	for y := picture.Bounds().Min.Y; y < picture.Bounds().Max.Y; y += 2 {
+		for x := picture.Bounds().Min.X; x < picture.Bounds().Max.X; x += 2 {
+			r, g, b, _ := picture.At(x, y).RGBA()
+			if all++; r+g+b < 3*0x8000 {
+				dark++
+			}
+		}
+	}
+	return float64(dark) / float64(all)
+}
+
+// measure notes in the page when the browser first painted something, in milliseconds after the request.
+const measure = `new PerformanceObserver((l) => { for (const e of l.getEntries()) document.documentElement.dataset[e.name.replace(/-./g, (x) => x[1].toUpperCase())] = e.startTime; })
+.observe({ type: 'paint', buffered: true });`
+
+var painted = regexp.MustCompile(`data-first-contentful-paint="([0-9.]+)"`)
+
+// BenchmarkFirstPaint is the time from the request to the first paint of the page, in a browser that runs already.
+func BenchmarkFirstPaint(b *testing.B) {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		b.Fatal(err)
+	}
+	socket, _ := scheduler(b, lab())
+	client := &api.Client{Socket: socket}
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	w := newWatcher((&source{client: client}).ask, interval)
+	go w.run(ctx)
+	site := newSite(w, client, "lab")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/measure.js":
+			fmt.Fprint(w, measure)
+		case "/":
+			rec := httptest.NewRecorder()
+			site.ServeHTTP(rec, r)
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.Header().Set("Content-Security-Policy", policy)
+			fmt.Fprint(w, strings.Replace(rec.Body.String(), "</head>", `<script src="/measure.js"></script></head>`, 1))
+		default:
+			site.ServeHTTP(w, r)
+		}
+	}))
+	defer srv.Close()
+	var sum float64
+	for b.Loop() {
+		out, err := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+			"--user-data-dir="+b.TempDir(), "--timeout=3000", "--dump-dom", srv.URL+"/").Output()
+		m := painted.FindSubmatch(out)
+		if err != nil || m == nil {
+			b.Fatalf("%v: no paint in %s", err, out)
+		}
+		var ms float64
+		fmt.Sscan(string(m[1]), &ms)
+		sum += ms
+	}
+	b.ReportMetric(sum/float64(b.N), "ms/paint")
+}

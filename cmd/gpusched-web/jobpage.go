@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"html/template"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// jobPage is the page about one job, as everybody may see it.
+type jobPage struct {
+	Host, Called, Name string
+	Facts              []fact
+	Reasons            []reasonView
+	Attempts           []attemptView
+}
+
+type fact struct {
+	Name  string
+	Value template.HTML
+}
+
+type reasonView struct{ Place, Sentence string }
+
+type attemptView struct {
+	Number         int
+	GPUs           string
+	Started, Ended time.Time
+	How            string
+}
+
+func jobPageOf(host string, r api.JobReply) jobPage {
+	j := &r.Job
+	p := jobPage{Host: host, Called: called(j), Name: j.Name}
+	add := func(name string, value template.HTML) {
+		if value != "" {
+			p.Facts = append(p.Facts, fact{name, value})
+		}
+	}
+	v := jobViewOf(j)
+	add("User", sentence(j.User))
+	add("State", sentence(string(j.State)))
+	add("Asks", sentence(v.Asks))
+	add("Priority", sentence(v.Priority))
+	add("Time limit", sentence(v.Limit))
+	add("GPUs", sentence(v.GPUs))
+	add("Submitted", moment(j.SubmittedAt, "ago"))
+	add("Started", moment(j.StartedAt, "ago"))
+	add("Ended", moment(j.EndedAt, "ago"))
+	add("Ran", sentence(v.Ran))
+	if j.State == job.Queued {
+		add("Expected start", startOf(v))
+	} else {
+		add("Expected end", moment(j.ExpectedEnd, "clock"))
+	}
+	if j.Result != nil {
+		add("Result", sentence(j.Result.Sentence))
+	}
+	for _, w := range j.Warnings {
+		add("Warning", sentence("the job "+w.Sentence))
+	}
+	for _, reason := range j.Reasons {
+		place := "machine"
+		if reason.GPU != job.NoGPU {
+			place = fmt.Sprintf("GPU %d", reason.GPU)
+		}
+		p.Reasons = append(p.Reasons, reasonView{place, reason.Sentence})
+	}
+	for _, a := range r.Attempts {
+		p.Attempts = append(p.Attempts, attemptViewOf(a))
+	}
+	return p
+}
+
+// startOf is when a waiting job is expected to start.
+func startOf(v jobView) template.HTML {
+	if v.Unknown {
+		return "unknown"
+	}
+	text := moment(v.Expected, "clock")
+	switch {
+	case v.From.IsZero():
+		return text
+	case v.By.IsZero():
+		return text + ", " + moment(v.From, "clock") + " at the earliest"
+	}
+	return text + ", probably between " + moment(v.From, "clock") + " and " + moment(v.By, "clock")
+}
+
+func attemptViewOf(a api.Attempt) attemptView {
+	v := attemptView{Number: a.Number, GPUs: gpusOf(&api.Job{GPUs: a.GPUs}), Started: a.StartedAt, Ended: a.EndedAt}
+	if a.Result != nil {
+		v.How = a.Result.Sentence
+	}
+	return v
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
+
+// activated is the descriptor of the first socket that systemd hands over.
+const activated = 3
+
+// The bounds of invariant 5.
+const (
+	maxConns   = 128
+	maxStreams = 64
+	headerTime = 5 * time.Second
+	writeTime  = 15 * time.Second
+	idleConn   = 60 * time.Second
+	stopTime   = 2 * time.Second
+)
+
+// run serves until it is stopped or nobody has looked for a while. Exit codes: 1 went wrong,
+// 2 usage.
+func run(args []string, getenv func(string) string, talk io.Writer) int {
+	flags := flag.NewFlagSet("gpusched-web", flag.ContinueOnError)
+	flags.SetOutput(talk)
+	listen := flags.String("listen", "", "loopback `address` to listen at, such as 127.0.0.1:9837; systemd's socket without it")
+	socket := flags.String("socket", "", "`path` of the scheduler's socket")
+	idle := flags.Duration("idle", 0, "end when nobody has looked for so long; 0: never")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(talk, "gpusched-web: %q is one word too many: it takes options only, see --help\n", flags.Arg(0))
+		return 2
+	}
+	l, err := listener(*listen, getenv)
+	if err != nil {
+		fmt.Fprintln(talk, "gpusched-web:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, l, &api.Client{Socket: *socket}, *idle); err != nil {
+		fmt.Fprintln(talk, "gpusched-web:", err)
+		return 1
+	}
+	return 0
+}
+
+// listener is the activated socket, or one that it opens itself, on a loopback address.
+func listener(address string, getenv func(string) string) (net.Listener, error) {
+	if address == "" {
+		if getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+			return nil, errors.New("it is started by gpusched-web.socket: 'systemctl enable --now gpusched-web.socket'; or say --listen 127.0.0.1:9837")
+		}
+		l, err := net.FileListener(os.NewFile(activated, "socket"))
+		if err != nil {
+			return nil, fmt.Errorf("take the socket from systemd: %w", err)
+		}
+		return onLoopback(l)
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %q is no address with a port, such as 127.0.0.1:9837", address)
+	}
+	if !isLoopback(host) {
+		return nil, fmt.Errorf("--listen %s is not a loopback address: what it shows has no password; use ssh -L from elsewhere", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return onLoopback(l)
+}
+
+// onLoopback refuses a listener that other machines reach.
+func onLoopback(l net.Listener) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(l.Addr().String())
+	if err != nil || !isLoopback(host) {
+		return nil, errors.Join(fmt.Errorf("%v is not a loopback address: what it shows has no password; put a proxy that asks for one before it", l.Addr()), l.Close())
+	}
+	return l, nil
+}
+
+// serve answers until ctx is done, or nobody has looked for so long.
+func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	w := newWatcher((&source{client: client}).ask, interval)
+	s := newSite(w, client, host)
+	hs := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	go w.run(ctx)
+	go func() {
+		w.untilIdle(ctx, idle)
+		cancel() // ends the streams, which Shutdown waits for
+		limited, done := context.WithTimeout(context.Background(), stopTime)
+		defer done()
+		if hs.Shutdown(limited) != nil {
+			hs.Close()
+		}
+	}()
+	if err := hs.Serve(&limitedListener{Listener: l, slots: make(chan struct{}, maxConns)}); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+const hostile = `<script>alert(1)</script>"'&`
+
+// lab is a machine with four GPUs and jobs of three users, one of whom means no good.
+func lab() *servertest.Backend {
+	alice, bob := job.Owner{UID: 1001, GID: 1001, User: "alice"}, job.Owner{UID: 1002, GID: 1002, User: "bob"}
+	on := func(i, milli int) job.Allocation {
+		return job.Allocation{GPU: contract.GPU{UUID: "GPU-" + string(rune('a'+i)), Index: i, Milli: milli}}
+	}
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	gpu := func(i int, state job.GPUState, util int, used uint64, shares ...job.GPUShare) job.GPUView {
+		return job.GPUView{GPU: job.GPU{Index: i, UUID: "GPU-" + string(rune('a'+i)), Name: "NVIDIA A100-SXM4-80GB", State: state, Shares: shares,
+			UtilPercent: util, MemTotalBytes: 80 << 30, MemUsedBytes: used << 30, TempC: 40 + i, PowerMilliW: int64(60000 + 300*1000*util/100)}}
+	}
+	b := &servertest.Backend{Now: noon, Payloads: map[job.ID]job.Payload{}}
+	b.View = job.View{
+		StartedAt: at(-600), SampledAt: noon, Counts: map[job.State]int{job.Running: 3, job.Queued: 3},
+		Host: job.HostView{MemBytes: 256 << 30, PromisedMem: 96 << 30, CPUs: 64, PromisedCPUs: 24},
+		GPUs: []job.GPUView{
+			gpu(0, job.GPUBusy, 97, 61, job.GPUShare{Job: 1, Called: "1", Milli: 1000}),
+			gpu(1, job.GPUShared, 35, 22, job.GPUShare{Job: 2, Called: "2", Milli: 500}, job.GPUShare{Job: 31, Called: "3_1", Milli: 250}),
+			gpu(2, job.GPUFree, 0, 0),
+			gpu(3, job.GPULost, -1, 0),
+		},
+		Jobs: []job.JobView{
+			{Job: job.Job{ID: 1, Owner: alice, Label: job.Label{Name: "train-vit"}, State: job.Running, SubmittedAt: at(-200), ChangedAt: at(-192),
+				Request: job.Request{GPUMilli: 1000, TimeLimit: job.Span(6 * time.Hour)},
+				Attempt: &job.Attempt{Number: 1, GPUs: []job.Allocation{on(0, 1000)}, PlacedAt: at(-192), StartedAt: at(-192)}}, EndsAt: at(100)},
+			{Job: job.Job{ID: 2, Owner: bob, Label: job.Label{Name: "notebook"}, State: job.Running, SubmittedAt: at(-65), ChangedAt: at(-65),
+				Request: job.Request{GPUMilli: 500},
+				Attempt: &job.Attempt{Number: 1, GPUs: []job.Allocation{on(1, 500)}, PlacedAt: at(-65), StartedAt: at(-65)}}},
+			{Job: job.Job{ID: 4, Owner: bob, Label: job.Label{Name: "日本語の学習"}, State: job.Queued, SubmittedAt: at(-30), ChangedAt: at(-30),
+				Request: job.Request{GPUMilli: 4000, GPUMemBytes: 40 << 30}, Life: job.Life{QueuedAt: at(-30)}},
+				Reasons: []job.Reason{{Code: job.ReasonGPUBusy, GPU: 0, Job: 1, Have: 1}, {Code: job.ReasonGPUFree, GPU: 2}},
+				Start:   job.ExpectedStart{At: at(100), From: at(80), By: at(160)}},
+			{Job: job.Job{ID: 5, Owner: job.Owner{UID: 1003, GID: 1003, User: "mallory"}, Label: job.Label{Name: hostile}, State: job.Queued, SubmittedAt: at(-10), ChangedAt: at(-10),
+				Request: job.Request{GPUMilli: 1000}, Life: job.Life{QueuedAt: at(-10)}},
+				Reasons: []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(hostile)}}, Start: job.ExpectedStart{Unknown: true}},
+			{Job: job.Job{ID: 6, Owner: alice, Label: job.Label{Name: "old"}, State: job.Failed, SubmittedAt: at(-300), ChangedAt: at(-240),
+				Request: job.Request{GPUMilli: 1000}, Result: &job.Result{Outcome: job.Failed, ExitCode: 3},
+				Attempt: &job.Attempt{Number: 1, GPUs: []job.Allocation{on(2, 1000)}, PlacedAt: at(-290), StartedAt: at(-290), EndedAt: at(-240)}}},
+		},
+	}
+	for _, j := range b.View.Jobs {
+		b.Payloads[j.ID] = job.Payload{Program: contract.Program{Argv: []string{"python", "secret-command.py"}, EnvMode: contract.EnvInherit,
+			Env: []string{"TOKEN=secret-token"}, Dir: "/home/secret-directory"}}
+	}
+	b.Checks = []job.Check{{Name: "gpus", Health: job.Degraded, Detail: "GPU 3 is lost", Next: "see 'gpusched gpus'"}}
+	return b
+}
+
+// scheduler serves a backend at a socket, whose path it returns, until stop is called. The test asks
+// as whoever runs it; where that is root the answers have what is private.
+func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "s")
+	names := map[int]string{1001: "alice", 1002: "bob", 1003: "mallory"}
+	s := server.New(server.Options{Backend: func(context.Context) server.Backend { return b }, Version: "1.2.3",
+		UserName: func(uid int) string { return names[uid] }})
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l); close(done) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return socket, stop
+}
+
+// page serves the site about a scheduler.
+func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	client := &api.Client{Socket: socket}
+	w := newWatcher((&source{client: client}).ask, every)
+	go w.run(ctx)
+	srv := httptest.NewServer(newSite(w, client, "lab"))
+	t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })
+	return srv
+}
+
+// get asks for a path, and returns the answer's status, headers and text.
+func get(t testing.TB, url string, change ...func(*http.Request)) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(r)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, readAll(t, resp)
+}
+
+func readAll(t testing.TB, resp *http.Response) string {
+	t.Helper()
+	defer resp.Body.Close()
+	var b []byte
+	for {
+		piece := make([]byte, 4096)
+		n, err := resp.Body.Read(piece)
+		if b = append(b, piece[:n]...); err != nil {
+			return string(b)
+		}
+	}
+}
+
+// golden compares a text with a file, or writes that.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s is not as it was; look at the difference after 'go test ./cmd/gpusched-web -update':\n%s", path, text)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+//go:embed static
+var files embed.FS
+
+// sections are the parts of the page that are renewed, each by itself, in their order.
+var sections = []string{"overview", "gpus", "running", "waiting", "ended"}
+
+// pages makes text of views. It escapes what is put in (invariant 2).
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"moment": moment, "sentence": sentence, "clean": clean, "bar": newBar, "add": func(a, b int) int { return a + b },
+}).ParseFS(files, "static/*.html"))
+
+// barView is a bar with its figure beside it.
+type barView struct {
+	Percent int // -1: unknown
+	Text    string
+}
+
+func newBar(percent int, text string) barView { return barView{min(percent, 100), text} }
+
+// site answers the requests of browsers.
+type site struct {
+	http.Handler
+	watcher *watcher
+	client  *api.Client
+	streams streams
+	host    string
+
+	mu   sync.Mutex // guards what is below
+	of   int        // the number of the state that made is of
+	made map[string]template.HTML
+}
+
+func newSite(w *watcher, c *api.Client, host string) *site {
+	s := &site{watcher: w, client: c, host: host, streams: streams{most: maxStreams}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.front)
+	mux.HandleFunc("GET /job/{id}", s.job)
+	mux.HandleFunc("GET /live", s.live)
+	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, files, "static/"+name)
+		})
+	}
+	s.Handler = guard(mux)
+	return s
+}
+
+// front is the page as a whole: it is complete without a script.
+func (s *site) front(w http.ResponseWriter, r *http.Request) {
+	defer s.watcher.look()()
+	state, err := s.watcher.fresh(r.Context())
+	if err != nil {
+		return // the browser has gone
+	}
+	s.write(w, "front", frontView{Host: s.host, Sections: s.sections(state), Order: sections})
+}
+
+// frontView is the whole page.
+type frontView struct {
+	Host     string
+	Order    []string
+	Sections map[string]template.HTML
+}
+
+// sections makes the sections of a state once for all who look.
+func (s *site) sections(now state) map[string]template.HTML {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == nil || s.of != now.number {
+		s.made, s.of = render(now), now.number
+	}
+	return s.made
+}
+
+// render makes all sections of a state.
+func render(s state) map[string]template.HTML {
+	v := viewOf(s)
+	out := make(map[string]template.HTML, len(sections))
+	for _, name := range sections {
+		var b strings.Builder
+		if err := pages.ExecuteTemplate(&b, name, v); err != nil {
+			panic(err) // a template of ours does not fit our values: a test finds it
+		}
+		out[name] = template.HTML(b.String()) //nolint:gosec // made by the template, which escapes
+	}
+	return out
+}
+
+// job is the page about one job.
+func (s *site) job(w http.ResponseWriter, r *http.Request) {
+	defer s.watcher.look()()
+	ctx, cancel := context.WithTimeout(r.Context(), askTime)
+	defer cancel()
+	reply, err := s.client.Job(ctx, r.PathValue("id"))
+	var refused *api.Error
+	switch {
+	case errors.As(err, &refused):
+		w.WriteHeader(refused.Code.HTTPStatus())
+		s.write(w, "refused", refused)
+	case err != nil:
+		http.Error(w, fmt.Sprintf("the scheduler did not answer within %v", askTime), http.StatusGatewayTimeout)
+	default:
+		s.write(w, "job", jobPageOf(s.host, reply))
+	}
+}
+
+// write sends a whole page, or nothing of it.
+func (s *site) write(w http.ResponseWriter, name string, view any) {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, view); err != nil {
+		panic(err)
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // who has gone needs none
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const (
+	askTime   = 10 * time.Second
+	checkedIn = 30 * time.Second // health is looked into no more often
+)
+
+// source asks the scheduler for what a page shows.
+type source struct {
+	client  *api.Client
+	checks  []job.Check
+	checked time.Time
+}
+
+func (s *source) ask(ctx context.Context) (out answer, err error) {
+	limited, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	defer func() {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("the scheduler did not answer within %v", askTime)
+		}
+	}()
+	if out.status, err = s.client.Status(limited); err != nil {
+		return out, err
+	}
+	if out.gpus, err = s.client.GPUs(limited); err != nil {
+		return out, err
+	}
+	if out.list, err = s.client.List(limited, api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}); err != nil {
+		return out, err
+	}
+	out.checks = s.unwell(limited, out.status.Health)
+	return out, nil
+}
+
+// unwell are the checks of a scheduler that is not healthy.
+func (s *source) unwell(ctx context.Context, h job.Health) []job.Check {
+	if h == job.Healthy {
+		s.checked = time.Time{}
+		return nil
+	}
+	if time.Since(s.checked) < checkedIn {
+		return s.checks
+	}
+	reply, err := s.client.Health(ctx)
+	if err != nil {
+		return nil // that is an extra; the status stands without it
+	}
+	s.checks, s.checked = nil, time.Now()
+	for _, c := range reply.Checks {
+		if c.Health != job.Healthy {
+			s.checks = append(s.checks, c)
+		}
+	}
+	return s.checks
+}

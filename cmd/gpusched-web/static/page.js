@@ -1,0 +1,65 @@
+'use strict';
+// Puts times in the reader's zone, and renews the sections that the server sends.
+(() => {
+  const pad = (n) => String(n).padStart(2, '0');
+  const day = (t) => `${t.getFullYear()}-${pad(t.getMonth() + 1)}-${pad(t.getDate())}`;
+
+  // As 'gpusched list' has it: two units at most.
+  const span = (seconds) => {
+    const s = Math.max(0, Math.floor(seconds));
+    const pair = (big, small, b, c) => Math.floor(s / big) + b + (Math.floor((s % big) / small) ? Math.floor((s % big) / small) + c : '');
+    if (s < 60) return s + 's';
+    if (s < 3600) return Math.floor(s / 60) + 'm';
+    if (s < 86400) return pair(3600, 60, 'h', 'm');
+    return pair(86400, 3600, 'd', 'h');
+  };
+
+  const clock = (t, now) => (day(t) === day(now) ? '' : day(t) + ' ') + pad(t.getHours()) + ':' + pad(t.getMinutes());
+
+  const forms = {
+    clock,
+    age: (t, now) => span((now - t) / 1000),
+    ago: (t, now) => `${clock(t, now)} (${span((now - t) / 1000)} ago)`,
+  };
+
+  const tell = (where) => {
+    const now = new Date();
+    for (const e of where.querySelectorAll('time[data-form]')) {
+      const t = new Date(e.dateTime);
+      const form = forms[e.dataset.form];
+      if (!form || Number.isNaN(t.getTime())) continue;
+      const text = form(t, now);
+      if (e.textContent !== text) e.textContent = text;
+      if (!e.title) e.title = t.toString();
+    }
+  };
+
+  tell(document);
+  setInterval(() => tell(document), 1000);
+
+  // What has the focus, or was scrolled, stays so when its section is renewed.
+  const renew = (section, html) => {
+    const focus = section.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+    const scrolled = [...section.querySelectorAll('.wide')].map((e) => e.scrollLeft);
+    const made = new DOMParser().parseFromString(html, 'text/html');
+    section.replaceChildren(...made.body.childNodes);
+    section.querySelectorAll('.wide').forEach((e, i) => { e.scrollLeft = scrolled[i] || 0; });
+    if (focus) section.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    tell(section);
+  };
+
+  const live = document.body.dataset.live;
+  if (!live) return;
+  const link = document.getElementById('link');
+  const source = new EventSource(live);
+  source.addEventListener('section', (e) => {
+    const { id, html } = JSON.parse(e.data);
+    const section = document.getElementById(id);
+    if (section) renew(section, html);
+  });
+  source.addEventListener('open', () => { link.hidden = true; });
+  source.addEventListener('error', () => {
+    link.textContent = 'The connection is lost; what is shown is of before.';
+    link.hidden = false;
+  });
+})();

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// keepAlive is how often a stream says something at least: a proxy or a tunnel ends what is
+// silent.
+const keepAlive = 15 * time.Second
+
+// streams are the pages that are renewed. Where there are as many as may be the oldest makes
+// room; its browser comes back by itself.
+type streams struct {
+	most int
+
+	mu   sync.Mutex
+	list []chan struct{} // closed: end. The oldest is first
+}
+
+// join returns what is closed when the stream is to end, and how to leave.
+func (s *streams) join() (over <-chan struct{}, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) >= s.most {
+		close(s.list[0])
+		s.list = s.list[1:]
+	}
+	mine := make(chan struct{})
+	s.list = append(s.list, mine)
+	return mine, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i, c := range s.list {
+			if c == mine {
+				s.list = append(s.list[:i:i], s.list[i+1:]...)
+				return
+			}
+		}
+	}
+}
+
+// live sends the sections of each new state that differ from those sent before.
+func (s *site) live(w http.ResponseWriter, r *http.Request) {
+	defer s.watcher.look()()
+	over, leave := s.streams.join()
+	defer leave()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := stream{w: w, control: http.NewResponseController(w), sent: map[string]template.HTML{}}
+	alive := time.NewTicker(keepAlive)
+	defer alive.Stop()
+	for err := out.say("retry: 3000\n\n"); err == nil; {
+		now, next := s.watcher.latest()
+		if now.number > 0 {
+			if err = out.renew(s.sections(now)); err != nil {
+				return
+			}
+		}
+		select {
+		case <-next:
+		case <-alive.C:
+			err = out.say(": still here\n\n")
+		case <-over:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// stream is one page that is renewed.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sent    map[string]template.HTML
+}
+
+// renew sends what has changed.
+func (s *stream) renew(made map[string]template.HTML) error {
+	for _, name := range sections {
+		if s.sent[name] == made[name] {
+			continue
+		}
+		s.sent[name] = made[name]
+		data, err := json.Marshal(struct {
+			ID   string        `json:"id"`
+			HTML template.HTML `json:"html"`
+		}{name, made[name]})
+		if err == nil {
+			err = s.say(fmt.Sprintf("event: section\ndata: %s\n\n", data))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say writes at once; who does not read for writeTime is cut off (invariant 5).
+func (s *stream) say(text string) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// pageView is what the sections show of a state: text that is ready but for escaping, and moments,
+// which the page puts in the zone of who reads it.
+type pageView struct {
+	Asked   bool // the scheduler has answered once
+	At      time.Time
+	Trouble string // why it is not newer
+
+	Version  string
+	Health   string
+	Well     bool
+	Checks   []checkView
+	Counts   []countView
+	Promised []string
+	Drain    string
+	Problem  string // with the GPUs
+
+	GPUs     []gpuView
+	Running  []jobView
+	Waiting  []jobView
+	Ended    []jobView
+	MoreWait int // waiting jobs beyond those
+}
+
+type checkView struct{ Name, Health, Detail, Next string }
+
+type countView struct {
+	N    int
+	What string
+}
+
+// gpuView is a row of the table of GPUs. Percentages are -1 where they are unknown.
+type gpuView struct {
+	Index              int
+	Name, State, Class string
+	Detail             string
+	Util               int
+	Mem                int // percent of its memory in use
+	MemText            string
+	Temp, Power        string
+	Jobs               []shareView
+	Foreign            string
+}
+
+// shareView is a job on a GPU.
+type shareView struct{ Called, Part string }
+
+// jobView is a row of a table of jobs.
+type jobView struct {
+	Called, User, Name string
+	State, Class       string
+	GPUs, Asks         string
+	Priority           string
+	Limit              string
+	Since              time.Time // from when it waits or runs, or when it ended
+	From, By, Expected time.Time // when it is expected to start, or to end
+	Unknown            bool
+	Ran                string
+	Why                string
+}
+
+func viewOf(s state) pageView {
+	v := pageView{
+		Asked: !s.at.IsZero(), At: s.at, Version: s.status.Version, Health: string(s.status.Health),
+		Well: s.status.Health == job.Healthy, Counts: countsOf(s.status.Counts), Promised: promisedOf(&s.status.Host),
+	}
+	if s.err != nil {
+		v.Trouble = s.err.Error()
+	}
+	for _, c := range s.checks {
+		v.Checks = append(v.Checks, checkView{c.Name, string(c.Health), c.Detail, c.Next})
+	}
+	if s.list.Drain != nil {
+		v.Drain = s.list.Drain.Sentence
+	}
+	v.Problem, v.MoreWait = s.gpus.ProblemDetail, s.list.Omitted
+	for _, g := range s.gpus.GPUs {
+		v.GPUs = append(v.GPUs, gpuViewOf(g))
+	}
+	for i := range s.list.Jobs {
+		j := &s.list.Jobs[i]
+		switch {
+		case j.State.Terminal():
+			v.Ended = append(v.Ended, jobViewOf(j))
+		case j.State == job.Queued:
+			v.Waiting = append(v.Waiting, jobViewOf(j))
+		default:
+			v.Running = append(v.Running, jobViewOf(j))
+		}
+	}
+	return v
+}
+
+func countsOf(counts map[string]int) (list []countView) {
+	for _, state := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
+		if n := counts[string(state)]; n > 0 {
+			list = append(list, countView{n, string(state)})
+		}
+	}
+	return list
+}
+
+// promisedOf says what jobs have of what is counted besides GPUs.
+func promisedOf(h *job.HostView) (list []string) {
+	if h.MemBytes > 0 {
+		list = append(list, job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes)+" host memory")
+	}
+	if h.CPUs > 0 {
+		list = append(list, fmt.Sprintf("%d of %v", h.PromisedCPUs, job.CPUs(h.CPUs)))
+	}
+	return list
+}
+
+func gpuViewOf(g api.GPU) gpuView {
+	v := gpuView{
+		Index: g.Index, Name: g.Name, State: string(g.State), Class: gpuClass(g), Detail: g.StateDetail,
+		Util: g.UtilPercent, Mem: -1, MemText: "the host's",
+	}
+	if g.Paused {
+		v.Detail = cmp.Or(g.PausedReason, v.Detail)
+	}
+	if g.MemTotalBytes > 0 {
+		v.Mem = int(g.MemUsedBytes * 100 / g.MemTotalBytes)
+		v.MemText = job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
+	}
+	if g.TempC >= 0 {
+		v.Temp = fmt.Sprintf("%d °C", g.TempC)
+	}
+	if g.PowerMilliW >= 0 {
+		v.Power = fmt.Sprintf("%d W", g.PowerMilliW/1000)
+	}
+	for _, s := range g.Shares {
+		share := shareView{Called: cmp.Or(s.Called, s.Job.String())}
+		if s.Milli < job.WholeGPU {
+			share.Part = job.FormatGPUs(s.Milli)
+		}
+		v.Jobs = append(v.Jobs, share)
+	}
+	if f := g.Foreign(); f.Count > 0 {
+		v.Foreign = strings.Join(f.Users, ", ")
+		if f.Bytes > 0 {
+			v.Foreign = job.FormatSize(f.Bytes) + " of " + v.Foreign
+		}
+	}
+	return v
+}
+
+// gpuClass is how the state of a GPU stands out.
+func gpuClass(g api.GPU) string {
+	switch {
+	case g.State == job.GPULost || g.State == job.GPUSuspect || g.State == job.GPUSick:
+		return "bad"
+	case g.Paused, g.State == job.GPUPaused, g.State == job.GPUDraining, g.State == job.GPUDrained:
+		return "odd"
+	case g.State == job.GPUFree:
+		return "free"
+	}
+	return "busy"
+}
+
+func jobViewOf(j *api.Job) jobView {
+	v := jobView{
+		Called: called(j), User: j.User, Name: j.Name, State: string(j.State), Class: jobClass(j), GPUs: gpusOf(j),
+		Asks: asksOf(j), Priority: j.Priority.String(), Why: j.Why,
+	}
+	if j.TimeLimit > 0 {
+		v.Limit = span(j.TimeLimit.Duration())
+	}
+	switch {
+	case j.State.Terminal():
+		v.Since = j.EndedAt
+		if !j.StartedAt.IsZero() {
+			v.Ran = span(j.EndedAt.Sub(j.StartedAt))
+		}
+		if j.Result != nil {
+			v.Why = j.Result.Sentence
+		}
+	case j.State == job.Queued:
+		v.Since = latest(j.QueuedAt, j.SubmittedAt)
+		v.Expected, v.From, v.By = j.ExpectedStart, j.ExpectedStartFrom, j.ExpectedStartBy
+		v.Unknown = j.StartUnknown
+	default:
+		v.Since, v.Expected = latest(j.StartedAt, j.PlacedAt), j.ExpectedEnd
+		if len(j.Warnings) > 0 {
+			v.Why = j.Warnings[0].Sentence
+		}
+	}
+	return v
+}
+
+// latest is the first moment if it is known, else the other.
+func latest(at, other time.Time) time.Time {
+	if at.IsZero() {
+		return other
+	}
+	return at
+}
+
+// called is what people call a job. An array has its tasks after its number.
+func called(j *api.Job) string {
+	if j.Task != nil {
+		return j.Task.Name
+	}
+	return j.ID.String()
+}
+
+// jobClass is how a job stands out.
+func jobClass(j *api.Job) string {
+	switch {
+	case j.State == job.Running:
+		return "run"
+	case j.State == job.Completed:
+		return "done"
+	case j.State == job.Cancelled:
+		return "off"
+	case j.State.Terminal():
+		return "bad"
+	}
+	return "wait"
+}
+
+// gpusOf is which GPUs a job has.
+func gpusOf(j *api.Job) string {
+	var list []string
+	for _, g := range j.GPUs {
+		text := fmt.Sprint(g.Index)
+		if g.Milli > 0 && g.Milli < job.WholeGPU {
+			text += ":" + job.FormatGPUs(g.Milli)
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// asksOf says what a job asks of the GPUs, and of what an array it is.
+func asksOf(j *api.Job) string {
+	text := "no GPU"
+	if j.GPUMilli > 0 {
+		text = job.FormatGPUs(j.GPUMilli) + " GPU"
+		if j.GPUMilli > job.WholeGPU {
+			text += "s"
+		}
+	}
+	if j.GPUMemBytes > 0 {
+		text += " with " + job.FormatSize(j.GPUMemBytes)
+	}
+	if a := j.Array; a != nil {
+		text += fmt.Sprintf(", %d of %d tasks have ended", a.Next-a.Live+a.Cancelled, a.Size)
+	}
+	return text
+}
