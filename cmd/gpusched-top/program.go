@@ -111,12 +111,16 @@ func (p *program) fetch(f screen.Fetch) tea.Msg {
 
 func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Picture, err error) {
 	uid := p.model.UID
-	q := api.ListQuery{Reasons: true, Waiting: f.Waiting}
-	if f.Mine {
-		q.UID = &uid
-	}
-	if out.List, err = p.client.List(ctx, q); err != nil {
-		return out, err
+	if f.Jobs {
+		q := api.ListQuery{Reasons: true, Waiting: f.Waiting}
+		if f.Mine {
+			q.UID = &uid
+		}
+		list, err := p.client.List(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		out.List = &list
 	}
 	if out.GPUs, err = p.client.GPUs(ctx); err != nil || !f.Status {
 		return out, err

@@ -26,7 +26,7 @@ func (m *Model) layout() layout {
 	case m.height >= 12 || alarm != "":
 		head = 2
 	}
-	room := m.height - head - 1 // the last line has the keys
+	room := m.height - head - len(m.lastLines())
 	gpus := len(m.picture.GPUs.GPUs)
 	most := max(1, room/2-1)
 	if wanted := len(m.rows); wanted+1 < room-most-1 {
@@ -152,7 +152,7 @@ func (m *Model) alarm() string {
 		return age
 	case m.picture.GPUs.Problem != "":
 		return m.picture.GPUs.ProblemDetail
-	case m.picture.List.Drain != nil:
+	case m.picture.List != nil && m.picture.List.Drain != nil:
 		return m.terminal().Local(m.picture.List.Drain.Sentence)
 	}
 	return ""
@@ -217,7 +217,7 @@ func (m *Model) lastLines() Frame {
 	if m.bad {
 		style = term.Red
 	}
-	return m.prose(style, m.note, mostNote)
+	return m.prose(style, m.note, max(1, min(mostNote, m.height/6)))
 }
 
 // prose is a text in so many lines at most.

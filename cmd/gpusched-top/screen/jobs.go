@@ -238,7 +238,7 @@ func (m *Model) measure(cols []column, rows []api.Job) []int {
 func (m *Model) whichJobs(shown int) string {
 	total := len(m.rows)
 	if m.filter == "" {
-		total += m.picture.List.Omitted
+		total += m.omitted()
 	}
 	switch {
 	case total == 0 || shown == total:
@@ -263,7 +263,10 @@ func (m *Model) empty() string {
 // ownLine is what I have and wait for.
 func (m *Model) ownLine() string {
 	running, milli := 0, 0
-	seen := m.picture.List.Jobs
+	var seen []api.Job
+	if m.picture.List != nil {
+		seen = m.picture.List.Jobs
+	}
 	for i := range seen {
 		j := &seen[i]
 		if j.UID == m.UID && j.State.Live() {
@@ -273,7 +276,13 @@ func (m *Model) ownLine() string {
 			}
 		}
 	}
-	text := fmt.Sprintf("you: %d running on %s GPUs", running, job.FormatGPUs(milli))
+	text := fmt.Sprintf("you: %d running", running)
+	switch {
+	case milli == job.WholeGPU:
+		text += " on 1 GPU"
+	case milli > 0:
+		text += " on " + job.FormatGPUs(milli) + " GPUs"
+	}
 	own := m.picture.Own
 	if own == nil || len(own.Jobs) == 0 {
 		return text

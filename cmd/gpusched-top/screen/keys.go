@@ -24,6 +24,7 @@ func (m *Model) key(k Key) []any {
 		return m.answer(k)
 	case m.typing:
 		m.typeFilter(k)
+		m.keep()
 		return m.ask()
 	case m.help:
 		m.helpKey(k)
@@ -32,7 +33,9 @@ func (m *Model) key(k Key) []any {
 		return m.paneKey(k)
 	}
 	m.note = ""
-	return append(m.tableKey(k), m.ask()...)
+	effects := m.tableKey(k)
+	m.keep()
+	return append(effects, m.ask()...)
 }
 
 func (m *Model) leave() []any {
@@ -69,15 +72,8 @@ func (m *Model) typeFilter(k Key) {
 		m.filter += k.Text
 	}
 	m.top = 0
-	m.soonAll()
+	m.more()
 	m.arrange()
-}
-
-// soonAll asks at once for all jobs where not all are there to look through.
-func (m *Model) soonAll() {
-	if m.picture.List.Omitted > 0 {
-		m.next = m.picture.At
-	}
 }
 
 // tableKey does what a key says of the tables.
@@ -109,7 +105,7 @@ func (m *Model) tableKey(k Key) []any {
 		m.typing = true
 	case "o":
 		m.sort = (m.sort + 1) % sortings
-		m.soonAll()
+		m.more()
 		m.arrange()
 	case "u":
 		m.Mine = !m.Mine
@@ -151,8 +147,8 @@ func (m *Model) move(key string) {
 	}
 	m.keep()
 	// What is below the last row is not here yet.
-	if !m.onGPUs && m.picture.List.Omitted > 0 && m.wanted() > m.picture.Asked.Waiting {
-		m.next = m.picture.At
+	if !m.onGPUs && m.wanted() > m.picture.Asked.Waiting {
+		m.more()
 	}
 }
 

@@ -25,9 +25,9 @@ type Picture struct {
 	Took  time.Duration
 
 	GPUs   api.GPUsReply
-	List   api.ListReply
-	Status *api.StatusReply // nil: not asked for this time
-	Own    *api.ListReply   // of one's own waiting jobs the first; nil: not asked for
+	List   *api.ListReply // nil, here and below: not asked for this time
+	Status *api.StatusReply
+	Own    *api.ListReply // of one's own waiting jobs the first
 }
 
 // The messages that Update takes, besides Picture.
@@ -47,6 +47,8 @@ type (
 	}
 	// Changed says that something is not any more as in the picture.
 	Changed struct{}
+	// Told says whether every change of a job is told from now on.
+	Told struct{ On bool }
 	// Done says what became of something that was asked for.
 	Done struct {
 		Text string
@@ -67,6 +69,7 @@ type (
 	Fetch struct {
 		Waiting int  // at most so many waiting jobs, 0: all
 		Mine    bool // only one's own jobs
+		Jobs    bool // also the jobs
 		Status  bool // also what changes rarely
 	}
 	// Cancel ends a job.
@@ -98,7 +101,8 @@ const (
 	least = time.Second
 	// share is how many times as long as the scheduler took for a picture the next is waited for.
 	share = 20
-	// rarely is between two questions about what changes rarely.
+	// rarely is between two questions about what changes rarely: that includes the jobs, where each
+	// change is told, but for when they are expected to start.
 	rarely = 6 * time.Second
 	// stale is from when the age of the picture is said.
 	stale = 8 * time.Second
@@ -117,8 +121,11 @@ type Model struct {
 	asking   bool
 	next     time.Time // when the next picture is asked for
 	status   time.Time // when the status was asked for last
+	jobs     time.Time // and the jobs
 	changed  bool
+	told     bool   // every change is told
 	selected string // the job, as people call it
+	place    int    // where it is among the rows
 	gpu      int    // the selected GPU, by its place
 	top      int    // the first job that is shown
 	gpuTop   int
@@ -166,16 +173,30 @@ func (m *Model) Update(msg any) []any {
 		m.wait(msg.At, msg.Took)
 	case Changed:
 		m.changed = true
+		m.next = minTime(m.next, m.picture.At.Add(max(least, min(share*m.picture.Took, time.Minute))))
+	case Told:
+		m.told = msg.On
 	case Done:
 		m.say(msg)
 	case Printed:
 		m.print(msg)
 	}
+	m.keep()
 	return m.ask()
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // take has a new picture shown.
 func (m *Model) take(p Picture) {
+	if p.List == nil {
+		p.List, p.Asked = m.picture.List, m.picture.Asked
+	}
 	if p.Status == nil {
 		p.Status = m.picture.Status
 	}
@@ -184,7 +205,9 @@ func (m *Model) take(p Picture) {
 	}
 	m.asking, m.problem, m.picture = false, nil, p
 	m.wait(p.At, p.Took)
-	m.learn(p.List.Jobs)
+	if p.List != nil {
+		m.learn(p.List.Jobs)
+	}
 	if p.Status != nil {
 		m.learn(p.Status.Running)
 	}
@@ -214,7 +237,22 @@ func (m *Model) wait(at time.Time, took time.Duration) {
 }
 
 // soon has a new picture asked for as soon as that may be.
-func (m *Model) soon() { m.next, m.status = time.Time{}, time.Time{} }
+func (m *Model) soon() { m.next, m.jobs, m.status = time.Time{}, time.Time{}, time.Time{} }
+
+// more has more jobs asked for, unless all of them are here.
+func (m *Model) more() {
+	if m.omitted() > 0 {
+		m.next, m.jobs = m.picture.At, time.Time{}
+	}
+}
+
+// omitted is how many waiting jobs are not here.
+func (m *Model) omitted() int {
+	if m.picture.List == nil {
+		return 0
+	}
+	return m.picture.List.Omitted
+}
 
 // ask returns the question for the next picture, if it is time for one.
 func (m *Model) ask() []any {
@@ -222,6 +260,9 @@ func (m *Model) ask() []any {
 		return nil
 	}
 	f := Fetch{Waiting: m.wanted(), Mine: m.Mine, Status: m.now.Sub(m.status) >= rarely}
+	if f.Jobs = !m.told || m.changed || m.now.Sub(m.jobs) >= rarely; f.Jobs {
+		m.jobs = m.now
+	}
 	if f.Status {
 		m.status = m.now
 	}
@@ -241,14 +282,16 @@ func (m *Model) wanted() int {
 
 // arrange makes the rows: those that the filter lets through, sorted.
 func (m *Model) arrange() {
-	m.rows = slices.Clone(m.picture.List.Jobs)
+	m.rows = nil
+	if m.picture.List != nil {
+		m.rows = slices.Clone(m.picture.List.Jobs)
+	}
 	if m.filter != "" {
 		m.rows = slices.DeleteFunc(m.rows, func(j api.Job) bool { return !matches(j, m.filter) })
 	}
 	if m.sort != byQueue {
 		slices.SortStableFunc(m.rows, m.sort.compare(m.now))
 	}
-	m.keep()
 }
 
 // matches reports whether each word of a filter is in what the row says of a job.
@@ -262,28 +305,30 @@ func matches(j api.Job, filter string) bool {
 	return true
 }
 
-// keep has the selected job on the screen; one that is gone leaves its place to the next.
+// keep has the selected job and GPU on the screen; a job that is gone leaves its place to the next.
 func (m *Model) keep() {
+	room := m.layout()
+	gpus := len(m.picture.GPUs.GPUs)
+	m.gpu = max(0, min(m.gpu, gpus-1))
+	m.gpuTop = inView(m.gpuTop, m.gpu, gpus, room.gpus)
 	at := m.at()
-	if len(m.rows) == 0 {
-		m.selected, m.top = "", 0
-		return
+	m.top = inView(m.top, at, len(m.rows), room.jobs)
+	if m.selected = ""; len(m.rows) > 0 {
+		m.selected, m.place = called(m.rows[at]), at
 	}
-	m.selected = called(m.rows[at])
-	visible := max(1, m.layout().jobs)
-	m.top = max(0, min(m.top, at, len(m.rows)-visible))
-	m.top = max(m.top, at-visible+1)
-	m.gpu = max(0, min(m.gpu, len(m.picture.GPUs.GPUs)-1))
-	shown := max(1, m.layout().gpus)
-	m.gpuTop = max(0, min(m.gpuTop, m.gpu, len(m.picture.GPUs.GPUs)-shown))
-	m.gpuTop = max(m.gpuTop, m.gpu-shown+1)
+}
+
+// inView is the first of so many rows that are shown, so that one of them is.
+func inView(top, at, count, shown int) int {
+	shown = max(1, shown)
+	return max(0, at-shown+1, min(top, at, count-shown))
 }
 
 // at is the place of the selected job, or where it was.
 func (m *Model) at() int {
 	at := slices.IndexFunc(m.rows, func(j api.Job) bool { return called(j) == m.selected })
 	if at < 0 {
-		return 0
+		return max(0, min(m.place, len(m.rows)-1))
 	}
 	return at
 }

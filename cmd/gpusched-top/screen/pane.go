@@ -15,10 +15,12 @@ type pane struct {
 	number int
 	args   []string
 	lines  []string
-	last   string // the beginning of a line that is not complete
-	gone   int    // lines that were dropped
-	top    int    // the first line that is shown
-	follow bool   // the end stays in view
+	last   string   // the beginning of a line that is not complete
+	gone   bool     // lines were dropped
+	rows   []string // the lines as they are on a screen
+	width  int      // of that screen
+	top    int      // the first line that is shown
+	follow bool     // the end stays in view
 	ended  bool
 }
 
@@ -38,26 +40,38 @@ func (m *Model) print(p Printed) {
 	if m.pane == nil || m.pane.number != p.Pane {
 		return
 	}
-	m.pane.lines, m.pane.last = append(m.pane.lines, p.Lines...), p.Last
-	m.pane.ended = m.pane.ended || p.Ended
-	if over := len(m.pane.lines) - maxLines; over > 0 {
-		m.pane.lines = append([]string(nil), m.pane.lines[over:]...)
-		m.pane.gone += over
-		m.pane.top = max(0, m.pane.top-over)
+	m.shown() // what is there is in rows
+	for _, text := range p.Lines {
+		m.pane.lines = append(m.pane.lines, text)
+		m.pane.rows = append(m.pane.rows, m.rowsOf(text)...)
 	}
+	m.pane.last, m.pane.ended = p.Last, m.pane.ended || p.Ended
+	if len(m.pane.lines) > 2*maxLines { // rarely, as it is all done again
+		m.pane.lines = append([]string(nil), m.pane.lines[len(m.pane.lines)-maxLines:]...)
+		m.pane.gone, m.pane.width = true, 0
+		before := len(m.pane.rows)
+		m.pane.top = max(0, m.pane.top-before+len(m.shown()))
+	}
+}
+
+// rowsOf is a line as it is on the screen.
+func (m *Model) rowsOf(text string) []string {
+	return wrapped(expanded(text), m.width, m.pane.args[0] != "logs")
 }
 
 // shown are the lines of the pane, those that are too long in several.
 func (m *Model) shown() []string {
-	lines := m.pane.lines
-	if m.pane.last != "" {
-		lines = append(lines[:len(lines):len(lines)], m.pane.last)
+	p := m.pane
+	if p.width != m.width {
+		p.rows, p.width = nil, m.width
+		for _, text := range p.lines {
+			p.rows = append(p.rows, m.rowsOf(text)...)
+		}
 	}
-	var out []string
-	for _, text := range lines {
-		out = append(out, wrapped(expanded(text), m.width, m.pane.args[0] != "logs")...)
+	if p.last == "" {
+		return p.rows
 	}
-	return out
+	return append(p.rows[:len(p.rows):len(p.rows)], m.rowsOf(p.last)...)
 }
 
 // expanded has spaces for tabulators.
@@ -73,26 +87,24 @@ func expanded(text string) string {
 }
 
 // wrapped is a text in pieces that are as wide as the screen. Sentences are cut at words.
-func wrapped(text string, width int, sentence bool) []string {
+func wrapped(text string, width int, sentence bool) (out []string) {
 	text = term.Clean(text)
-	var out []string
-	for term.Columns(text) > width {
-		n := len(text)
-		for i := range text {
-			if term.Columns(text[:i]) > width {
-				break
+	start, used, word := 0, 0, 0
+	for i, r := range text {
+		n := term.Columns(string(r))
+		if used+n > width && i > start {
+			end := i
+			if sentence && word-start > (i-start)/2 {
+				end = word
 			}
-			n = i
+			out = append(out, text[start:end])
+			start, used = end, term.Columns(text[end:i])
 		}
-		if n == 0 {
-			return append(out, text)
+		if used += n; r == ' ' {
+			word = i + 1
 		}
-		if at := strings.LastIndexByte(text[:n], ' '); sentence && at > n/2 {
-			n = at + 1
-		}
-		out, text = append(out, text[:n]), text[n:]
 	}
-	return append(out, text)
+	return append(out, text[start:])
 }
 
 func (m *Model) paneKey(k Key) []any {
@@ -141,8 +153,8 @@ func (m *Model) drawPane() Frame {
 	case !p.ended:
 		head.put(plain, ": …")
 	}
-	if p.gone > 0 {
-		head.put(plain, fmt.Sprintf(" (the last %d lines)", maxLines))
+	if p.gone {
+		head.put(plain, fmt.Sprintf(" (the last %d lines)", len(p.lines)))
 	}
 	if len(lines) > page {
 		head.right(plain, fmt.Sprintf("%d-%d of %d ", top+1, min(top+page, len(lines)), len(lines)))

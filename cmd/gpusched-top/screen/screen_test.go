@@ -81,7 +81,8 @@ func lab() Picture {
 	foreign.Processes = []job.GPUProcess{{PID: 77, UID: 1002, User: "carol", UsedBytes: 11 * gib}}
 	paused, sick := gpu(5, 0, job.GPUPaused), gpu(7, 0, job.GPUSick)
 	paused.Paused, paused.PausedReason, paused.PausedUntil = true, "new fan", at.Add(2*time.Hour)
-	sick.StateDetail, sick.UtilPercent, sick.TempC, sick.PowerMilliW = "it needs a reset", -1, -1, -1
+	sick.StateDetail = "it needs a reset"
+	sick.UtilPercent, sick.TempC, sick.PowerMilliW = -1, -1, -1
 	gpus := []api.GPU{
 		gpu(0, 61, job.GPUBusy, part(41, 1000, 60)), gpu(1, 78, job.GPUBusy, part(41, 1000, 77)),
 		gpu(2, 40, job.GPUBusy, part(42, 500, 10), part(43, 500, 20)), gpu(3, 30, job.GPUBusy, part(44, 1000, 29)),
@@ -92,7 +93,7 @@ func lab() Picture {
 		Host: job.HostView{MemBytes: 503 * gib, PromisedMem: 120 * gib, CPUs: 64, PromisedCPUs: 24},
 	}
 	return Picture{
-		At: at, GPUs: api.GPUsReply{GPUs: gpus, SampledAt: at.Add(-time.Second)}, List: api.ListReply{Jobs: jobs},
+		At: at, GPUs: api.GPUsReply{GPUs: gpus, SampledAt: at.Add(-time.Second)}, List: &api.ListReply{Jobs: jobs},
 		Status: &status, Own: &api.ListReply{Jobs: jobs[5:6], Omitted: 1},
 	}
 }

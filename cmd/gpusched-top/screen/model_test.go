@@ -1,0 +1,273 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// fetches are the questions among effects.
+func fetches(effects []any) (list []Fetch) {
+	for _, e := range effects {
+		if f, ok := e.(Fetch); ok {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// The scheduler is asked every two seconds, one question at a time; every second at most where
+// something has changed; and less often where it has to work for the answer.
+func TestHowOftenItAsks(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		took    time.Duration
+		changed bool
+		err     error
+		want    int // questions in a minute
+	}{
+		{name: "a short queue", took: 5 * time.Millisecond, want: 30},
+		{name: "always something new", took: 5 * time.Millisecond, changed: true, want: 60},
+		{name: "a long queue", took: 400 * time.Millisecond, want: 8},
+		{name: "nobody there", took: time.Millisecond, err: errors.New("away"), want: 30},
+	} {
+		m, asked, statuses := New(Setting{UID: alice}), 0, 0
+		for second := range 60 {
+			now := at.Add(time.Duration(second) * time.Second)
+			for _, f := range fetches(m.Update(Tick{now})) {
+				if asked++; f.Status {
+					statuses++
+				}
+				if again := fetches(m.Update(Changed{})); len(again) > 0 {
+					t.Errorf("%s: it asks before it has an answer", c.name)
+				}
+				m.changed = c.changed
+				var answer any = Picture{Asked: f, At: now, Took: c.took, Status: &api.StatusReply{}}
+				if c.err != nil {
+					answer = Failed{Asked: f, At: now, Took: c.took, Err: c.err}
+				}
+				m.Update(answer)
+			}
+		}
+		if asked != c.want || statuses > 10 {
+			t.Errorf("%s: asked %d times in a minute, not %d; %d times for the status", c.name, asked, c.want, statuses)
+		}
+	}
+}
+
+// queue is a picture of so many waiting jobs as far as they were asked for.
+func queue(f Fetch, total int) Picture {
+	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[string]int{"queued": total}}}
+	n := total
+	if f.Waiting > 0 {
+		n = min(f.Waiting, total)
+	}
+	for i := range n {
+		p.List.Jobs = append(p.List.Jobs, waiting(job.ID(i+1), alice, fmt.Sprintf("job-%d", i), "busy", time.Hour, 0))
+	}
+	p.List.Omitted = total - n
+	return p
+}
+
+// Of 10 000 waiting jobs those are asked for that are on the screen, and some more; all where
+// they are searched or sorted.
+func TestFetchesWhatIsShown(t *testing.T) {
+	m := New(Setting{UID: alice})
+	m.Update(Size{80, 24})
+	turn := func(msgs ...any) (waiting int) {
+		waiting = -1
+		for _, msg := range msgs {
+			for _, f := range fetches(m.Update(msg)) {
+				waiting = f.Waiting
+				m.Update(queue(f, 10_000))
+			}
+		}
+		return waiting
+	}
+	if n := turn(Tick{at}); n != 100 {
+		t.Errorf("%d are asked for at first", n)
+	}
+	for range 20 {
+		turn(Key{Name: "pgdown"})
+	}
+	if m.top < 200 || len(m.rows) < m.top+24 || len(m.rows) > 1000 {
+		t.Errorf("%d are there for the screen that begins with %d", len(m.rows), m.top)
+	}
+	if text := m.Frame().String(); !strings.Contains(text, "of 10000") {
+		t.Errorf("nothing says how many there are:\n%s", text)
+	}
+	if n := turn(Key{Name: "/"}, Key{Text: "job-9876"}, Key{Name: "enter"}); n != 0 {
+		t.Errorf("%d are asked for to be searched", n)
+	}
+	if text := m.Frame().String(); !strings.Contains(text, "9877 ") || strings.Contains(text, "9878") {
+		t.Errorf("the one that is searched for is not found:\n%s", text)
+	}
+}
+
+// The selection stays with its job, wherever that moves; the next is selected where it is gone.
+func TestSelection(t *testing.T) {
+	m := shown(lab(), 80, 24, Setting{})
+	for range 3 {
+		m.Update(Key{Name: "j"})
+	}
+	if m.selected != "44" {
+		t.Fatalf("%s is selected", m.selected)
+	}
+	p := lab()
+	slices.Reverse(p.List.Jobs)
+	m.Update(p)
+	if m.selected != "44" || !slices.ContainsFunc(m.Frame(), func(l Line) bool {
+		return len(l) == 1 && l[0].Style == reverse && strings.HasPrefix(strings.TrimSpace(l[0].Text), "44 bob")
+	}) {
+		t.Errorf("%s is selected:\n%s", m.selected, m.Frame().Styled(false))
+	}
+	p.List.Jobs = slices.DeleteFunc(p.List.Jobs, func(j api.Job) bool { return j.ID == 44 })
+	m.Update(p)
+	if m.selected != "43" { // it has the place now
+		t.Errorf("%s is selected", m.selected)
+	}
+	m.Update(Picture{At: at, List: &api.ListReply{}})
+	if effects := m.Update(Key{Name: "s"}); len(effects) > 0 || m.question != nil {
+		t.Errorf("without a job %v", effects)
+	}
+}
+
+// What each key does.
+func TestKeys(t *testing.T) {
+	for _, c := range []struct {
+		keys string
+		want []any
+		note string
+	}{
+		{keys: "q", want: []any{Quit{}}},
+		{keys: "esc", want: []any{Quit{}}},
+		{keys: "ctrl+c", want: []any{Quit{}}},
+		{keys: "ctrl+z", want: []any{Suspend{}}},
+		{keys: "s", want: []any{Open{1, []string{"show", "41"}, 80, 22}}},
+		{keys: "j enter", want: []any{Open{1, []string{"show", "42"}, 80, 22}}},
+		{keys: "down w", want: []any{Open{1, []string{"why", "42"}, 80, 22}}},
+		{keys: "l", want: []any{Open{1, []string{"logs", "-f", "41"}, 80, 22}}},
+		{keys: "l q", want: []any{Open{1, []string{"logs", "-f", "41"}, 80, 22}, Close{1}}},
+		{keys: "l ctrl+c", want: []any{Open{1, []string{"logs", "-f", "41"}, 80, 22}, Close{1}, Quit{}}},
+		{keys: "c y", want: []any{Cancel{"41"}}},
+		{keys: "c n", note: "nothing was done"},
+		{keys: "c enter", note: "nothing was done"},
+		{keys: "G c y", want: []any{Cancel{"48"}}},
+		{keys: "p", note: "Tab goes to the GPUs"},
+		{keys: "tab p y", want: []any{Control{GPU: 0, Pause: true}}},
+		{keys: "tab end k k p y", want: []any{Control{GPU: 5}}},
+		{keys: "? q", want: nil},
+		{keys: "/ q esc q", want: []any{Quit{}}},
+	} {
+		m := shown(lab(), 80, 24, Setting{})
+		m.next = at.Add(time.Hour) // it has no questions of its own now
+		var got []any
+		for key := range strings.FieldsSeq(c.keys) {
+			k := Key{Name: key}
+			if len(key) == 1 {
+				k.Text = key
+			}
+			got = append(got, m.Update(k)...)
+		}
+		if !reflect.DeepEqual(got, c.want) || !strings.HasPrefix(m.note, c.note) || c.note != "" && m.note == "" {
+			t.Errorf("%q: %v and %q", c.keys, got, m.note)
+		}
+	}
+}
+
+// Mine asks for one's own jobs, and still names who has the GPUs.
+func TestMine(t *testing.T) {
+	m := shown(lab(), 120, 24, Setting{})
+	asked := fetches(m.Update(Key{Name: "u"}))
+	if len(asked) != 1 || !asked[0].Mine || !asked[0].Status {
+		t.Fatalf("asked for %v", asked)
+	}
+	p := lab()
+	p.List.Jobs = slices.DeleteFunc(p.List.Jobs, func(j api.Job) bool { return j.UID != alice })
+	m.Update(p)
+	if text := m.Frame().String(); !strings.Contains(text, "42 bob:0.5") || strings.Contains(text, "notebook") || !strings.Contains(text, "only yours") {
+		t.Errorf("mine are\n%s", text)
+	}
+}
+
+// The sparkline has its samples where they belong, however irregularly they come.
+func TestSparkline(t *testing.T) {
+	now := at
+	points := func(ago ...int) (list []point) {
+		for i := 0; i+1 < len(ago); i += 2 {
+			list = append(list, point{now.Add(-time.Duration(ago[i]) * time.Second), ago[i+1]})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name   string
+		points []point
+		want   string // six columns of ten seconds
+	}{
+		{"nothing", nil, "      "},
+		{"each ten seconds", points(55, 0, 45, 20, 35, 40, 25, 60, 15, 80, 5, 100), "024689"},
+		{"many at once", points(59, 10, 58, 90, 51, 30, 5, 50), "933  5"},
+		{"a gap, then one", points(55, 70, 8, 20), "77   2"},
+		{"the last counts on", points(21, 40), "   444"},
+		{"too old", points(90, 50), "      "},
+		{"just before the first column", points(64, 50), "55    "},
+	} {
+		if got := sparkline(c.points, now, 6, true); got != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A sample is kept once, for as long as it is shown, also after the clock was set back.
+func TestRemember(t *testing.T) {
+	m := New(Setting{})
+	see := func(at time.Time, util int) {
+		m.remember(&api.GPUsReply{SampledAt: at, GPUs: []api.GPU{{GPU: job.GPU{UUID: "a", UtilPercent: util}}}})
+	}
+	for i := range 1000 {
+		see(at.Add(time.Duration(i)*time.Second), 50)
+		see(at.Add(time.Duration(i)*time.Second), 50)
+	}
+	if n := len(m.points["a"]); n < 60 || n > maxPoints {
+		t.Errorf("%d samples are kept", n)
+	}
+	see(at, 10)
+	if len(m.points["a"]) != 1 {
+		t.Errorf("after the clock was set back: %v", m.points["a"])
+	}
+	m.remember(&api.GPUsReply{SampledAt: at, GPUs: nil})
+	if len(m.points) > 0 {
+		t.Errorf("of a GPU that is gone: %v", m.points)
+	}
+}
+
+// What a command prints is bounded, and what is followed stays at its end.
+func TestPane(t *testing.T) {
+	m := shown(lab(), 80, 24, Setting{})
+	m.Update(Key{Name: "l"})
+	for i := range 3 * maxLines {
+		m.Update(Printed{Pane: 1, Lines: []string{fmt.Sprintf("line %d.", i)}})
+	}
+	text := m.Frame().String()
+	if n := len(m.pane.lines); n < maxLines || n > 2*maxLines || !strings.Contains(text, fmt.Sprintf("line %d.", 3*maxLines-1)) || !strings.Contains(text, "(the last ") {
+		t.Errorf("%d lines are kept:\n%s", len(m.pane.lines), text)
+	}
+	m.Update(Key{Name: "pgup"})
+	before := strings.Split(m.Frame().String(), "\n")[1]
+	m.Update(Printed{Pane: 1, Lines: []string{"one more"}})
+	if after := strings.Split(m.Frame().String(), "\n")[1]; before != after {
+		t.Errorf("who reads %q is moved to %q", before, after)
+	}
+	m.Update(Key{Name: "q"})
+	m.Update(Printed{Pane: 1, Lines: []string{"late"}, Ended: true})
+	if m.pane != nil {
+		t.Error("a pane that was closed comes back")
+	}
+}
