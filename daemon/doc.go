@@ -6,12 +6,14 @@
 //
 //	cmd/gpusched              the command line
 //	cmd/gpusched/alias        other tools' command lines as ours
+//	cmd/gpusched/bugreport    takes out of text what a bug report must not have
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
+//	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-top          GPUs and jobs on the whole screen
 //	cmd/gpusched-top/screen   what is on it and what keys do

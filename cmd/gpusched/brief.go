@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -59,6 +60,18 @@ var briefs = map[string]brief{
 	"run": {
 		slices.Concat(ofJobs, []option{{"tty", ""}}),
 		[]string{"gpusched run -g 1 -- python train.py", "gpusched run -t -g 1 -- python -m pdb train.py"},
+	},
+	"doctor": {
+		[]option{
+			{"test", "Run a small job on each GPU, as you, and say what it found"},
+			{"gpu-ids", "With --test: only on these, such as 0,2"},
+			{"timeout", "With --test: how long to wait for busy GPUs (default 2m)"},
+			{"report", "Print what a bug report needs, without names and secrets"},
+			{"quiet", "Only what is not well"},
+			{"output", ""},
+			{"json", ""},
+		},
+		[]string{"gpusched doctor --test", "gpusched doctor --report report.txt"},
 	},
 	"shell": {ofJobs, []string{"gpusched shell -g 1 -t 2h"}},
 }
@@ -153,7 +166,7 @@ func (b brief) rows(n *kong.Node) (rows []option) {
 	}
 	for _, o := range b.options {
 		if f := flagNamed(n, "--"+o.name); f != nil {
-			rows = append(rows, option{optionTerm(f), orHelp(o.about, f)})
+			rows = append(rows, option{optionTerm(f), orHelp(cmp.Or(o.about, everywhere[f.Name]), f)})
 		}
 	}
 	if len(b.options) > 0 {

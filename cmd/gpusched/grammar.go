@@ -58,7 +58,7 @@ type grammar struct {
 	Daemon  daemonCmd  `cmd:"" group:"machine" usage:"drain|resume" help:"Let no job start, or let jobs start again (administrators)."`
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
 	Metrics metricsCmd `cmd:"" group:"machine" usage:"[options]" help:"Print everything that is measured, for a monitoring system."`
-	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check the installation, also from your side."`
+	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[--test | --report [FILE]] [options]" help:"Check the installation from your side, also by a job on each GPU."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
 	Aliases aliasesCmd `cmd:"" group:"machine" usage:"[list]|install|remove" help:"Other tools' names for commands, such as sbatch and squeue."`
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -11,7 +14,13 @@ import (
 
 // healthCmd checks the scheduler.
 type healthCmd struct {
+	quietHealth
 	outputFlags
+}
+
+// quietHealth leaves out what is well.
+type quietHealth struct {
+	Quiet bool `name:"quiet" short:"q" help:"Only what is not well, and nothing where all is."`
 }
 
 func (c *healthCmd) Run(ctx context.Context, a *app) error {
@@ -19,15 +28,19 @@ func (c *healthCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.showHealth(c.outputFlags, reply)
+	return a.showHealth(c.outputFlags, c.Quiet, "health", reply)
 }
 
 // statusDegraded is the exit status where everything works, and not all as it
 // should.
 const statusDegraded = 9
 
-// showHealth prints checks, and gives the exit status that they mean.
-func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
+// showHealth prints checks, the worst first, and gives the exit status that they mean.
+func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.HealthReply) error {
+	reply.Checks = worstFirst(reply.Checks)
+	if quiet {
+		reply.Checks = slices.DeleteFunc(reply.Checks, isWell)
+	}
 	var bad []string
 	for _, check := range reply.Checks {
 		if check.Health != job.Healthy && check.Health != doctor.Unseen {
@@ -36,12 +49,26 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 	}
 	err := report[job.Check]{
 		doc: reply, rows: reply.Checks, cols: healthColumns, ids: bad,
-		text: func(wide bool) { a.writeHealth(reply, wide) },
+		text: func(wide bool) {
+			switch {
+			case quiet:
+				a.writeProblems(reply.Checks)
+			case wide || !a.out.TTY:
+				a.writeHealth(reply, wide)
+			default:
+				a.writeBriefHealth(reply, command)
+			}
+		},
 	}.show(a, f)
 	if err != nil {
 		return err
 	}
-	switch reply.Health {
+	return healthStatus(reply.Health)
+}
+
+// healthStatus is the exit status for a health.
+func healthStatus(h job.Health) error {
+	switch h {
 	case job.Failing:
 		return exitStatus(1)
 	case job.Degraded:
@@ -50,11 +77,67 @@ func (a *app) showHealth(f outputFlags, reply api.HealthReply) error {
 	return nil
 }
 
+func isWell(c job.Check) bool { return c.Health == job.Healthy }
+
+// worstFirst are the checks with those first that somebody has to do something about.
+func worstFirst(checks []job.Check) []job.Check {
+	list := slices.Clone(checks)
+	slices.SortStableFunc(list, func(x, y job.Check) int { return cmp.Compare(rankOf(x.Health), rankOf(y.Health)) })
+	return list
+}
+
+func rankOf(h job.Health) int {
+	switch h {
+	case job.Healthy:
+		return 3
+	case doctor.Unseen:
+		return 2
+	case job.Degraded:
+		return 1
+	}
+	return 0
+}
+
+// writeBriefHealth is for a terminal: problems in full, of the rest the names.
+func (a *app) writeBriefHealth(reply api.HealthReply, command string) {
+	bad := slices.IndexFunc(reply.Checks, isWell)
+	if bad < 0 {
+		bad = len(reply.Checks)
+	}
+	problems, well := reply.Checks[:bad], reply.Checks[bad:]
+	text := fmt.Sprintf(", all of %s", count(len(well), "part"))
+	if bad > 0 {
+		text = fmt.Sprintf(", %d of %s not well", bad, count(len(reply.Checks), "part"))
+	}
+	a.out.Printf("%s%s\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)), text)
+	if a.writeProblems(problems); len(well) > 0 {
+		a.out.Printf("%s\n", a.out.Wrap("well: "+joined(well, ", ", func(c job.Check) string { return c.Name }), "      "))
+	}
+	a.out.Printf("Everything, and what you may want: gpusched %s -o wide\n", command)
+}
+
+// writeProblems says of each what is wrong and what to do.
+func (a *app) writeProblems(checks []job.Check) {
+	for i, c := range checks {
+		health := term.Pad(string(c.Health), 8, false)
+		text := a.out.Wrap(fmt.Sprintf("%s  %s: %s", health, term.Clean(c.Name), term.Clean(c.Detail)), "          ")
+		a.out.Printf("%s%s\n", a.out.Paint(healthStyle(c.Health), health), text[len(health):])
+		same := slices.IndexFunc(checks[:i], func(b job.Check) bool { return b.Next == c.Next })
+		switch {
+		case c.Next == "":
+		case same >= 0:
+			a.out.Printf("          → as for %s\n", term.Clean(checks[same].Name))
+		default:
+			a.out.Printf("%s\n", a.out.Wrap("          → "+term.Clean(c.Next), "            "))
+		}
+	}
+}
+
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
 	a.out.Printf("%s\n\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)))
 	term.WriteTable(a.out, healthColumns, reply.Checks, wide)
 	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return c.Health != job.Healthy })
-	writeNext(a.out, "what you may want", reply.Checks, func(c job.Check) bool { return c.Health == job.Healthy })
+	writeNext(a.out, "what you may want", reply.Checks, isWell)
 }
 
 // writeNext prints under a title what those checks say comes next.

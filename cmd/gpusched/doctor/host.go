@@ -236,8 +236,8 @@ func checkClock() job.Check {
 		return unreadable("synchronisation", err)
 	}
 	if t.Status&unix.STA_UNSYNC != 0 {
-		return degraded("synchronisation", "the clock is not synchronised: "+
-			"begin times, reservations and histories are as wrong as it is",
+		return degraded("synchronisation", "the clock is not synchronised, so "+
+			"begin times, reservations and recorded times may be wrong",
 			"timedatectl set-ntp true, or install chrony")
 	}
 	return healthy("synchronisation", "the clock is synchronised")

@@ -36,5 +36,8 @@ func (h host) checkSubuid() job.Check {
 				"is counted for one of them", ranges[other].Owner, a.Owner), next)
 		}
 	}
+	if len(ranges) == 1 {
+		return healthy(name, "1 range, of one user")
+	}
 	return healthy(name, fmt.Sprintf("%d ranges, each of one user", len(ranges)))
 }

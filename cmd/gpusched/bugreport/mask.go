@@ -1,0 +1,203 @@
+package bugreport
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Masker replaces what must not be in a report.
+type Masker struct {
+	words map[string]string // a name and what stands for it
+	users int
+	teams int
+}
+
+// New makes one that calls the host "host", and who asks "me".
+func New(host, me string) *Masker {
+	m := &Masker{words: map[string]string{}}
+	m.set(host, "host")
+	m.set(me, "me")
+	return m
+}
+
+// known are accounts and groups that every machine has, and words of the report itself.
+var known = []string{
+	"", "root", "nobody", "daemon", "gpusched", "gpusched-admin", "systemd-journal", "adm", "wheel", "users", "gpu", "gpus",
+	"job", "jobs", "host", "localhost", "me",
+}
+
+func (m *Masker) set(name, word string) {
+	if m.words[name] == "" && !slices.Contains(known, name) {
+		m.words[name] = word
+	}
+}
+
+// User has the account be called user-1 and so on from now on (invariant 1).
+func (m *Masker) User(name string) {
+	if m.words[name] == "" && !slices.Contains(known, name) {
+		m.users++
+		m.set(name, fmt.Sprintf("user-%d", m.users))
+	}
+}
+
+// Group does the same for a group, or what else the site has given a name to.
+func (m *Masker) Group(name string) {
+	if m.words[name] == "" && !slices.Contains(known, name) {
+		m.teams++
+		m.set(name, fmt.Sprintf("group-%d", m.teams))
+	}
+}
+
+// rule replaces what matches.
+type rule struct {
+	what *regexp.Regexp
+	with string
+}
+
+// rules go before the names, in order.
+var rules = []rule{
+	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*)://[^\s"'<>]+`), "$1://(masked)"},
+	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+\S+`), "$1 (masked)"},
+	{regexp.MustCompile(`(?i)([\w.-]*(?:token|secret|passw|api_?key|auth|cookie|credential)[\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)`), "$1(masked)"},
+	{regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), "(address)"},
+	{regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`), "(address)"},
+	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}\b`), "(address)"},
+	{regexp.MustCompile(`(process [0-9]+ )\([^)]*\)`), "$1(program)"},
+	{regexp.MustCompile(`((?:paused|drained|held) by \S+ )\([^)]*\)`), "$1(reason)"},
+	{regexp.MustCompile(`conf\.d/[^\s",:;]+`), "conf.d/(file)"},
+}
+
+// Text masks a text.
+func (m *Masker) Text(s string) string {
+	for _, r := range rules {
+		s = r.what.ReplaceAllString(s, r.with)
+	}
+	s = paths.ReplaceAllStringFunc(s, maskPath)
+	s = long.ReplaceAllStringFunc(s, maskLong)
+	return m.names(s)
+}
+
+// names replaces whole words.
+func (m *Masker) names(s string) string {
+	return word.ReplaceAllStringFunc(s, func(found string) string {
+		name := strings.TrimRight(found, ".-")
+		if with := m.words[name]; with != "" {
+			return with + found[len(name):]
+		}
+		return found
+	})
+}
+
+var (
+	word  = regexp.MustCompile(`[\p{L}\p{N}_][\p{L}\p{N}_.$-]*`)
+	paths = regexp.MustCompile(`(?:^|[\s"'=(:,\[])/[^/\s"':;,)\]][^\s"':;,)\]]*`)
+	long  = regexp.MustCompile(`[A-Za-z0-9+_-]{20,}`)
+)
+
+// system are the directories at the top whose files are the machine's, not people's.
+var system = strings.Fields("etc usr run dev proc sys boot lib lib64 bin sbin var")
+
+// maskPath leaves out the path of what may be somebody's file. What leads it is kept.
+func maskPath(found string) string {
+	at := strings.IndexByte(found, '/')
+	top, rest, _ := strings.Cut(found[at+1:], "/")
+	spool := top == "var" && !strings.HasPrefix(rest, "lib/gpusched") && !strings.HasPrefix(rest, "log/journal")
+	if slices.Contains(system, top) && !spool && !strings.HasPrefix(found[at:], "/run/user/") {
+		return found
+	}
+	return found[:at] + "(path)"
+}
+
+// maskLong leaves out what is long and looks drawn by lot, as tokens and keys do.
+func maskLong(found string) string {
+	digits, letters := 0, 0
+	for _, c := range found {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '-' && c != '_' && c != '+':
+			letters++
+		}
+	}
+	if digits >= 3 && letters >= 3 {
+		return "(masked)"
+	}
+	return found
+}
+
+// harmless are the fields of log lines whose values are the scheduler's own (invariant 2).
+var harmless = strings.Fields("version commit job jobs unit uid gpu gpus attempt n count line tries took since state " +
+	"outcome signal xid code took seconds err event action method level reservation")
+
+var field = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("(?:[^"\\]|\\.)*"|\S+)`)
+
+// Log masks a line of the scheduler's log.
+func (m *Masker) Log(line string) string {
+	line = field.ReplaceAllStringFunc(line, func(found string) string {
+		key, _, _ := strings.Cut(found, "=")
+		if slices.Contains(harmless, key) {
+			return found
+		}
+		return key + "=(masked)"
+	})
+	return m.Text(line)
+}
+
+// Settings masks what 'config show --origin' prints, and leaves out what has its default.
+func (m *Masker) Settings(text string) (kept []string, defaults int) {
+	section, said := "", false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "["):
+			section, said = m.section(line), false
+		case strings.HasSuffix(line, "# default"):
+			defaults++
+		case line != "":
+			if !said {
+				kept, said = append(kept, section), true
+			}
+			kept = append(kept, m.setting(line))
+		}
+	}
+	return kept, defaults
+}
+
+var named = regexp.MustCompile(`^\[((?:quota\.(user|group))|notify\.webhook)\.(.+)\]$`)
+
+// section masks the name in the heading of a section that has one.
+func (m *Masker) section(line string) string {
+	parts := named.FindStringSubmatch(line)
+	if parts == nil {
+		return line
+	}
+	name := strings.Trim(parts[3], `"`)
+	if parts[2] == "user" {
+		m.User(name)
+	} else {
+		m.Group(name)
+	}
+	if with := m.words[name]; with != "" {
+		name = with
+	}
+	return "[" + parts[1] + "." + name + "]"
+}
+
+// plain are values that are no text of somebody's: numbers, sizes, durations, and the
+// words of a setting with few choices.
+var plain = regexp.MustCompile(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
+
+// setting masks the value of a line, but where it is plain (invariant 3).
+func (m *Masker) setting(line string) string {
+	key, rest, _ := strings.Cut(line, " = ")
+	value, origin, _ := strings.Cut(rest, "  # ")
+	switch {
+	case strings.Contains(key, "url"), strings.Contains(key, "group"):
+		value = `"(masked)"`
+	case !plain.MatchString(value) && !strings.HasPrefix(value, `["/dev/`) && !strings.HasPrefix(value, `"/dev/`):
+		value = `"(masked)"`
+	}
+	return key + " = " + value + "  # " + m.Text(origin)
+}

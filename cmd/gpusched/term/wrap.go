@@ -1,0 +1,39 @@
+package term
+
+import "strings"
+
+// Wrap breaks a text at blanks so that it fits the terminal; each further line begins
+// with indent. Away from a terminal it stays as it is.
+func (t *Terminal) Wrap(text, indent string) string {
+	if t.Width <= 0 {
+		return text
+	}
+	var b strings.Builder
+	line := len(text) - len(strings.TrimLeft(text, " "))
+	b.WriteString(text[:line])
+	started := false // the line has a word
+	for i, word := range strings.Fields(text) {
+		blank := blanksBefore(text, i)
+		if started && line+len(blank)+columns(word) > t.Width {
+			b.WriteString("\n" + indent)
+			line, started, blank = len(indent), false, ""
+		}
+		if !started {
+			blank = ""
+		}
+		b.WriteString(blank + word)
+		line += len(blank) + columns(word)
+		started = true
+	}
+	return b.String()
+}
+
+// blanksBefore is what stands before the word of this number.
+func blanksBefore(text string, word int) string {
+	rest := text
+	for range word {
+		rest = strings.TrimLeft(rest, " ")
+		rest = rest[max(0, strings.IndexByte(rest, ' ')):]
+	}
+	return rest[:len(rest)-len(strings.TrimLeft(rest, " "))]
+}

@@ -1,0 +1,122 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Given is what the job of a trial was given.
+type Given struct {
+	Index    int
+	Minor    int
+	UUID     string
+	MemBytes int64
+	Filtered bool // the scheduler's jobs have a device filter; that of a user alone has none
+}
+
+// The names of the checks, in order.
+const (
+	Start   = "start"
+	Journal = "journal"
+	Filter  = "filter"
+	CUDA    = "cuda"
+	Library = "nvml"
+	Memory  = "memory"
+)
+
+// Names are those of all checks of a GPU, in order.
+func Names() []string { return []string{Start, Journal, Filter, CUDA, Library, Memory} }
+
+// Well is a check that found nothing wrong.
+func Well(name, detail string) job.Check {
+	return job.Check{Name: name, Health: job.Healthy, Detail: detail}
+}
+
+// Wrong is one that did.
+func Wrong(h job.Health, name, detail, next string) job.Check {
+	return job.Check{Name: name, Health: h, Detail: detail, Next: next}
+}
+
+// Judge compares what a probe found with what its job was given.
+func Judge(g Given, f Finding) []job.Check {
+	return []job.Check{judgeFilter(g, f), judgeCUDA(g, f), judgeNVML(g, f), judgeMemory(g, f)}
+}
+
+func judgeFilter(g Given, f Finding) job.Check {
+	const next = "see 'gpusched doctor', and 'systemctl show gpujob-ID -p DeviceAllow -p DevicePolicy' of a running job"
+	own := "/dev/nvidia" + strconv.Itoa(g.Minor)
+	var open, shut []string
+	for _, n := range f.Nodes {
+		switch {
+		case n.Path == own && n.Err != "":
+			return Wrong(job.Failing, Filter, fmt.Sprintf("the job can't open its own %s: %s", own, n.Err), next)
+		case n.Path == own:
+		case n.Err == "":
+			open = append(open, n.Path)
+		default:
+			shut = append(shut, n.Path)
+		}
+	}
+	if !slices.ContainsFunc(f.Nodes, func(n Node) bool { return n.Path == own }) {
+		return Wrong(job.Failing, Filter, own+" is not there", "systemctl start gpusched-devices")
+	}
+	switch {
+	case !g.Filtered:
+		return Wrong(job.Degraded, Filter, "a scheduler of your own can't keep jobs from other GPUs", "that takes the machine's scheduler")
+	case len(open) > 0:
+		return Wrong(job.Failing, Filter, "the job can open GPUs that it does not have: "+strings.Join(open, ", "), next)
+	case f.Proof != refusedText:
+		return Wrong(job.Failing, Filter, "nothing keeps the job from devices: the node that proves the filter is "+
+			orWord(f.Proof, "open"), next)
+	}
+	return Well(Filter, fmt.Sprintf("its own %s opens, %d others are refused", own, len(shut)))
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
+func judgeCUDA(g Given, f Finding) job.Check {
+	own := "0" // as CUDA counts what the job can open
+	if !g.Filtered {
+		own = strconv.Itoa(g.Index)
+	}
+	if f.Visible == own || f.Visible == g.UUID {
+		return Well(CUDA, "CUDA_VISIBLE_DEVICES is "+f.Visible)
+	}
+	return Wrong(job.Failing, CUDA, fmt.Sprintf("CUDA_VISIBLE_DEVICES is %q instead of %s", f.Visible, own),
+		"see what a drop-in for gpujob-.service, or the set-up of the site, sets")
+}
+
+func judgeNVML(g Given, f Finding) job.Check {
+	const next = "see 'ldconfig -p | grep libnvidia-ml', and run nvidia-smi in a job: gpusched run -- nvidia-smi"
+	switch {
+	case f.NVML.Problem != "":
+		return Wrong(job.Failing, Library, "NVIDIA's library says nothing inside of a job: "+f.NVML.Problem, next)
+	case !slices.Contains(f.NVML.UUIDs, g.UUID):
+		return Wrong(job.Failing, Library, "NVIDIA's library does not see "+g.UUID+" inside of its job", next)
+	}
+	return Well(Library, fmt.Sprintf("it sees %s (%d in all)", g.UUID, len(f.NVML.UUIDs)))
+}
+
+func judgeMemory(g Given, f Finding) job.Check {
+	switch f.Memory {
+	case strconv.FormatInt(g.MemBytes, 10):
+		return Well(Memory, job.FormatSize(g.MemBytes)+", as the job asked")
+	case "":
+		return Wrong(job.Degraded, Memory, "not enforced: jobs have no memory controller",
+			"see the line about cgroups in 'gpusched doctor'")
+	case "max":
+		return Wrong(job.Degraded, Memory, "not enforced: the job asked "+job.FormatSize(g.MemBytes)+" and has no limit",
+			"see 'gpusched health'")
+	}
+	return Wrong(job.Degraded, Memory, fmt.Sprintf("the limit is %s bytes, and the job asked %d", f.Memory, g.MemBytes),
+		"see which drop-in for gpujob-.service sets MemoryMax")
+}

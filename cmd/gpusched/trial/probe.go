@@ -1,0 +1,185 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Finding is what a probe found, as the one line that it prints.
+type Finding struct {
+	Mark    string `json:"gpusched_probe"` // tells the line from others
+	Visible string `json:"cuda_visible_devices"`
+	Nodes   []Node `json:"nodes"` // of GPUs
+	Proof   string `json:"proof"` // what opening the node of the filter's proof says, "" if it opens
+	Memory  string `json:"memory_max"`
+	NVML    NVML   `json:"nvml"`
+}
+
+// Node is a device node of a GPU, and why it can't be opened: "" where it can.
+type Node struct {
+	Path string `json:"path"`
+	Err  string `json:"err,omitempty"`
+}
+
+// NVML is what NVIDIA's library says inside of the job.
+type NVML struct {
+	Problem string   `json:"problem,omitempty"` // why nothing is known
+	UUIDs   []string `json:"uuids,omitempty"`   // of the GPUs it sees
+}
+
+// mark is the value of Finding.Mark.
+const mark = "1"
+
+// nvmlTime bounds how long a driver that hangs may take.
+const nvmlTime = 20 * time.Second
+
+// World is where a probe looks; Inside is the real one.
+type World struct {
+	Root   string                   // of /dev, /proc and /sys; "" but in tests
+	Access func(path string) error  // whether a node could be opened
+	Open   func(path string) error  // opens a node and closes it
+	Getenv func(name string) string // the job's environment
+	NVML   []string                 // where gpusched-nvml may be
+}
+
+// Inside is the world of the process that calls it.
+func Inside(getenv func(string) string) World {
+	w := World{
+		Access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
+		Open: func(path string) error {
+			fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			if err == nil {
+				unix.Close(fd)
+			}
+			return err
+		},
+		Getenv: getenv,
+		NVML:   []string{"/usr/libexec/gpusched/gpusched-nvml"},
+	}
+	if self, err := os.Executable(); err == nil { // one's own scheduler has its programs beside each other
+		dir := filepath.Dir(self)
+		w.NVML = append(w.NVML, filepath.Join(dir, "gpusched-nvml"), filepath.Join(dir, "../libexec/gpusched/gpusched-nvml"))
+	}
+	return w
+}
+
+var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
+
+// Probe looks around (invariant 1).
+func (w World) Probe(ctx context.Context) Finding {
+	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx)}
+	entries, _ := os.ReadDir(w.Root + "/dev")
+	for _, e := range entries {
+		if gpuNode.MatchString(e.Name()) {
+			path := "/dev/" + e.Name()
+			f.Nodes = append(f.Nodes, Node{path, textOf(w.Access(w.Root + path))})
+		}
+	}
+	slices.SortFunc(f.Nodes, func(a, b Node) int { return strings.Compare(a.Path, b.Path) })
+	f.Proof = textOf(w.Open(w.Root + contract.ProbePath))
+	return f
+}
+
+// The words for what matters of an errno.
+const (
+	refusedText = "refused" // by the device filter
+	absentText  = "not there"
+	modeText    = "kept out by its mode"
+)
+
+func textOf(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, unix.EPERM):
+		return refusedText
+	case errors.Is(err, unix.ENOENT):
+		return absentText
+	case errors.Is(err, unix.EACCES):
+		return modeText
+	}
+	return err.Error()
+}
+
+// memoryMax is the limit of the job's control group as the kernel has it, "" where it has none.
+func (w World) memoryMax() string {
+	groups, _ := os.ReadFile(w.Root + "/proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			text, _ := os.ReadFile(filepath.Join(w.Root, "/sys/fs/cgroup", path, "memory.max"))
+			return strings.TrimSpace(string(text))
+		}
+	}
+	return ""
+}
+
+// askNVML has gpusched-nvml read the driver once, inside of the job.
+func (w World) askNVML(ctx context.Context) NVML {
+	ctx, cancel := context.WithTimeout(ctx, nvmlTime)
+	defer cancel()
+	for _, program := range w.NVML {
+		if _, err := os.Stat(program); err != nil {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, program)
+		cmd.Stdin = strings.NewReader(`{"op":"sample","seq":1}` + "\n")
+		out, err := cmd.Output()
+		if err != nil {
+			return NVML{Problem: "gpusched-nvml: " + err.Error()}
+		}
+		return readSample(out)
+	}
+	return NVML{Problem: "gpusched-nvml is not there"}
+}
+
+func readSample(line []byte) (n NVML) {
+	var s struct {
+		Problem string `json:"problem"`
+		Detail  string `json:"detail"`
+		Devices []struct {
+			UUID   string `json:"uuid"`
+			Health string `json:"health"`
+		} `json:"devices"`
+	}
+	if err := json.Unmarshal(line, &s); err != nil {
+		return NVML{Problem: "gpusched-nvml said nothing that can be read"}
+	}
+	if n.Problem = s.Problem; s.Detail != "" {
+		n.Problem += " (" + s.Detail + ")"
+	}
+	for _, d := range s.Devices {
+		if d.UUID != "" {
+			n.UUIDs = append(n.UUIDs, d.UUID)
+		}
+	}
+	return n
+}
+
+// Line is the finding as it is printed.
+func (f Finding) Line() ([]byte, error) {
+	line, err := json.Marshal(f)
+	return append(line, '\n'), err
+}
+
+// Read finds the line of a probe in what a job printed.
+func Read(output []byte) (f Finding, ok bool) {
+	for line := range bytes.Lines(output) {
+		if err := json.Unmarshal(line, &f); err == nil && f.Mark == mark {
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
