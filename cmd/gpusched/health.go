@@ -35,11 +35,10 @@ func (c *healthCmd) Run(ctx context.Context, a *app) error {
 // should.
 const statusDegraded = 9
 
-// showHealth prints checks, the worst first, and gives the exit status that they mean.
+// showHealth prints checks, for people the worst first, and gives the exit status that they mean.
 func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.HealthReply) error {
-	reply.Checks = worstFirst(reply.Checks)
 	if quiet {
-		reply.Checks = slices.DeleteFunc(reply.Checks, isWell)
+		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), isWell)
 	}
 	var bad []string
 	for _, check := range reply.Checks {
@@ -50,6 +49,7 @@ func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.He
 	err := report[job.Check]{
 		doc: reply, rows: reply.Checks, cols: healthColumns, ids: bad,
 		text: func(wide bool) {
+			reply.Checks = worstFirst(reply.Checks)
 			switch {
 			case quiet:
 				a.writeProblems(reply.Checks)

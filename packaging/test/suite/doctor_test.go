@@ -61,7 +61,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 	busy := submit(t, "bob", "--gpu-ids 1 -- sleep 60")
 	until(t, "job runs", func() bool { return show(t, "bob", busy).State == "running" })
 	code, found = trials(t, "alice", "--gpu-ids 1 --timeout 1s")
-	if start := found[1]["start"]; code != 9 || !strings.Contains(start.Detail, fmt.Sprintf("still waited: held by job %d", busy)) {
+	if start := found[1]["start"]; code != 9 || !strings.Contains(start.Detail, fmt.Sprintf("still waited: GPU 1 is held by job %d", busy)) {
 		t.Errorf("busy: %d, %+v", code, start)
 	}
 	until(t, "nothing is left", func() bool { return sh(t, "alice", "gpusched list --mine -o ids") == "" })
