@@ -123,7 +123,8 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 	reply, err := a.client.Submit(ctx, api.SubmitRequest{
 		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
 		Request: job.Request{
-			GPUMilli: job.WholeGPU, GPUIDs: []int{t.Index}, MemBytes: trialMem, TimeLimit: job.Span(trialTime), Retries: job.NoRetries,
+			GPUMilli: job.WholeGPU, GPUIDs: []int{t.Index}, MemBytes: trialMem, TimeLimit: job.Span(trialTime),
+			Retries: job.NoRetries,
 		},
 		Requeue: &no, Argv: bytesOf([]string{self, "doctor", "--probe"}), EnvMode: string(contract.EnvClean),
 		Dir: []byte("/"), Umask: 0o077, Log: contract.Log{Path: "none"},
