@@ -68,6 +68,28 @@ func lab() *servertest.Backend {
 		b.Payloads[j.ID] = job.Payload{Program: contract.Program{Argv: []string{"python", "secret-command.py"}, EnvMode: contract.EnvInherit,
 			Env: []string{"TOKEN=secret-token"}, Dir: "/home/secret-directory"}}
 	}
+	stay := func(kind job.StayKind, id job.ID, user string, milli, from, until, late int) job.Stay {
+		s := job.Stay{Kind: kind, Job: id, User: user, Milli: milli, From: at(from)}
+		if id != 0 {
+			s.Called = id.String()
+		}
+		if until > 0 {
+			s.Until = at(until)
+		}
+		if late > 0 {
+			s.Late = at(late)
+		}
+		return s
+	}
+	course := func(i int, state job.GPUState, stays ...job.Stay) job.GPUCourse {
+		return job.GPUCourse{Index: i, UUID: "GPU-" + string(rune('a'+i)), State: state, Stays: stays}
+	}
+	b.Ahead = job.Course{At: noon, Until: at(24 * 60), GPUs: []job.GPUCourse{
+		course(0, job.GPUBusy, stay(job.StayRunning, 1, "alice", 1000, 0, 100, 160), stay(job.StayPlanned, 4, "bob", 1000, 100, 400, 520)),
+		course(1, job.GPUShared, stay(job.StayRunning, 2, "bob", 500, 0, 0, 0), stay(job.StayRunning, 31, "bob", 250, 0, 60, 90), stay(job.StayPlanned, 7, "alice", 250, 30, 200, 0)),
+		course(2, job.GPUFree, stay(job.StayPlanned, 4, "bob", 1000, 100, 400, 520), stay(job.StayReserved, 0, "", 1000, 600, 700, 0)),
+		course(3, job.GPULost, stay(job.StayUnknown, 0, "", 1000, 0, 0, 0)),
+	}, Waiting: 3}
 	b.Checks = []job.Check{{Name: "gpus", Health: job.Degraded, Detail: "GPU 3 is lost", Next: "see 'gpusched gpus'"}}
 	return b
 }

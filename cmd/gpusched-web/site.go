@@ -19,11 +19,12 @@ import (
 var files embed.FS
 
 // sections are the parts of the page that are renewed, each by itself, in their order.
-var sections = []string{"overview", "gpus", "running", "waiting", "ended"}
+var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended"}
 
 // pages makes text of views. It escapes what is put in (invariant 2).
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"moment": moment, "sentence": sentence, "clean": clean, "bar": newBar, "add": func(a, b int) int { return a + b },
+	"moment": moment, "sentence": sentence, "clean": clean, "bar": newBar,
+	"stamp": stamp, "utc": utc, "add": func(a, b float64) float64 { return a + b }, "min": func(a, b float64) float64 { return min(a, b) },
 }).ParseFS(files, "static/*.html"))
 
 // barView is a bar with its figure beside it.

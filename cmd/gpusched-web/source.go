@@ -13,6 +13,7 @@ import (
 const (
 	askTime   = 10 * time.Second
 	checkedIn = 30 * time.Second // health is looked into no more often
+	plannedIn = 10 * time.Second // nor is the plan
 )
 
 // source asks the scheduler for what a page shows.
@@ -20,6 +21,8 @@ type source struct {
 	client  *api.Client
 	checks  []job.Check
 	checked time.Time
+	plan    *api.PlanReply
+	planned time.Time
 }
 
 func (s *source) ask(ctx context.Context) (out answer, err error) {
@@ -39,8 +42,20 @@ func (s *source) ask(ctx context.Context) (out answer, err error) {
 	if out.list, err = s.client.List(limited, api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}); err != nil {
 		return out, err
 	}
-	out.checks = s.unwell(limited, out.status.Health)
+	out.checks, out.plan = s.unwell(limited, out.status.Health), s.course(limited)
 	return out, nil
+}
+
+// course is what is planned; nil: the scheduler is older than that, or can't say now.
+func (s *source) course(ctx context.Context) *api.PlanReply {
+	if time.Since(s.planned) < plannedIn {
+		return s.plan
+	}
+	s.plan, s.planned = nil, time.Now()
+	if reply, err := s.client.Plan(ctx, planHours*time.Hour); err == nil {
+		s.plan = &reply
+	}
+	return s.plan
 }
 
 // unwell are the checks of a scheduler that is not healthy.

@@ -23,6 +23,17 @@ func moment(at time.Time, form string) template.HTML {
 		at.Format(time.RFC3339), html.EscapeString(form), at.Format("2006-01-02 15:04 UTC")))
 }
 
+// utc is the clock of a moment, for a drawing, where a script puts it in the reader's zone.
+func utc(at time.Time) string { return at.UTC().Format("15:04") }
+
+// stamp is a moment for a script; nothing is none.
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
 // span is a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
 func span(d time.Duration) string {
 	d = max(d, 0)

@@ -31,6 +31,8 @@ type pageView struct {
 	Waiting  []jobView
 	Ended    []jobView
 	MoreWait int // waiting jobs beyond those
+	AllWait  int // all of them
+	Plan     *planView
 }
 
 type checkView struct{ Name, Health, Detail, Next string }
@@ -99,6 +101,7 @@ func viewOf(s state) pageView {
 			v.Running = append(v.Running, jobViewOf(j))
 		}
 	}
+	v.AllWait, v.Plan = len(v.Waiting)+v.MoreWait, planOf(s.plan)
 	return v
 }
 

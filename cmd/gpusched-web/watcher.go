@@ -33,6 +33,7 @@ type answer struct {
 	gpus   api.GPUsReply
 	list   api.ListReply
 	checks []job.Check // where the status is not healthy: what is checked
+	plan   *api.PlanReply
 }
 
 // watcher asks for all who look (invariant 4).

@@ -32,6 +32,14 @@
       if (e.textContent !== text) e.textContent = text;
       if (!e.title) e.title = t.toString();
     }
+    for (const e of where.querySelectorAll('[data-at]')) {
+      const t = new Date(e.dataset.at);
+      e.textContent = pad(t.getHours()) + ':' + pad(t.getMinutes());
+    }
+    for (const e of where.querySelectorAll('title[data-from]')) {
+      const until = e.dataset.until ? clock(new Date(e.dataset.until), now) : 'an end that nobody knows';
+      e.textContent = `${e.dataset.text}, ${clock(new Date(e.dataset.from), now)} to ${until}`;
+    }
   };
 
   tell(document);

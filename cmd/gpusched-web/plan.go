@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The drawing of what becomes of the GPUs, in SVG units: a row for each, time to the right.
+const (
+	planWidth = 1000.0
+	planLeft  = 60.0 // for the names of the rows
+	planTop   = 24.0 // for the times
+	rowHeight = 26.0
+	rowGap    = 4.0
+)
+
+// planHours is how far the drawing goes.
+const planHours = 12
+
+// planView is the drawing, ready to be written.
+type planView struct {
+	Width, Height float64
+	Ticks         []tickView
+	Rows          []rowView
+	Closed        bool
+	More          int // jobs that wait and start later, or nobody can say when
+}
+
+type tickView struct {
+	X  float64
+	At time.Time
+}
+
+type rowView struct {
+	Index     int
+	Y, Height float64
+	Spans     []spanView
+}
+
+// spanView is a rectangle. Late is how much further it may reach, by the four cases of five.
+type spanView struct {
+	X, Y, Width, Height float64
+	Late                float64
+	Class, Label, Title string
+	From, Until         time.Time
+	Open                bool // nobody can say when it ends
+}
+
+// planOf draws a plan; nil: there is none to draw.
+func planOf(p *api.PlanReply) *planView {
+	if p == nil || len(p.GPUs) == 0 || !p.Until.After(p.At) {
+		return nil
+	}
+	v := &planView{Width: planWidth, Closed: p.Closed, More: p.Waiting - p.Planned}
+	scale := func(at time.Time) float64 {
+		part := float64(at.Sub(p.At)) / float64(p.Until.Sub(p.At))
+		return planLeft + min(max(part, 0), 1)*(planWidth-planLeft)
+	}
+	step := tickStep(p.Until.Sub(p.At))
+	for at := p.At.UTC().Truncate(step).Add(step); at.Before(p.Until); at = at.Add(step) {
+		v.Ticks = append(v.Ticks, tickView{scale(at), at})
+	}
+	y := planTop
+	for _, g := range p.GPUs {
+		row := rowView{Index: g.Index, Y: y, Height: rowHeight}
+		if slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
+			row.Height *= 2 // so that a quarter of it has room for a name
+		}
+		for i, lane := range lanesOf(g.Spans) {
+			s := g.Spans[i]
+			x, end := scale(s.From), scale(s.Until)
+			if s.Until.IsZero() {
+				end = planWidth
+			}
+			row.Spans = append(row.Spans, spanView{
+				X: x, Width: max(end-x, 1), Late: max(scale(later(s.Until, s.LateUntil))-end, 0),
+				Y: y + row.Height*lane, Height: max(row.Height*float64(cmp.Or(s.Milli, job.WholeGPU))/job.WholeGPU, 3),
+				Class: string(s.Kind), Label: labelOf(s, end-x, row.Height), Title: titleOf(s), From: s.From, Until: s.Until, Open: s.Until.IsZero(),
+			})
+		}
+		v.Rows = append(v.Rows, row)
+		y += row.Height + rowGap
+	}
+	v.Height = y
+	return v
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// tickStep is a step of the axis that gives four to twelve.
+func tickStep(all time.Duration) time.Duration {
+	for _, step := range []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
+		if all/step <= 12 {
+			return step
+		}
+	}
+	return 24 * time.Hour
+}
+
+// lanesOf is where in its GPU each span has its place, from 0 to 1, so that none lies over another of
+// the same time as long as they are no more than the GPU.
+func lanesOf(spans []api.Span) []float64 {
+	lanes := make([]float64, len(spans))
+	for i, s := range spans {
+		if s.Milli == 0 || s.Milli >= job.WholeGPU {
+			continue
+		}
+		var beside []int
+		for k := range i {
+			if overlap(spans[k], s) && spans[k].Milli < job.WholeGPU {
+				beside = append(beside, k)
+			}
+		}
+		slices.SortFunc(beside, func(a, b int) int { return cmp.Compare(lanes[a], lanes[b]) })
+		at := 0.0
+		for _, k := range beside {
+			if at+part(s) <= lanes[k]+1e-9 {
+				break
+			}
+			at = max(at, lanes[k]+part(spans[k]))
+		}
+		lanes[i] = min(at, 1-part(s))
+	}
+	return lanes
+}
+
+func part(s api.Span) float64 { return float64(s.Milli) / job.WholeGPU }
+
+// overlap reports whether two spans have a time in common; one without an end goes on.
+func overlap(a, b api.Span) bool {
+	return (a.Until.IsZero() || b.From.Before(a.Until)) && (b.Until.IsZero() || a.From.Before(b.Until))
+}
+
+// labelOf is what has room within a rectangle of a row.
+func labelOf(s api.Span, width, row float64) string {
+	if s.Milli > 0 && row*part(s) < 12 {
+		return ""
+	}
+	text := cmp.Or(s.Called, string(s.Kind))
+	if s.User != "" && width > 9*float64(len([]rune(text))+len([]rune(s.User))+2) {
+		text += " " + s.User
+	}
+	if width < 9*float64(len([]rune(text))) {
+		return ""
+	}
+	return clean(text)
+}
+
+// titleOf says what a rectangle is, but for its times.
+func titleOf(s api.Span) string {
+	text := string(s.Kind)
+	if s.Called != "" {
+		text = fmt.Sprintf("job %s of %s", s.Called, s.User)
+		if s.Name != "" {
+			text += " (" + s.Name + ")"
+		}
+		text += ", " + string(s.Kind)
+	}
+	if s.Detail != "" {
+		text += ": " + s.Detail
+	}
+	return clean(text)
+}
