@@ -107,7 +107,7 @@ func TestReboot(t *testing.T) {
 		t.Errorf("%d attempts (%v)", len(v.Jobs[0].Attempts), err)
 	}
 	for state, want := range map[job.State]int{job.Completed: 1, job.Failed: 0} {
-		if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}, State: state}); err != nil || len(v.Jobs) != want {
+		if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}, Choice: job.Choice{States: []job.State{state}}}); err != nil || len(v.Jobs) != want {
 			t.Errorf("%d jobs by number that are %s (%v)", len(v.Jobs), state, err)
 		}
 	}

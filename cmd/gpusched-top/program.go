@@ -129,7 +129,7 @@ func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Pictu
 	if err != nil {
 		return out, err
 	}
-	own, err := p.client.List(ctx, api.ListQuery{UID: &uid, State: job.Queued, Reasons: true, Waiting: 1})
+	own, err := p.client.List(ctx, api.ListQuery{UID: &uid, States: []job.State{job.Queued}, Reasons: true, Waiting: 1})
 	out.Status, out.Own = &status, &own
 	return out, err
 }

@@ -155,6 +155,10 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
 	case "objective":
 		return []candidate{{string(job.Makespan), "all done soonest"}}
+	case "output":
+		return each(append(slices.Clone(forms), formColumns+"="), func(f string) candidate { return candidate{f, ""} })
+	case "sort":
+		return each(term.Names(a.jobColumns()), func(name string) candidate { return candidate{name, ""} })
 	case "state":
 		return each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
 	case "priority":
@@ -209,7 +213,7 @@ func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candi
 	case "cancel", "requeue":
 		q.Ended, q.UID = 0, &a.uid
 	case "hold", "release", "update":
-		q.Ended, q.UID, q.State = 0, &a.uid, job.Queued
+		q.Ended, q.UID, q.States = 0, &a.uid, []job.State{job.Queued}
 	case "logs":
 		q.UID = &a.uid
 	}

@@ -37,3 +37,37 @@ func ranText(j api.Job, now time.Time) string {
 	}
 	return term.Age(elapsed(j, now))
 }
+
+// rawElapsed is elapsed in seconds, for machines.
+func rawElapsed(j api.Job, now time.Time) string {
+	if j.StartedAt.IsZero() {
+		return ""
+	}
+	return number(int64(elapsed(j, now) / time.Second))
+}
+
+// leftText is remaining for people.
+func leftText(j api.Job, now time.Time) string {
+	left, limited := remaining(j, now)
+	if !limited {
+		return ""
+	}
+	return term.Age(left)
+}
+
+// rawLeft is remaining in seconds, for machines.
+func rawLeft(j api.Job, now time.Time) string {
+	left, limited := remaining(j, now)
+	if !limited {
+		return ""
+	}
+	return number(int64(left / time.Second))
+}
+
+// limitText is the time limit of a job that has one.
+func limitText(j api.Job) string {
+	if j.TimeLimit == 0 {
+		return ""
+	}
+	return limitOf(j)
+}

@@ -32,11 +32,13 @@ func (c *gpusCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
-	return report[api.GPU]{
-		doc: reply, rows: reply.GPUs, cols: gpuColumns(a.out),
-		ids:  each(reply.GPUs, func(g api.GPU) string { return strconv.Itoa(g.Index) }),
-		text: func(wide bool) { a.writeDriver(reply, wide) },
-	}.show(a, o)
+	return a.gpuReport(reply, func(wide bool) { a.writeDriver(reply, wide) }).show(a, o)
+}
+
+// gpuReport is a report of GPUs.
+func (a *app) gpuReport(reply api.GPUsReply, text func(wide bool)) report[api.GPU] {
+	ids := each(reply.GPUs, func(g api.GPU) string { return strconv.Itoa(g.Index) })
+	return report[api.GPU]{doc: reply, rows: reply.GPUs, cols: gpuColumns(a.out), ids: ids, text: text}
 }
 
 func (a *app) writeDriver(reply api.GPUsReply, wide bool) {

@@ -169,11 +169,15 @@ func known(n int, unit string) string {
 func dash(s string) string { return cmp.Or(s, "-") }
 
 // writeGPUs prints the GPUs. How much of each is free is shown where some are
-// shared; elsewhere the state says it.
+// shared; elsewhere the state says it. A model that all are of is named once.
 func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
+	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
+	if alike {
+		a.out.Printf("%d x %s\n", len(gpus), term.Clean(gpus[0].Name))
+	}
 	shared := slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.FreeMilli > 0 && g.FreeMilli < job.WholeGPU })
 	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool {
-		return c.Key == "free_milli" && !shared && !wide
+		return c.Key == "free_milli" && !shared && !wide || c.Key == "name" && alike
 	})
 	term.WriteTable(a.out, cols, gpus, wide)
 }

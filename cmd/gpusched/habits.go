@@ -20,8 +20,9 @@ func habitualOption(n *kong.Node, parsers string) string {
 	if n == nil || !slices.Contains(newJobs, n.Name) {
 		return ""
 	}
-	if form, got, ok := strings.Cut(parsers, " but got "); ok && strings.HasPrefix(form, "--output must be") {
-		name, _ := strconv.Unquote(got)
+	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && strings.Contains(text, noForm) {
+		quoted, _, _ := strings.Cut(text, noForm)
+		name, _ := strconv.Unquote(quoted)
 		return "-o is the form of the answer, not a file: for the job's output in a file, use --log " + name
 	}
 	word, isUnknown := strings.CutPrefix(parsers, "unknown flag ")

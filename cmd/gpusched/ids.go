@@ -200,7 +200,11 @@ func atMost(n int) string {
 }
 
 func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
-	jobs, err := a.mine(ctx, api.ListQuery{Name: name, Ended: 1})
+	q := api.ListQuery{Name: name, Ended: 1}
+	if isPattern(name) {
+		q = api.ListQuery{Like: name, Ended: 1}
+	}
+	jobs, err := a.mine(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -14,30 +16,32 @@ import (
 func (a *app) jobColumns() []term.Column[api.Job] {
 	t := a.out
 	return []term.Column[api.Job]{
-		{Title: "ID", Key: "id", Right: true, Cell: idOf, Raw: func(j api.Job) string { return number(j.ID) }},
-		{Title: "JOB", Extra: true, Right: true, Maybe: true, Cell: numberOfTask},
+		{Title: "ID", Key: "id", Right: true, Least: 6, Cell: idOf, Short: shortID, Raw: func(j api.Job) string { return number(j.ID) }},
+		{Title: "JOB", Name: "job", Extra: true, Right: true, Maybe: true, Cell: numberOfTask},
 		{Key: "task", Cell: taskOf},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(j api.Job) string { return j.Name }},
-		{Title: "STATE", Key: "state", Least: 20, Cell: func(j api.Job) string { return stateWord(j) }, Raw: func(j api.Job) string { return string(j.State) },
+		{Title: "STATE", Key: "state", Least: 12, Cell: stateCell, Raw: func(j api.Job) string { return string(j.State) },
 			Style: func(j api.Job) term.Style { return stateStyle(j.State) }},
-		{Title: "GPUS", Key: "gpus", Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
+		{Title: "GPUS", Key: "gpus", Least: 6, Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
 		{Key: "gpu_ids", Cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
 		{Title: "PRIORITY", Key: "priority", Extra: true, Cell: func(j api.Job) string { return j.Priority.String() }},
-		{Title: "MEM", Key: "mem_bytes", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, Raw: func(j api.Job) string { return number(j.MemBytes) }},
-		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
-		{Title: "GPU-USED", Key: "gpu_used_bytes", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
-		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
+		{Title: "MEM", Key: "mem_bytes", Name: "mem", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, Raw: func(j api.Job) string { return number(j.MemBytes) }},
+		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Name: "gpu_mem", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
+		{Title: "GPU-USED", Key: "gpu_used_bytes", Name: "gpu_used", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
+		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Name: "gpu_peak", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
 		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return numberOrDash(max(j.CPUs, j.PromisedCPUs)) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
-		{Title: "LIMIT", Key: "time_limit_seconds", Extra: true, Cell: limitOf, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
-		{Title: "SINCE", Cell: func(j api.Job) string { return t.Clock(changedAt(j)) }},
-		{Title: "SUBMITTED", Key: "submitted_at", Extra: true, Cell: func(j api.Job) string { return t.Clock(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
-		{Title: "START", Key: "expected_start", Maybe: true, Cell: func(j api.Job) string { return startCell(t, j) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
-		{Title: "END", Key: "expected_end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
-		{Key: "started_at", Cell: func(j api.Job) string { return stamp(j.StartedAt) }},
-		{Key: "ended_at", Cell: func(j api.Job) string { return stamp(j.EndedAt) }},
+		{Title: "ELAPSED", Key: "elapsed_seconds", Name: "elapsed", Late: true, Right: true, Maybe: true, Cell: func(j api.Job) string { return ranText(j, t.Now) }, Raw: func(j api.Job) string { return rawElapsed(j, t.Now) }},
+		{Title: "LEFT", Key: "left_seconds", Name: "left", Late: true, Right: true, Maybe: true, Drop: 1, Cell: func(j api.Job) string { return leftText(j, t.Now) }, Raw: func(j api.Job) string { return rawLeft(j, t.Now) }},
+		{Title: "LIMIT", Key: "time_limit_seconds", Name: "limit", Right: true, Maybe: true, Drop: 3, Cell: limitText, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
+		{Title: "SUBMITTED", Key: "submitted_at", Name: "submitted", Extra: true, Cell: func(j api.Job) string { return t.Clock(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
+		{Title: "START", Key: "expected_start", Name: "start", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return startCell(t, j) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
+		{Title: "END", Key: "expected_end", Name: "end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
+		{Key: "started_at", Name: "started", Cell: func(j api.Job) string { return t.Clock(j.StartedAt) }, Raw: func(j api.Job) string { return stamp(j.StartedAt) }},
+		{Title: "ENDED", Key: "ended_at", Name: "ended", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return t.Clock(j.EndedAt) }, Raw: func(j api.Job) string { return stamp(j.EndedAt) }},
 		{Key: "exit_code", Cell: exitCodeOf},
-		{Title: "WHY", Key: "why", Least: 16, Cell: func(j api.Job) string { return t.Local(whyOf(j)) }, Raw: whyOf},
+		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return t.Local(whyCell(j)) }, Short: shortWhy, Raw: whyOf},
+		{Key: "tags", Late: true, Cell: func(j api.Job) string { return tagLine(j.Tags) }},
 	}
 }
 
@@ -48,6 +52,14 @@ func idOf(j api.Job) string {
 		return nameOfJob(j)
 	}
 	return fmt.Sprintf("%d_[%s]", j.ID, term.Cut(j.Array.Spec, 12))
+}
+
+// shortID is the same in few columns.
+func shortID(j api.Job, _ int) string {
+	if j.Array == nil {
+		return nameOfJob(j)
+	}
+	return number(j.ID) + "_[…]"
 }
 
 func taskOf(j api.Job) string {
@@ -78,32 +90,48 @@ func stateWord(j api.Job) string {
 	case live && len(j.Warnings) > 0:
 		return word + warningWords(j.Warnings)
 	case live && isHeld(j):
-		return word + " (held)" + progress(j.Array)
-	case live:
-		return word + progress(j.Array)
+		return word + " (held)"
 	}
 	return word
 }
 
-// progress says how far an array is, after its state: " 160/200, 4 run".
+// stateCell is stateWord in a table; of an array that has begun how far it is.
+func stateCell(j api.Job) string {
+	text := progress(j.Array)
+	switch {
+	case text == "" || j.State.Terminal():
+		return stateWord(j)
+	case isHeld(j):
+		return "held, " + text
+	}
+	return text
+}
+
+// progress is how far an array is, once one of its tasks has become a job:
+// "22/500 ended (2 failed), 4 run".
 func progress(a *api.Array) string {
+	var parts phrases
 	if a == nil {
 		return ""
 	}
-	text := ""
-	if left := a.Size - a.Next - a.Cancelled; left > 0 {
-		text = fmt.Sprintf(" %d/%d", left, a.Size)
+	ended := a.Next - a.Live + a.Cancelled
+	switch {
+	case a.Next+a.Cancelled == 0:
+		return ""
+	case a.Next+a.Cancelled == a.Size && ended == 0:
+		parts.add(true, "all started")
+	default:
+		var of phrases
+		of.add(a.Failed > 0, "%d failed", a.Failed)
+		of.add(a.Cancelled > 0, "%d cancelled", a.Cancelled)
+		text := fmt.Sprintf("%d/%d ended", ended, a.Size)
+		if len(of) > 0 {
+			text += " (" + strings.Join(of, ", ") + ")"
+		}
+		parts = append(parts, text)
 	}
-	if a.Live > 0 {
-		text += fmt.Sprintf(", %d run", a.Live)
-	}
-	if a.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", a.Failed)
-	}
-	if a.Cancelled > 0 {
-		text += fmt.Sprintf(", %d cancelled", a.Cancelled)
-	}
-	return text
+	parts.add(a.Live > 0, "%d run", a.Live)
+	return strings.Join(parts, ", ")
 }
 
 func stateStyle(state job.State) term.Style {
@@ -171,6 +199,60 @@ func whyOf(j api.Job) string {
 		return j.Warnings[0].Sentence
 	}
 	return j.Why
+}
+
+// whyCell is whyOf in a table, which has the state beside it.
+func whyCell(j api.Job) string {
+	if j.Result == nil {
+		return whyOf(j)
+	}
+	text := strings.TrimPrefix(j.Result.Sentence, string(j.State)+": ")
+	if j.State == job.Completed && text == "exit code 0" || text == string(j.State) {
+		return ""
+	}
+	return text
+}
+
+// leastSentence is how many columns the beginning of a sentence needs to say something.
+const leastSentence = 30
+
+// shortWhy is what keeps a job most: what the sentence begins with, or where there is no room
+// for that in a few words what is the matter with the job, or with the most GPUs.
+func shortWhy(j api.Job, width int) string {
+	first, _, _ := strings.Cut(whyCell(j), "; ")
+	if width >= leastSentence || term.Columns(first) <= width {
+		return first
+	}
+	count, most := map[string]int{}, ""
+	for _, r := range j.Reasons {
+		if r.GPU == job.NoGPU && r.Code != string(job.ReasonGPUCount) && len(j.Reasons) == 1 {
+			return strings.ReplaceAll(r.Code, "-", " ")
+		}
+		if r.GPU == job.NoGPU {
+			continue
+		}
+		if count[r.Code]++; count[r.Code] > count[most] {
+			most = r.Code
+		}
+	}
+	if most == "" || j.Result != nil || isSuspended(j) || len(j.Warnings) > 0 {
+		return whyCell(j)
+	}
+	return strings.ReplaceAll(most, "-", " ") + jobsOf(j.Reasons, most)
+}
+
+// jobsOf names the jobs that a cause lies with.
+func jobsOf(list []api.Reason, code string) string {
+	var ids []string
+	for _, r := range list {
+		if r.Code == code && r.Job != 0 && !slices.Contains(ids, number(r.Job)) {
+			ids = append(ids, number(r.Job))
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(ids, ",") + ")"
 }
 
 func exitCodeOf(j api.Job) string {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -24,9 +23,12 @@ func screen(width int, colour bool) (*term.Terminal, *bytes.Buffer) {
 
 func queue() []api.Job {
 	return []api.Job{
-		{ID: 7, User: "alice", Label: job.Label{Name: "a-rather-long-name-for-a-job"}, State: "running", Request: job.Request{GPUMilli: 1000},
+		{ID: 7, User: "alice", Label: job.Label{Name: "a-rather-long-name-for-a-job"}, State: "running", Request: job.Request{GPUMilli: 1000, TimeLimit: job.Span(4 * time.Hour)},
 			GPUs: []api.Allocation{{GPU: contract.GPU{Index: 0}}}, StartedAt: noon.Add(-90 * time.Minute)},
+		{ID: 9, User: "bob", Label: job.Label{Name: "日本語の名前"}, State: "queued", Request: job.Request{GPUMilli: 2000}, HeldBy: "bob",
+			Array: &api.Array{Spec: "0-499%4", Size: 500, Next: 26, Live: 4, Failed: 2}, Reasons: []api.Reason{{Code: "held", GPU: -1}}, Why: "held by bob"},
 		{ID: 123, User: "bob", Label: job.Label{Name: "größe"}, State: "queued", Request: job.Request{GPUMilli: 2000}, SubmittedAt: noon.Add(-5 * time.Second),
+			Reasons: []api.Reason{{Code: "gpu-count", GPU: -1}, {Code: "gpu-busy", GPU: 0, Job: 7}}, ExpectedStart: noon.Add(2 * time.Hour),
 			Why: "needs 2 GPUs, 1 available now; GPU 0 is held by job 7"},
 	}
 }
@@ -34,24 +36,28 @@ func queue() []api.Job {
 func TestATableFitsItsTerminal(t *testing.T) {
 	for width, want := range map[int]string{
 		0: `
- ID  USER   NAME                          STATE    GPUS  SINCE                 WHY
-  7  alice  a-rather-long-name-for-a-job  running  0     2026-03-01T10:30:00Z
-123  bob    größe                         queued   (2)   2026-03-01T11:59:55Z  needs 2 GPUs, 1 available now; GPU 0 is held by job 7
+         ID  USER   NAME                          STATE                                 GPUS  ELAPSED   LEFT  LIMIT  START                 WHY
+          7  alice  a-rather-long-name-for-a-job  running                               0       1h30m  2h30m     4h
+9_[0-499%4]  bob    日本語の名前                  held, 22/500 ended (2 failed), 4 run  (2)                                                held by bob
+        123  bob    größe                         queued                                (2)                          2026-03-01T14:00:00Z  needs 2 GPUs, 1 available now; GPU 0 is held by job 7
 `,
 		100: `
- ID  USER   NAME                          STATE    GPUS  SINCE  WHY
-  7  alice  a-rather-long-name-for-a-job  running  0     10:30
-123  bob    größe                         queued   (2)   11:59  needs 2 GPUs, 1 available now; GPU …
+         ID  USER   NAME           STATE          GPUS  ELAPSED   LEFT  LIMIT  START  WHY
+          7  alice  a-rather-lon…  running        0       1h30m  2h30m     4h
+9_[0-499%4]  bob    日本語の名前   held, 22/500…  (2)                                 held by bob
+        123  bob    größe          queued         (2)                          14:00  gpu busy (7)
 `,
-		70: `
- ID  USER   NAME               STATE    GPUS  SINCE  WHY
-  7  alice  a-rather-long-na…  running  0     10:30
-123  bob    größe              queued   (2)   11:59  needs 2 GPUs, 1 …
+		80: `
+    ID  USER   NAME      STATE         GPUS  ELAPSED   LEFT  START  WHY
+     7  alice  a-rathe…  running       0       1h30m  2h30m
+ 9_[…]  bob    日本語…   held, 22/50…  (2)                          held by bob
+   123  bob    größe     queued        (2)                   14:00  gpu busy (7)
 `,
-		30: `
- ID  USER   NAME      STATE    GPUS  SINCE  WHY
-  7  alice  a-rathe…  running  0     10:30
-123  bob    größe     queued   (2)   11:59  needs 2 GPUs, 1…
+		60: `
+    ID  USER   NAME      STATE         GPUS  ELAPSED  WHY
+     7  alice  a-rathe…  running       0       1h30m
+ 9_[…]  bob    日本語…   held, 22/50…  (2)            held by bob
+   123  bob    größe     queued        (2)            gpu busy (7)
 `,
 	} {
 		out, b := screen(width, false)
@@ -62,8 +68,8 @@ func TestATableFitsItsTerminal(t *testing.T) {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, got, want)
 		}
 		for line := range strings.Lines(b.String()) {
-			if width >= 70 && utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width {
-				t.Errorf("width %d: a line has %d columns", width, utf8.RuneCountInString(line))
+			if width >= 80 && term.Columns(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("width %d: a line has %d columns", width, term.Columns(line))
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -12,16 +12,19 @@ import (
 
 // listCmd lists jobs.
 type listCmd struct {
-	All     bool   `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
-	Ended   *int   `name:"ended" placeholder:"N" help:"How many ended jobs to show with -a, -s or --name, or how many ended tasks of an array that is named. Default: 20, or all tasks of the array where an option chooses among them."`
-	User    string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
-	Mine    bool   `name:"mine" xor:"who" help:"Only your own jobs."`
-	State   string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs in this state, such as queued or failed."`
-	Name    string `name:"name" short:"n" placeholder:"NAME" help:"Only jobs of this name."`
-	Wide    bool   `name:"wide" short:"w" help:"The same as -o wide."`
-	Waiting *int   `name:"waiting" placeholder:"N" help:"At most this many waiting jobs, the first in the queue; 0 shows all. Default: 200 in a table, all in other forms."`
-	Params  bool   `name:"params" help:"Also the parameters of tasks (submit --param), one column each; so do -o csv and JSON, and -w of arrays that are named."`
+	All   bool `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
+	Ended *int `name:"ended" placeholder:"N" help:"How many ended jobs to show with -a, -s or --name, or how many ended tasks of an array that is named. Default: 20, all with --since, or all tasks of the array where an option chooses among them."`
+
+	choiceFlags
+
+	Wide     bool   `name:"wide" short:"w" help:"The same as -o wide."`
+	Waiting  *int   `name:"waiting" placeholder:"N" help:"At most this many waiting jobs, the first in the queue; 0 shows all. Default: 200 in a table, all in other forms."`
+	Params   bool   `name:"params" help:"Also the parameters of tasks (submit --param), one column each; so do -o csv and JSON, and -w of arrays that are named."`
+	Sort     string `name:"sort" placeholder:"[-]COLUMN" type:"column" help:"Sort by this column, such as elapsed or user; -elapsed the other way round. Default: as they run and wait, then as they ended."`
+	JobsOnly bool   `name:"jobs-only" xor:"only" help:"Leave out the GPUs."`
+	GPUsOnly bool   `name:"gpus-only" xor:"only" help:"Leave out the jobs."`
 	outputFlags
+	againFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
 }
@@ -30,22 +33,46 @@ type listCmd struct {
 const firstWaiting = 200
 
 func (c *listCmd) Run(ctx context.Context, a *app) error {
+	if c.Wide && c.form() == "table" {
+		c.Output = "wide"
+	}
+	if c.GPUsOnly {
+		return c.again(ctx, a, c.outputFlags, func() error { return c.showGPUs(ctx, a) })
+	}
 	q, err := c.query(ctx, a)
 	if err != nil {
 		return err
 	}
+	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a, q) })
+}
+
+// showGPUs is the list without its jobs.
+func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return err
+	}
+	return a.gpuReport(reply, func(wide bool) {
+		if len(reply.GPUs) == 0 {
+			a.out.Printf("no GPUs\n")
+			return
+		}
+		a.writeGPUs(reply.GPUs, wide)
+	}).show(a, c.outputFlags)
+}
+
+func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 	reply, err := a.client.List(ctx, q)
 	if err != nil {
 		return err
 	}
-	if c.Wide && c.form() == "table" {
-		c.Output = "wide"
-	}
-	beyond := 0
+	left := leftOut{shown: fewEnded}
 	if q.IDs != "" {
-		if beyond, err = c.addTasks(ctx, a, q, &reply); err != nil {
+		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
 			return err
 		}
+	} else {
+		left.ended = c.cutEnded(a, &reply)
 	}
 	var params []string
 	if c.withParams(a) {
@@ -57,34 +84,54 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 		}
 		return nil
 	}
-	table := a.jobReport(reply, reply.Jobs, func(wide bool) {
-		a.writeDrain(reply.Drain)
-		if len(reply.GPUs) > 0 {
-			a.writeGPUs(reply.GPUs, false)
-			a.out.Printf("\n")
-		}
-		if len(reply.Jobs) == 0 {
-			a.out.Printf("no jobs\n")
-			return
-		}
-		term.WriteTable(a.out, a.columnsWith(params, false), reply.Jobs, wide)
-		if reply.Omitted > 0 {
-			a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
-		}
-		if beyond > 0 {
-			a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n",
-				moreTasks(beyond), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
-		}
-	})
+	if err := c.sort(a, &reply, params); err != nil {
+		return err
+	}
+	table := a.jobReport(reply, reply.Jobs, func(wide bool) { c.write(a, reply, params, wide, left) })
 	table.cols = a.columnsWith(params, true)
 	return table.show(a, c.outputFlags)
 }
 
-func moreTasks(n int) string {
-	if n == 1 {
-		return "1 more task has"
+// write prints the list for people.
+func (c *listCmd) write(a *app, reply api.ListReply, params []string, wide bool, left leftOut) {
+	a.writeDrain(reply.Drain)
+	if len(reply.GPUs) > 0 && !c.JobsOnly {
+		a.writeGPUs(reply.GPUs, false)
+		a.out.Printf("\n")
 	}
-	return fmt.Sprintf("%d more tasks have", n)
+	switch {
+	case len(reply.Jobs) > 0:
+		term.WriteTable(a.out, a.columnsWith(params, false), reply.Jobs, wide)
+	case c.chooses() || len(c.IDs) > 0 || c.All:
+		a.out.Printf("no jobs\n")
+	default:
+		a.out.Printf("no jobs wait or run\n")
+	}
+	c.writeLeftOut(a, reply, left)
+	a.writeRecent(reply.Recent)
+}
+
+// sort puts the jobs in the order that was asked for. Of those that wait as many are left as
+// a table shows.
+func (c *listCmd) sort(a *app, reply *api.ListReply, params []string) error {
+	if c.Sort == "" {
+		return nil
+	}
+	if err := term.Sort(a.columnsWith(params, true), reply.Jobs, c.Sort); err != nil {
+		return refuse(api.CodeUsage, "", "--sort: %s", err)
+	}
+	if c.Waiting != nil || !c.isTable() || len(c.IDs) > 0 {
+		return nil
+	}
+	waiting := 0
+	reply.Jobs = slices.DeleteFunc(reply.Jobs, func(j api.Job) bool {
+		if j.State == job.Queued {
+			waiting++
+		}
+		return j.State == job.Queued && waiting > firstWaiting
+	})
+	reply.Omitted += max(0, waiting-firstWaiting)
+	return nil
 }
 
 // addTasks puts the tasks of arrays that were named behind these, and reports how
@@ -125,9 +172,6 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 	return beyond, nil
 }
 
-// chooses reports whether an option leaves jobs out.
-func (c *listCmd) chooses() bool { return c.User != "" || c.Mine || c.State != "" || c.Name != "" }
-
 // How many ended jobs are shown without --ended, and at most.
 const (
 	fewEnded  = 20
@@ -142,23 +186,48 @@ func (c *listCmd) ended(otherwise int) int {
 	return *c.Ended
 }
 
+// cutEnded takes away the ended job that was asked for beyond those that are shown, and
+// reports whether there was one.
+func (c *listCmd) cutEnded(a *app, reply *api.ListReply) bool {
+	if !c.isTable() || c.Ended != nil || !c.Since.IsZero() || a.as.Table != nil {
+		return false
+	}
+	n := 0
+	for i, j := range reply.Jobs {
+		if !j.State.Terminal() {
+			continue
+		}
+		if n++; n > fewEnded {
+			reply.Jobs = reply.Jobs[:i]
+			return true
+		}
+	}
+	return false
+}
+
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
-	q := api.ListQuery{User: c.User, State: job.State(c.State), Name: c.Name, Reasons: c.form() != "ids"}
-	q.Names = c.form() == "ids" && len(c.IDs) == 0 // of arrays that are named the tasks follow
+	q := api.ListQuery{Reasons: c.form() != "ids"}
+	q.Names = c.form() == "ids" && len(c.IDs) == 0 && c.Sort == "" // of arrays that are named the tasks follow
+	if err := c.choose(a, &q); err != nil {
+		return q, err
+	}
 	switch {
 	case c.Waiting != nil && *c.Waiting < 0:
 		return q, usagef("%d is not a number of waiting jobs: use 0 for all of them (--waiting)", *c.Waiting)
 	case c.Waiting != nil:
 		q.Waiting = *c.Waiting
-	case (c.form() == "table" || c.form() == "wide") && len(c.IDs) == 0:
+	case c.isTable() && len(c.IDs) == 0 && c.Sort == "":
 		q.Waiting = firstWaiting
 	}
-	if c.All || c.Name != "" || c.State != "" && job.State(c.State).Terminal() {
-		q.Ended = c.ended(fewEnded)
+	switch {
+	case !c.Since.IsZero():
+		q.Ended = c.ended(mostEnded)
+	case c.All || c.Name != "" || slices.ContainsFunc(q.States, job.State.Terminal):
+		if q.Ended = c.ended(fewEnded); c.Ended == nil && c.isTable() {
+			q.Ended++ // the last says that there are more
+		}
 	}
-	if c.Mine {
-		q.UID = &a.uid
-	}
+	q.Recent = c.isTable() && !c.All && !c.chooses() && len(c.IDs) == 0 && a.as.Table == nil
 	if len(c.IDs) == 0 {
 		return q, nil
 	}

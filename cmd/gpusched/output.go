@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -13,16 +14,52 @@ import (
 
 // outputFlags choose the form of what a command found.
 type outputFlags struct {
-	Output string `short:"o" group:"output" placeholder:"FORMAT" enum:"table,wide,json,jsonl,csv,ids" default:"table" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object per line), csv, or ids (only the numbers, 7_3 for a task)."`
+	Output string `short:"o" group:"output" placeholder:"FORMAT" type:"form" default:"table" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object per line), csv, ids (only the numbers, 7_3 for a task), or columns by name: cols=id,user,elapsed for a table, csv=id,user,elapsed for csv; a name that is not there is answered with those that are."`
 	JSON   bool   `name:"json" group:"output" help:"The same as -o json."`
 }
+
+// noForm follows what was taken for one.
+const noForm = " is no form of output"
+
+// forms are those that need no names.
+var forms = []string{"table", "wide", "json", "jsonl", "csv", "ids"}
+
+// parseForm reads a form of output, with names or without.
+func parseForm(word string) (string, error) {
+	form, names, named := strings.Cut(word, "=")
+	switch {
+	case !named && slices.Contains(forms, form):
+		return word, nil
+	case named && names != "" && (form == formColumns || form == "csv"):
+		return word, nil
+	}
+	return "", fmt.Errorf("%q"+noForm+": use table, wide, json, jsonl, csv, ids, cols=NAME,… or csv=NAME,…", word)
+}
+
+// formColumns is a table of the columns that are named.
+const formColumns = "cols"
 
 // form is the form that was asked for.
 func (o outputFlags) form() string {
 	if o.JSON {
 		return "json"
 	}
-	return o.Output
+	form, _, _ := strings.Cut(o.Output, "=")
+	return form
+}
+
+// columns are the names of the columns that were asked for; none: it was not said.
+func (o outputFlags) columns() []string {
+	_, names, named := strings.Cut(o.Output, "=")
+	if !named || o.JSON {
+		return nil
+	}
+	return strings.Split(names, ",")
+}
+
+// isTable reports whether it is for people.
+func (o outputFlags) isTable() bool {
+	return slices.Contains([]string{"table", "wide", formColumns}, o.form())
 }
 
 // report is what a command found, in every form that can be asked for.
@@ -38,7 +75,16 @@ type report[T any] struct {
 // show prints the report in the form that was asked for (invariant 1).
 func (r report[T]) show(a *app, o outputFlags) error {
 	w := a.out.W
+	if names := o.columns(); names != nil {
+		cols, err := term.Choose(r.cols, names)
+		if err != nil {
+			return refuse(api.CodeUsage, "", "--output: %s", err)
+		}
+		r.cols = cols
+	}
 	switch o.form() {
+	case formColumns:
+		term.WriteTable(a.out, r.cols, r.rows, false)
 	case "json":
 		return writeJSON(w, r.doc, "  ")
 	case "jsonl":

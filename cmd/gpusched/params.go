@@ -65,6 +65,8 @@ func (c *listCmd) withParams(a *app) bool {
 	switch form := c.form(); {
 	case a.as.Table != nil || form == "ids":
 		return false
+	case c.columns() != nil:
+		return c.Params || slices.ContainsFunc(c.columns(), func(n string) bool { return strings.HasPrefix(n, "param_") })
 	case form == "table" || form == "wide" && len(c.IDs) == 0:
 		return c.Params
 	}
@@ -123,13 +125,13 @@ func (a *app) paramsOf(ctx context.Context, id job.ID) (*job.Array, error) {
 	return &job.Array{Params: reply.Job.Private.Params}, nil
 }
 
-// columnsWith are the columns of a table of jobs with those of parameters: last in csv, whose
-// other columns keep their places, and before the reason in a table.
+// columnsWith are the columns of a table of jobs with those of parameters: behind the reason
+// in csv, whose other columns keep their places, and before it in a table.
 func (a *app) columnsWith(names []string, last bool) []term.Column[api.Job] {
 	cols := a.jobColumns()
-	at := len(cols)
-	if !last {
-		at--
+	at := slices.IndexFunc(cols, func(c term.Column[api.Job]) bool { return c.Key == "why" })
+	if last {
+		at++
 	}
 	return slices.Insert(cols, at, each(names, func(name string) term.Column[api.Job] {
 		return term.Column[api.Job]{

@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		if dirs := os.Getenv("TEST_JOURNAL_DIRS"); dirs != "" {
 			a.journalDirs = filepath.SplitList(dirs)
 		}
+		if now, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
+			a.out.Now, a.err.Now = now, now
+		}
 		if uid := os.Getenv("TEST_UID"); uid != "" {
 			a.uid, _ = strconv.Atoi(uid)
 		}
@@ -80,6 +83,7 @@ type daemonKey struct{}
 // startDaemon serves backend.json to the script.
 func startDaemon(env *testscript.Env) error {
 	env.Setenv("GPUSCHED_SOCKET", filepath.Join(env.WorkDir, "s"))
+	env.Setenv("TEST_NOW", "2026-03-01T12:00:00Z")
 	env.Setenv("UID", strconv.Itoa(os.Getuid()))
 	env.Setenv("PWD", env.WorkDir)
 	client, err := filepath.Abs("../../contrib/python")

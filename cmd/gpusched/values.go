@@ -30,10 +30,17 @@ var spellings = []kong.Option{
 	spelled("timeout-action", parseTimeoutAction),
 	spelled("objective", parseObjective),
 	spelled("moment", parseAhead),
-	// A priority may begin with a dash, in which the parser would see an option.
-	kong.NamedMapper("priority", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-		return put(target, fmt.Sprint(ctx.Scan.Pop().Value), job.ParsePriority)
-	})),
+	spelled("past", parseBack),
+	spelled("form", parseForm),
+	dashed("priority", job.ParsePriority),
+	dashed("column", func(word string) (string, error) { return word, nil }),
+}
+
+// dashed is spelled for what may begin with a dash, in which the parser would see an option.
+func dashed[T any](kind string, parse func(string) (T, error)) kong.Option {
+	return kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		return put(target, fmt.Sprint(ctx.Scan.Pop().Value), parse)
+	}))
 }
 
 // parseRetries tells none that was asked from none that was said.
@@ -86,6 +93,12 @@ func put[T any](target reflect.Value, word string, parse func(string) (T, error)
 // parseAhead reads a moment from now on, for the wire.
 func parseAhead(s string) (time.Time, error) {
 	at, err := parseMoment(s, time.Now())
+	return at.UTC(), err
+}
+
+// parseBack reads a moment up to now, for the wire.
+func parseBack(s string) (time.Time, error) {
+	at, err := parsePast(s, time.Now())
 	return at.UTC(), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,11 +69,15 @@ type ListQuery struct {
 	Ended   int    // also this many ended jobs, newest first
 	User    string // of this account
 	UID     *int   // of this uid
-	State   job.State
-	Name    string // with exactly this name
-	Reasons bool   // fill in why each waiting job waits
-	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
-	Names   bool   // of each job only the id and, of a task, which it is: a tenth of the work
+	States  []job.State
+	Name    string            // with exactly this name
+	Like    string            // with a name that this pattern matches: * is any text, ? any character
+	Tags    map[string]string // with all of these
+	Since   time.Time         // if it has ended, not before then
+	Reasons bool              // fill in why each waiting job waits
+	Waiting int               // at most so many waiting jobs, the first in the queue; 0: all
+	Names   bool              // of each job only the id and, of a task, which it is: a tenth of the work
+	Recent  bool              // also say how many of the caller's jobs ended within the last hour
 }
 
 func (q ListQuery) encode() string {
@@ -84,8 +89,19 @@ func (q ListQuery) encode() string {
 	}
 	set("ids", q.IDs)
 	set("user", q.User)
-	set("state", string(q.State))
+	states := make([]string, len(q.States))
+	for i, st := range q.States {
+		states[i] = string(st)
+	}
+	set("state", strings.Join(states, ","))
 	set("name", q.Name)
+	set("like", q.Like)
+	for key, value := range q.Tags {
+		v.Add("tag", key+"="+value)
+	}
+	if !q.Since.IsZero() {
+		set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
 	if q.Waiting > 0 {
 		set("waiting", strconv.Itoa(q.Waiting))
 	}
@@ -104,6 +120,9 @@ func (q ListQuery) encode() string {
 	if q.Names {
 		set("names", "1")
 	}
+	if q.Recent {
+		set("recent", "1")
+	}
 	if len(v) == 0 {
 		return ""
 	}
@@ -114,8 +133,9 @@ func (q ListQuery) encode() string {
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
 	err = c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
 	var refused *Error
-	if q.Names && errors.As(err, &refused) && refused.Code == CodeUsage { // an older daemon does not know the word
-		q.Names = false
+	// An older daemon does not know the word.
+	if (q.Names || q.Recent) && errors.As(err, &refused) && refused.Code == CodeUsage {
+		q.Names, q.Recent = false, false
 		return c.List(ctx, q)
 	}
 	return out, err

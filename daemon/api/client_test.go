@@ -53,9 +53,9 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 		}, `POST /v1/jobs {"name":"n"`},
 		"list": {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{}); return err }, "GET /v1/jobs "},
 		"list of": {func(c *Client, x context.Context) error {
-			_, err := c.List(x, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, State: "queued", Name: "x", Reasons: true})
+			_, err := c.List(x, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, States: []job.State{"queued", "running"}, Name: "x", Reasons: true, Like: "a*", Tags: map[string]string{"k": "v=1"}, Since: time.Unix(0, 0)})
 			return err
-		}, "GET /v1/jobs?ended=2&ids=1%2C3-4&name=x&reasons=1&state=queued&uid=7&user=a+b "},
+		}, "GET /v1/jobs?ended=2&ids=1%2C3-4&like=a%2A&name=x&reasons=1&since=1970-01-01T00%3A00%3A00Z&state=queued%2Crunning&tag=k%3Dv%3D1&uid=7&user=a+b "},
 		"job": {func(c *Client, x context.Context) error { _, err := c.Job(x, "5"); return err }, "GET /v1/jobs/5 "},
 		"history": {func(c *Client, x context.Context) error {
 			_, err := c.History(x, HistoryQuery{
@@ -136,7 +136,7 @@ func TestNamesAreNotAskedOfAnOlderDaemon(t *testing.T) {
 	}
 	asked = nil
 	var refused *Error
-	_, err = c.List(t.Context(), ListQuery{Names: true, State: "odd"})
+	_, err = c.List(t.Context(), ListQuery{Names: true, States: []job.State{"odd"}})
 	if !errors.As(err, &refused) || refused.Code != CodeUsage || len(asked) != 2 {
 		t.Errorf("%v after %q", err, asked)
 	}

@@ -223,6 +223,15 @@ type ListReply struct {
 	Omitted int `json:"omitted,omitempty"` // waiting jobs that match beyond those that were asked for
 
 	Drain *Drain `json:"drain,omitempty"` // no job starts; absent: they do
+
+	Recent *Recent `json:"recent,omitempty"` // where it was asked for
+}
+
+// Recent is how many jobs of who asks have ended lately. An array is counted as its tasks.
+type Recent struct {
+	Since  time.Time `json:"since"`
+	Ended  int       `json:"ended"`
+	Failed int       `json:"failed,omitempty"` // of these, how many neither completed nor were cancelled
 }
 
 // Drain is an administrator's order by which no job starts.
@@ -322,6 +331,23 @@ type StatusReply struct {
 	GPUs      []GPU          `json:"gpus"`
 	Running   []Job          `json:"running"`
 	Waiting   []Job          `json:"waiting"` // the first few
+
+	Totals  *Totals    `json:"totals,omitempty"`  // an older daemon says nothing of them
+	Problem *job.Check `json:"problem,omitempty"` // the first of the worst that health has to tell
+}
+
+// Totals sum up what there was and what there is to do. An array is one job until its tasks
+// have become jobs.
+type Totals struct {
+	Submitted int                    `json:"submitted"` // ever
+	Ended     map[string]int         `json:"ended"`     // by state, since the daemon's start
+	Classes   map[string]ClassTotals `json:"classes"`   // of jobs that have not ended, by class
+}
+
+// ClassTotals are how many jobs of a class there are.
+type ClassTotals struct {
+	Queued int `json:"queued"`
+	Active int `json:"active"` // starting, running, ending
 }
 
 // HealthReply lists what was checked.

@@ -229,6 +229,9 @@ func (c *Core) move(l *trackedJob, to job.State, now time.Time) {
 		if l.job.Task != nil {
 			c.taskEnded(l, now)
 		}
+		if l.job.Request.Array == nil || l.job.Task != nil {
+			c.jobs.countEnd(to)
+		}
 	}
 }
 

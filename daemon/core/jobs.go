@@ -22,12 +22,13 @@ type jobBook struct {
 	perUser   map[int]int                // queued jobs by person
 	bytes     map[int]int64              // what the jobs of a person weigh
 	throttles map[job.ID]*sched.Throttle // of arrays with a limit
+	ended     map[job.State]int          // how many have, since the daemon's start
 }
 
 func newJobBook(next job.ID) jobBook {
 	return jobBook{
 		byID: map[job.ID]*trackedJob{}, placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
-		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{},
+		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{}, ended: map[job.State]int{},
 	}
 }
 
@@ -104,6 +105,24 @@ func (b *jobBook) counts() map[job.State]int {
 		counts[l.job.State]++
 	}
 	return counts
+}
+
+// countEnd counts a job that has ended.
+func (b *jobBook) countEnd(how job.State) { b.ended[how]++ }
+
+// totals sum up what there was and is.
+func (b *jobBook) totals() *job.Totals {
+	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended)}
+	t.Queued, t.Active = map[job.Class]int{}, map[job.Class]int{}
+	for _, l := range b.byID {
+		switch class := l.job.Request.Priority.Class; {
+		case l.job.State == job.Queued:
+			t.Queued[class]++
+		case l.job.State.Live():
+			t.Active[class]++
+		}
+	}
+	return t
 }
 
 // called is what people call a job, by its id where it has ended.

@@ -29,6 +29,9 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 	v.Host, v.Drained = c.hostView(), c.gpus.closed(now)
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
+	if q.Totals {
+		v.Totals = c.jobs.totals()
+	}
 	var ahead *Foresight
 	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.job.State == job.Queued }) {
 		ahead = c.Foresee(now)
@@ -84,7 +87,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
 		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.get(id) == nil })
 		queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
-	case q.Waiting > 0 && q.UID == nil && q.State == "" && q.Name == "" && q.Array == 0:
+	case q.Waiting > 0 && q.UID == nil && q.Choice.IsAll() && q.Array == 0:
 		ids = c.outside()
 		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, q.Waiting)
 		beyond = c.planning.Len() - len(queue)

@@ -20,7 +20,7 @@ func TestViewOfTheFirstThatWait(t *testing.T) {
 	if v := w.core.View(job.Query{Waiting: 1, UID: &bobs}, w.now); len(v.Jobs) != 1 || v.Jobs[0].ID != 6 || v.Omitted != 0 {
 		t.Errorf("bob's first: %+v, %d left out", v.Jobs, v.Omitted)
 	}
-	for name, q := range map[string]job.Query{"array": {Array: 9}, "name": {Name: "k"}, "state": {State: job.Running}} {
+	for name, q := range map[string]job.Query{"array": {Array: 9}, "name": {Choice: job.Choice{Name: "k"}}, "state": {Choice: job.Choice{States: []job.State{job.Running}}}} {
 		q.Waiting = 1
 		if v := w.core.View(q, w.now); len(v.Jobs) != 0 || v.Omitted != 0 {
 			t.Errorf("the first of another %s: %+v, %d left out", name, v.Jobs, v.Omitted)

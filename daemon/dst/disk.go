@@ -288,7 +288,7 @@ func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	}
 	var list []job.Job
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
-		if j := s.jobs[id]; j.State.Terminal() && len(list) < q.Ended {
+		if j := s.jobs[id]; j.State.Terminal() && q.Matches(&j) && len(list) < q.Ended {
 			list = append(list, j)
 		}
 	}

@@ -30,6 +30,11 @@ var states = []State{
 // States returns all states in the order of a job's life.
 func States() []State { return slices.Clone(states) }
 
+// EndStates returns the states of jobs that have ended for good.
+func EndStates() []State {
+	return slices.DeleteFunc(States(), func(s State) bool { return !s.Terminal() })
+}
+
 // transitions is the whole life cycle. Starting may be entered again from
 // ending or starting only through queued.
 var transitions = map[State][]State{

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Actor is who asks for something, as the kernel reported the connection.
 type Actor struct {
@@ -16,28 +19,83 @@ func (a Actor) MayControl(o Owner) bool { return a.Admin || a.UID == o.UID }
 
 // Query selects jobs. Zero fields select everything live.
 type Query struct {
-	IDs     []ID   // of these, live or ended; nil: of all that live
-	Ended   int    // also this many ended jobs, newest first
-	UID     *int   // of this user
-	State   State  // in this state (an ended state searches the ended ones)
-	Name    string // with exactly this name
-	Array   ID     // tasks of this array that have become jobs
-	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
+	IDs     []ID // of these, live or ended; nil: of all that live
+	Ended   int  // also this many ended jobs, newest first
+	UID     *int // of this user
+	Array   ID   // tasks of this array that have become jobs
+	Waiting int  // at most so many waiting jobs, the first in the queue; 0: all
 
 	Reasons  bool // fill in why each waiting job waits
 	Attempts bool // of a query by id: fill in all attempts
+	Totals   bool // fill in View.Totals
+	Choice
+}
+
+// Choice is what a job of a listing has to be like; what is zero chooses all.
+type Choice struct {
+	States []State           // in one of these (an ended state searches the ended ones)
+	Name   string            // with exactly this name
+	Like   string            // with a name that this pattern matches: * is any text, ? any character
+	Tags   map[string]string // with all of these
+	Since  time.Time         // if it has ended, not before then
+}
+
+// IsAll reports whether it chooses every job.
+func (c *Choice) IsAll() bool {
+	return len(c.States) == 0 && c.Name == "" && c.Like == "" && len(c.Tags) == 0 && c.Since.IsZero()
+}
+
+// has reports whether the job is chosen.
+func (c *Choice) has(j *Job) bool {
+	for key, value := range c.Tags {
+		if got, ok := j.Label.Tags[key]; !ok || got != value {
+			return false
+		}
+	}
+	switch {
+	case len(c.States) > 0 && !slices.Contains(c.States, j.State), c.Name != "" && j.Label.Name != c.Name:
+		return false
+	case c.Like != "" && !like(c.Like, j.Label.Name):
+		return false
+	}
+	return c.Since.IsZero() || !j.State.Terminal() || !j.ChangedAt.Before(c.Since)
+}
+
+// like reports whether a name matches a pattern. What stands for any text is tried for
+// the shortest first, and the last of them alone is tried again: that is enough.
+func like(pattern, name string) bool {
+	p, n := []rune(pattern), []rune(name)
+	at, star, from := 0, -1, 0
+	for i := 0; i < len(n); {
+		switch {
+		case at < len(p) && p[at] == '*':
+			star, from = at, i
+			at++
+		case at < len(p) && (p[at] == '?' || p[at] == n[i]):
+			at, i = at+1, i+1
+		case star >= 0:
+			from++
+			at, i = star+1, from
+		default:
+			return false
+		}
+	}
+	for at < len(p) && p[at] == '*' {
+		at++
+	}
+	return at == len(p)
 }
 
 // Matches reports whether a job is one of those that the query's fields select,
 // IDs aside.
 func (q *Query) Matches(j *Job) bool {
 	switch {
-	case q.UID != nil && j.Owner.UID != *q.UID, q.State != "" && j.State != q.State:
+	case q.UID != nil && j.Owner.UID != *q.UID:
 		return false
 	case q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
 		return false
 	}
-	return q.Name == "" || j.Label.Name == q.Name
+	return q.Choice.has(j)
 }
 
 // JobView is one job with the reasons for which it waits.
@@ -142,6 +200,16 @@ type View struct {
 	Counts        map[State]int // all live jobs, whatever was asked
 	Omitted       int           // waiting jobs that match, beyond Query.Waiting
 	StartedAt     time.Time     // of the daemon
+	Totals        *Totals       // where they were asked for
+}
+
+// Totals sum up what there was and what there is to do. An array is one job until its tasks
+// have become jobs.
+type Totals struct {
+	Submitted int           // ever, as far as numbers were given out
+	Ended     map[State]int // since the daemon's start
+	Queued    map[Class]int
+	Active    map[Class]int // that have a unit or may have one
 }
 
 // HostView is how much jobs may have of the machine besides GPUs, and have. What is not

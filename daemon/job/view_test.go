@@ -2,6 +2,7 @@ package job
 
 import (
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -18,12 +19,12 @@ func TestQueryMatches(t *testing.T) {
 		"everything":       {Query{}, true, true},
 		"of its owner":     {Query{UID: &alice}, true, true},
 		"of another":       {Query{UID: &bob}, false, false},
-		"in a state":       {Query{State: Running}, true, false},
+		"in a state":       {Query{Choice: Choice{States: []State{Running, Ending}}}, true, false},
 		"of an array":      {Query{Array: 7}, true, false},
 		"of another array": {Query{Array: 8}, false, false},
-		"of a name":        {Query{Name: "train"}, true, true},
-		"of another name":  {Query{Name: "tr"}, false, false},
-		"of all these":     {Query{UID: &alice, State: Queued, Name: "train"}, false, true},
+		"of a name":        {Query{Choice: Choice{Name: "train"}}, true, true},
+		"of another name":  {Query{Choice: Choice{Name: "tr"}}, false, false},
+		"of all these":     {Query{UID: &alice, Choice: Choice{States: []State{Queued}, Name: "train"}}, false, true},
 	} {
 		if got := c.q.Matches(task); got != c.task {
 			t.Errorf("%s: %t of a running task", name, got)
@@ -80,5 +81,41 @@ func TestSharesOfGPUs(t *testing.T) {
 	j.Attempt = &Attempt{GPUs: []Allocation{{GPU: contract.GPU{Index: 3}}, {GPU: contract.GPU{Index: 5}}}}
 	if got := j.GPUIndexes(); len(got) != 2 || got[0] != 3 || got[1] != 5 {
 		t.Errorf("it holds %v", got)
+	}
+}
+
+// Names are matched by * and ?, tags all together, and an end not before a moment.
+func TestChoice(t *testing.T) {
+	for pattern, names := range map[string]map[string]bool{
+		"foo*":  {"foo": true, "foobar": true, "fo": false, "afoo": false},
+		"*a*b":  {"ab": true, "xaxb": true, "xabab": true, "xaba": false, "b": false},
+		"?":     {"ß": true, "": false, "ab": false},
+		"*":     {"": true, "x": true},
+		"[a]*":  {"[a]b": true, "ab": false},
+		"a*?c*": {"abc": true, "ac": false, "axxcyy": true},
+	} {
+		for name, want := range names {
+			q := Query{Choice: Choice{Like: pattern}}
+			if got := q.Matches(&Job{Label: Label{Name: name}}); got != want {
+				t.Errorf("%q and %q: %t", pattern, name, got)
+			}
+		}
+	}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ended := &Job{State: Failed, ChangedAt: at, Label: Label{Tags: map[string]string{"a": "1", "b": ""}}}
+	for want, list := range map[bool][]Choice{
+		true:  {{Since: at}, {Tags: map[string]string{"a": "1"}}, {Tags: map[string]string{"a": "1", "b": ""}}},
+		false: {{Since: at.Add(1)}, {Tags: map[string]string{"a": "2"}}, {Tags: map[string]string{"a": "1", "c": ""}}},
+	} {
+		for _, c := range list {
+			q := Query{Choice: c}
+			if got := q.Matches(ended); got != want || c.IsAll() {
+				t.Errorf("%+v: %t", c, got)
+			}
+		}
+	}
+	q := Query{Choice: Choice{Since: at.Add(1)}}
+	if !q.Matches(&Job{State: Running, ChangedAt: at}) {
+		t.Error("a job that has not ended is chosen by when it would have")
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -15,7 +17,9 @@ import (
 const maxEnded = 10_000
 
 // listWords are the query words of a listing.
-var listWords = []string{"ended", "user", "uid", "state", "name", "ids", "array", "reasons", "waiting", "names"}
+var listWords = []string{
+	"ended", "user", "uid", "state", "name", "like", "tag", "since", "ids", "array", "reasons", "waiting", "names", "recent",
+}
 
 // list answers with the jobs that match, and the GPUs.
 func (s *Server) list(r *request) (any, error) {
@@ -30,19 +34,24 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var recent *api.Recent
+	if r.URL.Query().Get("recent") == "1" {
+		if recent, err = s.recent(r); err != nil {
+			return nil, err
+		}
+	}
 	return listing{
 		jobs: v.Jobs, only: r.URL.Query().Get("names") == "1", names: s.namer(),
 		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
-		drain: renderDrain(v.Drained),
+		drain: renderDrain(v.Drained), recent: recent,
 	}, nil
 }
 
 func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 	words := r.URL.Query()
-	q.Name, q.State = words.Get("name"), job.State(words.Get("state"))
 	q.Reasons = words.Get("reasons") == "1"
-	if q.State != "" && !q.State.Valid() {
-		return q, unknownWord("state", string(q.State), stateNames())
+	if q.Choice, err = parseChoice(words); err != nil {
+		return q, err
 	}
 	if text := words.Get("ids"); text != "" {
 		if q.IDs, err = s.parseNames(r.Context(), text); err != nil {
@@ -64,6 +73,60 @@ func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 	}
 	q.UID, err = s.parseUser(r.person, words.Get("uid"), words.Get("user"))
 	return q, err
+}
+
+// parseChoice reads what the jobs of a listing have to be like.
+func parseChoice(words url.Values) (c job.Choice, err error) {
+	c.Name, c.Like = words.Get("name"), words.Get("like")
+	if text := words.Get("state"); text != "" {
+		for word := range strings.SplitSeq(text, ",") {
+			if !job.State(word).Valid() {
+				return c, unknownWord("state", word, stateNames())
+			}
+			c.States = append(c.States, job.State(word))
+		}
+	}
+	for _, word := range words["tag"] {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" {
+			return c, usagef("%q is not a tag: use KEY=VALUE", word)
+		}
+		if c.Tags == nil {
+			c.Tags = map[string]string{}
+		}
+		c.Tags[key] = value
+	}
+	if text := words.Get("since"); text != "" {
+		if c.Since, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return c, usagef("%q is not a time in RFC 3339", text)
+		}
+	}
+	return c, nil
+}
+
+// recently is how long a job that has ended is news to its owner.
+const recently = time.Hour
+
+// recent counts what of the asker's own has ended lately.
+func (s *Server) recent(r *request) (*api.Recent, error) {
+	since := time.Now().Add(-recently)
+	q := job.Query{UID: &r.who.UID, Ended: maxEnded, Choice: job.Choice{States: job.EndStates(), Since: since}}
+	v, err := s.backend(r.Context()).Query(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.Recent{Since: since.UTC().Truncate(time.Second)}
+	for i := range v.Jobs {
+		switch j := &v.Jobs[i]; {
+		case j.Request.Array != nil && j.Task == nil: // its tasks are counted
+		case j.State == job.Completed, j.State == job.Cancelled:
+			out.Ended++
+		default:
+			out.Ended++
+			out.Failed++
+		}
+	}
+	return out, nil
 }
 
 // parseUser reads a uid, or an account name (or its number, for accounts that

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -16,13 +17,14 @@ func (s *Server) status(r *request) (any, error) {
 	if err := s.turn(r, &s.listings, maxListings); err != nil {
 		return nil, err
 	}
-	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting})
+	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting, Totals: true})
 	if err != nil {
 		return nil, err
 	}
+	checks := s.backend(r.Context()).Health(r.Context())
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
-		Health: job.Worst(s.backend(r.Context()).Health(r.Context())), Counts: map[string]int{},
+		Health: job.Worst(checks), Problem: problem(checks), Counts: map[string]int{}, Totals: renderTotals(v.Totals),
 		Drain: renderDrain(v.Drained), Host: v.Host,
 		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
@@ -39,6 +41,32 @@ func (s *Server) status(r *request) (any, error) {
 		}
 	}
 	return reply, nil
+}
+
+// problem is the first of the checks that are worst; nil: all are well.
+func problem(checks []job.Check) *job.Check {
+	worst := job.Worst(checks)
+	i := slices.IndexFunc(checks, func(c job.Check) bool { return worst != job.Healthy && c.Health == worst })
+	if i < 0 {
+		return nil
+	}
+	return &checks[i]
+}
+
+func renderTotals(t *job.Totals) *api.Totals {
+	if t == nil {
+		return nil
+	}
+	out := &api.Totals{Submitted: t.Submitted, Ended: map[string]int{}, Classes: map[string]api.ClassTotals{}}
+	for state, n := range t.Ended {
+		out.Ended[string(state)] = n
+	}
+	for class := job.Scavenger; class <= job.Interactive; class++ {
+		if n := (api.ClassTotals{Queued: t.Queued[class], Active: t.Active[class]}); n != (api.ClassTotals{}) {
+			out.Classes[class.String()] = n
+		}
+	}
+	return out
 }
 
 // health answers with every check.

@@ -20,6 +20,7 @@ type listing struct {
 	gpus    []api.GPU
 	omitted int
 	drain   *api.Drain
+	recent  *api.Recent
 }
 
 // jobName is the part of an api.Job that names it.
@@ -62,6 +63,12 @@ func (l listing) stream(to io.Writer) error {
 	if l.drain != nil {
 		w.WriteString(`,"drain":`)
 		if err := enc.Encode(l.drain); err != nil {
+			return err
+		}
+	}
+	if l.recent != nil {
+		w.WriteString(`,"recent":`)
+		if err := enc.Encode(l.recent); err != nil {
 			return err
 		}
 	}

@@ -195,7 +195,9 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		}
 	}
 	uid := rapid.IntRange(1001, 1004).Draw(t, "filter uid")
-	for _, f := range []job.Query{{}, {Ended: 3}, {UID: &uid}, {UID: &uid, Ended: 2}, {State: job.Cancelled}, {Name: "größe", UID: &uid, State: job.Completed}} {
+	for _, f := range []job.Query{{}, {Ended: 3}, {UID: &uid}, {UID: &uid, Ended: 2}, {Choice: job.Choice{States: []job.State{job.Cancelled, job.Failed}}},
+		{UID: &uid, Choice: job.Choice{Name: "größe", States: []job.State{job.Completed}}}, {Choice: job.Choice{Like: "*r?ß*"}},
+		{Choice: job.Choice{Tags: map[string]string{"k": "v"}}}, {Choice: job.Choice{Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}} {
 		list, err := s.Ended(ctx, f)
 		same(t, err, list, m.ended(f))
 	}

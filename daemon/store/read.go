@@ -55,19 +55,14 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	where := []string{"j.result IS NOT NULL"}
 	var args []any
-	add := func(cond string, arg any) {
+	add := func(cond string, arg ...any) {
 		where = append(where, cond)
-		args = append(args, arg)
+		args = append(args, arg...)
 	}
 	if q.UID != nil {
 		add("j.uid = ?", *q.UID)
 	}
-	if q.State != "" {
-		add("j.state = ?", string(q.State))
-	}
-	if q.Name != "" {
-		add("j.name = ?", q.Name)
-	}
+	chosen(q.Choice, add)
 	if q.Array != 0 {
 		add("j.array_id = ?", int64(q.Array))
 	}
@@ -81,6 +76,29 @@ func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 		return nil, fmt.Errorf("read ended jobs: %w", err)
 	}
 	return list, nil
+}
+
+// chosen adds what the choice asks, as job.Query.Matches has it.
+func chosen(c job.Choice, add func(cond string, arg ...any)) {
+	if len(c.States) > 0 {
+		in := make([]any, len(c.States))
+		for i, st := range c.States {
+			in[i] = string(st)
+		}
+		add("j.state IN (?"+strings.Repeat(", ?", len(in)-1)+")", in...)
+	}
+	if c.Name != "" {
+		add("j.name = ?", c.Name)
+	}
+	if c.Like != "" {
+		add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // no sets of characters
+	}
+	for key, value := range c.Tags {
+		add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') AS t WHERE t.key = ? AND t.value = ?)", key, value)
+	}
+	if !c.Since.IsZero() {
+		add("j.changed_at >= ?", formatTime(c.Since))
+	}
 }
 
 // ByKey returns the job, live or ended, that the user submitted with the

@@ -77,8 +77,8 @@ func cleanRune(r rune) rune {
 	return r
 }
 
-// columns counts the terminal columns that a text takes.
-func columns(s string) int {
+// Columns counts the terminal columns that a text takes.
+func Columns(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeColumns(r)
@@ -106,7 +106,7 @@ func runeColumns(r rune) int {
 
 // Cut shortens a text to n columns and shows that it did.
 func Cut(s string, n int) string {
-	if columns(s) <= n {
+	if Columns(s) <= n {
 		return s
 	}
 	used := 0
@@ -117,6 +117,3 @@ func Cut(s string, n int) string {
 	}
 	return s
 }
-
-// Columns counts the terminal columns that a text takes.
-func Columns(s string) int { return columns(s) }

@@ -46,7 +46,7 @@ func TestCut(t *testing.T) {
 		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"größer", 5, "größ…"}, {"日本語", 6, "日本語"}, {"日本語", 5, "日本…"},
 		{"日本語", 4, "日…"}, {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
 	} {
-		if got := Cut(c.in, c.n); got != c.want || columns(got) > c.n {
+		if got := Cut(c.in, c.n); got != c.want || Columns(got) > c.n {
 			t.Errorf("cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
 	}

@@ -14,7 +14,7 @@ func (t *Terminal) Wrap(text, indent string) string {
 	started := false // the line has a word
 	for i, word := range strings.Fields(text) {
 		blank := blanksBefore(text, i)
-		if started && line+len(blank)+columns(word) > t.Width {
+		if started && line+len(blank)+Columns(word) > t.Width {
 			b.WriteString("\n" + indent)
 			line, started, blank = len(indent), false, ""
 		}
@@ -22,7 +22,7 @@ func (t *Terminal) Wrap(text, indent string) string {
 			blank = ""
 		}
 		b.WriteString(blank + word)
-		line += len(blank) + columns(word)
+		line += len(blank) + Columns(word)
 		started = true
 	}
 	return b.String()

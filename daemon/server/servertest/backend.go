@@ -173,6 +173,9 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	out.Jobs, out.Counts = nil, map[job.State]int{}
 	out.GPUs = slices.Clone(b.View.GPUs)
 	out.Omitted = 0
+	if !q.Totals {
+		out.Totals = nil
+	}
 	waiting := 0
 	var ended []job.JobView
 	for _, v := range b.View.Jobs {

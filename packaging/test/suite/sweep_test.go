@@ -31,7 +31,7 @@ func TestAfterASweep(t *testing.T) {
 	if out := sh(t, "alice", fmt.Sprintf("gpusched list %d --params -s failed | awk '/_/ {print $1, $NF}' | wc -l", id)); out != "2" {
 		t.Errorf("list: %q", out)
 	}
-	if out := sh(t, "alice", fmt.Sprintf("gpusched list %d_1,3 -o csv | cut -d, -f2,22-", id)); out != "task,param_x,param_n\n"+
+	if out := sh(t, "alice", fmt.Sprintf("gpusched list %d_1,3 -o csv | cut -d, -f2,22,23", id)); out != "task,param_x,param_n\n"+
 		fmt.Sprintf("%[1]d_1,a,2\n%[1]d_3,b,2", id) {
 		t.Errorf("csv: %q", out)
 	}
