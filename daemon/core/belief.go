@@ -31,8 +31,20 @@ func (c *Core) estimate(l *trackedJob) *sched.Estimate {
 
 // expectedRun is how long a queued job is expected to run, with what it has run before.
 func (c *Core) expectedRun(l *trackedJob) time.Duration {
+	return c.runOf(l, c.estimate(l).Total)
+}
+
+// lateRun is what one in five jobs like it exceeds; 0 where that is not asked.
+func (c *Core) lateRun(l *trackedJob) time.Duration {
+	if c.policy.Sched.Patience == 0 {
+		return 0
+	}
+	return c.runOf(l, c.estimate(l).Late)
+}
+
+func (c *Core) runOf(l *trackedJob, total func(ran time.Duration) time.Duration) time.Duration {
 	j := &l.job
-	run := c.estimate(l).Total(j.Served)
+	run := total(j.Served)
 	if c.policy.Predict == nil && j.Request.GPUMilli > 0 && !j.Request.Preemptible {
 		run = c.planning.corrected(run, l.account.UID)
 	}

@@ -20,7 +20,6 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	}
 	c.systemd.shift(by, now)
 	c.messages.shift(by, now)
-	c.planning.shift(by)
 	c.jobs.clearTimers() // its order was by the other clock
 	for _, id := range c.jobs.sortedIDs() {
 		l := c.jobs.get(id)

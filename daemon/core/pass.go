@@ -33,14 +33,13 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100
 	}
 	c.gpus.fill(s, now)
-	until := c.planning.countedUntil()
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
 		s.Host.PromisedMem += l.job.Request.MemBytes
 		s.Host.PromisedCPUs += l.job.CPUs()
 		s.Running = append(s.Running, c.running(l, s, now))
 		if r := &s.Running[len(s.Running)-1]; c.policy.Sched.Patience > 0 && !r.Stopping {
-			r.Late = min(sched.At(c.lateEnd(l, now)), until)
+			r.Late = sched.At(c.lateEnd(l, now))
 		}
 	}
 	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
@@ -120,7 +119,6 @@ func (c *Core) schedule(now time.Time) {
 	c.believeAll()
 	p := c.plan(now)
 	c.planning.countPass()
-	c.planning.passed(p.Backfill, c.policy.Sched.Patience, sched.At(now))
 	if p.Wake != sched.Never && (wake.IsZero() || p.Wake.Time().Before(wake)) {
 		wake = p.Wake.Time()
 	}

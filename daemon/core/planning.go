@@ -15,7 +15,6 @@ type planning struct {
 	beliefs    beliefs
 	candid     map[int]*candour // by user
 	candidAll  candour
-	patience   patience
 	ahead      foresights
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens

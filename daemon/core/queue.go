@@ -149,7 +149,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 	j := &l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: c.expectedRun(l), Served: j.Served, Throttle: l.throttle, Count: 1,
+		Capped: j.Capped, Expected: c.expectedRun(l), Late: c.lateRun(l), Served: j.Served, Throttle: l.throttle, Count: 1,
 		Batch: batchOf(j), Owed: j.Owed,
 	}
 	if j.Request.Preemptible {

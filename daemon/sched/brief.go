@@ -14,6 +14,7 @@ type brief struct {
 	base    Instant // of the head, which is alone
 	inverse float64
 	run     time.Duration
+	late    time.Duration
 	owed    bool
 	batch   bool // where it stands depends on others
 	whole   int
@@ -26,7 +27,7 @@ type brief struct {
 // sum brings the brief of a bucket up to date, which is new or has another head.
 func (q *Queue) sum(b *bucket) {
 	q.briefs[b.at] = brief{
-		account: b.account, level: b.level, base: b.head.base(), inverse: b.inverse, run: b.run,
+		account: b.account, level: b.level, base: b.head.base(), inverse: b.inverse, run: b.run, late: b.late,
 		owed: b.owed, batch: b.of != nil, whole: b.shape.whole, needs: b.shape.needs,
 	}
 }

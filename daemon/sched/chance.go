@@ -60,4 +60,5 @@ func (f *future) outlast(r *Running, x *fate) {
 	ran := r.Served + r.ran(f.s.Now)
 	r.Expected = x.believed.Total(ran)
 	r.End = min(f.s.Now.Add(r.Expected-ran), x.limit)
+	r.Late = min(f.s.Now.Add(x.believed.Late(ran)-ran), x.limit)
 }

@@ -51,15 +51,16 @@
 // (shadow) at which that is so, and the GPUs that become free latest. The shadow is that of the last
 // running job that has to end, so it is rarely a typical one: each is counted on from Running.Late,
 // once four in five like it have ended. As each of a stream of like jobs would then pass the job that the last one
-// had just passed, that is so only until a job was passed for Policy.Patience times as long as it is
-// expected to run itself; then half have to have ended. (Measured: contrib/sim.) One that
+// had just passed, that is so only until the job has waited for Policy.Patience times as long as it is
+// expected to run itself; from then on half have to have ended. (Measured: contrib/sim.) One that
 // would not fit either if all of them had ended, and all GPUs were back that are
 // expected, is passed over. Where there is no such instant for another, since a load
 // keeps it or a reservation of an administrator, it is not tried for others of its
 // shape, nor for more than 64 shapes of one account, which bounds the time of a pass. A job
 // behind a reservation fits only if it ends by the shadow (one that could then be
-// stopped for the other: if it has had its slice by then), or if it also fits
-// into what the reservation leaves over at the shadow. Of the machine besides GPUs a
+// stopped for the other: if it has had its slice by then), if with both taken late it does so
+// (four in five like it will have ended at the shadow that follows where that is always asked of those
+// that run), or if it also fits into what the reservation leaves over at the shadow. Of the machine besides GPUs a
 // job needs a place to run in, its host memory and its CPUs; one that asks no GPU needs
 // them of the share of such jobs as well. A job that names no CPUs waits for none: it counts
 // for its GPUs' part of Host.GPUCPUs, or for what is left to it and its account where that
@@ -152,7 +153,8 @@
 //     the slice throughout, 18 of 1258 came late, by up to 5 min, at 0.3 h of
 //     mean completion on the public trace.) Nor does it hold for GPUs that an
 //     administrator reserves for others now, nor for further reservations, which
-//     move when the first does.
+//     move when the first does. Under Policy.Patience what passes a job may move its shadow to the
+//     one of late ends, or to the moment from which these do not count for it any more.
 //  6. Quotas hold for every account after the plan, and while jobs end no later than expected
 //     for the first that one keeps back, by the moment that was found for it.
 //  7. The optimised pass equals the plain one of the tests that sorts all jobs.

@@ -121,6 +121,7 @@ func (f *future) place(x *Placement) {
 		f.tasks--
 		r.ID, f.ofTasks[f.tasks] = f.tasks, f.believed[e.ID]
 	}
+	r.Late = f.s.Now.Add(e.Late - e.Served)
 	f.count(&r, 1)
 	if e.Throttle != nil {
 		e.Throttle.Left--
@@ -139,6 +140,7 @@ func (f *future) run(r *Running, x fate) {
 		x.limit = f.s.Now.Add(x.shape.limit)
 	}
 	r.End = min(f.s.Now.Add(Remaining(r.Expected, r.Served)), x.limit)
+	r.Late = min(r.Late, x.limit)
 	if x.believed = f.believed[r.ID]; r.ID < 0 {
 		x.believed = f.ofTasks[r.ID]
 	}
@@ -226,10 +228,13 @@ func (f *future) end(r *Running, x *fate) {
 	if !x.left {
 		return
 	}
-	served := r.Served + r.ran(f.s.Now)
+	served, late := r.Served+r.ran(f.s.Now), time.Duration(0)
+	if x.believed != nil {
+		late = x.believed.Late(served)
+	}
 	f.q.push(Waiting{
 		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.s.Now - r.Start)),
-		Expected: served + Remaining(r.Expected, served), Served: served,
+		Expected: served + Remaining(r.Expected, served), Late: late, Served: served,
 		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.s.Now),
 	}, x.shape, r.Priority)
 }

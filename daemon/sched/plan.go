@@ -30,12 +30,13 @@ type Planner struct {
 
 	backfill []backfillReservation // room for maxDepth; their capacities are used again
 	ends     []release
-	listed   bool     // ends has what runs
-	sorted   bool     // by time
-	heap     heap     // of jobs that fit
-	blocked  heap     // of jobs that do not
-	cursors  []cursor // by the places of their buckets in the queue
-	walk     uint64   // of the buckets, in which cursors are made
+	counted  []release // the same in another order
+	listed   bool      // ends has what runs
+	sorted   bool      // by time
+	heap     heap      // of jobs that fit
+	blocked  heap      // of jobs that do not
+	cursors  []cursor  // by the places of their buckets in the queue
+	walk     uint64    // of the buckets, in which cursors are made
 
 	grants     []Grant
 	store      []Grant // of placements and reservations
@@ -348,7 +349,7 @@ func (p *Planner) block(s standing) {
 // not. A later job of one that yields may where the first does not.
 func (p *Planner) stillFits(s *standing) bool {
 	h, at := &p.q.briefs[s.at], int(s.at)
-	if h.yields || p.mayFit(at, p.delayedBy(h.run)) {
+	if h.yields || p.mayFit(at, p.delayedBy(h.run, h.late)) {
 		return true
 	}
 	p.block(*s)
@@ -412,7 +413,9 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	p.give(c, h)
 	c.used++
 	c.entry.start(p.pass)
-	p.ends = append(p.ends, release{at: p.s.Now.Add(c.bucket.run), grants: grants, host: h, gpu: noGPU})
+	p.ends = append(p.ends, release{
+		at: p.s.Now.Add(c.bucket.run), late: p.s.Now.Add(c.bucket.late), grants: grants, host: h, gpu: noGPU,
+	})
 }
 
 // wake says when a plan may come out otherwise though nothing happened: a

@@ -57,7 +57,7 @@ func compare(p *Planner, d *drawn, c *tally) error {
 	p.maxFailedShapes, r.most = d.most, d.most
 	p.siftAfter = d.sift
 	r.placeAll()
-	c.held += r.held
+	c.held += len(r.held)
 	if err := r.conserved(); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (d *drawn) second(p *Planner, before *reference) error {
 	if err := same(p, plan, r); err != nil {
 		return fmt.Errorf("second pass: %w", err)
 	}
-	if len(plan.Place) > 0 && len(before.kept) == 0 && before.held == 0 {
+	if len(plan.Place) > 0 && len(before.kept) == 0 && len(before.held) == 0 {
 		return fmt.Errorf("a second pass places %+v", plan.Place)
 	}
 	if err := d.undelayed(before, r); err != nil {
@@ -108,6 +108,9 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	var kept []BackfillReservation
 	for i, k := range r.kept {
 		kept = append(kept, BackfillReservation{Job: k.id, At: k.at})
+		if i < len(p.backfill) && p.backfill[i].late != k.late {
+			return fmt.Errorf("late shadow of job %d: %d, the reference %d", k.id, p.backfill[i].late, k.late)
+		}
 		if i < len(p.backfill) && !slices.Equal(p.backfill[i].grants, k.grants) {
 			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.backfill[i].grants, k.id, k.grants)
 		}
@@ -133,18 +136,19 @@ func normal(list []Placement) []Placement {
 }
 
 // conserved is invariant 4, when all that can be placed is: no job that is not
-// at a bound fits into what is free now and, where it would be in the way of a
+// at a bound, nor waited for one of its account in its turn, fits into what is free now and, where it would be in the way of a
 // reservation, stays free at the shadow.
 func (r *reference) conserved() error {
 	for _, j := range r.jobs {
-		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) {
+		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
 			return fmt.Errorf("job %d fits and is not placed", j.ID)
 		}
 	}
 	return nil
 }
 
-// undelayed is invariant 5 for the first reservation: it is not for later, and
+// undelayed is invariant 5 for the first reservation: it is not for later but by ends that count
+// late, and
 // no job but one that goes before has it instead. It ends where what was placed
 // has used up the job's quota or array, or left it to another of its account before it. Jobs that may be stopped can be in its
 // way, and those that start on GPUs which an administrator reserved for them.
@@ -164,13 +168,26 @@ func (d *drawn) undelayed(before, now *reference) error {
 	if j := now.jobs[at]; j.Throttle != nil && j.Throttle.Left <= 0 || now.capped(j.Waiting) || now.behindOwn(j) {
 		return nil
 	}
-	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > k.at {
+	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > d.latestShadow(k) {
 		return fmt.Errorf("kept for %d at %d, and after the placements %+v", k.id, k.at, now.kept)
 	}
 	if other := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == now.kept[0].id }); other > at {
 		return fmt.Errorf("kept for %d, and after the placements for %d, which comes later", k.id, now.kept[0].id)
 	}
 	return nil
+}
+
+// latestShadow is what the shadow of a reservation may come to be by those that pass it: the one of late
+// ends, or the moment until which these count, or where an administrator's reservation is in
+// the way then, its end.
+func (d *drawn) latestShadow(k refKept) Instant {
+	at := max(k.late, k.until)
+	for _, v := range d.s.Reserved {
+		if at > k.at {
+			at = max(at, v.To)
+		}
+	}
+	return at
 }
 
 // victims checks who is stopped: preemptible jobs that ran their slice, each

@@ -263,7 +263,7 @@ func (p *Planner) delayedOthers(c *cursor) (mask uint32) {
 func (p *Planner) releaseVictim(r *Running) {
 	p.release(r)
 	for i := range p.backfill {
-		if r.goneBy() > p.backfill[i].at {
+		if r.goneBy(p.backfill[i].until) > p.backfill[i].at {
 			p.backfill[i].rest.giveBack(r.Grants, r.hostShare(), p.s.Now)
 		}
 	}
@@ -276,7 +276,7 @@ func (p *Planner) keepVictim(r *Running) {
 		p.soon.take(r.Grants, r.hostShare())
 	}
 	for i := range p.backfill {
-		if r.goneBy() > p.backfill[i].at {
+		if r.goneBy(p.backfill[i].until) > p.backfill[i].at {
 			p.backfill[i].rest.take(r.Grants, r.hostShare())
 		}
 	}

@@ -24,6 +24,7 @@ type Waiting struct {
 	Since    Instant       // from when its wait counts: that of the next start
 	Capped   time.Duration // what Account.Capped said for its size then: what is added since is no waiting
 	Expected time.Duration // run time, with that of attempts before
+	Late     time.Duration // the run time that one in five like it exceeds, if more than is expected
 	Served   time.Duration // run time of those
 	Effort   time.Duration // see Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
 	Untried  Kind          // its kind, where too few of it have ended to know them by; read of the same
@@ -62,6 +63,7 @@ type bucketKey struct {
 	account  *Account
 	shape    *resourceShape
 	log      int
+	lateLog  int // of Late; not less than log
 	priority job.Priority
 	batch    string
 	owed     bool
@@ -77,6 +79,7 @@ type bucket struct {
 	head    *entry
 	inverse float64       // of what its wait is measured by, in 1/ns
 	run     time.Duration // the expected run time: a power of two seconds, at most the limit
+	late    time.Duration // the same of Late
 	tail    *entry
 	skips   []*entry // the first of each height, from 1
 	at      int      // in Queue.buckets
@@ -156,6 +159,7 @@ func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 	key := bucketKey{
 		account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch, owed: w.Owed,
 	}
+	key.lateLog = max(key.log, runLog(w.Late))
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}
@@ -172,6 +176,9 @@ func newBucket(key bucketKey) *bucket {
 	}
 	if key.batch != "" {
 		b.run = min(b.run, key.extent.length)
+	}
+	if b.late = b.run; key.lateLog > key.log {
+		b.late = runTime(key.lateLog, key.shape.limit)
 	}
 	return b
 }

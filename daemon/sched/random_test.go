@@ -77,6 +77,7 @@ func (d *drawn) policy() {
 		ReservationDepth: pick(d, 0, 1, 1, 1, 2, 3), Slice: pick(d, 0, 30*time.Minute),
 		MaxLoadPercent: pick(d, 0, 0, 50), MaxUsedPercent: pick(d, 0, 0, 60), MinFreeBytes: pick(d, 0, 0, gib),
 	}
+	d.s.Policy.Patience = pick(d, 0, 1, 2, 50)
 	d.s.GuardOpen = d.often(5)
 }
 
@@ -236,6 +237,7 @@ func (d *drawn) queue() {
 	for i := range d.IntN(14) {
 		w := &Waiting{
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
+			Late:  pick(d, 0, 200*time.Second, 900*time.Second, 3*time.Hour),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
 		w.Effort, w.Untried = d.effort()

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -9,17 +10,25 @@ import (
 type refKept struct {
 	id     job.ID
 	at     Instant
+	late   Instant // the shadow by late ends
+	until  Instant // so long they count in the other
 	grants []Grant
 	mem    int64
 	cpus   int
-	end    Instant
+	ends   refEnds
 	rest   machine
 	then   refJob // as it stands at the shadow
 	served bool   // others stop for it
 }
 
+// refEnds are when something is expected to end, and by when it has in four cases of five.
+type refEnds struct{ end, late Instant }
+
+// counted is from when an end counts, late until some moment.
+func (e refEnds) counted(until Instant) Instant { return max(e.end, min(e.late, until)) }
+
 type refRun struct {
-	end    Instant
+	refEnds
 	grants []Grant
 	mem    int64
 	cpus   int
@@ -62,23 +71,49 @@ func (r *reference) keep(j refJob) {
 		r.giveUp(j)
 		return
 	}
-	for _, at := range r.moments() {
-		if m := r.machineAt(base, at); r.fits(j.Waiting, m, at, whenAhead) {
-			k := refKept{id: j.ID, at: at, mem: j.Request.MemBytes, cpus: j.Request.CPUs, end: at.Add(j.run), grants: r.latest(j.Waiting, m, at), rest: m}
-			k.rest.add(-1, k.grants, k.mem, k.cpus)
-			for _, g := range k.grants {
-				if j.Request.GPUMemBytes > 0 {
-					k.rest.gpus[g.GPU].mem -= r.s.GPUs[g.GPU].SlackBytes
-				}
-			}
-			if k.then = j; !r.s.Policy.FIFO {
-				k.then.place.score = r.scoreThen(j, at)
-			}
-			r.kept = append(r.kept, k)
-			return
-		}
+	if k, ok := r.shadow(j, base); ok {
+		r.kept = append(r.kept, k)
+		return
 	}
 	r.giveUp(j)
+}
+
+// shadow finds the first moment at which the job fits where ends count late until it was passed for
+// long enough, what is kept there, and the first moment at which it fits where they always do.
+func (r *reference) shadow(j refJob, base machine) (k refKept, ok bool) {
+	if times := r.s.Policy.Patience; times > 0 {
+		k.until = j.since.Add(time.Duration(times) * j.Expected)
+	}
+	at, m, ok := r.firstFit(j, base, k.until)
+	if !ok {
+		return k, false
+	}
+	k.at, k.late = at, at
+	if r.s.Policy.Patience > 0 {
+		late, _, _ := r.firstFit(j, base, Never)
+		k.late = max(at, late)
+	}
+	k.id, k.mem, k.cpus, k.ends = j.ID, j.Request.MemBytes, j.Request.CPUs, refEnds{at.Add(j.run), k.late.Add(j.lateRun)}
+	k.grants, k.rest = r.latest(j.Waiting, m, at), m
+	k.rest.add(-1, k.grants, k.mem, k.cpus)
+	for _, g := range k.grants {
+		if j.Request.GPUMemBytes > 0 {
+			k.rest.gpus[g.GPU].mem -= r.s.GPUs[g.GPU].SlackBytes
+		}
+	}
+	if k.then = j; !r.s.Policy.FIFO {
+		k.then.place.score = r.scoreThen(j, at)
+	}
+	return k, true
+}
+
+func (r *reference) firstFit(j refJob, base machine, until Instant) (Instant, machine, bool) {
+	for _, at := range r.moments(until) {
+		if m := r.machineAt(base, at, until); r.fits(j.Waiting, m, at, whenAhead) {
+			return at, m, true
+		}
+	}
+	return 0, machine{}, false
 }
 
 func (r *reference) giveUp(j refJob) {
@@ -89,18 +124,18 @@ func (r *reference) giveUp(j refJob) {
 // ends lists all that comes back, GPUs not counted.
 func (r *reference) ends() (list []refRun) {
 	for _, x := range r.s.Running {
-		list = append(list, refRun{max(x.End, x.Late, r.s.Now), x.Grants, x.MemBytes, x.CPUs})
+		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, x.MemBytes, x.CPUs})
 	}
 	list = append(list, r.started...)
 	for _, k := range r.kept {
-		list = append(list, refRun{k.end, k.grants, k.mem, k.cpus})
+		list = append(list, refRun{k.ends, k.grants, k.mem, k.cpus})
 	}
 	return list
 }
 
-func (r *reference) moments() (list []Instant) {
+func (r *reference) moments(until Instant) (list []Instant) {
 	for _, e := range r.ends() {
-		list = append(list, e.end)
+		list = append(list, e.counted(until))
 	}
 	for _, g := range r.s.GPUs {
 		if g.State != OK && g.ReadyAt > 0 {
@@ -116,15 +151,16 @@ func (r *reference) moments() (list []Instant) {
 	return slices.Compact(list)
 }
 
-func (r *reference) machineAt(base machine, at Instant) machine {
+func (r *reference) machineAt(base machine, at, until Instant) machine {
 	m := base.clone()
 	for _, e := range r.ends() {
-		if e.end > at {
+		end := e.counted(until)
+		if end > at {
 			continue
 		}
 		m.add(1, e.grants, e.mem, e.cpus)
 		for _, g := range e.grants {
-			m.gpus[g.GPU].since = max(m.gpus[g.GPU].since, e.end)
+			m.gpus[g.GPU].since = max(m.gpus[g.GPU].since, end)
 		}
 	}
 	for i, g := range r.s.GPUs {

@@ -253,7 +253,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 			soon.add(1, v.Grants, v.MemBytes, v.CPUs)
 		}
 		for i := range kept {
-			if max(v.End, v.Late) > kept[i].at {
+			if ends := (refEnds{v.End, v.Late}); ends.counted(kept[i].until) > kept[i].at {
 				kept[i].rest.add(1, v.Grants, v.MemBytes, v.CPUs)
 			}
 		}

@@ -32,7 +32,7 @@ type reference struct {
 	most    int              // of these
 	started []refRun
 	begun   []refBegun
-	held    int        // jobs that fitted and waited for others of their account
+	held    []job.ID   // that fitted and waited for others of their account
 	users   []*Account // who wait or run something
 }
 
@@ -42,6 +42,7 @@ type refKind struct {
 	account  *Account
 	request  string // the whole of it
 	run      time.Duration
+	late     time.Duration
 	batch    string
 	extent   refExtent // in a batch
 	measure  time.Duration
@@ -61,6 +62,7 @@ type refJob struct {
 	place   refPlace
 	guarded bool
 	run     time.Duration
+	lateRun time.Duration
 	kind    refKind
 }
 
@@ -118,15 +120,20 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
-	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, w.Batch, refExtent{}, refMeasure(w), untriedOf(w), w.Owed}
-	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, kind: kind}
+	late := max(run, powerOfTwo(w.Late))
+	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), untriedOf(w), w.Owed}
+	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, lateRun: late, kind: kind}
 	if w.Batch != "" {
 		j.kind.extent = refExtentOf(w)
 		j.run = time.Duration(j.kind.extent.length) * time.Second
 	}
+	if late == run {
+		j.lateRun = j.run
+	}
 	j.place = refPlace{0, j.since, w.ID}
 	if w.Request.TimeLimit > 0 {
 		j.run = min(j.run, w.Request.TimeLimit.Duration())
+		j.lateRun = min(j.lateRun, w.Request.TimeLimit.Duration())
 	}
 	p := &r.s.Policy
 	if p.FIFO {
@@ -197,7 +204,7 @@ func (r *reference) placeAll() {
 				break
 			}
 			if r.behindOwn(j) {
-				r.held++
+				r.held = append(r.held, j.ID)
 				break
 			}
 			r.start(j, r.choose(j.Waiting, left, whenNow), r.cpusFor(j, left))
@@ -228,13 +235,13 @@ func (r *reference) cpusFor(j refJob, left machine) int {
 func (r *reference) start(j refJob, grants []Grant, cpus int) {
 	r.place = append(r.place, Placement{Job: j.ID, Grants: grants, CPUs: cpus, Guarded: j.guarded})
 	r.now.add(-1, grants, j.Request.MemBytes, cpus)
-	end := r.s.Now.Add(j.run)
+	ends := refEnds{r.s.Now.Add(j.run), r.s.Now.Add(j.lateRun)}
 	for i := range r.kept {
 		if r.inWay(j, r.kept[i]) {
 			r.kept[i].rest.add(-1, grants, j.Request.MemBytes, cpus)
 		}
 	}
-	r.started = append(r.started, refRun{end, grants, j.Request.MemBytes, cpus})
+	r.started = append(r.started, refRun{ends, grants, j.Request.MemBytes, cpus})
 	r.count(j, cpus)
 }
 
@@ -294,11 +301,11 @@ func (r *reference) capped(w *Waiting) bool {
 
 // inWay reports whether the job, started now, may still be there at the shadow.
 func (r *reference) inWay(j refJob, k refKept) bool {
-	stays := j.run
+	run, late := j.run, j.lateRun
 	if j.Request.Preemptible && r.yields(j.running(), k.then.standing()) {
-		stays = min(stays, r.s.Policy.Slice)
+		run, late = min(run, r.s.Policy.Slice), min(late, r.s.Policy.Slice)
 	}
-	return r.s.Now.Add(stays) > k.at
+	return r.s.Now.Add(run) > k.at && r.s.Now.Add(late) > k.late
 }
 
 // leftFor is what is free now and stays free at each shadow at which the job

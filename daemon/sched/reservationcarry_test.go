@@ -99,9 +99,10 @@ func (d *drawn) started(w *Waiting, x Placement) {
 	d.s.Host.Running++
 	d.s.Host.PromisedMem += w.Request.MemBytes
 	d.s.Host.PromisedCPUs += x.CPUs
+	runs := newReference(&d.s, nil).value(w)
 	d.s.Running = append(d.s.Running, Running{
 		ID: w.ID, Grants: slices.Clone(x.Grants), MemBytes: w.Request.MemBytes, CPUs: x.CPUs, Priority: w.Request.Priority,
-		Account: w.Account, End: noon.Add(newReference(&d.s, nil).value(w).run), Since: w.Since, Start: noon, Expected: w.Expected,
+		Account: w.Account, End: noon.Add(runs.run), Late: noon.Add(runs.lateRun), Since: w.Since, Start: noon, Expected: w.Expected,
 	})
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		a.Start(w.Request.QuotaMilli(), gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)

@@ -13,7 +13,10 @@ import (
 type backfillReservation struct {
 	id           job.ID
 	at           Instant // the shadow
+	late         Instant // that of all late ends
+	until        Instant // so long running jobs are counted on late in the first
 	run          time.Duration
+	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
 	before       capacity // the rest, while the pass looks for victims
@@ -26,6 +29,7 @@ type backfillReservation struct {
 // release is something coming back at a moment: what a job held, or a GPU.
 type release struct {
 	at     Instant
+	late   Instant
 	grants []Grant
 	host   hostShare
 	gpu    int // noGPU, nothing, or the position of a GPU that becomes OK
@@ -42,13 +46,19 @@ const (
 // when GPUs are needed that are kept for another: it runs longer, and cannot be
 // stopped for the other by then.
 func (p *Planner) delays(c *cursor, r *backfillReservation) bool {
-	stays := c.bucket.run
+	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
 		if alone := p.rankAlone(c); alone.yields(&r.then, p.s.Policy.FIFO) {
-			stays = min(stays, p.s.Policy.Slice)
+			run, late = min(run, p.s.Policy.Slice), min(late, p.s.Policy.Slice)
 		}
 	}
-	return p.s.Now.Add(stays) > r.at
+	return r.delayedBy(p.s.Now, run, late)
+}
+
+// delayedBy reports whether a job that starts now is in the way of the reservation: it is expected
+// to outlast the shadow, and late as it may be the one of jobs that are as late.
+func (r *backfillReservation) delayedBy(now Instant, run, late time.Duration) bool {
+	return now.Add(run) > r.at && now.Add(late) > r.late
 }
 
 // delayed returns the reservations that the job at the cursor may be in the way
@@ -64,9 +74,9 @@ func (p *Planner) delayed(c *cursor) (mask uint32) {
 
 // delayedBy is delayed for all jobs of a bucket that does not yield and for none of
 // which GPUs are kept.
-func (p *Planner) delayedBy(run time.Duration) (mask uint32) {
+func (p *Planner) delayedBy(run, late time.Duration) (mask uint32) {
 	for i := range p.backfill {
-		if p.s.Now.Add(run) > p.backfill[i].at {
+		if p.backfill[i].delayedBy(p.s.Now, run, late) {
 			mask |= 1 << i
 		}
 	}
@@ -156,7 +166,9 @@ func (p *Planner) releases() {
 		p.listed = true
 		for i := range p.s.Running {
 			r := &p.s.Running[i]
-			p.ends = append(p.ends, release{at: max(r.goneBy(), p.s.Now), grants: r.Grants, host: r.hostShare(), gpu: noGPU})
+			p.ends = append(p.ends, release{
+				at: max(r.End, p.s.Now), late: max(r.Late, p.s.Now), grants: r.Grants, host: r.hostShare(), gpu: noGPU,
+			})
 		}
 		for i := range p.s.GPUs {
 			if g := &p.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
@@ -191,12 +203,13 @@ func (p *Planner) reserve(c *cursor) bool {
 		return false
 	}
 	r := p.newReservation()
-	r.rest.copyFrom(&p.ahead)
-	if !p.findShadow(&q, r) {
+	if !p.findShadow(&q, r, p.ends) {
 		return false
 	}
+	p.countLate(c, &q, r)
 	r.id, r.account, r.preemptedFor = c.entry.ID, c.bucket.account, false
-	r.run, r.host, r.then = c.bucket.run, c.bucket.shape.hostShare, p.rankAt(c, r.at)
+	r.run, r.lateRun = c.bucket.run, c.bucket.late
+	r.host, r.then = c.bucket.shape.hostShare, p.rankAt(c, r.at)
 	p.keep(r, p.chooseLatest(&q, &r.rest), c.bucket.shape.gpuMem > 0)
 	p.keepPlace(c, r.at)
 	return true
@@ -220,13 +233,14 @@ func (p *Planner) newReservation() *backfillReservation {
 	return &p.backfill[:len(p.backfill)+1][len(p.backfill)]
 }
 
-// findShadow moves the capacity to the first moment at which the query fits.
-// All that comes back at that moment is in it.
-func (p *Planner) findShadow(q *query, r *backfillReservation) bool {
-	for i := 0; i < len(p.ends); {
-		at := p.ends[i].at
-		for ; i < len(p.ends) && p.ends[i].at == at; i++ {
-			r.rest.comeBack(&p.ends[i])
+// findShadow moves the rest to the first moment at which the query fits. All that comes
+// back at that moment is in it.
+func (p *Planner) findShadow(q *query, r *backfillReservation, ends []release) bool {
+	r.rest.copyFrom(&p.ahead)
+	for i := 0; i < len(ends); {
+		at := ends[i].at
+		for ; i < len(ends) && ends[i].at == at; i++ {
+			r.rest.comeBack(&ends[i])
 		}
 		if q.at = at; p.fits(q, &r.rest) {
 			r.at = at
@@ -234,6 +248,36 @@ func (p *Planner) findShadow(q *query, r *backfillReservation) bool {
 		}
 	}
 	return false
+}
+
+// countLate finds the shadows of a job for which one of expected ends was found: that of late ends,
+// and that of late ends until the job was passed for long enough.
+func (p *Planner) countLate(c *cursor, q *query, r *backfillReservation) {
+	r.late, r.until = r.at, 0
+	times := p.s.Policy.Patience
+	if times == 0 || !p.countUntil(Never) {
+		return
+	}
+	p.findShadow(q, r, p.counted)
+	r.late, r.until = r.at, c.came.Add(time.Duration(times)*c.entry.Expected)
+	p.countUntil(r.until)
+	p.findShadow(q, r, p.counted)
+	r.late = max(r.late, r.at)
+}
+
+// countUntil lists what comes back where it is counted on late until some moment; false where
+// nothing is then later than expected.
+func (p *Planner) countUntil(until Instant) (later bool) {
+	p.counted = append(p.counted[:0], p.ends...)
+	for i := range p.counted {
+		if e := &p.counted[i]; min(e.late, until) > e.at {
+			e.at, later = min(e.late, until), true
+		}
+	}
+	if later {
+		slices.SortStableFunc(p.counted, byTime)
+	}
+	return later
 }
 
 func (l *capacity) comeBack(e *release) {
@@ -261,7 +305,9 @@ func (p *Planner) keep(r *backfillReservation, grants []Grant, exact bool) {
 	}
 	p.backfill = p.backfill[:len(p.backfill)+1]
 	p.changed()
-	p.ends = append(p.ends, release{at: r.at.Add(r.run), grants: r.grants, host: r.host, gpu: noGPU})
+	p.ends = append(p.ends, release{
+		at: r.at.Add(r.run), late: r.late.Add(r.lateRun), grants: r.grants, host: r.host, gpu: noGPU,
+	})
 	p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: r.id, At: r.at})
 }
 

@@ -137,7 +137,7 @@ type Running struct {
 	CPUs        int           // that it counts for
 	Quota       int           // the same in quotas of GPUs
 	End         Instant       // expected; not before the snapshot's Now
-	Late        Instant       // from when what it holds is counted on for GPUs that are kept, if after End
+	Late        Instant       // by when four in five like it will have ended, if after End
 	Stopping    bool          // it has been told to stop
 	Still       Instant       // it is suspended until then, Never where nobody knows; 0: it is not
 	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
@@ -157,8 +157,9 @@ type Running struct {
 	Throttle    *Throttle     // of its array; nil: none
 }
 
-// goneBy is from when GPUs that are kept for another count on what the job holds.
-func (r *Running) goneBy() Instant { return max(r.End, r.Late) }
+// goneBy is from when GPUs that are kept for another count on what the job holds: late, but
+// until some moment, and then as expected.
+func (r *Running) goneBy(until Instant) Instant { return max(r.End, min(r.Late, until)) }
 
 // milli is how much of GPUs the job holds.
 func (r *Running) milli() (sum int) {

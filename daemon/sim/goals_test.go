@@ -104,7 +104,7 @@ func (r *trials) run(name, policy string) []*sim.Outcome {
 	switch {
 	case s.Days == 0 || name == "cluster":
 		seeds = 1
-	case name == "lognormal" || name == "bimodal":
+	case name == "uniform" || name == "lognormal" || name == "bimodal":
 		seeds = manySeeds
 	}
 	for seed := range seeds {
