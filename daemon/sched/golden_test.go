@@ -25,6 +25,7 @@ func TestSameDecisions(t *testing.T) {
 	}{
 		{"fair", Policy{HalfLife: week, GuardAfter: 12 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * time.Minute}},
 		{"deep", Policy{HalfLife: time.Hour, GuardAfter: 12 * time.Hour, GuardPercent: 50, ReservationDepth: 3, Slice: 30 * time.Minute}},
+		{"late", Policy{HalfLife: week, GuardAfter: 12 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Patience: 2, Slice: 30 * time.Minute}},
 		{"fifo", Policy{FIFO: true, ReservationDepth: 1, Slice: 30 * time.Minute}},
 	} {
 		first := decisions(t, c.policy)
@@ -54,6 +55,9 @@ func decisions(t *testing.T, policy Policy) string {
 	users := l.anyUsers()
 	for i := range 300 {
 		l.anyJob(time.Duration(i)*17*time.Minute, users)
+	}
+	for i, j := range l.jobs {
+		j.Late = j.Expected * time.Duration(1+i%4)
 	}
 	sum, n := sha256.New(), 0
 	l.passed = func(p *Plan, _ []job.ID) {

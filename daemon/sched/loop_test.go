@@ -174,6 +174,7 @@ func (l *loop) see() {
 			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Quota: j.Request.QuotaMilli(), Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
 			Served: j.served, Guarded: j.lane, End: s.Now.Add(Remaining(j.Expected, j.served+ran)),
+			Late: j.start.Add(j.Late - j.served),
 		})
 	}
 	l.earn()

@@ -10,7 +10,7 @@ type Policy struct {
 	GuardAfter       time.Duration // a job that waited longer goes first in its class and number; 0: never
 	GuardPercent     int           // of the machine's time that such jobs may take before the others' turn comes again
 	ReservationDepth int           // how many jobs that do not fit have GPUs kept for them; 0: none
-	Patience         int           // a job is passed late (Running.Late) until it waited for so many of its run times; 0: never
+	Patience         int           // a job is passed late until it waited for so many times its run time; 0: never
 	Slice            time.Duration // a preemptible job runs at least so long before it is stopped
 	MaxLoadPercent   int           // a GPU busier than this takes no job; 0 or 100: any
 	MaxUsedPercent   int           // a GPU with more of its memory in use takes no job; 0 or 100: any

@@ -93,7 +93,8 @@ func (r *reference) shadow(j refJob, base machine) (k refKept, ok bool) {
 		late, _, _ := r.firstFit(j, base, Never)
 		k.late = max(at, late)
 	}
-	k.id, k.mem, k.cpus, k.ends = j.ID, j.Request.MemBytes, j.Request.CPUs, refEnds{at.Add(j.run), k.late.Add(j.lateRun)}
+	k.id, k.mem, k.cpus = j.ID, j.Request.MemBytes, j.Request.CPUs
+	k.ends = refEnds{at.Add(j.run), k.late.Add(j.lateRun)}
 	k.grants, k.rest = r.latest(j.Waiting, m, at), m
 	k.rest.add(-1, k.grants, k.mem, k.cpus)
 	for _, g := range k.grants {
