@@ -14,15 +14,20 @@ type gpusCmd struct {
 	Topology bool `name:"topology" help:"Only show how the GPUs are connected."`
 	Wide     bool `name:"wide" short:"w" help:"The same as -o wide, with how the GPUs are connected."`
 	outputFlags
+	againFlags
 }
 
 func (c *gpusCmd) Run(ctx context.Context, a *app) error {
+	if c.Wide && c.form() == "table" {
+		c.Output = "wide"
+	}
+	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a) })
+}
+
+func (c *gpusCmd) show(ctx context.Context, a *app) error {
 	reply, err := a.client.GPUs(ctx)
 	if err != nil {
 		return err
-	}
-	if c.Wide && c.form() == "table" {
-		c.Output = "wide"
 	}
 	if c.Topology && c.form() == "table" {
 		a.writeTopology(reply, false)

@@ -18,6 +18,7 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "GPU", Key: "index", Right: true, Cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
 		{Title: "MODEL", Key: "name", Least: 8, Cell: func(g api.GPU) string { return g.Name }},
 		{Title: "STATE", Key: "state", Least: 7, Cell: func(g api.GPU) string { return gpuState(t, g) }, Raw: func(g api.GPU) string { return string(g.State) }, Style: func(g api.GPU) term.Style { return gpuStyle(job.GPUState(gpuWord(g))) }},
+		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
 		{Title: "FREE", Key: "free_milli", Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{Title: "MEMORY", Cell: func(g api.GPU) string {
 			if g.MemTotalBytes == 0 && g.Name != "" {
@@ -37,6 +38,11 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "UUID", Key: "uuid", Extra: true, Cell: func(g api.GPU) string { return g.UUID }},
 		{Title: "PCI", Key: "pci", Extra: true, Cell: func(g api.GPU) string { return g.PCI }},
 	}
+}
+
+// allocatedOf is how much of a GPU jobs have.
+func allocatedOf(g api.GPU) string {
+	return strconv.Itoa((job.WholeGPU-g.FreeMilli)*100/job.WholeGPU) + "%"
 }
 
 // gpuWord is the state for people: one that no job has is not free to look at
@@ -170,14 +176,22 @@ func dash(s string) string { return cmp.Or(s, "-") }
 
 // writeGPUs prints the GPUs. How much of each is free is shown where some are
 // shared; elsewhere the state says it. A model that all are of is named once.
-func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
+func (a *app) writeGPUs(gpus []api.GPU, wide bool) { a.writeGPUTable(gpus, wide, false) }
+
+// writeAllocation is writeGPUs with how much of each is allocated.
+func (a *app) writeAllocation(gpus []api.GPU, wide bool) { a.writeGPUTable(gpus, wide, true) }
+
+func (a *app) writeGPUTable(gpus []api.GPU, wide, allocated bool) {
 	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
 	if alike {
 		a.out.Printf("%d x %s\n", len(gpus), term.Clean(gpus[0].Name))
 	}
 	shared := slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.FreeMilli > 0 && g.FreeMilli < job.WholeGPU })
 	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool {
-		return c.Key == "free_milli" && !shared && !wide || c.Key == "name" && alike
+		if c.Name == "allocated" {
+			return !allocated
+		}
+		return c.Key == "free_milli" && (!shared || allocated) && !wide || c.Key == "name" && alike
 	})
 	term.WriteTable(a.out, cols, gpus, wide)
 }

@@ -115,7 +115,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g},
 		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, Reservation: job.Reservation{By: evil, Reason: evil}}}}, true)
 	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []job.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
-	a.writeStatus(api.StatusReply{Version: evil, Health: "HEALTHY"}, []api.Job{j}, true)
+	a.writeStatus(api.StatusReply{Version: evil, Health: "DEGRADED", Problem: &job.Check{Name: evil, Detail: evil}}, []api.Job{j}, true, true)
 	a.complain(evil)
 	a.note("%s", evil)
 	writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})

@@ -12,41 +12,117 @@ import (
 
 // statusCmd shows the scheduler at a glance.
 type statusCmd struct {
+	Detailed bool `name:"detailed" help:"Also how jobs have ended since the scheduler started, and all jobs that run, however many lines that takes."`
 	outputFlags
+	againFlags
 }
 
 func (c *statusCmd) Run(ctx context.Context, a *app) error {
-	reply, err := a.client.Status(ctx)
-	if err != nil {
-		return err
-	}
-	jobs := append(append([]api.Job{}, reply.Running...), reply.Waiting...)
-	text := func(wide bool) { a.writeStatus(reply, jobs, wide) }
-	return a.jobReport(reply, jobs, text).show(a, c.outputFlags)
+	return c.again(ctx, a, c.outputFlags, func() error {
+		reply, err := a.client.Status(ctx)
+		if err != nil {
+			return err
+		}
+		jobs := append(append([]api.Job{}, reply.Running...), reply.Waiting...)
+		text := func(wide bool) { a.writeStatus(reply, jobs, wide, c.Detailed) }
+		return a.jobReport(reply, jobs, text).show(a, c.outputFlags)
+	})
 }
 
-func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide bool) {
+func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool) {
 	t := a.out
-	health := t.Paint(healthStyle(s.Health), string(s.Health))
-	t.Printf("gpusched %s %s since %s: %s\n", term.Clean(s.Version), health, t.Moment(s.StartedAt), countLine(s.Counts))
-	if s.Health != job.Healthy {
-		t.Printf("'gpusched health' says what is wrong\n")
+	t.Printf("gpusched %s, up since %s\n", term.Clean(s.Version), t.Moment(s.StartedAt))
+	t.Printf("health    %s\n", a.healthLine(s))
+	t.Printf("jobs      %s\n", countLine(s.Counts)+classLine(s.Totals))
+	if line := endedLine(s.Totals, detailed); line != "" {
+		t.Printf("ended     %s\n", line)
+	}
+	if line := promisedLine(&s.Host); line != "" {
+		t.Printf("promised  %s\n", line)
 	}
 	a.writeDrain(s.Drain)
-	if line := promisedLine(&s.Host); line != "" {
-		t.Printf("promised to jobs: %s\n", line)
-	}
 	if len(s.GPUs) > 0 {
 		t.Printf("\n")
-		a.writeGPUs(s.GPUs, wide)
+		a.writeAllocation(s.GPUs, wide)
 	}
-	if len(jobs) > 0 {
+	shown := jobs
+	if room := t.Height - statusLines - len(s.GPUs); t.Height > 0 && !wide && !detailed && len(jobs) > max(room, leastShown) {
+		shown = jobs[:max(room, leastShown)]
+	}
+	if len(shown) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, a.jobColumns(), jobs, wide)
+		term.WriteTable(t, a.jobColumns(), shown, wide)
 	}
-	if more := s.Counts[string(job.Queued)] - len(s.Waiting); more > 0 {
-		t.Printf("and %d more that wait (see 'gpusched list')\n", more)
+	if more := s.Counts[string(job.Queued)] - len(s.Waiting) + len(jobs) - len(shown); more > 0 {
+		t.Printf("… and %d more ('gpusched list' shows them)\n", more)
 	}
+}
+
+// How many lines of a status are neither GPUs nor jobs, with the prompt and the first line
+// of --watch, and how many jobs are shown on the lowest terminal.
+const (
+	statusLines = 14
+	leastShown  = 4
+)
+
+// healthLine says how the scheduler is, and the worst of what is wrong.
+func (a *app) healthLine(s api.StatusReply) string {
+	text := string(s.Health)
+	if s.Health == job.Healthy {
+		return a.out.Paint(healthStyle(s.Health), text)
+	}
+	hint := " ('gpusched health')"
+	if s.Problem != nil {
+		text += ": " + term.Clean(s.Problem.Name+": "+a.out.Local(s.Problem.Detail))
+	}
+	if room := a.out.Width - len("health    ") - len(hint); a.out.Width > 0 {
+		text = term.Cut(text, max(room, 10))
+	}
+	word, rest, _ := strings.Cut(text, ":")
+	if rest != "" {
+		rest = ":" + rest
+	}
+	return a.out.Paint(healthStyle(s.Health), word) + rest + hint
+}
+
+// classLine counts the jobs that have not ended by class, where there is another than normal.
+func classLine(t *api.Totals) string {
+	var parts phrases
+	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal.String()] != (api.ClassTotals{}) {
+		return ""
+	}
+	for class := job.Interactive; class >= job.Scavenger; class-- {
+		n := t.Classes[class.String()]
+		parts.add(n.Queued+n.Active > 0, "%d %s", n.Queued+n.Active, class)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// endedLine says what has been done.
+func endedLine(t *api.Totals, detailed bool) string {
+	if t == nil {
+		return ""
+	}
+	ended, bad := 0, 0
+	var each phrases
+	for _, state := range job.EndStates() {
+		n := t.Ended[string(state)]
+		if ended += n; state != job.Completed && state != job.Cancelled {
+			bad += n
+		}
+		each.add(n > 0, "%d %s", n, state)
+	}
+	text := fmt.Sprintf("%d since it is up", ended)
+	switch {
+	case detailed && len(each) > 0:
+		text += " (" + strings.Join(each, ", ") + ")"
+	case bad > 0:
+		text += fmt.Sprintf(", %d of them failed", bad)
+	}
+	return text + fmt.Sprintf("; %d submitted ever", t.Submitted)
 }
 
 // promisedLine says what jobs have of what is counted besides GPUs.
@@ -67,7 +143,7 @@ func countLine(counts map[string]int) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no jobs"
+		return "none"
 	}
 	return strings.Join(parts, ", ")
 }

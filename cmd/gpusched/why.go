@@ -14,11 +14,16 @@ import (
 // whyCmd says why a job waits.
 type whyCmd struct {
 	outputFlags
+	againFlags
 
 	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`
 }
 
 func (c *whyCmd) Run(ctx context.Context, a *app) error {
+	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a) })
+}
+
+func (c *whyCmd) show(ctx context.Context, a *app) error {
 	reply, err := a.job(ctx, c.ID)
 	if err != nil {
 		return err

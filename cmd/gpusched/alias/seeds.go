@@ -127,8 +127,8 @@ var schedulerVerbs = verbs{
 
 var statusOptions = []option{
 	{"--json", false, flagged("--json")},
-	{"--detailed", false, nothing},
-	{"--watch", false, refused("'watch -n 2 gpusched status' shows it again and again")},
+	{"--detailed", false, flagged("--detailed")},
+	{"--watch", false, flagged("--watch")},
 }
 
 var addOptions = []option{

@@ -17,7 +17,11 @@ type Terminal struct {
 	TTY    bool
 	Colour bool
 	Width  int       // columns; 0: not a terminal
+	Height int       // lines; 0: not known
 	Now    time.Time // what relative times are relative to; its location is the reader's
+
+	file  *os.File
+	fixed int // the width that the environment says, 0: none
 }
 
 // IsTerminal reports whether a file is a terminal.
@@ -31,15 +35,27 @@ func New(f *os.File, getenv func(string) string, now time.Time) *Terminal {
 		return t
 	}
 	t.TTY, t.Width = true, 80
-	if w, _, err := xterm.GetSize(int(f.Fd())); err == nil && w > 0 {
-		t.Width = w
-	}
+	t.file = f
 	var columns int
 	if _, err := fmt.Sscan(getenv("COLUMNS"), &columns); err == nil && columns > 0 {
-		t.Width = columns
+		t.fixed = columns
 	}
+	t.Measure()
 	t.Colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return t
+}
+
+// Measure looks how big the terminal is now.
+func (t *Terminal) Measure() {
+	if t.file == nil {
+		return
+	}
+	if w, h, err := xterm.GetSize(int(t.file.Fd())); err == nil && w > 0 {
+		t.Width, t.Height = w, h
+	}
+	if t.fixed > 0 {
+		t.Width = t.fixed
+	}
 }
 
 // Printf writes text for people.
