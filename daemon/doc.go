@@ -15,6 +15,7 @@
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
+//	cmd/gpusched-metrics      answers scrapes on a port, and tells dcgm-exporter who is on which GPU
 //	cmd/gpusched-top          GPUs and jobs on the whole screen
 //	cmd/gpusched-top/screen   what is on it and what keys do
 //	cmd/gpusched-nvml         reads the GPUs

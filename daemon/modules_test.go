@@ -41,6 +41,7 @@ var modules = map[string]map[string]string{
 		"github.com/creack/pty": "opens and sizes the terminal of a job that has one",
 	},
 	"cmd/gpusched-accounts": {},
+	"cmd/gpusched-metrics":  {},
 	"cmd/gpusched-top": {
 		"charm.land/bubbletea/v2":               "the whole screen: reads keys, draws what changed, gives the terminal back",
 		"github.com/charmbracelet/colorprofile": "of bubbletea: which colours a terminal has, told and not looked for",

@@ -17,12 +17,14 @@ program gpusched-accounts /usr/libexec/gpusched
 program gpusched-notify /usr/libexec/gpusched
 program gpusched-top /usr/libexec/gpusched
 program gpusched-web /usr/libexec/gpusched
+program gpusched-metrics /usr/libexec/gpusched
 install -d -m 755 "$root/usr/sbin"
 ln -sf ../libexec/gpusched/gpuschedd "$root/usr/sbin/gpuschedd"
 [ -e "$root/etc/gpusched/gpusched.toml" ] || file .out/stage/gpusched.toml /etc/gpusched/gpusched.toml
 install -d -m 755 "$root/etc/gpusched/conf.d"
 file packaging/needrestart/gpusched.conf /etc/needrestart/conf.d/gpusched.conf
 for unit in gpusched.service gpusched.socket gpusched-devices.service gpusched-accounts.service gpusched-accounts.socket gpusched-web.service gpusched-web.socket gpujobs.slice \
+	gpusched-metrics.service gpusched-metrics.socket gpusched-job-mapping.service gpusched-textfile.service gpusched-textfile.timer \
 	gpujob-.service.d/10-gpusched.conf gpujobs-.slice.d/10-gpusched.conf; do
 	file "packaging/systemd/$unit" "$units/$unit"
 done
@@ -32,6 +34,9 @@ for unit in gpusched.service gpusched.socket; do
 done
 for place in user-.slice:slice user-0.slice:root cron.service:service crond.service:service atd.service:service; do
 	file "packaging/fence/${place#*:}.conf" "/usr/share/gpusched/fence/${place%:*}.d/50-gpusched-fence.conf"
+done
+for text in prometheus/gpusched.rules.yml prometheus/prometheus.yml grafana/gpusched.json; do
+	file "contrib/$text" "/usr/share/gpusched/$text"
 done
 file packaging/sysusers.d/gpusched.conf /usr/lib/sysusers.d/gpusched.conf
 file packaging/tmpfiles.d/gpusched.conf /usr/lib/tmpfiles.d/gpusched.conf

@@ -30,9 +30,7 @@ func (c *metricsCmd) Run(ctx context.Context, a *app) error {
 	}
 	page, err := a.client.Metrics(ctx, string(format))
 	if err != nil { // or the figures of before would stay
-		down := metrics.NewPage()
-		down.AddBool("gpusched_up", false)
-		page = down.Text(format)
+		page = metrics.Down(format)
 	}
 	return cmp.Or(replaceFile(c.Textfile, page), err)
 }

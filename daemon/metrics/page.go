@@ -45,6 +45,13 @@ type sample struct {
 // NewPage returns a page without samples.
 func NewPage() *Page { return &Page{table: Families(), samples: map[string][]sample{}} }
 
+// Down is the page of a scheduler that can't be asked.
+func Down(format Format) []byte {
+	p := NewPage()
+	p.AddBool("gpusched_up", false)
+	return p.Text(format)
+}
+
 // Add adds a sample.
 func (p *Page) Add(name string, value float64, labels ...string) {
 	p.put(name, sample{labels: labels, value: value})

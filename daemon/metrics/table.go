@@ -101,12 +101,14 @@ var gpuTable = []Family{
 	{"gpusched_gpu_errors", Counter, "", "Errors that the driver reported of the GPU since the machine's boot, by their number (Xid).", []string{"gpu", "uuid", "xid"}},
 }
 
+// processTable is not named as by convention, process_…: node_exporter has these names for
+// itself, and refuses a page in which they come twice.
 var processTable = []Family{
-	{"process_cpu", Counter, "seconds", "CPU time of the daemon.", nil},
-	{"process_resident_memory", Gauge, "bytes", "Memory of the daemon.", nil},
-	{"process_virtual_memory", Gauge, "bytes", "Address space of the daemon.", nil},
-	{"process_open_fds", Gauge, "", "Open files of the daemon.", nil},
-	{"process_max_fds", Gauge, "", "Files that the daemon may have open.", nil},
-	{"process_start_time", Gauge, "seconds", "When the daemon was started, in Unix time.", nil},
-	{"go_goroutines", Gauge, "", "Goroutines of the daemon.", nil},
+	{"gpusched_process_cpu", Counter, "seconds", "CPU time of the daemon.", nil},
+	{"gpusched_process_resident_memory", Gauge, "bytes", "Memory of the daemon.", nil},
+	{"gpusched_process_virtual_memory", Gauge, "bytes", "Address space of the daemon.", nil},
+	{"gpusched_process_open_fds", Gauge, "", "Open files of the daemon.", nil},
+	{"gpusched_process_max_fds", Gauge, "", "Files that the daemon may have open.", nil},
+	{"gpusched_process_start_time", Gauge, "seconds", "When the daemon was started, in Unix time.", nil},
+	{"gpusched_process_goroutines", Gauge, "", "Goroutines of the daemon.", nil},
 }

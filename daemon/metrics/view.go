@@ -116,11 +116,11 @@ type Process struct {
 
 // AddProcess adds it.
 func (p *Page) AddProcess(use Process) {
-	p.Add("process_cpu", use.CPU.Seconds())
-	p.Add("process_resident_memory", float64(use.Resident))
-	p.Add("process_virtual_memory", float64(use.Virtual))
-	p.Add("process_open_fds", float64(use.OpenFDs))
-	p.Add("process_max_fds", float64(use.MaxFDs))
-	p.AddTime("process_start_time", use.Started)
-	p.Add("go_goroutines", float64(use.Goroutines))
+	p.Add("gpusched_process_cpu", use.CPU.Seconds())
+	p.Add("gpusched_process_resident_memory", float64(use.Resident))
+	p.Add("gpusched_process_virtual_memory", float64(use.Virtual))
+	p.Add("gpusched_process_open_fds", float64(use.OpenFDs))
+	p.Add("gpusched_process_max_fds", float64(use.MaxFDs))
+	p.AddTime("gpusched_process_start_time", use.Started)
+	p.Add("gpusched_process_goroutines", float64(use.Goroutines))
 }

@@ -35,7 +35,7 @@ func TestMetricsArePages(t *testing.T) {
 		for _, line := range []string{
 			"gpusched_up 1", `gpusched_health{part="gpus",state="healthy"} 1`, `gpusched_requests_total{action="status",code="ok"} 1`,
 			`gpusched_requests_total{action="pause",code="forbidden"} 1`, `gpusched_requests_total{action="unknown",code="usage"} 1`,
-			"process_open_fds 12", `gpusched_build_info{version="1.2.3",`, `gpusched_gpu_jobs{gpu="0",uuid="GPU-a"} `,
+			"gpusched_process_open_fds 12", `gpusched_build_info{version="1.2.3",`, `gpusched_gpu_jobs{gpu="0",uuid="GPU-a"} `,
 		} {
 			if !strings.Contains(page, "\n"+line) {
 				t.Errorf("%s lacks %q:\n%s", path, line, page)

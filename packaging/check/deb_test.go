@@ -78,6 +78,9 @@ func debFiles() []string {
 		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job", "/usr/libexec/gpusched/gpusched-notify", "/usr/libexec/gpusched/gpusched-top",
 		"/usr/libexec/gpusched/gpusched-accounts", "/usr/lib/systemd/system/gpusched-accounts.service", "/usr/lib/systemd/system/gpusched-accounts.socket",
 		"/usr/libexec/gpusched/gpusched-web", "/usr/lib/systemd/system/gpusched-web.service", "/usr/lib/systemd/system/gpusched-web.socket",
+		"/usr/libexec/gpusched/gpusched-metrics", "/usr/lib/systemd/system/gpusched-metrics.service", "/usr/lib/systemd/system/gpusched-metrics.socket",
+		"/usr/lib/systemd/system/gpusched-job-mapping.service", "/usr/lib/systemd/system/gpusched-textfile.service", "/usr/lib/systemd/system/gpusched-textfile.timer",
+		"/usr/share/gpusched/prometheus/gpusched.rules.yml", "/usr/share/gpusched/prometheus/prometheus.yml", "/usr/share/gpusched/grafana/gpusched.json",
 		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
 		"/usr/lib/systemd/system/gpusched-devices.service", "/usr/lib/systemd/user/gpusched-watch@.service", "/usr/lib/systemd/user/gpusched.service", "/usr/lib/systemd/user/gpusched.socket",
@@ -121,7 +124,7 @@ func TestMaintainerScriptsParse(t *testing.T) {
 // in an old driver does not end it at start.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
-	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-top"} {
+	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-metrics"} {
 		if out := output(t, "readelf", "-dlW", filepath.Join(dir, static)); strings.Contains(out, "INTERP") || strings.Contains(out, "NEEDED") {
 			t.Errorf("%s is not static:\n%s", static, out)
 		}

@@ -90,7 +90,10 @@ func TestUnitsVerify(t *testing.T) {
 		filepath.Join(dir, "usr/lib/systemd/system/gpusched.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched.socket"),
 		filepath.Join(dir, "usr/lib/systemd/system/gpusched-devices.service"), filepath.Join(dir, "usr/lib/systemd/system/gpujobs.slice"),
 		filepath.Join(dir, "usr/lib/systemd/system/gpusched-accounts.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-accounts.socket"),
-		filepath.Join(dir, "usr/lib/systemd/system/gpusched-web.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-web.socket"))
+		filepath.Join(dir, "usr/lib/systemd/system/gpusched-web.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-web.socket"),
+		filepath.Join(dir, "usr/lib/systemd/system/gpusched-metrics.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-metrics.socket"),
+		filepath.Join(dir, "usr/lib/systemd/system/gpusched-textfile.service"), filepath.Join(dir, "usr/lib/systemd/system/gpusched-textfile.timer"),
+		filepath.Join(dir, "usr/lib/systemd/system/gpusched-job-mapping.service"))
 	out, _ := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		// The programs are not installed on the machine that builds.

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr))
+}
+
+// activated is the descriptor of the first socket that systemd hands over.
+const activated = 3
+
+// run works until ctx is done. Exit codes: 1 went wrong, 2 usage.
+func run(ctx context.Context, args []string, getenv func(string) string, talk io.Writer) int {
+	flags := flag.NewFlagSet("gpusched-metrics", flag.ContinueOnError)
+	flags.SetOutput(talk)
+	socket := flags.String("socket", api.SocketPath, "the scheduler's socket")
+	dir := flags.String("job-mapping", "", "keep a file for each GPU with its jobs below this directory, in gpus")
+	every := flags.Duration("every", 5*time.Second, "how often these files are brought up to date")
+	if flags.Parse(args) != nil || flags.NArg() > 0 || *every < time.Second {
+		fmt.Fprintln(talk, "gpusched-metrics: is started by gpusched-metrics.socket or gpusched-job-mapping.service, see gpusched-metrics(1)")
+		return 2
+	}
+	client := &api.Client{Socket: *socket}
+	var err error
+	if *dir != "" {
+		err = keepMapping(ctx, client, *dir, *every, talk)
+	} else {
+		err = serveActivated(ctx, client, getenv)
+	}
+	if err != nil {
+		fmt.Fprintln(talk, "gpusched-metrics:", err)
+		return 1
+	}
+	return 0
+}
+
+func serveActivated(ctx context.Context, client *api.Client, getenv func(string) string) error {
+	if getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("there is no socket of systemd's: start gpusched-metrics.socket")
+	}
+	l, err := net.FileListener(os.NewFile(activated, "socket"))
+	if err != nil {
+		return fmt.Errorf("take systemd's socket: %w", err)
+	}
+	return serve(ctx, l, client)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/metrics"
+)
+
+// The bounds of invariant 2.
+const (
+	maxConnections = 32
+	maxQuestions   = 2
+	maxHeader      = 8 << 10
+	headerTime     = 5 * time.Second
+	questionTime   = 15 * time.Second // a page that took longer would come too late
+	replyTime      = 30 * time.Second
+	idleTime       = 2 * time.Minute
+)
+
+// serve answers until ctx is done.
+func serve(ctx context.Context, l net.Listener, client *api.Client) error {
+	s := &http.Server{
+		Handler: handler(client), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime,
+		WriteTimeout: replyTime, IdleTimeout: idleTime, DisableGeneralOptionsHandler: true,
+		ErrorLog: log.New(io.Discard, "", 0), // clients that break off
+	}
+	broken := make(chan error, 1)
+	go func() { broken <- s.Serve(&bounded{Listener: l, free: make(chan struct{}, maxConnections)}) }()
+	select {
+	case err := <-broken:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.Background(), headerTime)
+	defer cancel()
+	return s.Shutdown(last)
+}
+
+// handler answers GET /metrics and nothing else.
+func handler(client *api.Client) http.Handler {
+	questions := make(chan struct{}, maxQuestions)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if status, why := refuse(r); status != 0 {
+			w.Header().Set("Connection", "close")
+			http.Error(w, why, status)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), questionTime)
+		defer cancel()
+		select {
+		case questions <- struct{}{}:
+			defer func() { <-questions }()
+		case <-ctx.Done():
+			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+			return
+		}
+		format := metrics.Prometheus
+		if strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text") {
+			format = metrics.OpenMetrics
+		}
+		page, err := client.Metrics(ctx, string(format))
+		if err != nil {
+			page = metrics.Down(format)
+		}
+		w.Header().Set("Content-Type", format.ContentType())
+		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+		w.Write(page)
+	})
+}
+
+// refuse says what is wrong with a request. That it names this machine keeps pages out
+// that a browser on it has from a server whose name was made to lead here (DNS rebinding).
+func refuse(r *http.Request) (status int, why string) {
+	switch {
+	case !ofThisMachine(r.Host):
+		return http.StatusForbidden, "ask for localhost or 127.0.0.1, and by no other name"
+	case r.URL.Path != "/metrics":
+		return http.StatusNotFound, "there is /metrics and nothing else"
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return http.StatusMethodNotAllowed, "there is GET and nothing else"
+	case r.ContentLength != 0:
+		return http.StatusBadRequest, "send no body"
+	}
+	return 0, ""
+}
+
+// ofThisMachine reports whether a Host header is a loopback address or localhost.
+func ofThisMachine(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// bounded accepts so many connections at once; others wait in the backlog.
+type bounded struct {
+	net.Listener
+	free chan struct{}
+}
+
+// Accept waits for a place first.
+func (b *bounded) Accept() (net.Conn, error) {
+	b.free <- struct{}{}
+	c, err := b.Listener.Accept()
+	if err != nil {
+		<-b.free
+		return nil, err
+	}
+	return &place{c, sync.OnceFunc(func() { <-b.free })}, nil
+}
+
+// place is a connection that gives its place back, once.
+type place struct {
+	net.Conn
+	leave func()
+}
+
+// Close may be called several times.
+func (p *place) Close() error {
+	p.leave()
+	return p.Conn.Close()
+}
