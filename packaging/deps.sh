@@ -29,12 +29,28 @@ need tmux tmux
 need chromium chromium
 need qemu-img qemu-utils
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
-[ -n "$missing" ] || exit 0
+# Of these the programs alone are unpacked: installed, they would start services.
+tools=/usr/local/lib/gpusched-test
+unpack=""
+for package in prometheus prometheus-node-exporter; do
+	[ -x "$tools/$package" ] || unpack="$unpack $package"
+done
+[ -n "$missing$unpack" ] || exit 0
 
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-	echo "missing:$missing (install these, or run 'make deps' as root on Debian)" >&2
+	echo "missing:$missing$unpack (install these, or run 'make deps' as root on Debian)" >&2
 	exit 1
 fi
 apt-get update -q
-# shellcheck disable=SC2086
-DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+if [ -n "$missing" ]; then
+	# shellcheck disable=SC2086
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+fi
+if [ -n "$unpack" ]; then
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	# shellcheck disable=SC2086
+	(cd "$dir" && apt-get download -q $unpack && for deb in *.deb; do dpkg-deb -x "$deb" .; done)
+	install -d -m 755 "$tools"
+	install -m 755 "$dir"/usr/bin/prom* "$tools"
+fi

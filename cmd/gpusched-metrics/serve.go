@@ -21,7 +21,7 @@ const (
 	maxQuestions   = 2
 	maxHeader      = 8 << 10
 	headerTime     = 5 * time.Second
-	questionTime   = 15 * time.Second // a page that took longer would come too late
+	questionTime   = 9 * time.Second // Prometheus waits for ten
 	replyTime      = 30 * time.Second
 	idleTime       = 2 * time.Minute
 )
