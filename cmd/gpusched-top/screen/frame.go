@@ -186,7 +186,7 @@ func counts(n map[string]int) string {
 func promised(h *job.HostView) string {
 	var parts []string
 	if h.MemBytes > 0 {
-		parts = append(parts, rounded(h.PromisedMem)+"/"+rounded(h.MemBytes)+" memory")
+		parts = append(parts, rounded(h.PromisedMem)+"/"+rounded(h.MemBytes))
 	}
 	if h.CPUs > 0 {
 		parts = append(parts, fmt.Sprintf("%d/%d CPUs", h.PromisedCPUs, h.CPUs))
@@ -194,7 +194,7 @@ func promised(h *job.HostView) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "; promised: " + strings.Join(parts, ", ")
+	return "; promised " + strings.Join(parts, ", ")
 }
 
 // rounded is a size without what does not matter of it.

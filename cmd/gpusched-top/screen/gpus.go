@@ -199,10 +199,13 @@ func fitting(name string, width int) string {
 }
 
 // The parts of a memory bar: the jobs in turn, what no job has, and what nobody uses.
-var jobBlocks = []struct {
-	block string
-	style term.Style
-}{{"█", term.Green}, {"▓", cyan}, {"█", blue}, {"▓", magenta}}
+var jobBlocks = []string{"█", "▓"}
+
+// jobStyle is the colour of a job, the same on each of its GPUs.
+func jobStyle(id job.ID) term.Style {
+	colours := []term.Style{term.Green, cyan, blue, magenta}
+	return colours[uint64(id)%uint64(len(colours))]
+}
 
 const (
 	foreignBlock = "▒"
@@ -229,8 +232,7 @@ func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 		l.put(style, strings.Repeat(block, n))
 	}
 	for i, s := range g.Shares {
-		b := jobBlocks[i%len(jobBlocks)]
-		part(b.style, b.block, max(0, s.UsedBytes))
+		part(jobStyle(s.Job), jobBlocks[i%len(jobBlocks)], max(0, s.UsedBytes))
 	}
 	part(term.Yellow, foreignBlock, g.Foreign().Bytes+max(0, g.UnlistedBytes))
 	// What the driver keeps for itself on each GPU is not worth a column.
@@ -276,15 +278,11 @@ func (m *Model) jobsOn(l *line, g api.GPU) {
 		if i > 0 {
 			l.put(plain, ", ")
 		}
-		style := jobBlocks[i%len(jobBlocks)].style
-		if g.MemTotalBytes == 0 {
-			style = plain
-		}
 		name := s.Called
 		if name == "" {
 			name = s.Job.String()
 		}
-		l.put(style, name)
+		l.put(jobStyle(s.Job), name)
 		if user := m.owners[s.Job]; user != "" {
 			l.put(plain, " "+user)
 		}

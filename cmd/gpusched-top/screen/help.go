@@ -46,7 +46,7 @@ func (m *Model) helpLines() (lines []Line) {
 	l := m.line()
 	l.put(bold, term.Pad("MEMORY", keyWidth, false))
 	for _, part := range []Span{
-		{jobBlocks[0].style, jobBlocks[0].block + " "}, {jobBlocks[1].style, jobBlocks[1].block}, {plain, " jobs in turn, "},
+		{jobStyle(0), jobBlocks[0] + " "}, {jobStyle(1), jobBlocks[1]}, {plain, " jobs, "},
 		{term.Yellow, foreignBlock}, {plain, " of no job, "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
 	} {
 		l.put(part.Style, part.Text)
