@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -21,6 +22,9 @@ var (
 	version = "dev"
 	commit  = ""
 )
+
+// statusInterrupted is what a shell gives for SIGINT.
+const statusInterrupted = 130
 
 // framesPerSecond is how often the screen is drawn at most.
 const framesPerSecond = 20
@@ -48,7 +52,10 @@ func main() {
 		colour:  colourful(os.Getenv),
 		model:   screen.New(screen.Setting{UID: os.Getuid(), Mine: *mine, ASCII: plainText(os.Getenv), Zone: time.Local}),
 	}
-	if err := p.run(); err != nil {
+	switch err := p.run(); {
+	case errors.Is(err, tea.ErrInterrupted):
+		os.Exit(statusInterrupted)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "gpusched-top:", term.Clean(err.Error()))
 		os.Exit(1)
 	}
