@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -98,31 +99,34 @@ func (p *program) fetch(f screen.Fetch) tea.Msg {
 	defer cancel()
 	begun := time.Now()
 	picture, err := p.picture(ctx, f)
-	took := time.Since(begun)
 	if ctx.Err() != nil {
-		err = fmt.Errorf("the scheduler does not answer")
+		err = errSilent
 	}
 	if err != nil {
-		return screen.Failed{Asked: f, At: time.Now(), Took: took, Err: err}
+		return screen.Failed{Asked: f, At: time.Now(), Took: time.Since(begun), Err: err}
 	}
-	picture.Asked, picture.At, picture.Took = f, time.Now(), took
+	picture.Asked, picture.At = f, time.Now()
 	return picture
 }
 
+var errSilent = errors.New("the scheduler does not answer")
+
 func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Picture, err error) {
-	uid := p.model.UID
-	if f.Jobs {
-		q := api.ListQuery{Reasons: true, Waiting: f.Waiting}
-		if f.Mine {
-			q.UID = &uid
-		}
-		list, err := p.client.List(ctx, q)
-		if err != nil {
-			return out, err
-		}
-		out.List = &list
+	begun := time.Now()
+	out.GPUs, err = p.client.GPUs(ctx)
+	out.TookGPUs = time.Since(begun)
+	if err != nil || !f.Jobs {
+		return out, err
 	}
-	if out.GPUs, err = p.client.GPUs(ctx); err != nil || !f.Status {
+	begun = time.Now()
+	uid := p.model.UID
+	q := api.ListQuery{Reasons: true, Waiting: f.Waiting}
+	if f.Mine {
+		q.UID = &uid
+	}
+	list, err := p.client.List(ctx, q)
+	out.List, out.TookJobs = &list, time.Since(begun)
+	if err != nil || !f.Status {
 		return out, err
 	}
 	status, err := p.client.Status(ctx)
@@ -130,7 +134,7 @@ func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Pictu
 		return out, err
 	}
 	own, err := p.client.List(ctx, api.ListQuery{UID: &uid, States: []job.State{job.Queued}, Reasons: true, Waiting: 1})
-	out.Status, out.Own = &status, &own
+	out.Status, out.Own, out.TookJobs = &status, &own, time.Since(begun)
 	return out, err
 }
 

@@ -22,7 +22,8 @@ type Setting struct {
 type Picture struct {
 	Asked Fetch
 	At    time.Time // when it came
-	Took  time.Duration
+
+	TookGPUs, TookJobs time.Duration
 
 	GPUs   api.GPUsReply
 	List   *api.ListReply // nil, here and below: not asked for this time
@@ -99,7 +100,8 @@ const (
 	pause = 2 * time.Second
 	// least is between two pictures whatever changes.
 	least = time.Second
-	// share is how many times as long as the scheduler took for a picture the next is waited for.
+	// share is how many times as long as the scheduler took for the GPUs, or for the jobs, it is left
+	// alone with them.
 	share = 20
 	// rarely is between two questions about what changes rarely: that includes the jobs, where each
 	// change is told, but for when they are expected to start.
@@ -120,6 +122,7 @@ type Model struct {
 	problem  error // why there is no newer picture
 	asking   bool
 	next     time.Time // when the next picture is asked for
+	nextJobs time.Time // from when with the jobs
 	status   time.Time // when the status was asked for last
 	jobs     time.Time // and the jobs
 	changed  bool
@@ -169,11 +172,9 @@ func (m *Model) Update(msg any) []any {
 	case Picture:
 		m.take(msg)
 	case Failed:
-		m.asking, m.problem = false, msg.Err
-		m.wait(msg.At, msg.Took)
+		m.asking, m.problem, m.next = false, msg.Err, msg.At.Add(patience(msg.Took, pause))
 	case Changed:
 		m.changed = true
-		m.next = minTime(m.next, m.picture.At.Add(max(least, min(share*m.picture.Took, time.Minute))))
 	case Told:
 		m.told = msg.On
 	case Done:
@@ -185,17 +186,12 @@ func (m *Model) Update(msg any) []any {
 	return m.ask()
 }
 
-func minTime(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // take has a new picture shown.
 func (m *Model) take(p Picture) {
 	if p.List == nil {
 		p.List, p.Asked = m.picture.List, m.picture.Asked
+	} else {
+		m.nextJobs = p.At.Add(patience(p.TookJobs, least))
 	}
 	if p.Status == nil {
 		p.Status = m.picture.Status
@@ -204,7 +200,7 @@ func (m *Model) take(p Picture) {
 		p.Own = m.picture.Own
 	}
 	m.asking, m.problem, m.picture = false, nil, p
-	m.wait(p.At, p.Took)
+	m.next = p.At.Add(patience(p.TookGPUs, pause))
 	if p.List != nil {
 		m.learn(p.List.Jobs)
 	}
@@ -227,22 +223,22 @@ func (m *Model) learn(jobs []api.Job) {
 	}
 }
 
-// wait says when the next picture is asked for: one that the scheduler has to work for, or does
-// not give, is asked for less often.
-func (m *Model) wait(at time.Time, took time.Duration) {
-	m.next = at.Add(max(pause, min(share*took, time.Minute)))
-	if m.changed {
-		m.next = at.Add(max(least, min(share*took, time.Minute)))
-	}
+// patience is for how long the scheduler is left alone after an answer, at least so long: what it
+// has to work for is asked for less often.
+func patience(took, atLeast time.Duration) time.Duration {
+	return max(atLeast, min(share*took, time.Minute))
 }
 
 // soon has a new picture asked for as soon as that may be.
-func (m *Model) soon() { m.next, m.jobs, m.status = time.Time{}, time.Time{}, time.Time{} }
+func (m *Model) soon() {
+	m.next, m.nextJobs = time.Time{}, time.Time{}
+	m.changed, m.status = true, time.Time{}
+}
 
 // more has more jobs asked for, unless all of them are here.
 func (m *Model) more() {
 	if m.omitted() > 0 {
-		m.next, m.jobs = m.picture.At, time.Time{}
+		m.next, m.nextJobs, m.changed = m.picture.At, m.picture.At, true
 	}
 }
 
@@ -256,17 +252,22 @@ func (m *Model) omitted() int {
 
 // ask returns the question for the next picture, if it is time for one.
 func (m *Model) ask() []any {
-	if m.asking || m.now.IsZero() || m.now.Before(m.next) {
+	due := m.next
+	if m.changed && m.nextJobs.Before(due) {
+		due = m.nextJobs
+	}
+	if m.asking || m.now.IsZero() || m.now.Before(due) {
 		return nil
 	}
-	f := Fetch{Waiting: m.wanted(), Mine: m.Mine, Status: m.now.Sub(m.status) >= rarely}
-	if f.Jobs = !m.told || m.changed || m.now.Sub(m.jobs) >= rarely; f.Jobs {
-		m.jobs = m.now
+	f := Fetch{Waiting: m.wanted(), Mine: m.Mine}
+	f.Jobs = !m.now.Before(m.nextJobs) && (!m.told || m.changed || m.now.Sub(m.jobs) >= rarely)
+	if f.Jobs {
+		m.jobs, m.changed = m.now, false
+		if f.Status = m.now.Sub(m.status) >= rarely; f.Status {
+			m.status = m.now
+		}
 	}
-	if f.Status {
-		m.status = m.now
-	}
-	m.asking, m.changed = true, false
+	m.asking = true
 	return []any{f}
 }
 

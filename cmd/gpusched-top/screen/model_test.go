@@ -23,41 +23,54 @@ func fetches(effects []any) (list []Fetch) {
 	return list
 }
 
-// The scheduler is asked every two seconds, one question at a time; every second at most where
-// something has changed; and less often where it has to work for the answer.
+// The scheduler is asked every two seconds, one question at a time, and for the jobs less often
+// where it has to work for the answer. Where each change is told, it is asked for the jobs when
+// there is one, every second at most, and now and then.
 func TestHowOftenItAsks(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		took    time.Duration
-		changed bool
-		err     error
-		want    int // questions in a minute
+		name          string
+		took          time.Duration // for the jobs
+		told, changed bool
+		err           error
+		all, jobs     int // questions in a minute
 	}{
-		{name: "a short queue", took: 5 * time.Millisecond, want: 30},
-		{name: "always something new", took: 5 * time.Millisecond, changed: true, want: 60},
-		{name: "a long queue", took: 400 * time.Millisecond, want: 8},
-		{name: "nobody there", took: time.Millisecond, err: errors.New("away"), want: 30},
+		{name: "a short queue", took: 5 * time.Millisecond, all: 30, jobs: 30},
+		{name: "a long queue", took: 400 * time.Millisecond, all: 30, jobs: 8},
+		{name: "nobody there", took: time.Millisecond, err: errors.New("away"), all: 30, jobs: 30},
+		{name: "nothing is told", told: true, took: 5 * time.Millisecond, all: 30, jobs: 10},
+		{name: "always something new", told: true, changed: true, took: 5 * time.Millisecond, all: 60, jobs: 60},
+		{name: "always something new in a long queue", told: true, changed: true, took: 400 * time.Millisecond, all: 30, jobs: 8},
 	} {
-		m, asked, statuses := New(Setting{UID: alice}), 0, 0
+		m, all, jobs, statuses := New(Setting{UID: alice}), 0, 0, 0
+		m.Update(Told{c.told})
 		for second := range 60 {
 			now := at.Add(time.Duration(second) * time.Second)
+			if c.changed {
+				m.Update(Changed{})
+			}
 			for _, f := range fetches(m.Update(Tick{now})) {
-				if asked++; f.Status {
+				all++
+				p := Picture{Asked: f, At: now, TookGPUs: time.Millisecond, TookJobs: c.took}
+				if f.Jobs {
+					jobs++
+					p.List = &api.ListReply{}
+				}
+				if f.Status {
 					statuses++
 				}
-				if again := fetches(m.Update(Changed{})); len(again) > 0 {
+				if again := fetches(m.Update(Tick{now})); len(again) > 0 {
 					t.Errorf("%s: it asks before it has an answer", c.name)
 				}
-				m.changed = c.changed
-				var answer any = Picture{Asked: f, At: now, Took: c.took, Status: &api.StatusReply{}}
+				var answer any = p
 				if c.err != nil {
 					answer = Failed{Asked: f, At: now, Took: c.took, Err: c.err}
 				}
 				m.Update(answer)
 			}
 		}
-		if asked != c.want || statuses > 10 {
-			t.Errorf("%s: asked %d times in a minute, not %d; %d times for the status", c.name, asked, c.want, statuses)
+		if all != c.all || jobs != c.jobs || statuses > 10 {
+			t.Errorf("%s: asked %d times in a minute, not %d, and %d times for the jobs, not %d; %d times for the status",
+				c.name, all, c.all, jobs, c.jobs, statuses)
 		}
 	}
 }
