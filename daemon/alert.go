@@ -92,7 +92,7 @@ func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
 func (a *alerts) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started for a GPU that goes out of service"}
 	if unit == "" {
-		c.Detail = "no unit is started for a GPU that goes out of service (gpus.alert_unit)"
+		c.Detail = "no unit is set to be started when a GPU goes out of service (gpus.alert_unit)"
 	}
 	if since, err := a.failed.last(); err != nil {
 		c.Health = job.Degraded

@@ -94,7 +94,7 @@ func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 		c.Detail = "this machine has no GPU: jobs with --gpus 0 run"
 	}
 	if absent := absentGPUs(d.settings.Load().Policy.OnlyGPUs, v.GPUs); len(absent) > 0 && c.Health == job.Healthy {
-		c.Health, c.Next = job.Degraded, "see 'gpusched gpus', and mend the setting"
+		c.Health, c.Next = job.Degraded, "see 'gpusched gpus', and correct the setting"
 		c.Detail += fmt.Sprintf("; gpus.only names GPU %s, which is not there", job.FormatGPUList(absent))
 	}
 	checks := []job.Check{c}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -20,7 +23,7 @@ import (
 // configCmd is about the settings.
 type configCmd struct {
 	Check  configCheckCmd  `cmd:"" usage:"[FILE...]" help:"Look for mistakes."`
-	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings in force."`
+	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings as the files have them, with all defaults."`
 	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
 	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and what it is for."`
 }
@@ -32,6 +35,14 @@ type configFiles struct {
 
 // read reads the files named, or those of the machine.
 func (c configFiles) read(a *app) (config.Config, config.Origins, []string, error) {
+	for _, name := range c.Files {
+		if section, key, ok := strings.Cut(name, "."); ok && !strings.Contains(name, "/") && key != "toml" && section != "" {
+			if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+				return config.Config{}, nil, nil, refuse(api.CodeUsage, "see a setting with 'gpusched config show | grep "+key+"'",
+					"there is no file %q", name)
+			}
+		}
+	}
 	if len(c.Files) > 0 {
 		cfg, origins, err := config.Read(c.Files, config.AnyOwner)
 		return cfg, origins, c.Files, err

@@ -108,7 +108,14 @@ func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
 	if array, tasks, ok := strings.Cut(part, "_"); ok {
 		return tasksOf(array, tasks)
 	}
+	if part == "" {
+		return nil, usagef("an id is missing beside a comma: write 12,14-16")
+	}
 	list, err := job.ParseIDs(part)
+	if err != nil && strings.Trim(part, "0123456789-") != "" {
+		return nil, refuse(api.CodeUsage, "see 'gpusched list'",
+			"%q is not a job: use its number (42), 7_3 for a task, @ for your last, or name:%s", part, part)
+	}
 	if err != nil {
 		return nil, usagef("%s", err)
 	}

@@ -106,6 +106,25 @@ func (a *app) hint(req api.SubmitRequest) {
 	}
 }
 
+// hintMisplaced warns of a number of GPUs behind the program, which is the program's, where
+// no option stands before it and the job gets one GPU.
+func (c *submitCmd) hintMisplaced(a *app) {
+	if len(c.Command) < 2 || c.Command[0] == "--" || len(a.words) > len(c.Command)+1 {
+		return
+	}
+	for i, word := range c.Command[1:] {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok && i+2 < len(c.Command) {
+			value = c.Command[i+2]
+		}
+		n, err := job.ParseGPUs(value)
+		if (name == "-g" || name == "--gpus") && err == nil && n != job.WholeGPU {
+			a.note("warning: %s %s is for %s, and the job asks 1 GPU: options of gpusched come before the command", name, value, c.Command[0])
+			return
+		}
+	}
+}
+
 // hintLimit warns of what only a time limit would bring about, where the job has
 // none, neither its own nor the site's. A preemptible job is sent its signal also
 // before it makes room for another.

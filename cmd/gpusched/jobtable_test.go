@@ -118,7 +118,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeStatus(api.StatusReply{Version: evil, Health: "DEGRADED", Problem: &job.Check{Name: evil, Detail: evil}}, []api.Job{j}, true, true)
 	a.complain(evil)
 	a.note("%s", evil)
-	writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
+	(&submitCmd{Verbose: true}).writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
 	if err := a.writeEnv(api.Job{Private: &api.Private{Env: [][]byte{[]byte("A=" + evil)}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -140,6 +140,9 @@ func reworded(text string) string {
 		}
 		return fmt.Sprintf("there is no command %q", word)
 	}
+	if argument, rest, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(argument, "<") && strings.Contains(rest, ": ") {
+		_, text, _ = strings.Cut(rest, ": ") // which argument is wrong is in the text
+	}
 	if rest, ok := strings.CutPrefix(text, `expected "<`); ok {
 		word, _, _ := strings.Cut(rest, ">")
 		return strings.ToUpper(word) + " is missing"

@@ -76,18 +76,18 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 	fact("state", a.stateLine(j))
 	fact("why", t.Local(j.Why))
 	fact("expected", a.expectedLine(j))
-	if j.Result != nil {
-		fact("result", j.Result.Sentence)
-	}
+	fact("result", resultLine(j))
 	fact("user", fmt.Sprintf("%s (%d)", j.User, j.UID))
 	fact("asks", asks(j))
 	fact("waits for", dependencyLine(j.After))
 	fact("begin", a.beginLine(j))
 	fact("submitted", t.Moment(j.SubmittedAt))
 	fact("queued", a.queuedLine(j))
-	fact("started", t.Moment(j.StartedAt))
+	fact("started", a.startedLine(j))
 	fact("suspended", a.suspendedLine(j))
-	fact("ended", t.Moment(j.EndedAt))
+	if j.StartedAt.IsZero() {
+		fact("ended", t.Moment(j.EndedAt))
+	}
 	fact("used", used(j))
 	fact("gpu memory", promiseLine(j.GPUs))
 	for _, g := range j.GPUs {
@@ -123,6 +123,15 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 			fact(fmt.Sprintf("attempt %d", at.Number), a.attemptLine(at))
 		}
 	}
+}
+
+// resultLine is how a job ended, without its state, which is a line above.
+func resultLine(j api.Job) string {
+	if j.Result == nil {
+		return ""
+	}
+	text, _ := strings.CutPrefix(j.Result.Sentence, string(j.State)+": ")
+	return text
 }
 
 func (a *app) stateLine(j api.Job) string {
@@ -173,7 +182,7 @@ func asks(j api.Job) string {
 	parts.add(j.TimeLimit > 0, "%s at most", limitOf(j))
 	parts.add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
 	parts.add(true, "priority %s", j.Priority)
-	parts.add(j.Requeue, "again after a reboot")
+	parts.add(j.Requeue, "started again after a reboot")
 	parts = append(parts, lifecycle(j)...)
 	return strings.Join(parts, ", ")
 }

@@ -82,6 +82,14 @@ func (a *app) expectedLine(j api.Job) string {
 	return ""
 }
 
+// startedLine is when a job started and, where it has ended, for how long it ran.
+func (a *app) startedLine(j api.Job) string {
+	if j.StartedAt.IsZero() || j.EndedAt.IsZero() {
+		return a.out.Moment(j.StartedAt)
+	}
+	return a.out.Moment(j.StartedAt) + ", ran " + ranText(j, a.out.Now)
+}
+
 // beginLine is before when the job does not start.
 func (a *app) beginLine(j api.Job) string {
 	var parts phrases

@@ -17,9 +17,10 @@ type submitCmd struct {
 	Param []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" help:"One task for each value, such as lr=1e-3,1e-4, which replaces {lr} in the command. Repeated: one for each combination."`
 	File  string   `name:"file" placeholder:"FILE" group:"queue" help:"One job for each line of a file, - for the input: options and a command, as on a command line. The options beside --file are for every line."`
 
-	DryRun bool `name:"dry-run" group:"self" help:"Queue nothing; show where the job would go and the systemd unit it would be."`
-	Wait   bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did, showing what it prints (but of an array, and with -q or -o)."`
-	Quiet  bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
+	DryRun  bool `name:"dry-run" group:"self" help:"Queue nothing; say where the job would go, or why it would wait, and what it asks."`
+	Verbose bool `name:"verbose" short:"v" group:"self" help:"With --dry-run: also show the systemd unit that the job would be."`
+	Wait    bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did, showing what it prints (but of an array, and with -q or -o)."`
+	Quiet   bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
 	outputFlags
 }
 
@@ -72,6 +73,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.hint(req)
+	c.hintMisplaced(a)
 	a.restoreLimits()
 	reply, err := a.client.Submit(ctx, req)
 	if err != nil {

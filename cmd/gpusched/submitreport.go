@@ -26,7 +26,7 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 	}
 	return a.jobReport(reply, []api.Job{j}, func(bool) {
 		if c.DryRun {
-			writePlan(a.out, reply)
+			c.writePlan(a.out, reply)
 			return
 		}
 		a.out.Printf("job %d %s\n", j.ID, term.Clean(c.outcome(a.out, reply)))
@@ -95,8 +95,8 @@ func gpuNames(list []api.Allocation) string {
 	return "GPUs " + names
 }
 
-// writePlan shows a dry run.
-func writePlan(t *term.Terminal, reply api.SubmitReply) {
+// writePlan shows a dry run: where the job would go, what it asks, and how to see more.
+func (c *submitCmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
 	j := reply.Job
 	switch {
 	case j.State == job.Queued && waiting(t, j) != "":
@@ -106,11 +106,16 @@ func writePlan(t *term.Terminal, reply api.SubmitReply) {
 	default:
 		t.Printf("the job would start now\n")
 	}
-	var b strings.Builder
-	for _, p := range reply.Unit {
-		fmt.Fprintf(&b, "  %s=%s\n", term.Clean(p.Name), term.Clean(p.Value))
+	t.Printf("it asks %s\n", term.Clean(asks(j)))
+	if len(reply.Unit) == 0 {
+		return
 	}
-	if b.Len() > 0 {
-		t.Printf("\nits unit:\n%s", b.String())
+	if !c.Verbose {
+		t.Printf("nothing is queued; with -v its systemd unit is shown, too\n")
+		return
+	}
+	t.Printf("\nits unit:\n")
+	for _, p := range reply.Unit {
+		t.Printf("  %s=%s\n", term.Clean(p.Name), term.Clean(p.Value))
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -25,7 +26,16 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
-	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.queuePosition(j) })
+	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.afterChange(j) })
+}
+
+// afterChange is queuePosition, but of a job that waits: for what it waits need not be what was
+// changed.
+func (a *app) afterChange(j api.Job) string {
+	if why, ok := strings.CutPrefix(waiting(a.out, j), ": "); ok && j.State == job.Queued {
+		return "; it waits: " + why
+	}
+	return a.queuePosition(j)
 }
 
 func (c *updateCmd) request(ctx context.Context, a *app) (job.Change, error) {

@@ -61,7 +61,7 @@ func ParseGPUList(s string) ([]int, error) {
 		a, errA := strconv.ParseUint(lo, 10, 16)
 		b, errB := strconv.ParseUint(hi, 10, 16)
 		if errA != nil || errB != nil || b < a || b >= MaxGPUs {
-			return nil, fmt.Errorf("%q is not a list of GPU indexes: use 0,2 or 0-3 (see 'gpusched gpus')", s)
+			return nil, fmt.Errorf("%q is not a list of GPUs: name them by index, such as 0,2 or 0-3 (see 'gpusched gpus')", s)
 		}
 		for i := a; i <= b; i++ {
 			named[i] = true

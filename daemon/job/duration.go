@@ -10,13 +10,17 @@ import (
 // MaxDuration is the longest time that can be asked for: 10 years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// ParseDuration reads 90s, 2h, 1h30m, 2d, 600 (seconds), 10:00 (minutes and
+// unitWords are the units as systemd writes them, too, the longest first.
+var unitWords = strings.NewReplacer("seconds", "s", "second", "s", "sec", "s",
+	"minutes", "m", "minute", "m", "mins", "m", "min", "m", "hours", "h", "hour", "h", "hr", "h", "days", "d", "day", "d")
+
+// ParseDuration reads 90s, 2h, 1h30m, 2d, 90min, 2hours, 600 (seconds), 10:00 (minutes and
 // seconds), 2:00:00, and 1-12 or 1-12:30:00 (days and hours) as Slurm does. No
 // part has a sign; the result is above 0 and at most MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
 	d, ok := parseClock(s)
 	if !ok {
-		d, ok = parseUnits(s)
+		d, ok = parseUnits(unitWords.Replace(s))
 	}
 	if !ok || d <= 0 || d > MaxDuration {
 		return 0, fmt.Errorf("%q is not a duration: use 90s, 2h, 1-12 (days-hours) or 2:00:00", s)

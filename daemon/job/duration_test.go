@@ -11,7 +11,7 @@ import (
 func TestParseDuration(t *testing.T) {
 	const day = 24 * time.Hour
 	for text, want := range map[string]time.Duration{
-		"90s": 90 * time.Second, "2h": 2 * time.Hour, "1h30m": 90 * time.Minute, "2d": 2 * day, "2d5h": 53 * time.Hour, "1d1.5h": 25*time.Hour + 30*time.Minute,
+		"90s": 90 * time.Second, "2h": 2 * time.Hour, "1h30m": 90 * time.Minute, "2d": 2 * day, "90min": 90 * time.Minute, "2hours": 2 * time.Hour, "1day2hr": 26 * time.Hour, "30sec": 30 * time.Second, "2d5h": 53 * time.Hour, "1d1.5h": 25*time.Hour + 30*time.Minute,
 		"600": 10 * time.Minute, "10:00": 10 * time.Minute, "2:00:00": 2 * time.Hour, "1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute,
 		"1-12:30:15": 36*time.Hour + 30*time.Minute + 15*time.Second, "0-0:0:1": time.Second, "500ms": 500 * time.Millisecond, "1.5s": 1500 * time.Millisecond,
 		"3650d": MaxDuration, "3650-0": MaxDuration, "315360000": MaxDuration, "1:90": 150 * time.Second, "1d0h": day,

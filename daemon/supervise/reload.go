@@ -140,7 +140,7 @@ func (s *Supervisor) checkSettings() job.Check {
 		c.Next = "systemctl reload gpusched"
 		if _, _, err := s.load(); err != nil {
 			c.Detail += "; a reload refuses them: " + strings.ReplaceAll(err.Error(), "\n", "; ")
-			c.Next = "mend them ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+			c.Next = "correct them ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
 		}
 		return c
 	}

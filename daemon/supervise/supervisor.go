@@ -258,7 +258,7 @@ func remedy(err error, state string) string {
 	var settings settingsError
 	switch {
 	case errors.As(err, &settings):
-		return "mend the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+		return "correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
 	case errors.Is(err, errCrashing):
 		return "report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once"
 	case errors.Is(err, store.ErrNewer):

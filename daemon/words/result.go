@@ -115,11 +115,11 @@ func failure(r *job.Result) string {
 	case r.Signal != 0:
 		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, job.SignalName(r.Signal))
 	case r.Cause == job.StopGPULost && r.GPUError == nil:
-		return "stopped since one of its GPUs was lost"
+		return "stopped because one of its GPUs was lost"
 	case r.Cause == job.StopGPULost && r.GPUError.Xid == 0:
-		return "stopped since " + GPUError(*r.GPUError)
+		return "stopped because " + GPUError(*r.GPUError)
 	case r.Cause == job.StopGPULost:
-		return fmt.Sprintf("stopped since GPU %d was lost (%s)", r.GPUError.GPU, xid(r.GPUError))
+		return fmt.Sprintf("stopped because GPU %d was lost (%s)", r.GPUError.GPU, xid(r.GPUError))
 	case !r.Detail.IsZero():
 		return "failed: " + Say(r.Detail)
 	}

@@ -240,7 +240,7 @@ var sentences = map[job.Code]sentence{
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
 	"detail/going-down":     {"the machine goes down", ""},
-	"detail/unmet":          {"job %v is %v, and --%v %v asked otherwise", ""},
+	"detail/unmet":          {"--%[3]v %[4]v can no longer be met, as job %[1]v is %[2]v", ""},
 	"detail/tasks":          {"%v of %v tasks did not complete", ""},
 	"detail/out-of-service": {"after it ended, GPU %v was out of service: %v", ""},
 	"detail/stray":          {"process %v had left its unit and still used GPU %v", ""},

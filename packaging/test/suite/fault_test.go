@@ -112,7 +112,7 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 	running(t, on)
 	running(t, other)
 	sh(t, "", `for i in 0 1 2 3; do echo "minor=$i$([ $i = 2 ] && echo ' lost=1')"; done > /run/fakenvml/gpus`)
-	ended(t, wait(t, on), "failed", "stopped since GPU 2 was lost")
+	ended(t, wait(t, on), "failed", "stopped because GPU 2 was lost")
 	if j := show(t, "", other); j.State != "running" {
 		t.Errorf("the job on another GPU is %s", j.State)
 	}
