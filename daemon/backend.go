@@ -286,14 +286,6 @@ func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error)
 	return d.opt.Store.Results(ctx, array)
 }
 
-// Past returns a part of the jobs that have ended, as of after everything acknowledged.
-func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
-	if err := d.commit.settled(ctx); err != nil {
-		return job.Past{}, err
-	}
-	return d.opt.Store.Past(ctx, q)
-}
-
 // AwaitTask blocks until a task of an array has become a job, which it returns, or
 // will not by itself: 0. It is 0 also for one whose job is not on disk yet.
 func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {

@@ -30,6 +30,8 @@ type Store interface {
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
 	// Past returns a part of the jobs that have ended, and from where it goes on.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
+	// Runs calls f for every attempt that was under way from a moment on.
+	Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error
 	// Ends says how those of the jobs have ended that have.
 	Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error)
 	// Task returns the job that a task of an array became, 0 for none.

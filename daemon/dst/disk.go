@@ -301,6 +301,20 @@ func (s *disk) Past(ctx context.Context, q job.PastQuery) (past job.Past, err er
 	return past, err
 }
 
+// Runs is daemon.Store's.
+func (s *disk) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
+	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
+		j := s.jobs[id]
+		for i := range s.attempts[id] {
+			r := job.RunOf(&j, &s.attempts[id][i])
+			if err := f(&r); err != nil {
+				return err
+			}
+		}
+	}
+	return s.read(ctx, "runs")
+}
+
 // Ends is daemon.Store's.
 func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	if err := s.read(ctx, "ends"); err != nil {

@@ -68,3 +68,10 @@ func (a *Attempt) Milli() (sum int) {
 	}
 	return sum
 }
+
+// RunQuery selects runs.
+type RunQuery struct {
+	From time.Time // that were under way then or later; zero: all on record
+	UID  *int      // of this user
+	Tags bool      // with their tags
+}

@@ -34,6 +34,11 @@ type Backend interface {
 	// Past returns a part of the jobs that have ended, as of after everything
 	// acknowledged.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
+	// Runs calls f for every attempt that was under way from a moment on, with what
+	// those that go on have used by now.
+	Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error
+	// Entitlement says what a user has, has used and may have.
+	Entitlement(ctx context.Context, uid int) (job.Entitlement, error)
 	// Payload returns a job's private part. The server has checked the right.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Measure adds to a page of metrics what the scheduler knows, and so many users with

@@ -3,9 +3,14 @@ package server
 import (
 	"context"
 	"errors"
+	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/report"
 )
 
 // How many parts of the history and reports are made at once, of one user and of all. Each
@@ -40,4 +45,190 @@ func tooLong(ctx context.Context, err error) error {
 		Code: api.CodeUnavailable, Message: "there are too many jobs on record for that question to be answered in time",
 		Hint: "ask about a shorter time (--since, --until)",
 	}
+}
+
+// reportWords are the query words of a report, and usageWords of one's own use.
+var (
+	reportWords = []string{"by", "since", "until", "zone", "user", "uid"}
+	usageWords  = []string{"user", "zone"}
+)
+
+// report answers with what jobs took of the machine in a time.
+func (s *Server) report(r *request) (any, error) {
+	words := r.URL.Query()
+	q, err := parseReport(words)
+	if err != nil {
+		return nil, err
+	}
+	runs := job.RunQuery{From: q.From, Tags: wantsTags(q.By)}
+	if runs.UID, err = s.parseUser(r.person, words.Get("uid"), words.Get("user")); err != nil {
+		return nil, err
+	}
+	book := report.NewBook(q)
+	if err := s.count(r, runs, book); err != nil {
+		return nil, err
+	}
+	reply := api.ReportReply{Schema: api.Schema, By: []string{}, Rows: []api.ReportRow{}, Total: renderRow(book.Total)}
+	from, to := book.Window()
+	reply.Since, reply.Until = from.UTC(), to.UTC()
+	for _, d := range q.By {
+		reply.By = append(reply.By, d.String())
+	}
+	for _, row := range book.Rows() {
+		reply.Rows = append(reply.Rows, renderRow(row))
+	}
+	return reply, nil
+}
+
+// count has the books count the runs, in the user's turn and in the time that there is.
+func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error {
+	if err := s.reportTurn(r); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), historyTime)
+	defer cancel()
+	names := s.namer()
+	err := s.backend(ctx).Runs(ctx, q, func(run *job.Run) error {
+		if run.Owner.User == strconv.Itoa(run.Owner.UID) {
+			run.Owner.User = names.name(run.Owner.UID)
+		}
+		for _, b := range books {
+			if err := b.Add(run); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, report.ErrTooMany) {
+		e := usagef("%s", err)
+		e.Hint = "ask about a shorter time, or by something that has fewer values"
+		return e
+	}
+	if err != nil {
+		return tooLong(ctx, err)
+	}
+	return nil
+}
+
+func wantsTags(by []report.Dim) bool {
+	return slices.ContainsFunc(by, func(d report.Dim) bool { return d.Kind == "tag" })
+}
+
+// mostYears bounds the window of a report.
+const mostYears = 20
+
+func parseReport(words url.Values) (q report.Query, err error) {
+	q.Now = time.Now()
+	if q.From, q.To, err = parseWindow(words.Get("since"), words.Get("until")); err != nil {
+		return q, err
+	}
+	if oldest := q.Now.AddDate(-mostYears, 0, 0); q.From.Before(oldest) {
+		q.From = oldest
+	}
+	if !q.From.Before(q.Now) {
+		return q, usagef("nothing has run since %s: that is to come", words.Get("since"))
+	}
+	if q.By, err = report.ParseDims(words.Get("by")); err != nil {
+		return q, usagef("%s", err)
+	}
+	if q.Zone, err = report.ParseZone(words.Get("zone")); err != nil {
+		return q, usagef("%s", err)
+	}
+	return q, nil
+}
+
+func renderRow(w *report.Row) api.ReportRow {
+	out := api.ReportRow{
+		Keys: w.Keys, Jobs: w.Jobs, GPUHours: w.GPUSeconds / 3600, MemGiBHours: w.MemSeconds / 3600 / (1 << 30),
+		EnergyHours: w.JoulesKnown / 3600, Wait: renderTimes(w.Waits), Run: renderTimes(w.Runs),
+		Efficiency: renderEfficiency(w.Efficiency),
+	}
+	for state, n := range w.Ended {
+		if out.Ended == nil {
+			out.Ended = map[string]int{}
+		}
+		out.Ended[string(state)] = n
+	}
+	if w.GPUMemKnown > 0 {
+		out.GPUMemGiBHours = known(w.GPUMemSeconds / 3600 / (1 << 30))
+	}
+	if w.JoulesKnown > 0 {
+		out.EnergyJoules = known(w.Joules)
+	}
+	if w.BusyKnown {
+		out.GPUBusyPeak = known(w.PeakBusy)
+	}
+	if w.PeakBytes > 0 {
+		out.GPUPeakBytes = known(w.PeakBytes)
+	}
+	return out
+}
+
+func renderTimes(list []float64) *api.Times {
+	t := report.TimesOf(list)
+	if t == nil {
+		return nil
+	}
+	return &api.Times{Of: t.Of, Mean: t.Mean, Median: t.Median, P95: t.P95}
+}
+
+// usage answers where a user stands: who asks, or another, whose jobs and GPUs everybody
+// sees in the queue, too.
+func (s *Server) usage(r *request) (any, error) {
+	words := r.URL.Query()
+	uid := &r.who.UID
+	if words.Get("user") != "" {
+		var err error
+		if uid, err = s.parseUser(r.person, "", words.Get("user")); err != nil {
+			return nil, err
+		}
+	}
+	zone, err := report.ParseZone(words.Get("zone"))
+	if err != nil {
+		return nil, usagef("%s", err)
+	}
+	now := time.Now()
+	var books []*report.Book
+	from := now
+	for _, p := range []report.Period{report.Day, report.Week, report.Month} {
+		since := zone.Begin(now, p)
+		books = append(books, report.NewBook(report.Query{From: since, Now: now}))
+		if since.Before(from) {
+			from = since
+		}
+	}
+	if err := s.count(r, job.RunQuery{From: from, UID: uid}, books...); err != nil {
+		return nil, err
+	}
+	e, err := s.backend(r.Context()).Entitlement(r.Context(), *uid)
+	if err != nil {
+		return nil, err
+	}
+	out := renderEntitlement(&e)
+	out.UID, out.User = *uid, s.namer().name(*uid)
+	if out.User == "" {
+		out.User = strconv.Itoa(*uid)
+	}
+	out.Today, out.Week, out.Month = renderRow(books[0].Total), renderRow(books[1].Total), renderRow(books[2].Total)
+	return out, nil
+}
+
+func renderEntitlement(e *job.Entitlement) api.UsageReply {
+	out := api.UsageReply{
+		Schema: api.Schema, CountedHours: e.Used.Hours(), HalfLifeSeconds: int64(e.HalfLife / time.Second),
+		Quotas: []api.QuotaUse{}, Limits: []api.ClassLimit{},
+	}
+	if e.Everyone > 0 {
+		out.UsedPercent = known(100 * e.Used.Seconds() / e.Everyone.Seconds())
+	}
+	if !e.Grouped && e.Shares > 0 {
+		out.EntitledPercent = known(100 * float64(e.Share) / float64(e.Shares))
+	}
+	for _, q := range e.Quotas {
+		out.Quotas = append(out.Quotas, api.QuotaUse{Group: q.Group, What: string(q.What), Has: q.Has, Most: q.Most})
+	}
+	for _, l := range e.Limits {
+		out.Limits = append(out.Limits, api.ClassLimit{Class: l.Class.String(), Most: int64(l.Most / time.Second)})
+	}
+	return out
 }

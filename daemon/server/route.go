@@ -54,6 +54,8 @@ func routes() []route {
 		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
 		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
 		{"GET", "/v1/history", "history", anyone, redacted, historyWords, (*Server).history},
+		{"GET", "/v1/report", "report", anyone, redacted, reportWords, (*Server).report},
+		{"GET", "/v1/usage", "usage", anyone, ownerOnly, usageWords, (*Server).usage},
 		{"GET", "/v1/gpus", "gpus", anyone, redacted, nil, (*Server).gpus},
 		{"POST", "/v1/gpus/{index}/pause", "pause", adminOnly, ownerOnly, nil, (*Server).pause},
 		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, ownerOnly, nil, (*Server).resume},

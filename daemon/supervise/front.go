@@ -67,6 +67,10 @@ func (a unavailable) Course(context.Context) (job.Course, error)             { r
 func (a unavailable) Results(context.Context, job.ID) (job.Results, error) {
 	return job.Results{}, a.err
 }
+func (a unavailable) Runs(context.Context, job.RunQuery, func(*job.Run) error) error { return a.err }
+func (a unavailable) Entitlement(context.Context, int) (job.Entitlement, error) {
+	return job.Entitlement{}, a.err
+}
 func (a unavailable) Past(context.Context, job.PastQuery) (job.Past, error) { return job.Past{}, a.err }
 func (a unavailable) Payload(context.Context, job.ID) (job.Payload, error) {
 	return job.Payload{}, a.err

@@ -16,6 +16,8 @@ var OtherCommands = []Habit{
 	of("salloc", "shell", ""),
 	of("squeue qstat bjobs gqueue gjob mgpu_queue ps jobs list-jobs", "list", ""),
 	of("sacct", "history", ""),
+	of("sreport", "report", ""),
+	of("sshare quota", "usage", ""),
 	of("sinfo nvidia-smi ginfo gpustat", "gpus", ""),
 	of("nvitop nvtop htop", "top", ""),
 	of("scancel qdel bkill gcancel mgpu_cancel cancel-job kill rm delete remove stop", "cancel", ""),

@@ -30,6 +30,7 @@ type Backend struct {
 	Reasons  []job.Reason     // why a submitted job waits
 	Unit     []job.Property   // what a dry run answers
 	Ahead    job.Course       // what becomes of the GPUs
+	Entitled job.Entitlement  // what Entitlement answers
 	EndAs    *job.Result      // how a submitted job ends at once; nil: it does not
 
 	mu       sync.Mutex // guards everything from the first call on

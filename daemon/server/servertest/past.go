@@ -56,3 +56,38 @@ func pastMatches(q *job.PastQuery, j *job.Job) bool {
 	}
 	return q.Tag.Key == "" || tagged && (q.Tag.Any || value == q.Tag.Value)
 }
+
+// Runs answers from View: the attempts of a job, or the current one.
+func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error) error {
+	err := b.lock()
+	views := slices.Clone(b.View.Jobs)
+	b.mu.Unlock()
+	for i := range views {
+		v := &views[i]
+		if err != nil || q.UID != nil && v.Owner.UID != *q.UID || v.Tasks != nil || v.Attempt == nil && v.Result == nil {
+			continue
+		}
+		list := v.Attempts
+		if len(list) == 0 && v.Attempt != nil {
+			list = []job.Attempt{*v.Attempt}
+		}
+		if len(list) == 0 {
+			r := job.RunOf(&v.Job, nil)
+			err = f(&r)
+		}
+		for k := range list {
+			if err == nil {
+				r := job.RunOf(&v.Job, &list[k])
+				err = f(&r)
+			}
+		}
+	}
+	return err
+}
+
+// Entitlement answers from Entitled.
+func (b *Backend) Entitlement(context.Context, int) (job.Entitlement, error) {
+	err := b.lock()
+	defer b.mu.Unlock()
+	return b.Entitled, err
+}

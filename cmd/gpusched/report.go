@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	counting "github.com/gpusched/gpusched/daemon/report"
+)
+
+// reportCmd says what jobs took of the machine.
+type reportCmd struct {
+	pastWindow
+	By   string `name:"by" placeholder:"WHAT" default:"user" help:"A row for each user, group, gpu, tag (or tag=KEY: each value of it), day, week, month, class or name; two with a comma, such as user,week. Days and weeks are by your clock, weeks begin on Monday. A group is one with a quota, or else the account's own."`
+	User string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
+	Mine bool   `name:"mine" xor:"who" help:"Only your own jobs."`
+	HTML string `name:"html" placeholder:"FILE" help:"Write one page with charts there, which needs nothing else: by this, by time and by GPU. - is the standard output."`
+	outputFlags
+}
+
+// defaultReport is how many days a report is about that names no time.
+const defaultReport = 30
+
+func (c *reportCmd) Run(ctx context.Context, a *app) error {
+	q, err := c.query(a)
+	if err != nil {
+		return err
+	}
+	if c.HTML != "" {
+		return c.writeHTML(ctx, a, q)
+	}
+	reply, err := a.client.Report(ctx, q)
+	if err != nil {
+		return err
+	}
+	nameKeys(&reply)
+	rows := reply.Rows
+	return report[api.ReportRow]{
+		doc: reply, rows: rows, cols: reportColumns(reply.By, false), ids: each(rows, func(r api.ReportRow) string { return strings.Join(r.Keys, ",") }),
+		text: func(wide bool) { a.writeReport(reply, wide) },
+	}.show(a, c.outputFlags)
+}
+
+func (c *reportCmd) query(a *app) (q api.ReportQuery, err error) {
+	now := a.out.Now
+	q = api.ReportQuery{By: c.By, User: c.User}
+	if c.Mine {
+		q.UID = &a.uid
+	}
+	if q.Since, q.Until, err = c.window(now); err != nil {
+		return q, err
+	}
+	if c.Since == "" {
+		end := now
+		if !q.Until.IsZero() {
+			end = q.Until
+		}
+		y, m, d := end.Date()
+		q.Since = time.Date(y, m, d-defaultReport, 0, 0, 0, 0, now.Location())
+	}
+	if _, err := counting.ParseDims(q.By); err != nil {
+		return q, usagef("%s (--by)", err)
+	}
+	q.Zone = counting.ZoneOf(now.Location(), q.Since, now).String()
+	return q, nil
+}
+
+// nameKeys puts the names of groups for their numbers, as far as this machine knows them.
+func nameKeys(reply *api.ReportReply) {
+	for i, by := range reply.By {
+		if by != "group" {
+			continue
+		}
+		for k := range reply.Rows {
+			if gid, ok := strings.CutPrefix(reply.Rows[k].Keys[i], "gid "); ok {
+				if g, err := user.LookupGroupId(gid); err == nil {
+					reply.Rows[k].Keys[i] = g.Name
+				}
+			}
+		}
+	}
+}
+
+// writeReport prints the rows, and what they come to.
+func (a *app) writeReport(reply api.ReportReply, wide bool) {
+	t := a.out
+	t.Printf("%s to %s\n", t.Clock(reply.Since), t.Clock(reply.Until))
+	if reply.Total.Jobs == 0 {
+		t.Printf("no job held anything in that time, or ended in it\n")
+		return
+	}
+	rows := reply.Rows
+	if len(reply.By) > 0 {
+		total := reply.Total
+		total.Keys = make([]string, len(reply.By))
+		total.Keys[0] = "all"
+		rows = append(rows[:len(rows):len(rows)], total)
+	}
+	term.WriteTable(t, reportColumns(reply.By, t.Width > 0 && t.Width < 100), rows, wide)
+	if known := reply.Total.EnergyHours; known < reply.Total.GPUHours*0.99 && reply.Total.EnergyJoules != nil {
+		t.Printf("the energy of %s of %s GPU-hours is not known, and not in the sum\n",
+			hours(reply.Total.GPUHours-known), hours(reply.Total.GPUHours))
+	}
+}
+
+// writeHTML writes the page into a file that was not there, or is one of ours to replace.
+func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) error {
+	main, err := a.client.Report(ctx, q)
+	if err != nil {
+		return err
+	}
+	pages := []api.ReportReply{main}
+	for _, by := range []string{periodFor(main.Until.Sub(main.Since)), "gpu"} {
+		if by == q.By {
+			continue
+		}
+		more := q
+		more.By = by
+		reply, err := a.client.Report(ctx, more)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, reply)
+	}
+	for i := range pages {
+		nameKeys(&pages[i])
+	}
+	host, _ := os.Hostname()
+	text := reportPage(host, a.out.Now, pages)
+	if c.HTML == "-" {
+		a.out.Printf("%s", text)
+		return nil
+	}
+	if err := os.WriteFile(c.HTML, []byte(text), 0o644); err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return refuse(api.CodeInternal, "", "write %q: %v", c.HTML, err)
+	}
+	a.note("the report is in %s", c.HTML)
+	return nil
+}
+
+// periodFor is what a time is divided by, so that the parts can be told apart.
+func periodFor(window time.Duration) string {
+	switch days := window.Hours() / 24; {
+	case days <= 62:
+		return "day"
+	case days <= 400:
+		return "week"
+	}
+	return "month"
+}
+
+// hours prints a number of hours.
+func hours(h float64) string {
+	switch {
+	case h == 0:
+		return "0"
+	case h < 10:
+		return fmt.Sprintf("%.2f", h)
+	case h < 1000:
+		return fmt.Sprintf("%.1f", h)
+	}
+	return fmt.Sprintf("%.0f", h)
+}
+
+// failures is what did not complete and was not cancelled.
+func failures(r api.ReportRow) (n int) {
+	for state, count := range r.Ended {
+		if s := job.State(state); s != job.Completed && s != job.Cancelled {
+			n += count
+		}
+	}
+	return n
+}

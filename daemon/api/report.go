@@ -1,0 +1,127 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ReportQuery says what a report is to count.
+type ReportQuery struct {
+	By           string    // rows for each user, group, gpu, tag, tag=KEY, day, week, month, class or name; two with a comma
+	Since, Until time.Time // of what ran in between; zero Since: all on record; zero Until: now
+	Zone         string    // the clock of days and weeks, as report.ZoneOf has it; "": UTC
+	User         string    // of this account alone
+	UID          *int      // of this uid alone
+}
+
+// ReportReply is what jobs took of the machine in a time, and what they made of it. Of what
+// crosses its edges the part inside counts, and what still runs counts up to now.
+type ReportReply struct {
+	Schema string      `json:"schema"`
+	Since  time.Time   `json:"since"`
+	Until  time.Time   `json:"until"`
+	By     []string    `json:"by"`
+	Rows   []ReportRow `json:"rows"`
+	Total  ReportRow   `json:"total"` // a job that is in several rows (tags, groups) counts once
+}
+
+// ReportRow is one row. What is absent is unknown.
+type ReportRow struct {
+	Keys  []string       `json:"keys,omitempty"`  // as By; of a group that has no quota "gid" and its number
+	Jobs  int            `json:"jobs"`            // that held something in the time, or ended in it
+	Ended map[string]int `json:"ended,omitempty"` // of these, by how they ended in it
+
+	GPUHours       float64  `json:"gpu_hours"`                   // for which they held GPUs, times their parts
+	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory of their processes
+	MemGiBHours    float64  `json:"mem_gib_hours"`               // host memory that they asked
+	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // of the GPU-hours of which it is known
+	EnergyHours    float64  `json:"energy_gpu_hours"`            // these GPU-hours
+
+	Wait *Times `json:"wait,omitempty"` // for a start in the time
+	Run  *Times `json:"run,omitempty"`  // of what ended in the time
+
+	GPUBusyPeak  *int   `json:"gpu_busy_peak_percent,omitempty"` // the most that a GPU computed in a sample
+	GPUPeakBytes *int64 `json:"gpu_peak_bytes,omitempty"`        // the most memory of one job on one GPU
+
+	Efficiency Efficiency `json:"efficiency"`
+}
+
+// Times sum up how long things took, in seconds.
+type Times struct {
+	Of     int     `json:"of"`
+	Mean   float64 `json:"mean_seconds"`
+	Median float64 `json:"median_seconds"`
+	P95    float64 `json:"p95_seconds"` // one of twenty takes longer
+}
+
+// Report returns what jobs took of the machine.
+func (c *Client) Report(ctx context.Context, q ReportQuery) (out ReportReply, err error) {
+	v := url.Values{}
+	for key, value := range map[string]string{
+		"by": q.By, "since": queryTime(q.Since), "until": queryTime(q.Until), "zone": q.Zone, "user": q.User,
+	} {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	if q.UID != nil {
+		v.Set("uid", strconv.Itoa(*q.UID))
+	}
+	path := "/v1/report"
+	if len(v) > 0 {
+		path += "?" + v.Encode()
+	}
+	return out, c.call(ctx, http.MethodGet, path, nil, &out)
+}
+
+// UsageReply is where a user stands.
+type UsageReply struct {
+	Schema string `json:"schema"`
+	User   string `json:"user"`
+	UID    int    `json:"uid"`
+
+	Today ReportRow `json:"today"` // since midnight by the clock of the question
+	Week  ReportRow `json:"week"`  // since Monday
+	Month ReportRow `json:"month"` // since its first day
+
+	CountedHours    float64  `json:"counted_gpu_hours"`          // of use that counts for the order of the queue, by now
+	HalfLifeSeconds int64    `json:"half_life_seconds"`          // in which that halves; 0: it does not
+	UsedPercent     *float64 `json:"used_percent,omitempty"`     // of the use of all who have jobs; absent: nobody used anything
+	EntitledPercent *float64 `json:"entitled_percent,omitempty"` // what is due; absent where groups have shares, too
+
+	Quotas []QuotaUse   `json:"quotas"`
+	Limits []ClassLimit `json:"limits"`
+}
+
+// QuotaUse is what a user, or a group, has of what it may have.
+type QuotaUse struct {
+	Group string `json:"group,omitempty"` // absent: the user
+	What  string `json:"what"`            // gpu_milli, running, mem_bytes, cpus, queued or gpu_seconds
+	Has   int64  `json:"has"`
+	Most  int64  `json:"most,omitempty"` // absent: no bound
+}
+
+// ClassLimit is the longest time limit of a class.
+type ClassLimit struct {
+	Class string `json:"class"`
+	Most  int64  `json:"most_seconds,omitempty"` // absent: no bound
+}
+
+// Usage returns where a user stands; "" is who asks. The zone is as in ReportQuery.
+func (c *Client) Usage(ctx context.Context, user, zone string) (out UsageReply, err error) {
+	v := url.Values{}
+	if user != "" {
+		v.Set("user", user)
+	}
+	if zone != "" {
+		v.Set("zone", zone)
+	}
+	path := "/v1/usage"
+	if len(v) > 0 {
+		path += "?" + v.Encode()
+	}
+	return out, c.call(ctx, http.MethodGet, path, nil, &out)
+}

@@ -1,0 +1,44 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Past returns a part of the jobs that have ended, as of after everything acknowledged.
+func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
+	if err := d.commit.settled(ctx); err != nil {
+		return job.Past{}, err
+	}
+	return d.opt.Store.Past(ctx, q)
+}
+
+// Runs calls f for every attempt that was under way from a moment on. The loop is asked only
+// what the jobs that run have used of their GPUs since that was put on record; the rest is
+// read beside it.
+func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
+	var uses map[job.ID][]job.GPUNow
+	if err := d.ask(ctx, func(c *core.Core, _ time.Time) { uses = c.Uses() }); err != nil {
+		return err
+	}
+	if err := d.commit.settled(ctx); err != nil {
+		return err
+	}
+	return d.opt.Store.Runs(ctx, q, func(r *job.Run) error {
+		if now := uses[r.Job]; r.Attempt.EndedAt.IsZero() && len(now) == len(r.Attempt.GPUs) {
+			for i := range now {
+				r.Attempt.GPUs[i].Use = now[i].GPUUse
+			}
+		}
+		return f(r)
+	})
+}
+
+// Entitlement says what a user has, has used and may have.
+func (d *Daemon) Entitlement(ctx context.Context, uid int) (s job.Entitlement, err error) {
+	err = d.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
+	return s, err
+}

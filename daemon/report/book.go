@@ -1,0 +1,253 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxRows bounds the rows of a report (invariant 5).
+const maxRows = 5000
+
+// ErrTooMany says that there would be more.
+var ErrTooMany = fmt.Errorf("the report would have more than %d rows", maxRows)
+
+// Dim is what a report has a row for each value of.
+type Dim struct {
+	Kind string // one of Kinds
+	Key  string // of a tag; "": every tag, by key and value
+}
+
+// Kinds are what there can be a row for each of.
+func Kinds() []string {
+	return []string{"user", "group", "gpu", "tag", "day", "week", "month", "class", "name"}
+}
+
+// ParseDims reads two of Kinds at most, such as "user,week" or "tag=project".
+func ParseDims(text string) (dims []Dim, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	periods := 0
+	for word := range strings.SplitSeq(text, ",") {
+		kind, key, keyed := strings.Cut(word, "=")
+		if keyed && (kind != "tag" || key == "") || !slices.Contains(Kinds(), kind) {
+			return nil, fmt.Errorf("%q is not what a report can be by: use %s or tag=KEY", word, strings.Join(Kinds(), ", "))
+		}
+		if kind == "day" || kind == "week" || kind == "month" {
+			periods++
+		}
+		dims = append(dims, Dim{kind, key})
+	}
+	if len(dims) > 2 || periods > 1 || len(dims) == 2 && dims[0] == dims[1] {
+		return nil, errors.New("a report is by two different things at most, one of them a time")
+	}
+	return dims, nil
+}
+
+// String is what ParseDims reads.
+func (d Dim) String() string {
+	if d.Key != "" {
+		return d.Kind + "=" + d.Key
+	}
+	return d.Kind
+}
+
+// Query says what to count: the window, what is now, and the rows.
+type Query struct {
+	From, To time.Time
+	Now      time.Time
+	Zone     Zone
+	By       []Dim
+}
+
+// Book counts runs.
+type Book struct {
+	q     Query
+	spans []span // periods, or the whole window
+	rows  map[string]*Row
+	Total *Row
+}
+
+// NewBook makes an empty one. A window that ends later than now ends now.
+func NewBook(q Query) *Book {
+	if q.To.IsZero() || q.To.After(q.Now) {
+		q.To = q.Now
+	}
+	b := &Book{q: q, rows: map[string]*Row{}, Total: &Row{}, spans: []span{{q.From, q.To, ""}}}
+	for _, d := range q.By {
+		if d.Kind == "day" || d.Kind == "week" || d.Kind == "month" {
+			b.spans = q.Zone.cut(q.From, q.To, Period(d.Kind))
+		}
+	}
+	return b
+}
+
+// Window is the time that is counted.
+func (b *Book) Window() (from, to time.Time) { return b.q.From, b.q.To }
+
+// Add counts a run. The runs of one job must follow each other.
+func (b *Book) Add(r *job.Run) error {
+	whole := span{from: b.q.From, to: b.q.To}
+	if !whole.touches(r, b.q.Now) {
+		return nil
+	}
+	b.Total.add(r, whole, nil, b.q.Now)
+	if len(b.q.By) == 0 {
+		return nil
+	}
+	_, end := held(r, b.q.Now)
+	first := sort.Search(len(b.spans), func(i int) bool { return b.spans[i].to.After(begin(r)) })
+	for _, s := range b.spans[first:] {
+		if s.from.After(end) {
+			break
+		}
+		if s.touches(r, b.q.Now) {
+			if err := b.addSpan(r, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addSpan counts what of a run is in a span, in each row that it belongs to.
+func (b *Book) addSpan(r *job.Run, s span) error {
+	gpus := []int{-1} // all of them
+	if slices.ContainsFunc(b.q.By, func(d Dim) bool { return d.Kind == "gpu" }) && len(r.Attempt.GPUs) > 0 {
+		gpus = gpus[:0]
+		for i := range r.Attempt.GPUs {
+			gpus = append(gpus, i)
+		}
+	}
+	for _, at := range gpus {
+		var only *job.Allocation
+		if at >= 0 {
+			only = &r.Attempt.GPUs[at]
+		}
+		for _, first := range values(b.q.By[0], r, s, only) {
+			if len(b.q.By) == 1 {
+				if err := b.addTo(r, s, only, first); err != nil {
+					return err
+				}
+				continue
+			}
+			for _, second := range values(b.q.By[1], r, s, only) {
+				if err := b.addTo(r, s, only, first, second); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *Book) addTo(r *job.Run, s span, only *job.Allocation, keys ...string) error {
+	name := strings.Join(keys, "\x00")
+	row := b.rows[name]
+	if row == nil {
+		if len(b.rows) == maxRows {
+			return ErrTooMany
+		}
+		row = &Row{Keys: keys}
+		b.rows[name] = row
+	}
+	row.add(r, s, only, b.q.Now)
+	return nil
+}
+
+// values are those of a run, the reasons for which it is in rows.
+func values(d Dim, r *job.Run, s span, only *job.Allocation) []string {
+	switch d.Kind {
+	case "user":
+		return []string{r.Owner.User}
+	case "group":
+		if len(r.Owner.Groups) > 0 {
+			return r.Owner.Groups
+		}
+		return []string{"gid " + strconv.Itoa(r.Owner.GID)}
+	case "gpu":
+		if only == nil {
+			return []string{"none"}
+		}
+		return []string{strconv.Itoa(only.Index) + " " + only.UUID}
+	case "class":
+		return []string{r.Class.String()}
+	case "name":
+		return []string{r.Name}
+	case "tag":
+		return tagValues(d.Key, r.Tags)
+	}
+	return []string{s.label}
+}
+
+func tagValues(key string, tags map[string]string) (list []string) {
+	if v, ok := tags[key]; ok && key != "" {
+		return []string{v}
+	}
+	if key == "" {
+		for k, v := range tags {
+			list = append(list, k+"="+v)
+		}
+		slices.Sort(list)
+	}
+	if len(list) == 0 {
+		list = []string{"none"}
+	}
+	return list
+}
+
+// Rows are the rows: times and GPUs in their order, else the most GPU time first.
+func (b *Book) Rows() []*Row {
+	list, weights := make([]*Row, 0, len(b.rows)), map[string]float64{}
+	for _, r := range b.rows {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(x, y *Row) int { return slices.Compare(x.Keys, y.Keys) })
+	for _, r := range list {
+		weights[r.Keys[0]] += r.GPUSeconds
+	}
+	slices.SortStableFunc(list, func(x, y *Row) int {
+		for i, d := range b.q.By {
+			wx, wy := x.GPUSeconds, y.GPUSeconds
+			if i == 0 && len(b.q.By) > 1 {
+				wx, wy = weights[x.Keys[0]], weights[y.Keys[0]]
+			}
+			if c := compare(d, x.Keys[i], y.Keys[i], wx, wy); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return list
+}
+
+func compare(d Dim, x, y string, wx, wy float64) int {
+	switch d.Kind {
+	case "day", "week", "month":
+		return strings.Compare(x, y)
+	case "gpu":
+		nx, _ := strconv.Atoi(strings.Fields(x + " ")[0])
+		ny, _ := strconv.Atoi(strings.Fields(y + " ")[0])
+		if (x == "none") != (y == "none") {
+			return map[bool]int{true: 1, false: -1}[x == "none"]
+		}
+		if nx != ny {
+			return nx - ny
+		}
+		return strings.Compare(x, y)
+	}
+	switch {
+	case wx > wy:
+		return -1
+	case wx < wy:
+		return 1
+	}
+	return strings.Compare(x, y)
+}

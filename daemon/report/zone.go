@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Zone is the clock of who asks: how far it is ahead of UTC from when on. The daemon knows no
+// other clock than UTC, and need not: what the client's shows over the window comes with the
+// question.
+type Zone []Shift
+
+// Shift is how far a clock is ahead of UTC, in seconds, from a moment on.
+type Shift struct {
+	From   int64 // Unix seconds; of the first it does not count
+	Offset int64
+}
+
+// maxShifts is more than a zone has in the longest window.
+const maxShifts = 200
+
+// ZoneOf is the zone of loc over a window.
+func ZoneOf(loc *time.Location, from, to time.Time) (z Zone) {
+	for at := from; len(z) < maxShifts; {
+		_, offset := at.In(loc).Zone()
+		z = append(z, Shift{From: at.Unix(), Offset: int64(offset)})
+		_, next := at.In(loc).ZoneBounds()
+		if next.IsZero() || !next.Before(to) {
+			return z
+		}
+		at = next
+	}
+	return z
+}
+
+// String is the zone in a request: "3600", or "3600;1774746000:7200".
+func (z Zone) String() string {
+	var b strings.Builder
+	for i, s := range z {
+		if i > 0 {
+			fmt.Fprintf(&b, ";%d:", s.From)
+		}
+		fmt.Fprint(&b, s.Offset)
+	}
+	return b.String()
+}
+
+// ParseZone reads what String writes; "" is UTC.
+func ParseZone(text string) (z Zone, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	last := int64(-1 << 62)
+	for i, part := range strings.Split(text, ";") {
+		var s Shift
+		offset := part
+		if i > 0 {
+			from, rest, _ := strings.Cut(part, ":")
+			offset = rest
+			s.From, err = strconv.ParseInt(from, 10, 62)
+		}
+		if err == nil {
+			s.Offset, err = strconv.ParseInt(offset, 10, 32)
+		}
+		if err != nil || s.Offset < -86400 || s.Offset > 86400 || i > 0 && s.From <= last || i == maxShifts {
+			return nil, fmt.Errorf("%q is not a zone such as 3600 or 3600;1774746000:7200", text)
+		}
+		if i > 0 {
+			last = s.From
+		}
+		z = append(z, s)
+	}
+	return z, nil
+}
+
+// local is what the clock shows, as if it were UTC.
+func (z Zone) local(at time.Time) time.Time {
+	offset := int64(0)
+	for i, s := range z {
+		if i == 0 || at.Unix() >= s.From {
+			offset = s.Offset
+		}
+	}
+	return at.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// instant is the first moment at which the clock shows a time or a later one.
+func (z Zone) instant(local time.Time) time.Time {
+	for i, s := range z {
+		at := local.Unix() - s.Offset
+		if i > 0 {
+			at = max(at, s.From)
+		}
+		if i == len(z)-1 || at < z[i+1].From {
+			return time.Unix(at, 0).UTC()
+		}
+	}
+	return local
+}
+
+// Period is a part of the calendar.
+type Period string
+
+// The periods. Weeks begin on Monday.
+const (
+	Day   Period = "day"
+	Week  Period = "week"
+	Month Period = "month"
+)
+
+// begin is the first midnight of the period in which the clock shows a time.
+func (p Period) begin(local time.Time) time.Time {
+	y, m, d := local.Date()
+	switch p {
+	case Week:
+		d -= (int(local.Weekday()) + 6) % 7
+	case Month:
+		d = 1
+	}
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// next is the first midnight of the period after the one that begins then.
+func (p Period) next(begin time.Time) time.Time {
+	switch p {
+	case Week:
+		return begin.AddDate(0, 0, 7)
+	case Month:
+		return begin.AddDate(0, 1, 0)
+	}
+	return begin.AddDate(0, 0, 1)
+}
+
+// span is a time from one moment up to another.
+type span struct {
+	from, to time.Time
+	label    string // the day on which its period begins
+}
+
+// cut divides a window at the beginnings of periods.
+func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
+	for begin := p.begin(z.local(from)); from.Before(to) && len(spans) <= maxRows; {
+		label := begin.Format(time.DateOnly)
+		begin = p.next(begin)
+		end := z.instant(begin)
+		if end.After(to) {
+			end = to
+		}
+		if end.After(from) {
+			spans = append(spans, span{from, end, label})
+			from = end
+		}
+	}
+	return spans
+}
+
+// Begin is when the period began that a moment is in.
+func (z Zone) Begin(at time.Time, p Period) time.Time { return z.instant(p.begin(z.local(at))) }

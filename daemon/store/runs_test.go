@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// The quick reader of GPUs reads what the scheduler writes as encoding/json does.
+func TestFlatGPUs(t *testing.T) {
+	whole := job.Allocation{GPU: contract.GPU{UUID: "GPU-a", Index: 3, Minor: 2}, CPUs: "0-3,8", PromisedCPUs: 4}
+	whole.Use = job.GPUUse{PeakBytes: 1, Seen: 2, Busy: 3, PeakBusy: 4, MemSeen: 5, MemMiBMS: 6, Metered: 7, MilliJ: 8, Idle: 9}
+	part := job.Allocation{GPU: contract.GPU{UUID: "GPU-b", Milli: 500, PromiseBytes: 7}, ChargeMilli: 600}
+	for _, list := range [][]job.Allocation{{whole}, {part}, {whole, part, whole}} {
+		text, err := json.Marshal(list)
+		var got []job.Allocation
+		if err != nil || !flatGPUs(&got, string(text)) || !reflect.DeepEqual(got, list) {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	for _, odd := range []string{"", "[", "[{]", "[{}", `[{"uuid":"a"},]`, `[{"uuid":"a\"}"}]`, `[{"new":1}]`, `[1]`, `[{"index":1}{"index":2}]`} {
+		var got []job.Allocation
+		if flatGPUs(&got, odd) {
+			t.Errorf("%q is read as %+v", odd, got)
+		}
+	}
+}
+
+// Runs are all attempts that may reach into the time, an end without one, and no array.
+func TestRuns(t *testing.T) {
+	s := openNew(t)
+	pastJobs(t, s, 12)
+	got := func(q job.RunQuery) (text string) {
+		err := s.Runs(context.Background(), q, func(r *job.Run) error {
+			text += fmt.Sprintf("%d.%d%s ", r.Job, r.Attempt.Number, map[bool]string{true: "*"}[r.End != ""])
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	at := time.Date(2026, 3, 1, 12, 4, 0, 0, time.UTC)
+	uid := 1001
+	if all := got(job.RunQuery{}); all != "1.1* 2.1* 3.1 3.2* 4.1* 5.1* 6.1 6.2* 7.1* 8.1* 9.1 9.2* 10.1* 11.1* 12.1 12.2* " {
+		t.Errorf("all: %s", all)
+	}
+	if late := got(job.RunQuery{From: at, UID: &uid}); late != "9.1 9.2* 11.1* " {
+		t.Errorf("late ones of a user: %s", late)
+	}
+	stop := errors.New("enough")
+	if err := s.Runs(context.Background(), job.RunQuery{}, func(*job.Run) error { return stop }); err != stop {
+		t.Errorf("it goes on: %v", err)
+	}
+}
+
+// manyRuns is a file with a month of n jobs, made once for the benchmarks.
+func manyRuns(b *testing.B, n int) *Store {
+	s := openNew(b)
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	step := 30 * 24 * time.Hour / time.Duration(n)
+	var recs []job.Record
+	for i := range n {
+		end := at.Add(time.Duration(i) * step)
+		use := job.GPUUse{PeakBytes: 40 << 30, Seen: time.Hour, Busy: time.Hour / 2, PeakBusy: 97, MemSeen: time.Hour, MemMiBMS: 1 << 40, Metered: time.Hour, MilliJ: 1 << 30}
+		j := &job.Job{
+			ID: job.ID(i + 1), Owner: job.Owner{UID: 1000 + i%40, User: fmt.Sprint("user", i%40)}, Label: job.Label{Name: fmt.Sprint("train", i%300)},
+			Request: job.Request{GPUMilli: 1000, MemBytes: 32 << 30, CPUs: 8, TimeLimit: job.Span(2 * time.Hour)},
+			State:   job.Completed, Result: &job.Result{Outcome: job.Completed}, SubmittedAt: end.Add(-2 * time.Hour), ChangedAt: end,
+			Life: job.Life{QueuedAt: end.Add(-2 * time.Hour)},
+			Attempt: &job.Attempt{
+				Number: 1, PlacedAt: end.Add(-time.Hour), StartedAt: end.Add(-time.Hour), EndedAt: end, EligibleAt: end.Add(-2 * time.Hour),
+				GPUs: []job.Allocation{{GPU: contract.GPU{UUID: fmt.Sprint("GPU-4d3a1c00-0000-4000-8000-00000000000", i%8), Index: i % 8}, Use: use}},
+			},
+		}
+		if recs = append(recs, job.Record{Job: j, Payload: &job.Payload{}}); len(recs) == 1000 || i == n-1 {
+			if err := s.Commit(context.Background(), recs); err != nil {
+				b.Fatal(err)
+			}
+			recs = recs[:0]
+		}
+	}
+	return s
+}
+
+// BenchmarkRuns reads a month of 100 000 jobs, and beside it has SQLite alone sum one column
+// of the same rows, which is as fast as a report by SQL could be.
+func BenchmarkRuns(b *testing.B) {
+	s := manyRuns(b, 100_000)
+	b.Run("runs", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			err := s.Runs(context.Background(), job.RunQuery{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, func(*job.Run) error { n++; return nil })
+			if err != nil || n != 100_000 {
+				b.Fatal(n, err)
+			}
+		}
+	})
+	b.Run("sql", func(b *testing.B) {
+		for b.Loop() {
+			var sum float64
+			err := s.reports.QueryRow(`SELECT sum(julianday(a.ended_at) - julianday(a.placed_at)) FROM jobs j JOIN attempts a ON a.job_id = j.id
+				WHERE j.result IS NOT NULL AND j.changed_at >= '2026'`).Scan(&sum)
+			if err != nil || sum == 0 {
+				b.Fatal(sum, err)
+			}
+		}
+	})
+}
