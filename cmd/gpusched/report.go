@@ -42,9 +42,9 @@ func (c *reportCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	nameKeys(&reply)
-	rows := reply.Rows
+	name := func(r api.ReportRow) string { return strings.Join(r.Keys, ",") }
 	return report[api.ReportRow]{
-		doc: reply, rows: rows, cols: reportColumns(reply.By, false), ids: each(rows, func(r api.ReportRow) string { return strings.Join(r.Keys, ",") }),
+		doc: reply, rows: reply.Rows, cols: reportColumns(reply.By, false), ids: each(reply.Rows, name),
 		text: func(wide bool) { a.writeReport(reply, wide) },
 	}.show(a, c.outputFlags)
 }

@@ -12,15 +12,21 @@ import (
 )
 
 // pageStyle is all of the page's style: it asks nobody for anything, and has no script.
-const pageStyle = `:root{color-scheme:light dark;--ink:#1a1c1e;--dim:#5c6370;--paper:#fff;--line:#d8dce2;--bar:#2f6fb0;--bad:#b3402a}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--dim:#9aa3af;--paper:#16181b;--line:#363b42;--bar:#6aa9e6;--bad:#ef8a73}}
-body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 auto;max-width:1100px;padding:1.5rem}
+const pageStyle = `:root{color-scheme:light dark;
+--ink:#1a1c1e;--dim:#5c6370;--paper:#fff;--line:#d8dce2;--bar:#2f6fb0}
+@media(prefers-color-scheme:dark){:root{
+--ink:#e6e8eb;--dim:#9aa3af;--paper:#16181b;--line:#363b42;--bar:#6aa9e6}}
+body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);
+margin:0 auto;max-width:1100px;padding:1.5rem}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.25rem 0}.dim{color:var(--dim)}
-dl{display:flex;flex-wrap:wrap;gap:1rem 2rem;margin:1.25rem 0}dt{color:var(--dim);font-size:.85rem}dd{margin:0;font-size:1.3rem}
+dl{display:flex;flex-wrap:wrap;gap:1rem 2rem;margin:1.25rem 0}
+dt{color:var(--dim);font-size:.85rem}dd{margin:0;font-size:1.3rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;width:100%}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
 th:first-child,td:first-child,.key{text-align:left}td.key{white-space:normal;overflow-wrap:anywhere;max-width:22rem}
-svg{width:100%;height:auto;display:block}svg text{fill:var(--ink);font:12px system-ui,sans-serif}.bar{fill:var(--bar)}.axis{stroke:var(--line)}`
+svg{width:100%;height:auto;display:block}
+svg text{fill:var(--ink);font:12px system-ui,sans-serif}
+.bar{fill:var(--bar)}.axis{stroke:var(--line)}`
 
 // mostBars is how many rows a chart shows, and mostLines a table.
 const (

@@ -17,7 +17,8 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	for i, dim := range by {
 		cols = append(cols, reportColumn{
 			Title: strings.ToUpper(dim), Key: strings.SplitN(dim, "=", 2)[0], Least: 8,
-			Cell: func(r api.ReportRow) string { return keyCell(dim, r.Keys[i]) }, Raw: func(r api.ReportRow) string { return r.Keys[i] },
+			Cell: func(r api.ReportRow) string { return keyCell(dim, r.Keys[i]) },
+			Raw:  func(r api.ReportRow) string { return r.Keys[i] },
 		})
 	}
 	type row = api.ReportRow
@@ -38,15 +39,18 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	number("FAILED", "failures", false, func(r row) float64 { return float64(failures(r)) }, count)
 	number("GPU-HOURS", "gpu_hours", false, func(r row) float64 { return r.GPUHours }, hours)
 	percent("GPU%", "gpu_percent", false, func(r row) *float64 { return r.Efficiency.GPU })
-	right("PEAK%", "gpu_busy_peak_percent", true, func(r row) string { return orDash(intOf(r.GPUBusyPeak)) }, func(r row) string { return intOf(r.GPUBusyPeak) })
+	right("PEAK%", "gpu_busy_peak_percent", true, func(r row) string { return orDash(intOf(r.GPUBusyPeak)) },
+		func(r row) string { return intOf(r.GPUBusyPeak) })
 	percent("GMEM%", "gpu_mem_percent", true, func(r row) *float64 { return r.Efficiency.GPUMem })
-	right("GPU-PEAK", "gpu_peak_bytes", true, func(r row) string { return sizeCell(r.GPUPeakBytes) }, rawSizeOf(func(r row) *int64 { return r.GPUPeakBytes }))
+	right("GPU-PEAK", "gpu_peak_bytes", true, func(r row) string { return sizeCell(r.GPUPeakBytes) },
+		rawSizeOf(func(r row) *int64 { return r.GPUPeakBytes }))
 	right("", "gpu_mem_gib_hours", true, nil, rawFloat(func(r row) *float64 { return r.GPUMemGiBHours }))
 	number("", "mem_gib_hours", true, func(r row) float64 { return r.MemGiBHours }, hours)
 	percent("MEM%", "mem_percent", narrow, func(r row) *float64 { return r.Efficiency.Mem })
 	percent("CPU%", "cpu_percent", narrow, func(r row) *float64 { return r.Efficiency.CPU })
 	percent("TIME%", "time_percent", true, func(r row) *float64 { return r.Efficiency.Time })
-	right("ENERGY", "energy_joules", false, func(r row) string { return energyCell(r.EnergyJoules) }, rawFloat(func(r row) *float64 { return r.EnergyJoules }))
+	right("ENERGY", "energy_joules", false, func(r row) string { return energyCell(r.EnergyJoules) },
+		rawFloat(func(r row) *float64 { return r.EnergyJoules }))
 	time("WAITED", "wait_median_seconds", false, func(r row) *float64 { return timesOf(r.Wait, median) })
 	time("WAIT-95%", "wait_p95_seconds", narrow, func(r row) *float64 { return timesOf(r.Wait, p95) })
 	time("", "wait_mean_seconds", true, func(r row) *float64 { return timesOf(r.Wait, mean) })
@@ -54,7 +58,8 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	time("", "run_mean_seconds", true, func(r row) *float64 { return timesOf(r.Run, mean) })
 	for _, s := range job.States() {
 		if s.Terminal() {
-			cols = append(cols, reportColumn{Key: strings.ReplaceAll(string(s), "-", "_"), Cell: func(r row) string { return strconv.Itoa(r.Ended[string(s)]) }})
+			ended := func(r row) string { return strconv.Itoa(r.Ended[string(s)]) }
+			cols = append(cols, reportColumn{Key: strings.ReplaceAll(string(s), "-", "_"), Cell: ended})
 		}
 	}
 	return cols

@@ -10,7 +10,7 @@ import (
 
 // ReportQuery says what a report is to count.
 type ReportQuery struct {
-	By           string    // rows for each user, group, gpu, tag, tag=KEY, day, week, month, class or name; two with a comma
+	By           string    // rows for each user, group, gpu, tag, tag=KEY, day, week, month, class, name; two by a comma
 	Since, Until time.Time // of what ran in between; zero Since: all on record; zero Until: now
 	Zone         string    // the clock of days and weeks, as report.ZoneOf has it; "": UTC
 	User         string    // of this account alone

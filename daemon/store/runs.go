@@ -25,7 +25,7 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 		who, args = " AND j.uid = ?", append(args, *q.UID)
 	}
 	ended := "j.result IS NOT NULL AND j.changed_at >= '" + formatTime(q.From) + "'" // '' is before all
-	var stopped error // by f
+	var stopped error                                                                // by f
 	scan := func(rows *sql.Rows) error {
 		var t runText
 		if err := t.scan(rows); err != nil {
