@@ -38,6 +38,7 @@ done
 for text in prometheus/gpusched.rules.yml prometheus/prometheus.yml grafana/gpusched.json; do
 	file "contrib/$text" "/usr/share/gpusched/$text"
 done
+file contrib/schema/gpusched.v1.json /usr/share/gpusched/gpusched.v1.json
 file packaging/sysusers.d/gpusched.conf /usr/lib/sysusers.d/gpusched.conf
 file packaging/tmpfiles.d/gpusched.conf /usr/lib/tmpfiles.d/gpusched.conf
 file packaging/completions/gpusched.bash /usr/share/bash-completion/completions/gpusched
