@@ -180,6 +180,8 @@ type GPUView struct {
 	Stuck       ID     // the job on it that can't be ended, 0: none
 	Needs       string // what a sick one does: a Recovery of package gpu
 	Control     GPUControl
+
+	EnergyMilliJ uint64 // used since the driver was loaded, by its count; 0: unknown
 }
 
 // View answers a Query: jobs live first in queue order, then ended ones,

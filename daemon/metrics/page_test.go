@@ -26,7 +26,7 @@ func full() *Page {
 			MemTotalBytes: 80 << 30, MemUsedBytes: 1<<30 + 1, UtilPercent: 37, TempC: 41, PowerMilliW: 123_456,
 			Jobs: []job.ID{1}, Shares: []job.GPUShare{{Job: 1, Milli: 750, PromiseBytes: 1 << 30}},
 			Processes: []job.GPUProcess{{PID: 1, Job: 1, UsedBytes: 9}, {PID: 2, UsedBytes: 5}, {PID: 3, UsedBytes: -1}},
-		}, Control: job.GPUControl{Paused: true}}, {GPU: job.GPU{
+		}, Control: job.GPUControl{Paused: true}, EnergyMilliJ: 1_234_567}, {GPU: job.GPU{
 			Index: 1, UUID: "GPU-2", Name: "T4", State: job.GPUUnknown, FreeMilli: job.WholeGPU, UtilPercent: 99, TempC: 41, PowerMilliW: 5,
 		}}},
 	}

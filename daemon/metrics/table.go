@@ -95,6 +95,7 @@ var gpuTable = []Family{
 	{"gpusched_gpu_foreign_processes", Gauge, "", "Processes of no job on the GPU.", onGPU},
 	{"gpusched_gpu_temperature", Gauge, "celsius", "Temperature of the GPU.", onGPU},
 	{"gpusched_gpu_power", Gauge, "watts", "What the GPU draws.", onGPU},
+	{"gpusched_gpu_energy", Counter, "joules", "What the GPU has used since the driver was loaded, where the driver counts it.", onGPU},
 	{"gpusched_gpu_paused", Gauge, "", "Whether an administrator keeps new jobs off the GPU, by a pause or a drain.", onGPU},
 	{"gpusched_gpu_faulted", Gauge, "", "Whether something is wrong with the GPU, so that no job is placed on it.", onGPU},
 	{"gpusched_gpu_state", Gauge, "", "The state of the GPU in 'gpusched gpus': 1 for the state that it is in.", []string{"gpu", "uuid", "state"}},

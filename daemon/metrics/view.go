@@ -61,6 +61,7 @@ func (p *Page) addGPU(g *job.GPUView) {
 	add("gpusched_gpu_foreign_processes", fresh, float64(strangers))
 	add("gpusched_gpu_temperature", fresh && g.TempC >= 0, float64(g.TempC))
 	add("gpusched_gpu_power", fresh && g.PowerMilliW >= 0, float64(g.PowerMilliW)/1000)
+	add("gpusched_gpu_energy", fresh && g.EnergyMilliJ > 0, float64(g.EnergyMilliJ)/1000)
 	p.AddBool("gpusched_gpu_paused", g.Control.Paused, index, g.UUID)
 	p.AddBool("gpusched_gpu_faulted", g.State.Broken(), index, g.UUID)
 	for _, s := range job.GPUStates() {
