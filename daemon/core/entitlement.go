@@ -24,14 +24,14 @@ func (c *Core) Uses() map[job.ID][]job.GPUNow {
 func (c *Core) Entitlement(uid int, now time.Time) job.Entitlement {
 	half := c.policy.Sched.HalfLife
 	a := c.accounts.user(uid)
-	if a == nil { // one that was never asked for has no place in the book, and gets none by being looked at
+	if a == nil { // one that was never asked for gets no place in the book by being looked at
 		a = c.accounts.unknown(uid)
 	}
 	s := job.Entitlement{User: a.Name, HalfLife: half, Used: a.Used(sched.At(now), half), Share: weight(a)}
 	s.Waits = c.jobs.queuedOf(uid)
 	s.Everyone, s.Shares = s.Used, s.Share
-	for _, other := range c.accounts.users {
-		if other.UID != uid && (other.Jobs > 0 || c.jobs.queuedOf(other.UID) > 0) {
+	for _, other := range c.accounts.all() { // in no order: these are sums
+		if other.UID >= 0 && other.UID != uid && (other.Jobs > 0 || c.jobs.queuedOf(other.UID) > 0) {
 			s.Everyone += other.Used(sched.At(now), half)
 			s.Shares += weight(other)
 		}
