@@ -52,7 +52,6 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
 type leftOut struct {
 	tasks int  // ended ones of arrays that were named
 	ended bool // more jobs have ended
-	shown int
 }
 
 // writeLeftOut says what a list does not show, and how to see it.
@@ -65,7 +64,7 @@ func (c *listCmd) writeLeftOut(a *app, reply api.ListReply, left leftOut) {
 			moreTasks(left.tasks), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
 	}
 	if left.ended {
-		a.out.Printf("… and more have ended: these are the last %d (--ended 100 shows 100, --since 7d those of a week)\n", left.shown)
+		a.out.Printf("… and more have ended ('--ended 100' shows 100, '--since 7d' those of a week)\n")
 	}
 }
 

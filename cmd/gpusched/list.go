@@ -66,7 +66,7 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 	if err != nil {
 		return err
 	}
-	left := leftOut{shown: fewEnded}
+	left := leftOut{}
 	if q.IDs != "" {
 		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
 			return err

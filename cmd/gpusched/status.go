@@ -46,8 +46,9 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool
 		a.writeAllocation(s.GPUs, wide)
 	}
 	shown := jobs
-	if room := t.Height - statusLines - len(s.GPUs); t.Height > 0 && !wide && !detailed && len(jobs) > max(room, leastShown) {
-		shown = jobs[:max(room, leastShown)]
+	if t.Height > 0 && !wide && !detailed {
+		room := max(t.Height-statusLines-len(s.GPUs), leastShown)
+		shown = jobs[:min(len(jobs), room)]
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
