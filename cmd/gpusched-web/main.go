@@ -120,7 +120,8 @@ func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Du
 			hs.Close()
 		}
 	}()
-	if err := hs.Serve(&limitedListener{Listener: l, slots: make(chan struct{}, maxConns)}); !errors.Is(err, http.ErrServerClosed) {
+	limited := &limitedListener{Listener: l, slots: make(chan struct{}, maxConns)}
+	if err := hs.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

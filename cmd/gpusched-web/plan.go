@@ -80,7 +80,8 @@ func planOf(p *api.PlanReply) *planView {
 			row.Spans = append(row.Spans, spanView{
 				X: x, Width: max(end-x, 1), Late: max(scale(later(s.Until, s.LateUntil))-end, 0),
 				Y: y + row.Height*lane, Height: max(row.Height*float64(cmp.Or(s.Milli, job.WholeGPU))/job.WholeGPU, 3),
-				Class: string(s.Kind), Label: labelOf(s, end-x, row.Height), Title: titleOf(s), From: s.From, Until: s.Until, Open: s.Until.IsZero(),
+				Class: string(s.Kind), Label: labelOf(s, end-x, row.Height), Title: titleOf(s),
+				From: s.From, Until: s.Until, Open: s.Until.IsZero(),
 			})
 		}
 		v.Rows = append(v.Rows, row)
@@ -99,7 +100,9 @@ func later(a, b time.Time) time.Time {
 
 // tickStep is a step of the axis that gives four to twelve.
 func tickStep(all time.Duration) time.Duration {
-	for _, step := range []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
+	for _, step := range []time.Duration{
+		5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	} {
 		if all/step <= 12 {
 			return step
 		}

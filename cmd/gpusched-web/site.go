@@ -24,7 +24,8 @@ var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended
 // pages makes text of views. It escapes what is put in (invariant 2).
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"moment": moment, "sentence": sentence, "clean": clean, "bar": newBar,
-	"stamp": stamp, "utc": utc, "add": func(a, b float64) float64 { return a + b }, "min": func(a, b float64) float64 { return min(a, b) },
+	"stamp": stamp, "utc": utc,
+	"add": func(a, b float64) float64 { return a + b }, "min": func(a, b float64) float64 { return min(a, b) },
 }).ParseFS(files, "static/*.html"))
 
 // barView is a bar with its figure beside it.

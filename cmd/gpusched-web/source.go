@@ -39,7 +39,8 @@ func (s *source) ask(ctx context.Context) (out answer, err error) {
 	if out.gpus, err = s.client.GPUs(limited); err != nil {
 		return out, err
 	}
-	if out.list, err = s.client.List(limited, api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}); err != nil {
+	query := api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}
+	if out.list, err = s.client.List(limited, query); err != nil {
 		return out, err
 	}
 	out.checks, out.plan = s.unwell(limited, out.status.Health), s.course(limited)

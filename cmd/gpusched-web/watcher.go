@@ -50,7 +50,9 @@ type watcher struct {
 }
 
 func newWatcher(ask func(context.Context) (answer, error), every time.Duration) *watcher {
-	return &watcher{ask: ask, interval: every, changed: make(chan struct{}), wake: make(chan struct{}, 1), left: time.Now()}
+	return &watcher{
+		ask: ask, interval: every, changed: make(chan struct{}), wake: make(chan struct{}, 1), left: time.Now(),
+	}
 }
 
 // look counts somebody who looks until leave is called.
