@@ -48,7 +48,7 @@ var rooms = map[string]room{
 	"daemon/config":            {internal: []string{"daemon/job", "gpu"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
 	"daemon/api":               {internal: []string{"daemon/job", "units/contract"}, banned: []string{"os/exec"}, why: "the CLI links it"},
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/metrics", "daemon/words", "daemon/config", "daemon/report", "daemon/slots", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},
-	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/job", "daemon/metrics", "daemon/server"}},
+	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/events", "daemon/job", "daemon/metrics", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
 		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/notes", "daemon/sched", "daemon/server",
@@ -63,7 +63,8 @@ var rooms = map[string]room{
 	"daemon/notes":            {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":                  {internal: []string{"daemon/core", "daemon/job", "daemon/metrics", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon":                  {internal: []string{"daemon/core", "daemon/events", "daemon/job", "daemon/metrics", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon/events":           {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "announcements are values; who waits for them is the daemon's concern"},
 	"daemon/deliver":          {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net", "net/http"}, why: "the daemon opens no connection and runs no program to send a message: a unit does"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",

@@ -35,14 +35,15 @@ type committer struct {
 // before it is done.
 type batch struct {
 	effects core.Effects
+	at      time.Time // of the step
 	barrier *latch
 }
 
 func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: d.host.Wakeup()} }
 
-func (c *committer) push(e core.Effects) {
-	if len(e.Records)+len(e.Actions)+len(e.Replies) > 0 {
-		c.add(batch{effects: e})
+func (c *committer) push(e core.Effects, at time.Time) {
+	if len(e.Records)+len(e.Actions)+len(e.Replies)+len(e.News) > 0 {
+		c.add(batch{effects: e, at: at})
 	}
 }
 
@@ -115,8 +116,16 @@ func (c *committer) run(ctx context.Context) {
 // finish is false where ctx ended before the records were on disk.
 func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	records := gather(batches)
-	if len(records) > 0 && !c.write(ctx, records) {
-		return false
+	last, news := c.d.events.take(batches)
+	if len(records) > 0 {
+		if news {
+			records = append(records, job.Record{Events: last})
+		}
+		if !c.write(ctx, records) {
+			return false
+		}
+		c.d.events.announce()
+		news = false
 	}
 	for _, r := range records {
 		c.d.report(r)
@@ -132,7 +141,26 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 			b.barrier.release()
 		}
 	}
+	if news {
+		c.tryNumber(ctx, last)
+	}
 	return true
+}
+
+// tryNumber announces what no record has as soon as the number of the last event is on
+// disk: by itself, or else with the next records. Nothing waits for it.
+func (c *committer) tryNumber(ctx context.Context, last int64) {
+	if c.trouble() != nil {
+		return
+	}
+	try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	c.begin(c.d.host.Now())
+	err := c.d.opt.Store.Commit(try, []job.Record{{Events: last}})
+	c.begin(time.Time{})
+	if err == nil {
+		c.d.events.announce()
+	}
 }
 
 // gather puts the records of all batches together. Of several for one job the

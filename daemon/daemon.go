@@ -78,6 +78,7 @@ type Daemon struct {
 	commit   *committer
 	replies  replies
 	waiters  waiters
+	events   *announcer
 	ahead    foretelling
 	courses  foretelling // whose forecasts tell what becomes of the GPUs, too
 	sampler  *sampler
@@ -122,6 +123,7 @@ func New(o Options) (*Daemon, error) {
 	d.settings.Store(&o.Settings)
 	d.replies.waiting = map[core.Token]*pendingReply{}
 	d.waiters.of = map[job.ID][]*waiter{}
+	d.events = newAnnouncer(d.host, &o.Restored, d.started)
 	d.commit = newCommitter(d)
 	d.sampler = newSampler(d)
 	d.lister = newUnitReconciler(d)

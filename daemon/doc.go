@@ -28,6 +28,7 @@
 //	daemon/core               pure life cycle: Step(event, now) → records, actions, replies
 //	daemon/sched              pure placement: Plan, Explain, Never
 //	daemon/job                pure values: ids, requests, states, results, reasons
+//	daemon/events             what is announced to those who follow, and the last of it
 //	daemon/words              turns codes into sentences, for the terminal, the API and the journal alike
 //	daemon/store              SQLite: jobs, attempts, private payloads, GPU controls
 //	daemon/config             the site's settings

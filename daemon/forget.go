@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 const (
@@ -53,5 +56,6 @@ func (f *historyPruner) forget(ctx context.Context) {
 		f.d.log.Warn("forgetting old jobs: tried again later", "err", err)
 	case n > 0:
 		f.d.log.Info("forgot old jobs", "jobs", n)
+		f.d.commit.push(core.Effects{News: []job.Event{{Kind: job.EventForgotten, Count: n}}}, f.d.host.Now())
 	}
 }

@@ -95,7 +95,7 @@ func (d *Daemon) step(ev core.Event, now time.Time) {
 			d.sampler.ask(look.Number)
 		}
 	}
-	d.commit.push(effects)
+	d.commit.push(effects, now)
 }
 
 // tell keeps the line that 'systemctl status gpusched' shows up to date.

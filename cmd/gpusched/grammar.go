@@ -58,6 +58,7 @@ type grammar struct {
 	Daemon  daemonCmd  `cmd:"" group:"machine" usage:"drain|resume" help:"Let no job start, or let jobs start again (administrators)."`
 	Report  reportCmd  `cmd:"" group:"machine" usage:"[options]" help:"Say what jobs took of the machine, by user, GPU, time and more."`
 	Usage   usageCmd   `cmd:"" group:"machine" usage:"[options] [USER]" help:"Say what you have used, and what is left of your quotas."`
+	Events  eventsCmd  `cmd:"" group:"machine" usage:"[options]" help:"Tell what changes, as it changes."`
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
 	Metrics metricsCmd `cmd:"" group:"machine" usage:"[options]" help:"Print everything that is measured, for a monitoring system."`
 	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[--test | --report [FILE]] [options]" help:"Check the installation from your side, also by a job on each GPU."`

@@ -55,9 +55,10 @@ func TestMain(m *testing.M) {
 // uid -1 is that of whoever runs the test, whose name is "me".
 type scripted struct {
 	servertest.Backend
-	Refuse *api.Error
-	Stops  map[job.ID]job.StopCause // of jobs, which JSON does not hold
-	None   bool                     // no daemon at all
+	Happened []job.Event
+	Refuse   *api.Error
+	Stops    map[job.ID]job.StopCause // of jobs, which JSON does not hold
+	None     bool                     // no daemon at all
 }
 
 func TestScripts(t *testing.T) {
@@ -114,6 +115,12 @@ func startDaemon(env *testscript.Env) error {
 	if b.Refuse != nil {
 		b.Fail = b.Refuse
 	}
+	for i := range b.Happened {
+		if b.Happened[i].UID < 0 {
+			b.Happened[i].UID = os.Getuid()
+		}
+	}
+	b.Announce(b.Happened...)
 	env.Values[daemonKey{}] = &b.Backend
 	return serve(env, &b.Backend)
 }

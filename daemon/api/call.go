@@ -76,6 +76,17 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 	return nil
 }
 
+// refusalOf reads the error of an answer that is one.
+func refusalOf(resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		return &Error{Code: CodeUnreachable, Message: "the scheduler closed the connection without an answer", sent: true}
+	}
+	e := errorReply(resp.StatusCode, text)
+	e.after, e.retry = retryAfter(resp.Header.Get("Retry-After"))
+	return e
+}
+
 // retryAfter reads after how long a request that was not looked at may be made
 // again.
 func retryAfter(header string) (time.Duration, bool) {

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 	}
 	b := &servertest.Backend{EndAs: &job.Result{Outcome: job.Completed}, Now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)}
 	b.View.GPUs = []job.GPUView{{GPU: job.GPU{Name: "NVIDIA H100", State: job.GPUFree, FreeMilli: job.WholeGPU}}}
+	b.Announce(
+		job.Event{Kind: job.EventStarted, Job: 7, Called: "7", Name: "fold", User: "alice", State: job.Running, GPUs: []int{0}},
+		job.Event{Kind: job.EventEnded, Job: 7, Called: "7", Name: "fold", User: "alice", State: job.Completed},
+	)
 	s := server.New(server.Options{
 		Backend: func(context.Context) server.Backend { return b }, Log: slog.New(slog.DiscardHandler),
 		GroupID:  func(string) (int, bool) { return 0, false },
@@ -101,6 +105,28 @@ func ExampleClient_GPUs() {
 		fmt.Println(g.Index, g.Name, g.State, job.FormatGPUs(g.FreeMilli))
 	}
 	// Output: 0 NVIDIA H100 free 1
+}
+
+// What changes, as it changes: here until a job has ended. From the position on that comes
+// first, a list of the jobs together with the events has everything.
+func ExampleClient_Events() {
+	client := &api.Client{Socket: socket}
+	for e, err := range client.Events(context.Background(), 0) { // -1: from now on
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if e.Event == job.EventGap {
+			fmt.Println("list the jobs anew")
+		}
+		fmt.Println(e.Number, e.Sentence)
+		if e.State.Terminal() {
+			return
+		}
+	}
+	// Output:
+	// 1 job 7 (fold) of alice runs on GPU 0
+	// 2 job 7 (fold) of alice has ended
 }
 
 // Errors have a code, of a closed list, and say what to do.

@@ -133,6 +133,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		c.chargeSharers(now)
 	}
 	c.deliver(now)
+	c.announceGPUs(ev, now)
 	return c.finish(now)
 }
 

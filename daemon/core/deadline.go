@@ -136,7 +136,9 @@ func (c *Core) Deadline() time.Time {
 	for _, r := range c.reservations.all() {
 		sooner(r.To)
 	}
-	sooner(c.messages.due())
+	if !c.systemd.leaving() { // as in deliver
+		sooner(c.messages.due())
+	}
 	sooner(c.planning.replanAt())
 	c.gpus.deadlines(sooner)
 	return first

@@ -7,11 +7,12 @@ import (
 )
 
 // Effects is what one Step wants done, in this order: Records durable in one
-// transaction, then Actions begun, then Replies sent.
+// transaction, then Actions begun, then Replies sent. News are announced with the records.
 type Effects struct {
 	Records []job.Record
 	Actions []Action
 	Replies []Reply
+	News    []job.Event // that no record has, without a number or a time
 }
 
 // Action is something to do outside, which is answered by an event.

@@ -32,13 +32,14 @@ type gpuBook struct {
 	sampleSeq        uint64              // the number of the last Sample action
 	uses             useBuffer
 	found            []any // findings that are not applied yet
+	announced        map[string]job.GPUNews
 }
 
 func newGPUBook(p *Policy, jobs *jobBook, boot func() string) gpuBook {
 	return gpuBook{
 		policy: p, jobs: jobs, boot: boot,
 		cleanups: map[string]*cleanup{}, controls: map[string]job.GPUControl{},
-		unkillableOn: map[string][]job.ID{}, members: map[process]job.ID{},
+		unkillableOn: map[string][]job.ID{}, members: map[process]job.ID{}, announced: map[string]job.GPUNews{},
 	}
 }
 

@@ -78,6 +78,7 @@ type Policy struct {
 // configure applies a new policy.
 func (c *Core) configure(p Policy) {
 	c.policy = p
+	c.step.announce(job.Event{Kind: job.EventSettings})
 	c.step.replan()
 	c.accounts.configure(&p)
 	c.systemd.unbarAll()

@@ -7,13 +7,14 @@ type stepBuffer struct {
 	out          Effects
 	dirty        []*trackedJob   // jobs to record, in the order in which they changed first
 	unlogged     map[job.ID]bool // of these, those that are recorded but not logged
+	updated      map[job.ID]bool // of these, those that ask something else, or are called otherwise
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it
 	sampled      bool // this step has brought a sample
 }
 
 func newStepBuffer() stepBuffer {
-	return stepBuffer{unlogged: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
+	return stepBuffer{unlogged: map[job.ID]bool{}, updated: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
 }
 
 // begin forgets what the last step wanted, but not that the plan is out of date.
@@ -49,6 +50,15 @@ func (s *stepBuffer) markDirty(l *trackedJob) {
 	}
 	delete(s.unlogged, l.job.ID)
 }
+
+// markUpdated is markDirty for a job that somebody changed.
+func (s *stepBuffer) markUpdated(l *trackedJob) {
+	s.markDirty(l)
+	s.updated[l.job.ID] = true
+}
+
+// announce has something announced that no record has.
+func (s *stepBuffer) announce(e job.Event) { s.out.News = append(s.out.News, e) }
 
 // markDirtyQuietly is markDirty for what is not to be logged.
 func (s *stepBuffer) markDirtyQuietly(l *trackedJob) {
@@ -86,12 +96,13 @@ func (s *stepBuffer) end() (out Effects, over []*trackedJob) {
 		l.dirty = false
 		l.keepUse()
 		j := l.job
-		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID]})
+		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID]})
 		delete(s.payload, j.ID)
 		if j.State.Terminal() {
 			over = append(over, l)
 		}
 	}
 	clear(s.unlogged)
+	clear(s.updated)
 	return s.out, over
 }

@@ -166,7 +166,7 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		j.Warned = false // it is warned anew, ahead of the new end
 	}
 	c.keep(l)
-	c.step.markDirty(l)
+	c.step.markUpdated(l)
 	c.step.replan()
 	return nil
 }

@@ -146,7 +146,7 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, a
 		c.resetThrottle(l)
 	}
 	c.deps.follow(l)
-	c.step.markDirty(l)
+	c.step.markUpdated(l)
 	c.consider(l, now)
 }
 

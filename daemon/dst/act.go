@@ -314,6 +314,7 @@ func (w *World) loseState() {
 	w.disk = newDisk(w)
 	w.disk.nextJob, w.disk.nextRes = next, 1
 	w.tracked.forget()
+	w.follower = follower{}
 	for _, c := range w.subs {
 		c.id = 0
 	}

@@ -31,6 +31,7 @@ type disk struct {
 	messages map[messageKey]job.Notification
 	nextJob  job.ID
 	nextRes  int64
+	events   int64
 }
 
 // messageKey names a message about a job.
@@ -129,6 +130,8 @@ func (s *disk) put(r *job.Record) {
 		s.messages[messageKey{n.Job, n.Event, n.Which}] = n
 	case r.Unreserve != 0:
 		delete(s.reserved, r.Unreserve)
+	case r.Events != 0:
+		s.events = max(s.events, r.Events)
 	}
 }
 
@@ -180,7 +183,7 @@ func settle(v reflect.Value) {
 
 // restored is what a core starts from.
 func (s *disk) restored() job.Restored {
-	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes}
+	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes, Events: s.events}
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		j := s.jobs[id]
 		if !j.State.Terminal() {

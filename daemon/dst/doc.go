@@ -61,4 +61,7 @@
 //     sent when it was not. It comes more than once only where the machine or the daemon
 //     went down, or nobody knew what became of a try: a process that was told that it is
 //     sent does not send it again. One of a user's is sent at a time, of all eight.
+//  19. Whoever lists the jobs and follows the events from the number at that time, over
+//     crashes and restarts, has the state of each job. No event comes before what it
+//     tells is on record, and the numbers only grow.
 package dst

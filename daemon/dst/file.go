@@ -133,6 +133,8 @@ func (f *file) open(want *disk) (job.Restored, error) {
 func difference(got *job.Restored, want *disk) string {
 	w := want.restored()
 	switch {
+	case got.Events != w.Events:
+		return "another number of the last event"
 	case len(got.Jobs) != len(w.Jobs):
 		return "another number of jobs"
 	case !reflect.DeepEqual(stripped(got.GPUs), stripped(w.GPUs)):

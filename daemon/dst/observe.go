@@ -20,6 +20,7 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 		w.judgeMemory(n)
 		w.judgeDependencies(n)
 	}
+	w.follow()
 	if err := c.Check(); err != nil {
 		w.breach(10, "%v", err)
 	}

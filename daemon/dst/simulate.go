@@ -146,6 +146,8 @@ func (w *World) why() string {
 // then, and the GPUs are free.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 	w.judgeTold(v.Jobs...)
+	w.follow()
+	w.judgeFollowed()
 	for id := range acked {
 		if !slices.ContainsFunc(v.Jobs, func(shown job.JobView) bool { return shown.ID == id }) {
 			w.breach(1, "job %d was acknowledged and is not shown", id)

@@ -62,6 +62,7 @@ type World struct {
 	tracked  *judge
 	subs     map[int]*submission
 	post     post
+	follower follower
 
 	counts   map[string]int
 	breaches []string

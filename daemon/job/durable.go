@@ -39,12 +39,18 @@ type Record struct {
 	Unreserve int64
 	// Quiet says that there is no news about the job; the store does not care.
 	Quiet bool
+	// Updated says that somebody changed what the job asks or is called; the store does
+	// not care.
+	Updated bool
+	// Events is the number that was given to an event last; 0 leaves what is stored.
+	Events int64
 }
 
 // Restored is the durable state that the scheduler starts from.
 type Restored struct {
 	NextID          ID           // of the next new job
 	NextReservation int64        // the id of the next new reservation; 0 where there was none
+	Events          int64        // the number that was given to an event last; 0: there was none
 	Jobs            []Job        // every job that has not ended, by id
 	GPUs            []GPUControl // by UUID
 

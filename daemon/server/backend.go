@@ -44,6 +44,9 @@ type Backend interface {
 	// Measure adds to a page of metrics what the scheduler knows, and so many users with
 	// what they have.
 	Measure(ctx context.Context, p *metrics.Page, users int) error
+	// Events returns events after a number as soon as there is one, or none when ctx is
+	// done. After -1 it is none at once, with the numbers of those that are kept.
+	Events(ctx context.Context, after int64) (job.Events, error)
 	// Health checks every part.
 	Health(ctx context.Context) []job.Check
 }

@@ -68,6 +68,10 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 		if rt.action == "report" {
 			path += "?by=user"
 		}
+		if rt.action == "events" {
+			path += "?since=0"
+			b.Announce(job.Event{Kind: job.EventStarted, Job: 1, Called: "1", User: "alice", UID: 1001, State: job.Running})
+		}
 		_, body := ask(testServer(b, nil), bob, rt.method, path, "")
 		body = strings.ReplaceAll(body, `"keys":["alice"]`, `"user":"alice"`)
 		if strings.Contains(body, "secret") || strings.Contains(body, "/home/alice") {

@@ -56,6 +56,7 @@ func routes() []route {
 		{"GET", "/v1/history", "history", anyone, redacted, historyWords, (*Server).history},
 		{"GET", "/v1/report", "report", anyone, redacted, reportWords, (*Server).report},
 		{"GET", "/v1/usage", "usage", anyone, ownerOnly, usageWords, (*Server).usage},
+		{"GET", "/v1/events", "events", anyone, redacted, []string{"since", "follow"}, (*Server).events},
 		{"GET", "/v1/gpus", "gpus", anyone, redacted, nil, (*Server).gpus},
 		{"POST", "/v1/gpus/{index}/pause", "pause", adminOnly, ownerOnly, nil, (*Server).pause},
 		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, ownerOnly, nil, (*Server).resume},

@@ -32,7 +32,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, r.who.UID, err)
 		return
 	}
-	if l, long := reply.(listing); long {
+	if l, long := reply.(streamed); long {
 		out := counter{to: w}
 		defer func() { s.charge(r.person, out.n) }() // also for one who cuts it off
 		l.send(w, &out)

@@ -78,6 +78,7 @@ type Server struct {
 	mux     *http.ServeMux
 	conns   *connLimiter
 	polls   *connLimiter
+	follows *connLimiter
 	lines   *limitedLog
 	rates   buckets // of requests
 
@@ -130,6 +131,7 @@ func New(o Options) *Server {
 	}
 	s.conns = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserConns })
 	s.polls = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserWaits })
+	s.follows = newConnLimiter(func() (int, int) { return maxFollowers, maxUserFollowers })
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.mount()
 	return s

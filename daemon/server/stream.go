@@ -11,6 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// streamed is a reply that is made while it is sent. What goes through the counter is
+// charged as requests.
+type streamed interface {
+	send(w http.ResponseWriter, out *counter)
+}
+
 // listing is an api.ListReply that is made while it is sent: with a hundred
 // thousand jobs it would take a few hundred megabytes at once.
 type listing struct {

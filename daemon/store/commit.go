@@ -91,7 +91,7 @@ func (s *Store) transact(ctx context.Context, records []job.Record) (counters, e
 		next.pass(r)
 	}
 	if next != s.next {
-		if _, err := stmts[putCounters].ExecContext(ctx, next.job, next.reservation); err != nil {
+		if _, err := stmts[putCounters].ExecContext(ctx, next.job, next.reservation, next.events); err != nil {
 			return s.next, err
 		}
 	}

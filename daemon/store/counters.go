@@ -7,10 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// counters are the ids that are given out next. They only grow (invariant 3).
+// counters are the ids that are given out next, and the number of the last event. They only grow (invariant 3).
 type counters struct {
 	job         job.ID
 	reservation int64
+	events      int64 // the number of the last one
 }
 
 // pass makes the counters go past the ids of the record.
@@ -21,15 +22,18 @@ func (c *counters) pass(r job.Record) {
 	if r.Reservation != nil {
 		c.reservation = max(c.reservation, r.Reservation.ID+1)
 	}
+	c.events = max(c.events, r.Events)
 }
 
-// setCounters is the statement that stores both.
-const setCounters = "UPDATE meta SET value = CASE name WHEN 'next_id' THEN ?1 ELSE ?2 END WHERE name IN ('next_id', 'next_reservation')"
+// setCounters is the statement that stores them. A file from before there were events
+// has no row for them.
+const setCounters = "INSERT INTO meta (name, value) VALUES ('next_id', ?1), ('next_reservation', ?2), ('events', ?3) " +
+	"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 func readCounters(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (c counters, err error) {
-	err = q.QueryRowContext(ctx, `SELECT (SELECT value FROM meta WHERE name = 'next_id'), (SELECT value FROM meta WHERE name = 'next_reservation')`).
-		Scan(&c.job, &c.reservation)
+	err = q.QueryRowContext(ctx, `SELECT (SELECT value FROM meta WHERE name = 'next_id'), (SELECT value FROM meta WHERE name = 'next_reservation'),
+		coalesce((SELECT value FROM meta WHERE name = 'events'), 0)`).Scan(&c.job, &c.reservation, &c.events)
 	return c, err
 }

@@ -37,8 +37,8 @@ func (s *Store) recallIDs() error {
 	if !empty && !old {
 		return nil
 	}
-	s.next = counters{max(s.next.job, bound.job), max(s.next.reservation, bound.reservation)}
-	_, err = s.write.Exec(setCounters, s.next.job, s.next.reservation)
+	s.next.job, s.next.reservation = max(s.next.job, bound.job), max(s.next.reservation, bound.reservation)
+	_, err = s.write.Exec(setCounters, s.next.job, s.next.reservation, s.next.events)
 	return err
 }
 
@@ -54,7 +54,9 @@ func (s *Store) reserveIDs(records []job.Record) error {
 	if !near(next.job, s.bound.job) && !near(job.ID(next.reservation), job.ID(s.bound.reservation)) {
 		return nil
 	}
-	bound := counters{max(s.bound.job, next.job+idBlock), max(s.bound.reservation, next.reservation+idBlock)}
+	bound := counters{
+		job: max(s.bound.job, next.job+idBlock), reservation: max(s.bound.reservation, next.reservation+idBlock),
+	}
 	err := s.disk.writeIDs(idsPath(s.path), bound)
 	if err == nil {
 		s.bound = bound

@@ -119,7 +119,7 @@ func dump(s *Store) (h held, err error) {
 	if err != nil {
 		return h, err
 	}
-	h.next = counters{st.NextID, st.NextReservation}
+	h.next = counters{st.NextID, st.NextReservation, 0}
 	st.NextID, st.NextReservation = 0, 0
 	all := []any{st}
 	for id := job.ID(1); id < min(h.next.job, 10); id++ {

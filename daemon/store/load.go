@@ -39,7 +39,7 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 	if err != nil {
 		return st, err
 	}
-	st.NextID, st.NextReservation = next.job, next.reservation
+	st.NextID, st.NextReservation, st.Events = next.job, next.reservation, next.events
 	if st.Jobs, err = jobsIn(ctx, tx, liveClause); err != nil {
 		return st, err
 	}

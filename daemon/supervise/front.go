@@ -72,6 +72,7 @@ func (a unavailable) Entitlement(context.Context, int) (job.Entitlement, error) 
 	return job.Entitlement{}, a.err
 }
 func (a unavailable) Past(context.Context, job.PastQuery) (job.Past, error) { return job.Past{}, a.err }
+func (a unavailable) Events(context.Context, int64) (job.Events, error)     { return job.Events{}, a.err }
 func (a unavailable) Payload(context.Context, job.ID) (job.Payload, error) {
 	return job.Payload{}, a.err
 }

@@ -24,7 +24,7 @@ import subprocess
 
 __all__ = [
     "Conflict", "Error", "Forbidden", "Never", "NotFound", "Refused", "Unreachable", "Usage", "WaitTimeout",
-    "cancel", "estimate", "gpus", "health", "hold", "list", "logs", "release", "requeue", "resubmit", "resume",
+    "cancel", "estimate", "events", "gpus", "health", "hold", "list", "logs", "release", "requeue", "resubmit", "resume",
     "run_command", "show", "status", "submit", "suspend", "update", "version", "wait", "why",
 ]
 
@@ -236,6 +236,31 @@ def health(**options):
     if not out.strip():
         _fail(code, said)
     return json.loads(out)
+
+
+def events(follow=False, **options):
+    """What has changed, an event at a time; follow=True goes on with what comes, for ever.
+
+    since=number goes on after that event. One of the kind "gap" says that earlier ones are
+    not kept any more: list the jobs anew.
+    """
+    words = ["events", "--output=jsonl", *_words(dict(options, follow=follow or None))]
+    try:
+        run = subprocess.Popen(
+            [os.environ.get("GPUSCHED", "gpusched"), *words],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+    except OSError as e:
+        raise Unreachable(5, "gpusched can't be run: %s" % e) from e
+    with run:
+        try:
+            for line in run.stdout:
+                yield json.loads(line)
+            said = run.stderr.read().decode("utf-8", "replace")
+            if run.wait() != 0:
+                _fail(run.returncode, said)
+        finally:
+            run.terminate()
 
 
 def estimate(model, **options):

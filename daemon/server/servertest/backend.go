@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/events"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
@@ -37,6 +38,7 @@ type Backend struct {
 	changed  chan struct{}
 	done     []Done
 	received []job.Submission
+	events   *events.Ring
 }
 
 // lock begins a call.

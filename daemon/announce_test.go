@@ -1,0 +1,118 @@
+package daemon_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// last returns the number of the last event.
+func (r *rig) last() int64 {
+	r.t.Helper()
+	out, err := r.d.Events(r.t.Context(), -1)
+	if err != nil || out.Gap || len(out.List) > 0 {
+		r.t.Fatalf("%+v, %v", out, err)
+	}
+	return out.Newest
+}
+
+// hears reads events after a number until one is of a job that is in a state, and returns the
+// number of that and the kinds of those of the job.
+func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
+	r.t.Helper()
+	for {
+		out, err := r.d.Events(r.t.Context(), after)
+		if err != nil || out.Gap {
+			r.t.Fatalf("after %d: %+v, %v", after, out, err)
+		}
+		for _, e := range out.List {
+			if e.Number != after+1 {
+				r.t.Errorf("event %d comes after %d", e.Number, after)
+			}
+			if after = e.Number; e.Job != id {
+				continue
+			}
+			if kinds = append(kinds, e.Kind); e.State == state {
+				return after, kinds
+			}
+		}
+	}
+}
+
+// Whoever has everything goes on after a restart without a gap, and hears what happened
+// since; whoever lacks something is told.
+func TestEventsGoOnAfterARestart(t *testing.T) {
+	r := newRig(t, 1, nil)
+	from := r.last()
+	id := r.submit(1, nil)
+	at, kinds := r.hears(from, id, job.Running)
+	if want := []job.EventKind{job.EventQueued, job.EventPlaced, job.EventStarted}; !slices.Equal(kinds, want) {
+		t.Errorf("%v, want %v", kinds, want)
+	}
+	r.until("all is written", func() bool { return r.state(id) == job.Running })
+	at = max(at, r.last())
+	r.stop()
+	r.bus.Exit(id.Unit(), 3)
+	r.start()
+	if _, kinds = r.hears(at, id, job.Failed); kinds[len(kinds)-1] != job.EventEnded {
+		t.Errorf("after the restart %v", kinds)
+	}
+	for _, gone := range []int64{from, r.last() + 1000} {
+		if out, err := r.d.Events(t.Context(), gone); err != nil || !out.Gap || out.Last < at {
+			t.Errorf("after %d: %+v, %v", gone, out, err)
+		}
+	}
+}
+
+// Nothing is announced before it is on disk.
+func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.until("the GPUs are announced", func() bool {
+		out, err := r.d.Events(t.Context(), -1)
+		return err == nil && out.Newest > out.Oldest
+	})
+	from := r.last()
+	r.store.full.Store(true)
+	if _, err := r.d.Submit(t.Context(), submission(1), false); err == nil {
+		t.Fatal("the disk is full, and the job is queued")
+	}
+	if n := r.last(); n != from {
+		t.Errorf("event %d is announced, and not on disk", n)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if out, err := r.d.Events(gone, from); err != nil || len(out.List) > 0 || out.Last != from {
+		t.Errorf("for one who waits no more: %+v, %v", out, err)
+	}
+	r.store.full.Store(false)
+	if _, kinds := r.hears(from, 1, job.Running); kinds[0] != job.EventQueued {
+		t.Errorf("when the disk works again: %v", kinds)
+	}
+}
+
+// Who follows a daemon that stops is told.
+func TestAStopEndsFollowers(t *testing.T) {
+	r := newRig(t, 1, nil)
+	began := r.last()
+	id := r.submit(1, nil)
+	r.hears(began, id, job.Running)
+	r.until("all is written", func() bool { return r.state(id) == job.Running })
+	told := make(chan error, 1)
+	from := r.last()
+	go func() {
+		for at := from; ; {
+			out, err := r.d.Events(context.Background(), at)
+			if err != nil {
+				told <- err
+				return
+			}
+			at = out.Last
+		}
+	}()
+	r.stop()
+	if err := <-told; err == nil {
+		t.Error("no error")
+	}
+}

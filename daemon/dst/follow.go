@@ -1,0 +1,85 @@
+package dst
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// follower is a client that follows the events, and lists the jobs where it begins and
+// where events are gone.
+type follower struct {
+	last   int64 // the number of the last event it has; 0: it has not begun
+	states map[job.ID]job.State
+}
+
+// follow has the follower read what there is (invariant 19).
+func (w *World) follow() {
+	f := &w.follower
+	for {
+		now, _ := w.daemon.Events(context.Background(), -1)
+		last := now.Newest
+		if f.last == 0 {
+			w.relist(last)
+		}
+		if last == f.last {
+			return
+		}
+		out, err := w.daemon.Events(context.Background(), f.last)
+		switch {
+		case err != nil:
+			return
+		case last < f.last && !w.tracked.lost:
+			w.breach(19, "after event %d the last is %d", f.last, last)
+			return
+		case out.Gap:
+			w.count("gap of events")
+			w.relist(out.Last)
+			continue
+		}
+		for i := range out.List {
+			w.judgeEvent(&out.List[i])
+		}
+	}
+}
+
+// relist begins anew with what is on record.
+func (w *World) relist(number int64) {
+	w.follower = follower{last: number, states: map[job.ID]job.State{}}
+	for id, j := range w.disk.jobs {
+		w.follower.states[id] = j.State
+	}
+}
+
+func (w *World) judgeEvent(e *job.Event) {
+	f := &w.follower
+	if e.Number != f.last+1 {
+		w.breach(19, "event %d comes after %d", e.Number, f.last)
+	}
+	f.last = e.Number
+	w.count(string(e.Kind))
+	if e.State == "" {
+		return
+	}
+	f.states[e.Job] = e.State
+	stored, known := w.disk.jobs[e.Job]
+	switch {
+	case !known:
+		w.breach(19, "event %d tells of job %d, of which nothing is on record", e.Number, e.Job)
+	case e.State.Terminal() && stored.State != e.State,
+		e.Attempt > 0 && (stored.Attempt == nil || stored.Attempt.Number < e.Attempt):
+		w.breach(19, "event %d tells that attempt %d of job %d is %s, and on record it is %s", e.Number, e.Attempt, e.Job,
+			e.State, stored.State)
+	}
+}
+
+// judgeFollowed holds, when all is over, that the follower has what is on record.
+func (w *World) judgeFollowed() {
+	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
+		if has, is := w.follower.states[id], w.disk.jobs[id].State; has != is {
+			w.breach(19, "by the events job %d is %q, and it is %s", id, has, is)
+		}
+	}
+}

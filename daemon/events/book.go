@@ -1,0 +1,181 @@
+package events
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Book turns records into events, by what it knows of what was on record before.
+type Book struct {
+	jobs    map[job.ID]mark
+	faults  map[string]bool // by GPU: it is out of service, by what is on record
+	indexes map[string]int  // of GPUs, as far as they were seen
+	drained bool
+}
+
+// mark is what was announced of a job last.
+type mark struct {
+	state     job.State
+	attempt   int
+	held      bool
+	suspended bool
+}
+
+func markOf(j *job.Job) mark {
+	m := mark{state: j.State, held: j.Held != "", suspended: j.IsSuspended()}
+	if j.Attempt != nil {
+		m.attempt = j.Attempt.Number
+	}
+	return m
+}
+
+// NewBook makes a book of what is on record.
+func NewBook(r *job.Restored) *Book {
+	b := &Book{jobs: map[job.ID]mark{}, faults: map[string]bool{}, indexes: map[string]int{}}
+	for i := range r.Jobs {
+		b.jobs[r.Jobs[i].ID] = markOf(&r.Jobs[i])
+	}
+	for i := range r.GPUs {
+		b.control(&r.GPUs[i])
+	}
+	return b
+}
+
+// Record returns what a record changes, without numbers.
+func (b *Book) Record(r *job.Record, at time.Time) (list []job.Event) {
+	switch {
+	case r.Job != nil:
+		list = b.job(r)
+	case r.GPU != nil:
+		list = b.control(r.GPU)
+	case r.Reservation != nil:
+		v := r.Reservation
+		list = []job.Event{{Kind: job.EventReservation, Reservation: v.ID, On: true, By: v.By, Why: job.Text(v.Reason)}}
+	case r.Unreserve != 0:
+		list = []job.Event{{Kind: job.EventReservation, Reservation: r.Unreserve}}
+	}
+	for i := range list {
+		list[i].At = at
+	}
+	return list
+}
+
+// News returns an event that no record has, as it is announced.
+func (b *Book) News(e job.Event, at time.Time) job.Event {
+	if e.GPU != nil {
+		b.indexes[e.GPU.UUID] = e.GPU.Index
+	}
+	e.At = at
+	return e
+}
+
+// job says what is new with a job. One step may have taken it through several states:
+// those between that matter are announced as well.
+func (b *Book) job(r *job.Record) (list []job.Event) {
+	j := r.Job
+	now, was := markOf(j), b.jobs[j.ID]
+	tell := func(kind job.EventKind, state job.State) { list = append(list, eventOf(j, kind, state)) }
+	if was.state == "" {
+		tell(job.EventQueued, job.Queued)
+		was = mark{state: job.Queued, held: now.held && now.state == job.Queued}
+	}
+	if now.state == job.Queued && was.state == job.Queued && now.attempt > was.attempt {
+		tell(job.EventPlaced, job.Starting) // and it is back already
+		was.state, was.attempt = job.Starting, now.attempt
+	}
+	if now.state != was.state || now.attempt != was.attempt && now.state != job.Queued {
+		if was.state.Live() && now.attempt > was.attempt {
+			tell(job.EventRequeued, job.Queued)
+		}
+		tell(kinds[now.state], now.state)
+	}
+	switch {
+	case now.state.Terminal():
+	case r.Updated:
+		tell(job.EventUpdated, now.state)
+	}
+	if !now.state.Terminal() {
+		tellTurn(now.held, was.held, job.EventHeld, job.EventReleased, now.state, tell)
+		tellTurn(now.suspended, was.suspended, job.EventSuspended, job.EventResumed, now.state, tell)
+		b.jobs[j.ID] = now
+		return list
+	}
+	delete(b.jobs, j.ID)
+	return list
+}
+
+// tellTurn announces what has begun or is over.
+func tellTurn(now, was bool, begun, over job.EventKind, state job.State, tell func(job.EventKind, job.State)) {
+	switch {
+	case now && !was:
+		tell(begun, state)
+	case was && !now:
+		tell(over, state)
+	}
+}
+
+// kinds say which event brings a job into a state.
+var kinds = map[job.State]job.EventKind{
+	job.Queued: job.EventRequeued, job.Spawned: job.EventSpawned, job.Starting: job.EventPlaced,
+	job.Running: job.EventStarted, job.Ending: job.EventEnding,
+	job.Completed: job.EventEnded, job.Failed: job.EventEnded, job.Cancelled: job.EventEnded,
+	job.TimedOut: job.EventEnded, job.OutOfMemory: job.EventEnded, job.GPUOutOfMemory: job.EventEnded,
+	job.Lost: job.EventEnded,
+}
+
+func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
+	e := job.Event{
+		Kind: kind, Job: j.ID, Called: j.Called(), Name: j.Label.Name, User: j.Owner.User, UID: j.Owner.UID, State: state,
+	}
+	if j.Attempt != nil && kind != job.EventQueued {
+		e.Attempt, e.GPUs = j.Attempt.Number, j.GPUIndexes()
+	}
+	switch kind {
+	case job.EventQueued:
+		e.By = j.Held
+	case job.EventHeld:
+		e.By = j.Held
+	case job.EventSuspended:
+		e.By = j.SuspendedBy
+	case job.EventEnding:
+		e.Stop, e.By = j.Stop, j.StopBy
+	case job.EventEnded:
+		e.Result = j.Result
+	case job.EventRequeued:
+		if j.Attempt != nil {
+			e.Result = j.Attempt.Result
+		}
+	}
+	return e
+}
+
+// control says what is new with what is decided of a GPU, or found on it. Whether it is
+// paused shows in its state.
+func (b *Book) control(g *job.GPUControl) []job.Event {
+	if g.UUID == job.EveryGPU {
+		if g.Paused == b.drained {
+			return nil
+		}
+		b.drained = g.Paused
+		return []job.Event{{Kind: job.EventDrain, On: g.Paused, By: g.By, Why: job.Text(g.Reason)}}
+	}
+	f := &g.Fault
+	what, hit := f.What, f.Job
+	sick := gpu.Recovery(f.Recovery).Sick()
+	if !sick {
+		what, hit = f.Left.What, f.Left.Job
+	}
+	out := sick || !f.Left.What.IsZero()
+	was := b.faults[g.UUID]
+	b.faults[g.UUID] = out
+	if was || !out {
+		return nil
+	}
+	index, known := b.indexes[g.UUID]
+	if !known {
+		index = -1
+	}
+	return []job.Event{{Kind: job.EventFault, Job: hit, GPU: &job.GPUNews{Index: index, UUID: g.UUID}, Why: what}}
+}

@@ -1,0 +1,83 @@
+package job
+
+import "time"
+
+// EventKind says what has changed.
+type EventKind string
+
+// The kinds. What is about a job begins with job-.
+const (
+	EventQueued    EventKind = "job-queued"    // it is new
+	EventPlaced    EventKind = "job-placed"    // it has its GPUs, and its unit is being started
+	EventStarted   EventKind = "job-started"   // its command runs
+	EventSpawned   EventKind = "job-spawned"   // of an array: its last task has become a job
+	EventEnding    EventKind = "job-ending"    // its command has ended or is told to
+	EventEnded     EventKind = "job-ended"     // for good
+	EventRequeued  EventKind = "job-requeued"  // an attempt is over, and it waits again
+	EventHeld      EventKind = "job-held"      // it is kept from starting
+	EventReleased  EventKind = "job-released"  // it no longer is
+	EventSuspended EventKind = "job-suspended" // its processes are halted
+	EventResumed   EventKind = "job-resumed"   // they go on
+	EventUpdated   EventKind = "job-updated"   // it asks something else, or is called otherwise
+	EventForgotten EventKind = "job-forgotten" // old ended jobs are no longer on record
+
+	EventGPU         EventKind = "gpu-changed" // what may be placed on a GPU
+	EventFault       EventKind = "gpu-fault"   // an error, or what a job left, takes a GPU out of service
+	EventDrain       EventKind = "drain"       // no job starts, or they do again
+	EventReservation EventKind = "reservation" // one is made or is over
+	EventSettings    EventKind = "settings"    // other settings are in force
+
+	EventGap      EventKind = "gap"      // earlier ones are gone: whoever follows lists anew
+	EventPosition EventKind = "position" // nothing has changed: the number so far
+)
+
+// EventKinds lists them all.
+func EventKinds() []EventKind {
+	return []EventKind{
+		EventQueued, EventPlaced, EventStarted, EventSpawned, EventEnding, EventEnded, EventRequeued, EventHeld,
+		EventReleased, EventSuspended, EventResumed, EventUpdated, EventForgotten,
+		EventGPU, EventFault, EventDrain, EventReservation, EventSettings, EventGap, EventPosition,
+	}
+}
+
+// Event is one change, as everybody may know it. Of a change that is on record, it is
+// announced when that is on disk.
+type Event struct {
+	Number int64 // one more than that of the event before, over restarts as well
+	At     time.Time
+	Kind   EventKind
+
+	Job     ID // 0: it is about no job
+	Called  string
+	Name    string
+	User    string
+	UID     int
+	State   State
+	Attempt int   // 0: it has had none
+	GPUs    []int // by index, that it has or had
+	Result  *Result
+	Stop    StopCause
+	By      string // who holds or suspends it, drains or reserves
+
+	GPU         *GPUNews
+	On          bool  // drain, reservation: it is in force from now on
+	Reservation int64 // 0: it is about none
+	Count       int   // of jobs that were forgotten
+	Why         Message
+}
+
+// GPUNews is what has changed about a GPU.
+type GPUNews struct {
+	Index int // -1: not known
+	UUID  string
+	State GPUState // "": as it was
+}
+
+// Events are what whoever follows reads next.
+type Events struct {
+	List []Event
+	Last int64 // the number up to which this is all
+	Gap  bool  // what came after the number that was asked for is not kept any more, or never was
+
+	Oldest, Newest int64 // the numbers before the first event that is kept, and of the last one
+}

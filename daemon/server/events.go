@@ -1,0 +1,166 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// The bounds of those who follow the events: each is one of the user's waits, too. Who
+// follows holds no memory but that of the connection, however slowly it reads.
+const (
+	maxFollowers     = 256
+	maxUserFollowers = 16
+	aliveTime        = 15 * time.Second // without an event, the number is sent again
+)
+
+// events answers with what has changed, and goes on with what changes.
+func (s *Server) events(r *request) (any, error) {
+	now, err := s.backend(r.Context()).Events(r.Context(), -1)
+	if err != nil {
+		return nil, err
+	}
+	f := following{s: s, r: r, after: now.Newest, until: now.Newest}
+	words := r.URL.Query()
+	switch text := words.Get("since"); text {
+	case "":
+	case "0":
+		f.after = now.Oldest
+	default:
+		if f.after, err = strconv.ParseInt(text, 10, 64); err != nil || f.after < 0 {
+			return nil, usagef("%q is not the number of an event: use 0 for all that are kept", text)
+		}
+	}
+	switch text := words.Get("follow"); text {
+	case "", "0":
+		return f, nil
+	case "1":
+		f.on = true
+	default:
+		return nil, usagef("%q is neither 0 nor 1", text)
+	}
+	if !s.polls.enter(r.person) {
+		return nil, s.later(r, time.Second, errTooMany("waits"))
+	}
+	if !s.follows.enter(r.person) {
+		s.polls.leave(r.person)
+		return nil, s.later(r, time.Second, errTooMany("followed events"))
+	}
+	r.over() // who follows holds up no other request
+	r.leave = append(r.leave, func() { s.follows.leave(r.person); s.polls.leave(r.person) })
+	return f, nil
+}
+
+// following are the events after a number: those up to another or, for one who goes on,
+// all that come.
+type following struct {
+	s     *Server
+	r     *request
+	after int64
+	until int64
+	on    bool
+}
+
+// send writes a line for each event until the client goes or does not read, or the server
+// stops. What there is already is charged as requests are.
+func (f following) send(w http.ResponseWriter, out *counter) {
+	w.Header().Set("Content-Type", "application/jsonl")
+	ctx, cancel := context.WithCancel(f.r.Context())
+	defer cancel()
+	defer context.AfterFunc(f.s.closing, cancel)()
+	if !f.write(w, out, f.position(job.EventPosition)) {
+		return
+	}
+	for first := true; f.on || f.after < f.until || first && f.after > f.until; first = false {
+		got, err := f.next(ctx)
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+		f.after = got.Last
+		lines := each(got.List, f.s.renderEvent)
+		if got.Gap {
+			lines = []api.Event{f.position(job.EventGap)}
+		} else if len(lines) == 0 {
+			lines = []api.Event{f.position(job.EventPosition)}
+		}
+		to := &counter{to: w}
+		if f.after <= f.until {
+			to = out
+		}
+		if !f.write(w, to, lines...) || got.Gap && !first {
+			return // cut off: it reads too slowly
+		}
+	}
+}
+
+func (f following) next(ctx context.Context) (job.Events, error) {
+	limited, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	return f.s.backend(ctx).Events(limited, f.after)
+}
+
+// write sends the lines; false where the client does not take them.
+func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event) bool {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for i := range lines {
+		if err := enc.Encode(&lines[i]); err != nil {
+			panic(err) // contained and logged
+		}
+	}
+	c := http.NewResponseController(w)
+	c.SetWriteDeadline(time.Now().Add(replyTime))
+	if _, err := to.Write(b.Bytes()); err != nil {
+		return false
+	}
+	return c.Flush() == nil
+}
+
+// position is a line that says up to which number the client has everything, or from
+// which on it can have everything again.
+func (f following) position(kind job.EventKind) api.Event {
+	return f.s.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
+}
+
+// renderEvent converts an event, which everybody may see.
+func (s *Server) renderEvent(e job.Event) api.Event {
+	out := api.Event{
+		Schema: api.Schema, Number: e.Number, Time: e.At.UTC(), Event: e.Kind, Job: e.Job, Called: e.Called,
+		Name: e.Name, State: e.State, Attempt: e.Attempt, GPUs: e.GPUs,
+		Result: renderResult(e.Result), StopRequested: e.Stop, By: e.By, Reservation: e.Reservation, Count: e.Count,
+	}
+	if e.Called != "" {
+		out.UID, out.User = new(e.UID), e.User
+		if e.User == strconv.Itoa(e.UID) { // a directory hung at the submission
+			out.User = s.knownName(e.UID)
+			e.User = out.User
+		}
+	}
+	if e.Kind == job.EventDrain || e.Kind == job.EventReservation {
+		out.On = new(e.On)
+	}
+	if g := e.GPU; g != nil {
+		out.GPU = &api.EventGPU{Index: g.Index, UUID: g.UUID, State: g.State}
+		if g.State == job.GPUFree {
+			out.GPU.State, out.GPU.InService = "", true
+		}
+	}
+	out.Sentence = words.Event(&e)
+	return out
+}
+
+func each[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
+}
